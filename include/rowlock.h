@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_H
+#define ROWLOCK_H
+
+/**
+ * rowlock - named locks for programs that live on MySQL or MariaDB.
+ *
+ * What holds for every function here, so that it need not be said each time:
+ *
+ *   Errors     int functions return 0 or one negative ROWLOCK_E*, nothing
+ *              else. A lock is held if and only if the call that acquires it
+ *              returned 0. A timeout is an error: "not held" never looks
+ *              like success.
+ *   Outputs    ret_* is written on success only, reterr on failure only;
+ *              reterr may be NULL.
+ *   Ownership  *_new() gives the caller an object, *_free() takes it back and
+ *              accepts NULL. Strings passed in are copied.
+ *   Options    Every options struct begins with its own size; make it with its
+ *              _DEFAULT initialiser and change what you need. NULL stands for
+ *              the defaults.
+ *   Time       Durations are milliseconds and their names end in _ms. They are
+ *              counted on CLOCK_BOOTTIME: a suspended host loses its holds as
+ *              a dead one does.
+ *   Threads    Said at each type. A function follows its first argument
+ *              unless its own comment says otherwise.
+ *   Fork       A child of fork() must not use its parent's client: every call
+ *              returns ROWLOCK_EFORKED there, and neither sends nor closes
+ *              anything. The child may exit, exec, or make a client of its own.
+ *
+ * What can go wrong with the server, the network or the account is common to
+ * all calls that say "and the server errors":
+ *   ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_ESCHEMA, ROWLOCK_EREADONLY,
+ *   ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED.
+ *
+ * What a lock promises, and what no lock can promise, is said in README.md.
+ * In one line: at most one hold per name exists in any committed state of the
+ * database; a process that was paused past its deadline cannot know it before
+ * its next call, so let the fencing token (rowlock_token()) protect the data.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rowlock/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ROWLOCK_API __attribute__((visibility("default")))
+#define ROWLOCK_CHECK __attribute__((warn_unused_result))
+
+/** Wait as long as it takes. */
+#define ROWLOCK_FOREVER UINT64_MAX
+
+/** A name has at most so many characters (UTF-8 code points). */
+#define ROWLOCK_NAME_MAX 100
+
+/** A lock's info text has at most so many characters (UTF-8 code points). */
+#define ROWLOCK_INFO_MAX 255
+
+/* ------------------------------------------------------------- errors */
+
+enum rowlock_error {
+	ROWLOCK_EBUSY = -1,      /* held by another; we did not wait */
+	ROWLOCK_ETIMEDOUT = -2,  /* held by others all the time we waited */
+	ROWLOCK_ECANCELED = -3,  /* rowlock_cancel() ended the wait */
+	ROWLOCK_ELOST = -4,      /* was ours; expired or was taken away */
+	ROWLOCK_EDEADLOCK = -5,  /* we would wait for ourselves */
+	ROWLOCK_ENOTHELD = -6,   /* there is no hold to release or to ask for */
+	ROWLOCK_ENOTOWNER = -7,  /* held, but not by the caller */
+	ROWLOCK_EHELD = -8,      /* still in use; release or free it first */
+	ROWLOCK_ENAME = -9,      /* not a name that can be locked */
+	ROWLOCK_EINVAL = -10,    /* another argument is not allowed */
+	ROWLOCK_ECONNECT = -11,  /* the server is out of reach */
+	ROWLOCK_EAUTH = -12,     /* the server does not let this account in */
+	ROWLOCK_ESCHEMA = -13,   /* the tables are missing or not as needed */
+	ROWLOCK_EREADONLY = -14, /* the server takes no writes */
+	ROWLOCK_EUNSUPPORTED = -15, /* this server cannot do that safely */
+	ROWLOCK_EDB = -16,       /* the server refused for another reason */
+	ROWLOCK_ENOMEM = -17,    /* out of memory */
+	ROWLOCK_ESYSTEM = -18,   /* the system refused a thread or descriptor */
+	ROWLOCK_EFORKED = -19,   /* this client belongs to the parent process */
+};
+
+/**
+ * A room for the reason of a failure: what happened, to which name, on which
+ * server, and what to do next. Lives on the caller's stack; needs no release.
+ */
+struct rowlock_errinfo {
+	int code;           /* the ROWLOCK_E* that the function returned */
+	unsigned int mysql; /* the server's or Connector/C's errno, 0 if none */
+	char message[512];  /* always terminated, possibly cut */
+};
+
+/**
+ * A few words for a ROWLOCK_E* ("held by another"), "unknown error" for any
+ * other number. The text is static. Never blocks; any thread.
+ */
+ROWLOCK_API const char *rowlock_strerror(int error);
+
+/** The library's version as text, e.g. "0.1.0". Static; any thread. */
+ROWLOCK_API const char *rowlock_version(void);
+
+/* ------------------------------------------------------------- client */
+
+/**
+ * One process's view of the locks: its connections, the threads that keep its
+ * leases alive and remove dead ones, the queue of its own waiters.
+ *
+ * Threads: safe. One client per process and database is the normal case.
+ */
+struct rowlock_client;
+
+/** How a lock lives in the database. One name under the two strategies is two
+ *  different locks. */
+enum rowlock_strategy {
+	/**
+	 * A committed row, kept alive by this client's heartbeat. Survives a
+	 * broken connection and a server restart; ends a TTL after its process
+	 * has died. Fine for hours.
+	 */
+	ROWLOCK_LEASE = 0,
+	/**
+	 * An open transaction that has SELECT ... FOR UPDATE on the name's row
+	 * of business_lock. Waiters queue in the server; free the moment the
+	 * process dies; lost when the connection or the server ends. For short
+	 * holds: on MariaDB an open transaction keeps undo history back.
+	 * Excludes, and is excluded by, other programs that lock this row.
+	 */
+	ROWLOCK_ROW = 1,
+};
+
+enum rowlock_log_level {
+	ROWLOCK_LOG_ERROR = 0,
+	ROWLOCK_LOG_WARNING = 1,
+	ROWLOCK_LOG_INFO = 2,
+	ROWLOCK_LOG_DEBUG = 3,
+};
+
+/**
+ * Receives the library's log lines. @message is one line without newline,
+ * valid during the call only; names in it are escaped. Called from any thread
+ * of the client, with no lock of the library held; it must not call the
+ * library.
+ */
+typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
+			       const char *message, void *arg);
+
+/** Flags of a client; or them together. */
+enum rowlock_client_flags {
+	/**
+	 * Only one node of this Galera cluster or replication group is ever
+	 * written to, and I know how that is enforced: allow the row strategy
+	 * there. Without the flag it is refused (ROWLOCK_EUNSUPPORTED), as it
+	 * does not exclude between nodes.
+	 */
+	ROWLOCK_SINGLE_WRITER = 1 << 0,
+	/**
+	 * Never let the server's clock decide that a session is dead; only
+	 * what this client has seen: no beat for the session's TTL and a
+	 * margin. Then no assumption is made about the server's clock, and a
+	 * dead holder's name takes up to one TTL longer. Always so on Galera.
+	 */
+	ROWLOCK_OBSERVE_BEATS = 1 << 1,
+	/**
+	 * Talk to a server on another host without TLS or without verifying
+	 * its certificate. Whoever is on the network can then take your locks
+	 * and read your password.
+	 */
+	ROWLOCK_TLS_UNVERIFIED = 1 << 2,
+};
+
+struct rowlock_client_options {
+	size_t size; /* set by ROWLOCK_CLIENT_OPTIONS_DEFAULT */
+
+	/**
+	 * Where the server is, as Connector/C's connection string, e.g.
+	 * "host=db1;port=3306;user=app;password={a;b};database=app".
+	 * NULL: from option files. Not together with defaults_file or
+	 * defaults_group.
+	 */
+	const char *dsn;
+	/** An option file to read instead of the standard ones (/etc/my.cnf,
+	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: the standard ones. */
+	const char *defaults_file;
+	/** The group that is read besides [client]. NULL: "rowlock". */
+	const char *defaults_group;
+
+	/** How long this client's leases outlive its last heartbeat: 1,000 to
+	 *  86,400,000. Default 30,000. The heartbeat is sent every third. */
+	uint64_t ttl_ms;
+	/** Bound for opening one connection, name resolution included.
+	 *  Default 5,000; 100 to 60,000. */
+	uint64_t connect_timeout_ms;
+	/** Bound for calls that have no wait of their own (release, verify,
+	 *  token, list, break, reap). Default 5,000; 100 to 60,000. */
+	uint64_t call_timeout_ms;
+	/** The row strategy's idle bound: how long a hold outlives a host that
+	 *  vanished without a word. Default 10,000; 2,000 to 3,600,000, in
+	 *  whole seconds (rounded up). */
+	uint64_t row_idle_ms;
+	/** How often this client removes what dead clients left behind.
+	 *  Default 60,000; at least 100; 0: never (run rowlock-reaperd). */
+	uint64_t reap_interval_ms;
+	/** How many connections the lease strategy may use for acquire and
+	 *  release. Default 2; 1 to 64. */
+	unsigned int lease_connections;
+	/** enum rowlock_client_flags. Default 0. */
+	unsigned int flags;
+
+	/** Who we are, for rowlock_list() and operators. NULL: the name of the
+	 *  running program. At most 255 characters. */
+	const char *program;
+
+	/** Default NULL: silent. */
+	rowlock_log_fn log;
+	void *log_arg;
+	/** Lines above this level are not made. Default ROWLOCK_LOG_INFO. */
+	enum rowlock_log_level log_level;
+};
+
+#define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
+	{                                                                      \
+		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
+			30000, 5000, 5000, 10000, 60000, 2, 0, NULL, NULL,     \
+			NULL, ROWLOCK_LOG_INFO                                 \
+	}
+
+/**
+ * Open a client: connect, check the server and the tables, start the threads
+ * (all their signals blocked).
+ *
+ * @options     NULL for the defaults (standard option files)
+ * @ret_client  owned by the caller: rowlock_client_free()
+ *
+ * Returns 0; ROWLOCK_EINVAL (an option; the message names it); and the server
+ * errors. ROWLOCK_ESCHEMA says which table or column is not right and which
+ * command to run.
+ *
+ * Blocks up to connect_timeout_ms and call_timeout_ms.
+ */
+ROWLOCK_API ROWLOCK_CHECK int
+rowlock_client_new(const struct rowlock_client_options *options,
+		   struct rowlock_client **ret_client,
+		   struct rowlock_errinfo *reterr);
+
+/**
+ * End a client: stop its threads, delete its session, close its connections.
+ *
+ * @client  may be NULL. Freed if and only if 0 is returned.
+ *
+ * Returns 0; ROWLOCK_EHELD: locks of it are not freed yet, nothing was
+ * changed; ROWLOCK_EINVAL: called from a lost callback; ROWLOCK_EFORKED.
+ *
+ * Blocks up to call_timeout_ms. No other call on the client may be under way.
+ */
+ROWLOCK_API int rowlock_client_free(struct rowlock_client *client,
+				    struct rowlock_errinfo *reterr);
+
+/* --------------------------------------------------------------- lock */
+
+/**
+ * A handle on a name.
+ *
+ * Threads: rowlock_cancel(), rowlock_held() and rowlock_remaining_ms() from
+ * any thread at any time before rowlock_free(); the rest one thread at a time.
+ * Threads that compete for one name take one struct rowlock each; they queue
+ * inside the client, first come, first served, not in the database.
+ */
+struct rowlock;
+
+/** Flags of a lock; or them together. */
+enum rowlock_flags {
+	/** The owner who has the name already gets ROWLOCK_EDEADLOCK instead
+	 *  of one level more. */
+	ROWLOCK_NOT_REENTRANT = 1 << 0,
+	/** The owner is this handle, not the calling thread: any thread may
+	 *  release what it holds. For event loops and thread pools. */
+	ROWLOCK_OWNER_HANDLE = 1 << 1,
+	/** Draw the fencing token with the grant, as part of the acquire: it
+	 *  is there when rowlock_acquire() returns 0. One more commit. */
+	ROWLOCK_TOKEN_WITH_GRANT = 1 << 2,
+};
+
+struct rowlock_options {
+	size_t size; /* set by ROWLOCK_OPTIONS_DEFAULT */
+	enum rowlock_strategy strategy; /* default ROWLOCK_LEASE */
+	unsigned int flags;             /* enum rowlock_flags; default 0 */
+	/** A hold ends so long after its acquire was sent, even if its owner
+	 *  is alive. 1,000 to 2,592,000,000 (30 days); default 0: no
+	 *  maximum. */
+	uint64_t max_hold_ms;
+	/** For people: shown by rowlock_list(). Default NULL: none. The row
+	 *  strategy stores it only when it makes the name's row. */
+	const char *info;
+};
+
+#define ROWLOCK_OPTIONS_DEFAULT                                                \
+	{                                                                      \
+		sizeof(struct rowlock_options), ROWLOCK_LEASE, 0, 0, NULL      \
+	}
+
+/**
+ * Make a handle for @name. Nothing is sent to the server.
+ *
+ * @name      1 to 100 characters of UTF-8, compared byte by byte; no control
+ *            characters, no blank at the end
+ * @options   NULL for the defaults
+ * @ret_lock  owned by the caller: rowlock_free(), before the client's end
+ *
+ * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL (an option); ROWLOCK_EUNSUPPORTED
+ * (the row strategy on a server with several writers); ROWLOCK_ENOMEM;
+ * ROWLOCK_EFORKED. Does not block.
+ */
+ROWLOCK_API ROWLOCK_CHECK int
+rowlock_new(struct rowlock_client *client, const char *name,
+	    const struct rowlock_options *options, struct rowlock **ret_lock,
+	    struct rowlock_errinfo *reterr);
+
+/**
+ * Give a handle back.
+ *
+ * @lock  may be NULL. Freed if and only if 0 is returned.
+ *
+ * Returns 0; ROWLOCK_EHELD: it holds the lock, or a call on it is under way:
+ * nothing was changed; ROWLOCK_EFORKED. A hold that was lost does not count.
+ *
+ * Waits for a lost callback of this lock that is running, unless it is called
+ * from that callback.
+ */
+ROWLOCK_API int rowlock_free(struct rowlock *lock,
+			     struct rowlock_errinfo *reterr);
+
+/**
+ * Hold the lock, waiting up to @wait_ms for it.
+ *
+ * An owner (by default the calling thread) that has the name already, through
+ * any handle of the client, counts one level up at once and must release as
+ * often, each level through the handle that acquired it. Local waiters are
+ * served first come, first served. Between processes: under row the server's
+ * order; under lease by chance, as waiters ask again with back-off.
+ *
+ * @wait_ms  0: try; one round trip at most for a name that is held. A dead
+ *           holder is removed first, also by a try. ROWLOCK_FOREVER: no limit.
+ *
+ * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;
+ * ROWLOCK_ECANCELED; ROWLOCK_EDEADLOCK (ROWLOCK_NOT_REENTRANT, and the owner
+ * has it); ROWLOCK_ELOST: this handle's last hold was lost and not released
+ * yet, release it first; and the server errors. After a server error the lock
+ * is not held here; if the answer was lost, a row of ours may keep the name
+ * busy until the client has cleaned up or its session has ended.
+ *
+ * Blocks up to @wait_ms, and at most 100 ms more. With @wait_ms 0 it takes as
+ * long as the server needs to answer, at most call_timeout_ms.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire(struct rowlock *lock,
+					      uint64_t wait_ms,
+					      struct rowlock_errinfo *reterr);
+
+/**
+ * Count one level down; at the last level give the lock up.
+ *
+ * Returns 0: given up (or one level less). ROWLOCK_ENOTHELD: this handle has
+ * no hold; ROWLOCK_ENOTOWNER: another thread's; nothing was changed.
+ * ROWLOCK_ELOST: the hold was lost before; what the lock protected may have
+ * been touched by others since. And the server errors: the lock is not held
+ * here any more in any case; the client goes on trying to remove the row,
+ * which ends with its session at the latest.
+ *
+ * Blocks for one round trip, at most call_timeout_ms.
+ */
+ROWLOCK_API int rowlock_release(struct rowlock *lock,
+				struct rowlock_errinfo *reterr);
+
+/**
+ * Is the lock held through this handle, by our own clock? 1 or 0.
+ *
+ * False for ever once the hold's deadline has passed, even if nobody else has
+ * taken the lock. No I/O; does not block. 0 in a forked child.
+ */
+ROWLOCK_API int rowlock_held(struct rowlock *lock);
+
+/**
+ * Ask the server whether the hold is still there: detects at once what
+ * rowlock_held() learns from the next heartbeat (a break), and what no clock
+ * shows (a paused virtual machine).
+ *
+ * Returns 0: held now. ROWLOCK_ENOTHELD; ROWLOCK_ENOTOWNER; ROWLOCK_ELOST;
+ * and the server errors: nothing is known, the hold is unchanged.
+ *
+ * Blocks for one round trip, at most call_timeout_ms.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_verify(struct rowlock *lock,
+					     struct rowlock_errinfo *reterr);
+
+/**
+ * The fencing token of the present hold: larger than every token that earlier
+ * holds of this name drew. Hand it to whatever the lock protects, and let that
+ * refuse smaller ones.
+ *
+ * The first call in a hold draws it (one commit; under row two round trips);
+ * later calls in the hold return the same number without I/O.
+ *
+ * Returns 0; ROWLOCK_ENOTHELD; ROWLOCK_ENOTOWNER; ROWLOCK_ELOST: the hold is
+ * over, no token was shown; and the server errors: may be asked again.
+ *
+ * Blocks for its round trips, at most call_timeout_ms.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
+					    uint64_t *ret_token,
+					    struct rowlock_errinfo *reterr);
+
+/**
+ * How long the hold is still good by our own clock if nothing is heard from
+ * the server from now on; 0 if not held. No I/O; does not block.
+ */
+ROWLOCK_API uint64_t rowlock_remaining_ms(struct rowlock *lock);
+
+/** How many levels this handle holds; 0 if not held. Does not block. */
+ROWLOCK_API unsigned int rowlock_depth(struct rowlock *lock);
+
+/** The handle's name; valid as long as the handle. Does not block. */
+ROWLOCK_API const char *rowlock_name(const struct rowlock *lock);
+
+/**
+ * End the wait of the rowlock_acquire() that is under way on @lock, with
+ * ROWLOCK_ECANCELED. If none is, the next one ends so at once. If the grant
+ * came first, rowlock_acquire() returns 0 and nothing is remembered.
+ *
+ * Any thread, also the lost callback's; does not block. Not async-signal-safe.
+ */
+ROWLOCK_API void rowlock_cancel(struct rowlock *lock);
+
+/** Tells that the hold of @lock is lost. */
+typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
+
+/**
+ * Have @fn called once for each hold of @lock that is lost: when its deadline
+ * passes, its session was evicted, its connection ended, its maximum hold is
+ * over or it was broken. Not for a release.
+ *
+ * @fn   NULL: no callback. Replaces the one before. If the present hold was
+ *       lost before the call, @fn is called for it too. It runs on a thread of
+ *       the client made for this; it may call every function but
+ *       rowlock_client_free(), and should return soon, since the callbacks of
+ *       a client run one after the other.
+ * @arg  passed to @fn
+ *
+ * Any thread. Waits for a callback of this lock that is running, unless it is
+ * called from it: afterwards the old @fn is not called any more.
+ */
+ROWLOCK_API void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn,
+				 void *arg);
+
+/** Release every level of *@lock, then free it: for
+ *  __attribute__((cleanup(rowlock_freep))). Errors are not reported. */
+ROWLOCK_API void rowlock_freep(struct rowlock **lock);
+
+/* ----------------------------------------------------- run one by one */
+
+struct rowlock_execute_options {
+	size_t size;      /* set by ROWLOCK_EXECUTE_OPTIONS_DEFAULT */
+	uint64_t wait_ms; /* as in rowlock_acquire(); default 10,000 */
+	const struct rowlock_options *lock; /* default NULL: the defaults */
+};
+
+#define ROWLOCK_EXECUTE_OPTIONS_DEFAULT                                        \
+	{                                                                      \
+		sizeof(struct rowlock_execute_options), 10000, NULL            \
+	}
+
+/** What rowlock_execute() runs while it holds @lock. It may ask @lock whether
+ *  it is held and for its token; it must not free it. */
+typedef void (*rowlock_execute_fn)(struct rowlock *lock, void *arg);
+
+/**
+ * Run @fn while holding @name: acquire, call, release.
+ *
+ * Returns 0: @fn has run, and the lock was held from before its start until
+ * after its end. ROWLOCK_ELOST: @fn has run, but the lock was lost before it
+ * ended. Every other code is rowlock_new()'s or rowlock_acquire()'s, and says
+ * that @fn has not run. An error of the release is not reported: @fn was
+ * protected, and the client cleans up.
+ *
+ * Blocks as rowlock_acquire() and rowlock_release() do. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int
+rowlock_execute(struct rowlock_client *client, const char *name,
+		const struct rowlock_execute_options *options,
+		rowlock_execute_fn fn, void *arg,
+		struct rowlock_errinfo *reterr);
+
+/* --------------------------------------------------------- for people */
+
+enum rowlock_state {
+	ROWLOCK_STATE_HELD = 0,    /* held, its session alive */
+	ROWLOCK_STATE_DEAD = 1,    /* its holder is gone; the next one to ask
+				      gets it, the reaper removes it */
+	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
+	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
+};
+
+/** What is known of one name. Strings are "" and numbers 0 where nothing is
+ *  known; all is valid during the call of rowlock_list_fn only. */
+struct rowlock_entry {
+	size_t size;
+	enum rowlock_strategy strategy;
+	enum rowlock_state state;
+	const char *name;
+	unsigned int slot;        /* 0 for a lock; permits count from 0 */
+	const char *info;
+	const char *host;         /* of the holder; lease only */
+	unsigned int pid;         /* of the holder; lease only */
+	const char *program;      /* of the holder; lease only */
+	const char *acquired_at;  /* UTC, "2026-11-20 12:00:00.000000" */
+	uint64_t held_ms;         /* since then, by the server's clock */
+	uint64_t remaining_ms;    /* until it expires if no beat comes */
+	uint64_t session;
+	uint64_t attempt;
+	uint64_t token;           /* the last one drawn for the name */
+};
+
+typedef void (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
+
+struct rowlock_list_options {
+	size_t size;         /* set by ROWLOCK_LIST_OPTIONS_DEFAULT */
+	/** Only names that match: SQL's LIKE with '*' and '?' instead of '%'
+	 *  and '_' (a shell's pattern without brackets). NULL: all. */
+	const char *pattern;
+	/** Only this very name. NULL: all. */
+	const char *name;
+	/** Show the names of business_lock too (the row strategy). Default 1.
+	 *  Whether a row is locked is not looked up: ROWLOCK_STATE_UNKNOWN. */
+	int row;
+	/** Show leases. Default 1. */
+	int lease;
+	/** Look whether rows are locked, by locking each for an instant: a
+	 *  try by another program in that instant finds it busy. Default 0. */
+	int probe;
+};
+
+#define ROWLOCK_LIST_OPTIONS_DEFAULT                                           \
+	{                                                                      \
+		sizeof(struct rowlock_list_options), NULL, NULL, 1, 1, 0       \
+	}
+
+/**
+ * Call @fn for each name that is held, or known, in the order of strategy
+ * (lease first), name and slot. @fn runs on the calling thread and must not
+ * call the library.
+ *
+ * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some calls
+ * of @fn. Blocks, at most call_timeout_ms. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int
+rowlock_list(struct rowlock_client *client,
+	     const struct rowlock_list_options *options, rowlock_list_fn fn,
+	     void *arg, struct rowlock_errinfo *reterr);
+
+/**
+ * End the present hold of @name, whoever has it, against the holder's will.
+ *
+ * lease: its row is deleted, and its holder's lost callback runs at its next
+ * heartbeat (a third of its TTL) or at its next rowlock_verify(). row: the
+ * holder's connection is killed, where the account may find and kill it.
+ *
+ * Returns 0: there was a hold, and it is over. ROWLOCK_ENOTHELD: there was
+ * none. ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account
+ * may not; the message has the statements for a DBA to type); and the server
+ * errors. Blocks, at most call_timeout_ms. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
+					    enum rowlock_strategy strategy,
+					    const char *name,
+					    struct rowlock_errinfo *reterr);
+
+struct rowlock_reap_options {
+	size_t size;        /* set by ROWLOCK_REAP_OPTIONS_DEFAULT */
+	unsigned int batch; /* rows looked up at a time; default 100; 1 to
+			       10,000 */
+};
+
+#define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \
+	{                                                                      \
+		sizeof(struct rowlock_reap_options), 100                       \
+	}
+
+/** What one rowlock_reap() removed. */
+struct rowlock_reap_result {
+	size_t size; /* set by the caller: sizeof *result */
+	uint64_t evicted; /* sessions that were dead */
+	uint64_t swept;   /* leases of dead sessions, or past their maximum */
+	uint64_t tokens;  /* tokens of names that drew none for 30 days */
+};
+
+/**
+ * Remove what dead clients left behind, once: sessions whose time is up by the
+ * server's clock (with ROWLOCK_OBSERVE_BEATS, on Galera, and after the
+ * server's clock was seen to jump: those that this client has seen not beat
+ * for their TTL and a margin, which takes two calls that far apart), then
+ * leases without a session, then old tokens. Every row is deleted by its key
+ * with the condition checked again: a live lease is never touched, and any
+ * number of reapers may run at once. One log line (ROWLOCK_LOG_INFO) per
+ * session and per lease that was removed.
+ *
+ * @result  may be NULL
+ *
+ * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some rows
+ * (@result then says how many). Blocks: as long as there is something to
+ * remove, each statement at most call_timeout_ms. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int
+rowlock_reap(struct rowlock_client *client,
+	     const struct rowlock_reap_options *options,
+	     struct rowlock_reap_result *result,
+	     struct rowlock_errinfo *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ROWLOCK_H */
