@@ -77,10 +77,10 @@ enum rowlock_error {
 	ROWLOCK_ESCHEMA = -13,   /* the tables are missing or not as needed */
 	ROWLOCK_EREADONLY = -14, /* the server takes no writes */
 	ROWLOCK_EUNSUPPORTED = -15, /* this server cannot do that safely */
-	ROWLOCK_EDB = -16,       /* the server refused for another reason */
-	ROWLOCK_ENOMEM = -17,    /* out of memory */
-	ROWLOCK_ESYSTEM = -18,   /* the system refused a thread or descriptor */
-	ROWLOCK_EFORKED = -19,   /* this client belongs to the parent process */
+	ROWLOCK_EDB = -16,          /* the server refused for another reason */
+	ROWLOCK_ENOMEM = -17,       /* out of memory */
+	ROWLOCK_ESYSTEM = -18, /* the system refused a thread or descriptor */
+	ROWLOCK_EFORKED = -19, /* this client belongs to the parent process */
 };
 
 /**
@@ -223,8 +223,8 @@ struct rowlock_client_options {
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
-			30000, 5000, 5000, 10000, 60000, 2, 0, NULL, NULL,     \
-			NULL, ROWLOCK_LOG_INFO                                 \
+		    30000, 5000, 5000, 10000, 60000, 2, 0, NULL, NULL, NULL,   \
+		    ROWLOCK_LOG_INFO                                           \
 	}
 
 /**
@@ -240,10 +240,9 @@ struct rowlock_client_options {
  *
  * Blocks up to connect_timeout_ms and call_timeout_ms.
  */
-ROWLOCK_API ROWLOCK_CHECK int
-rowlock_client_new(const struct rowlock_client_options *options,
-		   struct rowlock_client **ret_client,
-		   struct rowlock_errinfo *reterr);
+ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
+    const struct rowlock_client_options *options,
+    struct rowlock_client **ret_client, struct rowlock_errinfo *reterr);
 
 /**
  * End a client: stop its threads, delete its session, close its connections.
@@ -284,7 +283,7 @@ enum rowlock_flags {
 };
 
 struct rowlock_options {
-	size_t size; /* set by ROWLOCK_OPTIONS_DEFAULT */
+	size_t size;                    /* set by ROWLOCK_OPTIONS_DEFAULT */
 	enum rowlock_strategy strategy; /* default ROWLOCK_LEASE */
 	unsigned int flags;             /* enum rowlock_flags; default 0 */
 	/** A hold ends so long after its acquire was sent, even if its owner
@@ -313,10 +312,11 @@ struct rowlock_options {
  * (the row strategy on a server with several writers); ROWLOCK_ENOMEM;
  * ROWLOCK_EFORKED. Does not block.
  */
-ROWLOCK_API ROWLOCK_CHECK int
-rowlock_new(struct rowlock_client *client, const char *name,
-	    const struct rowlock_options *options, struct rowlock **ret_lock,
-	    struct rowlock_errinfo *reterr);
+ROWLOCK_API ROWLOCK_CHECK int rowlock_new(struct rowlock_client *client,
+					  const char *name,
+					  const struct rowlock_options *options,
+					  struct rowlock **ret_lock,
+					  struct rowlock_errinfo *reterr);
 
 /**
  * Give a handle back.
@@ -485,11 +485,10 @@ typedef void (*rowlock_execute_fn)(struct rowlock *lock, void *arg);
  *
  * Blocks as rowlock_acquire() and rowlock_release() do. Any thread.
  */
-ROWLOCK_API ROWLOCK_CHECK int
-rowlock_execute(struct rowlock_client *client, const char *name,
-		const struct rowlock_execute_options *options,
-		rowlock_execute_fn fn, void *arg,
-		struct rowlock_errinfo *reterr);
+ROWLOCK_API ROWLOCK_CHECK int rowlock_execute(
+    struct rowlock_client *client, const char *name,
+    const struct rowlock_execute_options *options, rowlock_execute_fn fn,
+    void *arg, struct rowlock_errinfo *reterr);
 
 /* --------------------------------------------------------- for people */
 
@@ -508,23 +507,23 @@ struct rowlock_entry {
 	enum rowlock_strategy strategy;
 	enum rowlock_state state;
 	const char *name;
-	unsigned int slot;        /* 0 for a lock; permits count from 0 */
+	unsigned int slot; /* 0 for a lock; permits count from 0 */
 	const char *info;
-	const char *host;         /* of the holder; lease only */
-	unsigned int pid;         /* of the holder; lease only */
-	const char *program;      /* of the holder; lease only */
-	const char *acquired_at;  /* UTC, "2026-11-20 12:00:00.000000" */
-	uint64_t held_ms;         /* since then, by the server's clock */
-	uint64_t remaining_ms;    /* until it expires if no beat comes */
+	const char *host;        /* of the holder; lease only */
+	unsigned int pid;        /* of the holder; lease only */
+	const char *program;     /* of the holder; lease only */
+	const char *acquired_at; /* UTC, "2026-11-20 12:00:00.000000" */
+	uint64_t held_ms;        /* since then, by the server's clock */
+	uint64_t remaining_ms;   /* until it expires if no beat comes */
 	uint64_t session;
 	uint64_t attempt;
-	uint64_t token;           /* the last one drawn for the name */
+	uint64_t token; /* the last one drawn for the name */
 };
 
 typedef void (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
 
 struct rowlock_list_options {
-	size_t size;         /* set by ROWLOCK_LIST_OPTIONS_DEFAULT */
+	size_t size; /* set by ROWLOCK_LIST_OPTIONS_DEFAULT */
 	/** Only names that match: SQL's LIKE with '*' and '?' instead of '%'
 	 *  and '_' (a shell's pattern without brackets). NULL: all. */
 	const char *pattern;
@@ -553,10 +552,9 @@ struct rowlock_list_options {
  * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some calls
  * of @fn. Blocks, at most call_timeout_ms. Any thread.
  */
-ROWLOCK_API ROWLOCK_CHECK int
-rowlock_list(struct rowlock_client *client,
-	     const struct rowlock_list_options *options, rowlock_list_fn fn,
-	     void *arg, struct rowlock_errinfo *reterr);
+ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
+    struct rowlock_client *client, const struct rowlock_list_options *options,
+    rowlock_list_fn fn, void *arg, struct rowlock_errinfo *reterr);
 
 /**
  * End the present hold of @name, whoever has it, against the holder's will.
@@ -588,7 +586,7 @@ struct rowlock_reap_options {
 
 /** What one rowlock_reap() removed. */
 struct rowlock_reap_result {
-	size_t size; /* set by the caller: sizeof *result */
+	size_t size;      /* set by the caller: sizeof *result */
 	uint64_t evicted; /* sessions that were dead */
 	uint64_t swept;   /* leases of dead sessions, or past their maximum */
 	uint64_t tokens;  /* tokens of names that drew none for 30 days */
@@ -610,11 +608,9 @@ struct rowlock_reap_result {
  * (@result then says how many). Blocks: as long as there is something to
  * remove, each statement at most call_timeout_ms. Any thread.
  */
-ROWLOCK_API ROWLOCK_CHECK int
-rowlock_reap(struct rowlock_client *client,
-	     const struct rowlock_reap_options *options,
-	     struct rowlock_reap_result *result,
-	     struct rowlock_errinfo *reterr);
+ROWLOCK_API ROWLOCK_CHECK int rowlock_reap(
+    struct rowlock_client *client, const struct rowlock_reap_options *options,
+    struct rowlock_reap_result *result, struct rowlock_errinfo *reterr);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * UTF-8, checked. See text.h for why.
+ */
+#include "base/text.h"
+
+#include <rowlock.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The code point at @text, and its length in bytes; length 0 if malformed. */
+static uint32_t decode(const unsigned char *text, size_t *ret_length)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = text[0] < 0x80             ? 1
+			: (text[0] & 0xe0) == 0xc0 ? 2
+			: (text[0] & 0xf0) == 0xe0 ? 3
+			: (text[0] & 0xf8) == 0xf0 ? 4
+						   : 0;
+	uint32_t code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+
+	*ret_length = 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (length == 0 || code < least[length] || code > 0x10ffff ||
+	    (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	*ret_length = length;
+	return code;
+}
+
+const char *rlk_text_problem(const char *text, size_t max, char *buffer,
+			     size_t size)
+{
+	const unsigned char *at = (const unsigned char *) text;
+	size_t characters = 0;
+
+	while (*at) {
+		size_t length;
+		uint32_t code = decode(at, &length);
+		size_t offset = (size_t) (at - (const unsigned char *) text);
+
+		if (length == 0) {
+			snprintf(buffer, size, "is not UTF-8 (at byte %zu)",
+				 offset);
+			return buffer;
+		}
+		if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+			snprintf(buffer, size,
+				 "has a control character (at byte %zu)",
+				 offset);
+			return buffer;
+		}
+		characters++;
+		at += length;
+	}
+	if (characters > max) {
+		snprintf(buffer, size,
+			 "has %zu characters; at most %zu are allowed",
+			 characters, max);
+		return buffer;
+	}
+	return NULL;
+}
+
+const char *rlk_name_problem(const char *name, char *buffer, size_t size)
+{
+	size_t length = strlen(name);
+
+	if (length == 0)
+		return "is empty";
+	if (name[length - 1] == ' ')
+		return "has a blank at the end";
+	return rlk_text_problem(name, ROWLOCK_NAME_MAX, buffer, size);
+}

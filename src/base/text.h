@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_BASE_TEXT_H
+#define RLK_BASE_TEXT_H
+
+/*
+ * Which texts may become a name or an info. Length is counted in characters,
+ * as a VARCHAR counts; nothing is ever cut to fit: two names that differ only
+ * behind the cut would become one lock.
+ */
+
+#include <stddef.h>
+
+/**
+ * Check @text: well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates),
+ * no control characters (C0, DEL, C1), at most @max characters.
+ *
+ * Returns NULL if all is well, else what is wrong, in words that end a
+ * sentence ("... is not UTF-8 (at byte 3)"), written to @buffer if needed.
+ */
+const char *rlk_text_problem(const char *text, size_t max, char *buffer,
+			     size_t size);
+
+/** The same for a name: also not empty and without a blank at the end, which
+ *  the database's collation would not see. */
+const char *rlk_name_problem(const char *name, char *buffer, size_t size);
+
+#endif

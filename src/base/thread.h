@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_BASE_THREAD_H
+#define RLK_BASE_THREAD_H
+
+/*
+ * Mutex, condition, thread: thin, so that a test can replace this file at link
+ * time. Conditions have no time-outs: who waits for a time has the deadline
+ * thread wake it (core/deadline.h).
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+
+struct rlk_mutex {
+	pthread_mutex_t mutex;
+};
+
+struct rlk_cond {
+	pthread_cond_t cond;
+};
+
+void rlk_mutex_init(struct rlk_mutex *mutex);
+void rlk_mutex_fini(struct rlk_mutex *mutex);
+void rlk_mutex_lock(struct rlk_mutex *mutex);
+void rlk_mutex_unlock(struct rlk_mutex *mutex);
+
+/** Lock, and return @mutex for a variable that unlocks it by leaving its
+ *  block: _cleanup_(rlk_unguardp) struct rlk_mutex *guard = rlk_guard(m); */
+static inline struct rlk_mutex *rlk_guard(struct rlk_mutex *mutex)
+{
+	rlk_mutex_lock(mutex);
+	return mutex;
+}
+
+static inline void rlk_unguardp(struct rlk_mutex **mutex)
+{
+	if (*mutex)
+		rlk_mutex_unlock(*mutex);
+}
+
+void rlk_cond_init(struct rlk_cond *cond);
+void rlk_cond_fini(struct rlk_cond *cond);
+void rlk_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex);
+void rlk_cond_signal(struct rlk_cond *cond);
+void rlk_cond_broadcast(struct rlk_cond *cond);
+
+struct rlk_thread {
+	pthread_t id;
+	bool started;
+};
+
+/**
+ * Start @fn(@arg) on a thread named @name (at most 15 bytes) with all signals
+ * blocked: signals are the application's. Returns 0 or -errno.
+ */
+int rlk_thread_start(struct rlk_thread *thread, const char *name,
+		     void (*fn)(void *), void *arg);
+
+/** Wait for its end; nothing if it was not started. */
+void rlk_thread_join(struct rlk_thread *thread);
+
+/**
+ * The calling thread's serial number in this process, from 1. Unlike thread
+ * ids it is never used again: a hold of a thread that has ended belongs to
+ * nobody.
+ */
+uint64_t rlk_thread_serial(void);
+
+#endif

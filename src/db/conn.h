@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_CONN_H
+#define RLK_DB_CONN_H
+
+/*
+ * One connection to the server.
+ *
+ * One thread at a time, but for rlk_conn_interrupt(). Every call ends at the
+ * connection's deadline: all I/O goes through Connector/C's non-blocking calls
+ * (mysql_real_query_start() and its kin, MariaDB Connector/C manual, "Non-
+ * blocking API"), and it is we who poll the socket.
+ *
+ * Set on every connection: reconnect off, LOCAL INFILE off, close-on-exec,
+ * CLIENT_FOUND_ROWS refused (a held lock would answer "1 row"), TCP keepalive
+ * and TCP_USER_TIMEOUT, TLS with a verified certificate unless the peer's
+ * address is local or the client said ROWLOCK_TLS_UNVERIFIED. The session's
+ * state is set and read back; a connection whose state is not as set is
+ * refused with a sentence that names the variable.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "db/fault.h"
+#include "db/server.h"
+
+struct rlk_conn;
+
+/** How to reach the server; shared by all connections of a client. */
+struct rlk_conn_target {
+	char *dsn;            /* NULL: option files */
+	char *defaults_file;  /* NULL: the standard ones */
+	char *defaults_group; /* "rowlock" */
+	unsigned int flags;   /* enum rowlock_client_flags */
+	const char *program;  /* connection attribute program_name */
+	const struct rlk_clock *clock;
+	const struct rlk_log *log;
+};
+
+/** What a connection is for decides its session's bounds. */
+struct rlk_conn_profile {
+	const char *label;        /* for logs: "control", "lease", "row" */
+	bool autocommit;          /* row: off */
+	unsigned int lock_wait_s; /* innodb_lock_wait_timeout and
+				     lock_wait_timeout; at least 1 */
+	unsigned int idle_s;      /* wait_timeout: how long the server keeps
+				     the session of a silent peer */
+};
+
+/**
+ * Connect, set the session's state, read it back, learn about the server.
+ * Blocks; name resolution is not bounded by @until_ms, all else is: so it runs
+ * on the pool's opener thread (db/pool.h).
+ *
+ * Returns 0 or the server errors: ROWLOCK_EAUTH (1044, 1045, 1130, 1698 ...),
+ * ROWLOCK_ECONNECT, ROWLOCK_ESCHEMA (1049: no such database),
+ * ROWLOCK_EUNSUPPORTED (too old, STATEMENT logging is found at the first write
+ * instead), ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM.
+ */
+int rlk_conn_open(const struct rlk_conn_target *target,
+		  const struct rlk_conn_profile *profile, int64_t until_ms,
+		  struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
+
+/**
+ * Close. An idle connection says goodbye to the server (COM_QUIT) without
+ * waiting; one with a reply outstanding or that is dead just ends its socket.
+ * Accepts NULL, returns NULL. Does not block. In a forked child it must not be
+ * called at all.
+ */
+struct rlk_conn *rlk_conn_close(struct rlk_conn *conn);
+
+static inline void rlk_conn_closep(struct rlk_conn **conn)
+{
+	*conn = rlk_conn_close(*conn);
+}
+
+/** The deadline of all that follows on @conn. */
+void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms);
+
+/**
+ * Let the call that is under way on @conn, or else the next one, return
+ * RLK_PENDING at once. Any thread, as long as @conn is not closed meanwhile.
+ * The only other thing that clears it is rlk_conn_set_until().
+ */
+void rlk_conn_interrupt(struct rlk_conn *conn);
+
+/** COM_PING. RLK_DONE: the server answered. */
+enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
+			     struct rowlock_errinfo *reterr);
+
+/** False once it is dead or a reply is outstanding. */
+bool rlk_conn_usable(const struct rlk_conn *conn);
+
+/** The socket, to watch for its end; owned by @conn. */
+int rlk_conn_fd(const struct rlk_conn *conn);
+
+/** The server's CONNECTION_ID(), for KILL. */
+uint64_t rlk_conn_id(const struct rlk_conn *conn);
+
+const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn);
+const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn);
+
+/**
+ * The mark of a connection: a user-level lock (GET_LOCK) that no other
+ * connection can have, taken when it was opened. It tells whether a session of
+ * ours still exists in the server, and which one to KILL, without ever hitting
+ * another connection that got the same number after a restart.
+ */
+struct rlk_mark {
+	char lock[48];     /* "rl:" and a random number; "" without marks */
+	uint64_t id;       /* CONNECTION_ID() */
+	char identity[96]; /* of the server */
+};
+
+void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark);
+
+/**
+ * Make sure, by @conn, that the session of @mark is over and none of its
+ * statements can be executed any more: KILL it, and wait until its mark is
+ * gone. On a server with another identity it is over already.
+ *
+ * RLK_DONE: it is over. RLK_PENDING: not yet, at @conn's deadline (@conn is
+ * good). Else @reterr says what failed.
+ */
+enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
+			      const struct rlk_mark *mark,
+			      struct rowlock_errinfo *reterr);
+
+/**
+ * By @conn, interrupt the statement that the session of @mark runs
+ * (KILL QUERY), if it is still that session.
+ */
+enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
+				   const struct rlk_mark *mark,
+				   struct rowlock_errinfo *reterr);
+
+/**
+ * The server's clock now, in microseconds since 1970 (UTC_TIMESTAMP(6)): a
+ * ping that tells the time.
+ */
+enum rlk_fault rlk_conn_server_time(struct rlk_conn *conn, int64_t *ret_us,
+				    struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_FAULT_H
+#define RLK_DB_FAULT_H
+
+/*
+ * What became of a statement. Everything above db/ decides by these, never by
+ * a server's error number.
+ *
+ * The great divide is between "the server said no" (nothing happened, the
+ * connection is good) and RLK_UNKNOWN: no answer came, so the statement may
+ * have been executed, may be executed later, or never. Error 2006 ("server has
+ * gone away") is RLK_UNKNOWN too: it does not mean "was not sent".
+ */
+
+#include <rowlock.h>
+
+enum rlk_fault {
+	RLK_DONE = 0, /* executed; the reply was read completely */
+	RLK_BUSY,     /* no: a row is locked by another (1205, 3572) */
+	RLK_CONFLICT, /* no: deadlock or certification (1213, 1020): retry */
+	RLK_KILLED,   /* no: the statement was interrupted (1317, 1969,
+			 3024); the connection is good */
+	RLK_REFUSED,  /* no: any other error of the server */
+	RLK_PENDING,  /* our deadline or an interrupt; the reply is still to
+			 come: rlk_stmt_resume(), or give the connection up */
+	RLK_UNKNOWN,  /* no answer, or a broken one; the connection is dead */
+	RLK_FAILED,   /* not sent: no memory, wrong arguments */
+};
+
+/** The ROWLOCK_E* for an errno of the server or of Connector/C. */
+int rlk_fault_code(unsigned int mysql_errno);
+
+/** The class of an error of the server or of Connector/C. Not 0. */
+enum rlk_fault rlk_fault_class(unsigned int mysql_errno);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_SERVER_H
+#define RLK_DB_SERVER_H
+
+/*
+ * What differs between servers: everything that MariaDB and MySQL, or their
+ * versions, do differently is decided in server.c and nowhere else.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db/stmt.h"
+
+enum rlk_flavour {
+	RLK_MARIADB,
+	RLK_MYSQL,
+};
+
+/** One server, as seen when a connection was opened. */
+struct rlk_server {
+	enum rlk_flavour flavour;
+	unsigned int version; /* 101119, 90704 */
+	bool galera;          /* a node of a Galera cluster (wsrep_on) */
+	bool multi_primary;   /* in a replication group with many writers */
+	bool read_only;
+	char identity[96]; /* server_uid or server_uuid, and start time as
+			      far as it is known: another server, or the
+			      same one restarted, differs */
+	char name[300];    /* for messages: "db1:3306 (MariaDB 10.11.19)" */
+};
+
+/** Statements whose text depends on the server. */
+struct rlk_dialect {
+	/**
+	 * First try of a lease. Parameters: name, slot, session, attempt,
+	 * maximum in microseconds or NULL, info or NULL.
+	 *
+	 * On MariaDB INSERT ... ON DUPLICATE KEY UPDATE ... RETURNING: one row
+	 * comes back in any case (see lease_acquire_returns_row): attempt,
+	 * session, and how the row there fares (microseconds that its session
+	 * and its maximum have left by the server's clock, NULL if absent).
+	 * On MySQL INSERT ... SELECT ... WHERE NOT EXISTS: 1 affected row is
+	 * ours, 0: held.
+	 */
+	const struct rlk_stmt_def *lease_acquire;
+	bool lease_acquire_returns_row;
+	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
+	 *  Parameter: name. One row: locked. No row: there is none. */
+	const struct rlk_stmt_def *row_try;
+	/** Read names of business_lock that nobody has locked, by locking them
+	 *  for the statement's time. Parameter: LIKE pattern. */
+	const struct rlk_stmt_def *row_probe;
+};
+
+const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server);
+
+#endif
