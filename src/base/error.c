@@ -45,9 +45,9 @@ const char *rowlock_strerror(int error)
 	}
 }
 
-static RLK_PRINTF(4, 0) int fail(struct rowlock_errinfo *reterr, int code,
-				 unsigned int mysql, const char *format,
-				 va_list args)
+RLK_PRINTF(4, 0)
+static int fail(struct rowlock_errinfo *reterr, int code, unsigned int mysql,
+		const char *format, va_list args)
 {
 	if (!reterr)
 		return code;

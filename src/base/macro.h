@@ -26,6 +26,6 @@
 
 #define RLK_ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-#define RLK_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define RLK_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 #endif
