@@ -73,6 +73,18 @@ static void set_options(struct rlk_conn *conn)
 			   target->defaults_group);
 }
 
+/* Not for us: it bounds how long Connector/C asks a resolver that is out of
+ * order again, which is nowhere near the socket. */
+static void bound_resolver(struct rlk_conn *conn)
+{
+	int64_t left = conn->until_ms - rlk_now(conn->target->clock);
+	unsigned int seconds = 60;
+
+	if (left < 60 * 1000)
+		seconds = left < 1000 ? 1 : (unsigned int) (left / 1000);
+	set_option(conn->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+}
+
 /* The host argument: a connection string is known by its semicolon. */
 static int copy_dsn(const char *dsn, char **ret_dsn,
 		    struct rowlock_errinfo *reterr)
@@ -185,6 +197,7 @@ static int connect_now(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	if (error)
 		return error;
 	set_options(conn);
+	bound_resolver(conn);
 	conn->io.sql = dsn;
 	finished = rlk_io_run(conn, RLK_CALL_CONNECT);
 	if (!finished) {
