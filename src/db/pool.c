@@ -188,9 +188,8 @@ struct rlk_pool *rlk_pool_free(struct rlk_pool *pool, uint64_t wait_ms)
 	return NULL;
 }
 
-void rlk_pool_serve(struct rlk_pool *pool, struct rlk_pool_wait *wait)
+void rlk_pool_serve(struct rlk_pool_wait *wait)
 {
-	(void) pool;
 	rlk_list_remove(&wait->list);
 	wait->served = true;
 	rlk_sleeper_wake(&wait->sleeper);
@@ -209,7 +208,7 @@ struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn)
 
 		bay->lent++;
 		wait->conn = conn;
-		rlk_pool_serve(pool, wait);
+		rlk_pool_serve(wait);
 		return NULL;
 	}
 	if (bay->kept >= bay->spec.keep)
@@ -421,4 +420,12 @@ unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay)
 	    rlk_guard(&pool->mutex);
 
 	return pool->bays[bay].lent + pool->bays[bay].kept;
+}
+
+unsigned int rlk_pool_waiting(struct rlk_pool *pool, size_t bay)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	return rlk_bay_waiting(&pool->bays[bay]);
 }

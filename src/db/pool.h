@@ -92,4 +92,7 @@ struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 /** For tests and messages: connections that exist in @bay now. */
 unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay);
 
+/** Likewise: how many wait in @bay now. */
+unsigned int rlk_pool_waiting(struct rlk_pool *pool, size_t bay);
+
 #endif

@@ -102,18 +102,18 @@ static void wait_for_one(void *arg)
 	rlk_pool_put(client->pool, conn);
 }
 
+/* Start @client and wait until it is in the queue. */
 static void start_client(struct client *client, struct rlk_pool *pool,
 			 _Atomic unsigned int *served)
 {
+	unsigned int before = rlk_pool_waiting(pool, 0);
 	int64_t guard = db_in(GUARD_MS);
-	_Atomic(struct rlk_pool_wait *) *wait =
-	    (_Atomic(struct rlk_pool_wait *) *) &client->waiter.wait;
 
 	*client = (struct client){ .pool = pool, .served = served };
 	assert_int_equal(
 	    rlk_thread_start(&client->thread, "client", wait_for_one, client),
 	    0);
-	while (!atomic_load(wait))
+	while (rlk_pool_waiting(pool, 0) == before)
 		assert_true(db_in(0) < guard);
 }
 
@@ -286,12 +286,10 @@ static void stuck_opener_does_not_hold_the_end_up(void **state)
 {
 	struct relay *relay = relay_start(RELAY_SILENT, NULL);
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
-	struct rlk_pool_waiter waiter = RLK_POOL_WAITER_NULL;
 	_Atomic unsigned int served = 0;
 	struct client client;
 
 	(void) state;
-	(void) waiter;
 	start_client(&client, pool, &served);
 	rlk_pool_interrupt(pool, &client.waiter);
 	rlk_thread_join(&client.thread);
