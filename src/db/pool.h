@@ -47,12 +47,13 @@ struct rlk_pool *rlk_pool_free(struct rlk_pool *pool, uint64_t wait_ms);
 /** Somebody who waits for a connection; lives on the waiter's stack, made with
  *  RLK_POOL_WAITER_NULL. */
 struct rlk_pool_waiter {
-	bool interrupted; /* under the pool's mutex */
+	bool interrupted;           /* under the pool's mutex */
+	struct rlk_pool_wait *wait; /* while it waits; likewise */
 };
 
 #define RLK_POOL_WAITER_NULL                                                   \
 	{                                                                      \
-		false                                                          \
+		false, NULL                                                    \
 	}
 
 /**
