@@ -34,7 +34,7 @@ sql()
 	"$client" --defaults-file="$tmp/root.cnf" --batch --skip-column-names \
 		--default-character-set=utf8mb4 "$@"
 }
-rows() { echo "$1" | sql "$db"; }
+rows() { printf "%s\n" "$1" | sql "$db"; }
 
 # rlm [OPTION...]: rowlock-migrate on the test's database
 rlm() { ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" "$migrate" --no-defaults "$@"; }
