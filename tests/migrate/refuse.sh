@@ -64,7 +64,7 @@ wrong_usage()
 	expect 0 "$migrate" --help
 	said "Exit status"
 	expect 0 "$migrate" --version
-	said "rowlock-migrate "
+	said "rowlock-migrate $(sed -n "s/^  version: '\(.*\)',/\1/p" "$root/meson.build")"
 }
 
 password_in_arguments()
