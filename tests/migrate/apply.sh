@@ -93,7 +93,7 @@ at_the_gate()
 waits_for_another_run()
 {
 	open_session "$tmp/root.cnf"
-	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', MD5('$db')), 0)")" 1
+	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2('$db', 256), 40)), 0)")" 1
 	expect 5 rlm --wait=0
 	said "another rowlock-migrate is at work"
 	close_session
