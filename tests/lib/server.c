@@ -70,12 +70,6 @@ void test_server_restart(void)
 	assert_int_equal(sandbox("restart"), 0);
 }
 
-static int skip_all(const char *reason)
-{
-	printf("1..0 # SKIP %s\n", reason);
-	return 77;
-}
-
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n)
 {
@@ -83,9 +77,11 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 	int failed;
 
 	if (!getenv("ROWLOCK_SANDBOX"))
-		return skip_all("needs tools/sandbox: run it by meson test");
+		return test_skip_all(
+		    "needs tools/sandbox: run it by meson test");
 	if (system("PATH=$PATH:/usr/sbin:/sbin command -v mariadbd >/dev/null"))
-		return skip_all("needs a server of its own: no mariadbd here");
+		return test_skip_all(
+		    "needs a server of its own: no mariadbd here");
 	snprintf(dir, sizeof(dir), "%.30s/rowlock-test-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
 	if (sandbox("start"))

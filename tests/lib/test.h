@@ -35,6 +35,9 @@
 #define test_main(tests) test_run(#tests, tests, TEST_SIZE(tests))
 int test_run(const char *group, const struct CMUnitTest *tests, size_t n);
 
+/** Say that all tests are skipped, and why; returns main()'s result. */
+int test_skip_all(const char *reason);
+
 /** The server's connection string, NULL if there is none. */
 const char *test_dsn(void);
 
