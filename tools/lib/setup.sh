@@ -1,9 +1,9 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154 # used, and set, by who sources it
 # SPDX-License-Identifier: MIT
 #
 # setup.sh - what tools/demo, tools/check and .ci/run share: find out what is
 # missing on this machine and install it where that is known how, build, have a
-# server. Sourced; the caller sets root to the top of the tree.
+# server. Sourced by a script that has set root to the top of the tree.
 
 name=$(basename -- "$0")
 
