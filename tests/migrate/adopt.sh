@@ -147,6 +147,8 @@ other_shapes()
 
 a_holder_is_in_the_way()
 {
+	# On Galera a change of a table ends the transactions that use it.
+	[ "$(rows "SHOW VARIABLES LIKE 'wsrep_on'" | cut -f 2)" != ON ] || return 0
 	rows "CREATE TABLE business_lock (name VARCHAR(50) CHARACTER SET utf8mb4
 		COLLATE utf8mb4_bin PRIMARY KEY, info VARCHAR(255), created_at DATETIME) ENGINE=InnoDB;
 		INSERT INTO business_lock (name) VALUES ('a')"
