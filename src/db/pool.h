@@ -81,6 +81,9 @@ void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter);
 /** Give back. One that is not usable any more is closed. NULL is ignored. */
 void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);
 
+/** Give back, to be closed in any case. NULL is ignored. */
+void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn);
+
 /**
  * Take one idle connection of @bay that has been idle for @idle_ms or more,
  * NULL if there is none: to ping it (the server closes what is silent for

@@ -45,11 +45,22 @@ struct rlk_dialect {
 	 */
 	const struct rlk_stmt_def *lease_acquire;
 	bool lease_acquire_returns_row;
+	/** Further tries: INSERT ... SELECT ... WHERE NOT EXISTS, which touches
+	 *  no lock of a held row. The same parameters; 1 affected row: ours, 0:
+	 *  held. On MySQL it is the first try too. */
+	const struct rlk_stmt_def *lease_again;
 	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
 	 *  Parameter: name. One row: locked. No row: there is none. */
 	const struct rlk_stmt_def *row_try;
+	/** Lock the name's row, waiting. Parameter: name. */
+	const struct rlk_stmt_def *row_wait;
+	/** Who holds what connection ? waits for: CONNECTION_IDs of running
+	 *  transactions in its way. Needs a privilege that an application's
+	 *  account does not have. Parameter: CONNECTION_ID of the waiter. */
+	const struct rlk_stmt_def *row_blocker;
 	/** Read names of business_lock that nobody has locked, by locking them
-	 *  for the statement's time. Parameter: LIKE pattern. */
+	 *  for the statement's time. Parameter: LIKE pattern with '!' as its
+	 *  escape character. */
 	const struct rlk_stmt_def *row_probe;
 };
 

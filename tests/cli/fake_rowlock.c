@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A librowlock without a database, for the tests of the tools.
+ *
+ * It connects to the Unix socket that ROWLOCK_FAKE names and tells the test
+ * each call as a line, "acquire name=6a6f62 wait=0" (strings in hexadecimal).
+ * The call returns what the test answers: "reply CODE TEXT". Besides, the test
+ * can send at any time: "remaining MS" (the hold ends so long from now unless
+ * told otherwise), "frozen MS" (it is always that long), "lose" (the lost
+ * callback runs, the hold is over). Before the reply to a list: "entry ...";
+ * to a reap: "reaped EVICTED SWEPT TOKENS".
+ *
+ * Without ROWLOCK_FAKE every call succeeds.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <rowlock.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+struct rowlock_client {
+	uint64_t ttl_ms;
+	uint64_t row_idle_ms;
+	rowlock_log_fn log;
+	void *log_arg;
+};
+
+struct rowlock {
+	struct rowlock_client *client;
+	char name[1024];
+	bool row;
+	bool held;
+	bool lost;
+	bool cancelled;
+	bool frozen;
+	uint64_t hold_ms; /* while frozen */
+	uint64_t ends_ms;
+	rowlock_lost_fn fn;
+	void *arg;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int test_fd = -1;
+static bool replied;
+static int reply_code;
+static char reply_text[512];
+static char *entries[64];
+static size_t entry_count;
+static uint64_t reaped[3];
+static struct rowlock *the_lock;
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static void lose_locked(void)
+{
+	struct rowlock *lock = the_lock;
+	rowlock_lost_fn fn = NULL;
+
+	if (!lock || !lock->held || lock->lost)
+		return;
+	lock->lost = true;
+	fn = lock->fn;
+	pthread_mutex_unlock(&mutex);
+	if (fn)
+		fn(lock, lock->arg);
+	pthread_mutex_lock(&mutex);
+}
+
+static void set_end_locked(bool frozen, uint64_t ms)
+{
+	if (!the_lock)
+		return;
+	the_lock->frozen = frozen;
+	the_lock->hold_ms = ms;
+	the_lock->ends_ms = now_ms() + ms;
+}
+
+static void take_line_locked(const char *line)
+{
+	uint64_t a, b, c;
+	int code, text = 0;
+
+	if (sscanf(line, "reply %d %n", &code, &text) == 1) {
+		reply_code = code;
+		snprintf(reply_text, sizeof(reply_text), "%s",
+			 text ? line + text : "");
+		replied = true;
+		pthread_cond_broadcast(&changed);
+	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 64)
+		entries[entry_count++] = strdup(line + 6);
+	else if (sscanf(line, "reaped %" SCNu64 " %" SCNu64 " %" SCNu64, &a, &b,
+			&c) == 3) {
+		reaped[0] = a;
+		reaped[1] = b;
+		reaped[2] = c;
+	} else if (sscanf(line, "remaining %" SCNu64, &a) == 1)
+		set_end_locked(false, a);
+	else if (sscanf(line, "frozen %" SCNu64, &a) == 1)
+		set_end_locked(true, a);
+	else if (strcmp(line, "lose") == 0)
+		lose_locked();
+}
+
+/* Until the next line is due, or the hold ends by itself. */
+static int pause_locked(void)
+{
+	uint64_t now = now_ms();
+
+	if (!the_lock || !the_lock->held || the_lock->lost || the_lock->frozen)
+		return 50;
+	if (the_lock->ends_ms > now)
+		return the_lock->ends_ms - now > 50
+			   ? 50
+			   : (int) (the_lock->ends_ms - now);
+	lose_locked();
+	return 50;
+}
+
+static void *listen_to_test(void *arg)
+{
+	FILE *in = fdopen(dup(test_fd), "r");
+	char line[8192];
+	int timeout = 0;
+
+	(void) arg;
+	setvbuf(in, NULL, _IONBF, 0);
+	for (;;) {
+		struct pollfd poll_fd = { .fd = test_fd, .events = POLLIN };
+		bool ready = poll(&poll_fd, 1, timeout) == 1;
+
+		if (ready && !fgets(line, sizeof(line), in))
+			break;
+		pthread_mutex_lock(&mutex);
+		if (ready) {
+			line[strcspn(line, "\n")] = '\0';
+			take_line_locked(line);
+		}
+		timeout = pause_locked();
+		pthread_mutex_unlock(&mutex);
+	}
+	/* The test is gone, and so is whoever waits for it. */
+	_exit(99);
+}
+
+static void connect_to_test(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *path = getenv("ROWLOCK_FAKE");
+	pthread_t thread;
+
+	if (!path || test_fd >= 0)
+		return;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	test_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(test_fd, (struct sockaddr *) &address, sizeof(address)) < 0)
+		abort();
+	pthread_create(&thread, NULL, listen_to_test, NULL);
+	pthread_detach(thread);
+}
+
+static void tell(const char *format, va_list args)
+{
+	char line[8192];
+	int n = vsnprintf(line, sizeof(line) - 1, format, args);
+
+	line[n++] = '\n';
+	if (write(test_fd, line, (size_t) n) != n)
+		abort();
+}
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+	va_list args;
+
+	if (test_fd < 0)
+		return;
+	va_start(args, format);
+	tell(format, args);
+	va_end(args);
+}
+
+static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
+{
+	if (code < 0 && reterr) {
+		reterr->code = code;
+		reterr->mysql = 0;
+		snprintf(reterr->message, sizeof(reterr->message), "%s", text);
+	}
+	return code;
+}
+
+/* Tell a call and await the answer; @lock's cancel ends the wait. */
+static int ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
+	       const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
+	       const char *format, ...)
+{
+	va_list args;
+	int code;
+
+	if (test_fd < 0)
+		return 0;
+	pthread_mutex_lock(&one_call);
+	pthread_mutex_lock(&mutex);
+	replied = false;
+	va_start(args, format);
+	tell(format, args);
+	va_end(args);
+	while (!replied && !(lock && lock->cancelled))
+		pthread_cond_wait(&changed, &mutex);
+	code = replied ? reply_code : ROWLOCK_ECANCELED;
+	fill(reterr, code, replied ? reply_text : "canceled");
+	pthread_mutex_unlock(&mutex);
+	pthread_mutex_unlock(&one_call);
+	return code;
+}
+
+static const char *hex(const char *text, char *buffer, size_t size)
+{
+	size_t n = 0;
+
+	if (!text)
+		return "NULL";
+	for (; *text && n + 3 < size; text++, n += 2)
+		snprintf(buffer + n, 3, "%02x", (unsigned char) *text);
+	buffer[n] = '\0';
+	return buffer;
+}
+
+const char *rowlock_strerror(int error)
+{
+	(void) error;
+	return "an error of the fake";
+}
+
+const char *rowlock_version(void)
+{
+	return ROWLOCK_VERSION;
+}
+
+int rowlock_client_new(const struct rowlock_client_options *options,
+		       struct rowlock_client **ret_client,
+		       struct rowlock_errinfo *reterr)
+{
+	static char dsn[4096], file[512], group[512], program[1024];
+	struct rowlock_client *client;
+	int r;
+
+	if (options->size != sizeof(*options))
+		abort();
+	connect_to_test();
+	r = ask(NULL, reterr,
+		"client_new dsn=%s file=%s group=%s ttl=%" PRIu64
+		" connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
+		" flags=%u program=%s log=%d",
+		hex(options->dsn, dsn, sizeof(dsn)),
+		hex(options->defaults_file, file, sizeof(file)),
+		hex(options->defaults_group, group, sizeof(group)),
+		options->ttl_ms, options->connect_timeout_ms,
+		options->row_idle_ms, options->reap_interval_ms, options->flags,
+		hex(options->program, program, sizeof(program)),
+		options->log != NULL);
+	if (r < 0)
+		return r;
+	client = calloc(1, sizeof(*client));
+	client->ttl_ms = options->ttl_ms;
+	client->row_idle_ms = options->row_idle_ms;
+	client->log = options->log;
+	client->log_arg = options->log_arg;
+	*ret_client = client;
+	return 0;
+}
+
+int rowlock_client_free(struct rowlock_client *client,
+			struct rowlock_errinfo *reterr)
+{
+	(void) reterr;
+	if (client)
+		say("client_free");
+	free(client);
+	return 0;
+}
+
+int rowlock_new(struct rowlock_client *client, const char *name,
+		const struct rowlock_options *options,
+		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	char text[512], info[512];
+	struct rowlock *lock;
+	int r;
+
+	if (options->size != sizeof(*options))
+		abort();
+	r = ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
+		hex(name, text, sizeof(text)), (int) options->strategy,
+		options->flags, hex(options->info, info, sizeof(info)));
+	if (r < 0)
+		return r;
+	lock = calloc(1, sizeof(*lock));
+	lock->client = client;
+	lock->row = options->strategy == ROWLOCK_ROW;
+	snprintf(lock->name, sizeof(lock->name), "%s", name);
+	*ret_lock = lock;
+	return 0;
+}
+
+int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	(void) reterr;
+	if (!lock)
+		return 0;
+	if (lock->held && !lock->lost)
+		return ROWLOCK_EHELD;
+	pthread_mutex_lock(&mutex);
+	the_lock = NULL;
+	pthread_mutex_unlock(&mutex);
+	say("free");
+	free(lock);
+	return 0;
+}
+
+int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
+		    struct rowlock_errinfo *reterr)
+{
+	char text[512];
+	uint64_t bound =
+	    lock->row ? lock->client->row_idle_ms : lock->client->ttl_ms;
+	int r;
+
+	pthread_mutex_lock(&mutex);
+	the_lock = lock;
+	set_end_locked(true, bound - bound / 10);
+	pthread_mutex_unlock(&mutex);
+	r = ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
+		hex(lock->name, text, sizeof(text)), wait_ms);
+	pthread_mutex_lock(&mutex);
+	lock->held = r == 0;
+	pthread_mutex_unlock(&mutex);
+	return r;
+}
+
+int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	int r = ask(NULL, reterr, "release");
+
+	if (lock->lost && r == 0)
+		r = fill(reterr, ROWLOCK_ELOST, "lost");
+	lock->held = false;
+	return r;
+}
+
+int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
+		  struct rowlock_errinfo *reterr)
+{
+	if (lock->lost)
+		return fill(reterr, ROWLOCK_ELOST, "lost");
+	*ret_token = 4711;
+	return 0;
+}
+
+uint64_t rowlock_remaining_ms(struct rowlock *lock)
+{
+	uint64_t now = now_ms(), left;
+
+	pthread_mutex_lock(&mutex);
+	left = lock->ends_ms > now ? lock->ends_ms - now : 0;
+	if (lock->frozen)
+		left = lock->hold_ms;
+	if (!lock->held || lock->lost)
+		left = 0;
+	pthread_mutex_unlock(&mutex);
+	return left;
+}
+
+int rowlock_held(struct rowlock *lock)
+{
+	return rowlock_remaining_ms(lock) > 0;
+}
+
+void rowlock_cancel(struct rowlock *lock)
+{
+	say("cancel");
+	pthread_mutex_lock(&mutex);
+	lock->cancelled = true;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	lock->fn = fn;
+	lock->arg = arg;
+	pthread_mutex_unlock(&mutex);
+}
+
+/* A word of an entry line, decoded; "-" is the empty text. */
+static const char *unhex(char *word)
+{
+	char *out = word;
+	unsigned int byte;
+
+	if (strcmp(word, "-") == 0)
+		return "";
+	for (char *in = word; sscanf(in, "%2x", &byte) == 1; in += 2)
+		*out++ = (char) byte;
+	*out = '\0';
+	return word;
+}
+
+static void put_entry(char *line, rowlock_list_fn fn, void *arg)
+{
+	static char word[5][2048];
+	struct rowlock_entry entry = { .size = sizeof(entry) };
+	int strategy, state;
+
+	if (sscanf(line,
+		   "%d %d %u %2047s %2047s %2047s %u %2047s %2047s %" SCNu64
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   &strategy, &state, &entry.slot, word[0], word[1], word[2],
+		   &entry.pid, word[3], word[4], &entry.held_ms,
+		   &entry.remaining_ms, &entry.session, &entry.attempt,
+		   &entry.token) != 14)
+		abort();
+	entry.strategy = (enum rowlock_strategy) strategy;
+	entry.state = (enum rowlock_state) state;
+	entry.name = unhex(word[0]);
+	entry.info = unhex(word[1]);
+	entry.host = unhex(word[2]);
+	entry.program = unhex(word[3]);
+	entry.acquired_at = unhex(word[4]);
+	fn(&entry, arg);
+}
+
+int rowlock_list(struct rowlock_client *client,
+		 const struct rowlock_list_options *options, rowlock_list_fn fn,
+		 void *arg, struct rowlock_errinfo *reterr)
+{
+	char pattern[512], name[512];
+	int r;
+
+	(void) client;
+	entry_count = 0;
+	r = ask(NULL, reterr,
+		"list pattern=%s name=%s row=%d lease=%d probe=%d",
+		hex(options->pattern, pattern, sizeof(pattern)),
+		hex(options->name, name, sizeof(name)), options->row,
+		options->lease, options->probe);
+	for (size_t i = 0; i < entry_count; i++) {
+		put_entry(entries[i], fn, arg);
+		free(entries[i]);
+	}
+	return r;
+}
+
+int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,
+		  const char *name, struct rowlock_errinfo *reterr)
+{
+	char text[512];
+
+	(void) client;
+	return ask(NULL, reterr, "break strategy=%d name=%s", (int) strategy,
+		   hex(name, text, sizeof(text)));
+}
+
+int rowlock_reap(struct rowlock_client *client,
+		 const struct rowlock_reap_options *options,
+		 struct rowlock_reap_result *result,
+		 struct rowlock_errinfo *reterr)
+{
+	int r;
+
+	(void) client;
+	if (result->size != sizeof(*result))
+		abort();
+	memset(reaped, 0, sizeof(reaped));
+	r = ask(NULL, reterr, "reap batch=%u", options->batch);
+	result->evicted = reaped[0];
+	result->swept = reaped[1];
+	result->tokens = reaped[2];
+	return r;
+}

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Run a tool on the fake librowlock, and answer its calls.
+
+fake_rowlock.c says what goes over the socket. Nothing here sleeps: a test
+waits for a call, for a line or for the end of a process, each with a bound of
+GUARD seconds that only a hang reaches.
+"""
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+GUARD = 60
+
+EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
+ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
+
+CLI = os.environ.get("ROWLOCK_ON_FAKE", "rowlock-on-fake")
+REAPERD = os.environ.get("REAPERD_ON_FAKE", "reaperd-on-fake")
+
+
+class Call:
+    """One call of the tool: its name and its arguments."""
+
+    def __init__(self, line):
+        self.name, *words = line.split(" ")
+        self.args = {}
+        for word in words:
+            key, _, value = word.partition("=")
+            self.args[key] = value
+
+    def text(self, key):
+        value = self.args[key]
+        return None if value == "NULL" else bytes.fromhex(value).decode()
+
+    def number(self, key):
+        return int(self.args[key])
+
+    def __repr__(self):
+        return f"{self.name} {self.args}"
+
+
+def entry(name, strategy=0, state=0, slot=0, info="", host="", pid=0,
+          program="", acquired_at="", held=0, remaining=0, session=0,
+          attempt=0, token=0):
+    """A line that adds an entry to a list's answer."""
+    def hexed(value):
+        if isinstance(value, str):
+            value = value.encode()
+        return value.hex() or "-"
+    return (f"entry {strategy} {state} {slot} {hexed(name)} {hexed(info)} "
+            f"{hexed(host)} {pid} {hexed(program)} {hexed(acquired_at)} "
+            f"{held} {remaining} {session} {attempt} {token}")
+
+
+class Fake:
+    """The other end of the fake's socket.
+
+    answers[name] is the list of lines that answers a call of that name, or
+    None: the test answers by say(). By default every call succeeds.
+    """
+
+    SILENT = ("client_free", "free", "cancel")
+
+    def __init__(self, directory):
+        self.path = os.path.join(directory, "fake")
+        self.answers = {}
+        self.calls = queue.Queue()
+        self.seen = []
+        self.peer = None
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            self.peer = peer
+            with peer, peer.makefile("r", encoding="utf-8") as lines:
+                for line in lines:
+                    self._answer(Call(line.rstrip("\n")))
+
+    def _answer(self, call):
+        self.seen.append(call.name)
+        lines = self.answers.get(call.name, ["reply 0"])
+        if callable(lines):
+            lines = lines(call)
+        if lines and call.name not in self.SILENT:
+            self.say(*lines)
+        self.calls.put(call)
+
+    def say(self, *lines):
+        try:
+            self.peer.sendall("".join(l + "\n" for l in lines).encode())
+        except OSError:
+            pass  # the tool is gone
+
+    def expect(self, name):
+        """Await a call of this name; others are passed over."""
+        while True:
+            call = self.calls.get(timeout=GUARD)
+            if call.name == name:
+                return call
+
+    def close(self):
+        self.listener.close()
+        if self.peer:
+            self.peer.close()
+
+
+class ToolTest(unittest.TestCase):
+    """A test with a directory, a fake, and processes that do not outlive it."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="rowlock-cli-")
+        self.fake = Fake(self.directory)
+        self.processes = []
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": self.directory,
+            "SHELL": "/bin/sh",
+            "LC_ALL": "C",
+            "ROWLOCK_FAKE": self.fake.path,
+        }
+        for key in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+            if key in os.environ:
+                self.environment[key] = os.environ[key]
+
+    def tearDown(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait(GUARD)
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self.fake.close()
+        shutil.rmtree(self.directory)
+
+    def start(self, *argv, tool=CLI, **more):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, "env": self.environment,
+                   "text": True, "errors": "surrogateescape"}
+        options.update(more)
+        process = subprocess.Popen([tool, *argv], **options)
+        self.processes.append(process)
+        return process
+
+    def run_tool(self, *argv, **more):
+        """To its end. Returns code, stdout, stderr."""
+        process = self.start(*argv, **more)
+        out, err = process.communicate(timeout=GUARD)
+        return process.returncode, out, err
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=GUARD)
+        return process.returncode, out, err
+
+    def fifo(self, name="fifo"):
+        """A pipe by name, for a command to tell something."""
+        path = os.path.join(self.directory, name)
+        os.mkfifo(path)
+        return path
+
+    def await_gone(self, pidfd):
+        """Until the process of the pidfd has ended."""
+        import select
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        self.assertTrue(poll.poll(GUARD * 1000), "process lives on")
+
+
+def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])

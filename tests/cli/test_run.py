@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: MIT
+"""rowlock run: the command, its signals, its end, and the loss of the lock."""
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import harness
+from harness import CLI, ECONNECT, ELOST, GUARD, ToolTest
+
+
+class Status(ToolTest):
+    def test_the_commands_own_status_is_passed_on(self):
+        for code in (0, 1, 3, 124, 255):
+            self.assertEqual(
+                self.run_tool("run", "j", "sh", "-c", f"exit {code}")[0],
+                code)
+        self.assertEqual(self.fake.seen.count("release"), 5)
+
+    def test_a_signal_that_ends_the_command_is_128_and_its_number(self):
+        for name in ("TERM", "KILL", "SEGV", "HUP"):
+            code, _, _ = self.run_tool("run", "j", "sh", "-c",
+                                       f"ulimit -c 0; kill -{name} $$")
+            self.assertEqual(code, 128 + getattr(signal, "SIG" + name))
+
+    def test_a_command_that_does_not_exist_is_127_and_the_lock_is_free(self):
+        code, _, err = self.run_tool("run", "j", "/nonexistent/job")
+        self.assertEqual(code, 127)
+        self.assertIn("'/nonexistent/job': No such file", err)
+        self.assertIn("release", self.fake.seen)
+
+    def test_a_command_that_is_not_executable_is_126(self):
+        path = os.path.join(self.directory, "job")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("#!/bin/sh\n")
+        code, _, err = self.run_tool("run", "j", path)
+        self.assertEqual(code, 126)
+        self.assertIn("Permission denied", err)
+        self.assertEqual(self.run_tool("run", "j", self.directory)[0], 126)
+
+    def test_a_script_without_an_interpreter_line_is_run_by_the_shell(self):
+        path = os.path.join(self.directory, "job")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("exit 9\n")
+        os.chmod(path, stat.S_IRWXU)
+        self.assertEqual(self.run_tool("run", "j", path)[0], 9)
+
+    def test_c_runs_a_shell_command_by_SHELL(self):
+        code, out, _ = self.run_tool("run", "j", "-c", "echo $0 one; exit 4")
+        self.assertEqual((code, out), (4, "/bin/sh one\n"))
+        self.environment["SHELL"] = "/bin/echo"
+        self.assertEqual(self.run_tool("run", "j", "-c", "text")[1],
+                         "-c text\n")
+
+    def test_a_failed_release_is_told_when_verbose(self):
+        self.fake.answers["release"] = [f"reply {ECONNECT} server gone"]
+        self.assertEqual(self.run_tool("run", "j", "true"), (0, "", ""))
+        code, _, err = self.run_tool("run", "-v", "j", "true")
+        self.assertEqual(code, 0)
+        self.assertIn("server gone", err)
+
+    def test_a_release_that_finds_the_lock_lost_is_124(self):
+        self.fake.answers["release"] = [f"reply {ELOST} lost"]
+        code, _, err = self.run_tool("run", "j", "true")
+        self.assertEqual(code, 124)
+        self.assertIn("'j' was lost", err)
+
+
+class Surroundings(ToolTest):
+    def test_the_command_knows_name_token_and_strategy(self):
+        self.environment["ROWLOCK_TOKEN"] = "stale"
+        self.environment["KEPT"] = "yes"
+        code, out, _ = self.run_tool("run", "-s", "row", "a 'b'", "env", "-0")
+        env = dict(e.split("=", 1) for e in out.split("\0") if e)
+        self.assertEqual(env["ROWLOCK_NAME"], "a 'b'")
+        self.assertEqual(env["ROWLOCK_TOKEN"], "4711")
+        self.assertEqual(env["ROWLOCK_STRATEGY"], "row")
+        self.assertEqual(env["KEPT"], "yes")
+        self.assertEqual(out.count("ROWLOCK_TOKEN="), 1)
+
+    def test_the_command_gets_none_of_our_descriptors(self):
+        read, write = os.pipe()
+        code, out, err = self.run_tool("run", "j", "ls", "-l",
+                                       "/proc/self/fd", pass_fds=[read])
+        os.close(read)
+        os.close(write)
+        fds = {line.split()[8]: line.split()[10]
+               for line in out.splitlines()[1:]}
+        self.assertEqual(code, 0, err)
+        # Its own directory, the standard ones, and the one that we gave.
+        fds = {fd for fd, to in fds.items() if not to.startswith("/proc")}
+        self.assertEqual(fds, {"0", "1", "2", str(read)})
+
+    def test_signal_mask_and_dispositions_are_those_of_the_caller(self):
+        def show(*argv, **more):
+            out = subprocess.run(
+                [*argv, "sh", "-c", "exec grep -E '^Sig(Blk|Ign)' "
+                 "/proc/self/status"], env=self.environment, timeout=GUARD,
+                stdout=subprocess.PIPE, check=True, **more).stdout
+            return out
+
+        def odd():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+        self.assertEqual(show(CLI, "run", "j"), show())
+        self.assertEqual(show(CLI, "run", "j", preexec_fn=odd),
+                         show(preexec_fn=odd))
+
+    def test_an_ignored_SIGCHLD_does_not_cost_the_status(self):
+        code, _, _ = self.run_tool(
+            "run", "j", "sh", "-c", "exit 6",
+            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(code, 6)
+
+    def test_the_command_leads_a_process_group_of_its_own(self):
+        process = self.start("run", "j", "sh", "-c",
+                             "echo $$ $(ps -o pgid= -p $$)")
+        code, out, _ = self.finish(process)
+        pid, group = out.split()
+        self.assertEqual(pid, group)
+
+    def test_stdin_reaches_the_command(self):
+        with open(os.path.join(self.directory, "in"), "w+") as f:
+            f.write("hello\n")
+            f.seek(0)
+            self.assertEqual(self.run_tool("run", "j", "cat", stdin=f)[1],
+                             "hello\n")
+
+    def test_the_lock_is_free_again_though_a_background_job_lives_on(self):
+        path = self.fifo()
+        code, _, err = self.run_tool(
+            "run", "-v", "j", "sh", "-c",
+            f"(read x < {path}) >/dev/null 2>&1 &")
+        self.assertEqual(code, 0)
+        self.assertIn("release", self.fake.seen)
+        self.assertIn("left processes behind", err)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("end\n")
+
+
+class Signals(ToolTest):
+    # Says "ready" once its traps are set, then tells each signal it gets.
+    SCRIPT = ("for s in HUP INT QUIT USR1 USR2 ALRM WINCH; do "
+              "trap \"echo $s\" $s; done; "
+              "trap 'echo TERM; exit 7' TERM; echo ready; "
+              "while :; do read x || kill -STOP $$; done")
+
+    def ready(self, *argv, **more):
+        read, write = os.pipe()
+        process = self.start("run", "j", *argv, stdin=read, **more)
+        os.close(read)
+        self.keep = os.fdopen(write, "w")
+        self.addCleanup(self.keep.close)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def test_signals_are_passed_on_to_the_process_group(self):
+        process = self.ready("bash", "-c", self.SCRIPT)
+        for name in ("HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "WINCH"):
+            process.send_signal(getattr(signal, "SIG" + name))
+            self.assertEqual(process.stdout.readline(), name + "\n")
+        process.terminate()
+        self.assertEqual(process.stdout.readline(), "TERM\n")
+        self.assertEqual(process.wait(GUARD), 7)
+        self.fake.expect("release")
+
+    def test_the_group_is_signalled_not_only_its_leader(self):
+        script = ("(trap 'echo inner; exit' TERM; echo ready; "
+                  "while read x; do :; done) & wait")
+        process = self.ready("bash", "-c", script + "; wait")
+        process.terminate()
+        self.assertEqual(process.stdout.readline(), "inner\n")
+        self.assertEqual(process.wait(GUARD), 128 + 15)
+
+    def test_real_time_signals_are_passed_on(self):
+        script = "trap 'echo rt; exit 3' RTMIN+3; echo ready; read x"
+        process = self.ready("bash", "-c", script + "; read x")
+        process.send_signal(signal.SIGRTMIN + 3)
+        self.assertEqual(process.stdout.readline(), "rt\n")
+        self.assertEqual(process.wait(GUARD), 3)
+
+    def test_an_ignored_SIGHUP_stays_ignored_for_nohup(self):
+        process = self.ready(
+            "bash", "-c", "trap 'echo TERM; exit' TERM; echo ready; "
+            "while :; do read x; done",
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        process.terminate()
+        self.assertEqual(process.stdout.readline(), "TERM\n")
+        self.assertEqual(process.wait(GUARD), 0)
+
+    def test_a_stopped_command_keeps_the_lock_and_can_be_continued(self):
+        process = self.start("run", "j", "bash", "-c",
+                             "echo $$; kill -STOP $$; echo on; exit 5")
+        pid = int(process.stdout.readline())
+        while open(f"/proc/{pid}/stat").read().split()[2] != "T":
+            time.sleep(0.01)
+        self.assertIsNone(process.poll())
+        self.assertNotIn("release", self.fake.seen)
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.stdout.readline(), "on\n")
+        self.assertEqual(process.wait(GUARD), 5)
+
+    def waiting(self):
+        self.fake.answers["acquire"] = None
+        process = self.start("run", "j", "touch",
+                             os.path.join(self.directory, "ran"))
+        self.fake.expect("acquire")
+        return process
+
+    def test_a_signal_while_waiting_cancels_and_nothing_runs(self):
+        for name in ("TERM", "INT", "HUP", "QUIT", "USR1"):
+            number = getattr(signal, "SIG" + name)
+            process = self.waiting()
+            process.send_signal(number)
+            self.fake.expect("cancel")
+            self.assertEqual(process.wait(GUARD), 128 + number)
+            self.fake.expect("client_free")
+        self.assertNotIn("release", self.fake.seen)
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
+
+    def test_a_grant_that_came_with_the_signal_is_given_back(self):
+        self.fake.answers["cancel"] = None
+        process = self.waiting()
+        self.fake.answers["release"] = None
+        # Granted, but the tool has not noticed: stopped.
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        process.send_signal(signal.SIGTERM)
+        self.fake.say("reply 0")
+        process.send_signal(signal.SIGCONT)
+        code = None
+        while code is None:
+            call = self.fake.calls.get(timeout=GUARD)
+            if call.name == "release":
+                self.fake.say("reply 0")
+            if call.name == "client_free":
+                code = process.wait(GUARD)
+        self.assertEqual(code, 128 + 15)
+
+    def test_a_signal_before_there_is_a_client_ends_at_once(self):
+        self.fake.answers["client_new"] = None
+        process = self.start("run", "j", "true")
+        self.fake.expect("client_new")
+        process.terminate()
+        self.assertEqual(process.wait(GUARD), 128 + 15)
+
+    def test_signals_that_end_nothing_do_not_cancel(self):
+        process = self.waiting()
+        for number in (signal.SIGWINCH, signal.SIGCONT, signal.SIGCHLD):
+            process.send_signal(number)
+        self.fake.say("reply 0")
+        self.assertEqual(process.wait(GUARD), 0)
+        self.assertNotIn("cancel", self.fake.seen)
+
+
+class Loss(ToolTest):
+    # A leader and a background process, neither of which minds TERM.
+    STUBBORN = ("trap 'echo TERM' TERM; "
+                "(trap '' TERM; echo $BASHPID; while :; do read x; done) & "
+                "echo $$; while :; do wait; done")
+
+    def pidfds(self, process, count):
+        return [os.pidfd_open(int(process.stdout.readline()))
+                for _ in range(count)]
+
+    def gone(self, pidfds):
+        for fd in pidfds:
+            self.await_gone(fd)
+            os.close(fd)
+
+    def stubborn(self, *argv):
+        process = self.start("run", *argv, "j", "bash", "-c", self.STUBBORN,
+                             stdin=None)
+        return process, self.pidfds(process, 2)
+
+    def test_a_sudden_loss_is_TERM_then_KILL_of_the_whole_group(self):
+        for strategy in ("lease", "row"):
+            process, pidfds = self.stubborn("-s", strategy)
+            self.fake.say("lose")
+            self.assertEqual(process.stdout.readline(), "TERM\n")
+            self.gone(pidfds)
+            self.assertEqual(process.wait(GUARD), 124)
+            err = process.stderr.read()
+            self.assertIn("'j' was lost: sending SIGTERM", err)
+            self.assertIn("sending SIGKILL", err)
+
+    def test_a_command_that_obeys_TERM_is_124_all_the_same(self):
+        process = self.start("run", "j", "bash", "-c",
+                             "trap 'exit 0' TERM; echo ready; "
+                             "while :; do sleep 0.05; done")
+        process.stdout.readline()
+        self.fake.say("lose")
+        self.assertEqual(process.wait(GUARD), 124)
+        self.assertNotIn("SIGKILL", process.stderr.read())
+
+    def test_a_background_process_is_killed_after_its_leader_obeyed(self):
+        process = self.start(
+            "run", "j", "bash", "-c",
+            "(trap '' TERM; echo $BASHPID; while :; do sleep 0.05; done) & "
+            "trap 'exit 0' TERM; while :; do sleep 0.05; done")
+        pidfds = self.pidfds(process, 1)
+        self.fake.say("lose")
+        self.gone(pidfds)
+        self.assertEqual(process.wait(GUARD), 124)
+        self.assertIn("SIGKILL", process.stderr.read())
+
+    def test_beats_that_stay_away_are_TERM_then_KILL_before_the_deadline(self):
+        process, pidfds = self.stubborn("-t", "10s")
+        # TERM is due when 2000 ms are left, KILL when 500 ms are.
+        end = time.clock_gettime(time.CLOCK_BOOTTIME) + 2.2
+        self.fake.say("remaining 2200")
+        self.assertEqual(process.stdout.readline(), "TERM\n")
+        self.gone(pidfds)
+        self.assertLess(time.clock_gettime(time.CLOCK_BOOTTIME), end)
+        self.assertEqual(process.wait(GUARD), 124)
+        self.assertIn("about to be lost", process.stderr.read())
+
+    def test_after_TERM_a_hold_that_recovers_is_not_killed(self):
+        process = self.start("run", "-t", "10s", "j", "bash", "-c",
+                             "trap 'echo TERM' TERM; echo ready; "
+                             "while ! read -t 0.05 x; do :; done; exit 0",
+                             stdin=subprocess.PIPE)
+        process.stdout.readline()
+        self.fake.say("remaining 2100")
+        # The deadline is looked at when TERM was due, so this is in time.
+        self.assertEqual(process.stdout.readline(), "TERM\n")
+        self.fake.say("frozen 9000")
+        process.stdin.write("end\n")
+        process.stdin.flush()
+        self.assertEqual(process.wait(GUARD), 124)
+        self.assertNotIn("SIGKILL", process.stderr.read())
+
+    def test_late_beats_that_come_in_time_change_nothing(self):
+        process = self.start("run", "-t", "10s", "j", "bash", "-c",
+                             "echo ready; read x; exit 3",
+                             stdin=subprocess.PIPE)
+        process.stdout.readline()
+        for _ in range(3):
+            self.fake.say("remaining 2300", "remaining 9000")
+        process.stdin.write("end\n")
+        process.stdin.flush()
+        self.assertEqual(process.wait(GUARD), 3)
+
+    def test_a_stopped_command_is_ended_too(self):
+        process = self.start("run", "j", "bash", "-c",
+                             "echo $$; kill -STOP $$; echo never; sleep 60")
+        pidfds = self.pidfds(process, 1)
+        self.fake.say("lose")
+        self.gone(pidfds)
+        self.assertEqual(process.wait(GUARD), 124)
+
+    def test_a_run_that_slept_past_the_deadline_kills_at_once(self):
+        process, pidfds = self.stubborn("-t", "10s")
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        self.fake.say("remaining 0")
+        process.send_signal(signal.SIGCONT)
+        self.gone(pidfds)
+        self.assertEqual(process.wait(GUARD), 124)
+
+    def test_a_lock_that_is_lost_before_the_start_runs_nothing(self):
+        self.fake.answers["acquire"] = ["frozen 6000", "reply 0"]
+        code, out, err = self.run_tool("run", "j", "echo", "ran")
+        self.assertEqual((code, out), (124, ""))
+        self.assertIn("before the command was started", err)
+        self.assertIn("release", self.fake.seen)
+
+
+if __name__ == "__main__":
+    harness.main()

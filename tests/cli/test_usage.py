@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""Options, texts, passwords: what is decided before anything is held."""
+import os
+
+import harness
+from harness import CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, REAPERD, ToolTest
+
+COMMANDS = ("run", "list", "show", "wait", "break", "reap")
+
+
+class Usage(ToolTest):
+    def refused(self, *argv, code=125, says="", tool=CLI):
+        got, out, err = self.run_tool(*argv, tool=tool)
+        self.assertEqual(got, code, err)
+        self.assertEqual(out, "")
+        self.assertIn(says, err)
+        self.assertEqual(self.fake.seen, [], "the server was asked")
+
+    def test_every_command_has_help_and_version(self):
+        for command in ((), *((c,) for c in COMMANDS)):
+            for option in ("-h", "--help"):
+                code, out, err = self.run_tool(*command, option)
+                self.assertEqual((code, err), (0, ""))
+                self.assertTrue(out.startswith("usage: rowlock"), out)
+                self.assertIn("--defaults-group-suffix", out)
+            for option in ("-V", "--version"):
+                code, out, err = self.run_tool(*command, option)
+                self.assertRegex(out, r"^rowlock \d+\.\d+\.\d+\n$")
+                self.assertEqual((code, err), (0, ""))
+        code, out, _ = self.run_tool("--help", tool=REAPERD)
+        self.assertTrue(out.startswith("usage: rowlock-reaperd"))
+        code, out, _ = self.run_tool("--version", tool=REAPERD)
+        self.assertRegex(out, r"^rowlock-reaperd \d+\.\d+\.\d+\n$")
+
+    def test_help_lines_fit_80_columns(self):
+        for command in ((), *((c,) for c in COMMANDS)):
+            for line in self.run_tool(*command, "-h")[1].split("\n"):
+                self.assertLessEqual(len(line), 79, line)
+
+    def test_help_names_every_command(self):
+        out = self.run_tool("--help")[1]
+        for command in COMMANDS:
+            self.assertIn(f"\n  {command}", out)
+
+    def test_no_or_unknown_command_is_refused(self):
+        self.refused(says="rowlock --help")
+        self.refused("frobnicate", says="'frobnicate' is no command")
+        self.refused("--frobnicate")
+
+    def test_wrong_arguments_are_refused_before_the_server_is_asked(self):
+        for argv in (["run"], ["run", "x"], ["run", "x", "--"],
+                     ["run", "-c", "true", "x", "true"],
+                     ["run", "-s", "both", "x", "true"],
+                     ["run", "-w", "soon", "x", "true"],
+                     ["run", "-w", "-1", "x", "true"],
+                     ["run", "-w", "1 s", "x", "true"],
+                     ["run", "-w", "", "x", "true"],
+                     ["run", "-w", ".", "x", "true"],
+                     ["run", "-w", "99999999999999999999", "x", "true"],
+                     ["run", "-t", "0", "x", "true"],
+                     ["run", "-t", "1d", "x", "true"],
+                     ["run", "-E", "256", "x", "true"],
+                     ["run", "-E", "-1", "x", "true"],
+                     ["run", "--frobnicate", "x", "true"],
+                     ["run", "x", "-z", "--", "true"],
+                     ["list", "a", "b"], ["list", "-s", "both"],
+                     ["show"], ["show", "a", "b"], ["wait"],
+                     ["wait", "-w", "x", "n"], ["break"],
+                     ["reap", "x"], ["reap", "-b", "0"],
+                     ["reap", "--batch", "10001"],
+                     ["reap", "--observe-beats"],
+                     ["list", "--connect-timeout", "1ms"],
+                     ["list", "--dsn=host=a", "--defaults-file=b"]):
+            with self.subTest(argv):
+                self.refused(*argv)
+        for argv in (["-i", "1ms"], ["-i", "25h"], ["-b", "0"], ["x"],
+                     ["--once", "--observe-beats"], ["--frobnicate"]):
+            with self.subTest(argv):
+                self.refused(*argv, tool=REAPERD, code=2)
+
+    def test_a_password_on_the_command_line_is_refused(self):
+        for dsn in ("host=a;password=x", "password={x}", "PASSWORD=x",
+                    " passwd = x", "host={a;b};pwd=x", "a=1;ssl_passphrase=x",
+                    "host=a;;password=x", "tls-passphrase=x"):
+            with self.subTest(dsn):
+                self.refused("list", f"--dsn={dsn}", says="ROWLOCK_DSN")
+                self.refused(f"--dsn={dsn}", tool=REAPERD, code=2,
+                             says="ROWLOCK_DSN")
+
+    def test_a_dsn_without_a_password_is_passed_on(self):
+        for dsn in ("host=a;user=b", "host={password=x};user=b",
+                    "database={a;password=b}"):
+            with self.subTest(dsn):
+                self.run_tool("list", f"--dsn={dsn}")
+                call = self.fake.expect("client_new")
+                self.assertEqual(call.text("dsn"), dsn)
+                self.assertIsNone(call.text("file"))
+                self.assertIsNone(call.text("group"))
+
+
+class Connection(ToolTest):
+    def connect(self, *argv):
+        code, _, err = self.run_tool("list", *argv)
+        self.assertEqual(code, 0, err)
+        return self.fake.expect("client_new"), err
+
+    def test_without_anything_the_standard_option_files_are_read(self):
+        call, _ = self.connect()
+        self.assertEqual([call.text(k) for k in ("dsn", "file", "group")],
+                         [None, None, None])
+        self.assertEqual(call.number("flags"), 0)
+
+    def test_the_command_line_beats_the_environment(self):
+        self.environment["ROWLOCK_DSN"] = "host=env;password=p"
+        self.assertEqual(self.connect()[0].text("dsn"), "host=env;password=p")
+        call, _ = self.connect("--dsn=host=argv")
+        self.assertEqual(call.text("dsn"), "host=argv")
+
+    def test_the_environment_beats_option_files_and_says_so(self):
+        self.environment["ROWLOCK_DSN"] = "host=env"
+        call, err = self.connect("--defaults-file=/nonexistent")
+        self.assertEqual(call.text("dsn"), "host=env")
+        self.assertIsNone(call.text("file"))
+        self.assertIn("ROWLOCK_DSN is set", err)
+
+    def test_an_empty_environment_variable_counts_as_unset(self):
+        self.environment["ROWLOCK_DSN"] = ""
+        self.assertIsNone(self.connect()[0].text("dsn"))
+
+    def test_options_may_stand_before_the_command(self):
+        code, _, err = self.run_tool("--defaults-file=/f", "--single-writer",
+                                     "list", "--tls-unverified",
+                                     "--observe-beats",
+                                     "--connect-timeout=1.5")
+        self.assertEqual(code, 0, err)
+        call = self.fake.expect("client_new")
+        self.assertEqual(call.text("file"), "/f")
+        self.assertEqual(call.number("flags"), 7)
+        self.assertEqual(call.number("connect"), 1500)
+
+    def option_file(self, text):
+        path = os.path.join(self.directory, "my.cnf")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def test_a_group_suffix_is_read_by_mariadbs_own_program(self):
+        path = self.option_file(
+            "[client]\nhost=plain\nuser=u\n[client_two]\nhost=two\n"
+            "[rowlock]\ndatabase=d\n[rowlock_two]\npassword='a;b=}c{'\n"
+            "skip-foo\n[rowlock_three]\nuser=three\n[mysqld]\nuser=daemon\n")
+        call, _ = self.connect(f"--defaults-file={path}",
+                               "--defaults-group-suffix=_two")
+        self.assertIsNone(call.text("file"))
+        self.assertEqual(call.text("dsn"),
+                         "host=plain;user=u;host=two;database=d;"
+                         "password={a;b=}}c{};skip-foo;  ")
+        call, _ = self.connect(f"--defaults-file={path}")
+        self.assertEqual(call.text("file"), path)
+
+    def test_the_group_suffix_is_taken_from_the_environment_too(self):
+        path = self.option_file("[rowlock]\nuser=a\n[rowlock_e]\nuser=b\n")
+        for key in ("MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"):
+            self.environment[key] = "_e"
+            call, _ = self.connect(f"--defaults-file={path}")
+            self.assertEqual(call.text("dsn"), "user=a;user=b;  ")
+            del self.environment[key]
+
+    def test_a_value_that_no_connection_string_can_express_is_refused(self):
+        for value in ("'a;}'", "'a;b}}c'"):
+            path = self.option_file(f"[rowlock_s]\npassword={value}\n")
+            code, _, err = self.run_tool("list", f"--defaults-file={path}",
+                                         "--defaults-group-suffix=_s")
+            self.assertEqual(code, 125)
+            self.assertIn("'password'", err)
+            self.assertNotIn("a;", err)
+
+    def test_a_brace_in_a_value_that_needs_no_quotes_is_no_trouble(self):
+        path = self.option_file("[rowlock_s]\npassword=a}}b}\n")
+        call, _ = self.connect(f"--defaults-file={path}",
+                               "--defaults-group-suffix=_s")
+        self.assertEqual(call.text("dsn"), "password=a}}b};  ")
+
+    def test_without_mariadbs_program_the_package_is_named(self):
+        tool = os.path.abspath(CLI)
+        self.environment["PATH"] = self.directory
+        code, _, err = self.run_tool("list", "--defaults-group-suffix=_s",
+                                     tool=tool)
+        self.assertEqual(code, 125)
+        self.assertIn("mariadb-client-core", err)
+
+    def test_an_option_file_that_cannot_be_read_is_an_error(self):
+        code, _, err = self.run_tool("list", "--defaults-file=/nonexistent",
+                                     "--defaults-group-suffix=_s")
+        self.assertEqual(code, 125)
+        self.assertIn("my_print_defaults could not read", err)
+
+    def test_a_failing_server_is_told_and_ends_with_125(self):
+        self.fake.answers["client_new"] = [
+            f"reply {ECONNECT} cannot reach db1:3306"]
+        for argv in (["run", "x", "true"], ["list"], ["show", "x"],
+                     ["wait", "x"], ["break", "x"], ["reap"]):
+            with self.subTest(argv):
+                code, out, err = self.run_tool(*argv)
+                self.assertEqual((code, out), (125, ""))
+                self.assertIn("cannot reach db1:3306", err)
+
+    def test_messages_cannot_steer_a_terminal(self):
+        self.fake.answers["client_new"] = [
+            f"reply {ECONNECT} a\x1b[31mb\u009bc\u202ed\u00e9"]
+        _, _, err = self.run_tool("list")
+        self.assertEqual(err, "rowlock: a\\x1b[31mb\\u{009b}c\\u{202e}d"
+                              "\u00e9\n")
+
+
+class RunOptions(ToolTest):
+    def acquired_with(self, *argv):
+        code, _, err = self.run_tool("run", *argv)
+        self.assertEqual(code, 0, err)
+        return (self.fake.expect("client_new"), self.fake.expect("new"),
+                self.fake.expect("acquire"))
+
+    def test_defaults_are_lease_and_to_wait_for_ever(self):
+        client, lock, acquire = self.acquired_with("job", "--", "true")
+        self.assertEqual(client.number("ttl"), 30000)
+        self.assertEqual(client.text("program"), "rowlock run true")
+        self.assertEqual(lock.text("name"), "job")
+        self.assertEqual(lock.number("strategy"), 0)
+        self.assertIsNone(lock.text("info"))
+        self.assertEqual(acquire.number("wait"), 2**64 - 1)
+
+    def test_options_are_flocks_and_may_follow_the_name(self):
+        for argv in (["-n", "job", "true"], ["--nb", "job", "true"],
+                     ["--nonblock", "job", "--", "true"],
+                     ["job", "-n", "true"], ["job", "-n", "--", "true"],
+                     ["job", "-nc", "true"], ["-w", "0", "job", "true"]):
+            with self.subTest(argv):
+                self.assertEqual(
+                    self.acquired_with(*argv)[2].number("wait"), 0)
+
+    def test_times_are_seconds_with_fractions_or_suffixes(self):
+        for text, ms in (("1", 1000), ("0.25", 250), (".5", 500),
+                         ("2.", 2000), ("0.0001", 1), ("1500ms", 1500),
+                         ("2s", 2000), ("1.5m", 90000), ("2h", 7200000),
+                         ("1.0000000001", 1001)):
+            for option in ("-w", "--wait", "--timeout"):
+                acquire = self.acquired_with(option, text, "j", "true")[2]
+                self.assertEqual(acquire.number("wait"), ms, text)
+
+    def test_the_ttl_is_the_leases_or_the_rows_idle_bound(self):
+        client, lock, _ = self.acquired_with("-t", "5m", "j", "true")
+        self.assertEqual(client.number("ttl"), 300000)
+        self.assertEqual(client.number("idle"), 10000)
+        client, lock, _ = self.acquired_with("-s", "row", "--ttl=4", "j",
+                                             "true")
+        self.assertEqual(client.number("ttl"), 30000)
+        self.assertEqual(client.number("idle"), 4000)
+        self.assertEqual(lock.number("strategy"), 1)
+
+    def test_info_is_passed_on(self):
+        lock = self.acquired_with("--info=why not", "j", "true")[1]
+        self.assertEqual(lock.text("info"), "why not")
+
+    def test_the_commands_own_options_are_left_alone(self):
+        code, out, err = self.run_tool("run", "j", "echo", "-n", "-w", "x")
+        self.assertEqual((code, out), (0, "-w x"), err)
+        code, out, err = self.run_tool("run", "j", "--", "echo", "--", "-v")
+        self.assertEqual((code, out), (0, "-- -v\n"), err)
+
+    def test_not_acquired_is_1_or_the_code_of_E(self):
+        for reply in (EBUSY, ETIMEDOUT):
+            self.fake.answers["acquire"] = [f"reply {reply} held by db7"]
+            self.assertEqual(self.run_tool("run", "-n", "j", "true"),
+                             (1, "", ""))
+            self.assertEqual(self.run_tool("run", "-nE", "75", "j", "true"),
+                             (75, "", ""))
+            self.assertEqual(self.run_tool("run", "-n", "-E0", "j", "true"),
+                             (0, "", ""))
+            code, _, err = self.run_tool("run", "-nv", "j", "true")
+            self.assertEqual(code, 1)
+            self.assertIn("held by db7", err)
+
+    def test_refused_names_and_options_are_125(self):
+        self.fake.answers["new"] = [f"reply {EINVAL} no such thing"]
+        code, _, err = self.run_tool("run", "-E", "5", "j", "true")
+        self.assertEqual(code, 125)
+        self.assertIn("no such thing", err)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An acquire that a signal can end.
+ *
+ * Normally the thread ends with a hold, and its result is read. A signal asks
+ * rowlock_cancel() to end the wait; if the grant came first, the caller gives
+ * the hold back. While the client is being opened nothing is held and nothing
+ * can be cancelled: the process just ends. Failure modes: the server's, and a
+ * system without a thread to give.
+ */
+#include "acquisition.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "common/report.h"
+
+/* Show the handle to who may cancel it; NULL if the cancel came before. */
+static struct rowlock *publish(struct acquisition *acquisition,
+			       struct rowlock *lock)
+{
+	pthread_mutex_lock(&acquisition->mutex);
+	acquisition->lock = lock;
+	if (acquisition->cancelled)
+		lock = NULL;
+	pthread_mutex_unlock(&acquisition->mutex);
+	return lock;
+}
+
+static int acquire(struct acquisition *acquisition)
+{
+	struct rowlock *lock = NULL;
+	int r;
+
+	r = connection_open(acquisition->connection,
+			    acquisition->client_options, &acquisition->client,
+			    &acquisition->error);
+	if (r < 0)
+		return r;
+	r = rowlock_new(acquisition->client, acquisition->name,
+			&acquisition->lock_options, &lock, &acquisition->error);
+	if (r < 0)
+		return r;
+	if (!publish(acquisition, lock))
+		return ROWLOCK_ECANCELED;
+	return rowlock_acquire(lock, acquisition->wait_ms, &acquisition->error);
+}
+
+static void *thread_main(void *arg)
+{
+	struct acquisition *acquisition = arg;
+	uint64_t one = 1;
+
+	acquisition->result = acquire(acquisition);
+	while (write(acquisition->done_fd, &one, sizeof(one)) < 0 &&
+	       errno == EINTR)
+		;
+	return NULL;
+}
+
+/* False: there is no handle yet. */
+static bool cancel(struct acquisition *acquisition)
+{
+	struct rowlock *lock;
+
+	pthread_mutex_lock(&acquisition->mutex);
+	acquisition->cancelled = true;
+	lock = acquisition->lock;
+	pthread_mutex_unlock(&acquisition->mutex);
+	if (lock)
+		rowlock_cancel(lock);
+	return lock != NULL;
+}
+
+/* Returns the signal that is to be told at the end. */
+static int take_signal(struct acquisition *acquisition, int signal, int before)
+{
+	if (signal == SIGTSTP) {
+		signals_suffer(signal);
+		return before;
+	}
+	if (!signals_is_fatal(signal))
+		return before;
+	if (before || !cancel(acquisition))
+		_exit(EXIT_SIGNAL + signal);
+	return signal;
+}
+
+static int await(struct acquisition *acquisition, struct signals *signals)
+{
+	struct pollfd fds[] = {
+		{ .fd = acquisition->done_fd, .events = POLLIN },
+		{ .fd = signals->fd, .events = POLLIN },
+	};
+	int fatal = 0, signal;
+
+	for (;;) {
+		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			abort();
+		if (fds[0].revents)
+			return fatal;
+		while ((signal = signals_next(signals)) != 0)
+			fatal = take_signal(acquisition, signal, fatal);
+	}
+}
+
+static void fail(struct acquisition *acquisition, const char *what, int error)
+{
+	acquisition->result = ROWLOCK_ESYSTEM;
+	acquisition->error.code = ROWLOCK_ESYSTEM;
+	snprintf(acquisition->error.message, sizeof(acquisition->error.message),
+		 "%s: %s", what, strerror(error));
+}
+
+int acquisition_run(struct acquisition *acquisition, struct signals *signals)
+{
+	pthread_t thread;
+	int signal, r;
+
+	acquisition->lock_options.flags |= ROWLOCK_OWNER_HANDLE;
+	pthread_mutex_init(&acquisition->mutex, NULL);
+	acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
+	if (acquisition->done_fd < 0) {
+		fail(acquisition, "eventfd", errno);
+		return 0;
+	}
+	r = pthread_create(&thread, NULL, thread_main, acquisition);
+	if (r != 0) {
+		fail(acquisition, "cannot start a thread", r);
+		return 0;
+	}
+	signal = await(acquisition, signals);
+	pthread_join(thread, NULL);
+	close(acquisition->done_fd);
+	return signal;
+}
+
+void acquisition_fini(struct acquisition *acquisition)
+{
+	rowlock_free(acquisition->lock, NULL);
+	rowlock_client_free(acquisition->client, NULL);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_ACQUISITION_H
+#define CLI_ACQUISITION_H
+
+/*
+ * An acquire that a signal can end.
+ *
+ * The library's calls block and know no signals. They are made on a thread of
+ * their own, while the caller's thread waits for its end and for signals.
+ */
+
+#include <pthread.h>
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/connection.h"
+#include "signals.h"
+
+struct acquisition {
+	/* What is wanted, set by the caller. */
+	const struct connection *connection;
+	struct rowlock_client_options client_options;
+	struct rowlock_options lock_options;
+	const char *name;
+	uint64_t wait_ms;
+
+	/* What came of it, once acquisition_run() has returned. */
+	int result; /* 0: held */
+	struct rowlock_errinfo error;
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	/* Private. */
+	pthread_mutex_t mutex; /* guards lock (until done) and cancelled */
+	bool cancelled;
+	int done_fd;
+};
+
+/**
+ * Open a client and acquire the lock; the owner is the handle.
+ *
+ * Returns the signal that put an end to it, 0 if none did. With a signal, and
+ * the lock not acquired all the same, @result is ROWLOCK_ECANCELED. Does not
+ * return if a signal comes while there is nothing to be cancelled, or a second
+ * one: it leaves the process with 128 and the signal.
+ */
+int acquisition_run(struct acquisition *acquisition, struct signals *signals);
+
+/** Free the handle and the client. The lock must have been released. */
+void acquisition_fini(struct acquisition *acquisition);
+
+#endif

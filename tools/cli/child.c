@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Start, signal and await a process group.
+ *
+ * Between fork and exec only async-signal-safe calls are made, as other
+ * threads exist. Parent and child both set the group, so that it exists
+ * whoever runs first. Failure modes: fork (no process), exec (126: found but
+ * not executable, 127: not found, as a shell does).
+ */
+#include "child.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/report.h"
+
+static void say(const char *text)
+{
+	ssize_t n = write(STDERR_FILENO, text, strlen(text));
+
+	(void) n;
+}
+
+/* In the child: report() would allocate memory. */
+static void fail_exec(const char *name, int error)
+{
+	const char *reason = strerrordesc_np(error);
+
+	say("rowlock: run: cannot execute '");
+	say(name);
+	say("': ");
+	say(reason ? reason : "unknown error");
+	say("\n");
+	_exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
+}
+
+static void become(const struct child_command *command,
+		   const struct signals *signals, struct terminal *terminal,
+		   bool take_terminal)
+{
+	setpgid(0, 0);
+	if (take_terminal)
+		terminal_give(terminal, getpid());
+	signals_restore(signals);
+	execvpe(command->argv[0], command->argv, command->environment);
+	fail_exec(command->argv[0], errno);
+}
+
+bool child_start(struct child *child, const struct child_command *command,
+		 const struct signals *signals, struct terminal *terminal)
+{
+	bool give = terminal->at_once && terminal_is_ours(terminal);
+	pid_t pid;
+
+	*child = (struct child){ .pid = -1 };
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid = fork();
+	if (pid < 0) {
+		report(ROWLOCK_LOG_ERROR, "run: cannot start a process: %s",
+		       strerror(errno));
+		return false;
+	}
+	if (pid == 0)
+		become(command, signals, terminal, give);
+	/* Fails if the child has executed its program: it did it itself. */
+	setpgid(pid, pid);
+	if (give)
+		terminal_give(terminal, pid);
+	child->pid = pid;
+	return true;
+}
+
+void child_signal(const struct child *child, int signal)
+{
+	kill(-child->pid, signal);
+}
+
+static void note(struct child *child, const siginfo_t *info)
+{
+	if (info->si_pid != child->pid)
+		return;
+	switch (info->si_code) {
+	case CLD_EXITED:
+		child->ended = true;
+		child->code = info->si_status;
+		break;
+	case CLD_KILLED:
+	case CLD_DUMPED:
+		child->ended = true;
+		child->code = 128 + info->si_status;
+		break;
+	case CLD_STOPPED:
+		child->stopped = info->si_status;
+		break;
+	case CLD_CONTINUED:
+		child->stopped = 0;
+		break;
+	}
+}
+
+void child_reap(struct child *child)
+{
+	siginfo_t info = { 0 };
+
+	while (waitid(P_ALL, 0, &info,
+		      WEXITED | WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+	       info.si_pid != 0) {
+		note(child, &info);
+		info.si_pid = 0;
+	}
+}
+
+bool child_group_is_alive(const struct child *child)
+{
+	return kill(-child->pid, 0) == 0 || errno == EPERM;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock show: all that is known of one name.
+ *
+ * Failure modes: 1 if the name is neither held nor known, 125 for the
+ * server's errors.
+ */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "command.h"
+#include "common/report.h"
+#include "entries.h"
+
+static const char help[] =
+    "usage: rowlock show [OPTIONS] NAME\n"
+    "Show all that is known of NAME under both strategies. Exits with 1 if\n"
+    "nothing is.\n\n"
+    "  -s, --strategy=lease|row   only this strategy\n"
+    "  -p, --probe                look whether the row is locked: a try by\n"
+    "                             another program in that instant finds it "
+    "busy\n"
+    "  -j, --json                 as one JSON array\n";
+
+static const struct option options[] = {
+	{ "strategy", required_argument, NULL, 's' },
+	{ "probe", no_argument, NULL, 'p' },
+	{ "json", no_argument, NULL, 'j' },
+	COMMON_OPTIONS,
+};
+
+static void put_entries(const struct entries *entries)
+{
+	for (size_t i = 0; i < entries->count; i++) {
+		if (i > 0)
+			putchar('\n');
+		entry_put_lines(&entries->list[i]);
+	}
+}
+
+static int show(const struct common *common,
+		const struct rowlock_list_options *what, bool json)
+{
+	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	_cleanup_(entries_fini) struct entries entries = { 0 };
+	struct rowlock_errinfo error;
+	int code = command_open(common, &client);
+
+	if (code != 0)
+		return code;
+	if (entries_read(&entries, client, what, &error) < 0) {
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+		return EXIT_FAILED;
+	}
+	if (json)
+		entries_put_json(&entries);
+	else if (entries.count > 0)
+		put_entries(&entries);
+	else
+		report(ROWLOCK_LOG_INFO, "'%s' is not held, and not known",
+		       what->name);
+	return entries.count > 0 ? EXIT_DONE : EXIT_NOT;
+}
+
+int cmd_show(int argc, char **argv, struct common *common)
+{
+	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	enum rowlock_strategy strategy;
+	bool json = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "s:pjvhV", options, NULL)) !=
+	       -1) {
+		int code = -1;
+
+		if (option == 's') {
+			if (!command_strategy(optarg, &strategy))
+				return EXIT_FAILED;
+			what.row = strategy == ROWLOCK_ROW;
+			what.lease = strategy == ROWLOCK_LEASE;
+		} else if (option == 'p')
+			what.probe = 1;
+		else if (option == 'j')
+			json = true;
+		else
+			code = common_option(common, option, optarg, help);
+		if (code >= 0)
+			return code;
+	}
+	if (argc - optind != 1)
+		return command_misused("show", "give one name");
+	what.name = argv[optind];
+	return show(common, &what, json);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock wait: until nobody holds a name.
+ *
+ * lease: ask who holds it, with back-off, and leave no trace. row: the server
+ * tells who waits in its queue, so the lock is acquired and released at once.
+ * Failure modes: the time is up (1, or the code of -E), the server's (125), a
+ * signal (128 and its number).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "acquisition.h"
+#include "command.h"
+#include "common/report.h"
+#include "common/text.h"
+
+#define PAUSE_MIN_MS 50
+#define PAUSE_MAX_MS 1000
+
+static const char help[] =
+    "usage: rowlock wait [OPTIONS] NAME\n"
+    "Wait until nobody holds NAME. Another may have it the moment after.\n\n"
+    "  -s, --strategy=lease|row   which lock of that name (lease); row takes\n"
+    "                             and releases it\n"
+    "  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m 1h)\n"
+    "  -E, --conflict-exit-code=N exit with N if it is still held then (1)\n";
+
+static const struct option options[] = {
+	{ "strategy", required_argument, NULL, 's' },
+	{ "wait", required_argument, NULL, 'w' },
+	{ "timeout", required_argument, NULL, 'w' },
+	{ "conflict-exit-code", required_argument, NULL, 'E' },
+	COMMON_OPTIONS,
+};
+
+struct request {
+	const struct common *common;
+	enum rowlock_strategy strategy;
+	const char *name;
+	uint64_t wait_ms;
+	unsigned int conflict_code;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+/* A rowlock_list_fn. */
+static void see(const struct rowlock_entry *entry, void *arg)
+{
+	bool *held = arg;
+
+	if (entry->state == ROWLOCK_STATE_HELD)
+		*held = true;
+}
+
+static int is_held(struct rowlock_client *client, const char *name,
+		   bool *ret_held, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	bool held = false;
+	int r;
+
+	what.name = name;
+	what.row = 0;
+	r = rowlock_list(client, &what, see, &held, reterr);
+	if (r < 0)
+		return r;
+	*ret_held = held;
+	return 0;
+}
+
+/* Half of @ms and up to as much again by chance: waiters drift apart. */
+static void pause_ms(uint64_t ms)
+{
+	uint64_t half = ms / 2 + 1;
+	uint64_t span = half + (uint64_t) random() % half;
+	struct timespec time = {
+		.tv_sec = (time_t) (span / 1000),
+		.tv_nsec = (long) (span % 1000) * 1000000,
+	};
+
+	nanosleep(&time, NULL);
+}
+
+static int wait_lease(const struct request *request)
+{
+	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	uint64_t start = now_ms(), pause = PAUSE_MIN_MS, passed;
+	struct rowlock_errinfo error;
+	bool held;
+	int code = command_open(request->common, &client);
+
+	if (code != 0)
+		return code;
+	srandom((unsigned int) start);
+	for (;;) {
+		if (is_held(client, request->name, &held, &error) < 0) {
+			report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
+			return EXIT_FAILED;
+		}
+		if (!held)
+			return EXIT_DONE;
+		passed = now_ms() - start;
+		if (passed >= request->wait_ms)
+			return (int) request->conflict_code;
+		if (pause > request->wait_ms - passed)
+			pause = request->wait_ms - passed;
+		pause_ms(pause);
+		pause = 2 * pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : 2 * pause;
+	}
+}
+
+static int wait_row(const struct request *request, struct signals *signals)
+{
+	_cleanup_(acquisition_fini) struct acquisition acquisition = {
+		.connection = &request->common->connection,
+		.client_options = command_client_options(request->common),
+		.lock_options = ROWLOCK_OPTIONS_DEFAULT,
+		.name = request->name,
+		.wait_ms = request->wait_ms,
+	};
+	int signal;
+
+	acquisition.client_options.reap_interval_ms = 0;
+	acquisition.lock_options.strategy = ROWLOCK_ROW;
+	signal = acquisition_run(&acquisition, signals);
+	signals_restore(signals);
+	if (acquisition.result == 0)
+		rowlock_release(acquisition.lock, NULL);
+	if (signal)
+		return EXIT_SIGNAL + signal;
+	switch (acquisition.result) {
+	case 0:
+		return EXIT_DONE;
+	case ROWLOCK_EBUSY:
+	case ROWLOCK_ETIMEDOUT:
+		return (int) request->conflict_code;
+	default:
+		report(ROWLOCK_LOG_ERROR, "wait: %s",
+		       acquisition.error.message);
+		return EXIT_FAILED;
+	}
+}
+
+static int take_option(struct request *request, struct common *common,
+		       int option)
+{
+	switch (option) {
+	case 's':
+		return command_strategy(optarg, &request->strategy)
+			   ? -1
+			   : EXIT_FAILED;
+	case 'w':
+		if (text_duration(optarg, &request->wait_ms))
+			return -1;
+		return command_misused("wait", "--wait: '%s' is not a time",
+				       optarg);
+	case 'E':
+		if (text_number(optarg, 0, 255, &request->conflict_code))
+			return -1;
+		return command_misused("wait",
+				       "--conflict-exit-code: '%s' is not a "
+				       "number from 0 to 255",
+				       optarg);
+	default:
+		return common_option(common, option, optarg, help);
+	}
+}
+
+int cmd_wait(int argc, char **argv, struct common *common)
+{
+	struct request request = {
+		.common = common,
+		.strategy = ROWLOCK_LEASE,
+		.wait_ms = ROWLOCK_FOREVER,
+		.conflict_code = EXIT_NOT,
+	};
+	struct signals signals = { .fd = -1 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "s:w:E:vhV", options, NULL)) !=
+	       -1) {
+		int code = take_option(&request, common, option);
+
+		if (code >= 0)
+			return code;
+	}
+	if (argc - optind != 1)
+		return command_misused("wait", "give one name");
+	request.name = argv[optind];
+	if (!connection_check(&common->connection))
+		return EXIT_FAILED;
+	if (request.strategy == ROWLOCK_LEASE)
+		return wait_lease(&request);
+	if (!signals_start(&signals))
+		return EXIT_FAILED;
+	return wait_row(&request, &signals);
+}

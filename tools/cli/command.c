@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the subcommands share.
+ *
+ * Failure modes: everything that is wrong with the command line is said in one
+ * line that names the command to read more with, and ends with 125.
+ */
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/report.h"
+#include "common/text.h"
+
+static int put_help(const char *help)
+{
+	fputs(help, stdout);
+	fputs("\nCommon options:\n"
+	      "  -v, --verbose              say on stderr what happens\n"
+	      "  -h, --help                 this text\n"
+	      "  -V, --version              the version\n\n",
+	      stdout);
+	fputs(connection_help, stdout);
+	return EXIT_DONE;
+}
+
+int common_option(struct common *common, int option, const char *argument,
+		  const char *help)
+{
+	int taken;
+
+	switch (option) {
+	case 'h':
+		return put_help(help);
+	case 'V':
+		printf("rowlock %s\n", rowlock_version());
+		return EXIT_DONE;
+	case 'v':
+		common->verbose = true;
+		return -1;
+	}
+	taken = connection_option(&common->connection, option, argument);
+	/* getopt_long() has reported an option that nobody knows. */
+	return taken > 0 ? -1 : EXIT_FAILED;
+}
+
+int command_misused(const char *command, const char *format, ...)
+{
+	_cleanup_(text_freep) char *message = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&message, format, args);
+	va_end(args);
+	if (n < 0) {
+		message = NULL;
+		return EXIT_FAILED;
+	}
+	report(ROWLOCK_LOG_ERROR, "%s: %s; see 'rowlock %s --help'", command,
+	       message, command);
+	return EXIT_FAILED;
+}
+
+bool command_strategy(const char *argument, enum rowlock_strategy *ret)
+{
+	if (strcmp(argument, "lease") == 0)
+		*ret = ROWLOCK_LEASE;
+	else if (strcmp(argument, "row") == 0)
+		*ret = ROWLOCK_ROW;
+	else {
+		report(ROWLOCK_LOG_ERROR,
+		       "--strategy: '%s' is neither 'lease' nor 'row'",
+		       argument);
+		return false;
+	}
+	return true;
+}
+
+const char *strategy_word(enum rowlock_strategy strategy)
+{
+	return strategy == ROWLOCK_ROW ? "row" : "lease";
+}
+
+struct rowlock_client_options command_client_options(
+    const struct common *common)
+{
+	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
+
+	options.program = "rowlock";
+	if (common->verbose)
+		options.log = report_log;
+	return options;
+}
+
+int command_open(const struct common *common,
+		 struct rowlock_client **ret_client)
+{
+	struct rowlock_client_options options = command_client_options(common);
+	struct rowlock_errinfo error;
+
+	if (!connection_check(&common->connection))
+		return EXIT_FAILED;
+	/* Such a client lives for one question. */
+	options.reap_interval_ms = 0;
+	if (connection_open(&common->connection, options, ret_client, &error) <
+	    0) {
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+		return EXIT_FAILED;
+	}
+	return 0;
+}
+
+void client_freep(struct rowlock_client **client)
+{
+	rowlock_client_free(*client, NULL);
+}

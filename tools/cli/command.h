@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+/*
+ * What the subcommands share: the table's row, exit codes, common options.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+#include "common/connection.h"
+
+/** Exit codes; others are the child's own. */
+enum {
+	EXIT_DONE = 0,
+	EXIT_NOT = 1,      /* not acquired, not held, not known */
+	EXIT_LOST = 124,   /* run: the lock was lost */
+	EXIT_FAILED = 125, /* bad usage, or the server */
+	EXIT_SIGNAL = 128, /* and the signal's number */
+};
+
+/** The options of every subcommand. */
+struct common {
+	struct connection connection;
+	bool verbose;
+};
+
+/** A subcommand. Returns the exit code. */
+typedef int (*command_fn)(int argc, char **argv, struct common *common);
+
+struct command {
+	const char *name;
+	const char *summary;
+	command_fn run;
+};
+
+int cmd_break(int argc, char **argv, struct common *common);
+int cmd_list(int argc, char **argv, struct common *common);
+int cmd_reap(int argc, char **argv, struct common *common);
+int cmd_run(int argc, char **argv, struct common *common);
+int cmd_show(int argc, char **argv, struct common *common);
+int cmd_wait(int argc, char **argv, struct common *common);
+
+/** Entries for getopt_long(), the table's end included. */
+#define COMMON_OPTIONS                                                         \
+	CONNECTION_OPTIONS, { "verbose", no_argument, NULL, 'v' },             \
+	    { "help", no_argument, NULL, 'h' },                                \
+	    { "version", no_argument, NULL, 'V' },                             \
+	{                                                                      \
+		NULL, 0, NULL, 0                                               \
+	}
+
+/**
+ * Take an option that the subcommand does not know itself. @help is its help
+ * text. Returns -1: taken, go on; else the exit code to leave with.
+ */
+int common_option(struct common *common, int option, const char *argument,
+		  const char *help);
+
+/** Report a wrong use, and where to read more. Returns EXIT_FAILED. */
+int command_misused(const char *command, const char *format, ...)
+    RLK_PRINTF(2, 3);
+
+/** "row" or "lease". False: reported. */
+bool command_strategy(const char *argument, enum rowlock_strategy *ret);
+
+/** The word for a strategy. */
+const char *strategy_word(enum rowlock_strategy strategy);
+
+/** The client options of a command: the defaults, and the log if verbose. */
+struct rowlock_client_options command_client_options(
+    const struct common *common);
+
+/** Open a client for a command that only asks. Returns 0, or EXIT_FAILED: the
+ *  reason was reported. */
+int command_open(const struct common *common,
+		 struct rowlock_client **ret_client);
+
+/** rowlock_client_free() for _cleanup_. */
+void client_freep(struct rowlock_client **client);
+
+#endif

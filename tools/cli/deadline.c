@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The times of TERM and KILL: see deadline.h.
+ *
+ * No clock, no signal, no lock in here: all of it can be tested with numbers.
+ */
+#include "deadline.h"
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* a + b, which stays at DEADLINE_NEVER. */
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return b > DEADLINE_NEVER - a ? DEADLINE_NEVER : a + b;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+void deadline_init(struct deadline *deadline, uint64_t ttl_ms)
+{
+	*deadline = (struct deadline){
+		.term_ms = least(ttl_ms / 5, 30000),
+		.kill_ms = least(ttl_ms / 20, 2000),
+		.ends = 0,
+		.kill_at = DEADLINE_NEVER,
+		.phase = DEADLINE_WATCH,
+	};
+}
+
+bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms)
+{
+	return remaining_ms <= deadline->term_ms;
+}
+
+static void watch(struct deadline *deadline, uint64_t now, uint64_t remaining)
+{
+	if (!deadline_is_near(deadline, remaining))
+		return;
+	deadline->phase = DEADLINE_TERM;
+	if (remaining > 0)
+		return;
+	/* Lost in an instant, or we were asleep for too long. */
+	deadline_hasten(deadline, now);
+	deadline->kill_at =
+	    least(deadline->kill_at, less(deadline->ends, deadline->kill_ms));
+}
+
+static bool kill_is_due(const struct deadline *deadline, uint64_t now,
+			uint64_t remaining)
+{
+	if (now >= deadline->kill_at)
+		return true;
+	/* Lost with a fixed time to come: the grace is not over. */
+	if (remaining == 0 && deadline->kill_at != DEADLINE_NEVER)
+		return false;
+	return remaining <= deadline->kill_ms;
+}
+
+enum deadline_phase deadline_step(struct deadline *deadline, uint64_t now_ms,
+				  uint64_t remaining_ms, uint64_t *ret_wake_ms)
+{
+	uint64_t wake = DEADLINE_NEVER;
+
+	if (remaining_ms > 0)
+		deadline->ends = later(now_ms, remaining_ms);
+	if (deadline->phase == DEADLINE_WATCH)
+		watch(deadline, now_ms, remaining_ms);
+	if (deadline->phase == DEADLINE_TERM &&
+	    kill_is_due(deadline, now_ms, remaining_ms))
+		deadline->phase = DEADLINE_KILL;
+	if (deadline->phase == DEADLINE_WATCH)
+		wake = less(remaining_ms, deadline->term_ms);
+	if (deadline->phase == DEADLINE_TERM) {
+		wake = less(deadline->kill_at, now_ms);
+		if (remaining_ms > 0)
+			wake =
+			    least(wake, less(remaining_ms, deadline->kill_ms));
+	}
+	*ret_wake_ms = wake;
+	return deadline->phase;
+}
+
+void deadline_hasten(struct deadline *deadline, uint64_t now_ms)
+{
+	deadline->kill_at =
+	    least(deadline->kill_at, later(now_ms, DEADLINE_GRACE_MS));
+}

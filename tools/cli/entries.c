@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collect the entries of rowlock_list().
+ *
+ * All are read before the first is shown: columns can be aligned, and an error
+ * in the middle leaves no half answer on stdout. Failure mode: without memory
+ * the list says so, and nothing is shown.
+ */
+#include "entries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+static void entry_fini(struct rowlock_entry *entry)
+{
+	free((char *) entry->name);
+	free((char *) entry->info);
+	free((char *) entry->host);
+	free((char *) entry->program);
+	free((char *) entry->acquired_at);
+}
+
+void entries_fini(struct entries *entries)
+{
+	for (size_t i = 0; i < entries->count; i++)
+		entry_fini(&entries->list[i]);
+	free(entries->list);
+}
+
+static const char *copy(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+static bool grow(struct entries *entries)
+{
+	size_t room = entries->room ? 2 * entries->room : 64;
+	struct rowlock_entry *list;
+
+	if (entries->count < entries->room)
+		return true;
+	list = reallocarray(entries->list, room, sizeof(*list));
+	if (!list)
+		return false;
+	entries->list = list;
+	entries->room = room;
+	return true;
+}
+
+/* A rowlock_list_fn. */
+static void add(const struct rowlock_entry *entry, void *arg)
+{
+	struct entries *entries = arg;
+	struct rowlock_entry mine = *entry;
+
+	mine.name = copy(entry->name);
+	mine.info = copy(entry->info);
+	mine.host = copy(entry->host);
+	mine.program = copy(entry->program);
+	mine.acquired_at = copy(entry->acquired_at);
+	if (!mine.name || !mine.info || !mine.host || !mine.program ||
+	    !mine.acquired_at || !grow(entries)) {
+		entry_fini(&mine);
+		entries->failed = true;
+		return;
+	}
+	entries->list[entries->count++] = mine;
+}
+
+int entries_read(struct entries *entries, struct rowlock_client *client,
+		 const struct rowlock_list_options *options,
+		 struct rowlock_errinfo *reterr)
+{
+	int r = rowlock_list(client, options, add, entries, reterr);
+
+	if (r == 0 && entries->failed) {
+		r = ROWLOCK_ENOMEM;
+		if (reterr) {
+			reterr->code = r;
+			snprintf(reterr->message, sizeof(reterr->message),
+				 "out of memory after %zu names; give a "
+				 "pattern",
+				 entries->count);
+		}
+	}
+	return r;
+}
+
+const char *state_word(enum rowlock_state state)
+{
+	static const char *const words[] = {
+		[ROWLOCK_STATE_HELD] = "held",
+		[ROWLOCK_STATE_DEAD] = "dead",
+		[ROWLOCK_STATE_FREE] = "free",
+		[ROWLOCK_STATE_UNKNOWN] = "unknown",
+	};
+
+	return (size_t) state < RLK_ARRAY_SIZE(words) ? words[state]
+						      : "unknown";
+}

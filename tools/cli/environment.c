@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment of the command, made before the fork: setenv() is not
+ * async-signal-safe, and not safe while other threads read the environment.
+ */
+#include "environment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+#define OURS 3
+
+extern char **environ;
+
+static const char *const keys[OURS] = {
+	"ROWLOCK_NAME=",
+	"ROWLOCK_TOKEN=",
+	"ROWLOCK_STRATEGY=",
+};
+
+static bool is_ours(const char *entry)
+{
+	for (size_t i = 0; i < OURS; i++) {
+		if (strncmp(entry, keys[i], strlen(keys[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool put_ours(char **list, const char *name, uint64_t token,
+		     enum rowlock_strategy strategy)
+{
+	if (asprintf(&list[0], "%s%s", keys[0], name) < 0)
+		list[0] = NULL;
+	else if (asprintf(&list[1], "%s%" PRIu64, keys[1], token) < 0)
+		list[1] = NULL;
+	else if (asprintf(&list[2], "%s%s", keys[2], strategy_word(strategy)) <
+		 0)
+		list[2] = NULL;
+	return list[0] && list[1] && list[2];
+}
+
+/* The first OURS strings are ours, the others belong to environ. */
+char **environment_new(const char *name, uint64_t token,
+		       enum rowlock_strategy strategy)
+{
+	char **list;
+	size_t count = 0, n = OURS;
+
+	while (environ[count])
+		count++;
+	list = calloc(count + OURS + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	if (!put_ours(list, name, token, strategy)) {
+		environment_freep(&list);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!is_ours(environ[i]))
+			list[n++] = environ[i];
+	}
+	return list;
+}
+
+void environment_freep(char ***environment)
+{
+	for (size_t i = 0; *environment && i < OURS; i++)
+		free((*environment)[i]);
+	free(*environment);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock: locks of the database for shell scripts and for people.
+ *
+ * A table of subcommands. Options that say where the server is may stand
+ * before the subcommand or behind it. Failure modes: see command.h for the
+ * exit codes.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "common/report.h"
+
+static const struct command commands[] = {
+	{ "run", "run a command while holding a lock", cmd_run },
+	{ "list", "show who holds what", cmd_list },
+	{ "show", "show all about one name", cmd_show },
+	{ "wait", "wait until nobody holds a name", cmd_wait },
+	{ "break", "end a hold against its holder's will", cmd_break },
+	{ "reap", "remove what dead clients left behind", cmd_reap },
+};
+
+static const char help_head[] =
+    "usage: rowlock COMMAND [OPTIONS] [ARGUMENTS]\n"
+    "Named locks that live in a MySQL or MariaDB database.\n\n"
+    "Commands:\n";
+
+static const char help_tail[] =
+    "\n'rowlock COMMAND --help' tells more about each; so do the manual pages\n"
+    "rowlock(1) and rowlock(7).\n";
+
+/* The text of --help; common_option() adds the options. */
+static const char *help_text(char *text, size_t size)
+{
+	size_t used = (size_t) snprintf(text, size, "%s", help_head);
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(commands); i++)
+		used +=
+		    (size_t) snprintf(text + used, size - used, "  %-6s %s\n",
+				      commands[i].name, commands[i].summary);
+	snprintf(text + used, size - used, "%s", help_tail);
+	return text;
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* getopt_long() writes argv[0] before its complaints. */
+static int run_command(const struct command *command, int argc, char **argv,
+		       struct common *common)
+{
+	char title[32];
+	int code;
+
+	snprintf(title, sizeof(title), "rowlock: %s", command->name);
+	argv[0] = title;
+	/* 0, not 1: the next scan may permute, unlike ours. */
+	optind = 0;
+	code = command->run(argc, argv, common);
+	if (fflush(stdout) != 0 && code == EXIT_DONE) {
+		report(ROWLOCK_LOG_ERROR, "%s: cannot write to stdout: %s",
+		       command->name, strerror(errno));
+		return EXIT_FAILED;
+	}
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = { COMMON_OPTIONS };
+	struct common common = { 0 };
+	const struct command *command;
+	char text[1024];
+	int option;
+
+	report_init("rowlock", REPORT_PLAIN);
+	if (argc > 0)
+		argv[0] = (char *) "rowlock";
+	while ((option = getopt_long(argc, argv, "+hVv", options, NULL)) !=
+	       -1) {
+		int code = common_option(&common, option, optarg,
+					 help_text(text, sizeof(text)));
+
+		if (code >= 0)
+			return code;
+	}
+	if (optind >= argc) {
+		report(ROWLOCK_LOG_ERROR,
+		       "which command? 'rowlock --help' lists them");
+		return EXIT_FAILED;
+	}
+	command = find_command(argv[optind]);
+	if (!command) {
+		report(ROWLOCK_LOG_ERROR,
+		       "'%s' is no command; 'rowlock --help' lists them",
+		       argv[optind]);
+		return EXIT_FAILED;
+	}
+	return run_command(command, argc - optind, argv + optind, &common);
+}

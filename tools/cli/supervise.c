@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watch a command and its lock.
+ *
+ * One loop waits for three things: signals (the child's among them), the lost
+ * callback, and a timer for the next look at the hold (deadline.h). Each round
+ * looks at the lock first, so that a process that was stopped for too long
+ * acts on that before anything else.
+ *
+ * Failure modes: a hold that is lost or about to be ends the command's process
+ * group. A process in an uninterruptible wait of the kernel can survive
+ * SIGKILL; we say so and leave after a while, as nothing can be done.
+ */
+#include "supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "command.h"
+#include "common/report.h"
+#include "deadline.h"
+
+/* How long to wait for the end of what was killed. */
+#define KILLED_MS 10000
+
+struct run {
+	const struct supervision *plan;
+	struct child child;
+	struct terminal terminal;
+	struct deadline deadline;
+	uint64_t give_up_at;
+	int lost_fd;
+	int timer_fd;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+/* Each event counts once; how often it came does not matter. */
+static void drain(int fd)
+{
+	uint64_t count;
+	ssize_t n = read(fd, &count, sizeof(count));
+
+	(void) n;
+}
+
+/* A rowlock_lost_fn: wakes the loop, which then asks the lock. */
+static void on_lost(struct rowlock *lock, void *arg)
+{
+	const struct run *run = arg;
+	uint64_t one = 1;
+	ssize_t n = write(run->lost_fd, &one, sizeof(one));
+
+	(void) lock;
+	(void) n;
+}
+
+static void set_timer(const struct run *run, uint64_t wake_ms)
+{
+	struct itimerspec when = { 0 };
+
+	if (wake_ms != DEADLINE_NEVER) {
+		/* Zero would disarm it. */
+		when.it_value.tv_sec = (time_t) (wake_ms / 1000);
+		when.it_value.tv_nsec = (long) (wake_ms % 1000) * 1000000 + 1;
+	}
+	timerfd_settime(run->timer_fd, 0, &when, NULL);
+}
+
+static uint64_t remaining_ms(const struct run *run)
+{
+	if (!rowlock_held(run->plan->lock))
+		return 0;
+	return rowlock_remaining_ms(run->plan->lock);
+}
+
+static void end_group(struct run *run, enum deadline_phase phase,
+		      uint64_t remaining)
+{
+	if (phase == DEADLINE_TERM) {
+		report(ROWLOCK_LOG_ERROR,
+		       remaining > 0
+			   ? "run: the lock '%s' is about to be lost (no "
+			     "answer from the server): sending SIGTERM"
+			   : "run: the lock '%s' was lost: sending SIGTERM",
+		       run->plan->name);
+		child_signal(&run->child, SIGTERM);
+		/* A stopped process would not see it. */
+		child_signal(&run->child, SIGCONT);
+		return;
+	}
+	report(ROWLOCK_LOG_ERROR, "run: the lock '%s' is gone: sending SIGKILL",
+	       run->plan->name);
+	child_signal(&run->child, SIGKILL);
+	run->give_up_at = now_ms() + KILLED_MS;
+}
+
+/* Look at the lock, and do what has to be done now. */
+static void look(struct run *run)
+{
+	enum deadline_phase before = run->deadline.phase, phase;
+	uint64_t now = now_ms(), remaining = remaining_ms(run), wake;
+
+	phase = deadline_step(&run->deadline, now, remaining, &wake);
+	if (phase != before)
+		end_group(run, phase, remaining);
+	if (phase == DEADLINE_KILL)
+		wake = run->give_up_at > now ? run->give_up_at - now : 0;
+	set_timer(run, wake);
+}
+
+/* Stop as the command has stopped, so that the shell sees it; when somebody
+ * continues us, continue the command if the lock is still ours. */
+static void stop_too(struct run *run, int signal)
+{
+	bool given = run->terminal.given;
+
+	terminal_take(&run->terminal, run->child.pid);
+	signals_suffer(signal);
+	look(run);
+	if (run->deadline.phase != DEADLINE_WATCH)
+		return;
+	if (given && terminal_is_ours(&run->terminal))
+		terminal_give(&run->terminal, run->child.pid);
+	child_signal(&run->child, SIGCONT);
+}
+
+static void child_stopped(struct run *run)
+{
+	int signal = run->child.stopped;
+	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+
+	run->child.stopped = 0;
+	/* SIGSTOP: somebody's will, and somebody will continue it. */
+	if (run->terminal.fd < 0 || (signal != SIGTSTP && !wants_terminal))
+		return;
+	if (wants_terminal && terminal_is_ours(&run->terminal)) {
+		terminal_give(&run->terminal, run->child.pid);
+		child_signal(&run->child, SIGCONT);
+		return;
+	}
+	stop_too(run, signal);
+}
+
+static void take_signals(struct run *run)
+{
+	int signal;
+
+	while ((signal = signals_next(run->plan->signals)) != 0) {
+		if (signal != SIGCHLD) {
+			child_signal(&run->child, signal);
+			continue;
+		}
+		child_reap(&run->child);
+		if (run->child.stopped)
+			child_stopped(run);
+	}
+}
+
+/* Until the command has ended; if it was told to, until its group has. */
+static bool is_over(struct run *run)
+{
+	if (!run->child.ended)
+		return run->deadline.phase == DEADLINE_KILL &&
+		       now_ms() >= run->give_up_at;
+	if (run->deadline.phase == DEADLINE_WATCH ||
+	    !child_group_is_alive(&run->child))
+		return true;
+	if (run->deadline.phase == DEADLINE_TERM) {
+		deadline_hasten(&run->deadline, now_ms());
+		return false;
+	}
+	return now_ms() >= run->give_up_at;
+}
+
+static void watch(struct run *run)
+{
+	struct pollfd fds[] = {
+		{ .fd = run->plan->signals->fd, .events = POLLIN },
+		{ .fd = run->lost_fd, .events = POLLIN },
+		{ .fd = run->timer_fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (is_over(run))
+			return;
+		look(run);
+		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			abort();
+		if (fds[1].revents)
+			drain(run->lost_fd);
+		if (fds[2].revents)
+			drain(run->timer_fd);
+		if (fds[0].revents) {
+			look(run);
+			take_signals(run);
+		}
+	}
+}
+
+static int verdict(const struct run *run)
+{
+	if (!run->child.ended)
+		report(ROWLOCK_LOG_ERROR,
+		       "run: process %d does not end though it was killed",
+		       (int) run->child.pid);
+	else if (child_group_is_alive(&run->child) &&
+		 run->deadline.phase != DEADLINE_WATCH)
+		report(ROWLOCK_LOG_ERROR,
+		       "run: processes of group %d do not end though they "
+		       "were killed",
+		       (int) run->child.pid);
+	else if (run->plan->verbose && child_group_is_alive(&run->child))
+		report(ROWLOCK_LOG_WARNING,
+		       "run: the command has left processes behind (group "
+		       "%d); they run on without the lock '%s'",
+		       (int) run->child.pid, run->plan->name);
+	return run->deadline.phase == DEADLINE_WATCH ? run->child.code
+						     : EXIT_LOST;
+}
+
+static int start(struct run *run)
+{
+	if (deadline_is_near(&run->deadline, remaining_ms(run))) {
+		report(ROWLOCK_LOG_ERROR,
+		       "run: the lock '%s' was lost before the command was "
+		       "started",
+		       run->plan->name);
+		return EXIT_LOST;
+	}
+	if (!child_start(&run->child, run->plan->command, run->plan->signals,
+			 &run->terminal))
+		return EXIT_FAILED;
+	return 0;
+}
+
+static void run_fini(struct run *run)
+{
+	/* After this the callback does not run any more. */
+	rowlock_on_lost(run->plan->lock, NULL, NULL);
+	if (run->lost_fd >= 0)
+		close(run->lost_fd);
+	if (run->timer_fd >= 0)
+		close(run->timer_fd);
+	if (run->terminal.fd >= 0)
+		close(run->terminal.fd);
+}
+
+int supervise(const struct supervision *supervision)
+{
+	_cleanup_(run_fini) struct run run = {
+		.plan = supervision,
+		.terminal = { .fd = -1 },
+		.lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.timer_fd =
+		    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+	};
+	int r;
+
+	if (run.lost_fd < 0 || run.timer_fd < 0) {
+		report(ROWLOCK_LOG_ERROR, "run: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	terminal_init(&run.terminal);
+	deadline_init(&run.deadline, supervision->ttl_ms);
+	rowlock_on_lost(supervision->lock, on_lost, &run);
+	r = start(&run);
+	if (r != 0)
+		return r;
+	watch(&run);
+	terminal_take(&run.terminal, run.child.pid);
+	return verdict(&run);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_SUPERVISE_H
+#define CLI_SUPERVISE_H
+
+/*
+ * The time between grant and release: a command runs, and must not outlive the
+ * hold.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "child.h"
+#include "signals.h"
+
+struct supervision {
+	struct rowlock *lock;
+	const char *name;
+	uint64_t ttl_ms;
+	const struct child_command *command;
+	struct signals *signals;
+	bool verbose;
+};
+
+/**
+ * Run the command while @lock is held.
+ *
+ * Returns its exit status as a shell would tell it; EXIT_LOST: it was ended,
+ * or not started, as the lock was lost or about to be; EXIT_FAILED.
+ */
+int supervise(const struct supervision *supervision);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the server is.
+ *
+ * --dsn beats ROWLOCK_DSN, which beats the option files; Connector/C reads
+ * both, except that option files with a group suffix are read by MariaDB's own
+ * my_print_defaults first. A password is never taken from the command line,
+ * which every user of the machine can read.
+ */
+#include "connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "defaults.h"
+#include "dsn.h"
+#include "report.h"
+#include "text.h"
+
+const char connection_help[] =
+    "Where the server is (--dsn, else ROWLOCK_DSN, else the option files):\n"
+    "      --dsn=STRING           Connector/C's connection string, without a\n"
+    "                             password: 'host=db1;user=app;database=app'\n"
+    "      --defaults-file=FILE   read this option file instead of the\n"
+    "                             standard ones; groups [client], [rowlock]\n"
+    "      --defaults-group-suffix=TEXT\n"
+    "                             read [client<TEXT>] and [rowlock<TEXT>] too\n"
+    "      --connect-timeout=TIME bound for opening a connection (5s)\n"
+    "      --tls-unverified       talk to another host without verified TLS:\n"
+    "                             whoever is on the network can interfere\n"
+    "      --single-writer        only one node of this cluster is written\n"
+    "                             to: allow the row strategy there\n"
+    "      --observe-beats        judge by observed heartbeats only, never by\n"
+    "                             the server's clock\n";
+
+static bool take_dsn(struct connection *connection, const char *argument)
+{
+	if (dsn_has_secret(argument)) {
+		report(ROWLOCK_LOG_ERROR,
+		       "--dsn: no password on the command line, where every "
+		       "user of this machine can read it: put the whole "
+		       "string into the environment variable ROWLOCK_DSN, or "
+		       "the password into an option file, group [rowlock]");
+		return false;
+	}
+	connection->dsn = argument;
+	return true;
+}
+
+static bool take_timeout(struct connection *connection, const char *argument)
+{
+	uint64_t ms;
+
+	if (!text_duration(argument, &ms) || ms < 100 || ms > 60000) {
+		report(ROWLOCK_LOG_ERROR,
+		       "--connect-timeout: '%s' is not a time from 100ms to "
+		       "60s",
+		       argument);
+		return false;
+	}
+	connection->connect_timeout_ms = ms;
+	return true;
+}
+
+int connection_option(struct connection *connection, int option,
+		      const char *argument)
+{
+	switch (option) {
+	case OPTION_DSN:
+		return take_dsn(connection, argument) ? 1 : -1;
+	case OPTION_DEFAULTS_FILE:
+		connection->defaults_file = argument;
+		return 1;
+	case OPTION_GROUP_SUFFIX:
+		connection->group_suffix = argument;
+		return 1;
+	case OPTION_TLS_UNVERIFIED:
+		connection->flags |= ROWLOCK_TLS_UNVERIFIED;
+		return 1;
+	case OPTION_SINGLE_WRITER:
+		connection->flags |= ROWLOCK_SINGLE_WRITER;
+		return 1;
+	case OPTION_OBSERVE_BEATS:
+		connection->flags |= ROWLOCK_OBSERVE_BEATS;
+		return 1;
+	case OPTION_CONNECT_TIMEOUT:
+		return take_timeout(connection, argument) ? 1 : -1;
+	default:
+		return 0;
+	}
+}
+
+static const char *environment_dsn(void)
+{
+	const char *dsn = getenv("ROWLOCK_DSN");
+
+	return dsn && *dsn ? dsn : NULL;
+}
+
+bool connection_check(const struct connection *connection)
+{
+	bool files = connection->defaults_file || connection->group_suffix;
+
+	if (connection->dsn && files) {
+		report(ROWLOCK_LOG_ERROR,
+		       "--dsn and option files exclude each other: leave out "
+		       "--dsn, or --defaults-file and --defaults-group-suffix");
+		return false;
+	}
+	if (!connection->dsn && files && environment_dsn())
+		report(ROWLOCK_LOG_WARNING,
+		       "ROWLOCK_DSN is set, so the option files are not read");
+	return true;
+}
+
+static void wipe_freep(char **text)
+{
+	if (*text)
+		explicit_bzero(*text, strlen(*text));
+	free(*text);
+}
+
+int connection_open(const struct connection *connection,
+		    struct rowlock_client_options base,
+		    struct rowlock_client **ret_client,
+		    struct rowlock_errinfo *reterr)
+{
+	_cleanup_(wipe_freep) char *dsn = NULL;
+	const char *suffix = connection->group_suffix;
+	int r;
+
+	if (!suffix)
+		suffix = defaults_suffix();
+	base.flags |= connection->flags;
+	if (connection->connect_timeout_ms > 0)
+		base.connect_timeout_ms = connection->connect_timeout_ms;
+	base.dsn = connection->dsn ? connection->dsn : environment_dsn();
+	if (!base.dsn && suffix && *suffix) {
+		r = defaults_read(connection->defaults_file, suffix, &dsn,
+				  reterr);
+		if (r < 0)
+			return r;
+		base.dsn = dsn;
+	}
+	if (!base.dsn)
+		base.defaults_file = connection->defaults_file;
+	return rowlock_client_new(&base, ret_client, reterr);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_CONNECTION_H
+#define TOOLS_CONNECTION_H
+
+/*
+ * The options that say where the server is: the same for every command and
+ * for the daemon.
+ */
+
+#include <getopt.h>
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What the command line said. All zero to begin with. */
+struct connection {
+	const char *dsn;
+	const char *defaults_file;
+	const char *group_suffix;
+	uint64_t connect_timeout_ms; /* 0: the library's default */
+	unsigned int flags;          /* enum rowlock_client_flags */
+};
+
+enum connection_option {
+	OPTION_DSN = 1000,
+	OPTION_DEFAULTS_FILE,
+	OPTION_GROUP_SUFFIX,
+	OPTION_TLS_UNVERIFIED,
+	OPTION_SINGLE_WRITER,
+	OPTION_OBSERVE_BEATS,
+	OPTION_CONNECT_TIMEOUT,
+};
+
+/** Entries for getopt_long(). */
+#define CONNECTION_OPTIONS                                                     \
+	{ "dsn", required_argument, NULL, OPTION_DSN },                        \
+	    { "defaults-file", required_argument, NULL,                        \
+	      OPTION_DEFAULTS_FILE },                                          \
+	    { "defaults-group-suffix", required_argument, NULL,                \
+	      OPTION_GROUP_SUFFIX },                                           \
+	    { "tls-unverified", no_argument, NULL, OPTION_TLS_UNVERIFIED },    \
+	    { "single-writer", no_argument, NULL, OPTION_SINGLE_WRITER },      \
+	    { "observe-beats", no_argument, NULL, OPTION_OBSERVE_BEATS },      \
+	{                                                                      \
+		"connect-timeout", required_argument, NULL,                    \
+		    OPTION_CONNECT_TIMEOUT                                     \
+	}
+
+/** The lines about them in a help text. */
+extern const char connection_help[];
+
+/** Take one option. Returns 1: taken; 0: not one of these; -1: refused, and
+ *  the reason was reported. */
+int connection_option(struct connection *connection, int option,
+		      const char *argument);
+
+/** Do the options fit together? False: the reason was reported. */
+bool connection_check(const struct connection *connection);
+
+/**
+ * Open a client.
+ *
+ * @base  everything but where the server is: that is filled in
+ *
+ * Returns what rowlock_client_new() does.
+ */
+int connection_open(const struct connection *connection,
+		    struct rowlock_client_options base,
+		    struct rowlock_client **ret_client,
+		    struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages for people and for the journal.
+ *
+ * A message is formatted, escaped and handed to write() as one piece, so that
+ * lines of several threads do not mix. Failure modes: without memory the line
+ * is dropped; a closed stderr is ignored. Neither may end a program that holds
+ * a lock.
+ */
+#include "report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "text.h"
+
+static const char *report_program = "rowlock";
+static enum report_style report_how = REPORT_PLAIN;
+
+void report_init(const char *program, enum report_style style)
+{
+	report_program = program;
+	report_how = style;
+}
+
+enum report_style report_daemon_style(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	if (!stream || sscanf(stream, "%llu:%llu", &device, &inode) != 2)
+		return REPORT_DATED;
+	if (fstat(STDERR_FILENO, &st) < 0 || st.st_dev != device ||
+	    st.st_ino != inode)
+		return REPORT_DATED;
+	return REPORT_JOURNAL;
+}
+
+/* The priorities of sd-daemon(3): err, warning, info, debug. */
+static int journal_priority(enum rowlock_log_level level)
+{
+	switch (level) {
+	case ROWLOCK_LOG_ERROR:
+		return 3;
+	case ROWLOCK_LOG_WARNING:
+		return 4;
+	case ROWLOCK_LOG_DEBUG:
+		return 7;
+	case ROWLOCK_LOG_INFO:
+		break;
+	}
+	return 6;
+}
+
+static void put_head(FILE *out, enum rowlock_log_level level)
+{
+	char date[32];
+	time_t now;
+	struct tm tm;
+
+	switch (report_how) {
+	case REPORT_JOURNAL:
+		fprintf(out, "<%d>", journal_priority(level));
+		return;
+	case REPORT_DATED:
+		now = time(NULL);
+		gmtime_r(&now, &tm);
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+		fprintf(out, "%s %s[%d]: ", date, report_program,
+			(int) getpid());
+		return;
+	case REPORT_PLAIN:
+		fprintf(out, "%s: ", report_program);
+		return;
+	}
+}
+
+static void put_line(enum rowlock_log_level level, const char *message)
+{
+	_cleanup_(text_freep) char *line = NULL;
+	size_t size = 0, done = 0;
+	FILE *out = open_memstream(&line, &size);
+
+	if (!out)
+		return;
+	put_head(out, level);
+	text_escape(out, message, false);
+	fputc('\n', out);
+	if (fclose(out) != 0)
+		return;
+	while (done < size) {
+		ssize_t n = write(STDERR_FILENO, line + done, size - done);
+
+		if (n <= 0)
+			return;
+		done += (size_t) n;
+	}
+}
+
+void report(enum rowlock_log_level level, const char *format, ...)
+{
+	_cleanup_(text_freep) char *message = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&message, format, args);
+	va_end(args);
+	if (n < 0) {
+		message = NULL;
+		return;
+	}
+	put_line(level, message);
+}
+
+void report_log(enum rowlock_log_level level, const char *message, void *arg)
+{
+	(void) arg;
+	put_line(level, message);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_REPORT_H
+#define TOOLS_REPORT_H
+
+/*
+ * What the tools say on stderr: one line at a time, in one write, with
+ * everything escaped that could steer a terminal or forge a second line.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+
+#include "base/macro.h"
+
+/** How a line begins. */
+enum report_style {
+	REPORT_PLAIN,   /* "rowlock: message" */
+	REPORT_DATED,   /* "2026-11-20T12:00:00Z rowlock-reaperd[7]: message" */
+	REPORT_JOURNAL, /* "<3>message": stderr goes to systemd's journal */
+};
+
+/** To be called before any thread starts. @program is kept, not copied. */
+void report_init(const char *program, enum report_style style);
+
+/** REPORT_JOURNAL if stderr is the stream that systemd made for us, else
+ *  REPORT_DATED. */
+enum report_style report_daemon_style(void);
+
+/** One line, without its newline. Any thread. */
+void report(enum rowlock_log_level level, const char *format, ...)
+    RLK_PRINTF(2, 3);
+
+/** report() as a rowlock_log_fn. */
+void report_log(enum rowlock_log_level level, const char *message, void *arg);
+
+#endif

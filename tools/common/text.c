@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Escaping and parsing of text.
+ *
+ * Names come out of a table that others write too, so nothing is taken for
+ * granted: every character is decoded, and what is not clearly printable is
+ * written as an escape. Parsers accept the whole string or nothing.
+ */
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#define BAD_BYTE UINT32_MAX
+
+void text_freep(char **text)
+{
+	free(*text);
+}
+
+static size_t sequence_length(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first >= 0xc2 && first <= 0xdf)
+		return 2;
+	if (first >= 0xe0 && first <= 0xef)
+		return 3;
+	if (first >= 0xf0 && first <= 0xf4)
+		return 4;
+	return 0;
+}
+
+/* The character at *@p, which moves behind it; BAD_BYTE moves by one. */
+static uint32_t next_character(const unsigned char **p)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = sequence_length(**p);
+	uint32_t c = **p;
+
+	if (length > 1)
+		c &= 0x7fu >> length;
+	for (size_t i = 1; i < length; i++) {
+		/* The terminating NUL is no continuation byte either. */
+		if (((*p)[i] & 0xc0) != 0x80) {
+			length = 0;
+			break;
+		}
+		c = c << 6 | ((*p)[i] & 0x3f);
+	}
+	if (length == 0 || c < least[length] || c > 0x10ffff ||
+	    (c >= 0xd800 && c <= 0xdfff)) {
+		(*p)++;
+		return BAD_BYTE;
+	}
+	*p += length;
+	return c;
+}
+
+/* Control characters, line and paragraph separator, marks of direction. */
+static bool is_unsafe(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c <= 0x9f) ||
+	       (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0x61c;
+}
+
+void text_escape(FILE *out, const char *text, bool unambiguous)
+{
+	const unsigned char *p = (const unsigned char *) text;
+
+	while (*p) {
+		const unsigned char *start = p;
+		uint32_t c = next_character(&p);
+
+		if (c == BAD_BYTE || (c < 0x80 && is_unsafe(c)))
+			fprintf(out, "\\x%02x", *start);
+		else if (is_unsafe(c))
+			fprintf(out, "\\u{%04x}", (unsigned int) c);
+		else if (c == '\\' && unambiguous)
+			fputs("\\\\", out);
+		else
+			fwrite(start, 1, (size_t) (p - start), out);
+	}
+}
+
+size_t text_width(const char *text)
+{
+	const unsigned char *p = (const unsigned char *) text;
+	size_t width = 0;
+
+	while (*p) {
+		int columns = wcwidth((wchar_t) next_character(&p));
+
+		/* In the C locale wcwidth() knows ASCII only. */
+		width += columns < 0 ? 1 : (size_t) columns;
+	}
+	return width;
+}
+
+void text_json(FILE *out, const char *text)
+{
+	const unsigned char *p = (const unsigned char *) text;
+
+	fputc('"', out);
+	while (*p) {
+		const unsigned char *start = p;
+		uint32_t c = next_character(&p);
+
+		if (c == BAD_BYTE)
+			fputs("\\ufffd", out);
+		else if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", (char) c);
+		else if (is_unsafe(c))
+			fprintf(out, "\\u%04x", (unsigned int) c);
+		else
+			fwrite(start, 1, (size_t) (p - start), out);
+	}
+	fputc('"', out);
+}
+
+/* Milliseconds per unit, 0 if there is no such unit. */
+static uint64_t unit_ms(const char *suffix)
+{
+	if (strcmp(suffix, "ms") == 0)
+		return 1;
+	if (strcmp(suffix, "") == 0 || strcmp(suffix, "s") == 0)
+		return 1000;
+	if (strcmp(suffix, "m") == 0)
+		return 60 * 1000;
+	if (strcmp(suffix, "h") == 0)
+		return 3600 * 1000;
+	return 0;
+}
+
+bool text_duration(const char *text, uint64_t *ret_ms)
+{
+	static const char digits[] = "0123456789";
+	size_t whole = strspn(text, digits), i;
+	size_t fraction =
+	    text[whole] == '.' ? strspn(text + whole + 1, digits) : 0;
+	size_t length = whole + (text[whole] == '.' ? 1 + fraction : 0);
+	uint64_t unit = unit_ms(text + length);
+	uint64_t value = 0, scale = 1, part = 0;
+
+	if (whole + fraction == 0 || unit == 0)
+		return false;
+	for (i = 0; i < whole; i++) {
+		value = value * 10 + (uint64_t) (text[i] - '0');
+		if (value > 3600000000u)
+			return false;
+	}
+	/* Nine digits of a fraction are exact; what follows rounds up. */
+	for (i = 0; i < fraction && i < 9; i++) {
+		part = part * 10 + (uint64_t) (text[whole + 1 + i] - '0');
+		scale *= 10;
+	}
+	for (; i < fraction; i++) {
+		if (text[whole + 1 + i] != '0') {
+			part++;
+			break;
+		}
+	}
+	value = value * unit + (part * unit + scale - 1) / scale;
+	if (value > UINT64_C(3600000000000))
+		return false;
+	*ret_ms = value;
+	return true;
+}
+
+bool text_number(const char *text, unsigned int min, unsigned int max,
+		 unsigned int *ret_number)
+{
+	size_t length = strlen(text);
+	unsigned long value;
+
+	if (length == 0 || length > 10 || strspn(text, "0123456789") != length)
+		return false;
+	value = strtoul(text, NULL, 10);
+	if (value < min || value > max)
+		return false;
+	*ret_number = (unsigned int) value;
+	return true;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_TEXT_H
+#define TOOLS_TEXT_H
+
+/*
+ * Text from the database, made safe for a terminal and for JSON, and numbers
+ * from the command line.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** free() for _cleanup_. */
+void text_freep(char **text);
+
+/**
+ * Write @text so that it cannot steer a terminal nor look like another text:
+ * control characters, marks of writing direction and bytes that are not UTF-8
+ * become \xNN or \u{NNNN}; with @unambiguous the backslash is doubled too.
+ */
+void text_escape(FILE *out, const char *text, bool unambiguous);
+
+/** How many columns a terminal needs for @text: escaped text only. */
+size_t text_width(const char *text);
+
+/** Write @text as a JSON string with its quotes. Bytes that are not UTF-8
+ *  become U+FFFD. */
+void text_json(FILE *out, const char *text);
+
+/**
+ * Read a duration: seconds, with a fraction if need be, or a number with the
+ * suffix ms, s, m or h. Rounded up to whole milliseconds; at most a million
+ * hours.
+ */
+bool text_duration(const char *text, uint64_t *ret_ms);
+
+/** Read a decimal number from @min to @max. */
+bool text_number(const char *text, unsigned int min, unsigned int max,
+		 unsigned int *ret_number);
+
+#endif

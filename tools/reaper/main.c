@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock-reaperd: remove what dead clients left behind, regularly.
+ *
+ * The main thread reads signals; a worker does the work. TERM and INT stop,
+ * HUP reads the option files again. Stopping is bounded: a worker that waits
+ * for a server that does not answer is left behind, which is safe, as each
+ * removal is one statement. Any number of daemons may run.
+ *
+ * Exit codes: 0 stopped, or --once done; 1 failed; 2 wrong use.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/report.h"
+#include "common/text.h"
+#include "notify.h"
+#include "worker.h"
+
+/* How long a stop waits for the statement that is under way. */
+#define STOP_MS 3000
+
+#define EXIT_MISUSED 2
+
+static const char help[] =
+    "usage: rowlock-reaperd [OPTIONS]\n"
+    "Remove expired sessions, their leases, and old tokens, regularly. Any\n"
+    "number of these daemons may run at once.\n\n"
+    "  -o, --once                 one pass, then exit\n"
+    "  -i, --interval=TIME        between two passes (60s; 100ms to 24h)\n"
+    "  -b, --batch=N              rows looked up at a time (100)\n"
+    "  -v, --verbose              log more\n"
+    "  -h, --help                 this text\n"
+    "  -V, --version              the version\n\n";
+
+static const struct option options[] = {
+	{ "once", no_argument, NULL, 'o' },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "batch", required_argument, NULL, 'b' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	CONNECTION_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static int refuse(const char *what, const char *argument)
+{
+	report(ROWLOCK_LOG_ERROR, "'%s' is not %s", argument, what);
+	return EXIT_MISUSED;
+}
+
+/* Returns -1: taken; else the exit code. */
+static int take_option(struct worker_config *config, bool *once, int option)
+{
+	switch (option) {
+	case 'o':
+		*once = true;
+		return -1;
+	case 'i':
+		if (text_duration(optarg, &config->interval_ms) &&
+		    config->interval_ms >= 100 &&
+		    config->interval_ms <= 86400000)
+			return -1;
+		return refuse("an interval from 100ms to 24h", optarg);
+	case 'b':
+		if (text_number(optarg, 1, 10000, &config->batch))
+			return -1;
+		return refuse("a batch from 1 to 10000", optarg);
+	case 'v':
+		config->verbose = true;
+		return -1;
+	case 'h':
+		fputs(help, stdout);
+		fputs(connection_help, stdout);
+		return EXIT_SUCCESS;
+	case 'V':
+		printf("rowlock-reaperd %s\n", rowlock_version());
+		return EXIT_SUCCESS;
+	default:
+		return connection_option(&config->connection, option, optarg) >
+			       0
+			   ? -1
+			   : EXIT_MISUSED;
+	}
+}
+
+static int parse(struct worker_config *config, bool *once, int argc,
+		 char **argv)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "oi:b:vhV", options, NULL)) !=
+	       -1) {
+		int code = take_option(config, once, option);
+
+		if (code >= 0)
+			return code;
+	}
+	if (optind < argc) {
+		report(ROWLOCK_LOG_ERROR,
+		       "'%s': no argument is needed; see --help", argv[optind]);
+		return EXIT_MISUSED;
+	}
+	if (*once && (config->connection.flags & ROWLOCK_OBSERVE_BEATS)) {
+		report(ROWLOCK_LOG_ERROR,
+		       "--once and --observe-beats exclude each other: to see "
+		       "that a session does not beat takes two passes");
+		return EXIT_MISUSED;
+	}
+	return connection_check(&config->connection) ? -1 : EXIT_MISUSED;
+}
+
+/* A core file would hold the password. */
+static void forbid_core(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int block_signals(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	/* my_print_defaults has to be awaited. */
+	sigaction(SIGCHLD, &action, NULL);
+	action.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Until a signal says stop, or the worker has given up. */
+static void listen_to_signals(struct worker *worker, int signals)
+{
+	struct pollfd fds[] = {
+		{ .fd = worker->done_fd, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return;
+		if (read(signals, &info, sizeof(info)) !=
+		    (ssize_t) sizeof(info))
+			continue;
+		if (info.ssi_signo != SIGHUP)
+			return;
+		worker_ask_reload(worker);
+	}
+}
+
+static int run(const struct worker_config *config)
+{
+	struct pollfd done = { .events = POLLIN };
+	int signals = block_signals(), r;
+	struct worker worker;
+
+	r = signals < 0 ? -errno : worker_start(&worker, config);
+	if (r < 0) {
+		report(ROWLOCK_LOG_ERROR, "cannot start: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	notify_ready();
+	listen_to_signals(&worker, signals);
+	notify_stopping();
+	worker_ask_stop(&worker);
+	done.fd = worker.done_fd;
+	if (poll(&done, 1, STOP_MS) != 1) {
+		report(ROWLOCK_LOG_WARNING,
+		       "stopped without an answer from the server");
+		/* The worker still uses everything: no cleanup. */
+		_exit(EXIT_SUCCESS);
+	}
+	worker_join(&worker);
+	close(signals);
+	if (worker.unusable)
+		return EXIT_FAILURE;
+	report(ROWLOCK_LOG_INFO, "stopped");
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct worker_config config = { .interval_ms = 60000, .batch = 100 };
+	bool once = false;
+	int code;
+
+	forbid_core();
+	report_init("rowlock-reaperd", report_daemon_style());
+	code = parse(&config, &once, argc, argv);
+	if (code >= 0)
+		return code;
+	if (once)
+		return worker_once(&config) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run(&config);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Passes of rowlock_reap() on a timer.
+ *
+ * Normally: a pass, a pause of the interval give or take a tenth, so that
+ * several daemons drift apart, and again. When the server is away: one line,
+ * then tries with growing pauses, then one line when it is back. A reload
+ * opens a new client first and drops the old one only when that worked.
+ *
+ * The watchdog is fed after each pass, by each removal, and during pauses;
+ * never while a statement hangs.
+ *
+ * Failure modes: at the start, before any pass was made, a wrong option, a
+ * wrong account and a wrong schema end the daemon, as somebody has to act;
+ * later they are waited for like a server that is away.
+ */
+#include "worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "common/report.h"
+#include "notify.h"
+
+#define RETRY_MIN_MS 1000
+#define RETRY_MAX_MS 60000
+
+/* What the thread knows besides its worker. */
+struct state {
+	struct worker *worker;
+	struct rowlock_client *client; /* NULL: none was opened yet */
+	unsigned int seed;
+	int trouble; /* the last pass's code; 0: it went well */
+	uint64_t retry_ms;
+	uint64_t removed; /* by all passes */
+	bool began;       /* one pass went well */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+/* A rowlock_log_fn. Each removal is a line, and a sign of life. */
+static void on_log(enum rowlock_log_level level, const char *message, void *arg)
+{
+	report_log(level, message, arg);
+	if (level == ROWLOCK_LOG_INFO)
+		notify_alive();
+}
+
+static int open_client(const struct worker_config *config,
+		       struct rowlock_client **ret_client,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
+
+	options.program = "rowlock-reaperd";
+	/* We call rowlock_reap() ourselves. */
+	options.reap_interval_ms = 0;
+	options.log = on_log;
+	options.log_level =
+	    config->verbose ? ROWLOCK_LOG_DEBUG : ROWLOCK_LOG_INFO;
+	return connection_open(&config->connection, options, ret_client,
+			       reterr);
+}
+
+static int pass(struct rowlock_client *client, unsigned int batch,
+		uint64_t *removed, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { sizeof(result), 0, 0, 0 };
+	uint64_t total;
+	int r;
+
+	options.batch = batch;
+	r = rowlock_reap(client, &options, &result, reterr);
+	total = result.evicted + result.swept + result.tokens;
+	if (total > 0)
+		report(ROWLOCK_LOG_INFO,
+		       "evicted %" PRIu64 " sessions, swept %" PRIu64
+		       " leases, removed %" PRIu64 " tokens",
+		       result.evicted, result.swept, result.tokens);
+	*removed += total;
+	return r;
+}
+
+bool worker_once(const struct worker_config *config)
+{
+	struct rowlock_client *client;
+	struct rowlock_errinfo error;
+	uint64_t removed = 0;
+	int r;
+
+	r = open_client(config, &client, &error);
+	if (r < 0) {
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+		return false;
+	}
+	r = pass(client, config->batch, &removed, &error);
+	if (r < 0)
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+	else if (removed == 0)
+		report(ROWLOCK_LOG_INFO, "nothing to remove");
+	rowlock_client_free(client, NULL);
+	return r == 0;
+}
+
+/* Can time mend it, without anybody's help? */
+static bool is_passing(int code)
+{
+	switch (code) {
+	case ROWLOCK_EINVAL:
+	case ROWLOCK_EAUTH:
+	case ROWLOCK_ESCHEMA:
+	case ROWLOCK_EUNSUPPORTED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* One line when trouble comes, changes or goes; none while it stays. */
+static void note_result(struct state *state, int code,
+			const struct rowlock_errinfo *error)
+{
+	if (code == 0) {
+		if (state->trouble != 0)
+			report(ROWLOCK_LOG_INFO, "the server is back");
+		state->retry_ms = RETRY_MIN_MS;
+		state->began = true;
+		notify_status("Removed %" PRIu64 " rows so far",
+			      state->removed);
+	} else if (code != state->trouble) {
+		report(ROWLOCK_LOG_WARNING, "%s; trying again until it works",
+		       error->message);
+		notify_status("Waiting: %s", error->message);
+	}
+	state->trouble = code;
+}
+
+static void work(struct state *state)
+{
+	const struct worker_config *config = state->worker->config;
+	struct rowlock_errinfo error;
+	int r = 0;
+
+	if (!state->client)
+		r = open_client(config, &state->client, &error);
+	if (r == 0)
+		r = pass(state->client, config->batch, &state->removed, &error);
+	if (r < 0 && !state->began && !is_passing(r)) {
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+		state->worker->unusable = true;
+		return;
+	}
+	note_result(state, r, &error);
+	notify_alive();
+}
+
+static void reload(struct state *state)
+{
+	struct rowlock_client *client;
+	struct rowlock_errinfo error;
+
+	notify_reloading();
+	if (open_client(state->worker->config, &client, &error) < 0) {
+		report(ROWLOCK_LOG_WARNING,
+		       "reload failed, going on as before: %s", error.message);
+	} else {
+		rowlock_client_free(state->client, NULL);
+		state->client = client;
+		report(ROWLOCK_LOG_INFO, "reloaded");
+	}
+	notify_ready();
+}
+
+/* The interval give or take a tenth; in trouble, twice the last pause up to a
+ * minute, of which up to a half is left out by chance. */
+static uint64_t next_pause_ms(struct state *state)
+{
+	uint64_t base = state->worker->config->interval_ms;
+	uint64_t chance = (uint64_t) rand_r(&state->seed);
+
+	if (state->trouble == 0)
+		return base - base / 10 + chance % (base / 5 + 1);
+	base = state->retry_ms;
+	state->retry_ms = 2 * base > RETRY_MAX_MS ? RETRY_MAX_MS : 2 * base;
+	return base - chance % (base / 2 + 1);
+}
+
+/* Sleep with the mutex held by us, given up meanwhile. */
+static void sleep_locked(struct worker *worker, uint64_t until_ms)
+{
+	struct timespec when = {
+		.tv_sec = (time_t) (until_ms / 1000),
+		.tv_nsec = (long) (until_ms % 1000) * 1000000,
+	};
+
+	pthread_cond_timedwait(&worker->changed, &worker->mutex, &when);
+}
+
+/* Pause, unless something is asked for. Returns false to stop. */
+static bool rest(struct state *state, bool *ret_reload)
+{
+	struct worker *worker = state->worker;
+	uint64_t alive = notify_alive_interval_ms();
+	uint64_t end = now_ms() + next_pause_ms(state), now;
+	bool stop;
+
+	pthread_mutex_lock(&worker->mutex);
+	while (!worker->stop && !worker->reload && (now = now_ms()) < end) {
+		sleep_locked(
+		    worker, alive > 0 && now + alive < end ? now + alive : end);
+		notify_alive();
+	}
+	stop = worker->stop;
+	*ret_reload = worker->reload;
+	worker->reload = false;
+	pthread_mutex_unlock(&worker->mutex);
+	return !stop;
+}
+
+static void *thread_main(void *arg)
+{
+	struct worker *worker = arg;
+	struct state state = {
+		.worker = worker,
+		.seed = (unsigned int) now_ms() ^ (unsigned int) getpid(),
+		.retry_ms = RETRY_MIN_MS,
+	};
+	bool reload_wanted = false;
+	uint64_t one = 1;
+
+	do {
+		if (reload_wanted)
+			reload(&state);
+		work(&state);
+	} while (!worker->unusable && rest(&state, &reload_wanted));
+	rowlock_client_free(state.client, NULL);
+	while (write(worker->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+int worker_start(struct worker *worker, const struct worker_config *config)
+{
+	pthread_condattr_t attr;
+	int r;
+
+	*worker = (struct worker){ .config = config };
+	worker->done_fd = eventfd(0, EFD_CLOEXEC);
+	if (worker->done_fd < 0)
+		return -errno;
+	pthread_mutex_init(&worker->mutex, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&worker->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	r = pthread_create(&worker->thread, NULL, thread_main, worker);
+	if (r != 0)
+		close(worker->done_fd);
+	return -r;
+}
+
+void worker_ask_stop(struct worker *worker)
+{
+	pthread_mutex_lock(&worker->mutex);
+	worker->stop = true;
+	pthread_cond_signal(&worker->changed);
+	pthread_mutex_unlock(&worker->mutex);
+}
+
+void worker_ask_reload(struct worker *worker)
+{
+	pthread_mutex_lock(&worker->mutex);
+	worker->reload = true;
+	pthread_cond_signal(&worker->changed);
+	pthread_mutex_unlock(&worker->mutex);
+}
+
+void worker_join(struct worker *worker)
+{
+	pthread_join(worker->thread, NULL);
+	pthread_cond_destroy(&worker->changed);
+	pthread_mutex_destroy(&worker->mutex);
+	close(worker->done_fd);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REAPER_WORKER_H
+#define REAPER_WORKER_H
+
+/*
+ * The thread that reaps. The main thread only listens to signals, so that a
+ * server that does not answer cannot keep the daemon from stopping.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/connection.h"
+
+/** What the command line said. */
+struct worker_config {
+	struct connection connection;
+	uint64_t interval_ms;
+	unsigned int batch;
+	bool verbose;
+};
+
+struct worker {
+	const struct worker_config *config;
+	pthread_t thread;
+	pthread_mutex_t mutex; /* guards stop and reload */
+	pthread_cond_t changed;
+	bool stop;
+	bool reload;
+	int done_fd;   /* readable once the thread is about to end */
+	bool unusable; /* it ended because nothing can come of trying */
+};
+
+/** Start the thread. Returns 0 or a negative errno. */
+int worker_start(struct worker *worker, const struct worker_config *config);
+
+/** Ask for an end after the statement that is under way; see done_fd. */
+void worker_ask_stop(struct worker *worker);
+
+/** Ask for a new client, made from option files that are read again. */
+void worker_ask_reload(struct worker *worker);
+
+/** Await the thread's end and free what it used. */
+void worker_join(struct worker *worker);
+
+/** One pass, on the calling thread, and a report of it. False: it failed. */
+bool worker_once(const struct worker_config *config);
+
+#endif
