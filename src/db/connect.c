@@ -40,6 +40,7 @@ static void library_init(void)
 {
 	/* It must not run in two threads at once. */
 	mysql_library_init(0, NULL, NULL);
+	rlk_io_init();
 }
 
 static void set_option(MYSQL *mysql, enum mysql_option option, const void *arg)

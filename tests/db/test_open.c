@@ -197,7 +197,9 @@ static void find_address(char *buffer, size_t size)
 
 static void clear_text_is_refused(void **state)
 {
-	struct rowlock_errinfo error;
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn_target target;
+	struct rlk_conn *conn = NULL;
 	struct relay *relay;
 	char address[64];
 
@@ -206,8 +208,16 @@ static void clear_text_is_refused(void **state)
 	if (!*address)
 		skip();
 	relay = relay_start(RELAY_STRAIGHT, address);
-	assert_int_equal(db_refused(relay_dsn(relay), 0, &error),
-			 ROWLOCK_ECONNECT);
+	/* A server with a certificate for this very address may be there. */
+	target = db_target(relay_dsn(relay));
+	if (!rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn,
+			   &error)) {
+		rlk_conn_close(conn);
+		relay_end(relay);
+		skip();
+	}
+	print_message("# %s\n", error.message);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
 	/* A server without TLS hears nothing, one with TLS the wish for it;
 	 * in no case the name of the account. */
 	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
