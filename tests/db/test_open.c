@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "db/conn_private.h"
 #include "db_test.h"
 
 static void good_options_open(void **state)
@@ -153,6 +154,26 @@ static void found_rows_are_refused(void **state)
 	assert_says(error.message, "return-found-rows");
 }
 
+static void reconnect_and_infile_stay_off(void **state)
+{
+	struct rlk_conn *conn =
+	    db_open(db_dsn_with("reconnect=1;local-infile=1"), &db_lease);
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	char sql[64];
+
+	(void) state;
+	assert_false(conn->mysql->client_flag & CLIENT_LOCAL_FILES);
+	assert_false(conn->mysql->options.client_flag & CLIENT_LOCAL_FILES);
+	snprintf(sql, sizeof(sql), "KILL %llu",
+		 (unsigned long long) rlk_conn_id(conn));
+	db_exec(other, sql);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
+	rlk_conn_close(conn);
+	rlk_conn_close(other);
+}
+
 static void broken_string_is_refused(void **state)
 {
 	struct rowlock_errinfo error;
@@ -262,6 +283,8 @@ int main(void)
 		TEST("option file and group are read",
 		     option_file_and_group_are_read),
 		TEST("return-found-rows is refused", found_rows_are_refused),
+		TEST("reconnect and LOCAL INFILE stay off",
+		     reconnect_and_infile_stay_off),
 		TEST("a broken connection string is refused",
 		     broken_string_is_refused),
 		TEST("a connection string may have one option only",
