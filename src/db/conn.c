@@ -33,6 +33,11 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	return NULL;
 }
 
+int64_t rlk_conn_now(const struct rlk_conn *conn)
+{
+	return rlk_now(conn->target->clock);
+}
+
 void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms)
 {
 	uint64_t count;

@@ -382,21 +382,34 @@ void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter)
 		rlk_sleeper_wake(&waiter->wait->sleeper);
 }
 
-void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
+void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn)
 {
 	struct rlk_bay *bay;
-	bool usable;
 
 	if (!conn)
 		return;
 	bay = &pool->bays[conn->bay];
-	usable = rlk_conn_usable(conn);
+	rlk_conn_close(conn);
 	rlk_mutex_lock(&pool->mutex);
 	bay->lent--;
-	if (usable)
-		conn = rlk_pool_place(pool, conn);
-	else
-		rlk_opener_call(pool, bay);
+	rlk_opener_call(pool, bay);
+	rlk_mutex_unlock(&pool->mutex);
+}
+
+void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
+{
+	struct rlk_bay *bay;
+
+	if (!conn)
+		return;
+	if (!rlk_conn_usable(conn)) {
+		rlk_pool_discard(pool, conn);
+		return;
+	}
+	bay = &pool->bays[conn->bay];
+	rlk_mutex_lock(&pool->mutex);
+	bay->lent--;
+	conn = rlk_pool_place(pool, conn);
 	rlk_mutex_unlock(&pool->mutex);
 	rlk_conn_close(conn);
 }

@@ -112,10 +112,38 @@ static const struct rlk_stmt_def row_try = {
 	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE NOWAIT",
 };
 
+static const struct rlk_stmt_def row_wait = {
+	"acquire",
+	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE",
+};
+
 static const struct rlk_stmt_def row_probe = {
 	"probe",
-	"SELECT name FROM business_lock WHERE name LIKE ? "
+	"SELECT name FROM business_lock WHERE name LIKE ? ESCAPE '!' "
 	"FOR UPDATE SKIP LOCKED",
+};
+
+static const struct rlk_stmt_def blocker_mariadb = {
+	"look who holds it",
+	"SELECT b.trx_mysql_thread_id "
+	"FROM information_schema.INNODB_LOCK_WAITS w "
+	"JOIN information_schema.INNODB_TRX r "
+	"ON r.trx_id = w.requesting_trx_id "
+	"JOIN information_schema.INNODB_TRX b "
+	"ON b.trx_id = w.blocking_trx_id "
+	"WHERE r.trx_mysql_thread_id = ? AND b.trx_state <> 'LOCK WAIT'",
+};
+
+static const struct rlk_stmt_def blocker_mysql = {
+	"look who holds it",
+	"SELECT b.PROCESSLIST_ID FROM performance_schema.data_lock_waits w "
+	"JOIN performance_schema.threads r "
+	"ON r.THREAD_ID = w.REQUESTING_THREAD_ID "
+	"JOIN performance_schema.threads b "
+	"ON b.THREAD_ID = w.BLOCKING_THREAD_ID "
+	"JOIN performance_schema.data_locks l "
+	"ON l.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID "
+	"WHERE r.PROCESSLIST_ID = ? AND l.LOCK_STATUS = 'GRANTED'",
 };
 
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
@@ -124,12 +152,16 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_acquire = &acquire_mariadb,
 		.lease_acquire_returns_row = true,
 		.row_try = &row_try,
+		.row_wait = &row_wait,
+		.row_blocker = &blocker_mariadb,
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
 		.lease_acquire = &acquire_mysql,
 		.lease_acquire_returns_row = false,
 		.row_try = &row_try,
+		.row_wait = &row_wait,
+		.row_blocker = &blocker_mysql,
 		.row_probe = &row_probe,
 	};
 

@@ -16,11 +16,6 @@
 
 #include "db/server.h"
 
-static const struct rlk_stmt_def wait_for_row = {
-	"acquire",
-	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE",
-};
-
 /* Looks before it inserts, as an INSERT would wait for a row that is locked. */
 static const struct rlk_stmt_def make_row = {
 	"make row",
@@ -76,7 +71,7 @@ static enum rlk_verdict row_acquire(struct rlk_conn *conn,
 	enum rlk_fault fault;
 
 	*ret_holder = (struct rlk_holder){ 0 };
-	fault = rlk_stmt_run(conn, wait ? &wait_for_row : dialect->row_try,
+	fault = rlk_stmt_run(conn, wait ? dialect->row_wait : dialect->row_try,
 			     params, &reply, reterr);
 	return verdict_of(fault, &reply, wait ? RLK_AGAIN : RLK_HELD);
 }
