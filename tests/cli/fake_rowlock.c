@@ -13,6 +13,7 @@
  * Without ROWLOCK_FAKE every call succeeds.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -135,7 +136,7 @@ static int pause_locked(void)
 
 static void *listen_to_test(void *arg)
 {
-	FILE *in = fdopen(dup(test_fd), "r");
+	FILE *in = fdopen(fcntl(test_fd, F_DUPFD_CLOEXEC, 3), "r");
 	char line[8192];
 	int timeout = 0;
 

@@ -7,6 +7,7 @@ GUARD seconds that only a hang reaches.
 """
 import os
 import queue
+import select
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 GUARD = 60
@@ -87,8 +89,11 @@ class Fake:
                 return
             self.peer = peer
             with peer, peer.makefile("r", encoding="utf-8") as lines:
-                for line in lines:
-                    self._answer(Call(line.rstrip("\n")))
+                try:
+                    for line in lines:
+                        self._answer(Call(line.rstrip("\n")))
+                except ConnectionResetError:
+                    pass  # it ended without reading all that we said
 
     def _answer(self, call):
         self.seen.append(call.name)
@@ -168,6 +173,17 @@ class ToolTest(unittest.TestCase):
         out, err = process.communicate(timeout=GUARD)
         return process.returncode, out, err
 
+    def await_state(self, pid, state):
+        """Until ps(1) would show the process in this state. There is no event
+        for a process that is not our child."""
+        end = time.monotonic() + GUARD
+        while time.monotonic() < end:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == state:
+                    return
+            time.sleep(0.01)
+        self.fail(f"process {pid} is not in state {state}")
+
     def fifo(self, name="fifo"):
         """A pipe by name, for a command to tell something."""
         path = os.path.join(self.directory, name)
@@ -176,7 +192,6 @@ class ToolTest(unittest.TestCase):
 
     def await_gone(self, pidfd):
         """Until the process of the pidfd has ended."""
-        import select
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
         self.assertTrue(poll.poll(GUARD * 1000), "process lives on")
