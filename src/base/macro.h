@@ -14,7 +14,7 @@
 
 /** The value of @pointer, which is NULL afterwards: ownership moves on. */
 #define TAKE_PTR(pointer)                                                      \
-	({                                                                     \
+	__extension__({                                                        \
 		__typeof__(pointer) taken_ = (pointer);                        \
 		(pointer) = NULL;                                              \
 		taken_;                                                        \

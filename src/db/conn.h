@@ -76,6 +76,9 @@ static inline void rlk_conn_closep(struct rlk_conn **conn)
 	*conn = rlk_conn_close(*conn);
 }
 
+/** The time now, by the clock that @conn's deadline is on. */
+int64_t rlk_conn_now(const struct rlk_conn *conn);
+
 /** The deadline of all that follows on @conn. */
 void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms);
 

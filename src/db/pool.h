@@ -47,12 +47,13 @@ struct rlk_pool *rlk_pool_free(struct rlk_pool *pool, uint64_t wait_ms);
 /** Somebody who waits for a connection; lives on the waiter's stack, made with
  *  RLK_POOL_WAITER_NULL. */
 struct rlk_pool_waiter {
-	bool interrupted; /* under the pool's mutex */
+	bool interrupted;           /* under the pool's mutex */
+	struct rlk_pool_wait *wait; /* while it waits; likewise */
 };
 
 #define RLK_POOL_WAITER_NULL                                                   \
 	{                                                                      \
-		false                                                          \
+		false, NULL                                                    \
 	}
 
 /**
@@ -79,6 +80,9 @@ void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter);
 
 /** Give back. One that is not usable any more is closed. NULL is ignored. */
 void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);
+
+/** Give back, to be closed in any case. NULL is ignored. */
+void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn);
 
 /**
  * Take one idle connection of @bay that has been idle for @idle_ms or more,

@@ -48,8 +48,15 @@ struct rlk_dialect {
 	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
 	 *  Parameter: name. One row: locked. No row: there is none. */
 	const struct rlk_stmt_def *row_try;
+	/** Lock the name's row, waiting. Parameter: name. */
+	const struct rlk_stmt_def *row_wait;
+	/** Who holds what connection ? waits for: CONNECTION_IDs of running
+	 *  transactions in its way. Needs a privilege that an application's
+	 *  account does not have. Parameter: CONNECTION_ID of the waiter. */
+	const struct rlk_stmt_def *row_blocker;
 	/** Read names of business_lock that nobody has locked, by locking them
-	 *  for the statement's time. Parameter: LIKE pattern. */
+	 *  for the statement's time. Parameter: LIKE pattern with '!' as its
+	 *  escape character. */
 	const struct rlk_stmt_def *row_probe;
 };
 

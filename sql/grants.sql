@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: MIT
+--
+-- A template: the accounts that rowlock needs, each with the least that it
+-- works with. Replace, then run as an administrator:
+--
+--   ROWLOCK_DATABASE                      the database with the tables
+--   ROWLOCK_HOST                          from where: '10.1.%', 'localhost', ...
+--   CHANGE_ME_MIGRATE ... CHANGE_ME_MONITOR   one password each
+--
+-- Add REQUIRE SSL to accounts that come over a network. Look for an anonymous
+-- account (SELECT user, host FROM mysql.user WHERE user = ''): from its host it
+-- is taken instead of an account for '%'. Drop it.
+
+-- 1. Before rowlock-migrate.
+
+CREATE DATABASE IF NOT EXISTS ROWLOCK_DATABASE;
+
+-- The migration account makes and changes the tables. It stays afterwards: the
+-- view lock_status reads the tables with its rights. DROP is for CREATE OR
+-- REPLACE VIEW.
+CREATE USER IF NOT EXISTS 'rowlock_migrate'@'ROWLOCK_HOST'
+	IDENTIFIED BY 'CHANGE_ME_MIGRATE';
+GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX, DROP, CREATE VIEW, SHOW VIEW
+	ON ROWLOCK_DATABASE.* TO 'rowlock_migrate'@'ROWLOCK_HOST';
+
+-- 2. After rowlock-migrate: a right on a table needs the table.
+
+-- The application: programs that link the library, and the command rowlock.
+-- To `break` a hold it needs nothing more; the row strategy's holders can be
+-- ended only by an account that may KILL them.
+CREATE USER IF NOT EXISTS 'rowlock_app'@'ROWLOCK_HOST'
+	IDENTIFIED BY 'CHANGE_ME_APP';
+GRANT SELECT, INSERT, UPDATE, DELETE
+	ON ROWLOCK_DATABASE.business_lock TO 'rowlock_app'@'ROWLOCK_HOST';
+GRANT SELECT, INSERT, UPDATE, DELETE
+	ON ROWLOCK_DATABASE.business_lease TO 'rowlock_app'@'ROWLOCK_HOST';
+GRANT SELECT, INSERT, UPDATE, DELETE
+	ON ROWLOCK_DATABASE.lease_session TO 'rowlock_app'@'ROWLOCK_HOST';
+GRANT SELECT, INSERT, UPDATE, DELETE
+	ON ROWLOCK_DATABASE.lock_token TO 'rowlock_app'@'ROWLOCK_HOST';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.rowlock_schema TO 'rowlock_app'@'ROWLOCK_HOST';
+
+-- The reaper (rowlock-reaperd): finds and deletes; makes and changes nothing.
+-- business_lock is there for the check of the schema only.
+CREATE USER IF NOT EXISTS 'rowlock_reaper'@'ROWLOCK_HOST'
+	IDENTIFIED BY 'CHANGE_ME_REAPER';
+GRANT SELECT, DELETE
+	ON ROWLOCK_DATABASE.business_lease TO 'rowlock_reaper'@'ROWLOCK_HOST';
+GRANT SELECT, DELETE
+	ON ROWLOCK_DATABASE.lease_session TO 'rowlock_reaper'@'ROWLOCK_HOST';
+GRANT SELECT, DELETE
+	ON ROWLOCK_DATABASE.lock_token TO 'rowlock_reaper'@'ROWLOCK_HOST';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.business_lock TO 'rowlock_reaper'@'ROWLOCK_HOST';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.rowlock_schema TO 'rowlock_reaper'@'ROWLOCK_HOST';
+
+-- Monitoring: the view and nothing else. Never SELECT on the tables: on MariaDB
+-- that is enough for SELECT ... FOR UPDATE, so it could hold up everybody.
+CREATE USER IF NOT EXISTS 'rowlock_monitor'@'ROWLOCK_HOST'
+	IDENTIFIED BY 'CHANGE_ME_MONITOR';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.lock_status TO 'rowlock_monitor'@'ROWLOCK_HOST';

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_acquire(): re-enter, or stand in the local line and, when first,
+ * ask the server (asking.c).
+ *
+ * The line is one per name and client: first come, first served, whatever the
+ * handles. Only its first waiter uses a connection; the others sleep, each on
+ * its own condition, so that one wake wakes one thread.
+ */
+#include "core/asking.h"
+
+#include "base/error.h"
+#include "core/threads.h"
+
+/* How much later than its deadline an acquire may return, in part. */
+#define GRACE_MS 50
+
+static void ring(struct rlk_alarm *alarm)
+{
+	struct rlk_waiter *waiter =
+	    container_of(alarm, struct rlk_waiter, alarm);
+
+	waiter->rang = true;
+	rlk_cond_signal(&waiter->cond);
+	if (waiter->in_session)
+		rlk_cond_broadcast(&waiter->lock->client->session_changed);
+}
+
+void rlk_name_next_locked(struct rlk_name *name)
+{
+	struct rlk_list *node = rlk_list_first(&name->waiters);
+
+	if (node && !name->hold)
+		rlk_cond_signal(
+		    &container_of(node, struct rlk_waiter, node)->cond);
+}
+
+int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter)
+{
+	int64_t until = rlk_client_call_until(waiter->lock->client);
+
+	return until < waiter->give_up_ms ? until : waiter->give_up_ms;
+}
+
+int rlk_waiter_over_locked(struct rlk_waiter *waiter)
+{
+	if (waiter->canceled)
+		return ROWLOCK_ECANCELED;
+	if (!waiter->try &&
+	    rlk_now(waiter->lock->client->clock) >= waiter->until_ms)
+		return ROWLOCK_ETIMEDOUT;
+	return 0;
+}
+
+void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms)
+{
+	struct rowlock_client *client = waiter->lock->client;
+
+	waiter->rang = false;
+	if (at_ms != RLK_NEVER)
+		rlk_deadline_set_locked(client, &waiter->alarm, at_ms);
+	rlk_cond_wait(&waiter->cond, &client->mutex);
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+}
+
+static bool is_first(const struct rlk_waiter *waiter)
+{
+	return waiter->name->waiters.next == &waiter->node;
+}
+
+/* Wait until it is our turn to ask. Lets the mutex go. */
+static int wait_turn_locked(struct rlk_waiter *waiter)
+{
+	while (!is_first(waiter) || waiter->name->hold) {
+		int code = rlk_waiter_over_locked(waiter);
+
+		if (!code && waiter->try)
+			code = ROWLOCK_EBUSY;
+		if (code)
+			return code;
+		rlk_waiter_sleep_locked(waiter, waiter->until_ms);
+	}
+	return rlk_waiter_over_locked(waiter);
+}
+
+static int fail_waiting(const struct rowlock *lock, int code,
+			struct rowlock_errinfo *reterr)
+{
+	const char *what = code == ROWLOCK_EBUSY ? "is held by another"
+			   : code == ROWLOCK_ETIMEDOUT
+			       ? "was held by others all the time"
+			       : "the wait was canceled";
+
+	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
+			RLK_LOCK_ARGS(lock), what);
+}
+
+/* The thread asks without the mutex; the line stays as it is behind it. */
+static int ask_locked(struct rlk_waiter *waiter, struct rlk_hold *hold,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = waiter->lock;
+	struct rlk_asking asking = {
+		.client = lock->client,
+		.lock = lock,
+		.waiter = waiter,
+		.hold = hold,
+	};
+	int code;
+
+	rlk_mutex_unlock(&lock->client->mutex);
+	code = rlk_ask(&asking, reterr);
+	rlk_mutex_lock(&lock->client->mutex);
+	return code;
+}
+
+static void enter_line(struct rlk_waiter *waiter, struct rlk_name *name)
+{
+	waiter->name = name;
+	rlk_cond_init(&waiter->cond);
+	rlk_list_append(&name->waiters, &waiter->node);
+	waiter->lock->waiter = waiter;
+}
+
+static void leave_line(struct rlk_waiter *waiter)
+{
+	struct rowlock_client *client = waiter->lock->client;
+
+	waiter->lock->waiter = NULL;
+	rlk_list_remove(&waiter->node);
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+	rlk_cond_fini(&waiter->cond);
+	rlk_name_next_locked(waiter->name);
+	rlk_names_put(&client->names, waiter->name);
+}
+
+/* Stand in line, ask, and attach the hold to the handle. */
+static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->client;
+	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
+	struct rlk_waiter waiter = {
+		.lock = lock,
+		.alarm = { .ring = ring },
+		.until_ms = until,
+		/* A short statement that is under way at the deadline is let
+		 * end: giving it up costs a connection. */
+		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
+				      : rlk_client_call_until(client),
+		.try = wait_ms == 0,
+		.pool_waiter = RLK_POOL_WAITER_NULL,
+	};
+	struct rlk_hold *hold =
+	    rlk_hold_new(client, lock->strategy, lock->name);
+	struct rlk_name *name =
+	    rlk_names_get(&client->names, lock->strategy, lock->name);
+	int code;
+
+	if (!hold || !name) {
+		if (hold)
+			rlk_hold_put_locked(hold);
+		if (name)
+			rlk_names_put(&client->names, name);
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"acquire " RLK_LOCK_FORMAT ": out of memory",
+				RLK_LOCK_ARGS(lock));
+	}
+	hold->owner = rlk_lock_owner(lock);
+	enter_line(&waiter, name);
+	code = wait_turn_locked(&waiter);
+	if (code)
+		fail_waiting(lock, code, reterr);
+	else
+		code = ask_locked(&waiter, hold, reterr);
+	if (!code)
+		rlk_lock_attach_locked(lock, hold);
+	leave_line(&waiter);
+	rlk_hold_put_locked(hold);
+	return code;
+}
+
+/* What the handle's own last hold says: 1: go on. */
+static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	if (!lock->hold)
+		return 1;
+	if (!rlk_hold_check_locked(lock->hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				"acquire " RLK_LOCK_FORMAT
+				": the last hold of this handle was lost (%s); "
+				"release it first",
+				RLK_LOCK_ARGS(lock), lock->hold->reason);
+	if (lock->hold->owner != rlk_lock_owner(lock))
+		return rlk_fail(reterr, ROWLOCK_ENOTOWNER,
+				"acquire " RLK_LOCK_FORMAT
+				": another thread holds it through this "
+				"handle; make a handle per thread",
+				RLK_LOCK_ARGS(lock));
+	return 1;
+}
+
+/* One level more for an owner who has it: 1: he has not. */
+static int reenter_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rlk_name *name =
+	    rlk_names_find(&lock->client->names, lock->strategy, lock->name);
+	struct rlk_hold *hold = name ? name->hold : NULL;
+
+	/* The check may find it lost, and then the name may be gone. */
+	if (!hold || hold->owner != rlk_lock_owner(lock) ||
+	    !rlk_hold_check_locked(hold))
+		return 1;
+	if (lock->flags & ROWLOCK_NOT_REENTRANT)
+		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
+				"acquire " RLK_LOCK_FORMAT
+				": the caller holds it already, and this lock "
+				"is not reentrant",
+				RLK_LOCK_ARGS(lock));
+	rlk_lock_attach_locked(lock, hold);
+	return 0;
+}
+
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
+		struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->client->mutex);
+	int code;
+
+	(void) guard;
+	if (lock->waiter)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"acquire " RLK_LOCK_FORMAT
+				": another thread is waiting with this handle; "
+				"make a handle per thread",
+				RLK_LOCK_ARGS(lock));
+	code = own_hold_locked(lock, reterr);
+	if (code <= 0)
+		return code;
+	code = reenter_locked(lock, reterr);
+	if (code <= 0)
+		return code;
+	if (lock->cancel_next) {
+		lock->cancel_next = false;
+		return fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
+	}
+	lock->calls++;
+	code = queue_locked(lock, wait_ms, reterr);
+	lock->calls--;
+	return code;
+}

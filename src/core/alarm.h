@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_ALARM_H
+#define RLK_CORE_ALARM_H
+
+/*
+ * What must happen at a time: a pairing heap of embedded nodes, so that setting
+ * an alarm never needs memory. Not locked: the client's mutex protects it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rlk_alarm {
+	int64_t at_ms;
+	/** Called by the deadline thread with the client's mutex held, when the
+	 *  time has come; the alarm is not set any more. No I/O. */
+	void (*ring)(struct rlk_alarm *alarm);
+	struct rlk_alarm *child;
+	struct rlk_alarm *next;
+	struct rlk_alarm *prev; /* sibling before, or parent of a first child */
+	bool set;
+};
+
+struct rlk_alarms {
+	struct rlk_alarm *first;
+};
+
+/** Set, or move. */
+void rlk_alarms_set(struct rlk_alarms *alarms, struct rlk_alarm *alarm,
+		    int64_t at_ms);
+
+/** Nothing if it is not set. */
+void rlk_alarms_clear(struct rlk_alarms *alarms, struct rlk_alarm *alarm);
+
+/** Take the earliest if its time has come, NULL otherwise. */
+struct rlk_alarm *rlk_alarms_due(struct rlk_alarms *alarms, int64_t now_ms);
+
+/** When the earliest rings, RLK_NEVER if none is set. */
+int64_t rlk_alarms_next(const struct rlk_alarms *alarms);
+
+#endif

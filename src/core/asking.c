@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking the server, until it is granted or the waiter's time is up.
+ *
+ * One step is one question: a connection, a statement, its verdict. Between
+ * steps the thread asks again at once, or sleeps where a cancel or the
+ * deadline wakes it.
+ *
+ * lease: nobody wakes us in the server, so we ask again with growing, jittered
+ * pauses; the first question tells how long the holder's session still has,
+ * and a holder that has died is removed on the way. row: the server queues us;
+ * we wait there in slices of the idle bound, and take the question back
+ * (KILL QUERY) when our time is up.
+ *
+ * If no answer came, the request may still be executed. Then its session is
+ * ended first (settle.c), and only after that the same attempt is asked again.
+ */
+#include "core/asking.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/clear.h"
+#include "core/settle.h"
+#include "core/threads.h"
+
+#define FIRST_DELAY_MS 2
+#define POLL_DELAY_MS 50     /* between polls for a name that is held */
+#define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
+
+/* A client whose threads pass a name among themselves steps back after so
+ * long, if others were seen to want it lately, for longer than their polls. */
+#define TURN_MS 100
+#define STEP_BACK_MS (POLL_DELAY_MS * 3 / 2)
+#define LATELY_MS 30000
+
+enum step {
+	STEP_AGAIN, /* at once */
+	STEP_LATER, /* after a pause that grows */
+	STEP_END,   /* asking->code, and asking->error if it is not 0 */
+};
+
+static enum step end_with(struct rlk_asking *asking, int code)
+{
+	asking->code = code;
+	return STEP_END;
+}
+
+/* A failure: one that may pass is waited out, but not by a try. */
+static enum step failed(struct rlk_asking *asking, int code)
+{
+	if (code == ROWLOCK_ECONNECT && !asking->waiter->try)
+		return STEP_LATER;
+	return end_with(asking, code);
+}
+
+/* ----------------------------------------------------------- connection */
+
+static enum step get_conn(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	size_t bay = asking->lock->strategy->pins_connection ? RLK_BAY_ROW
+							     : RLK_BAY_LEASE;
+	int code = rlk_pool_get(
+	    asking->client->pool, bay, rlk_waiter_io_until(waiter),
+	    !waiter->try, &waiter->pool_waiter, &asking->conn, &asking->error);
+
+	if (code == 0)
+		return STEP_AGAIN;
+	if (code == ROWLOCK_ETIMEDOUT && waiter->try)
+		return end_with(asking, ROWLOCK_EDB);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return STEP_LATER; /* the loop sees why */
+	return failed(asking, code);
+}
+
+static void put_conn(struct rlk_asking *asking)
+{
+	struct rowlock_client *client = asking->client;
+
+	if (!asking->conn)
+		return;
+	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+	if (!asking->lock->strategy->pins_connection)
+		return;
+	/* It may have a transaction without locks: the chores end it. */
+	rlk_mutex_lock(&client->mutex);
+	client->row_unclean = true;
+	rlk_mutex_unlock(&client->mutex);
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+/* Let rowlock_cancel() reach a statement that waits in the server. */
+static void expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
+{
+	rlk_mutex_lock(&asking->client->mutex);
+	asking->waiter->conn = conn;
+	if (conn && asking->waiter->canceled)
+		rlk_conn_interrupt(conn);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+/* -------------------------------------------------------------- granted */
+
+static enum step begin_lease(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_session *session = &asking->client->session;
+	struct rlk_hold *hold = asking->hold;
+
+	(void) guard;
+	/* A grant counts only if the session that it names is still ours: else
+	 * its row is dead, whoever meets it removes it. */
+	if (session->state != RLK_SESSION_ALIVE ||
+	    session->id != hold->session ||
+	    rlk_now(asking->client->clock) >= session->valid_until_ms) {
+		hold->attempt = rlk_random();
+		asking->sent_ms = 0;
+		asking->ask = RLK_ASK_FIRST;
+		return STEP_AGAIN;
+	}
+	rlk_hold_start_locked(hold, asking->waiter->name);
+	return end_with(asking, 0);
+}
+
+/* A grant after a long wait in the server: only an answer that was asked for
+ * just now tells until when the idle bound keeps it. */
+static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	int64_t now = rlk_now(client->clock);
+	bool found;
+
+	if (now - t0 < (int64_t) client->row_idle_ms / 3)
+		return t0;
+	rlk_conn_set_until(asking->conn, rlk_client_call_until(client));
+	if (asking->lock->strategy->confirm(asking->conn, &request, &found,
+					    &asking->error))
+		return -1;
+	return now;
+}
+
+static enum step begin_row(struct rlk_asking *asking, int64_t t0)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_hold *hold = asking->hold;
+	int error;
+
+	t0 = refresh_row(asking, t0);
+	if (t0 < 0) {
+		rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+		return failed(asking, ROWLOCK_ECONNECT);
+	}
+	rlk_mutex_lock(&client->mutex);
+	hold->conn = TAKE_PTR(asking->conn);
+	hold->next_ping_ms = rlk_after(t0, client->row_idle_ms / 3);
+	rlk_hold_start_locked(hold, asking->waiter->name);
+	rlk_hold_answered_locked(hold, t0);
+	error =
+	    rlk_deadline_watch(client, rlk_conn_fd(hold->conn), hold->attempt);
+	if (error)
+		rlk_hold_lose_locked(hold, "its connection cannot be watched");
+	rlk_mutex_unlock(&client->mutex);
+	if (error)
+		return end_with(asking,
+				rlk_fail(&asking->error, ROWLOCK_ESYSTEM,
+					 "no way to watch its connection; "
+					 "raise the limit of descriptors"));
+	rlk_sleeper_wake(&client->chores_sleeper);
+	return end_with(asking, 0);
+}
+
+/* The maximum counts from the first sending. A grant that comes when it is
+ * over already is given back. */
+static bool too_late(struct rlk_asking *asking)
+{
+	uint64_t max = asking->lock->max_hold_ms;
+	struct rlk_hold *hold = asking->hold;
+
+	if (max == 0)
+		return false;
+	hold->max_until_ms = rlk_after(asking->sent_ms, max - rlk_margin(max));
+	return rlk_now(asking->client->clock) >= hold->max_until_ms;
+}
+
+static enum step granted(struct rlk_asking *asking, int64_t t0)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	bool found;
+
+	if (asking->lock->strategy->pins_connection) {
+		/* It was granted just now, not when it was first asked for. */
+		asking->sent_ms = rlk_now(asking->client->clock);
+		too_late(asking);
+		return begin_row(asking, t0);
+	}
+	if (!too_late(asking))
+		return begin_lease(asking);
+	if (asking->lock->strategy->release(asking->conn, &request, &found,
+					    &asking->error)) {
+		rlk_mutex_lock(&asking->client->mutex);
+		rlk_hold_abandon_locked(asking->hold, NULL);
+		rlk_mutex_unlock(&asking->client->mutex);
+		return end_with(asking, ROWLOCK_ECONNECT);
+	}
+	asking->hold->attempt = rlk_random();
+	asking->sent_ms = 0;
+	return STEP_LATER;
+}
+
+/* ----------------------------------------------------------------- held */
+
+/* When the holder may be dead, as far as we know. */
+static void plan_look(struct rlk_asking *asking,
+		      const struct rlk_holder *holder)
+{
+	int64_t now = rlk_now(asking->client->clock);
+	int64_t left_ms = holder->left_us / 1000 + 1;
+
+	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
+		left_ms = holder->max_left_us / 1000 + 1;
+	if (asking->client->observe || left_ms < POLL_DELAY_MS)
+		left_ms = POLL_DELAY_MS;
+	asking->look_ms = now + left_ms;
+}
+
+static enum step held(struct rlk_asking *asking,
+		      const struct rlk_request *request,
+		      struct rlk_holder *holder)
+{
+	struct rowlock_client *client = asking->client;
+
+	asking->saw_others = true;
+	asking->sent_ms = 0; /* nothing of this attempt is there */
+	rlk_mutex_lock(&client->mutex);
+	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
+	rlk_mutex_unlock(&client->mutex);
+	if (holder->known &&
+	    rlk_clear_dead(client, asking->conn, request, holder)) {
+		asking->ask = RLK_ASK_FIRST;
+		return STEP_AGAIN;
+	}
+	if (asking->waiter->try)
+		return end_with(asking, ROWLOCK_EBUSY);
+	if (holder->known)
+		plan_look(asking, holder);
+	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
+								: RLK_ASK_AGAIN;
+	return STEP_LATER;
+}
+
+/* ------------------------------------------------------------- one step */
+
+static enum step make_row(struct rlk_asking *asking,
+			  const struct rlk_request *request)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code;
+
+	code = rlk_pool_get(asking->client->pool, RLK_BAY_LEASE,
+			    rlk_waiter_io_until(waiter), !waiter->try,
+			    &waiter->pool_waiter, &conn, &asking->error);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return STEP_LATER;
+	if (code)
+		return failed(asking, code);
+	fault = asking->lock->strategy->make(conn, request, &asking->error);
+	rlk_pool_put(asking->client->pool, conn);
+	switch (fault) {
+	case RLK_DONE:
+		return STEP_AGAIN;
+	case RLK_BUSY:
+	case RLK_CONFLICT:
+	case RLK_KILLED:
+		return STEP_LATER;
+	case RLK_PENDING:
+	case RLK_UNKNOWN:
+		/* Making the row twice does no harm. */
+		return failed(asking, ROWLOCK_ECONNECT);
+	default:
+		return end_with(asking, asking->error.code);
+	}
+}
+
+static enum step no_answer(struct rlk_asking *asking)
+{
+	if (rlk_settle(asking) == RLK_SETTLED)
+		return STEP_AGAIN;
+	return end_with(asking, asking->error.code);
+}
+
+static enum step judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+		       const struct rlk_request *request,
+		       struct rlk_holder *holder)
+{
+	switch (verdict) {
+	case RLK_HELD:
+		return held(asking, request, holder);
+	case RLK_ABSENT:
+		return make_row(asking, request);
+	case RLK_AGAIN:
+		if (asking->lock->strategy->pins_connection)
+			return STEP_AGAIN;
+		asking->ask = RLK_ASK_AGAIN;
+		return STEP_LATER;
+	case RLK_WAITING:
+	case RLK_UNCLEAR:
+		return no_answer(asking);
+	default:
+		return failed(asking, asking->error.code);
+	}
+}
+
+/* How long one question may take: a wait in the server lasts a slice. */
+static int64_t question_until(const struct rlk_asking *asking)
+{
+	const struct rowlock_client *client = asking->client;
+	int64_t slice;
+
+	if (asking->ask != RLK_ASK_WAIT)
+		return rlk_waiter_io_until(asking->waiter);
+	slice = rlk_after(rlk_client_call_until(client), client->row_idle_ms);
+	return slice < asking->waiter->until_ms ? slice
+						: asking->waiter->until_ms;
+}
+
+static enum step question(struct rlk_asking *asking)
+{
+	const struct rlk_strategy *strategy = asking->lock->strategy;
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rlk_holder holder = { 0 };
+	enum rlk_verdict verdict;
+	int64_t t0 = rlk_now(asking->client->clock);
+
+	request.max_hold_ms = asking->lock->max_hold_ms;
+	request.info = asking->lock->info;
+	if (asking->sent_ms == 0)
+		asking->sent_ms = t0;
+	asking->error.code = 0;
+	rlk_conn_set_until(asking->conn, question_until(asking));
+	if (asking->ask == RLK_ASK_WAIT)
+		expose_conn(asking, asking->conn);
+	verdict = strategy->acquire(asking->conn, &request, asking->ask,
+				    &holder, &asking->error);
+	if (asking->ask == RLK_ASK_WAIT)
+		expose_conn(asking, NULL);
+	if (verdict == RLK_WAITING && strategy->resume)
+		verdict = rlk_take_back(asking);
+	if (verdict == RLK_GRANTED)
+		return granted(asking, t0);
+	return judge(asking, verdict, &request, &holder);
+}
+
+static enum step ask_once(struct rlk_asking *asking)
+{
+	enum step step;
+	int code;
+
+	if (asking->lock->strategy->needs_session) {
+		uint64_t id;
+
+		code = rlk_session_ensure(asking->client, asking->waiter, &id,
+					  &asking->error);
+		if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+			return STEP_LATER;
+		if (code)
+			return failed(asking, code);
+		/* A new session: what the attempt may have left is dead. */
+		if (asking->hold->session != id)
+			asking->hold->attempt = rlk_random();
+		asking->hold->session = id;
+	}
+	if (!asking->conn) {
+		step = get_conn(asking);
+		if (!asking->conn)
+			return step;
+	}
+	return question(asking);
+}
+
+/* ----------------------------------------------------------------- loop */
+
+/* The waiter's time is up, or it may go on: 0. */
+static int over(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	int code;
+
+	rlk_mutex_lock(&asking->client->mutex);
+	code = rlk_waiter_over_locked(waiter);
+	rlk_mutex_unlock(&asking->client->mutex);
+	if (!code && waiter->try &&
+	    rlk_now(asking->client->clock) >= waiter->give_up_ms)
+		code = ROWLOCK_EDB;
+	return code;
+}
+
+static void pause(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	uint64_t limit = asking->error.code == ROWLOCK_ECONNECT
+			     ? FAILED_DELAY_MS
+			     : POLL_DELAY_MS;
+	int64_t at;
+
+	put_conn(asking);
+	asking->delay_ms =
+	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
+	if (asking->delay_ms > limit)
+		asking->delay_ms = limit;
+	/* Jitter, so that those who met once do not meet again and again. */
+	at = rlk_after(rlk_now(asking->client->clock),
+		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
+	if (!waiter->try && waiter->until_ms < at)
+		at = waiter->until_ms;
+	rlk_mutex_lock(&asking->client->mutex);
+	while (!rlk_waiter_over_locked(waiter) &&
+	       rlk_now(asking->client->clock) < at)
+		rlk_waiter_sleep_locked(waiter, at);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+/* Nobody may keep a name among its own threads while others wait for it. */
+static void step_back(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_name *name = waiter->name;
+	int64_t now = rlk_now(asking->client->clock);
+	int64_t at = now + STEP_BACK_MS;
+
+	if (!asking->lock->strategy->needs_session || waiter->try)
+		return;
+	if (waiter->until_ms < at)
+		at = waiter->until_ms;
+	rlk_mutex_lock(&asking->client->mutex);
+	if (name->others_seen_ms > now - LATELY_MS &&
+	    name->turn_began_ms < now - TURN_MS &&
+	    name->turn_began_ms > now - LATELY_MS) {
+		while (!rlk_waiter_over_locked(waiter) &&
+		       rlk_now(asking->client->clock) < at)
+			rlk_waiter_sleep_locked(waiter, at);
+		asking->saw_others = true;
+	}
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+/* A turn begins when the name comes from elsewhere. */
+static void note_turn(struct rlk_asking *asking)
+{
+	struct rlk_name *name = asking->waiter->name;
+
+	if (asking->code)
+		return;
+	rlk_mutex_lock(&asking->client->mutex);
+	if (asking->saw_others || name->turn_began_ms == -RLK_NEVER)
+		name->turn_began_ms = rlk_now(asking->client->clock);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *lock = asking->lock;
+	const struct rowlock_errinfo *error = &asking->error;
+	int code = asking->code;
+
+	/* It was not held by others, we just could not ask. */
+	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ECONNECT)
+		code = ROWLOCK_ECONNECT;
+	switch (code) {
+	case 0:
+		return 0;
+	case ROWLOCK_EBUSY:
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": is held by another",
+				RLK_LOCK_ARGS(lock));
+	case ROWLOCK_ETIMEDOUT:
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": was held by others all the time",
+				RLK_LOCK_ARGS(lock));
+	case ROWLOCK_ECANCELED:
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": the wait was canceled",
+				RLK_LOCK_ARGS(lock));
+	default:
+		return rlk_fail_db(reterr, code, error->mysql,
+				   "acquire '%s' (%s): %s", lock->name,
+				   lock->strategy->name, error->message);
+	}
+}
+
+int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
+{
+	bool wait =
+	    asking->lock->strategy->pins_connection && !asking->waiter->try;
+	enum step step = STEP_AGAIN;
+
+	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
+	step_back(asking);
+	while (step != STEP_END) {
+		int code = over(asking);
+
+		if (code) {
+			step = end_with(asking, code);
+			continue;
+		}
+		step = ask_once(asking);
+		if (step == STEP_LATER)
+			pause(asking);
+	}
+	note_turn(asking);
+	put_conn(asking);
+	return explain(asking, reterr);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_ASKING_H
+#define RLK_CORE_ASKING_H
+
+/*
+ * The first waiter of a name, asking the server for it. See asking.c.
+ */
+
+#include "core/lock.h"
+
+struct rlk_asking {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rlk_waiter *waiter;
+	struct rlk_hold *hold; /* what it will be */
+	struct rlk_conn *conn; /* the one in use; row: kept between slices */
+	int64_t sent_ms;       /* when this attempt was first sent */
+	int64_t look_ms;       /* when its holder may have died */
+	uint64_t delay_ms;     /* before the next try */
+	enum rlk_ask ask;
+	bool saw_others;
+	int code;                     /* why it ended */
+	struct rowlock_errinfo error; /* the last failure, if code is 0 one
+					 that may pass */
+};
+
+/**
+ * Ask until it is granted or the waiter's time is up. Called and returns
+ * without the mutex. On success the hold has begun.
+ */
+int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr);
+
+/** Why the waiter must go now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT.
+ *  A try's time is not up before it has asked. */
+int rlk_waiter_over_locked(struct rlk_waiter *waiter);
+
+/** Sleep on the waiter's condition until it is signalled, or until @at_ms.
+ *  Lets the mutex go meanwhile. */
+void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms);
+
+/** The deadline of a statement that is sent for @waiter now. */
+int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter);
+
+/** Have a living session; *@ret_id is its number. Without the mutex. */
+int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
+		       uint64_t *ret_id, struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which of our leases were broken. All that we hold are under suspicion before
+ * the look begins; what the look finds is cleared, what is left was taken. A
+ * lease that is acquired meanwhile was never suspected.
+ */
+#include "core/breaks.h"
+
+#include "core/hold.h"
+#include "core/threads.h"
+#include "strategy/reap.h"
+
+#include <stdlib.h>
+
+struct seen {
+	uint64_t *attempts;
+	size_t count;
+	size_t size;
+	bool no_memory;
+};
+
+static void add(uint64_t attempt, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (seen->count == seen->size) {
+		size_t size = seen->size ? seen->size * 2 : 64;
+		uint64_t *attempts =
+		    realloc(seen->attempts, size * sizeof(*attempts));
+
+		if (!attempts) {
+			seen->no_memory = true;
+			return;
+		}
+		seen->attempts = attempts;
+		seen->size = size;
+	}
+	seen->attempts[seen->count++] = attempt;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a;
+	const uint64_t *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static uint64_t suspect_all(struct rowlock_client *client)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+	uint64_t id = 0;
+
+	rlk_mutex_lock(&client->mutex);
+	if (client->look_breaks && client->session.state == RLK_SESSION_ALIVE)
+		id = client->session.id;
+	client->look_breaks = false;
+	rlk_list_for_each(node, after, &client->session.holds)
+	{
+		container_of(node, struct rlk_hold, node)->suspect = true;
+	}
+	rlk_mutex_unlock(&client->mutex);
+	return id;
+}
+
+static void lose_missing(struct rowlock_client *client, struct seen *seen)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	qsort(seen->attempts, seen->count, sizeof(*seen->attempts), compare);
+	rlk_mutex_lock(&client->mutex);
+	rlk_list_for_each(node, after, &client->session.holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
+		    !bsearch(&hold->attempt, seen->attempts, seen->count,
+			     sizeof(*seen->attempts), compare))
+			rlk_hold_lose_locked(hold, "it was broken by hand");
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+bool rlk_breaks_look(struct rowlock_client *client)
+{
+	uint64_t id = suspect_all(client);
+	struct seen seen = { 0 };
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	bool done = false;
+
+	if (!id)
+		return true;
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_client_call_until(client), false, NULL, &conn,
+			 &error) == 0) {
+		done = rlk_leases_of(conn, id, add, &seen, &error) == RLK_DONE;
+		rlk_pool_put(client->pool, conn);
+	}
+	done = done && !seen.no_memory;
+	if (done) {
+		lose_missing(client, &seen);
+	} else {
+		rlk_mutex_lock(&client->mutex);
+		client->look_breaks = true;
+		rlk_mutex_unlock(&client->mutex);
+	}
+	free(seen.attempts);
+	return done;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chores thread: what has to be said to the server, but by nobody in
+ * particular and not at once.
+ *
+ *   - pings the connections of row holds within their idle bound
+ *   - closes the connections of row holds that were lost
+ *   - removes the rows of attempts that were given up, after the session that
+ *     might still execute them was ended
+ *   - deletes the rows of sessions that were lost
+ *   - looks which lease was broken, when a beat says that one was
+ *   - keeps idle connections of the pool alive and without transactions
+ *
+ * Each thing is tried again until it is done; every try has a deadline, so one
+ * that hangs delays the others, but does not stop them.
+ */
+#include "core/threads.h"
+
+#include "core/breaks.h"
+#include "core/hold.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define RETRY_MS 500
+
+static uint64_t ping_ms(const struct rowlock_client *client)
+{
+	return client->row_idle_ms / 3;
+}
+
+/* A statement among the chores may take so long. */
+static int64_t chore_until(const struct rowlock_client *client)
+{
+	return rlk_client_call_until(client);
+}
+
+/* ------------------------------------------------------------ row holds */
+
+/* A row hold whose ping is due, its connection taken for us; else NULL and
+ * when the next one is due. */
+static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
+					int64_t now, int64_t *next_ms)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->row_holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
+			continue;
+		if (hold->next_ping_ms <= now) {
+			hold->conn_busy = true;
+			rlk_hold_get_locked(hold);
+			return hold;
+		}
+		if (hold->next_ping_ms < *next_ms)
+			*next_ms = hold->next_ping_ms;
+	}
+	return NULL;
+}
+
+static void ping_hold(struct rowlock_client *client, struct rlk_hold *hold)
+{
+	struct rlk_request request = rlk_hold_request(hold);
+	int64_t t0 = rlk_now(client->clock);
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	bool found;
+
+	rlk_conn_set_until(hold->conn, rlk_after(t0, ping_ms(client) / 2));
+	fault = hold->strategy->confirm(hold->conn, &request, &found, &error);
+	rlk_mutex_lock(&client->mutex);
+	if (!fault) {
+		rlk_hold_answered_locked(hold, t0);
+		hold->next_ping_ms = rlk_after(t0, ping_ms(client));
+	} else {
+		/* No answer yet, or never: the connection cannot be used any
+		 * more, and the hold goes with it. */
+		rlk_hold_lose_locked(hold, "its connection does not answer");
+	}
+	rlk_hold_put_conn_locked(hold);
+	rlk_hold_put_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+}
+
+static bool ping_row_holds(struct rowlock_client *client, int64_t *next_ms)
+{
+	struct rlk_hold *hold;
+
+	rlk_mutex_lock(&client->mutex);
+	hold = due_hold_locked(client, rlk_now(client->clock), next_ms);
+	rlk_mutex_unlock(&client->mutex);
+	if (hold)
+		ping_hold(client, hold);
+	return hold != NULL;
+}
+
+/* --------------------------------------------------- what was abandoned */
+
+/* End the session that might still execute a request of @hold. */
+static bool fence(struct rowlock_client *client, struct rlk_hold *hold)
+{
+	struct rlk_conn *conn;
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+
+	if (!hold->mark)
+		return true;
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, chore_until(client),
+			 false, NULL, &conn, &error))
+		return false;
+	fault = rlk_conn_fence(conn, hold->mark, &error);
+	rlk_pool_put(client->pool, conn);
+	if (fault)
+		return false;
+	free(TAKE_PTR(hold->mark));
+	return true;
+}
+
+/* Its row, if there is one, dies with a session that is not ours any more. */
+static bool dies_by_itself(struct rowlock_client *client,
+			   const struct rlk_hold *hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	(void) guard;
+	return !hold->strategy->needs_session ||
+	       client->session.state != RLK_SESSION_ALIVE ||
+	       client->session.id != hold->session;
+}
+
+static bool remove_row(struct rowlock_client *client, struct rlk_hold *hold)
+{
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	bool found;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, chore_until(client),
+			 false, NULL, &conn, &error))
+		return false;
+	fault = hold->strategy->release(conn, &request, &found, &error);
+	rlk_pool_put(client->pool, conn);
+	if (!fault && found)
+		rlk_log(&client->log, ROWLOCK_LOG_INFO,
+			"removed the row of '%s' (%s) that attempt %" PRIu64
+			" had left",
+			hold->text, hold->strategy->name, hold->attempt);
+	return !fault;
+}
+
+/* The connection of a lost row hold; the server ends its transaction. */
+static void drop_conn(struct rowlock_client *client, struct rlk_hold *hold)
+{
+	struct rlk_conn *conn = NULL;
+
+	rlk_mutex_lock(&client->mutex);
+	if (rlk_hold_take_conn_locked(hold)) {
+		conn = TAKE_PTR(hold->conn);
+		rlk_hold_put_conn_locked(hold);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (!conn)
+		return;
+	rlk_deadline_unwatch(client, rlk_conn_fd(conn));
+	rlk_pool_discard(client->pool, conn);
+}
+
+static bool clear(struct rowlock_client *client, struct rlk_hold *hold)
+{
+	drop_conn(client, hold);
+	if (!fence(client, hold))
+		return false;
+	return dies_by_itself(client, hold) || remove_row(client, hold);
+}
+
+static void clear_abandoned(struct rowlock_client *client, int64_t *next_ms)
+{
+	struct rlk_list failed = RLK_LIST_INIT(failed);
+	struct rlk_list *node;
+
+	rlk_mutex_lock(&client->mutex);
+	while ((node = rlk_list_first(&client->abandoned))) {
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+		bool done;
+
+		rlk_list_remove(node);
+		rlk_mutex_unlock(&client->mutex);
+		done = clear(client, hold);
+		rlk_mutex_lock(&client->mutex);
+		if (done) {
+			hold->state = RLK_HOLD_OVER;
+			rlk_hold_put_locked(hold);
+		} else {
+			rlk_list_append(&failed, node);
+			break; /* the others would fail alike */
+		}
+	}
+	while ((node = rlk_list_first(&failed))) {
+		rlk_list_remove(node);
+		rlk_list_append(&client->abandoned, node);
+		*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* --------------------------------------------------------- old sessions */
+
+static bool delete_session(struct rowlock_client *client, uint64_t id)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, chore_until(client),
+			 false, NULL, &conn, &error))
+		return false;
+	fault = rlk_session_close(conn, id, &error);
+	rlk_pool_put(client->pool, conn);
+	return !fault;
+}
+
+static void delete_old_sessions(struct rowlock_client *client, int64_t *next_ms)
+{
+	rlk_mutex_lock(&client->mutex);
+	while (!rlk_list_empty(&client->old_sessions)) {
+		struct rlk_old_session *old = container_of(
+		    client->old_sessions.next, struct rlk_old_session, node);
+		bool done;
+
+		rlk_mutex_unlock(&client->mutex);
+		done = delete_session(client, old->id);
+		rlk_mutex_lock(&client->mutex);
+		if (!done) {
+			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
+			break;
+		}
+		rlk_list_remove(&old->node);
+		free(old);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* ----------------------------------------------------- idle connections */
+
+/* An idle connection must answer before its wait_timeout; a row connection
+ * also gets rid of a transaction that a refused try left open, since that
+ * would keep others from altering the table. */
+static void tend(struct rowlock_client *client, size_t bay, int64_t idle_ms)
+{
+	struct rlk_conn *conns[64];
+	size_t count = 0;
+	struct rowlock_errinfo error;
+
+	while (count < RLK_ARRAY_SIZE(conns) &&
+	       (conns[count] = rlk_pool_take_idle(client->pool, bay, idle_ms)))
+		count++;
+	for (size_t i = 0; i < count; i++) {
+		rlk_conn_set_until(conns[i], chore_until(client));
+		if (bay == RLK_BAY_ROW)
+			rlk_stmt_text(conns[i], "ROLLBACK", &error);
+		else
+			rlk_conn_ping(conns[i], &error);
+		rlk_pool_put(client->pool, conns[i]);
+	}
+}
+
+static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
+{
+	bool unclean;
+
+	rlk_mutex_lock(&client->mutex);
+	unclean = client->row_unclean;
+	client->row_unclean = false;
+	rlk_mutex_unlock(&client->mutex);
+	for (size_t bay = 0; bay < RLK_BAYS; bay++) {
+		int64_t third =
+		    (int64_t) client->bays[bay].profile.idle_s * 1000 / 3;
+		int64_t next = rlk_now(client->clock) + third;
+
+		tend(client, bay, unclean && bay == RLK_BAY_ROW ? 0 : third);
+		if (next < *next_ms)
+			*next_ms = next;
+	}
+}
+
+void rlk_chores_run(void *arg)
+{
+	struct rowlock_client *client = arg;
+
+	for (;;) {
+		int64_t next = RLK_NEVER;
+		bool stopping;
+
+		rlk_mutex_lock(&client->mutex);
+		stopping = client->stopping;
+		rlk_mutex_unlock(&client->mutex);
+		if (stopping)
+			return;
+		/* Pings first: they have a bound to keep. */
+		if (ping_row_holds(client, &next))
+			continue;
+		if (!rlk_breaks_look(client))
+			next = rlk_after(rlk_now(client->clock), RETRY_MS);
+		clear_abandoned(client, &next);
+		delete_old_sessions(client, &next);
+		tend_idle(client, &next);
+		rlk_sleeper_wait(&client->chores_sleeper, next, -1);
+	}
+}

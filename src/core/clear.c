@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Removing a dead holder: what a contender does that meets one, and what the
+ * reaper does for names that nobody asks for.
+ *
+ * The server's clock decides quickly, inside the statement that deletes, so
+ * that there is nothing to race with. Where it must not decide (Galera, after
+ * a jump, or because the client wants it so) only what we saw counts: the same
+ * beat for the session's TTL and a margin of our own clock.
+ */
+#include "core/clear.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+
+static bool trusts_clock(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	(void) guard;
+	return !client->observe && !client->clock_jumped;
+}
+
+/* Has @id shown this @beat for @period_ms and a margin? */
+static bool silent_for(struct rowlock_client *client, uint64_t id,
+		       uint64_t beat, uint64_t period_ms)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	int64_t unchanged = rlk_observer_see(&client->observer, id, beat,
+					     rlk_now(client->clock));
+
+	(void) guard;
+	return unchanged >= (int64_t) (period_ms + rlk_margin(period_ms));
+}
+
+bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
+	       const struct rlk_candidate *session)
+{
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	bool evicted = false;
+
+	if (trusts_clock(client))
+		fault = rlk_session_evict_expired(conn, session->id, &evicted,
+						  &error);
+	else if (silent_for(client, session->id, session->beat,
+			    session->ttl_ms))
+		fault = rlk_session_evict_silent(
+		    conn, session->id, session->beat, &evicted, &error);
+	else
+		return false;
+	if (fault || !evicted)
+		return false;
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"evicted session %" PRIu64 "%s%s", session->id,
+		session->who ? " of " : "", session->who ? session->who : "");
+	return true;
+}
+
+/* The lease is past its maximum: by the server's clock, or as we saw it. */
+static enum rlk_fault sweep_past_maximum(struct rowlock_client *client,
+					 struct rlk_conn *conn,
+					 const struct rlk_request *request,
+					 const struct rlk_holder *holder,
+					 bool *ret_swept)
+{
+	struct rowlock_errinfo error;
+
+	if (trusts_clock(client))
+		return rlk_lease_sweep_expired(conn, request, ret_swept,
+					       &error);
+	if (!holder->looked ||
+	    !silent_for(client, holder->attempt, 0, holder->max_ms))
+		return RLK_DONE;
+	return rlk_strategy(ROWLOCK_LEASE)
+	    ->release(conn, request, ret_swept, &error);
+}
+
+bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
+	       const char *name, unsigned int slot,
+	       const struct rlk_holder *holder)
+{
+	const struct rlk_request request = {
+		.name = name,
+		.slot = slot,
+		.attempt = holder->attempt,
+	};
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	bool swept = false;
+
+	if (holder->absent)
+		fault = rlk_lease_sweep_dead(conn, &request, &swept, &error);
+	else
+		fault =
+		    sweep_past_maximum(client, conn, &request, holder, &swept);
+	if (fault || !swept)
+		return false;
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"swept the lease on '%s' of %s %" PRIu64, name,
+		holder->absent ? "dead session" : "session", holder->session);
+	return true;
+}
+
+static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
+			 const struct rlk_holder *holder)
+{
+	const struct rlk_candidate session = {
+		.id = holder->session,
+		.beat = holder->beat,
+		.ttl_ms = holder->ttl_ms,
+	};
+
+	if (trusts_clock(client) ? holder->left_us > 0 : !holder->looked)
+		return false;
+	return rlk_evict(client, conn, &session);
+}
+
+bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
+		    const struct rlk_request *request,
+		    struct rlk_holder *holder)
+{
+	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
+	struct rowlock_errinfo error;
+
+	/* Without the server's clock we need to see its beat. */
+	if (!trusts_clock(client) && !holder->looked &&
+	    lease->look(conn, request, holder, &error))
+		return false;
+	if (!holder->known)
+		return true; /* nobody there any more */
+	if (!holder->absent && evict_holder(client, conn, holder))
+		holder->absent = true;
+	if (holder->absent || (holder->has_max && (!trusts_clock(client) ||
+						   holder->max_left_us <= 0)))
+		return rlk_sweep(client, conn, request->name, request->slot,
+				 holder);
+	return false;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client: born whole or not at all, and its end. The destructor is the error
+ * path of the constructor: it accepts a client at any stage of its making.
+ */
+#include "core/client.h"
+
+#include "base/error.h"
+#include "core/hold.h"
+#include "core/options.h"
+#include "core/threads.h"
+#include "db/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+uint64_t rlk_margin(uint64_t duration_ms)
+{
+	uint64_t tenth = duration_ms / 10;
+
+	return tenth < 50 ? 50 : tenth;
+}
+
+bool rlk_client_forked(const struct rowlock_client *client)
+{
+	return client->pid != getpid();
+}
+
+int rlk_client_fail_forked(const struct rowlock_client *client,
+			   struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EFORKED,
+			"this client of %s belongs to process %d, the parent; "
+			"make a client of your own in the child",
+			client->server, (int) client->pid);
+}
+
+int64_t rlk_client_call_until(const struct rowlock_client *client)
+{
+	return rlk_after(rlk_now(client->clock), client->call_timeout_ms);
+}
+
+int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
+		    int64_t until_ms, struct rlk_conn **ret_conn,
+		    struct rowlock_errinfo *reterr)
+{
+	int code = rlk_pool_get(client->pool, bay, until_ms, true, NULL,
+				ret_conn, reterr);
+
+	if (code != ROWLOCK_ETIMEDOUT)
+		return code;
+	return rlk_fail(reterr, ROWLOCK_EDB,
+			"all %s connections of this client to %s were in use "
+			"for %" PRIu64 " ms; allow more or longer calls",
+			client->bays[bay].profile.label, client->server,
+			client->call_timeout_ms);
+}
+
+/* ----------------------------------------------------------------- born */
+
+static struct rowlock_client *make(void)
+{
+	struct rowlock_client *client = calloc(1, sizeof(*client));
+	const struct rlk_sleeper none = RLK_SLEEPER_NULL;
+
+	if (!client)
+		return NULL;
+	client->pid = getpid();
+	client->clock = rlk_clock_real();
+	client->watch = -1;
+	client->deadline_sleeper = none;
+	client->keeper_sleeper = none;
+	client->chores_sleeper = none;
+	client->reaper_sleeper = none;
+	client->deadline_armed_ms = RLK_NEVER;
+	rlk_mutex_init(&client->mutex);
+	rlk_cond_init(&client->session_changed);
+	rlk_cond_init(&client->conn_free);
+	rlk_cond_init(&client->notices_changed);
+	rlk_list_init(&client->session.holds);
+	rlk_list_init(&client->old_sessions);
+	rlk_list_init(&client->row_holds);
+	rlk_list_init(&client->abandoned);
+	rlk_list_init(&client->notices);
+	strcpy(client->server, "the server");
+	return client;
+}
+
+static int open_descriptors(struct rowlock_client *client,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rlk_sleeper *sleepers[] = {
+		&client->deadline_sleeper,
+		&client->keeper_sleeper,
+		&client->chores_sleeper,
+		&client->reaper_sleeper,
+	};
+	int error = 0;
+
+	client->watch = epoll_create1(EPOLL_CLOEXEC);
+	if (client->watch < 0)
+		error = -errno;
+	for (size_t i = 0; !error && i < RLK_ARRAY_SIZE(sleepers); i++)
+		error = rlk_sleeper_init(sleepers[i], client->clock);
+	if (!error)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ESYSTEM,
+			"client: no descriptor: %s; raise the limit of open "
+			"files",
+			strerror(-error));
+}
+
+static void ring_session(struct rlk_alarm *alarm)
+{
+	struct rowlock_client *client =
+	    container_of(alarm, struct rowlock_client, session.alarm);
+	struct rlk_session *session = &client->session;
+
+	/* A beat may have moved the end since. */
+	if (rlk_now(client->clock) >= session->valid_until_ms)
+		rlk_session_lose_locked(
+		    client, "no heartbeat was answered within the TTL");
+	else
+		rlk_deadline_set_locked(client, alarm, session->valid_until_ms);
+}
+
+/* Connect, look at the server and its tables. */
+static int look_at_server(struct rowlock_client *client,
+			  struct rowlock_errinfo *reterr)
+{
+	const struct rlk_server *server;
+	struct rlk_conn *conn;
+	int code = rlk_keeper_prepare(client, reterr);
+
+	if (code)
+		return code;
+	conn = client->keeper_conns[0];
+	server = rlk_conn_server(conn);
+	snprintf(client->server, sizeof(client->server), "%s", server->name);
+	client->many_writers = server->galera || server->multi_primary;
+	client->observe =
+	    server->galera || client->flags & ROWLOCK_OBSERVE_BEATS;
+	rlk_conn_set_until(conn, rlk_client_call_until(client));
+	code = rlk_schema_check(conn, reterr);
+	if (code)
+		return code;
+	if (server->read_only)
+		return rlk_fail(reterr, ROWLOCK_EREADONLY,
+				"%s is read-only, so nothing can be locked "
+				"there; connect to the primary",
+				client->server);
+	return 0;
+}
+
+static int build(struct rowlock_client *client,
+		 const struct rowlock_client_options *options,
+		 struct rowlock_errinfo *reterr)
+{
+	int code = rlk_options_apply(client, options, reterr);
+
+	client->session.alarm.ring = ring_session;
+	if (!code)
+		code = open_descriptors(client, reterr);
+	if (!code)
+		code = rlk_pool_new(&client->target, client->bays, RLK_BAYS,
+				    &client->pool, reterr);
+	if (!code)
+		code = look_at_server(client, reterr);
+	if (!code)
+		code = rlk_threads_start(client, reterr);
+	return code;
+}
+
+/* ------------------------------------------------------------------ end */
+
+/* The session's row, and what is abandoned with it: at the end there is one
+ * try; what it leaves dies with the TTL. */
+static void close_session(struct rowlock_client *client, uint64_t id)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+
+	if (rlk_client_conn(client, RLK_BAY_CONTROL,
+			    rlk_client_call_until(client), &conn, &error))
+		return;
+	if (rlk_session_close(conn, id, &error))
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"the client's session stays until it expires: %s",
+			error.message);
+	rlk_pool_put(client->pool, conn);
+}
+
+static void close_sessions(struct rowlock_client *client)
+{
+	struct rlk_session *session = &client->session;
+
+	if (!client->pool)
+		return;
+	if (session->state == RLK_SESSION_ALIVE)
+		close_session(client, session->id);
+	while (!rlk_list_empty(&client->old_sessions)) {
+		struct rlk_old_session *old = container_of(
+		    client->old_sessions.next, struct rlk_old_session, node);
+
+		close_session(client, old->id);
+		rlk_list_remove(&old->node);
+		free(old);
+	}
+}
+
+static void drop_abandoned(struct rowlock_client *client)
+{
+	while (!rlk_list_empty(&client->abandoned)) {
+		struct rlk_hold *hold =
+		    container_of(client->abandoned.next, struct rlk_hold, node);
+
+		rlk_list_remove(&hold->node);
+		if (hold->conn) {
+			rlk_deadline_unwatch(client, rlk_conn_fd(hold->conn));
+			rlk_pool_discard(client->pool, TAKE_PTR(hold->conn));
+		}
+		rlk_hold_put_locked(hold);
+	}
+}
+
+static void destroy(struct rowlock_client *client)
+{
+	rlk_threads_stop(client);
+	close_sessions(client);
+	drop_abandoned(client);
+	for (size_t i = 0; client->pool && i < 2; i++)
+		rlk_pool_put(client->pool, client->keeper_conns[i]);
+	if (client->pool)
+		rlk_pool_free(client->pool, client->call_timeout_ms);
+	rlk_sleeper_fini(&client->deadline_sleeper);
+	rlk_sleeper_fini(&client->keeper_sleeper);
+	rlk_sleeper_fini(&client->chores_sleeper);
+	rlk_sleeper_fini(&client->reaper_sleeper);
+	if (client->watch >= 0)
+		close(client->watch);
+	rlk_cond_fini(&client->session_changed);
+	rlk_cond_fini(&client->conn_free);
+	rlk_cond_fini(&client->notices_changed);
+	rlk_mutex_fini(&client->mutex);
+	rlk_names_fini(&client->names);
+	rlk_observer_fini(&client->observer);
+	free(client->session.grave);
+	free(client->target.dsn);
+	free(client->target.defaults_file);
+	free(client->target.defaults_group);
+	free(client->program);
+	free(client);
+}
+
+int rowlock_client_new(const struct rowlock_client_options *options,
+		       struct rowlock_client **ret_client,
+		       struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client_options defaults =
+	    ROWLOCK_CLIENT_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error = { 0 };
+	struct rowlock_client *client = make();
+	int code;
+
+	if (!client)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"client: out of memory");
+	code = build(client, options ? options : &defaults, &error);
+	if (code) {
+		destroy(client);
+		if (reterr)
+			*reterr = error;
+		return code;
+	}
+	*ret_client = client;
+	return 0;
+}
+
+int rowlock_client_free(struct rowlock_client *client,
+			struct rowlock_errinfo *reterr)
+{
+	unsigned int locks;
+
+	if (!client)
+		return 0;
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	rlk_mutex_lock(&client->mutex);
+	locks = client->locks;
+	rlk_mutex_unlock(&client->mutex);
+	if (locks)
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				"the client of %s still has %u locks; release "
+				"and free them first",
+				client->server, locks);
+	if (client->notifier_serial == rlk_thread_serial())
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"a lost callback cannot free the client of %s",
+				client->server);
+	destroy(client);
+	return 0;
+}

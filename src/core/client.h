@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_CLIENT_H
+#define RLK_CORE_CLIENT_H
+
+/*
+ * What a client is made of. One mutex protects all that changes; it is never
+ * held across I/O, a callback, or anything that may block. Functions named
+ * _locked are called with it held and return with it held; those that let it
+ * go in between say so.
+ *
+ * Order of locks: client->mutex, then the pool's (a leaf). Nothing else.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "core/alarm.h"
+#include "core/names.h"
+#include "core/observer.h"
+#include "db/pool.h"
+#include "strategy/session.h"
+
+/** The pool's bays. */
+enum rlk_bay {
+	RLK_BAY_CONTROL, /* keeper, chores, reaper, people */
+	RLK_BAY_LEASE,   /* short autocommitted statements */
+	RLK_BAY_ROW,     /* row holds and waits; autocommit off */
+	RLK_BAYS,
+};
+
+/** The client's present session. A session that is lost is abandoned: its id
+ *  moves to client->old_sessions, and the next acquire opens another. */
+enum rlk_session_state {
+	RLK_SESSION_NONE,
+	RLK_SESSION_OPENING, /* some thread is committing its row */
+	RLK_SESSION_ALIVE,
+};
+
+struct rlk_session {
+	enum rlk_session_state state;
+	uint64_t id;
+	int64_t valid_until_ms; /* holds are good until then, by our clock */
+	int64_t next_beat_ms;
+	uint64_t breaks;               /* as the last beat read it */
+	struct rlk_alarm alarm;        /* at valid_until_ms */
+	struct rlk_list holds;         /* struct rlk_hold */
+	struct rlk_old_session *grave; /* made beforehand: losing a session
+					  must not need memory */
+};
+
+/** A session whose row is still to be deleted. */
+struct rlk_old_session {
+	struct rlk_list node;
+	uint64_t id;
+};
+
+struct rowlock_client {
+	pid_t pid; /* a child of fork() has another */
+	const struct rlk_clock *clock;
+	struct rlk_log log;
+
+	/* As the options said. */
+	uint64_t ttl_ms;
+	uint64_t margin_ms;
+	uint64_t connect_timeout_ms;
+	uint64_t call_timeout_ms;
+	uint64_t row_idle_ms;
+	uint64_t reap_interval_ms;
+	unsigned int flags;
+	char *program;
+	char host[256];
+
+	struct rlk_conn_target target;
+	struct rlk_pool_bay bays[RLK_BAYS];
+	struct rlk_pool *pool;
+	char server[300];  /* its name, for messages */
+	bool many_writers; /* Galera, or a group with several primaries */
+	bool observe;      /* never trust the server's clock */
+
+	struct rlk_mutex mutex; /* protects all below */
+	struct rlk_names names;
+	struct rlk_alarms alarms;
+	struct rlk_session session;
+	struct rlk_cond session_changed;
+	struct rlk_list old_sessions; /* rows to delete */
+	struct rlk_list row_holds;
+	struct rlk_list abandoned; /* attempts that may have made a row, and
+				      connections of holds that were lost */
+	struct rlk_cond conn_free; /* a pinned connection is not busy now */
+	bool row_unclean;  /* idle row connections may have a transaction */
+	bool look_breaks;  /* a lease of ours was taken by hand: look which */
+	bool clock_jumped; /* the server's clock was seen to jump */
+	struct rlk_observer observer;
+	int64_t next_tokens_ms; /* when to look for old tokens again */
+	unsigned int locks;     /* handles that are not freed */
+	bool stopping;
+
+	/* Who waits to be told that its hold is lost; see core/notifier.c. */
+	struct rlk_list notices;
+	struct rlk_cond notices_changed;
+	struct rowlock *notifying;
+	uint64_t notifier_serial;
+
+	/* The deadline thread: no I/O but on its own descriptors. */
+	struct rlk_sleeper deadline_sleeper;
+	int64_t deadline_armed_ms;
+	int watch; /* an epoll of the sockets of row holds */
+	struct rlk_thread deadline;
+
+	/* Opened beforehand, so that the keeper need not ask for one when the
+	 * server is full. The keeper's alone once it runs. */
+	struct rlk_conn *keeper_conns[2];
+	struct rlk_sleeper keeper_sleeper;
+	struct rlk_thread keeper;
+	struct rlk_sleeper chores_sleeper;
+	struct rlk_thread chores;
+	struct rlk_sleeper reaper_sleeper;
+	struct rlk_thread reaper;
+	struct rlk_thread notifier;
+};
+
+/** True in a child of fork(): then nothing of the client may be touched. */
+bool rlk_client_forked(const struct rowlock_client *client);
+
+/** The error of every call in a child of fork(). */
+int rlk_client_fail_forked(const struct rowlock_client *client,
+			   struct rowlock_errinfo *reterr);
+
+/** The deadline of a call that has no wait of its own. */
+int64_t rlk_client_call_until(const struct rowlock_client *client);
+
+/** A connection for such a call, or its error. */
+int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
+		    int64_t until_ms, struct rlk_conn **ret_conn,
+		    struct rowlock_errinfo *reterr);
+
+/** What is kept back from @duration_ms, for clocks that run differently: a
+ *  tenth, at least 50 ms (chrony may slew by 8 %). */
+uint64_t rlk_margin(uint64_t duration_ms);
+
+#endif

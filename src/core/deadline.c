@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The deadline thread: rings alarms when their time has come by our own clock,
+ * and sees the sockets of row holds end. It says nothing to the server and
+ * calls nobody back, so nothing but the scheduler can delay it.
+ *
+ * It sleeps until the earliest alarm. Who sets an earlier one wakes it; an
+ * alarm that is cleared does not, it just finds nothing due: so a wait that
+ * ends before its deadline costs no switch of threads.
+ */
+#include "core/threads.h"
+
+#include "core/hold.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+static void lose_by_attempt_locked(struct rowlock_client *client,
+				   uint64_t attempt)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->row_holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->attempt == attempt)
+			rlk_hold_lose_locked(hold, "its connection ended");
+	}
+}
+
+/* A socket whose hold was released meanwhile is found no more: the event
+ * carries the attempt, not a pointer. */
+static void watch_ended_locked(struct rowlock_client *client)
+{
+	struct epoll_event events[16];
+	int count;
+
+	do {
+		count = epoll_wait(client->watch, events, 16, 0);
+		for (int i = 0; i < count; i++)
+			lose_by_attempt_locked(client, events[i].data.u64);
+	} while (count == 16);
+}
+
+void rlk_deadline_run(void *arg)
+{
+	struct rowlock_client *client = arg;
+
+	rlk_mutex_lock(&client->mutex);
+	while (!client->stopping) {
+		struct rlk_alarm *alarm;
+		int64_t until;
+
+		watch_ended_locked(client);
+		while ((alarm = rlk_alarms_due(&client->alarms,
+					       rlk_now(client->clock))))
+			alarm->ring(alarm);
+		until = rlk_alarms_next(&client->alarms);
+		client->deadline_armed_ms = until;
+		rlk_mutex_unlock(&client->mutex);
+		rlk_sleeper_wait(&client->deadline_sleeper, until,
+				 client->watch);
+		rlk_mutex_lock(&client->mutex);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+void rlk_deadline_set_locked(struct rowlock_client *client,
+			     struct rlk_alarm *alarm, int64_t at_ms)
+{
+	rlk_alarms_set(&client->alarms, alarm, at_ms);
+	if (at_ms >= client->deadline_armed_ms)
+		return;
+	client->deadline_armed_ms = at_ms;
+	rlk_sleeper_wake(&client->deadline_sleeper);
+}
+
+int rlk_deadline_watch(struct rowlock_client *client, int fd, uint64_t attempt)
+{
+	/* The peer's FIN or RST; not data, which a ping in flight makes. Once,
+	 * as the hold is lost with the first. */
+	struct epoll_event event = {
+		.events = EPOLLRDHUP | EPOLLONESHOT,
+		.data.u64 = attempt,
+	};
+
+	return epoll_ctl(client->watch, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+void rlk_deadline_unwatch(struct rowlock_client *client, int fd)
+{
+	epoll_ctl(client->watch, EPOLL_CTL_DEL, fd, NULL);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_execute(): acquire, call, release.
+ */
+#include <rowlock.h>
+
+#include "base/error.h"
+
+/* The function has run: was it protected until its end? */
+static int finish(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	int held = rowlock_held(lock);
+	int code = rowlock_release(lock, &error);
+
+	if (held && code != ROWLOCK_ELOST)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ELOST, "execute: %s",
+			code == ROWLOCK_ELOST ? error.message
+					      : "it was lost before its end");
+}
+
+int rowlock_execute(struct rowlock_client *client, const char *name,
+		    const struct rowlock_execute_options *options,
+		    rowlock_execute_fn fn, void *arg,
+		    struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_execute_options defaults =
+	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
+	struct rowlock *lock;
+	int code;
+
+	if (!options)
+		options = &defaults;
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"execute '%s': the options' size is wrong; "
+				"begin with ROWLOCK_EXECUTE_OPTIONS_DEFAULT",
+				name ? name : "");
+	code = rowlock_new(client, name, options->lock, &lock, reterr);
+	if (code)
+		return code;
+	code = rowlock_acquire(lock, options->wait_ms, reterr);
+	if (code == 0) {
+		fn(lock, arg);
+		code = finish(lock, reterr);
+	}
+	rowlock_freep(&lock);
+	return code;
+}

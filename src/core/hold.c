@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holds: how one begins, how long it is good, how it ends. See hold.h for the
+ * drawing. Nothing here does I/O; what has to be said to the server is left to
+ * the thread that releases, or to the chores.
+ */
+#include "core/hold.h"
+
+#include "base/random.h"
+#include "core/lock.h"
+#include "core/threads.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void move(struct rlk_hold *hold, enum rlk_hold_state to)
+{
+	/* The steps of the drawing, a bit per state that may follow. */
+	static const unsigned int allowed[] = {
+		[RLK_HOLD_ASKED] = 1 << RLK_HOLD_HELD | 1 << RLK_HOLD_ABANDONED,
+		[RLK_HOLD_HELD] = 1 << RLK_HOLD_RELEASING | 1 << RLK_HOLD_LOST,
+		[RLK_HOLD_RELEASING] = 1 << RLK_HOLD_OVER | 1 << RLK_HOLD_LOST |
+				       1 << RLK_HOLD_ABANDONED,
+		[RLK_HOLD_LOST] = 1 << RLK_HOLD_ABANDONED,
+		[RLK_HOLD_ABANDONED] = 1 << RLK_HOLD_OVER,
+	};
+
+	assert(allowed[hold->state] & 1u << to);
+	(void) allowed;
+	hold->state = to;
+}
+
+static void ring(struct rlk_alarm *alarm)
+{
+	struct rlk_hold *hold = container_of(alarm, struct rlk_hold, alarm);
+
+	/* Its end may have moved since the alarm was set. */
+	rlk_hold_check_locked(hold);
+}
+
+struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
+			      const struct rlk_strategy *strategy,
+			      const char *text)
+{
+	size_t length = strlen(text) + 1;
+	struct rlk_hold *hold = malloc(sizeof(*hold) + length);
+
+	if (!hold)
+		return NULL;
+	*hold = (struct rlk_hold){
+		.state = RLK_HOLD_ASKED,
+		.refs = 1,
+		.client = client,
+		.strategy = strategy,
+		.attempt = rlk_random(),
+		.max_until_ms = RLK_NEVER,
+		.idle_until_ms = RLK_NEVER,
+		.alarm = { .ring = ring },
+	};
+	rlk_list_init(&hold->node);
+	rlk_list_init(&hold->handles);
+	memcpy(hold->text, text, length);
+	return hold;
+}
+
+void rlk_hold_get_locked(struct rlk_hold *hold)
+{
+	hold->refs++;
+}
+
+void rlk_hold_put_locked(struct rlk_hold *hold)
+{
+	if (--hold->refs > 0)
+		return;
+	assert(!hold->alarm.set && rlk_list_empty(&hold->node));
+	assert(rlk_list_empty(&hold->handles) && !hold->conn);
+	free(hold->mark);
+	free(hold);
+}
+
+struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
+{
+	return (struct rlk_request){
+		.name = hold->text,
+		.attempt = hold->attempt,
+		.session = hold->session,
+	};
+}
+
+int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
+{
+	const struct rlk_session *session = &hold->client->session;
+	int64_t until = hold->max_until_ms;
+
+	if (hold->idle_until_ms < until)
+		until = hold->idle_until_ms;
+	if (!hold->strategy->needs_session)
+		return until;
+	/* A hold of a session that is not ours any more is not good at all. */
+	if (session->state != RLK_SESSION_ALIVE || session->id != hold->session)
+		return -1;
+	return session->valid_until_ms < until ? session->valid_until_ms
+					       : until;
+}
+
+static void set_alarm(struct rlk_hold *hold)
+{
+	int64_t until = hold->max_until_ms < hold->idle_until_ms
+			    ? hold->max_until_ms
+			    : hold->idle_until_ms;
+
+	if (until == RLK_NEVER)
+		rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+	else
+		rlk_deadline_set_locked(hold->client, &hold->alarm, until);
+}
+
+void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name)
+{
+	struct rowlock_client *client = hold->client;
+
+	assert(!name->hold);
+	move(hold, RLK_HOLD_HELD);
+	hold->name = name;
+	name->hold = hold;
+	rlk_hold_get_locked(hold);
+	rlk_list_append(hold->strategy->needs_session ? &client->session.holds
+						      : &client->row_holds,
+			&hold->node);
+	set_alarm(hold);
+}
+
+void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
+{
+	const struct rowlock_client *client = hold->client;
+	int64_t until = t0_ms + (int64_t) (client->row_idle_ms -
+					   rlk_margin(client->row_idle_ms));
+
+	if (hold->state != RLK_HOLD_HELD)
+		return;
+	if (hold->idle_until_ms == RLK_NEVER || hold->idle_until_ms < until)
+		hold->idle_until_ms = until;
+	set_alarm(hold);
+}
+
+/* The name is free for the next local waiter; the name's reference goes. */
+static void leave_name(struct rlk_hold *hold)
+{
+	struct rlk_name *name = hold->name;
+
+	hold->name = NULL;
+	name->hold = NULL;
+	rlk_list_remove(&hold->node);
+	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+	rlk_name_next_locked(name);
+	rlk_names_put(&hold->client->names, name);
+}
+
+/* To the chores, with the reference that the name had. */
+static void to_chores(struct rlk_hold *hold)
+{
+	struct rowlock_client *client = hold->client;
+
+	move(hold, RLK_HOLD_ABANDONED);
+	rlk_list_append(&client->abandoned, &hold->node);
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+static void notify(struct rlk_hold *hold)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &hold->handles)
+	{
+		struct rowlock *lock =
+		    container_of(node, struct rowlock, in_hold);
+
+		if (!lock->lost_fn || lock->lost_told)
+			continue;
+		lock->lost_told = true;
+		rlk_list_append(&client->notices, &lock->in_notices);
+		rlk_cond_broadcast(&client->notices_changed);
+	}
+}
+
+void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
+{
+	bool told = hold->state == RLK_HOLD_HELD;
+
+	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
+		return;
+	move(hold, RLK_HOLD_LOST);
+	hold->was_lost = true;
+	hold->reason = reason;
+	leave_name(hold);
+	if (told)
+		notify(hold);
+	to_chores(hold);
+}
+
+bool rlk_hold_check_locked(struct rlk_hold *hold)
+{
+	struct rowlock_client *client = hold->client;
+	int64_t now = rlk_now(client->clock);
+
+	if (hold->state != RLK_HOLD_HELD)
+		return false;
+	if (now < rlk_hold_until_locked(hold))
+		return true;
+	if (now >= hold->max_until_ms)
+		rlk_hold_lose_locked(hold, "its maximum hold is over");
+	else if (now >= hold->idle_until_ms)
+		rlk_hold_lose_locked(hold, "the server did not answer on its "
+					   "connection within the idle bound");
+	else
+		rlk_session_lose_locked(
+		    client, "no heartbeat was answered within the TTL");
+	return false;
+}
+
+void rlk_hold_releasing_locked(struct rlk_hold *hold)
+{
+	move(hold, RLK_HOLD_RELEASING);
+	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+}
+
+void rlk_hold_over_locked(struct rlk_hold *hold)
+{
+	move(hold, RLK_HOLD_OVER);
+	leave_name(hold);
+	rlk_hold_put_locked(hold);
+}
+
+void rlk_hold_abandon_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
+{
+	if (mark && mark->id) {
+		/* Without memory the mark is forgotten; then a request that
+		 * comes late leaves a row that ends with its session. */
+		hold->mark = malloc(sizeof(*mark));
+		if (hold->mark)
+			*hold->mark = *mark;
+	}
+	if (hold->state == RLK_HOLD_RELEASING)
+		leave_name(hold);
+	else
+		rlk_hold_get_locked(hold);
+	to_chores(hold);
+}
+
+void rlk_session_lose_locked(struct rowlock_client *client, const char *reason)
+{
+	struct rlk_session *session = &client->session;
+
+	if (session->state != RLK_SESSION_ALIVE)
+		return;
+	session->state = RLK_SESSION_NONE;
+	rlk_alarms_clear(&client->alarms, &session->alarm);
+	while (!rlk_list_empty(&session->holds))
+		rlk_hold_lose_locked(
+		    container_of(session->holds.next, struct rlk_hold, node),
+		    reason);
+	session->grave->id = session->id;
+	rlk_list_append(&client->old_sessions, &session->grave->node);
+	session->grave = NULL;
+	rlk_cond_broadcast(&client->session_changed);
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms)
+{
+	struct rlk_session *session = &client->session;
+	int64_t until = t0_ms + (int64_t) (client->ttl_ms - client->margin_ms);
+
+	if (until <= session->valid_until_ms)
+		return;
+	session->valid_until_ms = until;
+	rlk_deadline_set_locked(client, &session->alarm, until);
+}
+
+bool rlk_hold_take_conn_locked(struct rlk_hold *hold)
+{
+	while (hold->conn_busy)
+		rlk_cond_wait(&hold->client->conn_free, &hold->client->mutex);
+	if (!hold->conn)
+		return false;
+	hold->conn_busy = true;
+	return true;
+}
+
+void rlk_hold_put_conn_locked(struct rlk_hold *hold)
+{
+	hold->conn_busy = false;
+	rlk_cond_broadcast(&hold->client->conn_free);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_HOLD_H
+#define RLK_CORE_HOLD_H
+
+/*
+ * A hold, from before it is asked for until nobody remembers it.
+ *
+ *              start             release             over
+ *     ASKED ----------> HELD ----------> RELEASING ----------> OVER
+ *       |                |                   |                  ^
+ *       | give up        | lose              | lose             |
+ *       v                v                   v                  |
+ *   ABANDONED <-------- LOST <---------------+                  |
+ *       |       (a row or a connection is left)                 |
+ *       +-------------------------------------------------------+
+ *
+ * Only HELD is held. LOST is decided by our own clock, by an answer of the
+ * server or by the end of a connection, and is for ever. ABANDONED means that
+ * something of it may still be in the server; core/chores.c removes it.
+ *
+ * Counted references: the name's while HELD or RELEASING, the chores' while
+ * ABANDONED, and one of each handle that acquired it, so that a handle can
+ * learn that its hold was lost.
+ */
+
+#include "base/list.h"
+#include "core/alarm.h"
+#include "core/client.h"
+
+enum rlk_hold_state {
+	RLK_HOLD_ASKED,
+	RLK_HOLD_HELD,
+	RLK_HOLD_RELEASING,
+	RLK_HOLD_LOST,
+	RLK_HOLD_ABANDONED,
+	RLK_HOLD_OVER,
+};
+
+struct rlk_hold {
+	enum rlk_hold_state state;
+	bool was_lost; /* LOST, and what follows it */
+	bool suspect;  /* perhaps broken: being looked up */
+	unsigned int refs;
+	struct rowlock_client *client;
+	const struct rlk_strategy *strategy;
+	struct rlk_name *name; /* while HELD or RELEASING */
+	uint64_t owner;
+	uint64_t attempt;
+	uint64_t session; /* lease */
+	uint64_t token;   /* 0: not drawn */
+	unsigned int depth;
+	int64_t max_until_ms;    /* of a maximum hold, else RLK_NEVER */
+	int64_t idle_until_ms;   /* row: of the idle bound; else RLK_NEVER */
+	struct rlk_alarm alarm;  /* at the earlier of the two */
+	struct rlk_list node;    /* session.holds, row_holds or abandoned */
+	struct rlk_list handles; /* struct rowlock, to be told */
+	const char *reason;      /* why it was lost; static */
+	struct rlk_conn *conn;   /* row: its own */
+	bool conn_busy;          /* some thread talks on it */
+	int64_t next_ping_ms;    /* row */
+	struct rlk_mark *mark;   /* ABANDONED: a session to end first */
+	char text[];             /* the name */
+};
+
+/** Made before it is asked for, so that a grant never lacks memory. */
+struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
+			      const struct rlk_strategy *strategy,
+			      const char *text);
+
+void rlk_hold_get_locked(struct rlk_hold *hold);
+/** Frees it with the last reference. */
+void rlk_hold_put_locked(struct rlk_hold *hold);
+
+/** ASKED to HELD: it is @name's now. Takes a reference for the name. */
+void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name);
+
+/** Until when it is good by our own clock. */
+int64_t rlk_hold_until_locked(const struct rlk_hold *hold);
+
+/** Is it held now? If its time is up, it becomes LOST here and now. */
+bool rlk_hold_check_locked(struct rlk_hold *hold);
+
+/**
+ * HELD or RELEASING to LOST: the name is free for the next local waiter, the
+ * callbacks are due, and what is left in the server goes to the chores.
+ * Nothing in any other state. @reason ends "the hold was lost: ...".
+ */
+void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason);
+
+/** HELD to RELEASING: not held any more, not free yet. */
+void rlk_hold_releasing_locked(struct rlk_hold *hold);
+
+/** RELEASING to OVER: the next local waiter's turn. */
+void rlk_hold_over_locked(struct rlk_hold *hold);
+
+/** ASKED or RELEASING to ABANDONED: a row of it may be there, or come. @mark
+ *  (may be NULL) is a session to end before its absence means anything. */
+void rlk_hold_abandon_locked(struct rlk_hold *hold,
+			     const struct rlk_mark *mark);
+
+/** Move the end of a row hold's idle bound: answered at @t0_ms. */
+void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms);
+
+/** Lose every lease of the present session, and abandon it. */
+void rlk_session_lose_locked(struct rowlock_client *client, const char *reason);
+
+/** The end of the session by our clock is now @t0_ms plus TTL less margin, if
+ *  that is later. */
+void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms);
+
+/** As strategy operations take it. */
+struct rlk_request rlk_hold_request(const struct rlk_hold *hold);
+
+/** Take the pinned connection for the calling thread, waiting for a thread
+ *  that talks on it (lets the mutex go meanwhile). False: it is gone. */
+bool rlk_hold_take_conn_locked(struct rlk_hold *hold);
+void rlk_hold_put_conn_locked(struct rlk_hold *hold);
+
+#endif

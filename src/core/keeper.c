@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper thread: one UPDATE per beat, whatever the number of holds, on a
+ * connection that was opened beforehand; if it does not answer in a sixth of
+ * the TTL, the same on the spare one. Several tries fit before the deadline.
+ *
+ *     t0 = now                      read before the beat is sent
+ *     beat sent ... answered
+ *     holds are good until          t0 + TTL - margin      on our clock
+ *     the server lets others in     >= t0 + TTL            on its clock
+ *
+ * The margin covers clocks that run at different rates. A beat that answers
+ * late moves the deadline from its own t0 only; one that comes after the
+ * deadline changes nothing, as LOST is for ever.
+ *
+ * Between beats the spare connection asks the server for the time: if its
+ * clock is seen to jump, it decides no more who is dead.
+ */
+#include "core/threads.h"
+
+#include "base/error.h"
+#include "core/hold.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What the keeper remembers between its rounds. */
+struct keeper {
+	struct rowlock_client *client;
+	bool failing;         /* the last beat was not answered */
+	int64_t next_time_ms; /* when to ask for the server's time */
+	bool has_offset;
+	int64_t offset_us; /* server's clock minus ours */
+};
+
+static uint64_t beat_ms(const struct rowlock_client *client)
+{
+	return client->ttl_ms / 3;
+}
+
+/* How long one beat may take before the other connection is tried. */
+static uint64_t patience_ms(const struct rowlock_client *client)
+{
+	return client->ttl_ms / 6;
+}
+
+/* The server closes a session that is silent for longer than its
+ * wait_timeout, and things on the way close sooner. */
+static uint64_t time_ms(const struct rowlock_client *client)
+{
+	return beat_ms(client) < 30000 ? beat_ms(client) : 30000;
+}
+
+/* Make sure there is a connection in @place; false if there is none. */
+static bool have_conn(struct rowlock_client *client, int place, uint64_t ms,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn **conn = &client->keeper_conns[place];
+
+	if (*conn && rlk_conn_usable(*conn))
+		return true;
+	rlk_pool_put(client->pool, TAKE_PTR(*conn));
+	return rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			    rlk_after(rlk_now(client->clock), ms), false, NULL,
+			    conn, reterr) == 0;
+}
+
+int rlk_keeper_prepare(struct rowlock_client *client,
+		       struct rowlock_errinfo *reterr)
+{
+	for (int place = 0; place < 2; place++)
+		if (!have_conn(client, place, client->connect_timeout_ms,
+			       reterr))
+			return reterr->code;
+	return 0;
+}
+
+/* What a beat's answer means. */
+static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
+		     bool alive, uint64_t breaks)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	struct rlk_session *session = &client->session;
+
+	(void) guard;
+	if (session->state != RLK_SESSION_ALIVE || session->id != id)
+		return; /* it was lost while the beat was under way */
+	if (!alive) {
+		rlk_session_lose_locked(client,
+					"its session was evicted as dead");
+		return;
+	}
+	rlk_session_answered_locked(client, t0);
+	session->next_beat_ms = rlk_after(t0, beat_ms(client));
+	if (session->breaks == breaks)
+		return;
+	session->breaks = breaks;
+	client->look_breaks = true;
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+static bool beat_on(struct rowlock_client *client, int place, uint64_t id,
+		    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_session_row row = {
+		.id = id,
+		.ttl_ms = client->ttl_ms,
+	};
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	uint64_t breaks;
+	bool alive;
+	int64_t t0;
+
+	if (!have_conn(client, place, patience_ms(client), reterr))
+		return false;
+	conn = client->keeper_conns[place];
+	t0 = rlk_now(client->clock);
+	rlk_conn_set_until(conn, rlk_after(t0, patience_ms(client)));
+	fault = rlk_session_beat(conn, &row, &alive, &breaks, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "beat: no answer from %s within %" PRIu64 " ms",
+			 client->server, patience_ms(client));
+	if (fault)
+		return false;
+	answered(client, id, t0, alive, breaks);
+	return true;
+}
+
+static void swap(struct rowlock_client *client)
+{
+	struct rlk_conn *first = client->keeper_conns[0];
+
+	client->keeper_conns[0] = client->keeper_conns[1];
+	client->keeper_conns[1] = first;
+}
+
+static void beat_failed(struct keeper *keeper, uint64_t id,
+			const struct rowlock_errinfo *error)
+{
+	struct rowlock_client *client = keeper->client;
+	int64_t left = 0;
+
+	rlk_mutex_lock(&client->mutex);
+	if (client->session.state == RLK_SESSION_ALIVE &&
+	    client->session.id == id) {
+		int64_t now = rlk_now(client->clock);
+
+		client->session.next_beat_ms =
+		    rlk_after(now, client->ttl_ms / 30);
+		left = client->session.valid_until_ms - now;
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (!keeper->failing)
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"heartbeat failed, leases are lost in %" PRId64
+			" ms unless one succeeds: %s",
+			left, error->message);
+	keeper->failing = true;
+}
+
+static void beat(struct keeper *keeper, uint64_t id)
+{
+	struct rowlock_client *client = keeper->client;
+	struct rowlock_errinfo error = { 0 };
+
+	if (!beat_on(client, 0, id, &error)) {
+		swap(client);
+		if (!beat_on(client, 0, id, &error)) {
+			beat_failed(keeper, id, &error);
+			return;
+		}
+	}
+	if (keeper->failing)
+		rlk_log(&client->log, ROWLOCK_LOG_INFO,
+			"heartbeat is answered again by %s", client->server);
+	keeper->failing = false;
+}
+
+/* Compare how far the server's clock and ours have come since the last look. */
+static void check_time(struct keeper *keeper)
+{
+	struct rowlock_client *client = keeper->client;
+	struct rowlock_errinfo error;
+	int64_t before;
+	int64_t after;
+	int64_t server_us;
+	int64_t offset;
+	int64_t jump;
+
+	keeper->next_time_ms =
+	    rlk_after(rlk_now(client->clock), time_ms(client));
+	if (!have_conn(client, 1, patience_ms(client), &error))
+		return;
+	before = rlk_now(client->clock);
+	rlk_conn_set_until(client->keeper_conns[1],
+			   rlk_after(before, patience_ms(client)));
+	if (rlk_conn_server_time(client->keeper_conns[1], &server_us, &error))
+		return;
+	after = rlk_now(client->clock);
+	offset = server_us - (before + after) / 2 * 1000;
+	jump = offset - keeper->offset_us;
+	if (keeper->has_offset &&
+	    llabs(jump) >
+		(int64_t) client->margin_ms * 500 + (after - before) * 1000) {
+		rlk_mutex_lock(&client->mutex);
+		client->clock_jumped = true;
+		rlk_mutex_unlock(&client->mutex);
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"the clock of %s jumped by %" PRId64
+			" ms: from now on only missing beats tell who is dead",
+			client->server, jump / 1000);
+	}
+	keeper->has_offset = true;
+	keeper->offset_us = offset;
+}
+
+void rlk_keeper_run(void *arg)
+{
+	struct keeper keeper = { .client = arg };
+	struct rowlock_client *client = arg;
+
+	for (;;) {
+		int64_t next = keeper.next_time_ms;
+		int64_t now = rlk_now(client->clock);
+		uint64_t id = 0;
+		bool stopping;
+
+		rlk_mutex_lock(&client->mutex);
+		stopping = client->stopping;
+		if (client->session.state == RLK_SESSION_ALIVE) {
+			if (client->session.next_beat_ms <= now)
+				id = client->session.id;
+			if (client->session.next_beat_ms < next)
+				next = client->session.next_beat_ms;
+		}
+		rlk_mutex_unlock(&client->mutex);
+		if (stopping)
+			return;
+		if (id)
+			beat(&keeper, id);
+		else if (keeper.next_time_ms <= now)
+			check_time(&keeper);
+		else
+			rlk_sleeper_wait(&client->keeper_sleeper, next, -1);
+	}
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handle: made, asked, cancelled, given back. What blocks on the server is
+ * in acquire.c, release.c and token.c.
+ *
+ * A handle remembers the hold that it acquired, and how often; so one whose
+ * hold was lost cannot release the next one, and a nested user that shares a
+ * name through another handle cannot release for its caller.
+ */
+#include "core/lock.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/threads.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
+
+uint64_t rlk_lock_owner(const struct rowlock *lock)
+{
+	if (lock->flags & ROWLOCK_OWNER_HANDLE)
+		return lock->serial;
+	return rlk_thread_serial();
+}
+
+void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
+{
+	if (!lock->hold) {
+		lock->hold = hold;
+		lock->lost_told = false;
+		rlk_hold_get_locked(hold);
+		rlk_list_append(&hold->handles, &lock->in_hold);
+	}
+	lock->depth++;
+	hold->depth++;
+}
+
+void rlk_lock_detach_locked(struct rowlock *lock)
+{
+	struct rlk_hold *hold = TAKE_PTR(lock->hold);
+
+	hold->depth -= lock->depth;
+	lock->depth = 0;
+	rlk_list_remove(&lock->in_hold);
+	rlk_hold_put_locked(hold);
+}
+
+struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
+				      struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = lock->hold;
+
+	if (!hold) {
+		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTHELD,
+				     RLK_LOCK_FORMAT
+				     " is not held through this handle; "
+				     "acquire it first",
+				     RLK_LOCK_ARGS(lock));
+		return NULL;
+	}
+	if (hold->owner != rlk_lock_owner(lock)) {
+		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTOWNER,
+				     RLK_LOCK_FORMAT
+				     " is held by another thread; only that "
+				     "one may do this (or use "
+				     "ROWLOCK_OWNER_HANDLE)",
+				     RLK_LOCK_ARGS(lock));
+		return NULL;
+	}
+	return hold;
+}
+
+/* -------------------------------------------------------- made, freed */
+
+static int check_name(const struct rowlock_client *client, const char *name,
+		      struct rowlock_errinfo *reterr)
+{
+	char buffer[128];
+	const char *problem = "is NULL";
+
+	if (name)
+		problem = rlk_name_problem(name, buffer, sizeof(buffer));
+	if (!problem)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ENAME,
+			"the name '%.150s' for a lock on %s %s; give 1 to %d "
+			"characters of UTF-8 without control characters and "
+			"without a blank at the end",
+			name ? name : "", client->server, problem,
+			ROWLOCK_NAME_MAX);
+}
+
+static int check_options(const struct rowlock_client *client, const char *name,
+			 const struct rowlock_options *options,
+			 struct rowlock_errinfo *reterr)
+{
+	const unsigned int known = ROWLOCK_NOT_REENTRANT |
+				   ROWLOCK_OWNER_HANDLE |
+				   ROWLOCK_TOKEN_WITH_GRANT;
+	char buffer[128];
+	const char *problem;
+
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': the options' size is wrong; begin "
+				"with ROWLOCK_OPTIONS_DEFAULT",
+				name);
+	if (!rlk_strategy(options->strategy))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': there is no strategy %d", name,
+				(int) options->strategy);
+	if (options->flags & ~known)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': unknown flags 0x%x", name,
+				options->flags & ~known);
+	if (options->max_hold_ms && (options->max_hold_ms < 1000 ||
+				     options->max_hold_ms > MAX_HOLD_MOST_MS))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': max_hold_ms must be 0 or from 1000 "
+				"to %llu (30 days)",
+				name, MAX_HOLD_MOST_MS);
+	problem = options->info
+		      ? rlk_text_problem(options->info, ROWLOCK_INFO_MAX,
+					 buffer, sizeof(buffer))
+		      : NULL;
+	if (problem)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': the info %s", name, problem);
+	if (options->strategy == ROWLOCK_ROW && client->many_writers &&
+	    !(client->flags & ROWLOCK_SINGLE_WRITER))
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"lock '%s': %s has several writers, between "
+				"which the row strategy does not exclude; use "
+				"lease, or ROWLOCK_SINGLE_WRITER if only one "
+				"node is ever written to",
+				name, client->server);
+	return 0;
+}
+
+static struct rowlock *make(struct rowlock_client *client, const char *name,
+			    const struct rowlock_options *options)
+{
+	static _Atomic uint64_t last_serial;
+	size_t length = strlen(name) + 1;
+	struct rowlock *lock = calloc(1, sizeof(*lock) + length);
+
+	if (!lock)
+		return NULL;
+	lock->client = client;
+	lock->strategy = rlk_strategy(options->strategy);
+	lock->flags = options->flags;
+	lock->max_hold_ms = options->max_hold_ms;
+	/* The highest bit keeps it apart from every thread's. */
+	lock->serial = (atomic_fetch_add(&last_serial, 1) + 1) | 1ull << 63;
+	rlk_list_init(&lock->in_hold);
+	rlk_list_init(&lock->in_notices);
+	memcpy(lock->name, name, length);
+	if (options->info) {
+		lock->info = strdup(options->info);
+		if (!lock->info) {
+			free(lock);
+			return NULL;
+		}
+	}
+	return lock;
+}
+
+int rowlock_new(struct rowlock_client *client, const char *name,
+		const struct rowlock_options *options,
+		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *lock;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!options)
+		options = &defaults;
+	code = check_name(client, name, reterr);
+	if (!code)
+		code = check_options(client, name, options, reterr);
+	if (code)
+		return code;
+	lock = make(client, name, options);
+	if (!lock)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"lock '%s': out of memory", name);
+	rlk_mutex_lock(&client->mutex);
+	client->locks++;
+	rlk_mutex_unlock(&client->mutex);
+	*ret_lock = lock;
+	return 0;
+}
+
+/* Wait for its callback, unless we are in it. */
+static void wait_for_callback_locked(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->client;
+
+	rlk_list_remove(&lock->in_notices);
+	while (client->notifying == lock &&
+	       client->notifier_serial != rlk_thread_serial())
+		rlk_cond_wait(&client->notices_changed, &client->mutex);
+}
+
+int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client;
+	bool held;
+
+	if (!lock)
+		return 0;
+	client = lock->client;
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	rlk_mutex_lock(&client->mutex);
+	held = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
+	if (!held) {
+		wait_for_callback_locked(lock);
+		if (lock->hold)
+			rlk_lock_detach_locked(lock);
+		client->locks--;
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (held)
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				RLK_LOCK_FORMAT
+				" is still held or in use through this handle; "
+				"release it (or cancel the wait) first",
+				RLK_LOCK_ARGS(lock));
+	free(lock->info);
+	free(lock);
+	return 0;
+}
+
+void rowlock_freep(struct rowlock **lock)
+{
+	if (!*lock)
+		return;
+	while (rowlock_depth(*lock) > 0 && rowlock_release(*lock, NULL) == 0)
+		;
+	if (rowlock_free(*lock, NULL) == 0)
+		*lock = NULL;
+}
+
+/* -------------------------------------------------- asked, without I/O */
+
+int rowlock_held(struct rowlock *lock)
+{
+	bool held;
+
+	if (rlk_client_forked(lock->client))
+		return 0;
+	rlk_mutex_lock(&lock->client->mutex);
+	held = lock->hold && rlk_hold_check_locked(lock->hold);
+	rlk_mutex_unlock(&lock->client->mutex);
+	return held;
+}
+
+uint64_t rowlock_remaining_ms(struct rowlock *lock)
+{
+	int64_t left = 0;
+
+	if (rlk_client_forked(lock->client))
+		return 0;
+	rlk_mutex_lock(&lock->client->mutex);
+	if (lock->hold && rlk_hold_check_locked(lock->hold))
+		left = rlk_hold_until_locked(lock->hold) -
+		       rlk_now(lock->client->clock);
+	rlk_mutex_unlock(&lock->client->mutex);
+	return left > 0 ? (uint64_t) left : 0;
+}
+
+unsigned int rowlock_depth(struct rowlock *lock)
+{
+	unsigned int depth = 0;
+
+	if (rlk_client_forked(lock->client))
+		return 0;
+	rlk_mutex_lock(&lock->client->mutex);
+	if (lock->hold && rlk_hold_check_locked(lock->hold))
+		depth = lock->depth;
+	rlk_mutex_unlock(&lock->client->mutex);
+	return depth;
+}
+
+const char *rowlock_name(const struct rowlock *lock)
+{
+	return lock->name;
+}
+
+void rowlock_cancel(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->client;
+	struct rlk_waiter *waiter;
+
+	if (rlk_client_forked(client))
+		return;
+	rlk_mutex_lock(&client->mutex);
+	waiter = lock->waiter;
+	if (!waiter) {
+		lock->cancel_next = true;
+	} else {
+		waiter->canceled = true;
+		rlk_cond_signal(&waiter->cond);
+		if (waiter->conn)
+			rlk_conn_interrupt(waiter->conn);
+		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
+		if (waiter->in_session)
+			rlk_cond_broadcast(&client->session_changed);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
+{
+	struct rowlock_client *client = lock->client;
+
+	if (rlk_client_forked(client))
+		return;
+	rlk_mutex_lock(&client->mutex);
+	wait_for_callback_locked(lock);
+	lock->lost_fn = fn;
+	lock->lost_arg = arg;
+	if (fn && lock->hold && !rlk_hold_check_locked(lock->hold) &&
+	    !lock->lost_told) {
+		lock->lost_told = true;
+		rlk_list_append(&client->notices, &lock->in_notices);
+		rlk_cond_broadcast(&client->notices_changed);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_LOCK_H
+#define RLK_CORE_LOCK_H
+
+/*
+ * The handle, and who waits with it.
+ */
+
+#include "core/client.h"
+#include "core/hold.h"
+
+/**
+ * A thread in rowlock_acquire(), on its stack. It sleeps on its own condition;
+ * whoever grants, cancels or rings wakes just this one.
+ */
+struct rlk_waiter {
+	struct rlk_list node; /* in its name's queue */
+	struct rowlock *lock;
+	struct rlk_name *name;
+	struct rlk_cond cond;
+	struct rlk_alarm alarm; /* while it sleeps */
+	bool rang;
+	bool canceled;
+	bool in_session;    /* it sleeps on client->session_changed */
+	int64_t until_ms;   /* the caller's deadline */
+	int64_t give_up_ms; /* no statement may last longer than that */
+	bool try;
+	struct rlk_conn *conn; /* the server makes it wait: interrupt */
+	struct rlk_pool_waiter pool_waiter;
+	bool in_pool;
+};
+
+struct rowlock {
+	struct rowlock_client *client;
+	const struct rlk_strategy *strategy;
+	unsigned int flags; /* enum rowlock_flags */
+	uint64_t max_hold_ms;
+	uint64_t serial; /* the owner, with ROWLOCK_OWNER_HANDLE */
+	char *info;      /* NULL: none */
+
+	/* Under client->mutex. */
+	struct rlk_hold *hold;   /* the one that it acquired, also when lost */
+	unsigned int depth;      /* its own share of the hold's */
+	struct rlk_list in_hold; /* hold->handles */
+	struct rlk_waiter *waiter;
+	bool cancel_next;
+	unsigned int calls; /* under way */
+	rowlock_lost_fn lost_fn;
+	void *lost_arg;
+	bool lost_told; /* for the present hold */
+	struct rlk_list in_notices;
+
+	char name[];
+};
+
+/** Who is asking: the thread, or the handle. Never equal to one another. */
+uint64_t rlk_lock_owner(const struct rowlock *lock);
+
+/** The handle has acquired @hold once (more). */
+void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold);
+
+/** The handle's levels of its hold are gone. */
+void rlk_lock_detach_locked(struct rowlock *lock);
+
+/** "'name' on server": every message about a lock has it. */
+#define RLK_LOCK_FORMAT "'%s' (%s) on %s"
+#define RLK_LOCK_ARGS(lock)                                                    \
+	(lock)->name, (lock)->strategy->name, (lock)->client->server
+
+/** Where rowlock_acquire() does its work: see core/acquire.c. */
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
+		struct rowlock_errinfo *reterr);
+
+/** The hold of @lock, checked for a call that only its owner may make, or the
+ *  error in *@ret_code. */
+struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
+				      struct rowlock_errinfo *reterr);
+
+/** Wake the first waiter of @name, if it may go now. */
+void rlk_name_next_locked(struct rlk_name *name);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A chained hash table that doubles. The whole text is compared, never only
+ * its hash: two names that share a bucket are still two locks.
+ */
+#include "core/names.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a. */
+static uint64_t hash_of(const struct rlk_strategy *strategy, const char *text)
+{
+	uint64_t hash = 14695981039346656037u ^ (uintptr_t) strategy;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char) *text) * 1099511628211u;
+	return hash ^ hash >> 32;
+}
+
+static void grow(struct rlk_names *names)
+{
+	size_t size = names->size ? names->size * 2 : 64;
+	struct rlk_name **buckets = calloc(size, sizeof(struct rlk_name *));
+
+	/* A table that cannot grow is slower, not wrong. */
+	if (!buckets)
+		return;
+	for (size_t i = 0; i < names->size; i++) {
+		while (names->buckets[i]) {
+			struct rlk_name *name = names->buckets[i];
+			struct rlk_name **to =
+			    &buckets[name->hash & (size - 1)];
+
+			names->buckets[i] = name->next;
+			name->next = *to;
+			*to = name;
+		}
+	}
+	free(names->buckets);
+	names->buckets = buckets;
+	names->size = size;
+}
+
+void rlk_names_fini(struct rlk_names *names)
+{
+	free(names->buckets);
+	*names = (struct rlk_names){ 0 };
+}
+
+static struct rlk_name *make(struct rlk_names *names,
+			     const struct rlk_strategy *strategy,
+			     const char *text, uint64_t hash)
+{
+	size_t length = strlen(text) + 1;
+	struct rlk_name *name = malloc(sizeof(*name) + length);
+	struct rlk_name **bucket;
+
+	if (!name)
+		return NULL;
+	*name = (struct rlk_name){
+		.strategy = strategy,
+		.hash = hash,
+		.others_seen_ms = -RLK_NEVER,
+		.turn_began_ms = -RLK_NEVER,
+	};
+	rlk_list_init(&name->waiters);
+	memcpy(name->text, text, length);
+	bucket = &names->buckets[hash & (names->size - 1)];
+	name->next = *bucket;
+	*bucket = name;
+	names->count++;
+	return name;
+}
+
+static struct rlk_name *find(const struct rlk_names *names,
+			     const struct rlk_strategy *strategy,
+			     const char *text, uint64_t hash)
+{
+	struct rlk_name *name;
+
+	if (!names->buckets)
+		return NULL;
+	name = names->buckets[hash & (names->size - 1)];
+	while (name && (name->hash != hash || name->strategy != strategy ||
+			strcmp(name->text, text) != 0))
+		name = name->next;
+	return name;
+}
+
+struct rlk_name *rlk_names_find(const struct rlk_names *names,
+				const struct rlk_strategy *strategy,
+				const char *text)
+{
+	return find(names, strategy, text, hash_of(strategy, text));
+}
+
+struct rlk_name *rlk_names_get(struct rlk_names *names,
+			       const struct rlk_strategy *strategy,
+			       const char *text)
+{
+	uint64_t hash = hash_of(strategy, text);
+	struct rlk_name *name = find(names, strategy, text, hash);
+
+	if (name)
+		return name;
+	if (names->count >= names->size)
+		grow(names);
+	if (!names->buckets)
+		return NULL;
+	return make(names, strategy, text, hash);
+}
+
+void rlk_names_put(struct rlk_names *names, struct rlk_name *name)
+{
+	struct rlk_name **at = &names->buckets[name->hash & (names->size - 1)];
+
+	if (name->hold || !rlk_list_empty(&name->waiters))
+		return;
+	while (*at != name)
+		at = &(*at)->next;
+	*at = name->next;
+	names->count--;
+	free(name);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What people ask for: list, break, reap.
+ */
+#include <rowlock.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/client.h"
+#include "core/reaper.h"
+#include "strategy/list.h"
+#include "strategy/row_break.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int code_of(enum rlk_fault fault, const struct rowlock_client *client,
+		   const char *what, struct rowlock_errinfo *reterr)
+{
+	if (!fault)
+		return 0;
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "no answer from %s within %" PRIu64 " ms",
+			 client->server, client->call_timeout_ms);
+	rlk_prefix(reterr, "%s: ", what);
+	return reterr->code;
+}
+
+static int connection(struct rowlock_client *client, struct rlk_conn **ret_conn,
+		      struct rowlock_errinfo *reterr)
+{
+	return rlk_client_conn(client, RLK_BAY_CONTROL,
+			       rlk_client_call_until(client), ret_conn, reterr);
+}
+
+/* ----------------------------------------------------------------- list */
+
+/* A shell's pattern as LIKE's, or a name that stands for itself. */
+static char *like_of(const char *pattern, bool wild)
+{
+	char *like = malloc(strlen(pattern) * 2 + 1);
+	char *to = like;
+
+	if (!like)
+		return NULL;
+	for (; *pattern; pattern++) {
+		if (wild && (*pattern == '*' || *pattern == '?')) {
+			*to++ = *pattern == '*' ? '%' : '_';
+			continue;
+		}
+		if (strchr("%_!", *pattern))
+			*to++ = '!';
+		*to++ = *pattern;
+	}
+	*to = '\0';
+	return like;
+}
+
+/* The rows of business_lock, kept while they are probed: nothing else may be
+ * read on the connection during a callback. */
+struct row_entry {
+	char *name;
+	char *info;
+	uint64_t token;
+	bool free;
+};
+
+struct row_entries {
+	struct row_entry *entries;
+	size_t count;
+	size_t size;
+	bool no_memory;
+};
+
+static bool grow(struct row_entries *rows)
+{
+	size_t size = rows->size ? rows->size * 2 : 64;
+	struct row_entry *entries;
+
+	if (rows->count < rows->size)
+		return true;
+	entries = realloc(rows->entries, size * sizeof(*entries));
+	if (!entries)
+		return false;
+	rows->entries = entries;
+	rows->size = size;
+	return true;
+}
+
+static void add_row(const struct rowlock_entry *entry, void *arg)
+{
+	struct row_entries *rows = arg;
+	struct row_entry row = {
+		.name = strdup(entry->name),
+		.info = strdup(entry->info),
+		.token = entry->token,
+	};
+
+	if (row.name && row.info && grow(rows)) {
+		rows->entries[rows->count++] = row;
+		return;
+	}
+	rows->no_memory = true;
+	free(row.name);
+	free(row.info);
+}
+
+static int compare(const void *name, const void *entry)
+{
+	return strcmp(name, ((const struct row_entry *) entry)->name);
+}
+
+/* The server gave them in the order of bytes (utf8mb4_bin). */
+static void mark_free(const char *name, void *arg)
+{
+	struct row_entries *rows = arg;
+	struct row_entry *row =
+	    bsearch(name, rows->entries, rows->count, sizeof(*row), compare);
+
+	if (row)
+		row->free = true;
+}
+
+static void tell_rows(const struct row_entries *rows, rowlock_list_fn fn,
+		      void *arg)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row_entry *row = &rows->entries[i];
+		const struct rowlock_entry entry = {
+			.size = sizeof(entry),
+			.strategy = ROWLOCK_ROW,
+			.state =
+			    row->free ? ROWLOCK_STATE_FREE : ROWLOCK_STATE_HELD,
+			.name = row->name,
+			.info = row->info,
+			.host = "",
+			.program = "",
+			.acquired_at = "",
+			.token = row->token,
+		};
+
+		fn(&entry, arg);
+	}
+}
+
+static enum rlk_fault probe_rows(struct rlk_conn *conn, const char *like,
+				 rowlock_list_fn fn, void *arg,
+				 struct rowlock_errinfo *reterr)
+{
+	struct row_entries rows = { 0 };
+	enum rlk_fault fault;
+
+	/* First the names, then which are free: a name that is made between
+	 * the two is not told of, instead of being taken for held. */
+	fault = rlk_list_rows(conn, like, add_row, &rows, reterr);
+	if (!fault)
+		fault =
+		    rlk_list_free_rows(conn, like, mark_free, &rows, reterr);
+	if (!fault && rows.no_memory) {
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+		fault = RLK_FAILED;
+	}
+	if (!fault)
+		tell_rows(&rows, fn, arg);
+	for (size_t i = 0; i < rows.count; i++) {
+		free(rows.entries[i].name);
+		free(rows.entries[i].info);
+	}
+	free(rows.entries);
+	return fault;
+}
+
+struct listener {
+	rowlock_list_fn fn;
+	void *arg;
+};
+
+static int list(struct rowlock_client *client,
+		const struct rowlock_list_options *options, const char *like,
+		const struct listener *listener, struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault = RLK_DONE;
+	int code = connection(client, &conn, reterr);
+
+	if (code)
+		return code;
+	if (options->lease)
+		fault = rlk_list_leases(conn, like, listener->fn, listener->arg,
+					reterr);
+	if (!fault && options->row)
+		fault = (options->probe ? probe_rows : rlk_list_rows)(
+		    conn, like, listener->fn, listener->arg, reterr);
+	rlk_pool_put(client->pool, conn);
+	return code_of(fault, client, "list", reterr);
+}
+
+int rowlock_list(struct rowlock_client *client,
+		 const struct rowlock_list_options *options, rowlock_list_fn fn,
+		 void *arg, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_list_options defaults =
+	    ROWLOCK_LIST_OPTIONS_DEFAULT;
+	const struct listener listener = { fn, arg };
+	struct rowlock_errinfo error;
+	const char *pattern;
+	char *like;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!options)
+		options = &defaults;
+	if (options->size != sizeof(*options) || !fn ||
+	    (options->pattern && options->name))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"list: give a function, options that begin "
+				"with ROWLOCK_LIST_OPTIONS_DEFAULT, and a "
+				"pattern or a name, not both");
+	pattern = options->name      ? options->name
+		  : options->pattern ? options->pattern
+				     : "*";
+	like = like_of(pattern, !options->name);
+	if (!like)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM, "list: out of memory");
+	code = list(client, options, like, &listener, &error);
+	free(like);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* ---------------------------------------------------------------- break */
+
+static enum rlk_fault break_row(struct rowlock_client *client,
+				struct rlk_conn *conn, const char *name,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *bait;
+	enum rlk_fault fault;
+
+	if (connection(client, &bait, reterr))
+		return RLK_FAILED;
+	fault = rlk_row_break(conn, bait, name, ret_found, reterr);
+	rlk_pool_discard(client->pool, bait);
+	return fault;
+}
+
+static int break_it(struct rowlock_client *client,
+		    const struct rlk_strategy *strategy, const char *name,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	bool found = false;
+	int code = connection(client, &conn, reterr);
+
+	if (code)
+		return code;
+	fault = strategy->end ? strategy->end(conn, name, &found, reterr)
+			      : break_row(client, conn, name, &found, reterr);
+	rlk_pool_put(client->pool, conn);
+	if (fault)
+		return code_of(fault, client, "break", reterr);
+	if (!found)
+		return rlk_fail(reterr, ROWLOCK_ENOTHELD,
+				"break '%s' (%s): nobody holds it on %s", name,
+				strategy->name, client->server);
+	rlk_log(&client->log, ROWLOCK_LOG_INFO, "broke the hold of '%s' (%s)",
+		name, strategy->name);
+	return 0;
+}
+
+int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
+		  const char *name, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_strategy *strategy = rlk_strategy(which);
+	struct rowlock_errinfo error;
+	const char *problem = "is NULL";
+	char buffer[128];
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!strategy)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"break: there is no strategy %d", (int) which);
+	if (name)
+		problem = rlk_name_problem(name, buffer, sizeof(buffer));
+	if (problem)
+		return rlk_fail(reterr, ROWLOCK_ENAME,
+				"break: the name '%.150s' %s", name ? name : "",
+				problem);
+	code = break_it(client, strategy, name, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* ----------------------------------------------------------------- reap */
+
+int rowlock_reap(struct rowlock_client *client,
+		 const struct rowlock_reap_options *options,
+		 struct rowlock_reap_result *result,
+		 struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_reap_options defaults =
+	    ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result ours = { .size = sizeof(ours) };
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!options)
+		options = &defaults;
+	if (options->size != sizeof(*options) || options->batch < 1 ||
+	    options->batch > 10000 ||
+	    (result && result->size != sizeof(*result)))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"reap: the batch must be from 1 to 10,000, and "
+				"the sizes of options and result those of "
+				"their structs");
+	code = rlk_reap_pass(client, options->batch, &ours, &error);
+	if (result)
+		*result = ours;
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

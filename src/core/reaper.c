@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Removing what dead clients left behind, on a thread with a timer or by a
+ * call of rowlock_reap(). Look in pages, delete one by one: each deletion
+ * checks its condition again, so any number of reapers may do this at once,
+ * and one that was paused for an hour between look and deletion does no harm.
+ */
+#include "core/reaper.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/clear.h"
+#include "core/threads.h"
+#include "strategy/reap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TOKENS_EVERY_MS (60 * 60 * 1000)
+
+/* One page of what a look found, and what is done with it. */
+struct pass {
+	struct rowlock_client *client;
+	struct rlk_conn *conn; /* the one that deletes */
+	unsigned int batch;
+	struct rowlock_reap_result *result;
+	unsigned int seen; /* rows in this page */
+	uint64_t last_id;
+	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
+	unsigned int last_slot;
+};
+
+static void set_until(struct pass *pass)
+{
+	rlk_conn_set_until(pass->conn, rlk_client_call_until(pass->client));
+}
+
+static int code_of(enum rlk_fault fault, struct rowlock_errinfo *reterr)
+{
+	return fault ? reterr->code : 0;
+}
+
+static bool trusts_clock(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	(void) guard;
+	return !client->observe && !client->clock_jumped;
+}
+
+static void on_session(const struct rlk_session_seen *seen, void *arg)
+{
+	struct pass *pass = arg;
+	char who[320];
+	const struct rlk_candidate session = {
+		.id = seen->id,
+		.beat = seen->beat,
+		.ttl_ms = seen->ttl_ms,
+		.who = who,
+	};
+
+	pass->seen++;
+	pass->last_id = seen->id;
+	snprintf(who, sizeof(who), "process %llu on %s",
+		 (unsigned long long) seen->pid, seen->host);
+	if (trusts_clock(pass->client) && !seen->expired)
+		return;
+	set_until(pass);
+	if (rlk_evict(pass->client, pass->conn, &session))
+		pass->result->evicted++;
+}
+
+static int reap_sessions(struct pass *pass, struct rowlock_errinfo *reterr)
+{
+	pass->last_id = 0;
+	do {
+		enum rlk_fault fault;
+
+		pass->seen = 0;
+		set_until(pass);
+		fault =
+		    rlk_sessions_after(pass->conn, pass->last_id, pass->batch,
+				       on_session, pass, reterr);
+		if (fault)
+			return code_of(fault, reterr);
+	} while (pass->seen == pass->batch);
+	return 0;
+}
+
+static void on_lease(const struct rlk_lease_seen *seen, void *arg)
+{
+	struct pass *pass = arg;
+
+	pass->seen++;
+	snprintf(pass->last_name, sizeof(pass->last_name), "%s", seen->name);
+	pass->last_slot = seen->slot;
+	set_until(pass);
+	if (rlk_sweep(pass->client, pass->conn, pass->last_name, seen->slot,
+		      &seen->holder))
+		pass->result->swept++;
+}
+
+static int reap_leases(struct pass *pass, struct rowlock_errinfo *reterr)
+{
+	pass->last_name[0] = '\0';
+	pass->last_slot = 0;
+	do {
+		char from[sizeof(pass->last_name)];
+		const struct rlk_lease_cursor cursor = {
+			.name = from,
+			.slot = pass->last_slot,
+			.batch = pass->batch,
+			.all_with_max = !trusts_clock(pass->client),
+		};
+		enum rlk_fault fault;
+
+		memcpy(from, pass->last_name, sizeof(from));
+		pass->seen = 0;
+		set_until(pass);
+		fault = rlk_leases_dead(pass->conn, &cursor, on_lease, pass,
+					reterr);
+		if (fault)
+			return code_of(fault, reterr);
+	} while (pass->seen == pass->batch);
+	return 0;
+}
+
+static void on_token(const struct rlk_token_seen *seen, void *arg)
+{
+	struct pass *pass = arg;
+	struct rowlock_errinfo error;
+	bool dropped = false;
+
+	set_until(pass);
+	if (rlk_token_drop(pass->conn, seen, &dropped, &error) || !dropped)
+		return;
+	pass->seen++;
+	pass->result->tokens++;
+}
+
+/* There may be many, so not with every pass. */
+static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = pass->client;
+	bool due;
+
+	rlk_mutex_lock(&client->mutex);
+	due = rlk_now(client->clock) >= client->next_tokens_ms;
+	if (due)
+		client->next_tokens_ms =
+		    rlk_now(client->clock) + TOKENS_EVERY_MS;
+	rlk_mutex_unlock(&client->mutex);
+	while (due) {
+		enum rlk_fault fault;
+
+		pass->seen = 0;
+		set_until(pass);
+		fault = rlk_tokens_old(pass->conn, pass->batch, on_token, pass,
+				       reterr);
+		if (fault)
+			return code_of(fault, reterr);
+		due = pass->seen == pass->batch;
+	}
+	return 0;
+}
+
+int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
+		  struct rowlock_reap_result *result,
+		  struct rowlock_errinfo *reterr)
+{
+	struct pass pass = {
+		.client = client,
+		.batch = batch,
+		.result = result,
+	};
+	int code =
+	    rlk_client_conn(client, RLK_BAY_CONTROL,
+			    rlk_client_call_until(client), &pass.conn, reterr);
+
+	if (code)
+		return code;
+	code = reap_sessions(&pass, reterr);
+	if (!code)
+		code = reap_leases(&pass, reterr);
+	if (!code)
+		code = reap_tokens(&pass, reterr);
+	rlk_pool_put(client->pool, pass.conn);
+	rlk_mutex_lock(&client->mutex);
+	/* A day is the longest TTL: what was not seen for two is gone. */
+	rlk_observer_prune(&client->observer,
+			   rlk_now(client->clock) - 2 * 86400000ll);
+	rlk_mutex_unlock(&client->mutex);
+	return code;
+}
+
+static bool stopping(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	(void) guard;
+	return client->stopping;
+}
+
+void rlk_reaper_run(void *arg)
+{
+	struct rowlock_client *client = arg;
+	bool failing = false;
+
+	while (!stopping(client)) {
+		struct rowlock_reap_result result = { .size = sizeof(result) };
+		struct rowlock_errinfo error;
+		uint64_t interval = client->reap_interval_ms;
+		int code;
+
+		/* Jitter: clients that started together need not reap so. */
+		rlk_sleeper_wait(&client->reaper_sleeper,
+				 rlk_after(rlk_now(client->clock),
+					   interval - interval / 4 +
+					       rlk_random() % (interval / 2)),
+				 -1);
+		if (stopping(client))
+			return;
+		code = rlk_reap_pass(client, 100, &result, &error);
+		if (code && !failing)
+			rlk_log(&client->log, ROWLOCK_LOG_WARNING, "reaper: %s",
+				error.message);
+		failing = code != 0;
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_REAPER_H
+#define RLK_CORE_REAPER_H
+
+#include "core/client.h"
+
+/** One pass over sessions, leases and tokens; adds to @result. Blocks; no
+ *  mutex held. */
+int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
+		  struct rowlock_reap_result *result,
+		  struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_acquire(), rowlock_release() and rowlock_verify(): the calls on a
+ * hold that ask the server.
+ *
+ * From the start of a release the lock is not held any more, whatever comes:
+ * if the server does not answer, the chores go on trying to remove the row,
+ * and it dies with the session at the latest. The next local waiter's turn
+ * comes when the server has answered.
+ */
+#include "core/lock.h"
+
+#include "base/error.h"
+#include "core/threads.h"
+
+#include <string.h>
+
+int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	uint64_t token;
+	int code;
+
+	if (rlk_client_forked(lock->client))
+		return rlk_client_fail_forked(lock->client, reterr);
+	code = rlk_acquire(lock, wait_ms, &error);
+	if (!code && lock->flags & ROWLOCK_TOKEN_WITH_GRANT) {
+		code = rowlock_token(lock, &token, &error);
+		if (code)
+			rowlock_release(lock, NULL);
+	}
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* -------------------------------------------------------------- release */
+
+static int lost_before(struct rowlock *lock, const char *reason,
+		       struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"release " RLK_LOCK_FORMAT
+			": it was lost before (%s); check what it protected",
+			RLK_LOCK_ARGS(lock), reason);
+}
+
+/* One sending, or several while others are in the way for a moment. */
+static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
+				 bool *ret_found,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn, reterr))
+		return RLK_FAILED;
+	do
+		fault =
+		    hold->strategy->release(conn, &request, ret_found, reterr);
+	while ((fault == RLK_BUSY || fault == RLK_CONFLICT) &&
+	       rlk_now(client->clock) < until);
+	if (fault == RLK_PENDING) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 client->server);
+		fault = RLK_UNKNOWN;
+	}
+	rlk_pool_put(client->pool, conn);
+	return fault;
+}
+
+/* A DELETE by attempt may be sent as often as we like. After one without an
+ * answer a missing row proves nothing: that one may have deleted it. */
+static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
+			 struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	int64_t until = rlk_client_call_until(client);
+	bool unanswered = false;
+	enum rlk_fault fault;
+	bool found = false;
+
+	do {
+		fault = delete_row(hold, until, &found, reterr);
+		unanswered = unanswered || fault == RLK_UNKNOWN;
+	} while (fault == RLK_UNKNOWN && rlk_now(client->clock) < until);
+	rlk_mutex_lock(&client->mutex);
+	if (hold->state == RLK_HOLD_RELEASING) {
+		if (fault)
+			rlk_hold_abandon_locked(hold, NULL);
+		else
+			rlk_hold_over_locked(hold);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (fault)
+		rlk_prefix(reterr,
+			   "release '%s' (%s): not held any more, but its row "
+			   "may be there until it is cleaned up: ",
+			   lock->name, lock->strategy->name);
+	if (fault)
+		return reterr->code;
+	if (!found && !unanswered)
+		return lost_before(lock, "its row was gone", reterr);
+	return 0;
+}
+
+static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
+			  struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn = NULL;
+	enum rlk_fault fault;
+	bool found;
+
+	rlk_mutex_lock(&client->mutex);
+	if (rlk_hold_take_conn_locked(hold)) {
+		conn = TAKE_PTR(hold->conn);
+		rlk_hold_put_conn_locked(hold);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (!conn)
+		return lost_before(lock, hold->reason, reterr);
+	rlk_conn_set_until(conn, rlk_client_call_until(client));
+	fault = hold->strategy->release(conn, &request, &found, reterr);
+	rlk_deadline_unwatch(client, rlk_conn_fd(conn));
+	if (fault)
+		rlk_pool_discard(client->pool, conn);
+	else
+		rlk_pool_put(client->pool, conn);
+	rlk_mutex_lock(&client->mutex);
+	if (hold->state == RLK_HOLD_RELEASING)
+		rlk_hold_over_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	/* Without an answer the connection has ended, and nobody knows since
+	 * when. */
+	if (fault)
+		return lost_before(lock, "its connection ended", reterr);
+	return 0;
+}
+
+/* The last level: the hold, with a reference of ours, is RELEASING; NULL: one
+ * level less, or it was lost (*@ret_lost). */
+static struct rlk_hold *let_go_locked(struct rowlock *lock, bool *ret_lost)
+{
+	struct rlk_hold *hold = lock->hold;
+
+	*ret_lost = !rlk_hold_check_locked(hold);
+	hold->depth--;
+	if (--lock->depth > 0)
+		return NULL;
+	rlk_hold_get_locked(hold);
+	rlk_lock_detach_locked(lock);
+	if (*ret_lost || hold->depth > 0) {
+		rlk_hold_put_locked(hold);
+		return NULL;
+	}
+	rlk_hold_releasing_locked(hold);
+	return hold;
+}
+
+int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->client;
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+	const char *reason;
+	bool lost;
+	int code = 0;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	rlk_mutex_lock(&client->mutex);
+	hold = rlk_lock_hold_locked(lock, &code, reterr);
+	if (!hold) {
+		rlk_mutex_unlock(&client->mutex);
+		return code;
+	}
+	rlk_hold_check_locked(hold);
+	reason = hold->reason;
+	lock->calls++;
+	hold = let_go_locked(lock, &lost);
+	rlk_mutex_unlock(&client->mutex);
+	if (lost)
+		code = lost_before(lock, reason, &error);
+	else if (hold)
+		code = hold->strategy->pins_connection
+			   ? release_pinned(lock, hold, &error)
+			   : release_lease(lock, hold, &error);
+	rlk_mutex_lock(&client->mutex);
+	if (hold)
+		rlk_hold_put_locked(hold);
+	lock->calls--;
+	rlk_mutex_unlock(&client->mutex);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Having a session: the first acquire of a lease commits its row, the others
+ * wait for that one. After a loss the next acquire opens a new one, with a new
+ * number: an id never comes back, and one whose INSERT got no answer is thrown
+ * away, because it might still be executed.
+ */
+#include "core/asking.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/threads.h"
+
+#include <stdlib.h>
+
+static int wait_for_session_locked(struct rowlock_client *client,
+				   struct rlk_waiter *waiter)
+{
+	int code = rlk_waiter_over_locked(waiter);
+
+	if (code)
+		return code;
+	waiter->in_session = true;
+	if (!waiter->try)
+		rlk_deadline_set_locked(client, &waiter->alarm,
+					waiter->until_ms);
+	rlk_cond_wait(&client->session_changed, &client->mutex);
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+	waiter->in_session = false;
+	return 0;
+}
+
+static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
+				 struct rlk_waiter *waiter, int64_t *ret_t0,
+				 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_session_row row = {
+		.id = id,
+		.ttl_ms = client->ttl_ms,
+		.host = client->host,
+		.pid = (unsigned int) client->pid,
+		.program = client->program,
+	};
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int64_t t0;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_LEASE,
+			 rlk_waiter_io_until(waiter), false,
+			 &waiter->pool_waiter, &conn, reterr))
+		return RLK_FAILED;
+	t0 = rlk_now(client->clock);
+	fault = rlk_session_open(conn, &row, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "open session: no answer from %s", client->server);
+	rlk_pool_put(client->pool, conn);
+	if (!fault)
+		*ret_t0 = t0;
+	return fault;
+}
+
+static void begin_locked(struct rowlock_client *client, uint64_t id, int64_t t0)
+{
+	struct rlk_session *session = &client->session;
+
+	session->state = RLK_SESSION_ALIVE;
+	session->id = id;
+	session->breaks = 0;
+	session->valid_until_ms = -1;
+	session->next_beat_ms = rlk_after(t0, client->ttl_ms / 3);
+	rlk_session_answered_locked(client, t0);
+	rlk_sleeper_wake(&client->keeper_sleeper);
+}
+
+/* The row may be there, or come: have it deleted. */
+static void throw_away_locked(struct rowlock_client *client, uint64_t id)
+{
+	struct rlk_session *session = &client->session;
+
+	session->grave->id = id;
+	rlk_list_append(&client->old_sessions, &session->grave->node);
+	session->grave = NULL;
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rlk_session *session = &client->session;
+	uint64_t id = rlk_random();
+	enum rlk_fault fault;
+	int64_t t0 = 0;
+
+	if (!session->grave)
+		session->grave = malloc(sizeof(*session->grave));
+	if (!session->grave)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"open session on %s: out of memory",
+				client->server);
+	session->state = RLK_SESSION_OPENING;
+	rlk_mutex_unlock(&client->mutex);
+	fault = insert_row(client, id, waiter, &t0, reterr);
+	rlk_mutex_lock(&client->mutex);
+	session->state = RLK_SESSION_NONE;
+	if (!fault)
+		begin_locked(client, id, t0);
+	else if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
+		throw_away_locked(client, id);
+	rlk_cond_broadcast(&client->session_changed);
+	return fault ? reterr->code : 0;
+}
+
+int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
+		       uint64_t *ret_id, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	struct rlk_session *session = &client->session;
+	int code = 0;
+
+	(void) guard;
+	while (!code) {
+		if (session->state == RLK_SESSION_ALIVE &&
+		    rlk_now(client->clock) >= session->valid_until_ms)
+			rlk_session_lose_locked(
+			    client, "no heartbeat was answered within the TTL");
+		if (session->state == RLK_SESSION_ALIVE) {
+			*ret_id = session->id;
+			return 0;
+		}
+		if (session->state == RLK_SESSION_OPENING)
+			code = wait_for_session_locked(client, waiter);
+		else
+			code = open_locked(client, waiter, reterr);
+	}
+	return code;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When no answer came.
+ *
+ * A request can be executed long after its client gave up: a dead client's
+ * INSERT that was blocked lands when the row is free. So "reconnect, look,
+ * nothing there" proves nothing. First the session that the request was sent
+ * on is ended in the server, by its mark; then the database's state is final,
+ * and asking again with the same attempt tells whether it is ours.
+ *
+ * If that cannot be done in the waiter's time the attempt is abandoned: the
+ * chores end the session, and delete the row of just this attempt.
+ */
+#include "core/settle.h"
+
+#include "base/error.h"
+
+/* Between two tries to end a session. */
+#define REST_MS 20
+
+/* A part of the 100 ms that an acquire may return after its deadline. */
+#define TAKE_BACK_MS 80
+
+static enum rlk_settled abandon(struct rlk_asking *asking,
+				const struct rlk_mark *mark)
+{
+	rlk_mutex_lock(&asking->client->mutex);
+	rlk_hold_abandon_locked(asking->hold, mark);
+	rlk_mutex_unlock(&asking->client->mutex);
+	rlk_fail(&asking->error, ROWLOCK_ECONNECT,
+		 "no answer from %s; it is not held, and is busy for others "
+		 "until this client has taken the request back",
+		 asking->client->server);
+	return RLK_UNSETTLED;
+}
+
+/* May the waiter go on? A short sleep, so that a server that refuses at once
+ * is not asked in a circle. */
+static bool rest(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_waiter *waiter = asking->waiter;
+	int64_t now = rlk_now(asking->client->clock);
+
+	(void) guard;
+	if (waiter->canceled || now >= waiter->give_up_ms)
+		return false;
+	rlk_waiter_sleep_locked(waiter, rlk_after(now, REST_MS));
+	return !waiter->canceled;
+}
+
+static enum rlk_fault end_session(struct rlk_asking *asking,
+				  const struct rlk_mark *mark)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_waiter_io_until(asking->waiter), true,
+			 &asking->waiter->pool_waiter, &conn, &asking->error))
+		return RLK_FAILED;
+	fault = rlk_conn_fence(conn, mark, &asking->error);
+	rlk_pool_put(client->pool, conn);
+	return fault;
+}
+
+enum rlk_settled rlk_settle(struct rlk_asking *asking)
+{
+	struct rlk_mark mark;
+
+	rlk_conn_mark(asking->conn, &mark);
+	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+	while (end_session(asking, &mark))
+		if (!rest(asking))
+			return abandon(asking, &mark);
+	if (asking->ask == RLK_ASK_AGAIN)
+		asking->ask = RLK_ASK_FIRST;
+	return RLK_SETTLED;
+}
+
+static void kill_query(struct rlk_asking *asking, int64_t until)
+{
+	struct rowlock_client *client = asking->client;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	struct rlk_mark mark;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false, NULL,
+			 &conn, &error))
+		return;
+	rlk_conn_mark(asking->conn, &mark);
+	rlk_conn_kill_query(conn, &mark, &error);
+	rlk_pool_put(client->pool, conn);
+}
+
+enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
+{
+	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
+	enum rlk_verdict verdict;
+
+	kill_query(asking, until);
+	rlk_conn_set_until(asking->conn, until);
+	verdict = asking->lock->strategy->resume(asking->conn, &asking->error);
+	return verdict == RLK_WAITING ? RLK_UNCLEAR : verdict;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_SETTLE_H
+#define RLK_CORE_SETTLE_H
+
+#include "core/asking.h"
+
+enum rlk_settled {
+	RLK_SETTLED,   /* the request is over for good: ask again */
+	RLK_UNSETTLED, /* the time is up; the chores go on. asking->error */
+};
+
+/**
+ * No answer came on @asking->conn. Give the connection up, and end its session
+ * in the server, so that the request cannot be executed any more; then its
+ * outcome can be asked for by its attempt. Blocks up to the waiter's time.
+ */
+enum rlk_settled rlk_settle(struct rlk_asking *asking);
+
+/**
+ * The server makes us wait and our time is up, or we were canceled: take the
+ * question back, by KILL QUERY. Returns RLK_GRANTED if the grant was faster,
+ * RLK_AGAIN if it was taken back, RLK_UNCLEAR if there is no telling.
+ */
+enum rlk_verdict rlk_take_back(struct rlk_asking *asking);
+
+#endif

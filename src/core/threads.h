@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_THREADS_H
+#define RLK_CORE_THREADS_H
+
+/*
+ * The threads of a client; each one's file says what it does.
+ *
+ *   deadline  decides LOST by our own clock and by the end of sockets, wakes
+ *             waiters whose time is up. No I/O, so nothing can delay it.
+ *   notifier  runs the lost callbacks, so that a slow one delays only others.
+ *   keeper    beats. On connections opened beforehand.
+ *   chores    pings row holds and idle connections, removes what was abandoned.
+ *   reaper    removes what dead clients left behind.
+ */
+
+#include "core/client.h"
+
+void rlk_deadline_run(void *client);
+/** @alarm rings at @at_ms. */
+void rlk_deadline_set_locked(struct rowlock_client *client,
+			     struct rlk_alarm *alarm, int64_t at_ms);
+/** Watch the socket of a row hold for its end; undo before it is closed. */
+int rlk_deadline_watch(struct rowlock_client *client, int fd, uint64_t attempt);
+void rlk_deadline_unwatch(struct rowlock_client *client, int fd);
+
+void rlk_notifier_run(void *client);
+
+void rlk_keeper_run(void *client);
+/** Open what the keeper needs before there is anything to keep. */
+int rlk_keeper_prepare(struct rowlock_client *client,
+		       struct rowlock_errinfo *reterr);
+
+void rlk_chores_run(void *client);
+
+void rlk_reaper_run(void *client);
+
+/** Start all, or none and ROWLOCK_ESYSTEM. */
+int rlk_threads_start(struct rowlock_client *client,
+		      struct rowlock_errinfo *reterr);
+
+/** Tell all to end, and wait for it. */
+void rlk_threads_stop(struct rowlock_client *client);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_verify() and rowlock_token(): what asks the server about a hold that
+ * goes on.
+ *
+ * A pinned hold is asked on its own connection, which the chores' pings use
+ * too; a lease on any. What the server says of a hold counts only if the hold
+ * is still good by our own clock when the answer is there.
+ */
+#include "core/lock.h"
+
+#include "base/error.h"
+#include "core/threads.h"
+
+/* Is the grant there, says the server? */
+static enum rlk_fault confirm_pinned(struct rlk_hold *hold, bool *ret_found,
+				     struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	enum rlk_fault fault;
+	int64_t t0;
+	bool mine;
+
+	rlk_mutex_lock(&client->mutex);
+	mine = rlk_hold_take_conn_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	if (!mine) {
+		*ret_found = false;
+		return RLK_DONE;
+	}
+	t0 = rlk_now(client->clock);
+	rlk_conn_set_until(hold->conn, rlk_client_call_until(client));
+	fault =
+	    hold->strategy->confirm(hold->conn, &request, ret_found, reterr);
+	rlk_mutex_lock(&client->mutex);
+	if (!fault)
+		rlk_hold_answered_locked(hold, t0);
+	else
+		rlk_hold_lose_locked(hold, "its connection does not answer");
+	rlk_hold_put_conn_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	/* The connection is gone, and the hold with it: that is known. */
+	if (fault)
+		*ret_found = false;
+	return RLK_DONE;
+}
+
+static enum rlk_fault confirm_lease(struct rlk_hold *hold, bool *ret_found,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_client_conn(client, RLK_BAY_LEASE,
+			    rlk_client_call_until(client), &conn, reterr))
+		return RLK_FAILED;
+	fault = hold->strategy->confirm(conn, &request, ret_found, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 client->server);
+	rlk_pool_put(client->pool, conn);
+	if (fault || *ret_found)
+		return fault;
+	rlk_mutex_lock(&client->mutex);
+	rlk_hold_lose_locked(hold, "its row is gone from the server");
+	rlk_mutex_unlock(&client->mutex);
+	return RLK_DONE;
+}
+
+static int lost(struct rowlock *lock, const char *what, const char *reason,
+		struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"%s " RLK_LOCK_FORMAT
+			": the hold was lost (%s); stop what it protects",
+			what, RLK_LOCK_ARGS(lock),
+			reason ? reason : "its row is gone from the server");
+}
+
+/* The hold of a call by its owner, with a reference of ours; it is good by our
+ * clock. NULL: *@ret_code. */
+static struct rlk_hold *begin(struct rowlock *lock, const char *what,
+			      int *ret_code, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->client->mutex);
+	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
+
+	(void) guard;
+	if (!hold)
+		return NULL;
+	if (!rlk_hold_check_locked(hold)) {
+		*ret_code = lost(lock, what, hold->reason, reterr);
+		return NULL;
+	}
+	rlk_hold_get_locked(hold);
+	lock->calls++;
+	return hold;
+}
+
+/* Still good after the call? Ends what begin() began. */
+static int end(struct rowlock *lock, struct rlk_hold *hold, const char *what,
+	       struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->client->mutex);
+	bool held = rlk_hold_check_locked(hold);
+	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
+
+	(void) guard;
+	rlk_hold_put_locked(hold);
+	lock->calls--;
+	return code;
+}
+
+int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+	enum rlk_fault fault;
+	bool found;
+	int code = 0;
+	int ended;
+
+	if (rlk_client_forked(lock->client))
+		return rlk_client_fail_forked(lock->client, reterr);
+	hold = begin(lock, "verify", &code, reterr);
+	if (!hold)
+		return code;
+	fault = lock->strategy->pins_connection
+		    ? confirm_pinned(hold, &found, &error)
+		    : confirm_lease(hold, &found, &error);
+	ended = end(lock, hold, "verify", reterr);
+	if (ended || !fault)
+		return ended;
+	return rlk_fail_db(reterr, error.code, error.mysql,
+			   "verify '%s' (%s): nothing is known: %s", lock->name,
+			   lock->strategy->name, error.message);
+}
+
+/* ---------------------------------------------------------------- token */
+
+/* Draw on a connection that commits by itself. A draw without an answer is
+ * not looked for: the next one is larger, and gaps do no harm. */
+static enum rlk_fault draw(struct rlk_hold *hold, uint64_t *ret_token,
+			   struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	int64_t until = rlk_client_call_until(client);
+	enum rlk_fault fault;
+
+	do {
+		struct rlk_conn *conn;
+
+		if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn,
+				    reterr))
+			return RLK_FAILED;
+		fault = hold->strategy->draw(conn, &request, ret_token, reterr);
+		if (fault == RLK_PENDING)
+			rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+				 client->server);
+		rlk_pool_put(client->pool, conn);
+	} while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
+		  fault == RLK_UNKNOWN) &&
+		 rlk_now(client->clock) < until);
+	return fault;
+}
+
+/* A token is shown only when the hold is known to have been there after it
+ * was drawn: for a lease the statement itself says so. */
+static enum rlk_fault draw_proven(struct rlk_hold *hold, uint64_t *ret_token,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = draw(hold, ret_token, reterr);
+	bool found = true;
+
+	if (fault)
+		return fault;
+	if (hold->strategy->pins_connection) {
+		fault = confirm_pinned(hold, &found, reterr);
+		if (fault || found)
+			return fault;
+	} else if (*ret_token) {
+		return RLK_DONE;
+	}
+	rlk_mutex_lock(&hold->client->mutex);
+	rlk_hold_lose_locked(hold, "its row is gone from the server");
+	rlk_mutex_unlock(&hold->client->mutex);
+	return RLK_DONE;
+}
+
+int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
+		  struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+	enum rlk_fault fault = RLK_DONE;
+	uint64_t token;
+	int code = 0;
+	int ended;
+
+	if (rlk_client_forked(lock->client))
+		return rlk_client_fail_forked(lock->client, reterr);
+	hold = begin(lock, "token of", &code, reterr);
+	if (!hold)
+		return code;
+	/* Only its owner draws, so nobody else writes hold->token. */
+	token = hold->token;
+	if (!token)
+		fault = draw_proven(hold, &token, &error);
+	if (!fault)
+		hold->token = token;
+	ended = end(lock, hold, "token of", reterr);
+	if (ended)
+		return ended;
+	if (fault)
+		return rlk_fail_db(reterr, error.code, error.mysql,
+				   "token of '%s' (%s): %s", lock->name,
+				   lock->strategy->name, error.message);
+	*ret_token = token;
+	return 0;
+}

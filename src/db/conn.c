@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection at rest: its end, its deadline, small questions.
+ *
+ * Failure modes: closing never waits. A suspended call is unwound first, which
+ * also closes its socket; then mysql_close() has nothing to say to the server.
+ * A connection at rest says COM_QUIT if its socket takes it at once, and not
+ * otherwise (io.c: nothing waits outside of rlk_io_run()). Statements are
+ * freed after mysql_close() has taken the connection from them, so that none
+ * of them sends a COM_STMT_CLOSE.
+ */
+#include "db/conn_private.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
+{
+	if (!conn)
+		return NULL;
+	if (conn->mysql) {
+		rlk_io_abandon(conn);
+		mysql_close(conn->mysql);
+	}
+	rlk_stmt_free_all(conn);
+	if (conn->wake >= 0)
+		close(conn->wake);
+	free(conn);
+	return NULL;
+}
+
+int64_t rlk_conn_now(const struct rlk_conn *conn)
+{
+	return rlk_now(conn->target->clock);
+}
+
+void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms)
+{
+	uint64_t count;
+
+	conn->until_ms = until_ms;
+	if (!atomic_load(&conn->interrupted))
+		return;
+	atomic_store(&conn->interrupted, false);
+	if (read(conn->wake, &count, sizeof(count)) < 0)
+		return; /* taken already */
+}
+
+void rlk_conn_interrupt(struct rlk_conn *conn)
+{
+	const uint64_t one = 1;
+
+	/* In this order: whoever sees the flag finds the count. */
+	if (write(conn->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is full, so it is readable */
+	atomic_store(&conn->interrupted, true);
+}
+
+bool rlk_conn_usable(const struct rlk_conn *conn)
+{
+	return !conn->dead && !conn->io.suspended &&
+	       conn->stage == RLK_STAGE_NONE;
+}
+
+bool rlk_conn_alive(const struct rlk_conn *conn)
+{
+	struct pollfd fd = { .fd = mysql_get_socket(conn->mysql),
+			     .events = POLLIN };
+
+	/* A server has nothing to say unasked, but that it is leaving. */
+	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
+}
+
+int rlk_conn_fd(const struct rlk_conn *conn)
+{
+	return mysql_get_socket(conn->mysql);
+}
+
+uint64_t rlk_conn_id(const struct rlk_conn *conn)
+{
+	return conn->id;
+}
+
+const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)
+{
+	return &conn->server;
+}
+
+const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
+{
+	return &conn->profile;
+}
+
+void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
+{
+	struct rlk_mark mark = { .id = conn->id };
+
+	memcpy(mark.lock, conn->mark, sizeof(mark.lock));
+	memcpy(mark.identity, conn->server.identity, sizeof(mark.identity));
+	*ret_mark = mark;
+}
+
+static const char *advice(int code, unsigned int number)
+{
+	switch (number) {
+	case 1661:
+	case 1662:
+	case 1663:
+	case 1665:
+		return "; it logs by STATEMENT: set binlog_format to MIXED or "
+		       "ROW";
+	case 1046:
+		return "; name the database in the dsn or the option file";
+	default:
+		break;
+	}
+	switch (code) {
+	case ROWLOCK_ESCHEMA:
+		return "; run 'rowlock-migrate'";
+	case ROWLOCK_EREADONLY:
+		return "; connect to the primary";
+	case ROWLOCK_EAUTH:
+		return "; grant the account SELECT, INSERT, UPDATE and DELETE "
+		       "on rowlock's tables";
+	default:
+		return "";
+	}
+}
+
+enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
+			      unsigned int number, const char *text,
+			      struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_fault_class(number);
+	int code = rlk_fault_code(number);
+
+	if (fault == RLK_UNKNOWN)
+		conn->dead = true;
+	rlk_fail_db(reterr, code, number, "%s: %s on %s%s", label, text,
+		    conn->server.name[0] ? conn->server.name : conn->where,
+		    advice(code, number));
+	return fault;
+}
+
+enum rlk_fault rlk_conn_server_time(struct rlk_conn *conn, int64_t *ret_us,
+				    struct rowlock_errinfo *reterr)
+{
+	static const struct rlk_stmt_def def = {
+		"clock",
+		"SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+		"UTC_TIMESTAMP(6))",
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault = rlk_stmt_run(conn, &def, NULL, &reply, reterr);
+	if (fault != RLK_DONE)
+		return rlk_stmt_give_up(conn, fault, reterr);
+	if (!reply.has_row || reply.columns[0].type != RLK_I64) {
+		rlk_fail(reterr, ROWLOCK_EDB, "clock: no time from %s",
+			 conn->server.name);
+		return RLK_REFUSED;
+	}
+	*ret_us = reply.columns[0].i64;
+	return RLK_DONE;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_CONN_PRIVATE_H
+#define RLK_DB_CONN_PRIVATE_H
+
+/*
+ * The inside of a connection, for the files of db/ only.
+ *
+ * Connector/C runs each of its blocking calls in a coroutine that comes back
+ * to us whenever it would wait for the socket. So a connection is in one of
+ * three states: at rest, suspended inside a call (struct rlk_io), or dead.
+ */
+
+#include <mysql.h>
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "db/conn.h"
+
+/** The calls of Connector/C that may wait for the socket. */
+enum rlk_call {
+	RLK_CALL_CONNECT,
+	RLK_CALL_QUERY, /* conn->io.sql */
+	RLK_CALL_STORE, /* its result, to conn->io.result */
+	RLK_CALL_PING,
+	RLK_CALL_PREPARE, /* conn->io.stmt with conn->io.sql */
+	RLK_CALL_EXECUTE, /* conn->io.stmt */
+	RLK_CALL_BUFFER,  /* the result of conn->io.stmt */
+};
+
+/** The call that is under way, what it is about, and what came out. */
+struct rlk_io {
+	enum rlk_call call;
+	bool suspended;
+	int waits_for; /* MYSQL_WAIT_*, while suspended */
+	const char *sql;
+	MYSQL_STMT *stmt;
+	int status;        /* 0, or something else after a failure */
+	MYSQL *connected;  /* RLK_CALL_CONNECT */
+	MYSQL_RES *result; /* RLK_CALL_STORE */
+};
+
+/** What rlk_stmt_resume() has to go on with. */
+enum rlk_stage {
+	RLK_STAGE_NONE,
+	RLK_STAGE_PREPARE,
+	RLK_STAGE_EXECUTE,
+	RLK_STAGE_BUFFER,
+	RLK_STAGE_QUERY,
+	RLK_STAGE_STORE,
+	RLK_STAGE_PING,
+};
+
+struct rlk_stmt;
+
+struct rlk_conn {
+	const struct rlk_conn_target *target;
+	struct rlk_conn_profile profile;
+	MYSQL *mysql;
+	struct rlk_io io;
+
+	int64_t until_ms;
+	int wake;                 /* an eventfd */
+	_Atomic bool interrupted; /* set after wake was written */
+
+	bool dead;
+	enum rlk_stage stage;
+	struct rlk_stmt *stmt; /* of this stage */
+	const char *label;     /* of this stage, for messages */
+	bool again;            /* may still be prepared again */
+	struct rlk_list stmts;
+
+	struct rlk_server server;
+	char where[300]; /* for messages, also before there is a server */
+	uint64_t id;
+	char mark[48];
+
+	/* TLS of the peer that we are connecting to (peer.c). */
+	bool peer_seen;
+	my_bool user_enforce;
+	my_bool user_verify;
+
+	/* For the pool. */
+	struct rlk_list idle;
+	int64_t idle_since_ms;
+	size_t bay;
+};
+
+/* io.c */
+
+/**
+ * Start @call, or go on with it if it is suspended, until it has finished
+ * (true) or the deadline or an interrupt has come (false: still suspended).
+ */
+bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call);
+
+/** End a suspended call without waiting and without sending anything. */
+void rlk_io_abandon(struct rlk_conn *conn);
+
+/** Sleep for @ms, at most until the deadline or an interrupt (false). */
+bool rlk_io_sleep(struct rlk_conn *conn, int ms);
+
+/** Let Connector/C's own waits (the TLS handshake) follow our deadlines. */
+void rlk_io_hook(MYSQL *mysql);
+
+/* peer.c */
+
+/** Look at a socket as soon as it exists: close-on-exec, and short waits. */
+void rlk_peer_socket(struct rlk_conn *conn);
+
+/** Decide about TLS as soon as the peer is known. */
+void rlk_peer_decide(struct rlk_conn *conn);
+
+/** After the connect: is the connection as safe as it must be? */
+int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
+
+/** Keepalive and how long unacknowledged data may stay so. */
+void rlk_peer_keep(struct rlk_conn *conn);
+
+/* session.c */
+
+/** Set the session's state, read it back, learn about the server. */
+int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
+
+/* stmt.c */
+
+void rlk_stmt_free_all(struct rlk_conn *conn);
+
+/** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
+ * nobody will read is still to come. Everything else stays as it is. */
+enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
+				struct rowlock_errinfo *reterr);
+
+/** Run @sql unprepared; *@ret_result is NULL if it has none. */
+enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
+			      const char *label, MYSQL_RES **ret_result,
+			      struct rowlock_errinfo *reterr);
+
+/* conn.c */
+
+/** Write the errinfo for Connector/C's errno @number and words @text. */
+enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
+			      unsigned int number, const char *text,
+			      struct rowlock_errinfo *reterr);
+
+/** Has the server closed an idle connection? Does not block. */
+bool rlk_conn_alive(const struct rlk_conn *conn);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening a connection.
+ *
+ * Connector/C gets the connection string or the option files and reads them
+ * itself; what we ask for is set before, and again as soon as it has read them
+ * (peer.c). Then the session's state is set (session.c). Three round trips
+ * after the authentication would be one more than there are.
+ *
+ * Failure modes: everything between "no such host" and "your password is
+ * wrong" becomes one sentence that says to whom we talked and what to do. A
+ * defaults_file that cannot be read is an error here, because Connector/C
+ * would silently do without it.
+ */
+#include "db/conn_private.h"
+
+#include <errmsg.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* Room for the coroutine: name resolution and OpenSSL run in it. Only what is
+ * touched becomes memory. */
+#define STACK_SIZE ((size_t) 256 * 1024)
+
+static void freep(char **text)
+{
+	free(*text);
+}
+
+static void library_init(void)
+{
+	/* It must not run in two threads at once. */
+	mysql_library_init(0, NULL, NULL);
+}
+
+static void set_option(MYSQL *mysql, enum mysql_option option, const void *arg)
+{
+	mysql_optionsv(mysql, option, arg);
+}
+
+static void set_options(struct rlk_conn *conn)
+{
+	const struct rlk_conn_target *target = conn->target;
+	const size_t stack = STACK_SIZE;
+	const my_bool on = 1;
+	const my_bool off = 0;
+	const unsigned int no = 0;
+	MYSQL *mysql = conn->mysql;
+
+	set_option(mysql, MYSQL_OPT_NONBLOCK, &stack);
+	set_option(mysql, MYSQL_OPT_RECONNECT, &off);
+	set_option(mysql, MYSQL_OPT_LOCAL_INFILE, &no);
+	set_option(mysql, MYSQL_REPORT_DATA_TRUNCATION, &on);
+	set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	rlk_io_hook(mysql);
+	if (target->program)
+		mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD,
+			       "program_name", target->program);
+	if (target->dsn)
+		return;
+	/* An empty name stands for the standard files. */
+	set_option(mysql, MYSQL_READ_DEFAULT_FILE,
+		   target->defaults_file ? target->defaults_file : "");
+	if (target->defaults_group)
+		set_option(mysql, MYSQL_READ_DEFAULT_GROUP,
+			   target->defaults_group);
+}
+
+/* The host argument: a connection string is known by its semicolon. */
+static int copy_dsn(const char *dsn, char **ret_dsn,
+		    struct rowlock_errinfo *reterr)
+{
+	if (!dsn)
+		return 0;
+	if (asprintf(ret_dsn, strchr(dsn, ';') ? "%s" : "%s;", dsn) < 0) {
+		*ret_dsn = NULL;
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"connect: out of memory");
+	}
+	return 0;
+}
+
+static int check_file(const struct rlk_conn_target *target,
+		      struct rowlock_errinfo *reterr)
+{
+	if (target->dsn || !target->defaults_file ||
+	    access(target->defaults_file, R_OK) == 0)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EINVAL,
+			"defaults_file: cannot read '%s': %s",
+			target->defaults_file, strerror(errno));
+}
+
+/* Whom the options name, as long as no server has said who it is. */
+static void describe(struct rlk_conn *conn)
+{
+	const struct st_mysql_options *options = &conn->mysql->options;
+	const char *host = options->host;
+	bool local = !host || strcmp(host, "localhost") == 0;
+
+	if (local && options->protocol != MYSQL_PROTOCOL_TCP)
+		snprintf(conn->where, sizeof(conn->where), "%s",
+			 options->unix_socket ? options->unix_socket
+					      : "the local server's socket");
+	else
+		snprintf(conn->where, sizeof(conn->where), "%s:%u",
+			 local ? "localhost" : host,
+			 options->port ? options->port : 3306);
+}
+
+static const char *advice(unsigned int number)
+{
+	switch (number) {
+	case 1044:
+	case 1049:
+		return "; check the database's name, or make it, and the "
+		       "account's rights on it";
+	case 1130:
+	case 1045:
+	case 1698:
+		return "; check user, password and the host that the account "
+		       "is for";
+	case 1040:
+	case 1203:
+	case 1226:
+		return "; raise the limit or use fewer connections";
+	case 2002:
+	case 2003:
+		return "; is the server running, and is that its address?";
+	case 2005:
+		return "; check the host's name";
+	case 2026:
+		return "; give the server a certificate for this name and its "
+		       "CA as ssl-ca, or set ROWLOCK_TLS_UNVERIFIED";
+	default:
+		return "";
+	}
+}
+
+static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	unsigned int number = mysql_errno(conn->mysql);
+	const char *user = conn->mysql->options.user;
+	int code = rlk_fault_code(number);
+
+	describe(conn);
+	if (number == CR_CONNSTR_PARSE_ERROR)
+		return rlk_fail_db(reterr, ROWLOCK_EINVAL, number,
+				   "dsn: %s; it looks like "
+				   "host=db1;user=app;database=app",
+				   mysql_error(conn->mysql));
+	if (code == ROWLOCK_EAUTH)
+		return rlk_fail_db(reterr, code, number,
+				   "connect to %s as '%s': %s%s", conn->where,
+				   user ? user : "", mysql_error(conn->mysql),
+				   advice(number));
+	return rlk_fail_db(reterr, code, number, "connect to %s: %s%s",
+			   conn->where, mysql_error(conn->mysql),
+			   advice(number));
+}
+
+static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	describe(conn);
+	return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
+			   "connect to %s: no answer in time; is the server "
+			   "overloaded, or a firewall in between?",
+			   conn->where);
+}
+
+static int connect_now(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(freep) char *dsn = NULL;
+	bool finished;
+	int error;
+
+	error = copy_dsn(conn->target->dsn, &dsn, reterr);
+	if (error)
+		return error;
+	set_options(conn);
+	conn->io.sql = dsn;
+	finished = rlk_io_run(conn, RLK_CALL_CONNECT);
+	if (!finished) {
+		error = fail_deadline(conn, reterr);
+		rlk_io_abandon(conn);
+		return error;
+	}
+	if (!conn->io.connected)
+		return fail_connect(conn, reterr);
+	describe(conn);
+	if (conn->mysql->client_flag & CLIENT_FOUND_ROWS)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"connect to %s: the option return-found-rows "
+				"would make a held lock look free; remove it",
+				conn->where);
+	return rlk_peer_check(conn, reterr);
+}
+
+static int conn_new(const struct rlk_conn_target *target,
+		    const struct rlk_conn_profile *profile,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = NULL;
+
+	conn = calloc(1, sizeof(*conn));
+	if (!conn)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"connect: out of memory");
+	conn->target = target;
+	conn->profile = *profile;
+	conn->dead = true;
+	rlk_list_init(&conn->stmts);
+	rlk_list_init(&conn->idle);
+	conn->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (conn->wake < 0)
+		return rlk_fail(reterr, ROWLOCK_ESYSTEM,
+				"connect: no descriptor: %s", strerror(errno));
+	conn->mysql = mysql_init(NULL);
+	if (!conn->mysql)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"connect: out of memory");
+	*ret_conn = TAKE_PTR(conn);
+	return 0;
+}
+
+int rlk_conn_open(const struct rlk_conn_target *target,
+		  const struct rlk_conn_profile *profile, int64_t until_ms,
+		  struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = NULL;
+	int error;
+
+	pthread_once(&once, library_init);
+	error = check_file(target, reterr);
+	if (error)
+		return error;
+	error = conn_new(target, profile, &conn, reterr);
+	if (error)
+		return error;
+	conn->until_ms = until_ms;
+	error = connect_now(conn, reterr);
+	if (error)
+		return error;
+	conn->dead = false;
+	error = rlk_session_setup(conn, reterr);
+	if (error)
+		return error;
+	rlk_peer_keep(conn);
+	*ret_conn = TAKE_PTR(conn);
+	return 0;
+}

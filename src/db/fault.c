@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Error numbers, sorted into what they mean for us.
+ *
+ * Two tables: the class (what became of the statement) and the code (what the
+ * caller is told). Whatever is in neither is "the server refused", which is
+ * right for all the server's errors that are no news of a broken connection:
+ * an error packet on an autocommitted statement means that it did nothing.
+ *
+ * Numbers: MariaDB Server Documentation, "MariaDB Error Code Reference"; MySQL
+ * 8.4 Error Message Reference. 2000 to 2999 and 5000 to 5999 are made by
+ * Connector/C itself.
+ */
+#include "db/fault.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/macro.h"
+
+struct entry {
+	unsigned int number;
+	int meaning;
+};
+
+static const struct entry classes[] = {
+	{ 1205, RLK_BUSY }, /* lock wait timeout; NOWAIT on MariaDB */
+	{ 3572, RLK_BUSY }, /* NOWAIT on MySQL */
+
+	{ 1213, RLK_CONFLICT }, /* deadlock, or certification on Galera */
+	{ 1020, RLK_CONFLICT }, /* row changed since the snapshot */
+	{ 1412, RLK_CONFLICT }, /* the table's definition has changed */
+	{ 3058, RLK_CONFLICT }, /* deadlock of GET_LOCK() */
+	{ 3101, RLK_CONFLICT }, /* certification in Group Replication */
+
+	{ 1317, RLK_KILLED }, /* KILL QUERY */
+	{ 1969, RLK_KILLED }, /* max_statement_time */
+	{ 3024, RLK_KILLED }, /* max_execution_time */
+
+	/* The server's own words for "the connection is over": the statement
+	 * may have been in its commit when that happened. */
+	{ 1053, RLK_UNKNOWN }, /* server shutdown */
+	{ 1077, RLK_UNKNOWN }, /* normal shutdown */
+	{ 1079, RLK_UNKNOWN }, /* shutdown complete */
+	{ 1080, RLK_UNKNOWN }, /* forcing close of a thread */
+	{ 1152, RLK_UNKNOWN }, /* aborted connection */
+	{ 1153, RLK_UNKNOWN }, /* packet too large: it hangs up */
+	{ 1156, RLK_UNKNOWN }, /* packets out of order */
+	{ 1158, RLK_UNKNOWN }, /* read error */
+	{ 1159, RLK_UNKNOWN }, /* read timeout */
+	{ 1160, RLK_UNKNOWN }, /* write error */
+	{ 1161, RLK_UNKNOWN }, /* write timeout */
+	{ 1180, RLK_UNKNOWN }, /* error during COMMIT */
+	{ 1184, RLK_UNKNOWN }, /* aborted connection */
+	{ 1927, RLK_UNKNOWN }, /* connection was killed */
+	{ 3169, RLK_UNKNOWN }, /* session was killed */
+	{ 4031, RLK_UNKNOWN }, /* disconnected for being idle */
+
+	/* Found by Connector/C before it sends anything. */
+	{ 2029, RLK_FAILED }, /* null pointer */
+	{ 2030, RLK_FAILED }, /* statement not prepared */
+	{ 2031, RLK_FAILED }, /* no data for parameters */
+	{ 2033, RLK_FAILED }, /* no parameters */
+	{ 2034, RLK_FAILED }, /* invalid parameter number */
+	{ 2036, RLK_FAILED }, /* unsupported parameter type */
+};
+
+static const struct entry codes[] = {
+	{ 1044, ROWLOCK_EAUTH }, /* no access to this database */
+	{ 1045, ROWLOCK_EAUTH }, /* wrong user or password */
+	{ 1130, ROWLOCK_EAUTH }, /* host not allowed */
+	{ 1142, ROWLOCK_EAUTH }, /* no right on a table */
+	{ 1143, ROWLOCK_EAUTH }, /* no right on a column */
+	{ 1227, ROWLOCK_EAUTH }, /* needs a privilege */
+	{ 1251, ROWLOCK_EAUTH }, /* authentication protocol not supported */
+	{ 1698, ROWLOCK_EAUTH }, /* access denied, no password asked */
+	{ 1820, ROWLOCK_EAUTH }, /* the password must be changed first */
+	{ 1862, ROWLOCK_EAUTH }, /* the password has expired */
+	{ 3118, ROWLOCK_EAUTH }, /* account locked (MySQL) */
+	{ 4151, ROWLOCK_EAUTH }, /* account locked (MariaDB) */
+	{ 2059, ROWLOCK_EAUTH }, /* authentication plugin not loaded */
+	{ 2061, ROWLOCK_EAUTH }, /* authentication plugin failed */
+
+	{ 1046, ROWLOCK_ESCHEMA }, /* no database selected */
+	{ 1049, ROWLOCK_ESCHEMA }, /* unknown database */
+	{ 1054, ROWLOCK_ESCHEMA }, /* unknown column */
+	{ 1136, ROWLOCK_ESCHEMA }, /* wrong number of columns */
+	{ 1146, ROWLOCK_ESCHEMA }, /* no such table */
+	{ 1305, ROWLOCK_ESCHEMA }, /* no such routine */
+	{ 1364, ROWLOCK_ESCHEMA }, /* a column that we do not know */
+
+	{ 1290, ROWLOCK_EREADONLY }, /* read_only and its kin */
+	{ 1792, ROWLOCK_EREADONLY }, /* read-only transaction */
+	{ 1836, ROWLOCK_EREADONLY }, /* InnoDB is read-only */
+
+	{ 1064, ROWLOCK_EUNSUPPORTED }, /* does not know our syntax */
+	{ 1235, ROWLOCK_EUNSUPPORTED }, /* not supported (yet) */
+	{ 1661, ROWLOCK_EUNSUPPORTED }, /* logging: engines differ */
+	{ 1662, ROWLOCK_EUNSUPPORTED }, /* logging: BINLOG_FORMAT = ROW */
+	{ 1663, ROWLOCK_EUNSUPPORTED }, /* logging: only STATEMENT */
+	{ 1665, ROWLOCK_EUNSUPPORTED }, /* logging: BINLOG_FORMAT STATEMENT */
+
+	{ 1040, ROWLOCK_ECONNECT }, /* too many connections */
+	{ 1129, ROWLOCK_ECONNECT }, /* host blocked after many errors */
+	{ 1203, ROWLOCK_ECONNECT }, /* max_user_connections */
+	{ 1226, ROWLOCK_ECONNECT }, /* a limit of the account */
+
+	{ 2008, ROWLOCK_ENOMEM },
+};
+
+static const struct entry *find(const struct entry *entries, size_t count,
+				unsigned int number)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (entries[i].number == number)
+			return &entries[i];
+	}
+	return NULL;
+}
+
+static bool is_connector(unsigned int number)
+{
+	return (number >= 2000 && number < 3000) ||
+	       (number >= 5000 && number < 6000);
+}
+
+enum rlk_fault rlk_fault_class(unsigned int mysql_errno)
+{
+	const struct entry *entry =
+	    find(classes, RLK_ARRAY_SIZE(classes), mysql_errno);
+
+	if (entry)
+		return (enum rlk_fault) entry->meaning;
+	return is_connector(mysql_errno) ? RLK_UNKNOWN : RLK_REFUSED;
+}
+
+int rlk_fault_code(unsigned int mysql_errno)
+{
+	const struct entry *entry =
+	    find(codes, RLK_ARRAY_SIZE(codes), mysql_errno);
+
+	if (entry)
+		return entry->meaning;
+	if (rlk_fault_class(mysql_errno) == RLK_UNKNOWN)
+		return ROWLOCK_ECONNECT;
+	return ROWLOCK_EDB;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Driving Connector/C's non-blocking calls (MariaDB Connector/C manual,
+ * "Non-blocking API").
+ *
+ * A call is started and comes back with what it waits for; we poll for that,
+ * together with the connection's eventfd and no longer than its deadline, and
+ * go on with the call. So a deadline holds however slowly the peer drips its
+ * bytes, and an interrupt is noticed at once.
+ *
+ * Failure modes: a call that is given up is unwound by telling it that its
+ * wait has timed out; it then takes its own error path, closes the socket and
+ * frees what it had. The TLS handshake does not come back (Connector/C polls
+ * in the middle of it); it asks a function of ours instead, which is given no
+ * more than the descriptor and finds the connection in a variable of the
+ * thread: a coroutine runs on the thread that started it.
+ */
+#include "db/conn_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* poll() counts on CLOCK_MONOTONIC, which stands still while the host is
+ * suspended: so it is asked for a second at most, and then our clock. */
+#define SLICE_MS 1000
+
+/* A call that is unwound fails at its next step; a connect tries the other
+ * addresses first. */
+#define UNWIND_STEPS 64
+
+static _Thread_local struct rlk_conn *current;
+
+/* How long poll() may wait; -1: not at all, the deadline has passed. */
+static int time_left(const struct rlk_conn *conn)
+{
+	int64_t left;
+
+	if (conn->until_ms == RLK_NEVER)
+		return SLICE_MS;
+	left = conn->until_ms - rlk_now(conn->target->clock);
+	if (left <= 0)
+		return -1;
+	return left < SLICE_MS ? (int) left : SLICE_MS;
+}
+
+static void take_interrupt(struct rlk_conn *conn)
+{
+	uint64_t count;
+
+	atomic_store(&conn->interrupted, false);
+	if (read(conn->wake, &count, sizeof(count)) < 0)
+		return; /* somebody else's write is still to come */
+}
+
+/* Wait for @events of @fd: those that came, 0 for deadline or interrupt. */
+static short wait_for(struct rlk_conn *conn, int fd, short events)
+{
+	struct pollfd fds[] = {
+		{ .fd = fd, .events = events },
+		{ .fd = conn->wake, .events = POLLIN },
+	};
+
+	for (;;) {
+		int left = time_left(conn);
+
+		if (left < 0)
+			return 0;
+		if (poll(fds, 2, left) <= 0)
+			continue;
+		if (fds[1].revents) {
+			take_interrupt(conn);
+			return 0;
+		}
+		return fds[0].revents;
+	}
+}
+
+static int wait_status(struct rlk_conn *conn, int status)
+{
+	short events = 0;
+	short came;
+	int occurred = 0;
+
+	if (status & MYSQL_WAIT_READ)
+		events |= POLLIN;
+	if (status & MYSQL_WAIT_WRITE)
+		events |= POLLOUT;
+	if (status & MYSQL_WAIT_EXCEPT)
+		events |= POLLPRI;
+	came = wait_for(conn, mysql_get_socket(conn->mysql), events);
+	if (!came)
+		return 0;
+	if (came & POLLIN)
+		occurred |= MYSQL_WAIT_READ;
+	if (came & POLLOUT)
+		occurred |= MYSQL_WAIT_WRITE;
+	if (came & POLLPRI)
+		occurred |= MYSQL_WAIT_EXCEPT;
+	/* An error or the end of the stream: let it find out by itself. */
+	if (!(occurred & status))
+		occurred = status & ~MYSQL_WAIT_TIMEOUT;
+	return occurred;
+}
+
+/* Connector/C polls by this while it shakes hands; see mysql_optionsv(3),
+ * MARIADB_OPT_IO_WAIT. Outside of rlk_io_run() nothing may wait. */
+static int io_wait(my_socket fd, my_bool is_read, int timeout)
+{
+	(void) timeout;
+	if (!current) {
+		errno = ETIMEDOUT;
+		return 0;
+	}
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	if (wait_for(current, fd, is_read ? POLLIN : POLLOUT))
+		return 1;
+	errno = ETIMEDOUT;
+	return 0;
+}
+
+void rlk_io_hook(MYSQL *mysql)
+{
+	mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, io_wait);
+}
+
+static const char *host_argument(const struct rlk_conn *conn)
+{
+	return conn->io.sql;
+}
+
+static int start(struct rlk_conn *conn, enum rlk_call call)
+{
+	struct rlk_io *io = &conn->io;
+	MYSQL *mysql = conn->mysql;
+
+	switch (call) {
+	case RLK_CALL_CONNECT:
+		return mysql_real_connect_start(&io->connected, mysql,
+						host_argument(conn), NULL, NULL,
+						NULL, 0, NULL, 0);
+	case RLK_CALL_QUERY:
+		return mysql_real_query_start(&io->status, mysql, io->sql,
+					      strlen(io->sql));
+	case RLK_CALL_STORE:
+		return mysql_store_result_start(&io->result, mysql);
+	case RLK_CALL_PING:
+		return mysql_ping_start(&io->status, mysql);
+	case RLK_CALL_PREPARE:
+		return mysql_stmt_prepare_start(&io->status, io->stmt, io->sql,
+						strlen(io->sql));
+	case RLK_CALL_EXECUTE:
+		return mysql_stmt_execute_start(&io->status, io->stmt);
+	case RLK_CALL_BUFFER:
+		return mysql_stmt_store_result_start(&io->status, io->stmt);
+	}
+	return 0;
+}
+
+static int go_on(struct rlk_conn *conn, int events)
+{
+	struct rlk_io *io = &conn->io;
+	MYSQL *mysql = conn->mysql;
+
+	switch (io->call) {
+	case RLK_CALL_CONNECT:
+		return mysql_real_connect_cont(&io->connected, mysql, events);
+	case RLK_CALL_QUERY:
+		return mysql_real_query_cont(&io->status, mysql, events);
+	case RLK_CALL_STORE:
+		return mysql_store_result_cont(&io->result, mysql, events);
+	case RLK_CALL_PING:
+		return mysql_ping_cont(&io->status, mysql, events);
+	case RLK_CALL_PREPARE:
+		return mysql_stmt_prepare_cont(&io->status, io->stmt, events);
+	case RLK_CALL_EXECUTE:
+		return mysql_stmt_execute_cont(&io->status, io->stmt, events);
+	case RLK_CALL_BUFFER:
+		return mysql_stmt_store_result_cont(&io->status, io->stmt,
+						    events);
+	}
+	return 0;
+}
+
+static bool run(struct rlk_conn *conn, enum rlk_call call)
+{
+	struct rlk_io *io = &conn->io;
+
+	if (!io->suspended) {
+		io->call = call;
+		io->status = 0;
+		io->waits_for = start(conn, call);
+	}
+	while (io->waits_for) {
+		int events;
+
+		if (io->call == RLK_CALL_CONNECT)
+			rlk_peer_socket(conn);
+		events = wait_status(conn, io->waits_for);
+		io->suspended = !events;
+		if (!events)
+			return false;
+		if (io->call == RLK_CALL_CONNECT)
+			rlk_peer_decide(conn);
+		io->waits_for = go_on(conn, events);
+	}
+	io->suspended = false;
+	return true;
+}
+
+bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call)
+{
+	bool finished;
+
+	current = conn;
+	finished = run(conn, call);
+	current = NULL;
+	return finished;
+}
+
+void rlk_io_abandon(struct rlk_conn *conn)
+{
+	struct rlk_io *io = &conn->io;
+
+	/* Under TLS the call looks at the stream again before it believes in
+	 * a time-out: so the stream has to have an end. */
+	if (io->suspended && mysql_get_ssl_cipher(conn->mysql)) {
+		/* Writing to an ended stream could raise SIGPIPE. */
+		if (io->waits_for & MYSQL_WAIT_WRITE)
+			return;
+		shutdown(mysql_get_socket(conn->mysql), SHUT_RDWR);
+	}
+	for (int i = 0; io->suspended && i < UNWIND_STEPS; i++) {
+		io->waits_for = go_on(conn, MYSQL_WAIT_TIMEOUT);
+		io->suspended = io->waits_for != 0;
+	}
+}
+
+bool rlk_io_sleep(struct rlk_conn *conn, int ms)
+{
+	int64_t end = rlk_after(rlk_now(conn->target->clock), (uint64_t) ms);
+	struct pollfd wake = { .fd = conn->wake, .events = POLLIN };
+
+	for (;;) {
+		int64_t left = end - rlk_now(conn->target->clock);
+		int allowed = time_left(conn);
+
+		if (allowed < 0)
+			return false;
+		if (left <= 0)
+			return true;
+		if (poll(&wake, 1, left < allowed ? (int) left : allowed) <= 0)
+			continue;
+		take_interrupt(conn);
+		return false;
+	}
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads that open connections.
+ *
+ * An opener is started when somebody waits in a bay that has room, and ends
+ * when nobody does. It opens for the bay, not for a person: the connection
+ * goes to the first who waits by then, or is kept.
+ *
+ * Failure modes: a failure is told to all who wait in the bay. If it may pass
+ * (too many connections, connection refused) those who persist stay, and so
+ * does everybody while the bay has other connections lent, which will come
+ * back; the opener then tries again with back-off. An opener that is stuck when
+ * the pool ends is left alone: it finds the pool closed, closes what it got,
+ * and takes the last reference with it.
+ */
+#include "db/pool_private.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+#define BACKOFF_MIN_MS 20
+#define BACKOFF_MAX_MS 1000
+
+/* No try is longer, so that one who waits for ever is not left with an address
+ * that swallows everything. */
+#define TRY_MAX_MS 10000
+
+static bool may_pass(const struct rowlock_errinfo *error)
+{
+	switch (error->mysql) {
+	case 1040:
+	case 1203:
+	case 1226:
+	case 2002:
+	case 2003:
+	case 2013:
+		return true;
+	default:
+		return error->code == ROWLOCK_ECONNECT && !error->mysql;
+	}
+}
+
+static struct rlk_bay *find_work(struct rlk_pool *pool)
+{
+	for (size_t i = 0; i < pool->count && !pool->closed; i++) {
+		struct rlk_bay *bay = &pool->bays[i];
+		struct rlk_list *node;
+		struct rlk_list *after;
+		unsigned int waiting = 0;
+
+		rlk_list_for_each(node, after, &bay->waits) waiting++;
+		if (waiting > bay->opening && rlk_bay_has_room(bay))
+			return bay;
+	}
+	return NULL;
+}
+
+/* As long as the most patient of those who wait. */
+static int64_t try_until(const struct rlk_pool *pool, const struct rlk_bay *bay)
+{
+	int64_t now = rlk_now(pool->target.clock);
+	int64_t latest = now;
+	const struct rlk_list *node;
+
+	for (node = bay->waits.next; node != &bay->waits; node = node->next) {
+		const struct rlk_pool_wait *wait =
+		    container_of(node, struct rlk_pool_wait, list);
+
+		if (wait->until_ms > latest)
+			latest = wait->until_ms;
+	}
+	return latest - now > TRY_MAX_MS ? now + TRY_MAX_MS : latest;
+}
+
+static void spread_failure(struct rlk_pool *pool, struct rlk_bay *bay,
+			   const struct rowlock_errinfo *error)
+{
+	bool pass = may_pass(error);
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &bay->waits)
+	{
+		struct rlk_pool_wait *wait =
+		    container_of(node, struct rlk_pool_wait, list);
+
+		wait->error = *error;
+		if (!pass || (!wait->persist && !bay->lent))
+			rlk_pool_serve(pool, wait);
+	}
+}
+
+/* One try for @bay; the mutex is given up meanwhile. */
+static bool try_once(struct rlk_pool *pool, struct rlk_bay *bay)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	int64_t until_ms = try_until(pool, bay);
+
+	rlk_mutex_unlock(&pool->mutex);
+	if (rlk_conn_open(&pool->target, &bay->spec.profile, until_ms, &conn,
+			  &error) == 0)
+		conn->bay = (size_t) (bay - pool->bays);
+	rlk_mutex_lock(&pool->mutex);
+	if (!conn) {
+		spread_failure(pool, bay, &error);
+		return false;
+	}
+	conn = rlk_pool_place(pool, conn);
+	if (conn) {
+		rlk_mutex_unlock(&pool->mutex);
+		rlk_conn_close(conn);
+		rlk_mutex_lock(&pool->mutex);
+	}
+	return true;
+}
+
+/* Sleep a random part of @backoff_ms; the mutex is given up meanwhile. */
+static void back_off(struct rlk_opener *opener, int64_t backoff_ms)
+{
+	struct rlk_pool *pool = opener->pool;
+	int64_t half = backoff_ms / 2;
+	int64_t sleep = half + (int64_t) (rlk_random() % 1000) * half / 1000;
+	int64_t until = rlk_now(pool->target.clock) + sleep;
+
+	rlk_mutex_unlock(&pool->mutex);
+	rlk_sleeper_wait(&opener->sleeper, until, -1);
+	rlk_mutex_lock(&pool->mutex);
+}
+
+/* Until one connection is there or nobody wants it any more. */
+static void work_for(struct rlk_opener *opener, struct rlk_bay *bay)
+{
+	struct rlk_pool *pool = opener->pool;
+	int64_t backoff_ms = BACKOFF_MIN_MS;
+
+	while (!try_once(pool, bay)) {
+		if (pool->closed || rlk_list_empty(&bay->waits))
+			return;
+		back_off(opener, backoff_ms);
+		if (pool->closed || rlk_list_empty(&bay->waits))
+			return;
+		if (backoff_ms < BACKOFF_MAX_MS)
+			backoff_ms *= 2;
+	}
+}
+
+static void run(void *arg)
+{
+	struct rlk_opener *opener = arg;
+	struct rlk_pool *pool = opener->pool;
+	struct rlk_bay *bay;
+	bool last;
+
+	rlk_mutex_lock(&pool->mutex);
+	while ((bay = find_work(pool))) {
+		bay->opening++;
+		work_for(opener, bay);
+		bay->opening--;
+	}
+	opener->running = false;
+	last = --pool->references == 0;
+	rlk_sleeper_wake(&pool->ended);
+	rlk_mutex_unlock(&pool->mutex);
+	if (last)
+		rlk_pool_destroy(pool);
+}
+
+static int start(struct rlk_pool *pool, struct rlk_opener *opener)
+{
+	int error;
+
+	/* Its last run does not need the mutex any more. */
+	rlk_thread_join(&opener->thread);
+	if (!opener->ready) {
+		if (rlk_sleeper_init(&opener->sleeper, pool->target.clock))
+			return -1;
+		opener->ready = true;
+	}
+	opener->pool = pool;
+	opener->running = true;
+	pool->references++;
+	error = rlk_thread_start(&opener->thread, "rowlock-open", run, opener);
+	if (error) {
+		opener->running = false;
+		pool->references--;
+	}
+	return error;
+}
+
+void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_opener *idle = NULL;
+	bool any = false;
+
+	if (pool->closed || !find_work(pool))
+		return;
+	for (size_t i = 0; i < RLK_OPENERS; i++) {
+		if (pool->openers[i].running)
+			any = true;
+		else if (!idle)
+			idle = &pool->openers[i];
+	}
+	if (!idle || start(pool, idle) == 0 || any)
+		return;
+	rlk_fail(&error, ROWLOCK_ESYSTEM,
+		 "connect: the system refused a thread or a descriptor");
+	spread_failure(pool, bay, &error);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whom are we talking to, and how much of it may others read?
+ *
+ * Only Connector/C knows the host, once it has read the connection string and
+ * the option files. But a connect over TCP always comes back to us before the
+ * server's greeting is read (EINPROGRESS), and the greeting before anything is
+ * sent. By then the socket has a peer: a local one (a socket file, loopback)
+ * leaves the options as the user gave them, any other gets TLS with a verified
+ * certificate, whatever the option files say.
+ *
+ * Connector/C 3.3 takes SSL_ENFORCE alone as a wish and goes on in clear text
+ * with a server that has no TLS; with SSL_VERIFY_SERVER_CERT it refuses before
+ * it sends its reply. What came out is looked at once more afterwards.
+ */
+#include "db/conn_private.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "base/error.h"
+
+static bool is_local_4(struct in_addr address)
+{
+	return ntohl(address.s_addr) >> 24 == 127;
+}
+
+static bool is_local_6(const struct in6_addr *address)
+{
+	struct in_addr mapped;
+
+	if (IN6_IS_ADDR_LOOPBACK(address))
+		return true;
+	if (!IN6_IS_ADDR_V4MAPPED(address))
+		return false;
+	memcpy(&mapped, &address->s6_addr[12], sizeof(mapped));
+	return is_local_4(mapped);
+}
+
+enum peer { PEER_NONE, PEER_LOCAL, PEER_REMOTE };
+
+static enum peer find_peer(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_storage storage;
+	} address;
+	socklen_t length = sizeof(address);
+
+	if (getpeername(fd, &address.any, &length) < 0)
+		return PEER_NONE;
+	switch (address.any.sa_family) {
+	case AF_UNIX:
+		return PEER_LOCAL;
+	case AF_INET:
+		return is_local_4(address.in.sin_addr) ? PEER_LOCAL
+						       : PEER_REMOTE;
+	case AF_INET6:
+		return is_local_6(&address.in6.sin6_addr) ? PEER_LOCAL
+							  : PEER_REMOTE;
+	default:
+		return PEER_REMOTE;
+	}
+}
+
+static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
+{
+	mysql_optionsv(mysql, option, &value);
+}
+
+/* Option files may have turned these on; nothing was sent yet. */
+static void forbid(MYSQL *mysql)
+{
+	unsigned int off = 0;
+
+	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);
+	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
+}
+
+void rlk_peer_socket(struct rlk_conn *conn)
+{
+	/* Connector/C puts the socket back into blocking mode between connect
+	 * and greeting, and OpenSSL reads from it as it is. If the greeting is
+	 * there at once, this bounds what it waits before it asks us. */
+	const struct timeval moment = { .tv_usec = 1000 };
+	int fd = mysql_get_socket(conn->mysql);
+
+	if (fd < 0)
+		return;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof(moment));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment));
+}
+
+void rlk_peer_decide(struct rlk_conn *conn)
+{
+	MYSQL *mysql = conn->mysql;
+	bool unverified = conn->target->flags & ROWLOCK_TLS_UNVERIFIED;
+	enum peer peer = find_peer(mysql_get_socket(mysql));
+
+	if (peer == PEER_NONE)
+		return;
+	if (!conn->peer_seen) {
+		conn->peer_seen = true;
+		forbid(mysql);
+		mysql_get_optionv(mysql, MYSQL_OPT_SSL_ENFORCE,
+				  &conn->user_enforce);
+		mysql_get_optionv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+				  &conn->user_verify);
+	}
+	/* Each host of a list is decided anew. */
+	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE,
+		 peer == PEER_REMOTE ? 1 : conn->user_enforce);
+	set_bool(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+		 peer == PEER_REMOTE && !unverified ? 1 : conn->user_verify);
+}
+
+int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	int fd = mysql_get_socket(conn->mysql);
+
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	forbid(conn->mysql);
+	if (find_peer(fd) == PEER_LOCAL ||
+	    conn->target->flags & ROWLOCK_TLS_UNVERIFIED)
+		return 0;
+	if (conn->peer_seen && mysql_get_ssl_cipher(conn->mysql))
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ECONNECT,
+			"connect: %s is on another host and the connection "
+			"has no TLS; give the server a certificate",
+			conn->where);
+}
+
+static void set_int(int fd, int level, int name, int value)
+{
+	/* A socket file knows none of these; nothing is lost then. */
+	if (setsockopt(fd, level, name, &value, sizeof(value)) < 0)
+		return;
+}
+
+void rlk_peer_keep(struct rlk_conn *conn)
+{
+	int fd = mysql_get_socket(conn->mysql);
+	unsigned int idle_s = conn->profile.idle_s;
+	int third;
+
+	if (idle_s > 3600)
+		idle_s = 3600;
+	third = idle_s < 3 ? 1 : (int) idle_s / 3;
+	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, third);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, third);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int) idle_s * 1000);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_POOL_PRIVATE_H
+#define RLK_DB_POOL_PRIVATE_H
+
+/*
+ * What the pool's two files share: pool.c lends, opener.c opens.
+ *
+ * An opener may be stuck in name resolution when the pool is freed. So all it
+ * needs is counted (references) and copied (the target), and goes with the
+ * last of them.
+ */
+
+#include "base/list.h"
+#include "base/thread.h"
+#include "db/conn_private.h"
+#include "db/pool.h"
+
+/** Threads that open at the same time. */
+#define RLK_OPENERS 4
+
+/** One who waits; kept for the next when it has been served. */
+struct rlk_pool_wait {
+	struct rlk_list list; /* of the bay, or of those to spare */
+	struct rlk_sleeper sleeper;
+	int64_t until_ms;
+	bool persist;
+	bool served; /* out of the bay's list, by conn or by error */
+	struct rlk_conn *conn;
+	struct rowlock_errinfo error; /* of the last try; code 0: none */
+};
+
+struct rlk_bay {
+	struct rlk_pool_bay spec;
+	struct rlk_list idle; /* the longest idle first */
+	struct rlk_list waits;
+	unsigned int lent;
+	unsigned int kept;    /* in idle */
+	unsigned int opening; /* openers that work for it */
+};
+
+struct rlk_opener {
+	struct rlk_pool *pool;
+	struct rlk_thread thread;
+	struct rlk_sleeper sleeper; /* for back-off */
+	bool ready;                 /* the sleeper is there */
+	bool running;
+};
+
+struct rlk_pool {
+	struct rlk_mutex mutex;
+	unsigned int references; /* the owner, and each running opener */
+	bool closed;
+	struct rlk_conn_target target; /* a copy */
+	char *program;
+	struct rlk_sleeper ended; /* an opener has ended */
+	struct rlk_list spare;    /* struct rlk_pool_wait */
+	struct rlk_opener openers[RLK_OPENERS];
+	size_t count;
+	struct rlk_bay bays[];
+};
+
+/** How many more connections may exist in @bay. Under the mutex. */
+static inline bool rlk_bay_has_room(const struct rlk_bay *bay)
+{
+	return !bay->spec.limit ||
+	       bay->lent + bay->kept + bay->opening < bay->spec.limit;
+}
+
+/** Serve @wait and wake it. Under the mutex. */
+void rlk_pool_serve(struct rlk_pool *pool, struct rlk_pool_wait *wait);
+
+/** A connection that nobody has: to the first who waits, to the idle ones, or
+ *  back to the caller, who closes it. Under the mutex. */
+struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn);
+
+/** Let openers work for those who wait in @bay. Under the mutex. */
+void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay);
+
+/** When the last reference has gone. Without the mutex. */
+void rlk_pool_destroy(struct rlk_pool *pool);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Are the tables what this library was written for?
+ *
+ * First the version that rowlock-migrate has recorded, then the facts: engine,
+ * columns with type and collation, keys. A table that was made by hand, or
+ * changed afterwards, is found by the facts.
+ *
+ * Failure modes: a missing or foreign table is a sentence that names it. All
+ * comes from information_schema, which shows an account the tables on which it
+ * has any right: "is not there" may also mean "no right to see it".
+ */
+#include "db/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+#define RUN "run 'rowlock-migrate'"
+#define NAME "utf8mb4_bin"
+#define ASCII "ascii_bin"
+
+struct column {
+	const char *table;
+	const char *name;
+	const char *type;      /* as COLUMN_TYPE begins, without widths */
+	const char *collation; /* NULL: any */
+	unsigned int key;      /* place in the primary key, 0: none */
+};
+
+static const struct column wanted[] = {
+	{ "business_lock", "name", "varchar(100)", NAME, 1 },
+	{ "business_lock", "info", "varchar(255)", NULL, 0 },
+	{ "business_lock", "created_at", "datetime", NULL, 0 },
+	{ "business_lease", "name", "varchar(100)", NAME, 1 },
+	{ "business_lease", "slot", "int unsigned", NULL, 2 },
+	{ "business_lease", "session", "bigint unsigned", NULL, 0 },
+	{ "business_lease", "attempt", "bigint unsigned", NULL, 0 },
+	{ "business_lease", "acquired_at", "datetime(6)", NULL, 0 },
+	{ "business_lease", "expires_at", "datetime(6)", NULL, 0 },
+	{ "business_lease", "info", "varchar(255)", NULL, 0 },
+	{ "business_lease", "guards", "int unsigned", NULL, 0 },
+	{ "lease_session", "id", "bigint unsigned", NULL, 1 },
+	{ "lease_session", "ttl", "int unsigned", NULL, 0 },
+	{ "lease_session", "expires_at", "datetime(6)", NULL, 0 },
+	{ "lease_session", "beat", "bigint unsigned", NULL, 0 },
+	{ "lease_session", "breaks", "bigint unsigned", NULL, 0 },
+	{ "lease_session", "host", "varchar(255)", NULL, 0 },
+	{ "lease_session", "pid", "int unsigned", NULL, 0 },
+	{ "lease_session", "program", "varchar(255)", NULL, 0 },
+	{ "lease_session", "started_at", "datetime(6)", NULL, 0 },
+	{ "lock_token", "strategy", "varchar(8)", ASCII, 1 },
+	{ "lock_token", "name", "varchar(100)", NAME, 2 },
+	{ "lock_token", "token", "bigint unsigned", NULL, 0 },
+	{ "lock_token", "drawn_at", "datetime(6)", NULL, 0 },
+};
+
+enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
+
+static const char *const tables[] = {
+	"business_lock",
+	"business_lease",
+	"lease_session",
+	"lock_token",
+};
+
+#define TABLES                                                                 \
+	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
+	"'business_lease', 'lease_session', 'lock_token')"
+
+static const struct rlk_stmt_def read_version = {
+	"schema",
+	"SELECT CAST(MAX(version) AS UNSIGNED) FROM rowlock_schema",
+};
+
+static const struct rlk_stmt_def read_tables = {
+	"schema",
+	"SELECT TABLE_NAME, COALESCE(ENGINE, ''), TABLE_TYPE "
+	"FROM information_schema.TABLES WHERE " TABLES,
+};
+
+static const struct rlk_stmt_def read_columns = {
+	"schema",
+	"SELECT TABLE_NAME, COLUMN_NAME, SUBSTRING(COLUMN_TYPE, 1, 100), "
+	"COALESCE(COLLATION_NAME, '') "
+	"FROM information_schema.COLUMNS WHERE " TABLES,
+};
+
+static const struct rlk_stmt_def read_keys = {
+	"schema",
+	"SELECT TABLE_NAME, INDEX_NAME, COLUMN_NAME, "
+	"CAST(SEQ_IN_INDEX AS UNSIGNED), COALESCE(SUB_PART, 0) "
+	"FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND " TABLES,
+};
+
+/* What was found, filled row by row; the first trouble is kept. */
+struct found {
+	bool tables[sizeof(tables) / sizeof(tables[0])];
+	bool columns[WANTED];
+	bool keys[WANTED];
+	char problem[256];
+};
+
+static void see_table(const struct rlk_value *row, void *arg)
+{
+	struct found *found = arg;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (strcasecmp(row[0].text, tables[i]) != 0)
+			continue;
+		found->tables[i] = true;
+		if (strcasecmp(row[1].text, "InnoDB") != 0)
+			snprintf(found->problem, sizeof(found->problem),
+				 "table %s is %s, not InnoDB", tables[i],
+				 row[1].text[0] ? row[1].text : "a view");
+	}
+}
+
+static const struct column *find_column(const struct rlk_value *table,
+					const struct rlk_value *name)
+{
+	for (size_t i = 0; i < WANTED; i++) {
+		if (strcasecmp(table->text, wanted[i].table) == 0 &&
+		    strcasecmp(name->text, wanted[i].name) == 0)
+			return &wanted[i];
+	}
+	return NULL;
+}
+
+/* MariaDB says "int(10) unsigned", MySQL "int unsigned". */
+static bool same_type(const char *got, const char *expected)
+{
+	size_t length = strcspn(expected, "( ");
+
+	if (strncasecmp(got, expected, length) != 0)
+		return false;
+	if (expected[length] == '(')
+		return strncasecmp(got, expected, strlen(expected)) == 0;
+	if (expected[length] == ' ')
+		return strcasestr(got, "unsigned") != NULL;
+	return got[length] == '\0' || got[length] == '(';
+}
+
+static void see_column(const struct rlk_value *row, void *arg)
+{
+	struct found *found = arg;
+	const struct column *column = find_column(&row[0], &row[1]);
+
+	if (!column)
+		return;
+	found->columns[column - wanted] = true;
+	if (!same_type(row[2].text, column->type))
+		snprintf(found->problem, sizeof(found->problem),
+			 "column %s.%s is %s, not %s", column->table,
+			 column->name, row[2].text, column->type);
+	else if (column->collation &&
+		 strcasecmp(row[3].text, column->collation) != 0)
+		snprintf(found->problem, sizeof(found->problem),
+			 "column %s.%s has the collation %s, not %s: it would "
+			 "take different names for one",
+			 column->table, column->name, row[3].text,
+			 column->collation);
+}
+
+static void see_key(const struct rlk_value *row, void *arg)
+{
+	struct found *found = arg;
+	const struct column *column = find_column(&row[0], &row[2]);
+
+	if (strcmp(row[1].text, "PRIMARY") != 0) {
+		snprintf(found->problem, sizeof(found->problem),
+			 "table %s has a unique key of its own, %s",
+			 row[0].text, row[1].text);
+		return;
+	}
+	if (column && row[3].u64 == column->key)
+		found->keys[column - wanted] = true;
+	else
+		snprintf(found->problem, sizeof(found->problem),
+			 "table %s has another primary key than it must have",
+			 row[0].text);
+}
+
+static void see_version(const struct rlk_value *row, void *arg)
+{
+	uint64_t *version = arg;
+
+	if (row[0].type == RLK_U64)
+		*version = row[0].u64;
+}
+
+static int refuse(struct rlk_conn *conn, const char *problem, const char *next,
+		  struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ESCHEMA, "schema: %s on %s; %s",
+			problem, rlk_conn_server(conn)->name, next);
+}
+
+static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error = { 0 };
+	uint64_t version = 0;
+	char problem[128];
+
+	if (rlk_stmt_each(conn, &read_version, NULL, see_version, &version,
+			  &error) != RLK_DONE) {
+		if (reterr)
+			*reterr = error;
+		return error.code;
+	}
+	if (version == RLK_SCHEMA_VERSION)
+		return 0;
+	snprintf(problem, sizeof(problem),
+		 "the tables have version %llu, this library needs %d",
+		 (unsigned long long) version, RLK_SCHEMA_VERSION);
+	return refuse(conn, problem,
+		      version < RLK_SCHEMA_VERSION
+			  ? RUN
+			  : "use a newer version of rowlock",
+		      reterr);
+}
+
+static int check_found(struct rlk_conn *conn, struct found *found,
+		       struct rowlock_errinfo *reterr)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (found->tables[i])
+			continue;
+		snprintf(found->problem, sizeof(found->problem),
+			 "table %s is not there, or this account has no right "
+			 "on it",
+			 tables[i]);
+		return refuse(conn, found->problem, RUN, reterr);
+	}
+	for (size_t i = 0; i < WANTED && !found->problem[0]; i++) {
+		if (!found->columns[i])
+			snprintf(found->problem, sizeof(found->problem),
+				 "column %s.%s is not there", wanted[i].table,
+				 wanted[i].name);
+		else if (wanted[i].key && !found->keys[i])
+			snprintf(found->problem, sizeof(found->problem),
+				 "column %s.%s is not in the primary key",
+				 wanted[i].table, wanted[i].name);
+	}
+	return found->problem[0] ? refuse(conn, found->problem, RUN, reterr)
+				 : 0;
+}
+
+int rlk_schema_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	static const struct {
+		const struct rlk_stmt_def *def;
+		rlk_row_fn fn;
+	} looks[] = {
+		{ &read_tables, see_table },
+		{ &read_columns, see_column },
+		{ &read_keys, see_key },
+	};
+	struct rowlock_errinfo error = { 0 };
+	struct found found = { { false } };
+	int code = check_version(conn, reterr);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		if (rlk_stmt_each(conn, looks[i].def, NULL, looks[i].fn, &found,
+				  &error) == RLK_DONE)
+			continue;
+		if (reterr)
+			*reterr = error;
+		return error.code;
+	}
+	return check_found(conn, &found, reterr);
+}

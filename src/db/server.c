@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What kind of server this is, and the statements that differ.
+ *
+ * Supported: MariaDB from 10.6 and MySQL from 8.0, the first of each with
+ * SKIP LOCKED. Anything that says "MariaDB" in its version is MariaDB.
+ */
+#include "db/server_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/macro.h"
+
+#define MARIADB_MIN 100600
+#define MYSQL_MIN 80001
+
+/* MariaDB hides behind this prefix from old replicas. */
+#define PREFIX "5.5.5-"
+
+static unsigned int parse_version(const char *text)
+{
+	unsigned int major = 0;
+	unsigned int minor = 0;
+	unsigned int patch = 0;
+
+	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) < 2)
+		return 0;
+	return major * 10000 + minor * 100 + patch;
+}
+
+int rlk_server_learn(struct rlk_server *server, const char *version,
+		     const char *where, struct rowlock_errinfo *reterr)
+{
+	const char *text = version ? version : "";
+	bool mariadb = strstr(text, "MariaDB") != NULL;
+	unsigned int least = mariadb ? MARIADB_MIN : MYSQL_MIN;
+	const char *flavour = mariadb ? "MariaDB" : "MySQL";
+
+	if (strncmp(text, PREFIX, strlen(PREFIX)) == 0)
+		text += strlen(PREFIX);
+	server->flavour = mariadb ? RLK_MARIADB : RLK_MYSQL;
+	server->version = parse_version(text);
+	snprintf(server->name, sizeof(server->name), "%.240s (%s %u.%u.%u)",
+		 where, flavour, server->version / 10000,
+		 server->version / 100 % 100, server->version % 100);
+	if (server->version >= least)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+			"%s is too old; rowlock needs MariaDB 10.6 or MySQL "
+			"8.0, or later",
+			server->name);
+}
+
+bool rlk_server_has_snapshot(const struct rlk_server *server)
+{
+	/* It came late into some series: the first patch of each. */
+	static const struct {
+		unsigned int series;
+		unsigned int patch;
+	} since[] = {
+		{ 1006, 18 }, { 1011, 8 }, { 1100, 6 },
+		{ 1101, 5 },  { 1102, 4 }, { 1104, 2 },
+	};
+
+	if (server->flavour != RLK_MARIADB)
+		return false;
+	if (server->version >= 110500)
+		return true;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(since); i++) {
+		if (server->version / 100 == since[i].series)
+			return server->version % 100 >= since[i].patch;
+	}
+	return false;
+}
+
+/* MariaDB manual, "INSERT...RETURNING": with ON DUPLICATE KEY UPDATE the row
+ * that was there comes back. */
+static const struct rlk_stmt_def acquire_mariadb = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "
+	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
+	"ON DUPLICATE KEY UPDATE name = VALUES(name) "
+	"RETURNING attempt, session, "
+	"(SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at) "
+	"FROM lease_session s WHERE s.id = business_lease.session), "
+	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)",
+};
+
+/* MySQL has no RETURNING, and its plain INSERT would wait behind a guard. */
+static const struct rlk_stmt_def acquire_mysql = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) "
+	"SELECT p.n, p.s, p.c, p.a, UTC_TIMESTAMP(6), "
+	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM ("
+	"SELECT CAST(? AS CHAR(100)) COLLATE utf8mb4_bin AS n, "
+	"CAST(? AS UNSIGNED) AS s, CAST(? AS UNSIGNED) AS c, "
+	"CAST(? AS UNSIGNED) AS a, CAST(? AS UNSIGNED) AS m, "
+	"CAST(? AS CHAR(255)) AS i) p "
+	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
+	"WHERE l.name = p.n AND l.slot = p.s) "
+	"ON DUPLICATE KEY UPDATE name = p.n",
+};
+
+/* Answers 1205 on MariaDB, 3572 on MySQL: RLK_BUSY in both. */
+static const struct rlk_stmt_def row_try = {
+	"try",
+	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE NOWAIT",
+};
+
+static const struct rlk_stmt_def row_wait = {
+	"acquire",
+	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE",
+};
+
+static const struct rlk_stmt_def row_probe = {
+	"probe",
+	"SELECT name FROM business_lock WHERE name LIKE ? ESCAPE '!' "
+	"FOR UPDATE SKIP LOCKED",
+};
+
+static const struct rlk_stmt_def blocker_mariadb = {
+	"look who holds it",
+	"SELECT b.trx_mysql_thread_id "
+	"FROM information_schema.INNODB_LOCK_WAITS w "
+	"JOIN information_schema.INNODB_TRX r "
+	"ON r.trx_id = w.requesting_trx_id "
+	"JOIN information_schema.INNODB_TRX b "
+	"ON b.trx_id = w.blocking_trx_id "
+	"WHERE r.trx_mysql_thread_id = ? AND b.trx_state <> 'LOCK WAIT'",
+};
+
+static const struct rlk_stmt_def blocker_mysql = {
+	"look who holds it",
+	"SELECT b.PROCESSLIST_ID FROM performance_schema.data_lock_waits w "
+	"JOIN performance_schema.threads r "
+	"ON r.THREAD_ID = w.REQUESTING_THREAD_ID "
+	"JOIN performance_schema.threads b "
+	"ON b.THREAD_ID = w.BLOCKING_THREAD_ID "
+	"JOIN performance_schema.data_locks l "
+	"ON l.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID "
+	"WHERE r.PROCESSLIST_ID = ? AND l.LOCK_STATUS = 'GRANTED'",
+};
+
+const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
+{
+	static const struct rlk_dialect mariadb = {
+		.lease_acquire = &acquire_mariadb,
+		.lease_acquire_returns_row = true,
+		.row_try = &row_try,
+		.row_wait = &row_wait,
+		.row_blocker = &blocker_mariadb,
+		.row_probe = &row_probe,
+	};
+	static const struct rlk_dialect mysql = {
+		.lease_acquire = &acquire_mysql,
+		.lease_acquire_returns_row = false,
+		.row_try = &row_try,
+		.row_wait = &row_wait,
+		.row_blocker = &blocker_mysql,
+		.row_probe = &row_probe,
+	};
+
+	return server->flavour == RLK_MARIADB ? &mariadb : &mysql;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_SERVER_PRIVATE_H
+#define RLK_DB_SERVER_PRIVATE_H
+
+#include "db/server.h"
+
+/**
+ * Flavour, version and name from what the server says of itself, e.g.
+ * "10.11.19-MariaDB-deb12" or "9.7.4". @where is how we reached it.
+ *
+ * Returns 0 or ROWLOCK_EUNSUPPORTED: it is too old.
+ */
+int rlk_server_learn(struct rlk_server *server, const char *version,
+		     const char *where, struct rowlock_errinfo *reterr);
+
+/** Does it know the variable innodb_snapshot_isolation? */
+bool rlk_server_has_snapshot(const struct rlk_server *server);
+
+#endif

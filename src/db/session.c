@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session's state: set it, then believe only what is read back.
+ *
+ * A server's global settings, init_connect, a proxy or the user's init-command
+ * may have left anything: autocommit off (our INSERT would never commit), a
+ * sql_mode that cuts names, a frozen clock. So one SET says all we rely on,
+ * and one SELECT reads it back together with what we need to know of the
+ * server. Two round trips; none of it needs a privilege.
+ *
+ * Failure modes: a variable that is not as set is named in the message.
+ */
+#include "db/conn_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "db/server_private.h"
+
+/* MariaDB Server Documentation, "Server System Variables"; MySQL Reference
+ * Manual, "Server System Variables". A NULL name: this server has none. */
+struct setting {
+	const char *mariadb;
+	const char *mysql;
+	const char *value; /* as written in SET; %u: see number */
+	const char *read;  /* as read back; NULL: the same */
+	unsigned int number;
+};
+
+enum { SETTINGS = 21 };
+
+static void list_settings(const struct rlk_conn *conn,
+			  struct setting *ret_settings)
+{
+	const struct rlk_conn_profile *profile = &conn->profile;
+	const bool snapshot = rlk_server_has_snapshot(&conn->server);
+	const struct setting settings[SETTINGS] = {
+		{ "autocommit", "autocommit", "%u", NULL, profile->autocommit },
+		{ "tx_isolation", "transaction_isolation", "'READ-COMMITTED'",
+		  "READ-COMMITTED" },
+		{ "tx_read_only", "transaction_read_only", "0" },
+		{ "sql_mode", "sql_mode",
+		  "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+		  "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION" },
+		{ "time_zone", "time_zone", "'+00:00'", "+00:00" },
+		{ "innodb_lock_wait_timeout", "innodb_lock_wait_timeout", "%u",
+		  NULL, profile->lock_wait_s },
+		{ "lock_wait_timeout", "lock_wait_timeout", "%u", NULL,
+		  profile->lock_wait_s },
+		{ "wait_timeout", "wait_timeout", "%u", NULL, profile->idle_s },
+		/* wait_timeout bounds a silent holder; nothing else may. */
+		{ "idle_transaction_timeout", NULL, "0" },
+		{ "idle_write_transaction_timeout", NULL, "0" },
+		{ "completion_type", "completion_type", "'NO_CHAIN'",
+		  "NO_CHAIN" },
+		{ "sql_safe_updates", "sql_safe_updates", "0" },
+		{ "sql_auto_is_null", "sql_auto_is_null", "0" },
+		{ "sql_select_limit", "sql_select_limit", "DEFAULT",
+		  "18446744073709551615" },
+		{ "unique_checks", "unique_checks", "1" },
+		{ "foreign_key_checks", "foreign_key_checks", "1" },
+		{ "max_statement_time", NULL, "0", "0.000000" },
+		{ NULL, "max_execution_time", "0" },
+		{ "net_read_timeout", "net_read_timeout", "30" },
+		{ "net_write_timeout", "net_write_timeout", "60" },
+		{ snapshot ? "innodb_snapshot_isolation" : NULL, NULL, "0" },
+	};
+
+	memcpy(ret_settings, settings, sizeof(settings));
+}
+
+/* What the SELECT has behind the settings. */
+enum fact {
+	FACT_CLIENT_CHARSET,
+	FACT_DATABASE,
+	FACT_ID,
+	FACT_MARK,
+	FACT_VERSION,
+	FACT_SERVER,
+	FACT_START,
+	FACT_GALERA,
+	FACT_MULTI,
+	FACT_READ_ONLY,
+	FACT_DRIFT,
+	FACTS,
+};
+
+#define VARIABLE_MARIADB(name)                                                 \
+	"(SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES "    \
+	"WHERE VARIABLE_NAME = '" name "')"
+#define VARIABLE_MYSQL(name)                                                   \
+	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables "     \
+	"WHERE VARIABLE_NAME = '" name "')"
+
+/* Uptime counts from the server's start to this statement's start, by the same
+ * clock: the difference is the start, to the second, however the clock jumps.
+ * Both tables of status can be read by every account. */
+static const char *const facts_mariadb =
+    ", CONCAT(@@character_set_client, ' ', @@collation_connection), "
+    "DATABASE(), CONNECTION_ID(), %s, VERSION(), "
+    "COALESCE(" VARIABLE_MARIADB(
+	"SERVER_UID") ", CONCAT(@@hostname, ':', "
+		      "@@port)), "
+		      "(SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS "
+		      "SIGNED) FROM "
+		      "information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
+		      "'UPTIME'), " VARIABLE_MARIADB(
+			  "WSREP_ON") ", NULL, "
+				      "CONCAT_WS(' ', @@read_only, "
+				      "@@innodb_read_only), "
+				      "ABS(TIMESTAMPDIFF(MICROSECOND, "
+				      "UTC_TIMESTAMP(6), SYSDATE(6)))";
+
+static const char *const facts_mysql =
+    ", CONCAT(@@character_set_client, ' ', @@collation_connection), "
+    "DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid, "
+    "(SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM "
+    "performance_schema.global_status WHERE VARIABLE_NAME = "
+    "'Uptime'), " VARIABLE_MYSQL(
+	"wsrep_on") ", "
+		    "IF(COALESCE(" VARIABLE_MYSQL(
+			"group_replication_group_name") ", '') <> ''"
+							", " VARIABLE_MYSQL(
+							    "group_replication_"
+							    "single_primary_"
+							    "mode") ", NULL), "
+								    "CONCAT_WS("
+								    "' ', "
+								    "@@read_"
+								    "only, "
+								    "@@innodb_"
+								    "read_only,"
+								    " @@super_"
+								    "read_only)"
+								    ", "
+								    "ABS("
+								    "TIMESTAMPD"
+								    "IFF("
+								    "MICROSECON"
+								    "D, "
+								    "UTC_"
+								    "TIMESTAMP("
+								    "6), "
+								    "SYSDATE(6)"
+								    "))";
+
+#define CHARSET "utf8mb4 utf8mb4_bin"
+
+/* A session with init_connect = 'SET timestamp = ...' has a frozen clock. */
+#define DRIFT_MAX_US 60000000.0
+
+static const char *name_of(const struct rlk_conn *conn,
+			   const struct setting *setting)
+{
+	return conn->server.flavour == RLK_MARIADB ? setting->mariadb
+						   : setting->mysql;
+}
+
+static void value_of(const struct setting *setting, char *buffer, size_t size)
+{
+	if (strcmp(setting->value, "%u") == 0)
+		snprintf(buffer, size, "%u", setting->number);
+	else
+		snprintf(buffer, size, "%s", setting->value);
+}
+
+/* SET NAMES ..., a = 1, b = 2; with @clock also the session's clock, which a
+ * server with secure_timestamp does not let us touch. */
+static void write_set(struct rlk_conn *conn, const struct setting *settings,
+		      bool clock, FILE *sql)
+{
+	fputs("SET NAMES utf8mb4 COLLATE utf8mb4_bin", sql);
+	if (clock)
+		fputs(", timestamp = DEFAULT", sql);
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const char *name = name_of(conn, &settings[i]);
+		char value[64];
+
+		value_of(&settings[i], value, sizeof(value));
+		if (name)
+			fprintf(sql, ", SESSION %s = %s", name, value);
+	}
+}
+
+static void write_read(struct rlk_conn *conn, const struct setting *settings,
+		       bool mark, FILE *sql)
+{
+	char get_lock[96] = "NULL";
+
+	if (mark)
+		snprintf(get_lock, sizeof(get_lock), "GET_LOCK('%s', 0)",
+			 conn->mark);
+	fputs("SELECT 0", sql);
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const char *name = name_of(conn, &settings[i]);
+
+		if (name)
+			fprintf(sql, ", @@SESSION.%s", name);
+		else
+			fputs(", NULL", sql);
+	}
+	fprintf(sql,
+		conn->server.flavour == RLK_MARIADB ? facts_mariadb
+						    : facts_mysql,
+		get_lock);
+}
+
+static enum rlk_fault set_state(struct rlk_conn *conn,
+				const struct setting *settings, bool clock,
+				struct rowlock_errinfo *reterr)
+{
+	char text[2048] = "";
+	FILE *sql = fmemopen(text, sizeof(text), "w");
+	MYSQL_RES *result = NULL;
+
+	if (!sql) {
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "session: out of memory");
+		return RLK_FAILED;
+	}
+	write_set(conn, settings, clock, sql);
+	fclose(sql);
+	return rlk_stmt_query(conn, text, "session", &result, reterr);
+}
+
+static enum rlk_fault read_state(struct rlk_conn *conn,
+				 const struct setting *settings, bool mark,
+				 MYSQL_RES **ret_result,
+				 struct rowlock_errinfo *reterr)
+{
+	char text[4096] = "";
+	FILE *sql = fmemopen(text, sizeof(text), "w");
+
+	if (!sql) {
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "session: out of memory");
+		return RLK_FAILED;
+	}
+	write_read(conn, settings, mark, sql);
+	fclose(sql);
+	return rlk_stmt_query(conn, text, "session", ret_result, reterr);
+}
+
+static int check_state(struct rlk_conn *conn, const struct setting *settings,
+		       const char *const *cells, struct rowlock_errinfo *reterr)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const struct setting *setting = &settings[i];
+		const char *name = name_of(conn, setting);
+		const char *got = cells[i] ? cells[i] : "NULL";
+		char expected[64];
+
+		value_of(setting, expected, sizeof(expected));
+		if (!name ||
+		    strcmp(setting->read ? setting->read : expected, got) == 0)
+			continue;
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"session: %s of %s is '%s' after it was set to "
+				"%s; is there a proxy in between?",
+				name, conn->where, got, expected);
+	}
+	return 0;
+}
+
+static bool is_on(const char *cell)
+{
+	return cell && (strstr(cell, "1") || strstr(cell, "ON"));
+}
+
+static int check_facts(struct rlk_conn *conn, const char *const *facts,
+		       struct rowlock_errinfo *reterr)
+{
+	const char *charset = facts[FACT_CLIENT_CHARSET];
+	const char *drift = facts[FACT_DRIFT];
+
+	if (!charset || strcmp(charset, CHARSET) != 0)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"session: character set and collation of %s "
+				"are '%s' after they were set to '%s'",
+				conn->where, charset ? charset : "NULL",
+				CHARSET);
+	if (!facts[FACT_DATABASE])
+		return rlk_fail(reterr, ROWLOCK_ESCHEMA,
+				"session: no database is selected on %s; name "
+				"it in the dsn (database=...) or the option "
+				"file",
+				conn->where);
+	if (!drift || strtod(drift, NULL) > DRIFT_MAX_US)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"session: the clock of %s stands still for "
+				"this session; look for 'SET timestamp' in "
+				"init_connect",
+				conn->where);
+	return 0;
+}
+
+static void learn(struct rlk_conn *conn, const char *const *facts)
+{
+	struct rlk_server *server = &conn->server;
+
+	conn->id = facts[FACT_ID] ? strtoull(facts[FACT_ID], NULL, 10) : 0;
+	server->galera = is_on(facts[FACT_GALERA]);
+	server->multi_primary = facts[FACT_MULTI] && !is_on(facts[FACT_MULTI]);
+	server->read_only = is_on(facts[FACT_READ_ONLY]);
+	snprintf(server->identity, sizeof(server->identity), "%s@%s",
+		 facts[FACT_SERVER] ? facts[FACT_SERVER] : "",
+		 facts[FACT_START] ? facts[FACT_START] : "");
+	/* On Galera it would ring on this node only. */
+	if (server->galera || !is_on(facts[FACT_MARK]))
+		conn->mark[0] = '\0';
+}
+
+static int read_back(struct rlk_conn *conn, const struct setting *settings,
+		     MYSQL_RES *result, struct rowlock_errinfo *reterr)
+{
+	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+	const char *const *cells = (const char *const *) row;
+	int error;
+
+	if (!row || mysql_num_fields(result) != 1 + SETTINGS + FACTS)
+		return rlk_fail(reterr, ROWLOCK_EDB,
+				"session: %s did not tell its state",
+				conn->where);
+	cells++; /* the 0 that the list begins with */
+	error = check_state(conn, settings, cells, reterr);
+	if (!error)
+		error = check_facts(conn, cells + SETTINGS, reterr);
+	if (error)
+		return error;
+	learn(conn, cells + SETTINGS);
+	return rlk_server_learn(&conn->server, cells[SETTINGS + FACT_VERSION],
+				conn->where, reterr);
+}
+
+int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	struct setting settings[SETTINGS];
+	MYSQL_RES *result = NULL;
+	enum rlk_fault fault;
+	int error;
+
+	error =
+	    rlk_server_learn(&conn->server, mysql_get_server_info(conn->mysql),
+			     conn->where, reterr);
+	if (error)
+		return error;
+	list_settings(conn, settings);
+	snprintf(conn->mark, sizeof(conn->mark), "rl:%016" PRIx64,
+		 rlk_random());
+
+	fault = set_state(conn, settings, true, reterr);
+	if (fault == RLK_REFUSED)
+		fault = set_state(conn, settings, false, reterr);
+	if (fault == RLK_DONE)
+		fault = read_state(conn, settings, true, &result, reterr);
+	/* Some servers and proxies have no GET_LOCK(). */
+	if (fault == RLK_REFUSED)
+		fault = read_state(conn, settings, false, &result, reterr);
+	if (fault == RLK_PENDING)
+		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
+				   "connect to %s: no answer in time",
+				   conn->where);
+	if (fault != RLK_DONE)
+		return reterr ? reterr->code : ROWLOCK_EDB;
+	error = read_back(conn, settings, result, reterr);
+	mysql_free_result(result);
+	return error;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running statements.
+ *
+ * A run goes through stages: prepare (the first time only), execute, buffer
+ * (read the result to its end). Each may be suspended by the deadline or an
+ * interrupt, and rlk_stmt_resume() goes on in the stage where it was. Nothing
+ * of the caller's is needed after the statement was sent; for a run that has
+ * to prepare first, the parameters are copied.
+ *
+ * Failure modes: a prepared statement that the server has forgotten (1243) or
+ * wants anew (1615) was not executed: it is prepared again, once. A result
+ * whose error comes after its header shows when it is buffered. A run that is
+ * given up while its reply is outstanding makes the connection unusable.
+ */
+#include "db/stmt_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Its result has a column that we have no room for. */
+static const char too_many[] = "more columns or parameters than there is room "
+			       "for";
+
+static struct rlk_stmt *stmt_free(struct rlk_stmt *stmt)
+{
+	if (stmt->stmt)
+		mysql_stmt_close(stmt->stmt);
+	rlk_bind_drop(stmt);
+	free(stmt->text);
+	free(stmt);
+	return NULL;
+}
+
+void rlk_stmt_free_all(struct rlk_conn *conn)
+{
+	struct rlk_list *node;
+
+	while ((node = rlk_list_first(&conn->stmts))) {
+		rlk_list_remove(node);
+		stmt_free(container_of(node, struct rlk_stmt, list));
+	}
+}
+
+static struct rlk_stmt *find(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &conn->stmts)
+	{
+		struct rlk_stmt *stmt =
+		    container_of(node, struct rlk_stmt, list);
+
+		if (stmt->def == def)
+			return stmt;
+	}
+	return NULL;
+}
+
+static struct rlk_stmt *stmt_new(struct rlk_conn *conn,
+				 const struct rlk_stmt_def *def)
+{
+	struct rlk_stmt *stmt = calloc(1, sizeof(*stmt));
+
+	if (!stmt)
+		return NULL;
+	stmt->def = def;
+	stmt->stmt = mysql_stmt_init(conn->mysql);
+	if (!stmt->stmt)
+		return stmt_free(stmt);
+	rlk_list_append(&conn->stmts, &stmt->list);
+	return stmt;
+}
+
+static enum rlk_fault fail_here(struct rlk_conn *conn, int code,
+				const char *what,
+				struct rowlock_errinfo *reterr)
+{
+	conn->stage = RLK_STAGE_NONE;
+	rlk_fail(reterr, code, "%s: %s on %s", conn->label, what,
+		 conn->server.name);
+	return RLK_FAILED;
+}
+
+static enum rlk_fault fail_stmt(struct rlk_conn *conn,
+				struct rowlock_errinfo *reterr)
+{
+	MYSQL_STMT *stmt = conn->stmt->stmt;
+	unsigned int number = mysql_stmt_errno(stmt);
+	const char *text = mysql_stmt_error(stmt);
+
+	/* Some paths of Connector/C leave it with the connection. */
+	if (!number) {
+		number = mysql_errno(conn->mysql);
+		text = mysql_error(conn->mysql);
+	}
+	conn->stage = RLK_STAGE_NONE;
+	return rlk_conn_fault(conn, conn->label, number ? number : 2000, text,
+			      reterr);
+}
+
+static enum rlk_fault fail_query(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	unsigned int number = mysql_errno(conn->mysql);
+
+	conn->stage = RLK_STAGE_NONE;
+	return rlk_conn_fault(conn, conn->label, number ? number : 2000,
+			      mysql_error(conn->mysql), reterr);
+}
+
+/* The stages. Each returns RLK_DONE when the next one may follow. */
+
+static enum rlk_fault do_prepare(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+
+	conn->io.stmt = stmt->stmt;
+	conn->io.sql = stmt->def->sql;
+	if (!rlk_io_run(conn, RLK_CALL_PREPARE))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return fail_stmt(conn, reterr);
+	stmt->params = (unsigned int) mysql_stmt_param_count(stmt->stmt);
+	if (stmt->params > RLK_STMT_PARAMS)
+		return fail_here(conn, ROWLOCK_EDB, too_many, reterr);
+	stmt->columns = 0;
+	if (rlk_bind_params(stmt, stmt->held_params))
+		return fail_stmt(conn, reterr);
+	stmt->prepared = true;
+	conn->stage = RLK_STAGE_EXECUTE;
+	return RLK_DONE;
+}
+
+/* Not executed for sure, and it can be asked for again? */
+static bool wants_prepare(struct rlk_conn *conn)
+{
+	unsigned int number = mysql_stmt_errno(conn->stmt->stmt);
+
+	return conn->again && (number == 1243 || number == 1615);
+}
+
+static enum rlk_fault do_execute(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+
+	conn->io.stmt = stmt->stmt;
+	if (!rlk_io_run(conn, RLK_CALL_EXECUTE))
+		return RLK_PENDING;
+	if (conn->io.status && wants_prepare(conn)) {
+		conn->again = false;
+		conn->stage = RLK_STAGE_PREPARE;
+		return RLK_DONE;
+	}
+	if (conn->io.status)
+		return fail_stmt(conn, reterr);
+	conn->stage = RLK_STAGE_BUFFER;
+	return RLK_DONE;
+}
+
+/* MariaDB tells the columns of INSERT ... RETURNING with the first result, not
+ * when it is prepared. */
+static enum rlk_fault make_columns(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+	unsigned int columns = mysql_stmt_field_count(stmt->stmt);
+
+	if (columns != stmt->columns) {
+		/* What it has done is done, but not what we can show. */
+		if (columns > RLK_STMT_COLUMNS) {
+			conn->dead = true;
+			fail_here(conn, ROWLOCK_EDB, too_many, reterr);
+			return RLK_UNKNOWN;
+		}
+		stmt->columns = columns;
+		if (columns && rlk_bind_make_columns(stmt)) {
+			conn->dead = true;
+			fail_here(conn, ROWLOCK_ENOMEM, "out of memory",
+				  reterr);
+			return RLK_UNKNOWN;
+		}
+	}
+	if (columns && mysql_stmt_bind_result(stmt->stmt, stmt->column))
+		return fail_stmt(conn, reterr);
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_buffer(struct rlk_conn *conn,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+	enum rlk_fault fault;
+
+	if (!conn->io.suspended) {
+		fault = make_columns(conn, reterr);
+		if (fault != RLK_DONE)
+			return fault;
+	}
+	if (stmt->columns) {
+		conn->io.stmt = stmt->stmt;
+		if (!rlk_io_run(conn, RLK_CALL_BUFFER))
+			return RLK_PENDING;
+		if (conn->io.status)
+			return fail_stmt(conn, reterr);
+	}
+	conn->stage = RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_query(struct rlk_conn *conn,
+			       struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_QUERY))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return fail_query(conn, reterr);
+	conn->stage =
+	    mysql_field_count(conn->mysql) ? RLK_STAGE_STORE : RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_store(struct rlk_conn *conn,
+			       struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_STORE))
+		return RLK_PENDING;
+	if (!conn->io.result)
+		return fail_query(conn, reterr);
+	conn->stage = RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_ping(struct rlk_conn *conn,
+			      struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_PING))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return fail_query(conn, reterr);
+	conn->stage = RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault advance(struct rlk_conn *conn,
+			      struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_DONE;
+
+	while (fault == RLK_DONE && conn->stage != RLK_STAGE_NONE) {
+		switch (conn->stage) {
+		case RLK_STAGE_PREPARE:
+			fault = do_prepare(conn, reterr);
+			break;
+		case RLK_STAGE_EXECUTE:
+			fault = do_execute(conn, reterr);
+			break;
+		case RLK_STAGE_BUFFER:
+			fault = do_buffer(conn, reterr);
+			break;
+		case RLK_STAGE_QUERY:
+			fault = do_query(conn, reterr);
+			break;
+		case RLK_STAGE_STORE:
+			fault = do_store(conn, reterr);
+			break;
+		case RLK_STAGE_PING:
+			fault = do_ping(conn, reterr);
+			break;
+		case RLK_STAGE_NONE:
+			break;
+		}
+	}
+	/* The caller's parameters are his own again. */
+	if (fault == RLK_PENDING && conn->stage != RLK_STAGE_PREPARE)
+		conn->again = false;
+	return fault;
+}
+
+static enum rlk_fault fetch(struct rlk_conn *conn,
+			    struct rlk_value *ret_columns, bool *ret_has_row,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+	int status = mysql_stmt_fetch(stmt->stmt);
+	int cut;
+
+	if (status == MYSQL_NO_DATA) {
+		*ret_has_row = false;
+		return RLK_DONE;
+	}
+	if (status && status != MYSQL_DATA_TRUNCATED)
+		return fail_stmt(conn, reterr);
+	cut = rlk_bind_read(stmt, ret_columns);
+	if (cut >= 0) {
+		rlk_fail(reterr, ROWLOCK_EDB,
+			 "%s: column %d is longer than expected on %s; run "
+			 "'rowlock-migrate'",
+			 conn->label, cut + 1, conn->server.name);
+		return RLK_REFUSED;
+	}
+	*ret_has_row = true;
+	return RLK_DONE;
+}
+
+/* All has been read from the server; what was it? */
+static enum rlk_fault finish(struct rlk_conn *conn, struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+	enum rlk_fault fault = RLK_DONE;
+
+	rlk_bind_drop(stmt);
+	ret_reply->has_row = false;
+	ret_reply->insert_id = mysql_stmt_insert_id(stmt->stmt);
+	ret_reply->affected = 0;
+	if (stmt->columns) {
+		fault = fetch(conn, ret_reply->columns, &ret_reply->has_row,
+			      reterr);
+		mysql_stmt_free_result(stmt->stmt);
+	} else {
+		ret_reply->affected = mysql_stmt_affected_rows(stmt->stmt);
+	}
+	return fault;
+}
+
+/* May a statement begin? Everything it needs is made here. */
+static enum rlk_fault begin(struct rlk_conn *conn,
+			    const struct rlk_stmt_def *def,
+			    const struct rlk_value *params,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt;
+
+	conn->label = def->label;
+	if (!rlk_conn_usable(conn)) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "%s: the connection to %s is not usable any more",
+			 def->label, conn->server.name);
+		return RLK_FAILED;
+	}
+	stmt = find(conn, def);
+	if (!stmt)
+		stmt = stmt_new(conn, def);
+	if (!stmt)
+		return fail_here(conn, ROWLOCK_ENOMEM, "out of memory", reterr);
+	conn->stmt = stmt;
+	conn->again = true;
+	conn->stage = stmt->prepared ? RLK_STAGE_EXECUTE : RLK_STAGE_PREPARE;
+	if (stmt->prepared && rlk_bind_params(stmt, params))
+		return fail_stmt(conn, reterr);
+	if (!stmt->prepared && rlk_bind_hold(stmt, params))
+		return fail_here(conn, ROWLOCK_ENOMEM, "out of memory", reterr);
+	return RLK_DONE;
+}
+
+/* Run, and once more if the server has forgotten the statement: only here are
+ * the caller's parameters still at hand. */
+static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_value *params,
+			  struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+
+	if (!stmt->held && stmt->params)
+		memcpy(stmt->held_params, params,
+		       stmt->params * sizeof(*params));
+	return advance(conn, reterr);
+}
+
+enum rlk_fault rlk_stmt_run(struct rlk_conn *conn,
+			    const struct rlk_stmt_def *def,
+			    const struct rlk_value *params,
+			    struct rlk_reply *ret_reply,
+			    struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = begin(conn, def, params, reterr);
+
+	if (fault == RLK_DONE)
+		fault = run(conn, params, reterr);
+	if (fault == RLK_DONE)
+		fault = finish(conn, ret_reply, reterr);
+	return fault;
+}
+
+enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
+			       struct rlk_reply *ret_reply,
+			       struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+
+	if (conn->stage == RLK_STAGE_NONE || conn->dead) {
+		rlk_fail(reterr, ROWLOCK_EINVAL,
+			 "nothing is under way on this connection to %s",
+			 conn->server.name);
+		return RLK_FAILED;
+	}
+	fault = advance(conn, reterr);
+	if (fault != RLK_DONE)
+		return fault;
+	if (conn->stmt)
+		return finish(conn, ret_reply, reterr);
+	mysql_free_result(TAKE_PTR(conn->io.result));
+	*ret_reply = (struct rlk_reply){ .has_row = false };
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
+				struct rowlock_errinfo *reterr)
+{
+	if (fault != RLK_PENDING)
+		return fault;
+	conn->dead = true;
+	rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
+		    "%s: no answer in time from %s", conn->label,
+		    conn->server.name);
+	return RLK_UNKNOWN;
+}
+
+enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_value *params, rlk_row_fn fn,
+			     void *arg, struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = begin(conn, def, params, reterr);
+	struct rlk_value columns[RLK_STMT_COLUMNS];
+	bool has_row = true;
+
+	if (fault == RLK_DONE)
+		fault = run(conn, params, reterr);
+	if (fault != RLK_DONE)
+		return rlk_stmt_give_up(conn, fault, reterr);
+	rlk_bind_drop(conn->stmt);
+	while (conn->stmt->columns && fault == RLK_DONE) {
+		fault = fetch(conn, columns, &has_row, reterr);
+		if (fault != RLK_DONE || !has_row)
+			break;
+		fn(columns, arg);
+	}
+	mysql_stmt_free_result(conn->stmt->stmt);
+	return fault;
+}
+
+/* A statement that is not prepared: text, ping. */
+static enum rlk_fault run_plain(struct rlk_conn *conn, enum rlk_stage stage,
+				const char *label,
+				struct rowlock_errinfo *reterr)
+{
+	conn->label = label;
+	if (!rlk_conn_usable(conn)) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "%s: the connection to %s is not usable any more",
+			 label, conn->server.name);
+		return RLK_FAILED;
+	}
+	conn->stmt = NULL;
+	conn->again = false;
+	conn->io.result = NULL;
+	conn->stage = stage;
+	return advance(conn, reterr);
+}
+
+enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
+			      const char *label, MYSQL_RES **ret_result,
+			      struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+
+	if (rlk_conn_usable(conn))
+		conn->io.sql = sql;
+	fault = run_plain(conn, RLK_STAGE_QUERY, label, reterr);
+	if (fault == RLK_DONE)
+		*ret_result = TAKE_PTR(conn->io.result);
+	return fault;
+}
+
+enum rlk_fault rlk_stmt_text(struct rlk_conn *conn, const char *sql,
+			     struct rowlock_errinfo *reterr)
+{
+	MYSQL_RES *result = NULL;
+	enum rlk_fault fault =
+	    rlk_stmt_query(conn, sql, "query", &result, reterr);
+
+	if (fault == RLK_DONE)
+		mysql_free_result(result);
+	return fault;
+}
+
+enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
+			     struct rowlock_errinfo *reterr)
+{
+	return run_plain(conn, RLK_STAGE_PING, "ping", reterr);
+}

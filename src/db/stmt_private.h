@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_STMT_PRIVATE_H
+#define RLK_DB_STMT_PRIVATE_H
+
+/*
+ * A statement that a connection has prepared, with the rooms that Connector/C
+ * reads parameters from and writes columns to.
+ */
+
+#include "db/conn_private.h"
+
+/** The longest text that a column may have; longer ones are an error. */
+#define RLK_TEXT_MAX 4096
+
+struct rlk_stmt {
+	struct rlk_list list; /* of the connection */
+	const struct rlk_stmt_def *def;
+	MYSQL_STMT *stmt;
+	bool prepared;
+	unsigned int params;
+	unsigned int columns;
+
+	MYSQL_BIND param[RLK_STMT_PARAMS];
+	union {
+		uint64_t u64;
+		int64_t i64;
+	} number[RLK_STMT_PARAMS];
+	unsigned long param_length[RLK_STMT_PARAMS];
+	char *held; /* copies of parameters' texts while it is prepared */
+	struct rlk_value held_params[RLK_STMT_PARAMS];
+
+	MYSQL_BIND column[RLK_STMT_COLUMNS];
+	union {
+		uint64_t u64;
+		int64_t i64;
+	} cell[RLK_STMT_COLUMNS];
+	unsigned long length[RLK_STMT_COLUMNS];
+	my_bool is_null[RLK_STMT_COLUMNS];
+	my_bool error[RLK_STMT_COLUMNS];
+	char *text; /* one block for all texts */
+};
+
+/* stmt_bind.c */
+
+/** Keep @params, texts included, beyond the caller's return. 0 or -1. */
+int rlk_bind_hold(struct rlk_stmt *stmt, const struct rlk_value *params);
+
+/** Forget them. */
+void rlk_bind_drop(struct rlk_stmt *stmt);
+
+/** Hand @params to Connector/C; it reads them when the statement is sent. */
+int rlk_bind_params(struct rlk_stmt *stmt, const struct rlk_value *params);
+
+/** Make rooms for the columns that the prepared statement has. 0 or -1. */
+int rlk_bind_make_columns(struct rlk_stmt *stmt);
+
+/** The row that was fetched. Returns the first column whose text or number was
+ *  cut, -1 if all is well. */
+int rlk_bind_read(struct rlk_stmt *stmt, struct rlk_value *ret_columns);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lease strategy: a hold is a committed row of business_lease, there if
+ * and only if it is held. Acquire is an INSERT, release a DELETE, each one
+ * autocommitted statement by primary key.
+ *
+ * The row carries the attempt, the random number of the request that made it:
+ * so a request whose answer was lost can be asked again, and a release can
+ * never hit the row of a later holder.
+ *
+ * Why ON DUPLICATE KEY UPDATE and not a plain INSERT: the latter leaves a
+ * shared lock on the duplicate, and two of those deadlock when the row goes
+ * (MySQL manual, "Locks Set by Different SQL Statements in InnoDB").
+ */
+#include "strategy/lease.h"
+
+#include "db/server.h"
+
+/* Does not wait for a locked row: the NOT EXISTS is a consistent read under
+ * READ COMMITTED, and sees a held row without touching it. */
+static const struct rlk_stmt_def ask_again = {
+	"acquire",
+	"INSERT INTO business_lease"
+	" (name, slot, session, attempt, acquired_at, expires_at, info)"
+	" SELECT p.name, p.slot, p.session, p.attempt, UTC_TIMESTAMP(6),"
+	" UTC_TIMESTAMP(6) + INTERVAL p.max_us MICROSECOND, p.info"
+	" FROM (SELECT ? AS name, ? AS slot, ? AS session, ? AS attempt,"
+	" ? AS max_us, ? AS info) p"
+	" WHERE NOT EXISTS (SELECT 1 FROM business_lease l"
+	" WHERE l.name = ? AND l.slot = ?)"
+	" ON DUPLICATE KEY UPDATE business_lease.name = VALUES(name)",
+};
+
+static const struct rlk_stmt_def look = {
+	"look",
+	"SELECT l.attempt, l.session,"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"
+	" s.beat, s.ttl,"
+	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, l.expires_at) DIV 1000"
+	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
+	" WHERE l.name = ? AND l.slot = ?",
+};
+
+static const struct rlk_stmt_def release = {
+	"release",
+	"DELETE FROM business_lease"
+	" WHERE name = ? AND slot = ? AND attempt = ?",
+};
+
+/* Held means: the row is there and its session is. */
+static const struct rlk_stmt_def confirm = {
+	"verify",
+	"SELECT s.id FROM business_lease l"
+	" JOIN lease_session s ON s.id = l.session"
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+};
+
+/*
+ * The token is drawn while the lease's row is locked in share mode, so that
+ * nobody can take the lock between the look and the draw; it grows by at least
+ * one, and follows the server's clock in microseconds, so that it does not go
+ * back where commits were lost or the row was removed.
+ */
+static const struct rlk_stmt_def draw = {
+	"token",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
+	" SELECT 'lease', name, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,"
+	" '1970-01-01', UTC_TIMESTAMP(6))), UTC_TIMESTAMP(6)"
+	" FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
+	" LOCK IN SHARE MODE"
+	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
+	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+};
+
+static struct rlk_value max_us(const struct rlk_request *request)
+{
+	if (request->max_hold_ms == 0)
+		return rlk_null();
+	return rlk_u64(request->max_hold_ms * 1000);
+}
+
+static enum rlk_verdict verdict_of(enum rlk_fault fault)
+{
+	switch (fault) {
+	case RLK_BUSY:
+	case RLK_CONFLICT:
+	case RLK_KILLED:
+		/* Somebody else's transaction was in the way for a moment. */
+		return RLK_AGAIN;
+	case RLK_PENDING:
+		return RLK_WAITING;
+	case RLK_UNKNOWN:
+		return RLK_UNCLEAR;
+	default:
+		return RLK_FAILURE;
+	}
+}
+
+/* Columns: attempt, session, left, maximum left[, beat, ttl, maximum]. */
+static void read_holder(const struct rlk_value *columns, bool looked,
+			struct rlk_holder *holder)
+{
+	*holder = (struct rlk_holder){
+		.known = true,
+		.attempt = columns[0].u64,
+		.session = columns[1].u64,
+		.absent = columns[2].type == RLK_NULL,
+		.left_us = columns[2].i64,
+		.has_max = columns[3].type != RLK_NULL,
+		.max_left_us = columns[3].i64,
+	};
+	if (!looked)
+		return;
+	holder->looked = true;
+	if (!holder->absent) {
+		holder->beat = columns[4].u64;
+		holder->ttl_ms = columns[5].u64;
+	}
+	if (holder->has_max)
+		holder->max_ms = columns[6].u64;
+}
+
+static enum rlk_fault lease_look(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 struct rlk_holder *ret_holder,
+				 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
+	if (fault)
+		return fault;
+	*ret_holder = (struct rlk_holder){ 0 };
+	if (reply.has_row)
+		read_holder(reply.columns, true, ret_holder);
+	return RLK_DONE;
+}
+
+/* The INSERT found a row: ours from an earlier sending, or another's? */
+static enum rlk_verdict who_has_it(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   struct rlk_holder *ret_holder,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_holder holder;
+	enum rlk_fault fault = lease_look(conn, request, &holder, reterr);
+
+	if (fault)
+		return verdict_of(fault);
+	if (!holder.known)
+		return RLK_AGAIN; /* gone meanwhile */
+	if (holder.attempt == request->attempt)
+		return RLK_GRANTED;
+	*ret_holder = holder;
+	return RLK_HELD;
+}
+
+static enum rlk_verdict first(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rlk_holder *ret_holder,
+			      struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_value params[] = {
+		rlk_text(request->name),   rlk_u64(request->slot),
+		rlk_u64(request->session), rlk_u64(request->attempt),
+		max_us(request),           rlk_text(request->info),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault =
+	    rlk_stmt_run(conn, dialect->lease_acquire, params, &reply, reterr);
+	if (fault)
+		return verdict_of(fault);
+	if (!dialect->lease_acquire_returns_row)
+		return reply.affected == 1
+			   ? RLK_GRANTED
+			   : who_has_it(conn, request, ret_holder, reterr);
+	if (!reply.has_row)
+		return RLK_AGAIN;
+	if (reply.columns[0].u64 == request->attempt)
+		return RLK_GRANTED;
+	read_holder(reply.columns, false, ret_holder);
+	return RLK_HELD;
+}
+
+static enum rlk_verdict again(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rlk_holder *ret_holder,
+			      struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),   rlk_u64(request->slot),
+		rlk_u64(request->session), rlk_u64(request->attempt),
+		max_us(request),           rlk_text(request->info),
+		rlk_text(request->name),   rlk_u64(request->slot),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault = rlk_stmt_run(conn, &ask_again, params, &reply, reterr);
+	if (fault)
+		return verdict_of(fault);
+	if (reply.affected == 1)
+		return RLK_GRANTED;
+	*ret_holder = (struct rlk_holder){ 0 };
+	return RLK_HELD;
+}
+
+static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
+				      const struct rlk_request *request,
+				      enum rlk_ask ask,
+				      struct rlk_holder *ret_holder,
+				      struct rowlock_errinfo *reterr)
+{
+	if (ask == RLK_ASK_AGAIN)
+		return again(conn, request, ret_holder, reterr);
+	return first(conn, request, ret_holder, reterr);
+}
+
+/* Run a statement whose parameters are name, slot and attempt. */
+static enum rlk_fault run_by_attempt(struct rlk_conn *conn,
+				     const struct rlk_stmt_def *def,
+				     const struct rlk_request *request,
+				     struct rlk_reply *ret_reply,
+				     struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
+
+	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
+}
+
+static enum rlk_fault lease_release(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_found,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    run_by_attempt(conn, &release, request, &reply, reterr);
+
+	if (!fault)
+		*ret_found = reply.affected == 1;
+	return fault;
+}
+
+static enum rlk_fault lease_confirm(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_found,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    run_by_attempt(conn, &confirm, request, &reply, reterr);
+
+	if (!fault)
+		*ret_found = reply.has_row;
+	return fault;
+}
+
+static enum rlk_fault lease_draw(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 uint64_t *ret_token,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    run_by_attempt(conn, &draw, request, &reply, reterr);
+
+	if (!fault)
+		*ret_token = reply.affected ? reply.insert_id : 0;
+	return fault;
+}
+
+static const struct rlk_stmt_def end_session_note = {
+	"break",
+	"UPDATE lease_session SET breaks = breaks + 1 WHERE id = ?",
+};
+
+/* Delete the lease, then tell its session: in this order and in one
+ * transaction, as the holder looks which lease is gone when it sees the new
+ * count with its next beat. */
+static enum rlk_fault end_lease(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value session[] = { rlk_u64(request->session) };
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault = run_by_attempt(conn, &release, request, &reply, reterr);
+	if (fault)
+		return fault;
+	*ret_found = reply.affected == 1;
+	fault = rlk_stmt_run(conn, &end_session_note, session, &reply, reterr);
+	if (fault)
+		return fault;
+	return rlk_stmt_text(conn, "COMMIT", reterr);
+}
+
+static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	struct rlk_request request = { .name = name };
+	struct rlk_holder holder;
+	enum rlk_fault fault;
+
+	fault = lease_look(conn, &request, &holder, reterr);
+	if (fault)
+		return fault;
+	if (!holder.known) {
+		*ret_found = false;
+		return RLK_DONE;
+	}
+	request.attempt = holder.attempt;
+	request.session = holder.session;
+	fault = rlk_stmt_text(conn, "START TRANSACTION", reterr);
+	if (!fault)
+		fault = end_lease(conn, &request, ret_found, reterr);
+	/* After an error a good connection goes back without a transaction;
+	 * the reason that is told is the first one. */
+	if (fault && rlk_conn_usable(conn))
+		rlk_stmt_text(conn, "ROLLBACK", NULL);
+	return fault;
+}
+
+const struct rlk_strategy rlk_strategy_lease = {
+	.name = "lease",
+	.pins_connection = false,
+	.needs_session = true,
+	.acquire = lease_acquire,
+	.release = lease_release,
+	.confirm = lease_confirm,
+	.draw = lease_draw,
+	.look = lease_look,
+	.end = lease_end,
+};

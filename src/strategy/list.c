@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lists. Leases come with their session and token; a row's holder is known
+ * to the server alone.
+ */
+#include "strategy/list.h"
+
+#include "db/server.h"
+
+static const struct rlk_stmt_def leases = {
+	"list leases",
+	"SELECT l.name, l.slot, l.info, l.session, l.attempt, l.acquired_at,"
+	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)),"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"
+	" s.host, s.pid, s.program, t.token"
+	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
+	" LEFT JOIN lock_token t ON t.strategy = 'lease' AND t.name = l.name"
+	" WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name, l.slot",
+};
+
+static const struct rlk_stmt_def rows = {
+	"list rows",
+	"SELECT l.name, l.info, t.token FROM business_lock l"
+	" LEFT JOIN lock_token t ON t.strategy = 'row' AND t.name = l.name"
+	" WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name",
+};
+
+struct listing {
+	rowlock_list_fn fn;
+	void *arg;
+};
+
+static const char *text_of(const struct rlk_value *value)
+{
+	return value->type == RLK_TEXT ? value->text : "";
+}
+
+static uint64_t number_of(const struct rlk_value *value)
+{
+	return value->type == RLK_NULL ? 0 : value->u64;
+}
+
+/* Microseconds, perhaps negative or NULL, as milliseconds from 0. */
+static uint64_t ms_of(const struct rlk_value *value)
+{
+	if (value->type == RLK_NULL || value->i64 < 0)
+		return 0;
+	return (uint64_t) value->i64 / 1000;
+}
+
+/* The lease ends with its session or with its own maximum. */
+static uint64_t remaining(const struct rlk_value *session,
+			  const struct rlk_value *maximum)
+{
+	uint64_t left = ms_of(session);
+
+	if (maximum->type != RLK_NULL && ms_of(maximum) < left)
+		left = ms_of(maximum);
+	return left;
+}
+
+static void lease_row(const struct rlk_value *columns, void *arg)
+{
+	const struct listing *listing = arg;
+	struct rowlock_entry entry = {
+		.size = sizeof(entry),
+		.strategy = ROWLOCK_LEASE,
+		.name = text_of(&columns[0]),
+		.slot = (unsigned int) number_of(&columns[1]),
+		.info = text_of(&columns[2]),
+		.session = number_of(&columns[3]),
+		.attempt = number_of(&columns[4]),
+		.acquired_at = text_of(&columns[5]),
+		.held_ms = ms_of(&columns[6]),
+		.remaining_ms = remaining(&columns[7], &columns[8]),
+		.host = text_of(&columns[9]),
+		.pid = (unsigned int) number_of(&columns[10]),
+		.program = text_of(&columns[11]),
+		.token = number_of(&columns[12]),
+	};
+
+	entry.state =
+	    entry.remaining_ms ? ROWLOCK_STATE_HELD : ROWLOCK_STATE_DEAD;
+	listing->fn(&entry, listing->arg);
+}
+
+enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
+			       rowlock_list_fn fn, void *arg,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(like) };
+	struct listing listing = { fn, arg };
+
+	return rlk_stmt_each(conn, &leases, params, lease_row, &listing,
+			     reterr);
+}
+
+static void row_row(const struct rlk_value *columns, void *arg)
+{
+	const struct listing *listing = arg;
+	const struct rowlock_entry entry = {
+		.size = sizeof(entry),
+		.strategy = ROWLOCK_ROW,
+		.state = ROWLOCK_STATE_UNKNOWN,
+		.name = text_of(&columns[0]),
+		.info = text_of(&columns[1]),
+		.host = "",
+		.program = "",
+		.acquired_at = "",
+		.token = number_of(&columns[2]),
+	};
+
+	listing->fn(&entry, listing->arg);
+}
+
+enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
+			     rowlock_list_fn fn, void *arg,
+			     struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(like) };
+	struct listing listing = { fn, arg };
+
+	return rlk_stmt_each(conn, &rows, params, row_row, &listing, reterr);
+}
+
+struct probing {
+	void (*fn)(const char *name, void *arg);
+	void *arg;
+};
+
+static void probe_row(const struct rlk_value *columns, void *arg)
+{
+	const struct probing *probing = arg;
+
+	probing->fn(text_of(&columns[0]), probing->arg);
+}
+
+enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
+				  void (*fn)(const char *name, void *arg),
+				  void *arg, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_value params[] = { rlk_text(like) };
+	struct probing probing = { fn, arg };
+
+	return rlk_stmt_each(conn, dialect->row_probe, params, probe_row,
+			     &probing, reterr);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The row strategy: a hold is an open transaction that has locked the name's
+ * row of business_lock. Acquire is the locking read, release a COMMIT; nothing
+ * is written. Waiters queue in the server.
+ *
+ * Zero rows are never a grant: a locking read of an absent row excludes
+ * nobody. The row is then made on another connection, by an autocommitted
+ * insert, and the read is repeated. Under READ COMMITTED the read of an absent
+ * row leaves no gap lock behind (MySQL manual, "InnoDB Locking").
+ *
+ * A grant ends with its connection. Nothing here ever reconnects: a new
+ * connection is a new, empty hand.
+ */
+#include "strategy/row.h"
+
+#include "db/server.h"
+
+/* Looks before it inserts, as an INSERT would wait for a row that is locked. */
+static const struct rlk_stmt_def make_row = {
+	"make row",
+	"INSERT INTO business_lock (name, info, created_at)"
+	" SELECT p.name, p.info, UTC_TIMESTAMP(6)"
+	" FROM (SELECT ? AS name, ? AS info) p"
+	" WHERE NOT EXISTS (SELECT 1 FROM business_lock l WHERE l.name = ?)"
+	" ON DUPLICATE KEY UPDATE business_lock.name = VALUES(name)",
+};
+
+/* See the lease strategy's draw for the arithmetic. */
+static const struct rlk_stmt_def draw = {
+	"token",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
+	" VALUES ('row', ?, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,"
+	" '1970-01-01', UTC_TIMESTAMP(6))), UTC_TIMESTAMP(6))"
+	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
+	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+};
+
+static enum rlk_verdict verdict_of(enum rlk_fault fault,
+				   const struct rlk_reply *reply,
+				   enum rlk_verdict busy)
+{
+	switch (fault) {
+	case RLK_DONE:
+		return reply->has_row ? RLK_GRANTED : RLK_ABSENT;
+	case RLK_BUSY:
+		return busy;
+	case RLK_CONFLICT:
+	case RLK_KILLED:
+		return RLK_AGAIN;
+	case RLK_PENDING:
+		return RLK_WAITING;
+	case RLK_UNKNOWN:
+		return RLK_UNCLEAR;
+	default:
+		return RLK_FAILURE;
+	}
+}
+
+static enum rlk_verdict row_acquire(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    enum rlk_ask ask,
+				    struct rlk_holder *ret_holder,
+				    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	bool wait = ask == RLK_ASK_WAIT;
+	const struct rlk_value params[] = { rlk_text(request->name) };
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	*ret_holder = (struct rlk_holder){ 0 };
+	fault = rlk_stmt_run(conn, wait ? dialect->row_wait : dialect->row_try,
+			     params, &reply, reterr);
+	return verdict_of(fault, &reply, wait ? RLK_AGAIN : RLK_HELD);
+}
+
+static enum rlk_verdict row_resume(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_resume(conn, &reply, reterr);
+
+	return verdict_of(fault, &reply, RLK_AGAIN);
+}
+
+static enum rlk_fault row_make(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_text(request->info),
+		rlk_text(request->name),
+	};
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &make_row, params, &reply, reterr);
+}
+
+static enum rlk_fault row_release(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_stmt_text(conn, "COMMIT", reterr);
+
+	(void) request;
+	if (!fault)
+		*ret_found = true;
+	return fault;
+}
+
+/* The connection answers, so the transaction on it is the one that locked. */
+static enum rlk_fault row_confirm(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_conn_ping(conn, reterr);
+
+	(void) request;
+	if (!fault)
+		*ret_found = true;
+	return fault;
+}
+
+static enum rlk_fault row_draw(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(request->name) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &draw, params, &reply, reterr);
+
+	if (!fault)
+		*ret_token = reply.insert_id;
+	return fault;
+}
+
+const struct rlk_strategy rlk_strategy_row = {
+	.name = "row",
+	.pins_connection = true,
+	.needs_session = false,
+	.acquire = row_acquire,
+	.resume = row_resume,
+	.make = row_make,
+	.release = row_release,
+	.confirm = row_confirm,
+	.draw = row_draw,
+};

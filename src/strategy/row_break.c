@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Breaking a row hold. See row_break.h for the way.
+ *
+ * The kill is by connection number, as the hold is another client's, whose
+ * mark we do not know: between the look and the KILL the holder may release,
+ * and its connection get something else to do. This is for people, who have
+ * decided that this holder must go.
+ */
+#include "strategy/row_break.h"
+
+#include "base/error.h"
+#include "db/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The lock tables are a copy that is at most 100 ms old (MariaDB manual,
+ * "Information Schema INNODB_LOCK_WAITS Table"), so look some times. */
+#define LOOKS 5
+
+static enum rlk_fault bait_row(struct rlk_conn *bait, const char *name,
+			       const struct rlk_stmt_def *def, bool *ret_free,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(name) };
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_run(bait, def, params, &reply, reterr);
+
+	*ret_free = fault == RLK_DONE;
+	return fault == RLK_BUSY ? RLK_DONE : fault;
+}
+
+static enum rlk_fault explain(enum rlk_fault fault, const char *name,
+			      struct rowlock_errinfo *reterr)
+{
+	if (fault != RLK_REFUSED || !reterr)
+		return fault;
+	rlk_fail_db(reterr, ROWLOCK_EUNSUPPORTED, reterr->mysql,
+		    "break '%s' (row): this account may not look who holds it "
+		    "or end that connection (error %u). A DBA can: SELECT "
+		    "trx_mysql_thread_id FROM information_schema.innodb_trx "
+		    "WHERE trx_rows_locked > 0; then KILL that number",
+		    name, reterr->mysql);
+	return fault;
+}
+
+static enum rlk_fault kill(struct rlk_conn *conn, uint64_t id,
+			   struct rowlock_errinfo *reterr)
+{
+	char sql[48];
+
+	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64, id);
+	return rlk_stmt_text(conn, sql, reterr);
+}
+
+/* Who is in the way of @bait, which waits? 0: not seen. */
+static enum rlk_fault find(struct rlk_conn *conn, uint64_t bait,
+			   uint64_t *ret_id, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_value params[] = { rlk_u64(bait) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, dialect->row_blocker, params, &reply, reterr);
+
+	if (!fault)
+		*ret_id = reply.has_row ? reply.columns[0].u64 : 0;
+	return fault;
+}
+
+enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
+			     const char *name, bool *ret_found,
+			     struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+	uint64_t id = 0;
+	bool free;
+
+	fault = bait_row(bait, name, dialect->row_try, &free, reterr);
+	if (fault)
+		return fault;
+	*ret_found = !free;
+	if (free)
+		return RLK_DONE;
+	/* It waits; we look meanwhile, and leave its answer alone. */
+	rlk_conn_interrupt(bait);
+	fault = bait_row(bait, name, dialect->row_wait, &free, reterr);
+	for (int i = 0; fault == RLK_PENDING && !id && i < LOOKS; i++) {
+		enum rlk_fault looked =
+		    find(conn, rlk_conn_id(bait), &id, reterr);
+
+		if (looked)
+			return explain(looked, name, reterr);
+		if (!id) {
+			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
+			fault = rlk_stmt_resume(bait, &reply, reterr);
+		}
+	}
+	if (id)
+		return explain(kill(conn, id, reterr), name, reterr);
+	if (fault == RLK_DONE)
+		return RLK_DONE; /* it was released meanwhile */
+	rlk_fail(reterr, ROWLOCK_EDB,
+		 "break '%s' (row): the server does not show who holds it; "
+		 "try again",
+		 name);
+	return RLK_REFUSED;
+}

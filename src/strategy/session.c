@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session's row: open, beat, close, evict; and the sweep of its leases.
+ *
+ * The beat: GREATEST, because a beat that waited in the server must not move
+ * the end backwards past one that overtook it (UTC_TIMESTAMP is the time at
+ * which the statement began); beat + 1, because an UPDATE that changes nothing
+ * reports 0 rows, which would look like an eviction.
+ */
+#include "strategy/session.h"
+
+static const struct rlk_stmt_def open_row = {
+	"open session",
+	"INSERT INTO lease_session"
+	" (id, ttl, expires_at, beat, breaks, host, pid, program, started_at)"
+	" VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, 0, 0,"
+	" ?, ?, ?, UTC_TIMESTAMP(6))",
+};
+
+static const struct rlk_stmt_def beat = {
+	"beat",
+	"UPDATE lease_session SET expires_at = GREATEST(expires_at,"
+	" UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND), beat = beat + 1,"
+	" breaks = LAST_INSERT_ID(breaks) WHERE id = ?",
+};
+
+static const struct rlk_stmt_def close_row = {
+	"close session",
+	"DELETE FROM lease_session WHERE id = ?",
+};
+
+static const struct rlk_stmt_def evict_expired = {
+	"evict",
+	"DELETE FROM lease_session WHERE id = ?"
+	" AND expires_at <= UTC_TIMESTAMP(6)",
+};
+
+static const struct rlk_stmt_def evict_silent = {
+	"evict",
+	"DELETE FROM lease_session WHERE id = ? AND beat = ?",
+};
+
+static const struct rlk_stmt_def sweep_dead = {
+	"sweep",
+	"DELETE FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
+	" AND NOT EXISTS"
+	" (SELECT 1 FROM lease_session s WHERE s.id = session)",
+};
+
+static const struct rlk_stmt_def sweep_expired = {
+	"sweep",
+	"DELETE FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
+	" AND expires_at <= UTC_TIMESTAMP(6)",
+};
+
+enum rlk_fault rlk_session_open(struct rlk_conn *conn,
+				const struct rlk_session_row *row,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_u64(row->id),
+		rlk_u64(row->ttl_ms),
+		rlk_u64(row->ttl_ms * 1000),
+		rlk_text(row->host),
+		rlk_u64(row->pid),
+		rlk_text(row->program),
+	};
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &open_row, params, &reply, reterr);
+}
+
+enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
+				const struct rlk_session_row *row,
+				bool *ret_alive, uint64_t *ret_breaks,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_u64(row->ttl_ms * 1000),
+		rlk_u64(row->id),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &beat, params, &reply, reterr);
+
+	if (fault)
+		return fault;
+	*ret_alive = reply.affected == 1;
+	*ret_breaks = reply.insert_id;
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_session_close(struct rlk_conn *conn, uint64_t id,
+				 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(id) };
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &close_row, params, &reply, reterr);
+}
+
+static enum rlk_fault run_delete(struct rlk_conn *conn,
+				 const struct rlk_stmt_def *def,
+				 const struct rlk_value *params,
+				 bool *ret_deleted,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
+
+	if (!fault)
+		*ret_deleted = reply.affected == 1;
+	return fault;
+}
+
+enum rlk_fault rlk_session_evict_expired(struct rlk_conn *conn, uint64_t id,
+					 bool *ret_evicted,
+					 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(id) };
+
+	return run_delete(conn, &evict_expired, params, ret_evicted, reterr);
+}
+
+enum rlk_fault rlk_session_evict_silent(struct rlk_conn *conn, uint64_t id,
+					uint64_t seen, bool *ret_evicted,
+					struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(id), rlk_u64(seen) };
+
+	return run_delete(conn, &evict_silent, params, ret_evicted, reterr);
+}
+
+static enum rlk_fault sweep(struct rlk_conn *conn,
+			    const struct rlk_stmt_def *def,
+			    const struct rlk_request *request, bool *ret_swept,
+			    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
+
+	return run_delete(conn, def, params, ret_swept, reterr);
+}
+
+enum rlk_fault rlk_lease_sweep_dead(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_swept,
+				    struct rowlock_errinfo *reterr)
+{
+	return sweep(conn, &sweep_dead, request, ret_swept, reterr);
+}
+
+enum rlk_fault rlk_lease_sweep_expired(struct rlk_conn *conn,
+				       const struct rlk_request *request,
+				       bool *ret_swept,
+				       struct rowlock_errinfo *reterr)
+{
+	return sweep(conn, &sweep_expired, request, ret_swept, reterr);
+}

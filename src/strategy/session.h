@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_SESSION_H
+#define RLK_STRATEGY_SESSION_H
+
+/*
+ * A client's row in lease_session. While it beats, all the client's leases
+ * live. The invariant that everything rests on: the row is committed before
+ * the first lease that names it, it is deleted once, and its id never comes
+ * back. So a lease whose session row is absent is dead, for ever, and no clock
+ * is needed to see it.
+ *
+ * As for strategies: no mutex held, may block until @conn's deadline.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db/conn.h"
+#include "db/stmt.h"
+#include "strategy/strategy.h"
+
+struct rlk_session_row {
+	uint64_t id;
+	uint64_t ttl_ms;
+	const char *host;
+	unsigned int pid;
+	const char *program;
+};
+
+/** Commit the row. An id whose INSERT got no answer must be thrown away. */
+enum rlk_fault rlk_session_open(struct rlk_conn *conn,
+				const struct rlk_session_row *row,
+				struct rowlock_errinfo *reterr);
+
+/**
+ * One heartbeat. *@ret_alive false: evicted, every lease of it is lost.
+ * *@ret_breaks counts the leases that were taken from it by hand.
+ */
+enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
+				const struct rlk_session_row *row,
+				bool *ret_alive, uint64_t *ret_breaks,
+				struct rowlock_errinfo *reterr);
+
+/** Delete the row, whatever it says: our own, or one we abandoned. */
+enum rlk_fault rlk_session_close(struct rlk_conn *conn, uint64_t id,
+				 struct rowlock_errinfo *reterr);
+
+/** Delete the row if it has expired by the server's clock. */
+enum rlk_fault rlk_session_evict_expired(struct rlk_conn *conn, uint64_t id,
+					 bool *ret_evicted,
+					 struct rowlock_errinfo *reterr);
+
+/** Delete the row if it still shows @beat: for who has seen it not beat for
+ *  its TTL and a margin by its own clock. */
+enum rlk_fault rlk_session_evict_silent(struct rlk_conn *conn, uint64_t id,
+					uint64_t beat, bool *ret_evicted,
+					struct rowlock_errinfo *reterr);
+
+/** Delete a lease whose session is absent; checked again in the statement. */
+enum rlk_fault rlk_lease_sweep_dead(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_swept,
+				    struct rowlock_errinfo *reterr);
+
+/** Delete a lease that is past its maximum by the server's clock; checked
+ *  again in the statement. */
+enum rlk_fault rlk_lease_sweep_expired(struct rlk_conn *conn,
+				       const struct rlk_request *request,
+				       bool *ret_swept,
+				       struct rowlock_errinfo *reterr);
+
+#endif

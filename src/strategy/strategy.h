@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_STRATEGY_H
+#define RLK_STRATEGY_STRATEGY_H
+
+/*
+ * What a lock is, in SQL. A strategy has no threads, no clock and no waiting
+ * of its own: core gives it a connection whose deadline is set, and it runs
+ * its statements on that.
+ *
+ * What holds for every operation: called by core on any thread, with no mutex
+ * held; may block until the connection's deadline; has not touched ret_* when
+ * it fails; writes @reterr when it returns RLK_FAILURE, RLK_UNCLEAR or a fault
+ * other than RLK_DONE. A connection that is dead afterwards says so itself
+ * (rlk_conn_usable()).
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db/conn.h"
+#include "db/stmt.h"
+
+/** What is asked for. */
+struct rlk_request {
+	const char *name;
+	unsigned int slot;
+	uint64_t attempt;     /* random; the identity of what it makes */
+	uint64_t session;     /* lease: who it will belong to */
+	uint64_t max_hold_ms; /* 0: no maximum */
+	const char *info;     /* NULL: none */
+};
+
+/** Who has it, as far as an answer told. */
+struct rlk_holder {
+	bool known; /* the rest is filled in */
+	uint64_t session;
+	uint64_t attempt;
+	bool absent;     /* its session is gone: it is dead, for ever */
+	int64_t left_us; /* until its session expires, server's clock */
+	bool has_max;
+	int64_t max_left_us; /* until its maximum, server's clock */
+	bool looked;         /* the three below are filled in */
+	uint64_t beat;
+	uint64_t ttl_ms;
+	uint64_t max_ms; /* its maximum hold, if has_max */
+};
+
+enum rlk_verdict {
+	RLK_GRANTED, /* ours */
+	RLK_HELD,    /* another's: *ret_holder */
+	RLK_ABSENT,  /* row: the name has no row yet: make() it, ask again */
+	RLK_AGAIN,   /* nothing happened: a passing conflict, or a slice of
+			waiting in the server is over. Ask again. */
+	RLK_WAITING, /* the deadline came, or an interrupt, while the server
+			has not answered: resume() or close */
+	RLK_UNCLEAR, /* no answer: it may be ours or not, or become ours */
+	RLK_FAILURE, /* refused: *reterr */
+};
+
+/** How to ask. */
+enum rlk_ask {
+	RLK_ASK_FIRST, /* do not wait; tell who has it if that is free */
+	RLK_ASK_AGAIN, /* do not wait; touch nothing that is held */
+	RLK_ASK_WAIT,  /* wait in the server, a slice at the most */
+};
+
+struct rlk_strategy {
+	const char *name; /* as in lock_token, in messages, on command lines */
+	/** A grant stays on the connection that it was got on, and ends with
+	 *  it; waiting is done in the server (RLK_ASK_WAIT). */
+	bool pins_connection;
+	/** A grant lives by the client's session. */
+	bool needs_session;
+
+	/**
+	 * Ask for a hold. With the same attempt again it is idempotent: what
+	 * is ours already is granted again.
+	 * Valid results: all.
+	 */
+	enum rlk_verdict (*acquire)(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    enum rlk_ask ask,
+				    struct rlk_holder *ret_holder,
+				    struct rowlock_errinfo *reterr);
+
+	/**
+	 * Go on after RLK_WAITING. NULL: cannot be resumed.
+	 * Valid results: all but RLK_HELD.
+	 */
+	enum rlk_verdict (*resume)(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr);
+
+	/** After RLK_ABSENT: make the name's row, on another connection that
+	 *  commits by itself. NULL: never needed. */
+	enum rlk_fault (*make)(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       struct rowlock_errinfo *reterr);
+
+	/**
+	 * Give a grant back; @conn is the grant's own if it is pinned.
+	 * *@ret_found: it was there until now. Idempotent unless pinned.
+	 * After RLK_BUSY and RLK_CONFLICT: ask again.
+	 */
+	enum rlk_fault (*release)(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr);
+
+	/** Is the grant still there? @conn as for release(). */
+	enum rlk_fault (*confirm)(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr);
+
+	/**
+	 * Draw a token for the grant, on a connection that commits by itself.
+	 * *@ret_token 0: the grant is not there any more. If the grant is
+	 * pinned the caller must confirm() before it shows the token.
+	 */
+	enum rlk_fault (*draw)(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr);
+
+	/** Who has the name now? Without a holder *@ret_holder is not known.
+	 *  NULL: cannot be told. */
+	enum rlk_fault (*look)(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       struct rlk_holder *ret_holder,
+			       struct rowlock_errinfo *reterr);
+
+	/**
+	 * End the present hold of the name against its holder's will.
+	 * *@ret_found: there was one. NULL: it takes two connections, see
+	 * strategy/row_break.h.
+	 */
+	enum rlk_fault (*end)(struct rlk_conn *conn, const char *name,
+			      bool *ret_found, struct rowlock_errinfo *reterr);
+};
+
+/** Static. NULL if there is no such strategy. */
+const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);
+
+#endif

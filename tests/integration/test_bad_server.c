@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What may be wrong with the server: tables missing, of another version or
+ * engine, a server that takes no writes. Each is told by a code of its own and
+ * a sentence that says what to do, and nothing is changed.
+ *
+ * On a server of its own, since each of these disturbs everybody.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+#include "sql.h"
+#include "test.h"
+
+static void refused(int want, const char *named)
+{
+	struct rowlock_client_options options = test_client_options(10000);
+	struct rowlock_client *client = NULL;
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_client_new(&options, &client, &err), want, &err);
+	assert_null(client);
+	if (named && !strstr(err.message, named))
+		fail_msg("'%s' is not named in: %s", named, err.message);
+}
+
+static void accepted(void)
+{
+	test_client_end(test_client(10000));
+}
+
+/* Break something, see the refusal, mend it, see that all is well. */
+static void spoilt_by(const char *spoil, const char *mend, const char *named)
+{
+	struct test_sql *root = test_server_root();
+	uint64_t sessions;
+
+	accepted();
+	sessions = test_sql_number(root, "SELECT COUNT(*) FROM lease_session");
+	test_sql(root, "%s", spoil);
+	refused(ROWLOCK_ESCHEMA, named);
+	assert_true(
+	    test_sql_number(root, "SELECT COUNT(*) FROM lease_session") ==
+	    sessions);
+	test_sql(root, "%s", mend);
+	accepted();
+	test_sql_end(root);
+}
+
+static void a_database_without_tables(void **state)
+{
+	struct test_sql *root = test_server_root();
+	const char *before = test_dsn();
+	char *dsn;
+
+	(void) state;
+	test_sql(root, "CREATE DATABASE empty_one");
+	test_sql(root, "GRANT ALL ON empty_one.* TO rowlock");
+	assert_true(asprintf(&dsn, "%s;database=empty_one", before) > 0);
+	test_use_dsn(dsn);
+	refused(ROWLOCK_ESCHEMA, "rowlock-migrate");
+	assert_int_equal(test_sql_number(root,
+					 "SELECT COUNT(*) FROM "
+					 "information_schema.tables WHERE "
+					 "table_schema = 'empty_one'"),
+			 0);
+	test_use_dsn(before);
+	test_sql(root, "REVOKE ALL ON empty_one.* FROM rowlock");
+	test_sql(root, "DROP DATABASE empty_one");
+	test_sql_end(root);
+	free(dsn);
+}
+
+static void a_table_is_missing(void **state)
+{
+	(void) state;
+	spoilt_by("RENAME TABLE lock_token TO lock_token_away",
+		  "RENAME TABLE lock_token_away TO lock_token", "lock_token");
+}
+
+static void an_older_schema(void **state)
+{
+	struct test_sql *root = test_server_root();
+
+	(void) state;
+	test_sql(root, "CREATE TABLE kept AS SELECT * FROM rowlock_schema");
+	spoilt_by("DELETE FROM rowlock_schema ORDER BY version DESC LIMIT 1",
+		  "INSERT IGNORE INTO rowlock_schema SELECT * FROM kept",
+		  "rowlock-migrate");
+	test_sql(root, "DROP TABLE kept");
+	test_sql_end(root);
+}
+
+static void a_newer_schema(void **state)
+{
+	(void) state;
+	spoilt_by("INSERT INTO rowlock_schema VALUES (999, REPEAT('0', 64), "
+		  "UTC_TIMESTAMP(6))",
+		  "DELETE FROM rowlock_schema WHERE version = 999", "999");
+}
+
+static void another_engine(void **state)
+{
+	(void) state;
+	spoilt_by("ALTER TABLE business_lease ENGINE = MyISAM",
+		  "ALTER TABLE business_lease ENGINE = InnoDB",
+		  "business_lease");
+	spoilt_by("ALTER TABLE business_lock ENGINE = MyISAM",
+		  "ALTER TABLE business_lock ENGINE = InnoDB", "business_lock");
+}
+
+static void another_collation(void **state)
+{
+	(void) state;
+	spoilt_by("ALTER TABLE business_lock MODIFY name VARCHAR(100) "
+		  "CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
+		  "ALTER TABLE business_lock MODIFY name VARCHAR(100) "
+		  "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
+		  "business_lock");
+}
+
+static void another_type(void **state)
+{
+	(void) state;
+	spoilt_by("ALTER TABLE business_lease MODIFY attempt INT UNSIGNED "
+		  "NOT NULL",
+		  "ALTER TABLE business_lease MODIFY attempt BIGINT UNSIGNED "
+		  "NOT NULL",
+		  "attempt");
+}
+
+static void a_column_is_missing(void **state)
+{
+	(void) state;
+	spoilt_by("ALTER TABLE lease_session DROP COLUMN breaks",
+		  "ALTER TABLE lease_session ADD COLUMN breaks BIGINT "
+		  "UNSIGNED NOT NULL DEFAULT 0 AFTER beat",
+		  "breaks");
+}
+
+static void a_server_that_takes_no_writes(void **state)
+{
+	struct test_sql *root = test_server_root();
+	const char *name = test_name("readonly");
+	struct rowlock_client *client = test_client(10000);
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	test_sql(root, "SET GLOBAL read_only = 1");
+	refused(ROWLOCK_EREADONLY, NULL);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	test_sql(root, "SET GLOBAL read_only = 0");
+	assert_ok(rowlock_acquire(lock, 10000, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(root);
+}
+
+/* What a global setting would do to our sessions if they did not set their
+ * own. */
+static void odd_global_settings_do_no_harm(void **state)
+{
+	static const char *const odd[][2] = {
+		{ "autocommit = 0", "autocommit = 1" },
+		{ "sql_mode = 'ANSI_QUOTES'", "sql_mode = DEFAULT" },
+		{ "tx_isolation = 'SERIALIZABLE'", "tx_isolation = DEFAULT" },
+		{ "completion_type = 'CHAIN'", "completion_type = DEFAULT" },
+		{ "time_zone = '+05:00'", "time_zone = DEFAULT" },
+		{ "sql_safe_updates = 1", "sql_safe_updates = DEFAULT" },
+	};
+	struct test_sql *root = test_server_root();
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < TEST_SIZE(odd); i++) {
+		const char *name = test_name("odd");
+		struct rowlock_client *client, *other;
+		struct rowlock_errinfo err;
+		struct rowlock *a, *b;
+
+		test_sql(root, "SET GLOBAL %s", odd[i][0]);
+		client = test_client(10000);
+		other = test_client(10000);
+		a = test_lock(client, ROWLOCK_LEASE, 0, name);
+		b = test_lock(other, ROWLOCK_LEASE, 0, name);
+		assert_ok(rowlock_acquire(a, 0, &err));
+		assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
+		assert_ok(rowlock_release(a, &err));
+		assert_ok(rowlock_acquire(b, 0, &err));
+		assert_ok(rowlock_verify(b, &err));
+		assert_ok(rowlock_release(b, &err));
+		test_lock_end(a);
+		test_lock_end(b);
+		test_client_end(client);
+		test_client_end(other);
+		test_sql(root, "SET GLOBAL %s", odd[i][1]);
+	}
+	test_sql_end(root);
+}
+
+static void a_full_server(void **state)
+{
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(1500);
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(root, "SET GLOBAL max_connections = 10");
+	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 1");
+	refused(ROWLOCK_ECONNECT, NULL);
+	/* The keeper has its connections since before. */
+	assert_ok(rowlock_verify(lock, &err));
+	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 0");
+	test_sql(root, "SET GLOBAL max_connections = 2000");
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(root);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a database without tables is refused, with the command",
+		     a_database_without_tables),
+		TEST("a missing table is named", a_table_is_missing),
+		TEST("an older schema is refused, with the command",
+		     an_older_schema),
+		TEST("a newer schema is refused", a_newer_schema),
+		TEST("a table of another engine is refused", another_engine),
+		TEST("a name column that ignores case is refused",
+		     another_collation),
+		TEST("a column of another type is refused", another_type),
+		TEST("a missing column is named", a_column_is_missing),
+		TEST("a server that takes no writes is told apart",
+		     a_server_that_takes_no_writes),
+		TEST("odd global settings do no harm",
+		     odd_global_settings_do_no_harm),
+		TEST("a server without room for connections is told apart",
+		     a_full_server),
+	};
+
+	return test_main_own_server(tests);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What things cost, counted by the server: its statistics before and after.
+ *
+ * The server may serve others as well, and the keeper beats now and then, so
+ * each count is taken a few times and the smallest is believed.
+ */
+#include <stdlib.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define ROUNDS 5
+#define PAIRS 100
+
+/* How many statements of ours the server ran during @fn(@lock). */
+static uint64_t count(struct test_sql *sql, void (*fn)(struct rowlock *lock),
+		      struct rowlock *lock)
+{
+	uint64_t least = UINT64_MAX, before, after;
+	int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		before = test_sql_status(sql, "Questions");
+		fn(lock);
+		/* One is the question itself. */
+		after = test_sql_status(sql, "Questions") - 1;
+		if (after - before < least)
+			least = after - before;
+	}
+	return least;
+}
+
+static void nothing(struct rowlock *lock)
+{
+	(void) lock;
+}
+
+static void pairs(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+	int i;
+
+	for (i = 0; i < PAIRS; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_release(lock, &err));
+	}
+}
+
+static void tries(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+	int i;
+
+	for (i = 0; i < PAIRS; i++)
+		assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY,
+			    &err);
+}
+
+static void reentries(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+	int i;
+
+	for (i = 0; i < PAIRS; i++)
+		assert_ok(rowlock_acquire(lock, 0, &err));
+	for (i = 0; i < PAIRS; i++)
+		assert_ok(rowlock_release(lock, &err));
+}
+
+static void costs_two(enum rowlock_strategy strategy)
+{
+	struct rowlock_client *client = test_client(600000);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock *lock =
+	    test_lock(client, strategy, 0, test_name("cost"));
+
+	pairs(lock); /* the session and the name's row are there from now on */
+	assert_int_equal(count(sql, nothing, lock), 0);
+	assert_int_equal(count(sql, pairs, lock), 2 * PAIRS);
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+static void a_lease_costs_two_statements(void **state)
+{
+	(void) state;
+	costs_two(ROWLOCK_LEASE);
+}
+
+static void a_row_costs_two_statements(void **state)
+{
+	(void) state;
+	costs_two(ROWLOCK_ROW);
+}
+
+static void reentry_costs_nothing(void **state)
+{
+	struct rowlock_client *client = test_client(600000);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(count(sql, reentries, lock), 0);
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+static void a_try_costs(enum rowlock_strategy strategy)
+{
+	const char *name = test_name("busy");
+	struct test_actor actor = test_actor_start(strategy, name, 600000);
+	struct rowlock_client *client = test_client(600000);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock *lock = test_lock(client, strategy, 0, name);
+	uint64_t n;
+
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	tries(lock);
+	n = count(sql, tries, lock);
+	test_figure((double) n / PAIRS, "",
+		    "%s: statements per try on a busy "
+		    "name",
+		    strategy ? "row" : "lease");
+	assert_true(n >= PAIRS);
+	assert_true(n <= 2 * PAIRS);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(sql);
+	test_actor_end(&actor);
+}
+
+static void a_try_on_a_busy_name_is_cheap(void **state)
+{
+	(void) state;
+	a_try_costs(ROWLOCK_LEASE);
+	a_try_costs(ROWLOCK_ROW);
+}
+
+#define HOLDS 300
+#define BEATS 4
+
+static uint64_t beats(struct test_sql *sql, const char *name)
+{
+	return test_sql_number(
+	    sql,
+	    "SELECT beat FROM lease_session WHERE id = (SELECT session FROM "
+	    "business_lease WHERE name = '%s')",
+	    name);
+}
+
+/* Ask until BEATS beats have been counted; returns how many we asked. */
+static uint64_t watch_beats(struct test_sql *sql, const char *name)
+{
+	uint64_t asked = 1, first = beats(sql, name);
+
+	do {
+		free(test_sql_text(sql, "SELECT SLEEP(0.05)"));
+		asked += 2;
+	} while (beats(sql, name) < first + BEATS);
+	return asked;
+}
+
+static void a_beat_is_one_statement_for_all_holds(void **state)
+{
+	struct rowlock_client *client = test_client(1500);
+	struct test_sql *sql = test_sql_open();
+	uint64_t before, after, asked;
+	struct rowlock *locks[HOLDS];
+	struct rowlock_errinfo err;
+	int i;
+
+	(void) state;
+	for (i = 0; i < HOLDS; i++) {
+		locks[i] =
+		    test_lock(client, ROWLOCK_LEASE, 0, test_name("beat"));
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	before = test_sql_status(sql, "Questions");
+	asked = watch_beats(sql, rowlock_name(locks[0]));
+	after = test_sql_status(sql, "Questions") - 1 - asked;
+	test_figure((double) (after - before) / BEATS, "",
+		    "statements per beat with %d holds", HOLDS);
+	/* Beats, and what the keeper asks to watch the clock: never one for
+	 * each hold. */
+	assert_true(after - before >= BEATS);
+	assert_true(after - before <= 4 * BEATS);
+	for (i = 0; i < HOLDS; i++) {
+		assert_int_equal(rowlock_held(locks[i]), 1);
+		assert_ok(rowlock_release(locks[i], &err));
+		test_lock_end(locks[i]);
+	}
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a lease costs one statement to acquire, one to release",
+		     a_lease_costs_two_statements),
+		TEST("a row costs one statement to acquire, one to release",
+		     a_row_costs_two_statements),
+		TEST("re-entry costs no statement", reentry_costs_nothing),
+		TEST("a try on a busy name is one round trip",
+		     a_try_on_a_busy_name_is_cheap),
+		TEST("a beat is one statement, whatever the number of holds",
+		     a_beat_is_one_statement_for_all_holds),
+	};
+
+	return test_main(tests);
+}

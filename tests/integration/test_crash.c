@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A holder is killed by SIGKILL: a row is free when its connection ends, a
+ * lease when its session's TTL is over; a try is enough to free it, no daemon
+ * needed.
+ */
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+static void killed_while_another_waits(enum rowlock_strategy strategy,
+				       uint64_t ttl_ms)
+{
+	const char *name = test_name("killed");
+	struct test_actor a = test_actor_start(strategy, name, ttl_ms);
+	struct test_actor b = test_actor_start(strategy, name, 10000);
+	uint64_t killed;
+
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
+	test_actor_tell(&b, "acquire 60000");
+	killed = test_actor_kill(&a);
+	assert_int_equal(test_actor_hear(&b), 0);
+	test_figure(test_ms(killed, b.at), "ms",
+		    "%s: SIGKILL of the holder to the next hold%s",
+		    strategy ? "row" : "lease",
+		    strategy ? "" : ", TTL 1000 ms");
+	assert_int_equal(test_actor_ask(&b, "verify"), 0);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	test_actor_end(&b);
+}
+
+static void a_killed_holder_frees_its_row(void **state)
+{
+	(void) state;
+	killed_while_another_waits(ROWLOCK_ROW, 10000);
+}
+
+static void a_killed_holder_frees_its_lease(void **state)
+{
+	(void) state;
+	killed_while_another_waits(ROWLOCK_LEASE, 1000);
+}
+
+/* The session's time is moved on by hand, so that nobody has to sleep. */
+static void a_try_frees_a_dead_holder(void **state)
+{
+	const char *name = test_name("dead");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
+	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 30000);
+	struct test_sql *sql = test_sql_open();
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	test_actor_kill(&a);
+	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
+	assert_int_equal(
+	    test_sql(sql,
+		     "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) "
+		     "WHERE id = (SELECT session FROM business_lease WHERE "
+		     "name = '%s')",
+		     name),
+	    1);
+	assert_int_equal(test_actor_ask(&b, "acquire 0"), 0);
+	assert_int_equal(
+	    test_sql_number(
+		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
+		name),
+	    1);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	assert_int_equal(
+	    test_sql_number(
+		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
+		name),
+	    0);
+	test_sql_end(sql);
+	test_actor_end(&b);
+}
+
+static void a_lease_without_session_is_dead(void **state)
+{
+	const char *name = test_name("orphan");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
+	struct test_sql *sql = test_sql_open();
+
+	(void) state;
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, 1, 1, UTC_TIMESTAMP(6))",
+		 name);
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&a, "verify"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	test_sql_end(sql);
+	test_actor_end(&a);
+}
+
+/* Evicted against its will: by the rules nobody does this to who beats, but
+ * a DBA can. The holder must learn it and must not draw. */
+static void an_evicted_client_starts_anew(void **state)
+{
+	const char *name = test_name("evicted");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 1500);
+	struct test_sql *sql = test_sql_open();
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	test_sql(sql,
+		 "DELETE FROM lease_session WHERE id = (SELECT session FROM "
+		 "business_lease WHERE name = '%s')",
+		 name);
+	assert_int_equal(test_actor_ask(&a, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&a, "held"), 0);
+	assert_int_equal(test_actor_ask(&a, "token"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&a, "acquire 10000"), 0);
+	assert_int_equal(test_actor_ask(&a, "verify"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	test_sql_end(sql);
+	test_actor_end(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a killed holder's row is free for the next one",
+		     a_killed_holder_frees_its_row),
+		TEST("a killed holder's lease is free after its TTL",
+		     a_killed_holder_frees_its_lease),
+		TEST("a try frees a dead holder, without a daemon",
+		     a_try_frees_a_dead_holder),
+		TEST("a lease without a session is dead",
+		     a_lease_without_session_is_dead),
+		TEST("a client that was evicted knows, and starts anew",
+		     an_evicted_client_starts_anew),
+	};
+
+	return test_main(tests);
+}

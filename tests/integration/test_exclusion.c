@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One holder at a time: between processes, and between the library and
+ * programs that lock rows of business_lock by hand.
+ *
+ * The holder is an actor or a plain connection; the contender tries, is
+ * refused, and gets the lock as soon as the holder lets go.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 10000
+
+static void excludes_processes(enum rowlock_strategy strategy)
+{
+	const char *name = test_name("exclude");
+	struct test_actor a = test_actor_start(strategy, name, TTL_MS);
+	struct test_actor b = test_actor_start(strategy, name, TTL_MS);
+
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
+	assert_int_equal(test_actor_ask(&b, "held"), 0);
+	test_actor_tell(&b, "acquire 60000");
+	assert_int_equal(test_actor_ask(&a, "verify"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	assert_int_equal(test_actor_hear(&b), 0);
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), ROWLOCK_EBUSY);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	test_actor_end(&a);
+	test_actor_end(&b);
+}
+
+static void lease_excludes_processes(void **state)
+{
+	(void) state;
+	excludes_processes(ROWLOCK_LEASE);
+}
+
+static void row_excludes_processes(void **state)
+{
+	(void) state;
+	excludes_processes(ROWLOCK_ROW);
+}
+
+static void strategies_are_two_locks(void **state)
+{
+	const char *name = test_name("two");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&b, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	test_actor_end(&a);
+	test_actor_end(&b);
+}
+
+/* How another program makes the row that it is going to lock. */
+static void make_row(struct test_sql *sql, const char *name)
+{
+	test_sql(sql,
+		 "INSERT IGNORE INTO business_lock (name, info, created_at) "
+		 "VALUES ('%s', 'by hand', UTC_TIMESTAMP(6))",
+		 name);
+}
+
+static void a_hand_keeps_us_out(void **state)
+{
+	const char *name = test_name("hand");
+	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+	struct test_sql *hand = test_sql_open();
+
+	(void) state;
+	make_row(hand, name);
+	test_sql(hand, "BEGIN");
+	free(test_sql_text(
+	    hand, "SELECT * FROM business_lock WHERE name = '%s' FOR UPDATE",
+	    name));
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), ROWLOCK_EBUSY);
+	assert_int_equal(test_actor_ask(&actor, "acquire 300"),
+			 ROWLOCK_ETIMEDOUT);
+	test_actor_tell(&actor, "acquire 60000");
+	test_sql(hand, "COMMIT");
+	assert_int_equal(test_actor_hear(&actor), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_sql_end(hand);
+	test_actor_end(&actor);
+}
+
+static void we_keep_a_hand_out(void **state)
+{
+	const char *name = test_name("hand");
+	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+	struct test_sql *hand = test_sql_open();
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	test_sql(hand, "SET SESSION innodb_lock_wait_timeout = 1");
+	test_sql(hand, "BEGIN");
+	assert_int_equal(
+	    test_sql_try(
+		hand,
+		"SELECT * FROM business_lock WHERE name = '%s' FOR UPDATE",
+		name),
+	    1205);
+	test_sql(hand, "ROLLBACK");
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_sql(hand, "BEGIN");
+	assert_int_equal(
+	    test_sql_number(hand,
+			    "SELECT COUNT(*) FROM (SELECT name FROM "
+			    "business_lock WHERE name = '%s' FOR UPDATE) x",
+			    name),
+	    1);
+	test_sql(hand, "COMMIT");
+	test_sql_end(hand);
+	test_actor_end(&actor);
+}
+
+static void names_differ_by_bytes(void **state)
+{
+	struct rowlock_client *client = test_client(TTL_MS);
+	static const char *const words[] = { "Job",
+					     "job",
+					     "j\xc3\xb6"
+					     "b",
+					     "jo\xcc\x88"
+					     "b",
+					     "job%",
+					     "\xf0\x9f\x94\x92" };
+	struct rowlock *locks[2 * TEST_SIZE(words)];
+	const char *base = test_name("bytes");
+	struct rowlock_errinfo err;
+	size_t i, n = TEST_SIZE(words);
+	char name[128];
+
+	(void) state;
+	for (i = 0; i < 2 * n; i++) {
+		snprintf(name, sizeof(name), "%s %s", base, words[i % n]);
+		locks[i] =
+		    test_lock(client, i < n ? ROWLOCK_LEASE : ROWLOCK_ROW,
+			      ROWLOCK_OWNER_HANDLE, name);
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	for (i = 0; i < 2 * n; i++) {
+		assert_ok(rowlock_release(locks[i], &err));
+		test_lock_end(locks[i]);
+	}
+	test_client_end(client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a lease is held by one process at a time",
+		     lease_excludes_processes),
+		TEST("a row is held by one process at a time",
+		     row_excludes_processes),
+		TEST("one name under two strategies is two locks",
+		     strategies_are_two_locks),
+		TEST("a SELECT FOR UPDATE by hand keeps our row lock out",
+		     a_hand_keeps_us_out),
+		TEST("our row lock keeps a SELECT FOR UPDATE by hand out",
+		     we_keep_a_hand_out),
+		TEST("names are compared byte by byte", names_differ_by_bytes),
+	};
+
+	return test_main(tests);
+}

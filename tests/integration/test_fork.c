@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A forked child does not disturb its parent's holds, whatever it does with
+ * what it inherited, and gets an error from every call.
+ *
+ * The child tells by its exit status which check failed: its assertions cannot
+ * reach cmocka.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#define TTL_MS 1500
+
+static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
+
+struct holds {
+	struct rowlock_client *client;
+	struct rowlock *locks[2];
+};
+
+static struct holds hold_both(void)
+{
+	struct holds holds = { .client = test_client(TTL_MS) };
+	struct rowlock_errinfo err;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		holds.locks[i] =
+		    test_lock(holds.client, both[i], 0, test_name("fork"));
+		assert_ok(rowlock_acquire(holds.locks[i], 0, &err));
+	}
+	return holds;
+}
+
+static void still_held(struct holds *holds)
+{
+	struct rowlock_errinfo err;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		assert_ok(rowlock_verify(holds->locks[i], &err));
+		assert_int_equal(rowlock_held(holds->locks[i]), 1);
+		assert_ok(rowlock_release(holds->locks[i], &err));
+		test_lock_end(holds->locks[i]);
+	}
+	test_client_end(holds->client);
+}
+
+/* Fork, let the child run @fn, return its exit status. */
+static int in_a_child(int (*fn)(struct holds *holds), struct holds *holds)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(fn(holds));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int close_all(struct holds *holds)
+{
+	int fd;
+
+	(void) holds;
+	for (fd = 3; fd < 1024; fd++)
+		close(fd);
+	return 0;
+}
+
+static void ignore(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(void) arg;
+}
+
+static void run_nothing(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	(void) arg;
+}
+
+static int call_lock(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	if (rowlock_acquire(lock, 0, &err) != ROWLOCK_EFORKED)
+		return 1;
+	if (rowlock_release(lock, &err) != ROWLOCK_EFORKED)
+		return 2;
+	if (rowlock_held(lock))
+		return 3;
+	if (rowlock_verify(lock, &err) != ROWLOCK_EFORKED)
+		return 4;
+	if (rowlock_token(lock, &token, &err) != ROWLOCK_EFORKED)
+		return 5;
+	if (rowlock_free(lock, &err) != ROWLOCK_EFORKED)
+		return 6;
+	rowlock_cancel(lock);
+	rowlock_on_lost(lock, NULL, NULL);
+	return 0;
+}
+
+static int call_client(struct rowlock_client *client)
+{
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+
+	if (rowlock_new(client, "x", NULL, &lock, &err) != ROWLOCK_EFORKED)
+		return 11;
+	if (rowlock_execute(client, "x", NULL, run_nothing, NULL, &err) !=
+	    ROWLOCK_EFORKED)
+		return 12;
+	if (rowlock_list(client, NULL, ignore, NULL, &err) != ROWLOCK_EFORKED)
+		return 13;
+	if (rowlock_break(client, ROWLOCK_LEASE, "x", &err) != ROWLOCK_EFORKED)
+		return 14;
+	if (rowlock_reap(client, NULL, NULL, &err) != ROWLOCK_EFORKED)
+		return 15;
+	if (rowlock_client_free(client, &err) != ROWLOCK_EFORKED)
+		return 16;
+	return 0;
+}
+
+static int call_everything(struct holds *holds)
+{
+	int code = call_lock(holds->locks[0]);
+
+	if (!code)
+		code = call_lock(holds->locks[1]);
+	return code ? code : call_client(holds->client);
+}
+
+/* exit() runs what the library may have registered, unlike _exit(). */
+static int leave(struct holds *holds)
+{
+	(void) holds;
+	fclose(stdout);
+	exit(0);
+}
+
+/* A client of the child's own finds the parent's names held. */
+static int open_its_own(struct holds *holds)
+{
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct rowlock_options strategy = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+	size_t i;
+
+	if (rowlock_client_new(&options, &client, &err))
+		return 21;
+	for (i = 0; i < 2; i++) {
+		strategy.strategy = both[i];
+		if (rowlock_new(client, rowlock_name(holds->locks[i]),
+				&strategy, &lock, &err))
+			return 22;
+		if (rowlock_acquire(lock, 0, &err) != ROWLOCK_EBUSY)
+			return 23;
+		if (rowlock_free(lock, &err))
+			return 24;
+	}
+	return rowlock_client_free(client, &err) ? 25 : 0;
+}
+
+static void survives(int (*fn)(struct holds *holds))
+{
+	struct holds holds = hold_both();
+
+	assert_int_equal(in_a_child(fn, &holds), 0);
+	still_held(&holds);
+}
+
+static void a_child_may_exit(void **state)
+{
+	(void) state;
+	survives(leave);
+}
+
+static void a_child_may_close_everything(void **state)
+{
+	(void) state;
+	survives(close_all);
+}
+
+static void a_child_gets_an_error_from_every_call(void **state)
+{
+	(void) state;
+	survives(call_everything);
+}
+
+static void a_child_may_have_its_own_client(void **state)
+{
+	(void) state;
+#ifdef __SANITIZE_THREAD__
+	skip(); /* it ends a child that starts threads */
+#endif
+	survives(open_its_own);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a child that exits leaves its parent's holds alone",
+		     a_child_may_exit),
+		TEST("a child that closes all leaves its parent's holds alone",
+		     a_child_may_close_everything),
+		TEST("a child gets an error from every call",
+		     a_child_gets_an_error_from_every_call),
+		TEST("a child may make a client of its own",
+		     a_child_may_have_its_own_client),
+	};
+
+	return test_main(tests);
+}

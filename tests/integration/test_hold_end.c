@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How a hold ends against its holder's will: broken by hand, past its maximum.
+ * And what a TTL means while all is well: a hold lives as long as its client.
+ */
+#include <string.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 1500
+
+static void count(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	test_event_set(arg);
+}
+
+static void a_break_is_noticed_by_the_next_beat(void **state)
+{
+	const char *name = test_name("break");
+	struct rowlock_client *breaker = test_client(TTL_MS);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	struct rowlock_errinfo err;
+	uint64_t began;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	began = test_now_ns();
+	assert_ok(rowlock_break(breaker, ROWLOCK_LEASE, name, &err));
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	test_figure(test_ms(began, actor.at), "ms",
+		    "lease: break to lost callback, TTL %d ms (a beat each "
+		    "third)",
+		    TTL_MS);
+	assert_int_equal(test_actor_ask(&actor, "held"), 0);
+	assert_int_equal(test_actor_ask(&actor, "remaining"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&actor, "lost"), 1);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_actor_end(&actor);
+	test_client_end(breaker);
+}
+
+static void a_break_is_noticed_by_verify_at_once(void **state)
+{
+	const char *name = test_name("break");
+	struct rowlock_client *breaker = test_client(60000);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, 60000);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
+	assert_ok(rowlock_break(breaker, ROWLOCK_LEASE, name, &err));
+	assert_int_equal(test_actor_ask(&actor, "held"), 1);
+	assert_int_equal(test_actor_ask(&actor, "verify"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "held"), 0);
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	test_actor_end(&actor);
+	test_client_end(breaker);
+}
+
+static void a_break_of_nothing_says_so(void **state)
+{
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(
+	    rowlock_break(client, ROWLOCK_LEASE, test_name("none"), &err),
+	    ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_break(client, ROWLOCK_ROW, test_name("none"), &err),
+		    ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, "", &err),
+		    ROWLOCK_ENAME, &err);
+	test_client_end(client);
+}
+
+/* Killing a connection needs an account that may find it. */
+static void a_row_can_be_broken_or_says_how(void **state)
+{
+	const char *name = test_name("break");
+	struct rowlock_client *breaker = test_client(TTL_MS);
+	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+	struct rowlock_errinfo err;
+	int code;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	code = rowlock_break(breaker, ROWLOCK_ROW, name, &err);
+	if (code == ROWLOCK_EUNSUPPORTED) {
+		assert_non_null(strstr(err.message, "KILL"));
+		assert_int_equal(test_actor_ask(&actor, "verify"), 0);
+		assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	} else {
+		assert_code(code, 0, &err);
+		assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+		assert_int_equal(test_actor_ask(&actor, "release"),
+				 ROWLOCK_ELOST);
+	}
+	test_actor_end(&actor);
+	test_client_end(breaker);
+}
+
+static void past_its_maximum(enum rowlock_strategy strategy)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(10000);
+	struct test_event lost = test_event_new();
+	const char *name = test_name("maximum");
+	struct test_actor next = test_actor_start(strategy, name, 10000);
+	struct rowlock_errinfo err;
+	struct rowlock *lock = NULL;
+
+	options.strategy = strategy;
+	options.max_hold_ms = 1000;
+	assert_ok(rowlock_new(client, name, &options, &lock, &err));
+	rowlock_on_lost(lock, count, &lost);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(rowlock_remaining_ms(lock) <= 1000);
+	test_actor_tell(&next, "acquire 60000");
+	assert_true(test_event_wait(&lost));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(test_actor_hear(&next), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(test_actor_ask(&next, "verify"), 0);
+	assert_int_equal(test_actor_ask(&next, "release"), 0);
+	test_lock_end(lock);
+	test_client_end(client);
+	test_actor_end(&next);
+	test_event_end(&lost);
+}
+
+static void a_maximum_hold_ends(void **state)
+{
+	(void) state;
+	past_its_maximum(ROWLOCK_LEASE);
+	past_its_maximum(ROWLOCK_ROW);
+}
+
+/* Nothing to wait for but time itself: the lease outlives three TTLs because
+ * it is kept alive, which a second process confirms by waiting in vain. */
+static void a_hold_outlives_its_ttl(void **state)
+{
+	const char *name = test_name("alive");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 1000);
+	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 1000);
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&b, "acquire 3000"), ROWLOCK_ETIMEDOUT);
+	assert_int_equal(test_actor_ask(&a, "held"), 1);
+	assert_int_equal(test_actor_ask(&a, "verify"), 0);
+	assert_int_equal(test_actor_ask(&a, "lost"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	test_actor_end(&a);
+	test_actor_end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a break is noticed by the next beat",
+		     a_break_is_noticed_by_the_next_beat),
+		TEST("a break is noticed by verify at once",
+		     a_break_is_noticed_by_verify_at_once),
+		TEST("a break of what nobody holds says so",
+		     a_break_of_nothing_says_so),
+		TEST("a row is broken, or the message says how a DBA does it",
+		     a_row_can_be_broken_or_says_how),
+		TEST("a hold ends at its maximum, and the next one gets it",
+		     a_maximum_hold_ends),
+		TEST("a hold lives as long as its client beats",
+		     a_hold_outlives_its_ttl),
+	};
+
+	return test_main(tests);
+}

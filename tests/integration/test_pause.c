@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A process that stands still for longer than its TTL must notice at its
+ * first call that it holds nothing any more, and must not touch the hold of
+ * whoever came after.
+ */
+#include "actor.h"
+#include "test.h"
+
+#define TTL_MS 1000
+
+static void pause_once(bool drawn)
+{
+	const char *name = test_name("paused");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 30000);
+	int64_t token = 0;
+
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	if (drawn) {
+		token = test_actor_ask(&a, "token");
+		assert_true(token > 0);
+	}
+	test_actor_stop(&a);
+	/* b's grant says that the TTL is over. */
+	assert_int_equal(test_actor_ask(&b, "acquire 60000"), 0);
+	if (drawn)
+		assert_true(test_actor_ask(&b, "token") > token);
+	/* The word is in the pipe before it continues: its very first call. */
+	test_actor_tell(&a, "held");
+	test_actor_continue(&a);
+	assert_int_equal(test_actor_hear(&a), 0);
+	assert_int_equal(test_actor_ask(&a, "remaining"), 0);
+	assert_int_equal(test_actor_ask(&a, "await_lost"), 1);
+	if (!drawn)
+		assert_int_equal(test_actor_ask(&a, "token"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&a, "verify"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&a, "lost"), 1);
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), ROWLOCK_EBUSY);
+	assert_int_equal(test_actor_ask(&b, "verify"), 0);
+	assert_int_equal(test_actor_ask(&b, "held"), 1);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	assert_int_equal(test_actor_ask(&a, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	test_actor_end(&a);
+	test_actor_end(&b);
+}
+
+static void a_paused_client_knows_at_its_first_call(void **state)
+{
+	(void) state;
+	pause_once(true);
+}
+
+static void a_stale_holder_cannot_draw(void **state)
+{
+	(void) state;
+	pause_once(false);
+}
+
+/* Let two TTLs pass without a sleep: wait for the end of a dead holder's
+ * lease that lives so long. */
+static void let_pass(uint64_t ms)
+{
+	const char *name = test_name("timer");
+	struct test_actor dead = test_actor_start(ROWLOCK_LEASE, name, ms);
+	struct test_actor next = test_actor_start(ROWLOCK_LEASE, name, 10000);
+
+	assert_int_equal(test_actor_ask(&dead, "acquire 0"), 0);
+	test_actor_kill(&dead);
+	assert_int_equal(test_actor_ask(&next, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&next, "release"), 0);
+	test_actor_end(&next);
+}
+
+static void a_pause_unseen_by_others_is_lost_too(void **state)
+{
+	const char *name = test_name("unseen");
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	test_actor_stop(&a);
+	let_pass(2 * TTL_MS);
+	test_actor_tell(&a, "held");
+	test_actor_continue(&a);
+	assert_int_equal(test_actor_hear(&a), 0);
+	assert_int_equal(test_actor_ask(&a, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
+	test_actor_end(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a client that was stopped knows at its first call, and "
+		     "leaves the next hold alone",
+		     a_paused_client_knows_at_its_first_call),
+		TEST("a stale holder cannot draw a token",
+		     a_stale_holder_cannot_draw),
+		TEST("a pause that nobody else saw loses the hold too",
+		     a_pause_unseen_by_others_is_lost_too),
+	};
+
+	return test_main(tests);
+}

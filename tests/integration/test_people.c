@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What people and programs around locks use: list, reap, execute.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 10000
+
+struct found {
+	int entries;
+	enum rowlock_strategy strategy;
+	enum rowlock_state state;
+	unsigned int pid;
+	uint64_t held_ms, remaining_ms, attempt, session, token;
+	char info[64], program[64], name[128];
+};
+
+static void remember(const struct rowlock_entry *entry, void *arg)
+{
+	struct found *found = arg;
+
+	found->entries++;
+	found->strategy = entry->strategy;
+	found->state = entry->state;
+	found->pid = entry->pid;
+	found->held_ms = entry->held_ms;
+	found->remaining_ms = entry->remaining_ms;
+	found->attempt = entry->attempt;
+	found->session = entry->session;
+	found->token = entry->token;
+	snprintf(found->info, sizeof(found->info), "%s", entry->info);
+	snprintf(found->program, sizeof(found->program), "%s", entry->program);
+	snprintf(found->name, sizeof(found->name), "%s", entry->name);
+}
+
+static struct found look(struct rowlock_client *client,
+			 const struct rowlock_list_options *options)
+{
+	struct found found = { .entries = 0 };
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_list(client, options, remember, &found, &err));
+	return found;
+}
+
+static void list_shows_a_lease(void **state)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	const char *name = test_name("list");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	struct found found;
+	int64_t token;
+
+	(void) state;
+	options.name = name;
+	found = look(client, &options);
+	assert_int_equal(found.entries, 0);
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	token = test_actor_ask(&a, "token");
+	found = look(client, &options);
+	assert_int_equal(found.entries, 1);
+	assert_int_equal(found.strategy, ROWLOCK_LEASE);
+	assert_int_equal(found.state, ROWLOCK_STATE_HELD);
+	assert_string_equal(found.name, name);
+	assert_string_equal(found.info, "a test's actor");
+	assert_string_equal(found.program, "actor");
+	assert_int_equal(found.pid, a.pid);
+	assert_true(found.token == (uint64_t) token);
+	assert_true(found.session && found.attempt);
+	assert_true(found.remaining_ms > 0 && found.remaining_ms <= TTL_MS);
+	assert_true(found.held_ms < 3600000);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	test_actor_end(&a);
+	test_client_end(client);
+}
+
+static void list_probes_rows(void **state)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	const char *name = test_name("probe");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+
+	(void) state;
+	options.name = name;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_UNKNOWN);
+	options.probe = 1;
+	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_HELD);
+	assert_int_equal(test_actor_ask(&a, "verify"), 0);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_FREE);
+	assert_int_equal(look(client, &options).strategy, ROWLOCK_ROW);
+	options.row = 0;
+	assert_int_equal(look(client, &options).entries, 0);
+	test_actor_end(&a);
+	test_client_end(client);
+}
+
+static void list_takes_a_pattern(void **state)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(TTL_MS);
+	const char *base = test_name("pattern");
+	static const char *const ends[] = { "a1", "a2", "b%", "b_" };
+	struct rowlock *locks[TEST_SIZE(ends)];
+	struct rowlock_errinfo err;
+	char name[128];
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < TEST_SIZE(ends); i++) {
+		snprintf(name, sizeof(name), "%s%s", base, ends[i]);
+		locks[i] = test_lock(client, ROWLOCK_LEASE, 0, name);
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	options.pattern = name;
+	snprintf(name, sizeof(name), "%s*", base);
+	assert_int_equal(look(client, &options).entries, 4);
+	snprintf(name, sizeof(name), "%sa?", base);
+	assert_int_equal(look(client, &options).entries, 2);
+	snprintf(name, sizeof(name), "%sb%%", base);
+	assert_int_equal(look(client, &options).entries, 1);
+	snprintf(name, sizeof(name), "%sb_", base);
+	assert_int_equal(look(client, &options).entries, 1);
+	for (i = 0; i < TEST_SIZE(ends); i++) {
+		assert_ok(rowlock_release(locks[i], &err));
+		test_lock_end(locks[i]);
+	}
+	test_client_end(client);
+}
+
+#define DEAD 40
+/* Random enough among the sessions that may be there. */
+#define DEAD_ID(i)                                                             \
+	(UINT64_C(0x7e57000000000000) + (uint64_t) getpid() * 1000 + (i))
+
+struct reaping {
+	struct rowlock_client *client;
+	struct rowlock_reap_result result;
+	pthread_t thread;
+	int code;
+};
+
+static void *reap(void *arg)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct reaping *reaping = arg;
+	struct rowlock_errinfo err;
+
+	options.batch = 7;
+	reaping->result.size = sizeof(reaping->result);
+	reaping->code =
+	    rowlock_reap(reaping->client, &options, &reaping->result, &err);
+	return NULL;
+}
+
+static void make_dead(struct test_sql *sql, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < DEAD; i++) {
+		test_sql(sql,
+			 "INSERT INTO lease_session (id, ttl, expires_at, "
+			 "started_at) VALUES (%llu, 1000, UTC_TIMESTAMP(6) - "
+			 "INTERVAL 1 SECOND, UTC_TIMESTAMP(6))",
+			 (unsigned long long) DEAD_ID(i));
+		test_sql(sql,
+			 "INSERT INTO business_lease (name, slot, session, "
+			 "attempt, acquired_at) VALUES ('%s %u', 0, %llu, 1, "
+			 "UTC_TIMESTAMP(6))",
+			 name, i, (unsigned long long) DEAD_ID(i));
+	}
+}
+
+static uint64_t left_of_dead(struct test_sql *sql)
+{
+	return test_sql_number(sql,
+			       "SELECT (SELECT COUNT(*) FROM lease_session "
+			       "WHERE id BETWEEN %llu AND %llu) + (SELECT "
+			       "COUNT(*) FROM business_lease WHERE session "
+			       "BETWEEN %llu AND %llu)",
+			       (unsigned long long) DEAD_ID(0),
+			       (unsigned long long) DEAD_ID(DEAD - 1),
+			       (unsigned long long) DEAD_ID(0),
+			       (unsigned long long) DEAD_ID(DEAD - 1));
+}
+
+static void two_reapers_remove_each_dead_row_once(void **state)
+{
+	const char *name = test_name("reap");
+	struct test_actor alive = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	struct reaping two[2] = { { .client = test_client(TTL_MS) },
+				  { .client = test_client(TTL_MS) } };
+	struct test_sql *sql = test_sql_open();
+	int i;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&alive, "acquire 0"), 0);
+	make_dead(sql, name);
+	assert_int_equal(left_of_dead(sql), 2 * DEAD);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(
+		    pthread_create(&two[i].thread, NULL, reap, &two[i]), 0);
+	for (i = 0; i < 2; i++) {
+		pthread_join(two[i].thread, NULL);
+		assert_int_equal(two[i].code, 0);
+		test_client_end(two[i].client);
+	}
+	assert_int_equal(left_of_dead(sql), 0);
+	/* Other tests' dead may be among them, never the same one twice. */
+	assert_true(two[0].result.evicted + two[1].result.evicted >= DEAD);
+	assert_true(two[0].result.swept + two[1].result.swept >= DEAD);
+	assert_int_equal(test_actor_ask(&alive, "verify"), 0);
+	assert_int_equal(test_actor_ask(&alive, "release"), 0);
+	test_actor_end(&alive);
+	test_sql_end(sql);
+}
+
+struct seen {
+	int runs;
+	int held;
+	struct test_actor *other;
+	int64_t other_code;
+};
+
+static void be_run(struct rowlock *lock, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->runs++;
+	seen->held = rowlock_held(lock);
+	if (seen->other)
+		seen->other_code = test_actor_ask(seen->other, "acquire 0");
+}
+
+static void execute_runs_under_the_lock(void **state)
+{
+	struct rowlock_execute_options options =
+	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
+	const char *name = test_name("execute");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	struct seen seen = { .other = &a };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_execute(client, name, NULL, be_run, &seen, &err));
+	assert_int_equal(seen.runs, 1);
+	assert_int_equal(seen.held, 1);
+	assert_int_equal(seen.other_code, ROWLOCK_EBUSY);
+	seen.other = NULL;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	options.wait_ms = 0;
+	assert_code(
+	    rowlock_execute(client, name, &options, be_run, &seen, &err),
+	    ROWLOCK_EBUSY, &err);
+	options.wait_ms = 100;
+	assert_code(
+	    rowlock_execute(client, name, &options, be_run, &seen, &err),
+	    ROWLOCK_ETIMEDOUT, &err);
+	assert_code(rowlock_execute(client, "", NULL, be_run, &seen, &err),
+		    ROWLOCK_ENAME, &err);
+	assert_int_equal(seen.runs, 1);
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	test_actor_end(&a);
+	test_client_end(client);
+}
+
+struct breaking {
+	struct rowlock_client *client;
+	const char *name;
+};
+
+static void lose_it(struct rowlock *lock, void *arg)
+{
+	struct breaking *breaking = arg;
+	struct rowlock_errinfo err;
+
+	(void) lock;
+	assert_ok(rowlock_break(breaking->client, ROWLOCK_LEASE, breaking->name,
+				&err));
+}
+
+static void execute_tells_a_loss(void **state)
+{
+	const char *name = test_name("loss");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct breaking breaking = { other, name };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(
+	    rowlock_execute(client, name, NULL, lose_it, &breaking, &err),
+	    ROWLOCK_ELOST, &err);
+	test_client_end(client);
+	test_client_end(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("list shows a lease, its holder and its token",
+		     list_shows_a_lease),
+		TEST("list looks at rows only when told to", list_probes_rows),
+		TEST("list takes a shell's pattern", list_takes_a_pattern),
+		TEST("two reapers remove what is dead and nothing else",
+		     two_reapers_remove_each_dead_row_once),
+		TEST("execute runs a function under the lock",
+		     execute_runs_under_the_lock),
+		TEST("execute tells that the lock was lost meanwhile",
+		     execute_tells_a_loss),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A sandbox of the test's own: start, run the tests, stop.
+ *
+ * The sandbox is a script; it is run by the shell and its words go to the
+ * test's log. It is stopped also when tests failed; after a crash of the test
+ * program itself tools/check stops what is left in its directory.
+ */
+#include "server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int sandbox(const char *command)
+{
+	const char *program = getenv("ROWLOCK_SANDBOX");
+	char line[512];
+	int status;
+
+	if (!program)
+		return -1;
+	snprintf(line, sizeof(line), "'%s' %s --dir='%s' >&2", program, command,
+		 dir);
+	fflush(stdout);
+	status = system(line);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+const char *test_server_dsn(const char *account)
+{
+	static char texts[8][256];
+	static unsigned int used;
+	char line[512];
+	char *text = texts[used++ % 8];
+	FILE *out;
+
+	snprintf(line, sizeof(line), "'%s' dsn %s --dir='%s'",
+		 getenv("ROWLOCK_SANDBOX"), account, dir);
+	out = popen(line, "re");
+	assert_non_null(out);
+	assert_non_null(fgets(text, sizeof(texts[0]), out));
+	text[strcspn(text, "\n")] = '\0';
+	assert_int_equal(pclose(out), 0);
+	return text;
+}
+
+struct test_sql *test_server_root(void)
+{
+	const char *before = test_dsn();
+	struct test_sql *sql;
+
+	test_use_dsn(test_server_dsn("--root"));
+	sql = test_sql_open();
+	test_use_dsn(before);
+	return sql;
+}
+
+void test_server_kill(void)
+{
+	assert_int_equal(sandbox("kill"), 0);
+}
+
+void test_server_restart(void)
+{
+	assert_int_equal(sandbox("restart"), 0);
+}
+
+int test_run_own_server(const char *group, const struct CMUnitTest *tests,
+			size_t n)
+{
+	const char *base = getenv("TMPDIR");
+	int failed;
+
+	if (!getenv("ROWLOCK_SANDBOX"))
+		return test_skip_all(
+		    "needs tools/sandbox: run it by meson test");
+	if (system("PATH=$PATH:/usr/sbin:/sbin command -v mariadbd >/dev/null"))
+		return test_skip_all(
+		    "needs a server of its own: no mariadbd here");
+	snprintf(dir, sizeof(dir), "%.30s/rowlock-test-%d",
+		 base && *base ? base : "/tmp", (int) getpid());
+	if (sandbox("start"))
+		return 99;
+	test_use_dsn(test_server_dsn(""));
+	failed = test_run(group, tests, n);
+	sandbox("stop");
+	return failed;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_SERVER_H
+#define ROWLOCK_TEST_SERVER_H
+
+/*
+ * A server of the test's own (tools/sandbox in a temporary directory), for
+ * tests that change what belongs to all: kill it, make it read-only, break its
+ * tables. Needs mariadbd on this machine; without it the program is skipped.
+ */
+
+#include "sql.h"
+#include "test.h"
+
+/** Start it and let test_dsn() be its application account, run @tests, stop
+ *  it; 77 if there is no mariadbd. For main(). */
+#define test_main_own_server(tests)                                            \
+	test_run_own_server(#tests, tests, TEST_SIZE(tests))
+int test_run_own_server(const char *group, const struct CMUnitTest *tests,
+			size_t n);
+
+/** End it with SIGKILL; start it again on the same data. */
+void test_server_kill(void);
+void test_server_restart(void);
+
+/** A connection of the server's root, with the tables' database selected. */
+struct test_sql *test_server_root(void);
+
+/** The connection string of @account: "--root", "--app", or "" for the one
+ *  that may do all in its database. Valid until the program ends. */
+const char *test_server_dsn(const char *account);
+
+#endif

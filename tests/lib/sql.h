@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_SQL_H
+#define ROWLOCK_TEST_SQL_H
+
+/*
+ * A connection beside the library, for statements typed by hand: what a
+ * program in another language does, and what a look into the tables shows.
+ * Every function fails the test if the server refuses.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct test_sql;
+
+struct test_sql *test_sql_open(void);
+void test_sql_end(struct test_sql *sql);
+
+/** Run one statement; returns the number of rows that it changed. */
+uint64_t test_sql(struct test_sql *sql, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** The same, but an error is an answer: the server's errno, 0 if none. */
+unsigned int test_sql_try(struct test_sql *sql, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** The first column of the first row as a number; 0 if there is no row. */
+uint64_t test_sql_number(struct test_sql *sql, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** All rows, all columns, as one text for comparison; free() it. */
+char *test_sql_text(struct test_sql *sql, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Everything in the library's tables about @name, as one text. */
+char *test_sql_rows(struct test_sql *sql, const char *name);
+
+/** A counter of the server, e.g. "Questions". */
+uint64_t test_sql_status(struct test_sql *sql, const char *variable);
+
+/** How many connections the account of test_dsn() has besides this one. */
+uint64_t test_sql_connections(struct test_sql *sql);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_H
+#define ROWLOCK_TEST_H
+
+/*
+ * A few words over cmocka for the tests that look at the library from outside.
+ * They need a server: its connection string is in ROWLOCK_TEST_DSN (or
+ * ROWLOCK_DSN); without one a test program ends with 77, "skipped".
+ *
+ * A test waits for events, never for time to pass; TEST_GUARD_MS is how long
+ * an event may stay away before the test is called hung.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <rowlock.h>
+
+#define TEST_GUARD_MS 60000
+
+/** A test and the sentence that it proves. */
+#define TEST(sentence, function)                                               \
+	{                                                                      \
+		sentence, function, NULL, NULL, NULL                           \
+	}
+
+#define TEST_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/** Run @tests; 77 if there is no server. For main(). */
+#define test_main(tests) test_run(#tests, tests, TEST_SIZE(tests))
+int test_run(const char *group, const struct CMUnitTest *tests, size_t n);
+
+/** Say that all tests are skipped, and why; returns main()'s result. */
+int test_skip_all(const char *reason);
+
+/** The server's connection string, NULL if there is none. */
+const char *test_dsn(void);
+
+/** Let test_dsn() be @dsn from now on: a test with a server of its own. */
+void test_use_dsn(const char *dsn);
+
+/** Fail unless @got is @want, and say what the library said. */
+#define assert_code(got, want, err)                                            \
+	test_code(got, want, err, #got, __FILE__, __LINE__)
+void test_code(int got, int want, const struct rowlock_errinfo *err,
+	       const char *what, const char *file, int line);
+
+/** Fail unless @call, whose last argument is &err, returns 0. */
+#define assert_ok(call) assert_code(call, 0, &err)
+
+/** @word made unique, so that tests share a server: "word.a1b2c3". The text
+ *  is valid until the program ends. */
+const char *test_name(const char *word);
+
+/** A client on test_dsn() with this TTL, no reaper of its own. */
+struct rowlock_client *test_client(uint64_t ttl_ms);
+/** The options that test_client() uses, to be changed. */
+struct rowlock_client_options test_client_options(uint64_t ttl_ms);
+struct rowlock_client *test_client_with(
+    const struct rowlock_client_options *options);
+void test_client_end(struct rowlock_client *client);
+
+struct rowlock *test_lock(struct rowlock_client *client,
+			  enum rowlock_strategy strategy, unsigned int flags,
+			  const char *name);
+/** rowlock_free() that must succeed. */
+void test_lock_end(struct rowlock *lock);
+
+/** CLOCK_BOOTTIME in nanoseconds: one clock for all processes of a host. */
+uint64_t test_now_ns(void);
+
+/** Milliseconds from @since to @until, both of test_now_ns(). */
+double test_ms(uint64_t since, uint64_t until);
+
+/** Write down a measured figure: to the file that ROWLOCK_TEST_REPORT names,
+ *  if it does. Figures are reported, not judged. */
+void test_figure(double value, const char *unit, const char *what, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/**
+ * Something that a callback or another thread tells, and a test waits for.
+ */
+struct test_event {
+	int fd;
+};
+
+struct test_event test_event_new(void);
+void test_event_end(struct test_event *event);
+void test_event_set(struct test_event *event);
+/** Wait for at least one test_event_set(); false after TEST_GUARD_MS.
+ *  Clears it. */
+bool test_event_wait(struct test_event *event);
+
+/** How many times more patience a slow build (valgrind, sanitizers) needs. */
+unsigned int test_slowness(void);
+
+#endif

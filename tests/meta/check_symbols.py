@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Exported, listed and declared are the same names.
+
+Usage: check_symbols.py SOURCE_ROOT LIBRARY
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def exported(library):
+    out = subprocess.run(['nm', '-D', '--defined-only', library], check=True,
+                         capture_output=True, text=True).stdout
+    names = {line.split()[-1].split('@')[0] for line in out.splitlines()
+             if line.split()[-2] != 'A'}
+    return {name for name in names if not name.startswith('__')}
+
+
+def listed(root):
+    text = (root / 'src' / 'rowlock.sym').read_text(encoding='utf-8')
+    text = re.sub(r'/\*.*?\*/', '', text, flags=re.S)
+    text = re.sub(r'#.*', '', text)
+    text = re.sub(r'local\s*:\s*\*\s*;', '', text)
+    return set(re.findall(r'\browlock_[a-z0-9_]+(?=\s*;)', text))
+
+
+def declared(root):
+    names = set()
+    for header in (root / 'include').rglob('*.h'):
+        text = re.sub(r'/\*.*?\*/', '', header.read_text(encoding='utf-8'),
+                      flags=re.S)
+        for match in re.finditer(r'\bROWLOCK_API\b([^;{]*?)\(', text):
+            names.add(re.findall(r'\w+', match.group(1))[-1])
+    return names - {'define'}
+
+
+def main():
+    root, library = pathlib.Path(sys.argv[1]), sys.argv[2]
+    out, sym, header = exported(library), listed(root), declared(root)
+    checks = [
+        ('what is exported is in src/rowlock.sym', out - sym),
+        ('what is in src/rowlock.sym is exported', sym - out),
+        ('what is exported is declared in a public header', out - header),
+        ('what is declared in a public header is exported', header - out),
+        ('there are names at all', set() if len(out) > 10 else {'too few'}),
+    ]
+    print(f'1..{len(checks)}')
+    for number, (sentence, wrong) in enumerate(checks, 1):
+        print('not ok' if wrong else 'ok', number, '-', sentence)
+        for name in sorted(wrong):
+            print('#', name)
+    return 1 if any(wrong for _, wrong in checks) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

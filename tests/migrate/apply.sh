@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# rowlock-migrate on an empty database, again, at once, and after a kill.
+# shellcheck disable=SC1091,SC2034,SC2154 # shared with lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+fresh()
+{
+	expect 0 rlm
+	said "applied migration 0001"
+	equal "$(rows "SELECT table_name FROM information_schema.tables
+		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
+		"business_lease business_lock lease_session lock_status lock_token rowlock_schema"
+	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
+		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
+	equal "$(rows "SELECT version, checksum FROM rowlock_schema" | xargs)" \
+		"1 $(sha256sum <"$root/sql/schema/0001.sql" | cut -d ' ' -f 1)"
+	equal "$(rows "SELECT COUNT(*) FROM information_schema.columns
+		WHERE table_schema = DATABASE() AND column_name = 'name' AND table_name LIKE 'b%'
+		AND collation_name = 'utf8mb4_bin' AND character_maximum_length = 100")" 2
+}
+
+only_the_name_is_enough()
+{
+	rlm
+	rows "INSERT INTO business_lock (name) VALUES ('made by hand')"
+	equal "$(rows "SELECT COUNT(*) FROM business_lock WHERE created_at IS NOT NULL")" 1
+}
+
+twice()
+{
+	rlm
+	rows "INSERT INTO business_lock (name) VALUES ('kept')"
+	before=$(rows "SELECT * FROM rowlock_schema")
+	expect 0 rlm
+	said "up to date"
+	equal "$(rows "SELECT * FROM rowlock_schema")" "$before"
+	equal "$(rows "SELECT name FROM business_lock")" kept
+}
+
+ten_at_once()
+{
+	pids=
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		rlm >"$tmp/out.$i" 2>&1 &
+		pids="$pids $!"
+	done
+	bad=0
+	for pid in $pids; do wait "$pid" || bad=$((bad + 1)); done
+	cat "$tmp"/out.*
+	equal $bad 0
+	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
+	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 1
+}
+
+# Stop after each statement in turn at a gate that we hold, and kill client and
+# script there.
+killed_anywhere()
+{
+	copy_tree
+	statements=$(grep -c ';$' "$root/sql/schema/0001.sql")
+	[ "$statements" -ge 6 ]
+	n=0
+	while [ $n -lt "$statements" ]; do
+		n=$((n + 1))
+		rows "DROP DATABASE $db; CREATE DATABASE $db"
+		awk -v n=$n -v gate="DO GET_LOCK('gate.$db', 600);" \
+			'{ print } /;$/ && ++seen == n { print gate }' \
+			"$root/sql/schema/0001.sql" >"$copy/sql/schema/0001.sql"
+		open_session "$tmp/root.cnf"
+		equal "$(ask "SELECT GET_LOCK('gate.$db', 0)")" 1
+		ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" TMPDIR=$tmp setsid \
+			"$copy/tools/rowlock-migrate" --no-defaults 3>&- 4<&- &
+		victim=$!
+		until_true at_the_gate
+		kill -s KILL -- -$victim
+		wait $victim || :
+		close_session
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 0
+		expect 0 rlm
+		expect 0 rlm --status
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 1
+		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
+	done
+}
+at_the_gate()
+{
+	[ "$(echo "SELECT COUNT(*) FROM information_schema.processlist
+		WHERE db = '$db' AND info LIKE 'DO GET_LOCK(%gate%'" | sql)" = 1 ]
+}
+
+waits_for_another_run()
+{
+	open_session "$tmp/root.cnf"
+	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2('$db', 256), 40)), 0)")" 1
+	expect 5 rlm --wait=0
+	said "another rowlock-migrate is at work"
+	close_session
+	expect 0 rlm
+}
+
+second_migration()
+{
+	rlm
+	copy_tree
+	echo "CREATE TABLE IF NOT EXISTS second (a INT);" >"$copy/sql/schema/0002.sql"
+	migrate=$copy/tools/rowlock-migrate
+	expect 3 rlm --status
+	said "0002  missing"
+	expect 0 rlm
+	said "applied migration 0002"
+	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2"
+	migrate=$root/tools/rowlock-migrate
+	expect 4 rlm
+	said "has schema version 2; this rowlock-migrate knows up to 1"
+}
+
+failing_migration()
+{
+	copy_tree
+	printf '%s\n' "CREATE TABLE IF NOT EXISTS second (a INT);" "CREATE TABEL x;" \
+		"CREATE TABLE third (a INT);" >"$copy/sql/schema/0002.sql"
+	migrate=$copy/tools/rowlock-migrate
+	expect 2 rlm
+	said "ERROR 1064"
+	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" 1
+	echo "CREATE TABLE IF NOT EXISTS second (a INT);" >"$copy/sql/schema/0002.sql"
+	expect 0 rlm
+	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2"
+}
+
+dry_run()
+{
+	expect 0 rlm --dry-run
+	said "CREATE TABLE IF NOT EXISTS business_lease"
+	said "INSERT INTO rowlock_schema"
+	equal "$(rows "SHOW TABLES")" ""
+	grep -v '^+' "$tmp/out" | sql "$db"
+	expect 0 rlm --status
+}
+
+status()
+{
+	expect 3 rlm --status
+	said "0001  missing"
+	equal "$(rows "SHOW TABLES")" ""
+	rlm
+	expect 0 rlm --status
+	said "0001  applied"
+}
+
+it "an empty database gets every table, the view and the record" fresh
+it "a program that inserts only the name into business_lock goes on working" only_the_name_is_enough
+it "a second run changes nothing" twice
+it "of ten runs at once one applies and all succeed" ten_at_once
+it "a run killed after any statement is completed by the next" killed_anywhere
+it "a run that finds another at work gives up after its wait" waits_for_another_run
+it "a later migration is applied alone, and an older tool refuses it" second_migration
+it "a migration that fails is not recorded and can be run again" failing_migration
+it "--dry-run prints SQL that works and changes nothing" dry_run
+it "--status tells missing from applied and changes nothing" status
+finish

@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Connection strings, option files and arguments: which wins, and that the
+# password stays out of sight.
+# shellcheck disable=SC1091,SC2034,SC2154 # shared with lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+# A client in front of the real one that writes down how it was called.
+spy()
+{
+	mkdir -p "$tmp/bin" "$tmp/tmpdir"
+	real=$(command -v "$client")
+	for name in mariadb mysql; do
+		cat >"$tmp/bin/$name" <<-SH
+		#!/bin/sh
+		printf '%s\n' "\$*" >>"$tmp/calls"
+		ls -ld "$tmp"/tmpdir/* "$tmp"/tmpdir/*/* >>"$tmp/modes" 2>/dev/null
+		exec "$real" "\$@"
+		SH
+		chmod +x "$tmp/bin/$name"
+	done
+	: >"$tmp/calls"
+	: >"$tmp/modes"
+}
+server() { option_file "$ROWLOCK_TEST_DSN" | grep "^$1=" | cut -d = -f 2-; }
+spied() { PATH="$tmp/bin:$PATH" TMPDIR="$tmp/tmpdir" "$migrate" "$@"; }
+
+out_of_sight()
+{
+	spy
+	password=$(server password)
+	[ -n "$password" ]
+	ROWLOCK_DSN='' TMPDIR="$tmp/tmpdir" PATH="$tmp/bin:$PATH" \
+		expect 0 "$migrate" --defaults-file="$tmp/root.cnf" --database="$db"
+	grep -q "^--defaults-file=" "$tmp/calls"
+	! grep -F -e "$password" "$tmp/calls" || return 1
+	rows "DROP TABLE rowlock_schema"
+	: >"$tmp/calls"
+	: >"$tmp/modes"
+	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" expect 0 spied --no-defaults
+	! grep -F -e "$password" "$tmp/calls" || return 1
+	grep -q client.cnf "$tmp/modes"
+	! grep -v -e '^-rw------- ' -e '^drwx------ ' "$tmp/modes" || return 1
+	equal "$(ls "$tmp/tmpdir")" ""
+}
+
+nothing_left_after_a_failure()
+{
+	spy
+	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;password=wrong;database=$db" expect 2 spied --no-defaults
+	said "ERROR 1045"
+	not_said wrong
+	equal "$(ls "$tmp/tmpdir")" ""
+}
+
+odd_password()
+{
+	user=rlk_odd_$$
+	password=" a;b{c}d\"e'f\\g#h=i%j\$k\`l "
+	quoted=$(printf %s "$password" | sed "s/[\\']/\\\\&/g")
+	rows "CREATE USER $user@'%' IDENTIFIED BY '$quoted'; GRANT ALL ON $db.* TO $user@'%'"
+	braced=$(printf %s "$password" | sed 's/}/}}/g')
+	result=0
+	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;user=$user;password={$braced};database=$db" \
+		expect 0 "$migrate" --no-defaults || result=1
+	rows "DROP USER $user@'%'"
+	return $result
+}
+
+malformed()
+{
+	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database={$db" expect 1 "$migrate" --no-defaults
+	said "connection string cannot be read"
+}
+
+which_wins()
+{
+	# The option file has everything, with a database that is not there.
+	{ cat "$tmp/root.cnf"; echo 'database=wrong'; } >"$tmp/some.cnf"
+	expect 2 "$migrate" --defaults-file="$tmp/some.cnf"
+	ROWLOCK_DSN="database=$db" expect 3 "$migrate" --defaults-file="$tmp/some.cnf" --status
+	said "'$db'"
+	ROWLOCK_DSN="database=wrong" expect 3 "$migrate" --defaults-file="$tmp/some.cnf" \
+		--dsn="DATABASE=$db" --status
+	ROWLOCK_DSN="database=wrong" expect 3 "$migrate" --defaults-file="$tmp/some.cnf" \
+		--database "$db" --status
+	sed 's/^\[client\]/[client_x]/' "$tmp/root.cnf" >"$tmp/suffix.cnf"
+	expect 3 "$migrate" --defaults-file="$tmp/suffix.cnf" --defaults-group-suffix=_x \
+		-D"$db" --status
+	expect 1 "$migrate" --defaults-file="$tmp/not-there.cnf"
+	said "cannot read the option file"
+}
+
+installed()
+{
+	mkdir -p "$tmp/prefix/bin" "$tmp/prefix/share/rowlock"
+	cp "$migrate" "$tmp/prefix/bin/"
+	cp -R "$root/sql" "$tmp/prefix/share/rowlock/sql"
+	ln -s prefix/bin/rowlock-migrate "$tmp/link"
+	migrate=$tmp/link
+	expect 0 rlm
+	rm -rf "$tmp/prefix/share"
+	expect 1 rlm
+	said "cannot find the migrations"
+}
+
+it "the password is in no argument, in private files only, and these are removed" out_of_sight
+it "a failure leaves no file behind and does not show the password" nothing_left_after_a_failure
+it "a password of odd characters arrives as it is" odd_password
+it "a connection string that cannot be read is refused" malformed
+it "arguments win over connection strings, these over option files" which_wins
+it "the installed script finds its migrations, also through a link" installed
+finish

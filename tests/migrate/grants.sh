@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The accounts of sql/grants.sql can do what they are for, and no more.
+# shellcheck disable=SC1091,SC2034,SC2154 # shared with lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+password=Pw-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
+accounts='migrate app reaper monitor'
+
+part() { sed -e "s/ROWLOCK_DATABASE/$db/g" -e 's/ROWLOCK_HOST/%/g' \
+	-e "s/'rowlock_\([a-z]*\)'@/'rlk_\1_$$'@/g" -e "s/CHANGE_ME_[A-Z]*/$password/" \
+	"$root/sql/grants.sql"; }
+
+set_up()
+{
+	part | sed '/^-- 2\. After/,$d' | sql
+	for who in $accounts; do
+		sed -e "s/^user=.*/user=rlk_${who}_$$/" -e "s/^password=.*/password=$password/" \
+			"$tmp/root.cnf" >"$tmp/$who.cnf"
+		grep -q ^password= "$tmp/$who.cnf" || echo "password=$password" >>"$tmp/$who.cnf"
+	done
+	"$migrate" --defaults-file="$tmp/migrate.cnf" --database="$db"
+	part | sed '1,/^-- 2\. After/d' | sql
+}
+drop_accounts() { for who in $accounts; do echo "DROP USER IF EXISTS rlk_${who}_$$@'%';"; done | sql; }
+trap 'drop_accounts; rm -rf -- "$tmp"' EXIT
+
+# may WHO SQL / may_not WHO SQL: one session, all statements; or the first one
+may()
+{
+	echo "$2" | "$client" --defaults-file="$tmp/$1.cnf" --batch --skip-column-names "$db" 2>&1 ||
+		{ echo "$1 may not: $2"; return 1; }
+}
+may_not()
+{
+	if echo "$2" | "$client" --defaults-file="$tmp/$1.cnf" --batch "$db" >"$tmp/out" 2>&1; then
+		echo "$1 may: $2"
+		return 1
+	fi
+	cat "$tmp/out"
+	grep -Eq 'ERROR (1142|1143|1044|1227|1370)' "$tmp/out"
+}
+
+application()
+{
+	set_up
+	returning=
+	! echo "SELECT VERSION()" | sql | grep -q MariaDB || returning='RETURNING attempt'
+	may app "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+	SELECT GET_LOCK('$db.marker', 0), CONNECTION_ID();
+	INSERT INTO lease_session VALUES (7, 30000, UTC_TIMESTAMP(6) + INTERVAL 30000000 MICROSECOND,
+		0, 0, 'host', 1, 'program', UTC_TIMESTAMP(6));
+	INSERT INTO business_lease (name, slot, session, attempt, acquired_at) VALUES
+		('n', 0, 7, 11, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE name = VALUES(name) $returning;
+	INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
+		SELECT 'n', 0, 7, 12, UTC_TIMESTAMP(6) FROM DUAL WHERE NOT EXISTS
+		(SELECT 1 FROM business_lease WHERE name = 'n' AND slot = 0)
+		ON DUPLICATE KEY UPDATE name = VALUES(name);
+	UPDATE lease_session SET expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL 30000000 MICROSECOND),
+		beat = beat + 1, breaks = LAST_INSERT_ID(breaks) WHERE id = 7;
+	INSERT INTO lock_token (strategy, name, token, drawn_at)
+		SELECT 'lease', name, LAST_INSERT_ID(1), UTC_TIMESTAMP(6) FROM business_lease
+		WHERE name = 'n' AND slot = 0 AND attempt = 11 LOCK IN SHARE MODE
+		ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(GREATEST(token + 1, VALUES(token))),
+		drawn_at = VALUES(drawn_at);
+	BEGIN;
+	SELECT attempt FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 11 LOCK IN SHARE MODE;
+	UPDATE business_lease SET guards = guards + 1 WHERE name = 'n' AND slot = 0 AND attempt = 11;
+	COMMIT;
+	BEGIN;
+	DELETE FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 11;
+	UPDATE lease_session SET breaks = breaks + 1 WHERE id = 7;
+	COMMIT;
+	DELETE FROM lease_session WHERE id = 7 AND expires_at <= UTC_TIMESTAMP(6);
+	DELETE FROM lease_session WHERE id = 7 AND beat = 1;
+	DELETE FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 12 AND NOT EXISTS
+		(SELECT 1 FROM lease_session WHERE id = session);
+	DELETE FROM lock_token WHERE strategy = 'lease' AND name = 'n'
+		AND drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY;
+	INSERT INTO business_lock (name, info, created_at) VALUES ('n', NULL, UTC_TIMESTAMP(6))
+		ON DUPLICATE KEY UPDATE name = VALUES(name);
+	SET autocommit = 0;
+	SELECT name FROM business_lock WHERE name = 'n' FOR UPDATE;
+	COMMIT;
+	SELECT version FROM rowlock_schema;
+	SELECT collation_name FROM information_schema.columns WHERE table_schema = DATABASE()
+		AND table_name IN ('business_lock', 'business_lease') AND column_name = 'name';"
+	equal "$(may app "SELECT COUNT(*) FROM information_schema.columns WHERE
+		table_schema = DATABASE() AND column_name = 'name'")" 3
+	for statement in "CREATE TABLE x (a INT)" "DROP TABLE business_lock" \
+		"ALTER TABLE business_lease ADD x INT" "TRUNCATE TABLE lock_token" \
+		"INSERT INTO rowlock_schema VALUES (2, '', NOW(6))" \
+		"DELETE FROM rowlock_schema" "CREATE INDEX i ON business_lock (info)" \
+		"SELECT 1 FROM mysql.user" "SET GLOBAL max_connections = 5"; do
+		may_not app "$statement"
+	done
+}
+
+reaper()
+{
+	set_up
+	rows "INSERT INTO business_lease VALUES ('n', 0, 7, 11, UTC_TIMESTAMP(6), NULL, NULL, 0)"
+	may reaper "SELECT version FROM rowlock_schema;
+	SELECT id, ttl, beat FROM lease_session ORDER BY id LIMIT 100;
+	DELETE FROM lease_session WHERE id = 7 AND expires_at <= UTC_TIMESTAMP(6);
+	SELECT l.name FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session WHERE s.id IS NULL;
+	DELETE FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 11 AND NOT EXISTS
+		(SELECT 1 FROM lease_session WHERE id = session);
+	DELETE FROM lock_token WHERE strategy = 'row' AND name = 'n' AND drawn_at < UTC_TIMESTAMP(6);"
+	equal "$(rows "SELECT COUNT(*) FROM business_lease")" 0
+	for statement in "INSERT INTO business_lease VALUES ('n', 0, 7, 11, NOW(6), NULL, NULL, 0)" \
+		"UPDATE lease_session SET beat = 1" "DELETE FROM business_lock" "DROP TABLE lock_token"; do
+		may_not reaper "$statement"
+	done
+}
+
+held_row()
+{
+	rows "INSERT INTO lease_session VALUES (7, 30000, UTC_TIMESTAMP(6) + INTERVAL 30 SECOND,
+		3, 0, 'web1', 4711, 'shop', UTC_TIMESTAMP(6));
+	INSERT INTO business_lease VALUES ('n', 0, 7, 11, UTC_TIMESTAMP(6), NULL, 'why', 0),
+		('gone', 0, 8, 12, UTC_TIMESTAMP(6), NULL, NULL, 0),
+		('over', 0, 7, 13, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, NULL, 0);
+	INSERT INTO lock_token VALUES ('lease', 'n', 42, UTC_TIMESTAMP(6)), ('row', 'n', 99, UTC_TIMESTAMP(6))"
+}
+
+monitor_reads()
+{
+	set_up
+	held_row
+	equal "$(may monitor "SELECT name, state, host, pid, program, info, token,
+		remaining_s > 20 FROM lock_status ORDER BY name" | tr '\t' ' ')" \
+"gone dead NULL NULL NULL NULL NULL NULL
+n held web1 4711 shop why 42 1
+over dead web1 4711 shop NULL NULL 0"
+	rows "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
+	equal "$(may monitor "SELECT DISTINCT state FROM lock_status")" dead
+	for statement in "SELECT * FROM business_lease" "SELECT * FROM business_lock FOR UPDATE" \
+		"SELECT * FROM lease_session" "SELECT * FROM lock_token" "DELETE FROM lock_status" \
+		"UPDATE lock_status SET info = ''" "SHOW CREATE VIEW lock_status"; do
+		may_not monitor "$statement"
+	done
+}
+
+# What is locked shows as an error when the administrator locks it after that.
+free() { rows "SET innodb_lock_wait_timeout = 1; SELECT COUNT(*) FROM $1 FOR UPDATE" >"$tmp/out" 2>&1; }
+
+monitor_locks_nothing()
+{
+	set_up
+	held_row
+	open_session "$tmp/monitor.cnf"
+	for mode in "FOR UPDATE" "LOCK IN SHARE MODE"; do
+		ask "BEGIN"
+		ask "SELECT name FROM lock_status WHERE name = 'n' $mode" >"$tmp/reply.txt"
+		cat "$tmp/reply.txt"
+		free business_lease
+		free lease_session
+		free lock_token
+		ask "COMMIT"
+	done
+	close_session
+	# The same by somebody who may lock, to see that the look would find it.
+	open_session "$tmp/app.cnf"
+	ask "BEGIN; SELECT name FROM business_lease FOR UPDATE"
+	! free business_lease || return 1
+	grep -q 'ERROR 1205' "$tmp/out"
+	close_session
+}
+
+it "the application's account runs every statement of the library, and no DDL" application
+it "the reaper's account finds and deletes, and does nothing else" reaper
+it "the monitoring account reads the view and no table" monitor_reads
+it "the monitoring account cannot lock a row through the view" monitor_locks_nothing
+finish

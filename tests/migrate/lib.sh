@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# For the tests of this directory: a database per test on the server of
+# ROWLOCK_TEST_DSN (an account that may create databases and accounts), and
+# sessions that stay open between statements. Without that server: skipped, 77.
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
+migrate=$root/tools/rowlock-migrate
+number=0 failed=0
+unset ROWLOCK_DSN MYSQL_PWD
+
+[ -n "${ROWLOCK_TEST_DSN:-}" ] || { echo "1..0 # SKIP no ROWLOCK_TEST_DSN"; exit 77; }
+client=mariadb
+command -v $client >/dev/null || client=mysql
+command -v $client >/dev/null || { echo "1..0 # SKIP no mariadb client"; exit 77; }
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
+trap 'rm -rf -- "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# option_file DSN: enough of a connection string for a test
+option_file()
+{
+	echo '[client]'
+	printf '%s\n' "$1" | tr ';' '\n' | sed -n \
+		-e 's/^unix_socket=/socket=/' -e '/^\(host\|port\|socket\|user\|password\)=/p'
+}
+option_file "$ROWLOCK_TEST_DSN" >"$tmp/root.cnf"
+
+# sql [OPTION...]: run SQL from stdin as the server's administrator
+sql()
+{
+	"$client" --defaults-file="$tmp/root.cnf" --batch --skip-column-names \
+		--default-character-set=utf8mb4 "$@"
+}
+rows() { printf "%s\n" "$1" | sql "$db"; }
+
+# rlm [OPTION...]: rowlock-migrate on the test's database
+rlm() { ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" "$migrate" --no-defaults "$@"; }
+
+# expect STATUS COMMAND...: run it; its output is in $tmp/out and in the log
+expect()
+{
+	want=$1 got=0
+	shift
+	"$@" >"$tmp/out" 2>&1 || got=$?
+	cat "$tmp/out"
+	[ $got = "$want" ] || { echo "exit status $got, not $want: $*"; return 1; }
+}
+said() { grep -qF -- "$1" "$tmp/out" || { echo "not said: $1"; return 1; }; }
+not_said() { ! grep -qF -- "$1" "$tmp/out" || { echo "said: $1"; return 1; }; }
+equal() { [ "$1" = "$2" ] || { printf 'not equal:\n%s\n---\n%s\n' "$1" "$2"; return 1; }; }
+
+# it SENTENCE FUNCTION: run FUNCTION in a subshell, with a database $db
+it()
+{
+	number=$((number + 1))
+	db=rowlock_test_$$_$number
+	echo "CREATE DATABASE $db" | sql || exit 1
+	(
+		set -eu
+		"$2"
+	) >"$tmp/log" 2>&1
+	# Not "if ( ... )": in a condition set -e would not stop at an error.
+	# shellcheck disable=SC2181
+	if [ $? = 0 ]; then
+		echo "ok $number - $1"
+	else
+		failed=$((failed + 1))
+		echo "not ok $number - $1"
+		sed 's/^/# /' "$tmp/log"
+	fi
+	echo "DROP DATABASE IF EXISTS $db" | sql
+}
+
+finish()
+{
+	echo "1..$number"
+	[ $failed = 0 ]
+	exit
+}
+
+# A session that stays open: open_session FILE (of options), then ask SQL as
+# often as wanted: prints the rows, or the error.
+open_session()
+{
+	rm -f "$tmp/in" "$tmp/reply"
+	mkfifo "$tmp/in" "$tmp/reply"
+	"$client" --defaults-file="$1" --batch --skip-column-names --force \
+		--unbuffered "$db" <"$tmp/in" >"$tmp/reply" 2>&1 &
+	session=$!
+	exec 3>"$tmp/in" 4<"$tmp/reply"
+}
+ask()
+{
+	printf "%s;\nSELECT 'answered';\n" "$1" >&3
+	while read -r line <&4 && [ "$line" != answered ]; do
+		printf '%s\n' "$line"
+	done
+}
+close_session()
+{
+	exec 3>&- 4<&-
+	wait "$session" || :
+}
+
+# until_true COMMAND...: ask again until it is so; the bound is a hang guard
+until_true()
+{
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ $tries -lt 3000 ] || { echo "never true: $*"; return 1; }
+	done
+}
+
+# A copy of the tree that a test may change: $copy
+copy_tree()
+{
+	copy=$tmp/tree
+	rm -rf "$copy"
+	mkdir -p "$copy/tools"
+	cp "$migrate" "$copy/tools/"
+	cp -R "$root/sql" "$copy/sql"
+}

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What rowlock-migrate refuses: it says why, and changes nothing.
+# shellcheck disable=SC1091,SC2034,SC2154 # shared with lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+changed_checksum()
+{
+	rlm
+	rows "UPDATE rowlock_schema SET checksum = REPEAT('0', 64)"
+	for option in --status --dry-run --wait=1; do
+		expect 4 rlm $option
+		said "was applied with another content"
+	done
+	equal "$(rows "SELECT checksum FROM rowlock_schema")" \
+		0000000000000000000000000000000000000000000000000000000000000000
+}
+
+newer_schema()
+{
+	rlm
+	rows "INSERT INTO rowlock_schema VALUES (9, REPEAT('0', 64), UTC_TIMESTAMP(6))"
+	expect 4 rlm
+	said "has schema version 9; this rowlock-migrate knows up to 1"
+}
+
+dropped_table()
+{
+	rlm
+	rows "INSERT INTO business_lock (name) VALUES ('kept'); DROP TABLE lock_token"
+	expect 4 rlm
+	said "'lock_token' is missing"
+	rows "DELETE FROM rowlock_schema"
+	expect 0 rlm
+	equal "$(rows "SELECT name FROM business_lock")" kept
+}
+
+foreign_table()
+{
+	rows "CREATE TABLE lock_token (id INT)"
+	expect 4 rlm
+	said "a table 'lock_token' that is not rowlock's"
+	equal "$(rows "SHOW TABLES")" lock_token
+}
+
+no_database()
+{
+	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 1 "$migrate" --no-defaults --database=
+	said "no database is named"
+}
+
+no_server()
+{
+	ROWLOCK_DSN="host=127.0.0.1;port=1;user=x;database=x" \
+		expect 2 "$migrate" --no-defaults --protocol=tcp
+	said "did not answer as needed"
+}
+
+wrong_usage()
+{
+	for args in --nonsense --wait=soon "--dsn" "extra"; do
+		expect 1 rlm $args
+	done
+	expect 0 "$migrate" --help
+	said "Exit status"
+	expect 0 "$migrate" --version
+	said "rowlock-migrate $(sed -n "s/^  version: '\(.*\)',/\1/p" "$root/meson.build")"
+}
+
+password_in_arguments()
+{
+	for args in --password=secret -psecret "--dsn=user=x;Password=secret" \
+		"--dsn=user=x; passwd=secret"; do
+		expect 1 rlm "$args"
+		said "would show the password to everybody"
+		not_said secret
+	done
+}
+
+it "a migration that was changed after it was applied" changed_checksum
+it "a newer schema than it knows" newer_schema
+it "a table that was dropped behind its back, until told to make it again" dropped_table
+it "somebody else's table with a name of ours" foreign_table
+it "a connection without a database" no_database
+it "a server that is not there" no_server
+it "arguments it does not know" wrong_usage
+it "a password on the command line" password_in_arguments
+finish

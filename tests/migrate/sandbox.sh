@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tools/sandbox: from start to stop, through a crash, side by side.
+PATH=$PATH:/usr/sbin
+for program in mariadbd mariadb-install-db mariadb flock; do
+	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 77; }
+done
+
+sandbox=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)/tools/sandbox
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
+number=0 failed=0
+clean() { for d in "$tmp"/[abc]; do "$sandbox" stop --dir "$d"; done >/dev/null 2>&1; rm -rf -- "$tmp"; }
+trap clean EXIT
+trap 'exit 1' HUP INT TERM
+
+it()
+{
+	number=$((number + 1))
+	( set -eu; "$2" ) >"$tmp/log" 2>&1
+	# Not "if ( ... )": in a condition set -e would not stop at an error.
+	# shellcheck disable=SC2181
+	if [ $? = 0 ]; then
+		echo "ok $number - $1"
+	else
+		failed=$((failed + 1))
+		echo "not ok $number - $1"
+		sed 's/^/# /' "$tmp/log"
+	fi
+}
+
+box() { c=$1; shift; "$sandbox" "$c" --dir "$tmp/a" "$@"; }
+ask() { echo "$1" | "$sandbox" shell --dir "$tmp/a" ${2:+"$2"} -- -N; }
+server_of() { "$sandbox" status --dir "$1" | sed -n 's/.*process //p'; }
+gone() { [ ! -s "/proc/$1/cmdline" ] 2>/dev/null; }
+
+starts()
+{
+	box start
+	box start | grep 'already running'
+	box status
+	[ "$(ask 'SELECT @@max_connections, @@innodb_flush_log_at_trx_commit' | xargs)" = "2000 1" ]
+	[ "$(ask 'SELECT CURRENT_USER()')" = rowlock@% ]
+	[ "$(ask 'SELECT version FROM rowlock_schema' --app)" = 1 ]
+	! ask 'CREATE TABLE x (a INT)' --app || return 1
+	[ "$(ask 'SELECT COUNT(*) FROM lock_status' --monitor)" = 0 ]
+	box dsn | grep -E '^host=127.0.0.1;port=[0-9]+;user=rowlock;password=[0-9a-f]{32};database=rowlock$'
+	box dsn --app | grep ';user=rowlock_app;'
+	box dsn --root | grep ';user=root;'
+}
+
+let_nobody_in()
+{
+	port=$(box dsn | sed 's/.*port=\([0-9]*\);.*/\1/')
+	for user in root rowlock rowlock_app nobody; do
+		! mariadb --no-defaults -h127.0.0.1 -P"$port" -u$user -e 'DO 0' || return 1
+		! mariadb --no-defaults -S"$tmp/a/sock" -u$user -e 'DO 0' || return 1
+	done
+	[ "$(stat -c %a "$tmp/a")" = 700 ]
+	[ "$(ask 'SELECT @@bind_address' --root)" = 127.0.0.1 ]
+}
+
+crash_and_restart()
+{
+	dsn=$(box dsn)
+	ask "INSERT INTO business_lock (name) VALUES ('kept')"
+	was=$(server_of "$tmp/a")
+	box kill
+	gone "$was"
+	! box status || return 1
+	box restart
+	[ "$(ask 'SELECT name FROM business_lock')" = kept ]
+	[ "$(box dsn)" = "$dsn" ]
+	box restart
+	[ "$(ask 'SELECT name FROM business_lock')" = kept ]
+}
+
+stale()
+{
+	box kill
+	box start
+	[ "$(ask 'SELECT COUNT(*) FROM business_lock')" = 0 ]
+}
+
+side_by_side()
+{
+	pids=
+	for d in b b c; do
+		"$sandbox" start --dir "$tmp/$d" &
+		pids="$pids $!"
+	done
+	for pid in $pids; do wait "$pid"; done
+	b=$(server_of "$tmp/b") c=$(server_of "$tmp/c")
+	[ -n "$b" ] && [ -n "$c" ] && [ "$b" != "$c" ]
+	"$sandbox" stop --dir "$tmp/b"
+	gone "$b"
+	[ "$(server_of "$tmp/c")" = "$c" ]
+	"$sandbox" stop --dir "$tmp/c"
+}
+
+stops()
+{
+	was=$(server_of "$tmp/a")
+	box stop
+	gone "$was"
+	[ ! -e "$tmp/a" ]
+	box stop
+	! box dsn || return 1
+	! box restart || return 1
+	[ ! -e "$tmp/a" ]
+}
+
+spares_others()
+{
+	mkdir "$tmp/mine"
+	: >"$tmp/mine/thesis"
+	for c in start stop kill restart; do
+		"$sandbox" $c --dir "$tmp/mine" || :
+	done
+	[ -e "$tmp/mine/thesis" ]
+	[ "$(ls "$tmp/mine")" = thesis ]
+	! "$sandbox" start --dir "$tmp/$(printf '%0120d' 0)" || return 1
+}
+
+it "start makes a durable server with the documented accounts, once" starts
+it "nobody gets in without a password" let_nobody_in
+it "kill is a crash; restart finds data, port and accounts again" crash_and_restart
+it "start after a crash begins anew" stale
+it "several sandboxes, and several starts of one, do not disturb each other" side_by_side
+it "stop ends the server and leaves nothing" stops
+it "a directory that is not a sandbox is left alone" spares_others
+echo "1..$number"
+[ $failed = 0 ]

@@ -1,0 +1,152 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # used, and set, by who sources it
+# SPDX-License-Identifier: MIT
+#
+# setup.sh - what tools/demo, tools/check and .ci/run share: find out what is
+# missing on this machine and install it where that is known how, build, have a
+# server. Sourced by a script that has set root to the top of the tree.
+
+name=$(basename -- "$0")
+
+say() { printf '%s: %s\n' "$name" "$*"; }
+die()
+{
+	say "$*" >&2
+	exit 1
+}
+
+# --------------------------------------------------------- what is missing
+
+# A line per need: how it is seen, Debian's package.
+needs_build='
+command cc build-essential
+command meson meson
+command ninja ninja-build
+command pkg-config pkg-config
+module libmariadb libmariadb-dev
+module cmocka libcmocka-dev'
+needs_server='
+command mariadbd mariadb-server-core
+command mariadb-install-db mariadb-server-core
+command mariadb mariadb-client-core'
+needs_check='
+command c++ build-essential
+command mariadb mariadb-client-core
+module libsystemd libsystemd-dev
+command scdoc scdoc'
+needs_ci='
+command clang clang
+command clang-format clang-format
+command shellcheck shellcheck
+command codespell codespell
+command valgrind valgrind'
+
+# missing NEEDS: print the lines of NEEDS that this machine does not meet.
+missing()
+{
+	printf '%s\n' "$1" | while read -r kind what package; do
+		case $kind in
+		command) command -v "$what" >/dev/null ;;
+		module) pkg-config --exists "$what" 2>/dev/null ;;
+		*) : ;;
+		esac || printf '%s %s %s\n' "$kind" "$what" "$package"
+	done
+}
+
+as_root()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		command -v sudo >/dev/null ||
+			die "as root, or with sudo, this would be run: $*"
+		sudo "$@"
+	fi
+}
+
+# need NEEDS: see to it that all of NEEDS is there, or end with what is not.
+need()
+{
+	lacking=$(missing "$1")
+	[ -n "$lacking" ] || return 0
+	packages=$(printf '%s\n' "$lacking" | cut -d' ' -f3 | sort -u | tr '\n' ' ')
+	if ! command -v apt-get >/dev/null; then
+		say "missing on this machine:" >&2
+		printf '%s\n' "$lacking" |
+			sed 's/^\([a-z]*\) \(.*\) \(.*\)$/  \1 \2 (Debian has it in \3)/' >&2
+		die "install them, then run this again"
+	fi
+	say "installing Debian packages: $packages"
+	log=$(mktemp)
+	# shellcheck disable=SC2086 # words are wanted
+	if ! install_packages $packages >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		die "could not install: $packages"
+	fi
+	rm -f "$log"
+	lacking=$(missing "$1")
+	[ -z "$lacking" ] || die "still missing after that:
+$lacking"
+}
+
+install_packages()
+{
+	as_root apt-get update || :
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends "$@"
+}
+
+# ------------------------------------------------------------------- build
+
+# build_in DIRECTORY [MESON OPTION]...: quietly if all is well.
+build_in()
+{
+	dir=$1
+	shift
+	[ -d "$dir" ] || mkdir -p "$dir"
+	if [ -f "$dir/build.ninja" ]; then
+		set -- --reconfigure "$@"
+	fi
+	if ! meson setup "$@" "$dir" "$root" >"$dir/setup.log" 2>&1; then
+		tail -n 30 "$dir/setup.log" >&2
+		die "meson setup failed"
+	fi
+	if [ -t 1 ]; then
+		ninja -C "$dir" || die "the build failed"
+	elif ! ninja -C "$dir" >"$dir/build.log" 2>&1; then
+		grep -E -A5 'FAILED|error|warning' "$dir/build.log" >&2 || :
+		die "the build failed"
+	fi
+}
+
+# ------------------------------------------------------------------ server
+
+# have_server DIRECTORY: let ROWLOCK_DSN name a server: the one it names
+# already, or a sandbox in DIRECTORY.
+have_server()
+{
+	if [ -n "${ROWLOCK_DSN:-}" ]; then
+		say "using the server of ROWLOCK_DSN"
+		"$root/tools/rowlock-migrate" --no-defaults --status >"$1.said" 2>&1 || {
+			cat "$1.said" >&2
+			die "rowlock's tables are not as needed there; run tools/rowlock-migrate"
+		}
+		return
+	fi
+	say "starting a private MariaDB"
+	"$root/tools/sandbox" start --dir="$1" >"$1.said" 2>&1 || {
+		cat "$1.said" >&2
+		die "the private server did not start"
+	}
+	ROWLOCK_DSN=$("$root/tools/sandbox" dsn --dir="$1")
+	export ROWLOCK_DSN
+}
+
+# stop_servers DIRECTORY...: each that is a sandbox.
+stop_servers()
+{
+	for dir; do
+		[ ! -d "$dir" ] ||
+			"$root/tools/sandbox" stop --dir="$dir" >/dev/null 2>&1 || :
+	done
+}
