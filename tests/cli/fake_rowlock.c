@@ -56,7 +56,7 @@ static int test_fd = -1;
 static bool replied;
 static int reply_code;
 static char reply_text[512];
-static char *entries[64];
+static char *entries[1024];
 static size_t entry_count;
 static uint64_t reaped[3];
 static struct rowlock *the_lock;
@@ -104,7 +104,7 @@ static void take_line_locked(const char *line)
 			 text ? line + text : "");
 		replied = true;
 		pthread_cond_broadcast(&changed);
-	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 64)
+	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 1024)
 		entries[entry_count++] = strdup(line + 6);
 	else if (sscanf(line, "reaped %" SCNu64 " %" SCNu64 " %" SCNu64, &a, &b,
 			&c) == 3) {
