@@ -14,7 +14,7 @@
 # shellcheck disable=SC2154,SC2086,SC2034
 
 readonly NAME_TYPE='VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL'
-readonly INFO_TYPE='CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL'
+readonly INFO_TYPE='VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL'
 
 # Tables of our names that a killed run of ours did not make.
 refuse_foreign_tables()
@@ -58,6 +58,9 @@ look_at_columns()
 	FROM information_schema.statistics
 	WHERE table_schema = DATABASE() AND table_name = 'business_lock'
 		AND index_name = 'PRIMARY';
+	SELECT 'unique:', index_name FROM information_schema.statistics
+	WHERE table_schema = DATABASE() AND table_name = 'business_lock'
+		AND non_unique = 0 AND index_name <> 'PRIMARY' LIMIT 1;
 	SQL
 }
 
@@ -83,7 +86,10 @@ check_shape()
 	[ "$(column key:)" = ' name 0' ] || refuse_table \
 		"its primary key is not the column 'name'" \
 		"Make it so: without it, a lock on one name is a lock on many."
-	extra=$(awk '$1 !~ /^(name|info|created_at|table:|key:)$/ && $6 == "NO" &&
+	[ -z "$(column unique:)" ] || refuse_table \
+		"it has a unique key of its own,$(column unique:)" \
+		"Drop it: more than one unique key lets the INSERTs of two programs deadlock."
+	extra=$(awk '$1 !~ /^(name|info|created_at|table:|key:|unique:)$/ && $6 == "NO" &&
 		$8 == "none" && $9 !~ /auto_increment|GENERATED/ { print $1; exit }' "$tmp/columns")
 	[ -z "$extra" ] || refuse_table "its column '$extra' has no default" \
 		"rowlock inserts name, info and created_at only: give '$extra' a default or allow NULL."
@@ -123,19 +129,14 @@ plan_info()
 	read -r type len charset _ null _ <<-LINE
 	$(column info)
 	LINE
-	keep=0
 	case $type in
-	char | varchar | tinytext)
-		[ "$type" != varchar ] || [ "$len" -lt 255 ] || keep=1
-		[ "$len" -ge 255 ] || len=255
-		want="VARCHAR($len)" ;;
-	text | mediumtext | longtext)
-		keep=1
-		want=$type ;;
+	char | varchar | tinytext | text | mediumtext | longtext) ;;
 	*) refuse_table "its column 'info' is of type $type" "Make it VARCHAR(255)." ;;
 	esac
-	[ "$keep $charset $null" = '1 utf8mb4 YES' ] ||
-		changes="${changes:+$changes, }MODIFY info $want $INFO_TYPE"
+	[ "$type $len $charset $null" = 'varchar 255 utf8mb4 YES' ] ||
+		changes="${changes:+$changes, }MODIFY info $INFO_TYPE"
+	[ "$len" -le 255 ] ||
+		reasons="${reasons:+$reasons; }info is $type($len); it has to be varchar(255), so that longer texts are refused"
 }
 
 plan_created_at()
@@ -163,6 +164,7 @@ look_at_names()
 	SELECT 'bad', CONCAT('0x', HEX(name)) FROM business_lock
 		WHERE $binary AND NOT (CAST($u AS BINARY) <=> CAST(name AS BINARY)) LIMIT 20;
 	SELECT 'long', QUOTE($u) FROM business_lock WHERE CHAR_LENGTH($u) > 100 LIMIT 20;
+	SELECT 'info', QUOTE($u) FROM business_lock WHERE CHAR_LENGTH(info) > 255 LIMIT 20;
 	SELECT 'meet', GROUP_CONCAT(QUOTE($u) SEPARATOR ' and ') FROM business_lock
 		GROUP BY $u COLLATE utf8mb4_bin HAVING COUNT(*) > 1 LIMIT 20;
 	SELECT 'blank', QUOTE($u) FROM business_lock WHERE $u LIKE '% ' LIMIT 20;
@@ -203,9 +205,10 @@ refuse_rows()
 	bad=0
 	! names bad "These names are not UTF-8:" || bad=1
 	! names long "These names are longer than 100 characters:" || bad=1
+	! names info "Their info is longer than 255 characters:" || bad=1
 	! names meet "These would become the same name:" || bad=1
 	[ $bad = 0 ] || die $EX_REFUSED "Rows above cannot be converted. Nothing was changed." \
-		"Rename or delete them, then run this again."
+		"Change or delete them, then run this again."
 }
 
 # Sets adopt_sql: the ALTER that business_lock needs, or nothing.

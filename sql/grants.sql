@@ -26,8 +26,12 @@ GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX, DROP, CREATE VIEW, SHOW VIEW
 -- 2. After rowlock-migrate: a right on a table needs the table.
 
 -- The application: programs that link the library, and the command rowlock.
--- To `break` a hold it needs nothing more; the row strategy's holders can be
--- ended only by an account that may KILL them.
+-- To `break` a lease it needs nothing more. A hold of the row strategy is broken
+-- by killing its connection, which has to be found first; grant an operator's
+-- account besides, if you want that:
+--   MariaDB: GRANT PROCESS, CONNECTION ADMIN ON *.* TO ...
+--   MySQL:   GRANT CONNECTION_ADMIN ON *.* TO ...
+--            GRANT SELECT ON performance_schema.* TO ...
 CREATE USER IF NOT EXISTS 'rowlock_app'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_APP';
 GRANT SELECT, INSERT, UPDATE, DELETE

@@ -14,6 +14,8 @@
 
 #include <inttypes.h>
 
+#define TRIES 5
+
 static bool trusts_clock(struct rowlock_client *client)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -21,6 +23,12 @@ static bool trusts_clock(struct rowlock_client *client)
 
 	(void) guard;
 	return !client->observe && !client->clock_jumped;
+}
+
+/* Others that remove the same may be in the way for a moment. */
+static bool passes(enum rlk_fault fault, int *tries)
+{
+	return (fault == RLK_BUSY || fault == RLK_CONFLICT) && ++*tries < TRIES;
 }
 
 /* Has @id shown this @beat for @period_ms and a margin? */
@@ -36,22 +44,32 @@ static bool silent_for(struct rowlock_client *client, uint64_t id,
 	return unchanged >= (int64_t) (period_ms + rlk_margin(period_ms));
 }
 
+static enum rlk_fault evict_once(struct rowlock_client *client,
+				 struct rlk_conn *conn,
+				 const struct rlk_candidate *session,
+				 bool *ret_evicted)
+{
+	struct rowlock_errinfo error;
+
+	if (trusts_clock(client))
+		return rlk_session_evict_expired(conn, session->id, ret_evicted,
+						 &error);
+	if (silent_for(client, session->id, session->beat, session->ttl_ms))
+		return rlk_session_evict_silent(
+		    conn, session->id, session->beat, ret_evicted, &error);
+	return RLK_DONE;
+}
+
 bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
 	       const struct rlk_candidate *session)
 {
-	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 	bool evicted = false;
+	int tries = 0;
 
-	if (trusts_clock(client))
-		fault = rlk_session_evict_expired(conn, session->id, &evicted,
-						  &error);
-	else if (silent_for(client, session->id, session->beat,
-			    session->ttl_ms))
-		fault = rlk_session_evict_silent(
-		    conn, session->id, session->beat, &evicted, &error);
-	else
-		return false;
+	do
+		fault = evict_once(client, conn, session, &evicted);
+	while (passes(fault, &tries));
 	if (fault || !evicted)
 		return false;
 	rlk_log(&client->log, ROWLOCK_LOG_INFO,
@@ -91,12 +109,15 @@ bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
 	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 	bool swept = false;
+	int tries = 0;
 
-	if (holder->absent)
-		fault = rlk_lease_sweep_dead(conn, &request, &swept, &error);
-	else
+	do
 		fault =
-		    sweep_past_maximum(client, conn, &request, holder, &swept);
+		    holder->absent
+			? rlk_lease_sweep_dead(conn, &request, &swept, &error)
+			: sweep_past_maximum(client, conn, &request, holder,
+					     &swept);
+	while (passes(fault, &tries));
 	if (fault || !swept)
 		return false;
 	rlk_log(&client->log, ROWLOCK_LOG_INFO,
