@@ -351,6 +351,38 @@ class Loss(ToolTest):
         self.gone(pidfds)
         self.assertEqual(process.wait(GUARD), 124)
 
+    def test_a_run_that_is_stopped_is_overtaken_by_its_guard(self):
+        self.fake.answers["acquire"] = ["remaining 4000", "reply 0"]
+        end = time.clock_gettime(time.CLOCK_BOOTTIME) + 4
+        process, pidfds = self.stubborn("-t", "10s")
+        process.send_signal(signal.SIGSTOP)
+        self.gone(pidfds)
+        self.assertLess(time.clock_gettime(time.CLOCK_BOOTTIME), end)
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(GUARD), 124)
+
+    def test_a_run_that_is_killed_does_not_leave_its_command_behind(self):
+        process, pidfds = self.stubborn()
+        process.kill()
+        self.gone(pidfds)
+        process.wait(GUARD)
+        # TERM first: the command could clean up.
+        self.assertEqual(process.stdout.readline(), "TERM\n")
+        # The guard has gone too: nobody holds the other end.
+        self.assertEqual(process.stdout.read(), "")
+
+    def test_the_guard_lets_what_is_left_behind_live(self):
+        path = self.fifo()
+        process = self.start("run", "j", "bash", "-c",
+                             f"(read x < {path}; echo lives) & echo $!")
+        pidfd = os.pidfd_open(int(process.stdout.readline()))
+        self.assertEqual(process.wait(GUARD), 0)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("end\n")
+        self.await_gone(pidfd)
+        os.close(pidfd)
+        self.assertEqual(process.stdout.read(), "lives\n")
+
     def test_a_lock_that_is_lost_before_the_start_runs_nothing(self):
         self.fake.answers["acquire"] = ["frozen 6000", "reply 0"]
         code, out, err = self.run_tool("run", "j", "echo", "ran")
