@@ -32,6 +32,7 @@ struct rlk_pool_wait {
 struct rlk_bay {
 	struct rlk_pool_bay spec;
 	struct rlk_list idle; /* the longest idle first */
+	struct rlk_list out;  /* those that are lent */
 	struct rlk_list waits;
 	unsigned int lent;
 	unsigned int kept;    /* in idle */
