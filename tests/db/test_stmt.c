@@ -348,6 +348,35 @@ static void each_row_is_seen_in_order(void **state)
 	rlk_conn_close(conn);
 }
 
+static void run_another(const struct rlk_value *columns, void *arg)
+{
+	static const struct rlk_stmt_def other = { "other", "SELECT ? + 1" };
+	struct rlk_conn **conn = arg;
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	assert_done(rlk_stmt_run(*conn, &other, columns, &reply, &error),
+		    &error);
+}
+
+static void reader_of_rows_may_ask(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"rows",
+		"SELECT CAST(n AS UNSIGNED) FROM (SELECT 2 n UNION SELECT 1 "
+		"UNION SELECT 3) t ORDER BY 1",
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	uint64_t before = status(conn, "QUESTIONS");
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &error),
+		    &error);
+	assert_int_equal(status(conn, "QUESTIONS") - before, 1 + 3 + 1);
+	rlk_conn_close(conn);
+}
+
 static void server_tells_the_time(void **state)
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
@@ -405,6 +434,8 @@ int main(void)
 		TEST("asking again does not wait behind a guard",
 		     asking_again_does_not_wait),
 		TEST("each row is seen, in order", each_row_is_seen_in_order),
+		TEST("the reader of rows may run other statements",
+		     reader_of_rows_may_ask),
 		TEST("the server tells the time", server_tells_the_time),
 		TEST("a dead connection says so", dead_connection_says_so),
 	};
