@@ -93,10 +93,11 @@ static void cut_text_is_an_error(void **state)
 	struct rlk_reply reply;
 
 	(void) state;
+	/* Not "refused": it was executed. */
 	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
-			 RLK_REFUSED);
+			 RLK_UNKNOWN);
 	assert_says(error.message, "column 2");
-	assert_int_equal(db_number(conn, "SELECT 7"), 7);
+	assert_false(rlk_conn_usable(conn));
 	rlk_conn_close(conn);
 }
 
@@ -161,6 +162,36 @@ static void forgotten_statement_is_prepared_again(void **state)
 	    99999;
 	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "again");
+	rlk_conn_close(conn);
+}
+
+/* The parameters of a first run that failed must not come back. */
+static void prepared_again_with_its_own_parameters(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"own",
+		"INSERT INTO lease_session (id, ttl, expires_at, started_at) "
+		"VALUES (?, 1, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))",
+	};
+	const struct rlk_value taken[] = { rlk_u64(1) };
+	const struct rlk_value fresh[] = { rlk_u64(2) };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
+	db_exec(conn, "INSERT INTO lease_session (id, ttl, expires_at, "
+		      "started_at) VALUES (1, 1, UTC_TIMESTAMP(6), "
+		      "UTC_TIMESTAMP(6))");
+	assert_int_equal(rlk_stmt_run(conn, &def, taken, &reply, &error),
+			 RLK_REFUSED);
+	assert_int_equal(error.mysql, 1062);
+	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
+	    99999;
+	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &error), &error);
+	assert_int_equal(reply.affected, 1);
+	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
 	rlk_conn_close(conn);
 }
 
@@ -426,6 +457,8 @@ int main(void)
 		     one_run_is_one_statement),
 		TEST("a statement that the server forgot is prepared again",
 		     forgotten_statement_is_prepared_again),
+		TEST("it is prepared again with its own parameters",
+		     prepared_again_with_its_own_parameters),
 		TEST("an error names the statement and the server",
 		     error_names_label_and_server),
 		TEST("a locked row is busy, and passed over by a probe",
