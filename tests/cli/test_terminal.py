@@ -91,13 +91,16 @@ class Terminal(ToolTest):
         self.read_until("code=0")
 
     def test_a_job_that_lost_its_lock_while_stopped_does_not_go_on(self):
+        self.fake.answers["acquire"] = ["remaining 4000", "reply 0"]
         self.bash()
-        self.command('"$R" run j bash -c "echo READY; read x; echo went=\\$x"')
+        self.command('"$R" run -t 10s j bash -c "echo READY; read x; '
+                     'echo went=\\$x"')
         self.read_until("READY")
         self.type("\x1a")
         self.read_until("Stopped")
         self.read_until("PROMPT> ")
-        self.fake.say("remaining 0")
+        # Time has to pass here: no event tells of it while all are stopped.
+        time.sleep(4)
         self.command("fg; echo code=$?")
         self.type("on\n")
         self.assertNotIn("went=on", self.read_until("code=124"))
