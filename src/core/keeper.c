@@ -31,6 +31,7 @@ struct keeper {
 	int64_t next_time_ms; /* when to ask for the server's time */
 	bool has_offset;
 	int64_t offset_us; /* server's clock minus ours */
+	int64_t error_us;  /* as far as that is known */
 };
 
 static uint64_t beat_ms(const struct rowlock_client *client)
@@ -41,7 +42,10 @@ static uint64_t beat_ms(const struct rowlock_client *client)
 /* How long one beat may take before the other connection is tried. */
 static uint64_t patience_ms(const struct rowlock_client *client)
 {
-	return client->ttl_ms / 6;
+	uint64_t sixth = client->ttl_ms / 6;
+
+	return sixth < client->call_timeout_ms ? sixth
+					       : client->call_timeout_ms;
 }
 
 /* The server closes a session that is silent for longer than its
@@ -179,16 +183,36 @@ static void beat(struct keeper *keeper, uint64_t id)
 	keeper->failing = false;
 }
 
-/* Compare how far the server's clock and ours have come since the last look. */
+/* The server's clock minus ours is @offset_us, give or take @error_us (half a
+ * round trip, at most). Has it changed by more than that? */
+static void compare(struct keeper *keeper, int64_t offset_us, int64_t error_us)
+{
+	struct rowlock_client *client = keeper->client;
+	int64_t jump = offset_us - keeper->offset_us;
+	int64_t allowed =
+	    (int64_t) client->margin_ms * 500 + error_us + keeper->error_us;
+
+	if (keeper->has_offset && llabs(jump) > allowed) {
+		rlk_mutex_lock(&client->mutex);
+		client->clock_jumped = true;
+		rlk_mutex_unlock(&client->mutex);
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"the clock of %s jumped by %" PRId64
+			" ms: from now on only missing beats tell who is dead",
+			client->server, jump / 1000);
+	}
+	keeper->has_offset = true;
+	keeper->offset_us = offset_us;
+	keeper->error_us = error_us;
+}
+
 static void check_time(struct keeper *keeper)
 {
 	struct rowlock_client *client = keeper->client;
 	struct rowlock_errinfo error;
+	int64_t server_us;
 	int64_t before;
 	int64_t after;
-	int64_t server_us;
-	int64_t offset;
-	int64_t jump;
 
 	keeper->next_time_ms =
 	    rlk_after(rlk_now(client->clock), time_ms(client));
@@ -200,21 +224,8 @@ static void check_time(struct keeper *keeper)
 	if (rlk_conn_server_time(client->keeper_conns[1], &server_us, &error))
 		return;
 	after = rlk_now(client->clock);
-	offset = server_us - (before + after) / 2 * 1000;
-	jump = offset - keeper->offset_us;
-	if (keeper->has_offset &&
-	    llabs(jump) >
-		(int64_t) client->margin_ms * 500 + (after - before) * 1000) {
-		rlk_mutex_lock(&client->mutex);
-		client->clock_jumped = true;
-		rlk_mutex_unlock(&client->mutex);
-		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
-			"the clock of %s jumped by %" PRId64
-			" ms: from now on only missing beats tell who is dead",
-			client->server, jump / 1000);
-	}
-	keeper->has_offset = true;
-	keeper->offset_us = offset;
+	compare(keeper, server_us - (before + after) / 2 * 1000,
+		(after - before + 1) * 1000);
 }
 
 void rlk_keeper_run(void *arg)
@@ -226,10 +237,10 @@ void rlk_keeper_run(void *arg)
 		int64_t next = keeper.next_time_ms;
 		int64_t now = rlk_now(client->clock);
 		uint64_t id = 0;
-		bool stopping;
 
+		if (rlk_client_stopping(client))
+			return;
 		rlk_mutex_lock(&client->mutex);
-		stopping = client->stopping;
 		if (client->session.state == RLK_SESSION_ALIVE) {
 			if (client->session.next_beat_ms <= now)
 				id = client->session.id;
@@ -237,8 +248,6 @@ void rlk_keeper_run(void *arg)
 				next = client->session.next_beat_ms;
 		}
 		rlk_mutex_unlock(&client->mutex);
-		if (stopping)
-			return;
 		if (id)
 			beat(&keeper, id);
 		else if (keeper.next_time_ms <= now)

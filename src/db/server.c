@@ -90,8 +90,11 @@ static const struct rlk_stmt_def acquire_mariadb = {
 	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)",
 };
 
-/* MySQL has no RETURNING, and its plain INSERT would wait behind a guard. */
-static const struct rlk_stmt_def acquire_mysql = {
+/* The NOT EXISTS is a consistent read under READ COMMITTED: it sees a held row
+ * without touching its lock. MySQL has no RETURNING, and its plain INSERT would
+ * wait behind a guard, so there this is the first try too. The casts give NULL
+ * parameters a type. */
+static const struct rlk_stmt_def look_and_acquire = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
 	"acquired_at, expires_at, info) "
@@ -151,14 +154,16 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 	static const struct rlk_dialect mariadb = {
 		.lease_acquire = &acquire_mariadb,
 		.lease_acquire_returns_row = true,
+		.lease_again = &look_and_acquire,
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mariadb,
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
-		.lease_acquire = &acquire_mysql,
+		.lease_acquire = &look_and_acquire,
 		.lease_acquire_returns_row = false,
+		.lease_again = &look_and_acquire,
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mysql,

@@ -45,6 +45,10 @@ struct rlk_dialect {
 	 */
 	const struct rlk_stmt_def *lease_acquire;
 	bool lease_acquire_returns_row;
+	/** Further tries: INSERT ... SELECT ... WHERE NOT EXISTS, which touches
+	 *  no lock of a held row. The same parameters; 1 affected row: ours, 0:
+	 *  held. On MySQL it is the first try too. */
+	const struct rlk_stmt_def *lease_again;
 	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
 	 *  Parameter: name. One row: locked. No row: there is none. */
 	const struct rlk_stmt_def *row_try;

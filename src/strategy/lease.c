@@ -16,21 +16,6 @@
 
 #include "db/server.h"
 
-/* Does not wait for a locked row: the NOT EXISTS is a consistent read under
- * READ COMMITTED, and sees a held row without touching it. */
-static const struct rlk_stmt_def ask_again = {
-	"acquire",
-	"INSERT INTO business_lease"
-	" (name, slot, session, attempt, acquired_at, expires_at, info)"
-	" SELECT p.name, p.slot, p.session, p.attempt, UTC_TIMESTAMP(6),"
-	" UTC_TIMESTAMP(6) + INTERVAL p.max_us MICROSECOND, p.info"
-	" FROM (SELECT ? AS name, ? AS slot, ? AS session, ? AS attempt,"
-	" ? AS max_us, ? AS info) p"
-	" WHERE NOT EXISTS (SELECT 1 FROM business_lease l"
-	" WHERE l.name = ? AND l.slot = ?)"
-	" ON DUPLICATE KEY UPDATE business_lease.name = VALUES(name)",
-};
-
 static const struct rlk_stmt_def look = {
 	"look",
 	"SELECT l.attempt, l.session,"
@@ -161,6 +146,21 @@ static enum rlk_verdict who_has_it(struct rlk_conn *conn,
 	return RLK_HELD;
 }
 
+static enum rlk_fault insert(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_request *request,
+			     struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),   rlk_u64(request->slot),
+		rlk_u64(request->session), rlk_u64(request->attempt),
+		max_us(request),           rlk_text(request->info),
+	};
+
+	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
+}
+
 static enum rlk_verdict first(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rlk_holder *ret_holder,
@@ -168,16 +168,10 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	const struct rlk_value params[] = {
-		rlk_text(request->name),   rlk_u64(request->slot),
-		rlk_u64(request->session), rlk_u64(request->attempt),
-		max_us(request),           rlk_text(request->info),
-	};
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
-	fault =
-	    rlk_stmt_run(conn, dialect->lease_acquire, params, &reply, reterr);
+	fault = insert(conn, dialect->lease_acquire, request, &reply, reterr);
 	if (fault)
 		return verdict_of(fault);
 	if (!dialect->lease_acquire_returns_row)
@@ -197,16 +191,12 @@ static enum rlk_verdict again(struct rlk_conn *conn,
 			      struct rlk_holder *ret_holder,
 			      struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(request->name),   rlk_u64(request->slot),
-		rlk_u64(request->session), rlk_u64(request->attempt),
-		max_us(request),           rlk_text(request->info),
-		rlk_text(request->name),   rlk_u64(request->slot),
-	};
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
-	fault = rlk_stmt_run(conn, &ask_again, params, &reply, reterr);
+	fault = insert(conn, dialect->lease_again, request, &reply, reterr);
 	if (fault)
 		return verdict_of(fault);
 	if (reply.affected == 1)

@@ -21,8 +21,10 @@ static const struct rlk_stmt_def make_row = {
 	"make row",
 	"INSERT INTO business_lock (name, info, created_at)"
 	" SELECT p.name, p.info, UTC_TIMESTAMP(6)"
-	" FROM (SELECT ? AS name, ? AS info) p"
-	" WHERE NOT EXISTS (SELECT 1 FROM business_lock l WHERE l.name = ?)"
+	" FROM (SELECT CAST(? AS CHAR(100)) COLLATE utf8mb4_bin AS name,"
+	" CAST(? AS CHAR(255)) AS info) p"
+	" WHERE NOT EXISTS"
+	" (SELECT 1 FROM business_lock l WHERE l.name = p.name)"
 	" ON DUPLICATE KEY UPDATE business_lock.name = VALUES(name)",
 };
 
@@ -92,7 +94,6 @@ static enum rlk_fault row_make(struct rlk_conn *conn,
 	const struct rlk_value params[] = {
 		rlk_text(request->name),
 		rlk_text(request->info),
-		rlk_text(request->name),
 	};
 	struct rlk_reply reply;
 
