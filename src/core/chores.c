@@ -29,9 +29,12 @@ static uint64_t ping_ms(const struct rowlock_client *client)
 	return client->row_idle_ms / 3;
 }
 
-/* A statement among the chores may take so long. */
-static int64_t chore_until(const struct rowlock_client *client)
+/* A statement among the chores may take so long; at the end of the client, no
+ * time at all. */
+static int64_t chore_until(struct rowlock_client *client)
 {
+	if (rlk_client_stopping(client))
+		return rlk_now(client->clock);
 	return rlk_client_call_until(client);
 }
 
@@ -297,12 +300,8 @@ void rlk_chores_run(void *arg)
 
 	for (;;) {
 		int64_t next = RLK_NEVER;
-		bool stopping;
 
-		rlk_mutex_lock(&client->mutex);
-		stopping = client->stopping;
-		rlk_mutex_unlock(&client->mutex);
-		if (stopping)
+		if (rlk_client_stopping(client))
 			return;
 		/* Pings first: they have a bound to keep. */
 		if (ping_row_holds(client, &next))

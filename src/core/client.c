@@ -45,6 +45,15 @@ int64_t rlk_client_call_until(const struct rowlock_client *client)
 	return rlk_after(rlk_now(client->clock), client->call_timeout_ms);
 }
 
+bool rlk_client_stopping(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	(void) guard;
+	return client->stopping;
+}
+
 int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
 		    int64_t until_ms, struct rlk_conn **ret_conn,
 		    struct rowlock_errinfo *reterr)
@@ -178,36 +187,34 @@ static int build(struct rowlock_client *client,
 
 /* ------------------------------------------------------------------ end */
 
-/* The session's row, and what is abandoned with it: at the end there is one
- * try; what it leaves dies with the TTL. */
-static void close_session(struct rowlock_client *client, uint64_t id)
+/* The session's row, and what is abandoned with it. There is one try until
+ * @until_ms; what it leaves dies with the TTL. */
+static void close_session(struct rowlock_client *client, uint64_t id,
+			  int64_t until_ms)
 {
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 
-	if (rlk_client_conn(client, RLK_BAY_CONTROL,
-			    rlk_client_call_until(client), &conn, &error))
+	if (rlk_client_conn(client, RLK_BAY_CONTROL, until_ms, &conn, &error))
 		return;
 	if (rlk_session_close(conn, id, &error))
 		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
-			"the client's session stays until it expires: %s",
-			error.message);
+			"the client's session on %s stays until it expires",
+			client->server);
 	rlk_pool_put(client->pool, conn);
 }
 
-static void close_sessions(struct rowlock_client *client)
+static void close_sessions(struct rowlock_client *client, int64_t until_ms)
 {
 	struct rlk_session *session = &client->session;
 
-	if (!client->pool)
-		return;
 	if (session->state == RLK_SESSION_ALIVE)
-		close_session(client, session->id);
+		close_session(client, session->id, until_ms);
 	while (!rlk_list_empty(&client->old_sessions)) {
 		struct rlk_old_session *old = container_of(
 		    client->old_sessions.next, struct rlk_old_session, node);
 
-		close_session(client, old->id);
+		close_session(client, old->id, until_ms);
 		rlk_list_remove(&old->node);
 		free(old);
 	}
@@ -228,15 +235,27 @@ static void drop_abandoned(struct rowlock_client *client)
 	}
 }
 
+/* Blocks until the call's deadline at the most, however the server fares. */
+static void close_connections(struct rowlock_client *client, int64_t until_ms)
+{
+	int64_t left;
+
+	if (!client->pool)
+		return;
+	close_sessions(client, until_ms);
+	drop_abandoned(client);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(client->keeper_conns); i++)
+		rlk_pool_put(client->pool, client->keeper_conns[i]);
+	left = until_ms - rlk_now(client->clock);
+	rlk_pool_free(client->pool, left > 0 ? (uint64_t) left : 0);
+}
+
 static void destroy(struct rowlock_client *client)
 {
+	int64_t until = rlk_client_call_until(client);
+
 	rlk_threads_stop(client);
-	close_sessions(client);
-	drop_abandoned(client);
-	for (size_t i = 0; client->pool && i < 2; i++)
-		rlk_pool_put(client->pool, client->keeper_conns[i]);
-	if (client->pool)
-		rlk_pool_free(client->pool, client->call_timeout_ms);
+	close_connections(client, until);
 	rlk_sleeper_fini(&client->deadline_sleeper);
 	rlk_sleeper_fini(&client->keeper_sleeper);
 	rlk_sleeper_fini(&client->chores_sleeper);

@@ -134,6 +134,9 @@ int rlk_client_fail_forked(const struct rowlock_client *client,
 /** The deadline of a call that has no wait of its own. */
 int64_t rlk_client_call_until(const struct rowlock_client *client);
 
+/** The client is about to end. Takes client->mutex. */
+bool rlk_client_stopping(struct rowlock_client *client);
+
 /** A connection for such a call, or its error. */
 int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
 		    int64_t until_ms, struct rlk_conn **ret_conn,

@@ -42,7 +42,10 @@ static uint64_t beat_ms(const struct rowlock_client *client)
 /* How long one beat may take before the other connection is tried. */
 static uint64_t patience_ms(const struct rowlock_client *client)
 {
-	return client->ttl_ms / 6;
+	uint64_t sixth = client->ttl_ms / 6;
+
+	return sixth < client->call_timeout_ms ? sixth
+					       : client->call_timeout_ms;
 }
 
 /* The server closes a session that is silent for longer than its
@@ -234,10 +237,10 @@ void rlk_keeper_run(void *arg)
 		int64_t next = keeper.next_time_ms;
 		int64_t now = rlk_now(client->clock);
 		uint64_t id = 0;
-		bool stopping;
 
+		if (rlk_client_stopping(client))
+			return;
 		rlk_mutex_lock(&client->mutex);
-		stopping = client->stopping;
 		if (client->session.state == RLK_SESSION_ALIVE) {
 			if (client->session.next_beat_ms <= now)
 				id = client->session.id;
@@ -245,8 +248,6 @@ void rlk_keeper_run(void *arg)
 				next = client->session.next_beat_ms;
 		}
 		rlk_mutex_unlock(&client->mutex);
-		if (stopping)
-			return;
 		if (id)
 			beat(&keeper, id);
 		else if (keeper.next_time_ms <= now)

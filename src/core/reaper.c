@@ -84,7 +84,8 @@ static int reap_sessions(struct pass *pass, struct rowlock_errinfo *reterr)
 				       on_session, pass, reterr);
 		if (fault)
 			return code_of(fault, reterr);
-	} while (pass->seen == pass->batch);
+	} while (pass->seen == pass->batch &&
+		 !rlk_client_stopping(pass->client));
 	return 0;
 }
 
@@ -122,7 +123,8 @@ static int reap_leases(struct pass *pass, struct rowlock_errinfo *reterr)
 					reterr);
 		if (fault)
 			return code_of(fault, reterr);
-	} while (pass->seen == pass->batch);
+	} while (pass->seen == pass->batch &&
+		 !rlk_client_stopping(pass->client));
 	return 0;
 }
 
@@ -151,7 +153,7 @@ static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
 		client->next_tokens_ms =
 		    rlk_now(client->clock) + TOKENS_EVERY_MS;
 	rlk_mutex_unlock(&client->mutex);
-	while (due) {
+	while (due && !rlk_client_stopping(client)) {
 		enum rlk_fault fault;
 
 		pass->seen = 0;
@@ -194,21 +196,12 @@ int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
 	return code;
 }
 
-static bool stopping(struct rowlock_client *client)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
-
-	(void) guard;
-	return client->stopping;
-}
-
 void rlk_reaper_run(void *arg)
 {
 	struct rowlock_client *client = arg;
 	bool failing = false;
 
-	while (!stopping(client)) {
+	while (!rlk_client_stopping(client)) {
 		struct rowlock_reap_result result = { .size = sizeof(result) };
 		struct rowlock_errinfo error;
 		uint64_t interval = client->reap_interval_ms;
@@ -220,7 +213,7 @@ void rlk_reaper_run(void *arg)
 					   interval - interval / 4 +
 					       rlk_random() % (interval / 2)),
 				 -1);
-		if (stopping(client))
+		if (rlk_client_stopping(client))
 			return;
 		code = rlk_reap_pass(client, 100, &result, &error);
 		if (code && !failing)

@@ -53,6 +53,9 @@ void rlk_threads_stop(struct rowlock_client *client)
 	rlk_sleeper_wake(&client->keeper_sleeper);
 	rlk_sleeper_wake(&client->chores_sleeper);
 	rlk_sleeper_wake(&client->reaper_sleeper);
+	/* None of them shall wait for a server that does not answer. */
+	if (client->pool)
+		rlk_pool_interrupt_all(client->pool);
 	rlk_thread_join(&client->reaper);
 	rlk_thread_join(&client->chores);
 	rlk_thread_join(&client->keeper);

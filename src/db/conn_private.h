@@ -80,7 +80,7 @@ struct rlk_conn {
 	my_bool user_verify;
 
 	/* For the pool. */
-	struct rlk_list idle;
+	struct rlk_list in_bay; /* idle, or lent */
 	int64_t idle_since_ms;
 	size_t bay;
 };

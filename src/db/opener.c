@@ -46,12 +46,9 @@ static struct rlk_bay *find_work(struct rlk_pool *pool)
 {
 	for (size_t i = 0; i < pool->count && !pool->closed; i++) {
 		struct rlk_bay *bay = &pool->bays[i];
-		struct rlk_list *node;
-		struct rlk_list *after;
-		unsigned int waiting = 0;
 
-		rlk_list_for_each(node, after, &bay->waits) waiting++;
-		if (waiting > bay->opening && rlk_bay_has_room(bay))
+		if (rlk_bay_waiting(bay) > bay->opening &&
+		    rlk_bay_has_room(bay))
 			return bay;
 	}
 	return NULL;
@@ -74,7 +71,7 @@ static int64_t try_until(const struct rlk_pool *pool, const struct rlk_bay *bay)
 	return latest - now > TRY_MAX_MS ? now + TRY_MAX_MS : latest;
 }
 
-static void spread_failure(struct rlk_pool *pool, struct rlk_bay *bay,
+static void spread_failure(struct rlk_bay *bay,
 			   const struct rowlock_errinfo *error)
 {
 	bool pass = may_pass(error);
@@ -88,7 +85,7 @@ static void spread_failure(struct rlk_pool *pool, struct rlk_bay *bay,
 
 		wait->error = *error;
 		if (!pass || (!wait->persist && !bay->lent))
-			rlk_pool_serve(pool, wait);
+			rlk_pool_serve(wait);
 	}
 }
 
@@ -105,7 +102,7 @@ static bool try_once(struct rlk_pool *pool, struct rlk_bay *bay)
 		conn->bay = (size_t) (bay - pool->bays);
 	rlk_mutex_lock(&pool->mutex);
 	if (!conn) {
-		spread_failure(pool, bay, &error);
+		spread_failure(bay, &error);
 		return false;
 	}
 	conn = rlk_pool_place(pool, conn);
@@ -208,5 +205,5 @@ void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay)
 		return;
 	rlk_fail(&error, ROWLOCK_ESYSTEM,
 		 "connect: the system refused a thread or a descriptor");
-	spread_failure(pool, bay, &error);
+	spread_failure(bay, &error);
 }

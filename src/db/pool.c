@@ -89,6 +89,7 @@ int rlk_pool_new(const struct rlk_conn_target *target,
 	for (size_t i = 0; i < count; i++) {
 		pool->bays[i].spec = bays[i];
 		rlk_list_init(&pool->bays[i].idle);
+		rlk_list_init(&pool->bays[i].out);
 		rlk_list_init(&pool->bays[i].waits);
 	}
 	if (copy_target(pool, target)) {
@@ -106,13 +107,14 @@ int rlk_pool_new(const struct rlk_conn_target *target,
 
 static struct rlk_conn *conn_of(struct rlk_list *node)
 {
-	return node ? container_of(node, struct rlk_conn, idle) : NULL;
+	return node ? container_of(node, struct rlk_conn, in_bay) : NULL;
 }
 
 /* Take @conn out of the idle ones; it is lent now. */
 static void lend(struct rlk_bay *bay, struct rlk_conn *conn)
 {
-	rlk_list_remove(&conn->idle);
+	rlk_list_remove(&conn->in_bay);
+	rlk_list_append(&bay->out, &conn->in_bay);
 	bay->kept--;
 	bay->lent++;
 }
@@ -188,9 +190,8 @@ struct rlk_pool *rlk_pool_free(struct rlk_pool *pool, uint64_t wait_ms)
 	return NULL;
 }
 
-void rlk_pool_serve(struct rlk_pool *pool, struct rlk_pool_wait *wait)
+void rlk_pool_serve(struct rlk_pool_wait *wait)
 {
-	(void) pool;
 	rlk_list_remove(&wait->list);
 	wait->served = true;
 	rlk_sleeper_wake(&wait->sleeper);
@@ -207,16 +208,17 @@ struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn)
 		struct rlk_pool_wait *wait =
 		    container_of(first, struct rlk_pool_wait, list);
 
+		rlk_list_append(&bay->out, &conn->in_bay);
 		bay->lent++;
 		wait->conn = conn;
-		rlk_pool_serve(pool, wait);
+		rlk_pool_serve(wait);
 		return NULL;
 	}
 	if (bay->kept >= bay->spec.keep)
 		return conn;
 	bay->kept++;
 	conn->idle_since_ms = rlk_now(pool->target.clock);
-	rlk_list_append(&bay->idle, &conn->idle);
+	rlk_list_append(&bay->idle, &conn->in_bay);
 	return NULL;
 }
 
@@ -389,6 +391,10 @@ void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn)
 	if (!conn)
 		return;
 	bay = &pool->bays[conn->bay];
+	rlk_mutex_lock(&pool->mutex);
+	rlk_list_remove(&conn->in_bay);
+	rlk_mutex_unlock(&pool->mutex);
+	/* Closed before another takes its place: the limit is a promise. */
 	rlk_conn_close(conn);
 	rlk_mutex_lock(&pool->mutex);
 	bay->lent--;
@@ -408,10 +414,27 @@ void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
 	}
 	bay = &pool->bays[conn->bay];
 	rlk_mutex_lock(&pool->mutex);
+	rlk_list_remove(&conn->in_bay);
 	bay->lent--;
 	conn = rlk_pool_place(pool, conn);
 	rlk_mutex_unlock(&pool->mutex);
 	rlk_conn_close(conn);
+}
+
+void rlk_pool_interrupt_all(struct rlk_pool *pool)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	for (size_t i = 0; i < pool->count; i++) {
+		struct rlk_list *node;
+		struct rlk_list *after;
+
+		rlk_list_for_each(node, after, &pool->bays[i].out)
+		{
+			rlk_conn_interrupt(conn_of(node));
+		}
+	}
 }
 
 struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
@@ -434,4 +457,12 @@ unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay)
 	    rlk_guard(&pool->mutex);
 
 	return pool->bays[bay].lent + pool->bays[bay].kept;
+}
+
+unsigned int rlk_pool_waiting(struct rlk_pool *pool, size_t bay)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	return rlk_bay_waiting(&pool->bays[bay]);
 }

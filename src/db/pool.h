@@ -92,7 +92,17 @@ void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn);
 struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 				    int64_t idle_ms);
 
+/**
+ * Interrupt every connection that is lent now (rlk_conn_interrupt()): for the
+ * end of a client, whose threads shall not wait for a server that does not
+ * answer. Any thread.
+ */
+void rlk_pool_interrupt_all(struct rlk_pool *pool);
+
 /** For tests and messages: connections that exist in @bay now. */
 unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay);
+
+/** Likewise: how many wait in @bay now. */
+unsigned int rlk_pool_waiting(struct rlk_pool *pool, size_t bay);
 
 #endif

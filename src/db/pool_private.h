@@ -32,6 +32,7 @@ struct rlk_pool_wait {
 struct rlk_bay {
 	struct rlk_pool_bay spec;
 	struct rlk_list idle; /* the longest idle first */
+	struct rlk_list out;  /* those that are lent */
 	struct rlk_list waits;
 	unsigned int lent;
 	unsigned int kept;    /* in idle */
@@ -66,8 +67,19 @@ static inline bool rlk_bay_has_room(const struct rlk_bay *bay)
 	       bay->lent + bay->kept + bay->opening < bay->spec.limit;
 }
 
+/** How many wait in @bay. Under the mutex. */
+static inline unsigned int rlk_bay_waiting(const struct rlk_bay *bay)
+{
+	const struct rlk_list *node;
+	unsigned int waiting = 0;
+
+	for (node = bay->waits.next; node != &bay->waits; node = node->next)
+		waiting++;
+	return waiting;
+}
+
 /** Serve @wait and wake it. Under the mutex. */
-void rlk_pool_serve(struct rlk_pool *pool, struct rlk_pool_wait *wait);
+void rlk_pool_serve(struct rlk_pool_wait *wait);
 
 /** A connection that nobody has: to the first who waits, to the idle ones, or
  *  back to the caller, who closes it. Under the mutex. */

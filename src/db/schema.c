@@ -195,8 +195,8 @@ static void see_version(const struct rlk_value *row, void *arg)
 static int refuse(struct rlk_conn *conn, const char *problem, const char *next,
 		  struct rowlock_errinfo *reterr)
 {
-	return rlk_fail(reterr, ROWLOCK_ESCHEMA, "schema: %s on %s; %s",
-			problem, rlk_conn_server(conn)->name, next);
+	return rlk_fail(reterr, ROWLOCK_ESCHEMA, "schema of %s: %s; %s",
+			rlk_conn_server(conn)->name, problem, next);
 }
 
 static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)

@@ -429,20 +429,24 @@ enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 {
 	enum rlk_fault fault = begin(conn, def, params, reterr);
 	struct rlk_value columns[RLK_STMT_COLUMNS];
+	struct rlk_stmt *stmt;
 	bool has_row = true;
 
 	if (fault == RLK_DONE)
 		fault = run(conn, params, reterr);
 	if (fault != RLK_DONE)
 		return rlk_stmt_give_up(conn, fault, reterr);
-	rlk_bind_drop(conn->stmt);
-	while (conn->stmt->columns && fault == RLK_DONE) {
+	stmt = conn->stmt;
+	rlk_bind_drop(stmt);
+	while (stmt->columns && fault == RLK_DONE) {
+		/* The function before may have run other statements. */
+		conn->stmt = stmt;
 		fault = fetch(conn, columns, &has_row, reterr);
 		if (fault != RLK_DONE || !has_row)
 			break;
 		fn(columns, arg);
 	}
-	mysql_stmt_free_result(conn->stmt->stmt);
+	mysql_stmt_free_result(stmt->stmt);
 	return fault;
 }
 

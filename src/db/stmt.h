@@ -95,7 +95,8 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 typedef void (*rlk_row_fn)(const struct rlk_value *columns, void *arg);
 
 /** As rlk_stmt_run() for a result of many rows. All rows have been read from
- *  the server before @fn is called for the first. RLK_PENDING cannot be
+ *  the server before @fn is called for the first; it may run other statements
+ *  on @conn, but not @def. RLK_PENDING cannot be
  *  resumed: it is turned into RLK_UNKNOWN and the connection is dead. */
 enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 			     const struct rlk_stmt_def *def,

@@ -13,6 +13,7 @@
  * Without ROWLOCK_FAKE every call succeeds.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -55,7 +56,7 @@ static int test_fd = -1;
 static bool replied;
 static int reply_code;
 static char reply_text[512];
-static char *entries[64];
+static char *entries[1024];
 static size_t entry_count;
 static uint64_t reaped[3];
 static struct rowlock *the_lock;
@@ -103,7 +104,7 @@ static void take_line_locked(const char *line)
 			 text ? line + text : "");
 		replied = true;
 		pthread_cond_broadcast(&changed);
-	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 64)
+	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 1024)
 		entries[entry_count++] = strdup(line + 6);
 	else if (sscanf(line, "reaped %" SCNu64 " %" SCNu64 " %" SCNu64, &a, &b,
 			&c) == 3) {
@@ -135,7 +136,7 @@ static int pause_locked(void)
 
 static void *listen_to_test(void *arg)
 {
-	FILE *in = fdopen(dup(test_fd), "r");
+	FILE *in = fdopen(fcntl(test_fd, F_DUPFD_CLOEXEC, 3), "r");
 	char line[8192];
 	int timeout = 0;
 

@@ -7,6 +7,7 @@ GUARD seconds that only a hang reaches.
 """
 import os
 import queue
+import select
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 GUARD = 60
@@ -87,8 +89,11 @@ class Fake:
                 return
             self.peer = peer
             with peer, peer.makefile("r", encoding="utf-8") as lines:
-                for line in lines:
-                    self._answer(Call(line.rstrip("\n")))
+                try:
+                    for line in lines:
+                        self._answer(Call(line.rstrip("\n")))
+                except ConnectionResetError:
+                    pass  # it ended without reading all that we said
 
     def _answer(self, call):
         self.seen.append(call.name)
@@ -168,6 +173,17 @@ class ToolTest(unittest.TestCase):
         out, err = process.communicate(timeout=GUARD)
         return process.returncode, out, err
 
+    def await_state(self, pid, state):
+        """Until ps(1) would show the process in this state. There is no event
+        for a process that is not our child."""
+        end = time.monotonic() + GUARD
+        while time.monotonic() < end:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == state:
+                    return
+            time.sleep(0.01)
+        self.fail(f"process {pid} is not in state {state}")
+
     def fifo(self, name="fifo"):
         """A pipe by name, for a command to tell something."""
         path = os.path.join(self.directory, name)
@@ -176,12 +192,67 @@ class ToolTest(unittest.TestCase):
 
     def await_gone(self, pidfd):
         """Until the process of the pidfd has ended."""
-        import select
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
         self.assertTrue(poll.poll(GUARD * 1000), "process lives on")
 
 
+class TapResult(unittest.TestResult):
+    """Tells each case as it ends, for meson and for who counts."""
+
+    def __init__(self, total):
+        super().__init__()
+        self.number = 0
+        print(f"1..{total}", flush=True)
+
+    def _tell(self, test, ok, note=""):
+        self.number += 1
+        # The method's own name: subtests and failed fixtures have it too.
+        name = getattr(test, "_testMethodName", str(test))
+        name = name.removeprefix("test_").replace("_", " ")
+        print(f"{ok} {self.number} - {name}{note}", flush=True)
+
+    def _fail(self, test, error):
+        text = self._exc_info_to_string(error, test)
+        print("".join(f"# {line}\n" for line in text.splitlines()),
+              end="", file=sys.stderr, flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._tell(test, "ok")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._fail(test, err)
+        self._tell(test, "not ok")
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._fail(test, err)
+        self._tell(test, "not ok")
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is None:
+            return
+        if not getattr(test, "subtest_told", False):
+            test.subtest_told = True
+            self._tell(test, "not ok")
+        print(f"# in {subtest}", file=sys.stderr)
+        self._fail(test, err)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._tell(test, "ok", f" # SKIP {reason}")
+
+
 def main():
+    """Run the cases of the main module; names on the command line choose."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
+    loader = unittest.TestLoader()
+    module = sys.modules["__main__"]
+    suite = (loader.loadTestsFromNames(sys.argv[1:], module)
+             if sys.argv[1:] else loader.loadTestsFromModule(module))
+    result = TapResult(suite.countTestCases())
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -37,7 +37,8 @@ static double hear(const struct party *party)
 	return read(party->from, &at, sizeof(at)) == sizeof(at) ? at : 0;
 }
 
-static int take(const struct sale *sale, int to)
+/* The holder stays until it is killed, the next one lets go in order. */
+static int take(const struct sale *sale, int to, bool stay)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client;
@@ -58,11 +59,13 @@ static int take(const struct sale *sale, int to)
 		return 1;
 	}
 	tell(to);
-	for (;;)
-		pause(); /* until it is killed */
+	while (stay)
+		pause();
+	rowlock_freep(&lock);
+	return rowlock_client_free(client, NULL) ? 1 : 0;
 }
 
-static struct party start(const struct sale *sale)
+static struct party start(const struct sale *sale, bool stay)
 {
 	struct party party = { 0, -1 };
 	int ends[2];
@@ -73,17 +76,18 @@ static struct party start(const struct sale *sale)
 	party.pid = fork();
 	if (!party.pid) {
 		close(ends[0]);
-		_exit(take(sale, ends[1]));
+		_exit(take(sale, ends[1], stay));
 	}
 	close(ends[1]);
 	party.from = ends[0];
 	return party;
 }
 
-static void end(struct party *party)
+static void end(struct party *party, int signal)
 {
 	if (party->pid > 0) {
-		kill(party->pid, SIGKILL);
+		if (signal)
+			kill(party->pid, signal);
 		waitpid(party->pid, NULL, 0);
 	}
 	if (party->from >= 0)
@@ -97,20 +101,20 @@ int sale_takeover(const struct sale *sale)
 	struct party holder, next;
 	double killed = 0, held = 0;
 
-	holder = start(sale);
+	holder = start(sale, true);
 	next = (struct party){ 0, -1 };
 	if (hear(&holder) > 0 && hear(&holder) > 0) {
-		next = start(sale);
+		next = start(sale, false);
 		if (hear(&next) > 0) {
 			/* Let it get from its word into its wait. */
 			nanosleep(&(struct timespec){ 0, 300000000L }, NULL);
 			killed = sale_seconds();
-			end(&holder);
+			end(&holder, SIGKILL);
 			held = hear(&next);
 		}
 	}
-	end(&holder);
-	end(&next);
+	end(&holder, SIGKILL);
+	end(&next, held > 0 ? 0 : SIGKILL);
 	if (held <= 0)
 		return 1;
 	printf("%.1f\n", (held - killed) * 1000);

@@ -33,20 +33,27 @@ static int sandbox(const char *command)
 
 const char *test_server_dsn(const char *account)
 {
-	static char texts[8][256];
-	static unsigned int used;
+	static struct {
+		char account[16];
+		char dsn[256];
+	} known[8];
 	char line[512];
-	char *text = texts[used++ % 8];
+	size_t i;
 	FILE *out;
 
+	for (i = 0; *known[i].dsn; i++)
+		if (!strcmp(known[i].account, account))
+			return known[i].dsn;
+	assert_true(i < TEST_SIZE(known) - 1);
 	snprintf(line, sizeof(line), "'%s' dsn %s --dir='%s'",
 		 getenv("ROWLOCK_SANDBOX"), account, dir);
 	out = popen(line, "re");
 	assert_non_null(out);
-	assert_non_null(fgets(text, sizeof(texts[0]), out));
-	text[strcspn(text, "\n")] = '\0';
+	assert_non_null(fgets(known[i].dsn, sizeof(known[i].dsn), out));
 	assert_int_equal(pclose(out), 0);
-	return text;
+	known[i].dsn[strcspn(known[i].dsn, "\n")] = '\0';
+	snprintf(known[i].account, sizeof(known[i].account), "%s", account);
+	return known[i].dsn;
 }
 
 struct test_sql *test_server_root(void)

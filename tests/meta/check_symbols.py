@@ -31,9 +31,10 @@ def declared(root):
     for header in (root / 'include').rglob('*.h'):
         text = re.sub(r'/\*.*?\*/', '', header.read_text(encoding='utf-8'),
                       flags=re.S)
+        text = re.sub(r'^\s*#.*', '', text, flags=re.M)
         for match in re.finditer(r'\bROWLOCK_API\b([^;{]*?)\(', text):
             names.add(re.findall(r'\w+', match.group(1))[-1])
-    return names - {'define'}
+    return names
 
 
 def main():

@@ -2,10 +2,10 @@
 /*
  * rowlock run: run a command while holding a lock.
  *
- * Acquire with the token, run the command in a process group of its own,
- * release. Options and exit codes follow flock(1). Failure modes: not acquired
- * (1, or the code of -E), lock lost (124), our own (125), a signal while
- * waiting (128 and its number); else the command's own status.
+ * Acquire with the token, run the command in a process group of its own under
+ * the eyes of a guard, release. Options and exit codes follow flock(1). Failure
+ * modes: not acquired (1, or the code of -E), lock lost (124), our own (125), a
+ * signal while waiting (128 and its number); else the command's own status.
  */
 #include <ctype.h>
 #include <getopt.h>
@@ -200,7 +200,8 @@ static int not_acquired(const struct request *request,
 }
 
 static int run_command(const struct request *request,
-		       struct acquisition *acquisition, struct signals *signals)
+		       struct acquisition *acquisition, struct signals *signals,
+		       struct guard *guard)
 {
 	_cleanup_(environment_freep) char **environment = NULL;
 	struct child_command command = { .argv = request->argv };
@@ -212,6 +213,7 @@ static int run_command(const struct request *request,
 			      : acquisition->client_options.ttl_ms,
 		.command = &command,
 		.signals = signals,
+		.guard = guard,
 		.verbose = request->common->verbose,
 	};
 	struct rowlock_errinfo error;
@@ -260,7 +262,8 @@ static int release(const struct request *request,
 	return code;
 }
 
-static int run(const struct request *request, struct signals *signals)
+static int run(const struct request *request, struct signals *signals,
+	       struct guard *guard)
 {
 	char program[256];
 	_cleanup_(acquisition_fini) struct acquisition acquisition = {
@@ -282,7 +285,7 @@ static int run(const struct request *request, struct signals *signals)
 			      : not_acquired(request, &acquisition);
 	}
 	code = signal ? EXIT_SIGNAL + signal
-		      : run_command(request, &acquisition, signals);
+		      : run_command(request, &acquisition, signals, guard);
 	return release(request, &acquisition, code);
 }
 
@@ -294,12 +297,14 @@ int cmd_run(int argc, char **argv, struct common *common)
 		.wait_ms = ROWLOCK_FOREVER,
 		.conflict_code = EXIT_NOT,
 	};
+	_cleanup_(guard_stop) struct guard guard = { .fd = -1 };
 	struct signals signals = { .fd = -1 };
 	int code = parse(&request, argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (!connection_check(&common->connection) || !signals_start(&signals))
+	if (!connection_check(&common->connection) ||
+	    !signals_start(&signals) || !guard_start(&guard))
 		return EXIT_FAILED;
-	return run(&request, &signals);
+	return run(&request, &signals, &guard);
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "acquisition.h"
+#include "clock.h"
 #include "command.h"
 #include "common/report.h"
 #include "common/text.h"
@@ -43,14 +44,6 @@ struct request {
 	uint64_t wait_ms;
 	unsigned int conflict_code;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 /* A rowlock_list_fn. */
 static void see(const struct rowlock_entry *entry, void *arg)
@@ -93,7 +86,7 @@ static void pause_ms(uint64_t ms)
 static int wait_lease(const struct request *request)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
-	uint64_t start = now_ms(), pause = PAUSE_MIN_MS, passed;
+	uint64_t start = clock_ms(), pause = PAUSE_MIN_MS, passed;
 	struct rowlock_errinfo error;
 	bool held;
 	int code = command_open(request->common, &client);
@@ -108,7 +101,7 @@ static int wait_lease(const struct request *request)
 		}
 		if (!held)
 			return EXIT_DONE;
-		passed = now_ms() - start;
+		passed = clock_ms() - start;
 		if (passed >= request->wait_ms)
 			return (int) request->conflict_code;
 		if (pause > request->wait_ms - passed)

@@ -86,6 +86,12 @@ enum deadline_phase deadline_step(struct deadline *deadline, uint64_t now_ms,
 	return deadline->phase;
 }
 
+uint64_t deadline_kill_time(const struct deadline *deadline)
+{
+	return least(deadline->kill_at,
+		     less(deadline->ends, deadline->kill_ms));
+}
+
 void deadline_hasten(struct deadline *deadline, uint64_t now_ms)
 {
 	deadline->kill_at =

@@ -64,6 +64,9 @@ bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms);
 enum deadline_phase deadline_step(struct deadline *deadline, uint64_t now_ms,
 				  uint64_t remaining_ms, uint64_t *ret_wake_ms);
 
+/** When KILL is due if nothing more is heard: of the clock, not a span. */
+uint64_t deadline_kill_time(const struct deadline *deadline);
+
 /** KILL half a second from now, or earlier: for what is left of a group whose
  *  leader has obeyed TERM. */
 void deadline_hasten(struct deadline *deadline, uint64_t now_ms);

@@ -19,10 +19,10 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "clock.h"
 #include "command.h"
 #include "common/report.h"
 #include "deadline.h"
@@ -39,14 +39,6 @@ struct run {
 	int lost_fd;
 	int timer_fd;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 /* Each event counts once; how often it came does not matter. */
 static void drain(int fd)
@@ -105,18 +97,20 @@ static void end_group(struct run *run, enum deadline_phase phase,
 	report(ROWLOCK_LOG_ERROR, "run: the lock '%s' is gone: sending SIGKILL",
 	       run->plan->name);
 	child_signal(&run->child, SIGKILL);
-	run->give_up_at = now_ms() + KILLED_MS;
+	run->give_up_at = clock_ms() + KILLED_MS;
 }
 
 /* Look at the lock, and do what has to be done now. */
 static void look(struct run *run)
 {
 	enum deadline_phase before = run->deadline.phase, phase;
-	uint64_t now = now_ms(), remaining = remaining_ms(run), wake;
+	uint64_t now = clock_ms(), remaining = remaining_ms(run), wake;
 
 	phase = deadline_step(&run->deadline, now, remaining, &wake);
 	if (phase != before)
 		end_group(run, phase, remaining);
+	guard_set(run->plan->guard, run->child.pid,
+		  deadline_kill_time(&run->deadline));
 	if (phase == DEADLINE_KILL)
 		wake = run->give_up_at > now ? run->give_up_at - now : 0;
 	set_timer(run, wake);
@@ -175,15 +169,15 @@ static bool is_over(struct run *run)
 {
 	if (!run->child.ended)
 		return run->deadline.phase == DEADLINE_KILL &&
-		       now_ms() >= run->give_up_at;
+		       clock_ms() >= run->give_up_at;
 	if (run->deadline.phase == DEADLINE_WATCH ||
 	    !child_group_is_alive(&run->child))
 		return true;
 	if (run->deadline.phase == DEADLINE_TERM) {
-		deadline_hasten(&run->deadline, now_ms());
+		deadline_hasten(&run->deadline, clock_ms());
 		return false;
 	}
-	return now_ms() >= run->give_up_at;
+	return clock_ms() >= run->give_up_at;
 }
 
 static void watch(struct run *run)
@@ -281,6 +275,8 @@ int supervise(const struct supervision *supervision)
 	if (r != 0)
 		return r;
 	watch(&run);
+	/* What the command has left behind is not the guard's to end. */
+	guard_stop(supervision->guard);
 	terminal_take(&run.terminal, run.child.pid);
 	return verdict(&run);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "child.h"
+#include "guard.h"
 #include "signals.h"
 
 struct supervision {
@@ -20,6 +21,7 @@ struct supervision {
 	uint64_t ttl_ms;
 	const struct child_command *command;
 	struct signals *signals;
+	struct guard *guard;
 	bool verbose;
 };
 

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""rowlock list, show, wait, break and reap."""
+import json
+import os
+
+import harness
+from harness import (EBUSY, ECONNECT, ENOTHELD, ETIMEDOUT,
+                     GUARD, ToolTest, entry)
+
+HELD, DEAD, FREE, UNKNOWN = range(4)
+
+# Names that others may have written into the table by hand.
+ODD_NAMES = ['quote"s', "back\\slash", "tab\tline\nfeed\r", "\x01\x1b[31m",
+             "\u2028\u202e\u009b", "\u00e4\U0001f512\uffff", "'; DROP TABLE",
+             "</script>", " ", "\x7f"]
+
+
+class List(ToolTest):
+    FULL = dict(slot=3, info="nightly run", host="db7", pid=42,
+                program="job", acquired_at="2026-11-20 12:00:00.123456",
+                held=61500, remaining=29000, session=2**64 - 1,
+                attempt=2**63 + 1, token=1763640000123456)
+
+    def test_the_question_is_passed_on(self):
+        for argv, want in ((["list"], (None, 1, 1, 0)),
+                           (["list", "a*?"], ("a*?", 1, 1, 0)),
+                           (["list", "-s", "row"], (None, 1, 0, 0)),
+                           (["list", "-s", "lease"], (None, 0, 1, 0)),
+                           (["list", "--probe"], (None, 1, 1, 1)),
+                           (["list", "a", "-p"], ("a", 1, 1, 1))):
+            self.assertEqual(self.run_tool(*argv)[0], 0)
+            call = self.fake.expect("list")
+            self.assertEqual((call.text("pattern"), call.number("row"),
+                              call.number("lease"), call.number("probe")),
+                             want)
+            self.assertIsNone(call.text("name"))
+
+    def test_the_table_is_aligned_and_has_no_tabs(self):
+        self.fake.answers["list"] = [
+            entry("short", 0, HELD, **self.FULL),
+            entry("a much longer name", 1, UNKNOWN),
+            entry("dead", 0, DEAD, held=3 * 86400000, remaining=250,
+                  acquired_at="2026-11-17 12:00:00.000000"),
+            "reply 0"]
+        code, out, err = self.run_tool("list")
+        self.assertEqual((code, err), (0, ""))
+        lines = out.split("\n")
+        self.assertEqual(lines.pop(), "")
+        self.assertEqual(lines[0].split(),
+                         ["STRATEGY", "NAME", "SLOT", "STATE", "HELD",
+                          "EXPIRES", "HOLDER", "TOKEN", "INFO"])
+        for title in ("NAME", "SLOT", "STATE", "HELD", "HOLDER", "INFO"):
+            column = lines[0].index(title)
+            for line in lines[1:]:
+                self.assertEqual(line[column - 2:column], "  ", line)
+                self.assertNotEqual(line[column], " ", line)
+        self.assertRegex(lines[1], r"^lease +short +3 +held +1m01s +29\.0s +"
+                         r"job\[42\]@db7 +1763640000123456 +nightly run$")
+        self.assertRegex(lines[2], r"^row +a much longer name +0 +unknown "
+                         r"( *-){5}$")
+        self.assertRegex(lines[3], r"^lease +dead +0 +dead +3d00h +0\.2s")
+        self.assertNotIn("\t", out)
+        self.assertNotIn("\x1b", out)
+
+    def test_odd_names_are_escaped_in_the_table(self):
+        self.fake.answers["list"] = [
+            *(entry(name, info=name) for name in ODD_NAMES),
+            entry(b"\xff\xc0\xafA"), "reply 0"]
+        _, out, _ = self.run_tool("list")
+        self.assertEqual(len(out.splitlines()), 2 + len(ODD_NAMES))
+        for bad in "\t\r\x01\x1b\x7f\u2028\u202e\u009b":
+            self.assertNotIn(bad, out)
+        for good in ("\\x01\\x1b[31m", "back\\\\slash", "\\u{202e}",
+                     "\\xff\\xc0\\xafA", "tab\\x09line\\x0afeed\\x0d"):
+            self.assertIn(good, out)
+
+    def test_json_is_valid_and_exact_for_every_name(self):
+        self.fake.answers["list"] = [
+            *(entry(name, info=name, host=name, program=name)
+              for name in ODD_NAMES), "reply 0"]
+        code, out, _ = self.run_tool("list", "--json")
+        got = json.loads(out)
+        self.assertEqual(code, 0)
+        for key in ("name", "info", "host", "program"):
+            self.assertEqual([e[key] for e in got], ODD_NAMES)
+        # Still valid where the bytes are not even UTF-8.
+        self.fake.answers["list"] = [entry(b"a\xffb\xed\xa0\x80"), "reply 0"]
+        _, out, _ = self.run_tool("list", "--json")
+        self.assertEqual(json.loads(out)[0]["name"],
+                         "a\ufffdb\ufffd\ufffd\ufffd")
+
+    def test_json_has_numbers_as_numbers_and_64_bits_as_text(self):
+        self.fake.answers["list"] = [entry("n", 1, FREE, **self.FULL),
+                                     entry("m"), "reply 0"]
+        got = json.loads(self.run_tool("list", "-j")[1])
+        self.assertEqual(got[0], {
+            "name": "n", "strategy": "row", "slot": 3, "state": "free",
+            "info": "nightly run", "host": "db7", "pid": 42, "program": "job",
+            "acquired_at": "2026-11-20T12:00:00.123456Z", "held_ms": 61500,
+            "remaining_ms": 29000, "session": str(2**64 - 1),
+            "attempt": str(2**63 + 1), "token": 1763640000123456})
+        self.assertIsNone(got[1]["acquired_at"])
+
+    def test_nothing_to_show_is_an_empty_array(self):
+        self.assertEqual(self.run_tool("list", "--json"), (0, "[]\n", ""))
+
+    def test_an_error_in_the_middle_prints_no_half_answer(self):
+        self.fake.answers["list"] = [entry("n"),
+                                     f"reply {ECONNECT} cut in two"]
+        for argv in (["list"], ["list", "-j"], ["show", "n"]):
+            code, out, err = self.run_tool(*argv)
+            self.assertEqual((code, out), (125, ""))
+            self.assertIn("cut in two", err)
+
+    def test_many_names_are_all_shown(self):
+        self.fake.answers["list"] = [
+            *(entry(f"n{i}") for i in range(1000)), "reply 0"]
+        got = json.loads(self.run_tool("list", "-j")[1])
+        self.assertEqual([e["name"] for e in got],
+                         [f"n{i}" for i in range(1000)])
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            process = self.start("list", stdout=full)
+            _, err = process.communicate(timeout=GUARD)
+        self.assertEqual(process.returncode, 125)
+        self.assertIn("No space left", err)
+
+    def on_terminal(self, **environment):
+        self.environment.update(environment)
+        self.fake.answers["list"] = [entry("n"), "reply 0"]
+        master, slave = os.openpty()
+        process = self.start("list", stdout=slave)
+        process.wait(GUARD)
+        out = os.read(master, 65536).decode()
+        os.close(master)
+        os.close(slave)
+        return out
+
+    def test_colours_are_for_terminals_without_NO_COLOR(self):
+        self.assertIn("\x1b[32mheld\x1b[0m", self.on_terminal())
+        self.assertNotIn("\x1b", self.on_terminal(NO_COLOR="1"))
+
+
+class Show(ToolTest):
+    def test_all_is_shown_of_one_name(self):
+        self.fake.answers["list"] = [entry("n", **List.FULL), entry("n", 1),
+                                     "reply 0"]
+        code, out, err = self.run_tool("show", "n")
+        call = self.fake.expect("list")
+        self.assertEqual((call.text("name"), call.text("pattern")),
+                         ("n", None))
+        self.assertEqual((code, err), (0, ""))
+        first, second = out.split("\n\n")
+        fields = dict(line.split(None, 1) for line in first.splitlines())
+        self.assertEqual(fields["host:"], "db7")
+        self.assertEqual(fields["session:"], str(2**64 - 1))
+        self.assertIn("strategy:  row", second)
+
+    def test_an_unknown_name_is_1(self):
+        code, out, err = self.run_tool("show", "n")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("'n' is not held", err)
+        self.assertEqual(self.run_tool("show", "--json", "n"), (1, "[]\n", ""))
+
+
+class Break(ToolTest):
+    def test_a_hold_is_broken(self):
+        for argv, strategy in (([], 0), (["-s", "row"], 1)):
+            self.assertEqual(self.run_tool("break", *argv, "n"), (0, "", ""))
+            call = self.fake.expect("break")
+            self.assertEqual((call.text("name"), call.number("strategy")),
+                             ("n", strategy))
+
+    def test_no_hold_to_break_is_1(self):
+        self.fake.answers["break"] = [f"reply {ENOTHELD} no hold"]
+        code, _, err = self.run_tool("break", "n")
+        self.assertEqual(code, 1)
+        self.assertIn("nobody holds 'n'", err)
+
+    def test_what_a_dba_can_type_is_shown(self):
+        self.fake.answers["break"] = ["reply -15 a DBA can type: KILL 7"]
+        code, _, err = self.run_tool("break", "-s", "row", "n")
+        self.assertEqual(code, 125)
+        self.assertIn("KILL 7", err)
+
+
+class Reap(ToolTest):
+    def test_it_says_what_was_removed(self):
+        self.fake.answers["reap"] = ["reaped 2 3 1", "reply 0"]
+        self.assertEqual(
+            self.run_tool("reap", "-b", "7"),
+            (0, "evicted 2 sessions, swept 3 leases, removed 1 tokens\n", ""))
+        self.assertEqual(self.fake.expect("reap").number("batch"), 7)
+
+    def test_an_error_says_what_was_removed_before_it(self):
+        self.fake.answers["reap"] = ["reaped 1 0 0", f"reply {ECONNECT} cut"]
+        code, out, err = self.run_tool("reap")
+        self.assertEqual(code, 125)
+        self.assertIn("evicted 1 sessions", out)
+        self.assertIn("cut", err)
+
+    def test_its_client_does_not_reap_by_itself(self):
+        self.run_tool("reap")
+        self.assertEqual(self.fake.expect("client_new").number("reap"), 0)
+
+
+class Wait(ToolTest):
+    def test_a_free_name_is_not_waited_for(self):
+        for states in ([], [DEAD]):
+            self.fake.answers["list"] = [*(entry("n", 0, s) for s in states),
+                                         "reply 0"]
+            self.assertEqual(self.run_tool("wait", "n"), (0, "", ""))
+
+    def test_a_lease_is_looked_at_until_it_is_gone(self):
+        looks = []
+
+        def answer(call):
+            looks.append(call)
+            held = [entry("n", 0, HELD)] if len(looks) < 4 else []
+            return [*held, "reply 0"]
+        self.fake.answers["list"] = answer
+        self.assertEqual(self.run_tool("wait", "n"), (0, "", ""))
+        self.assertEqual(len(looks), 4)
+        self.assertEqual((looks[0].text("name"), looks[0].number("row")),
+                         ("n", 0))
+        self.assertNotIn("acquire", self.fake.seen)
+
+    def test_the_time_to_wait_is_kept(self):
+        self.fake.answers["list"] = [entry("n", 0, HELD), "reply 0"]
+        self.assertEqual(self.run_tool("wait", "-w", "0", "n")[0], 1)
+        self.assertEqual(self.run_tool("wait", "-w0.2", "-E", "9", "n")[0], 9)
+
+    def test_a_row_is_acquired_and_released(self):
+        self.assertEqual(self.run_tool("wait", "-s", "row", "n"), (0, "", ""))
+        self.assertEqual(self.fake.expect("new").number("strategy"), 1)
+        self.assertEqual(self.fake.expect("acquire").number("wait"),
+                         2**64 - 1)
+        self.fake.expect("release")
+
+    def test_a_row_that_stays_held_is_the_conflict_code(self):
+        for reply in (EBUSY, ETIMEDOUT):
+            self.fake.answers["acquire"] = [f"reply {reply} held"]
+            self.assertEqual(self.run_tool("wait", "-s", "row", "-w", "2",
+                                           "-E", "7", "n"), (7, "", ""))
+
+    def test_a_signal_cancels_the_wait_for_a_row(self):
+        self.fake.answers["acquire"] = None
+        process = self.start("wait", "-s", "row", "n")
+        self.fake.expect("acquire")
+        process.terminate()
+        self.fake.expect("cancel")
+        self.assertEqual(process.wait(GUARD), 128 + 15)
+
+
+if __name__ == "__main__":
+    harness.main()

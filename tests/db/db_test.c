@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The common part of the db layer's tests: where the server is, connections
+ * that must open, a sandbox of a program's own.
+ */
+#include "db_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const struct rlk_conn_profile db_lease = { "lease", true, 1, 30 };
+const struct rlk_conn_profile db_row = { "row", false, 20, 30 };
+
+static const char *dsn;
+static const char *root_dsn;
+static char dir[64];
+
+const char *db_dsn(void)
+{
+	return dsn;
+}
+
+const char *db_root_dsn(void)
+{
+	return root_dsn;
+}
+
+const char *db_dsn_with(const char *options)
+{
+	static char texts[16][512];
+	static unsigned int used;
+	char *text = texts[used++ % 16];
+
+	snprintf(text, sizeof(texts[0]), "%s;%s", dsn, options);
+	return text;
+}
+
+struct rlk_conn_target db_target(const char *other)
+{
+	/* Never written to; strings of tests are constants. */
+	return (struct rlk_conn_target){
+		.dsn = (char *) (uintptr_t) (other ? other : dsn),
+		.program = "db-test",
+		.clock = rlk_clock_real(),
+	};
+}
+
+int64_t db_in(int64_t ms)
+{
+	return rlk_now(rlk_clock_real()) + ms;
+}
+
+struct rlk_conn *db_open(const char *other,
+			 const struct rlk_conn_profile *profile)
+{
+	static struct rlk_conn_target targets[64];
+	static unsigned int used;
+	struct rlk_conn_target *target = &targets[used++ % 64];
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	*target = db_target(other);
+	if (rlk_conn_open(target, profile, db_in(GUARD_MS), &conn, &error))
+		print_error("%s\n", error.message);
+	assert_non_null(conn);
+	return conn;
+}
+
+int db_refused(const char *other, unsigned int flags,
+	       struct rowlock_errinfo *ret_error)
+{
+	struct rlk_conn_target target = db_target(other);
+	struct rlk_conn *conn = NULL;
+	int code;
+
+	target.flags = flags;
+	*ret_error = (struct rowlock_errinfo){ 0 };
+	code = rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn,
+			     ret_error);
+	assert_null(conn);
+	assert_int_not_equal(code, 0);
+	assert_int_equal(code, ret_error->code);
+	print_message("# %s\n", ret_error->message);
+	return code;
+}
+
+void db_exec(struct rlk_conn *conn, const char *sql)
+{
+	struct rowlock_errinfo error = { 0 };
+
+	assert_done(rlk_stmt_text(conn, sql, &error), &error);
+}
+
+void db_root(const char *sql)
+{
+	struct rlk_conn *conn = db_open(root_dsn, &db_lease);
+
+	db_exec(conn, sql);
+	rlk_conn_close(conn);
+}
+
+static void see_number(const struct rlk_value *columns, void *arg)
+{
+	if (columns[0].type == RLK_TEXT)
+		*(uint64_t *) arg = strtoull(columns[0].text, NULL, 10);
+	else if (columns[0].type != RLK_NULL)
+		*(uint64_t *) arg = columns[0].u64;
+}
+
+uint64_t db_number(struct rlk_conn *conn, const char *sql)
+{
+	/* A statement is known by its address: so each gets its own. */
+	struct rlk_stmt_def *def = calloc(1, sizeof(*def));
+	struct rowlock_errinfo error = { 0 };
+	uint64_t number = 0;
+
+	assert_non_null(def);
+	*def = (struct rlk_stmt_def){ "number", sql };
+	assert_done(rlk_stmt_each(conn, def, NULL, see_number, &number, &error),
+		    &error);
+	free(def);
+	return number;
+}
+
+void db_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
+	     const char *file, int line)
+{
+	if (fault == RLK_DONE)
+		return;
+	print_error("fault %d: %s\n", (int) fault, error->message);
+	_fail(file, line);
+}
+
+void db_says(const char *text, const char *part, const char *file, int line)
+{
+	if (strstr(text, part))
+		return;
+	print_error("'%s' does not say '%s'\n", text, part);
+	_fail(file, line);
+}
+
+void db_await_lock_wait(struct rlk_conn *conn)
+{
+	static const struct rlk_stmt_def waiting = {
+		"waiting",
+		"SELECT CAST(VARIABLE_VALUE AS UNSIGNED) FROM "
+		"information_schema.GLOBAL_STATUS "
+		"WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
+	};
+	struct rowlock_errinfo error = { 0 };
+	int64_t guard = db_in(GUARD_MS);
+	struct rlk_reply reply;
+
+	do {
+		assert_true(db_in(0) < guard);
+		assert_done(rlk_stmt_run(conn, &waiting, NULL, &reply, &error),
+			    &error);
+	} while (!reply.has_row || !reply.columns[0].u64);
+}
+
+static int skip_all(const char *reason)
+{
+	printf("1..0 # SKIP %s\n", reason);
+	return 77;
+}
+
+int db_run(const char *group, const struct CMUnitTest *tests, size_t count)
+{
+	if (!dsn)
+		dsn = getenv("ROWLOCK_TEST_DSN");
+	if (!dsn || !*dsn)
+		return skip_all("no server: set ROWLOCK_TEST_DSN");
+	return _cmocka_run_group_tests(group, tests, count, NULL, NULL);
+}
+
+static int sandbox(const char *command)
+{
+	char line[512];
+	int status;
+
+	snprintf(line, sizeof(line), "'%s' %s --dir='%s' >&2",
+		 getenv("ROWLOCK_SANDBOX"), command, dir);
+	fflush(stdout);
+	status = system(line);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static const char *sandbox_dsn(const char *account, char *text, size_t size)
+{
+	char line[512];
+	FILE *out;
+
+	snprintf(line, sizeof(line), "'%s' dsn %s --dir='%s'",
+		 getenv("ROWLOCK_SANDBOX"), account, dir);
+	out = popen(line, "re");
+	if (!out || !fgets(text, (int) size, out))
+		abort();
+	pclose(out);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
+{
+	static char app[256];
+	static char root[256];
+	const char *base = getenv("TMPDIR");
+	int failed;
+
+	if (!getenv("ROWLOCK_SANDBOX"))
+		return skip_all("needs tools/sandbox: run it by meson test");
+	if (system("PATH=$PATH:/usr/sbin:/sbin command -v mariadbd >/dev/null"))
+		return skip_all("needs a server of its own: no mariadbd here");
+	snprintf(dir, sizeof(dir), "%.30s/rowlock-db-%d",
+		 base && *base ? base : "/tmp", (int) getpid());
+	if (sandbox("start"))
+		return 99;
+	dsn = sandbox_dsn("--app", app, sizeof(app));
+	root_dsn = sandbox_dsn("--root", root, sizeof(root));
+	failed = db_run(group, tests, count);
+	sandbox("stop");
+	return failed;
+}

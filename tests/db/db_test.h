@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef DB_TEST_H
+#define DB_TEST_H
+
+/*
+ * What the tests of the db layer share. They link base and db, not the whole
+ * library, and need a server: its connection string is in ROWLOCK_TEST_DSN;
+ * without one a program ends with 77, "skipped".
+ *
+ * A test waits for events; GUARD_MS is how long one may stay away.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "db/conn.h"
+#include "db/pool.h"
+#include "db/schema.h"
+
+#define GUARD_MS 60000
+
+#define TEST(sentence, function)                                               \
+	{                                                                      \
+		sentence, function, NULL, NULL, NULL                           \
+	}
+
+/** For main(): run @tests on the server of ROWLOCK_TEST_DSN, or on a sandbox
+ *  of the program's own, whose settings it may change. */
+#define db_main(tests) db_run(#tests, tests, sizeof(tests) / sizeof(tests[0]))
+#define db_main_own(tests)                                                     \
+	db_run_own(#tests, tests, sizeof(tests) / sizeof(tests[0]))
+int db_run(const char *group, const struct CMUnitTest *tests, size_t count);
+int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count);
+
+/** The server's connection string; of the sandbox's root. */
+const char *db_dsn(void);
+const char *db_root_dsn(void);
+
+/** db_dsn() with more options; they win. Valid until the program ends. */
+const char *db_dsn_with(const char *options);
+
+/** To reach @dsn (NULL: db_dsn()). */
+struct rlk_conn_target db_target(const char *dsn);
+
+/** Now and so many milliseconds. */
+int64_t db_in(int64_t ms);
+
+extern const struct rlk_conn_profile db_lease; /* autocommit */
+extern const struct rlk_conn_profile db_row;   /* transactions */
+
+/** Open by @dsn (NULL: db_dsn()), or fail the test. Deadline: GUARD_MS. */
+struct rlk_conn *db_open(const char *dsn,
+			 const struct rlk_conn_profile *profile);
+
+/** rlk_conn_open() that must fail: the code and *@ret_error. */
+int db_refused(const char *dsn, unsigned int flags,
+	       struct rowlock_errinfo *ret_error);
+
+/** Run text that must succeed, on @conn or as the sandbox's root. */
+void db_exec(struct rlk_conn *conn, const char *sql);
+void db_root(const char *sql);
+
+/** The first number of the first row. */
+uint64_t db_number(struct rlk_conn *conn, const char *sql);
+
+/** Fail unless @fault is RLK_DONE; says why. */
+#define assert_done(fault, error) db_done(fault, error, __FILE__, __LINE__)
+void db_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
+	     const char *file, int line);
+
+/** Fail unless @text has @part. */
+#define assert_says(text, part) db_says(text, part, __FILE__, __LINE__)
+void db_says(const char *text, const char *part, const char *file, int line);
+
+/** Wait until some other session of this server waits for a row lock. */
+void db_await_lock_wait(struct rlk_conn *conn);
+
+/*
+ * A peer of ours between client and server, on a thread. It may be slow, or
+ * say nothing at all.
+ */
+enum relay_mode {
+	RELAY_STRAIGHT,
+	RELAY_SILENT, /* accepts, and passes nothing on */
+	RELAY_DRIP,   /* the server's bytes one by one, 50 ms apart */
+};
+
+struct relay;
+
+/** Listen on @address (NULL: 127.0.0.1) for db_dsn(). */
+struct relay *relay_start(enum relay_mode mode, const char *address);
+void relay_end(struct relay *relay);
+void relay_set_mode(struct relay *relay, enum relay_mode mode);
+/** db_dsn() by way of the relay. */
+const char *relay_dsn(const struct relay *relay);
+/** Bytes that came from clients. */
+size_t relay_heard(const struct relay *relay);
+
+#endif

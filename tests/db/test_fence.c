@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Ending another session, and knowing that it has ended. */
+#include <stdio.h>
+#include <string.h>
+
+#include "db_test.h"
+
+#define CLEAN "DELETE FROM business_lease WHERE name LIKE 'db-test fence%'"
+
+static const struct rlk_stmt_def insert = {
+	"insert",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at) VALUES ('db-test fence', 0, 3, 42, UTC_TIMESTAMP(6)) "
+	"ON DUPLICATE KEY UPDATE name = VALUES(name)",
+};
+
+static uint64_t count_rows(struct rlk_conn *conn)
+{
+	return db_number(conn, "SELECT COUNT(*) FROM business_lease WHERE "
+			       "name = 'db-test fence' AND attempt = 42");
+}
+
+/* A holder's transaction has the row; a victim's INSERT waits behind it. */
+struct scene {
+	struct rlk_conn *holder;
+	struct rlk_conn *victim;
+	struct rlk_conn *fencer;
+	struct rlk_mark mark;
+};
+
+static const struct rlk_conn_profile patient = { "lease", true, 50, 60 };
+
+static struct scene scene_open(void)
+{
+	struct scene scene = {
+		.holder = db_open(NULL, &db_row),
+		.victim = db_open(NULL, &patient),
+		.fencer = db_open(NULL, &db_lease),
+	};
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	db_exec(scene.fencer, CLEAN);
+	db_exec(scene.holder,
+		"INSERT INTO business_lease (name, slot, session, attempt, "
+		"acquired_at) VALUES ('db-test fence', 0, 3, 1, "
+		"UTC_TIMESTAMP(6))");
+	rlk_conn_mark(scene.victim, &scene.mark);
+	rlk_conn_set_until(scene.victim, db_in(50));
+	assert_int_equal(
+	    rlk_stmt_run(scene.victim, &insert, NULL, &reply, &error),
+	    RLK_PENDING);
+	db_await_lock_wait(scene.fencer);
+	return scene;
+}
+
+static void scene_close(struct scene *scene)
+{
+	rlk_conn_close(scene->holder);
+	rlk_conn_close(scene->victim);
+	db_exec(scene->fencer, CLEAN);
+	rlk_conn_close(scene->fencer);
+}
+
+static void check_fence(bool with_mark)
+{
+	struct scene scene = scene_open();
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	if (!with_mark)
+		scene.mark.lock[0] = '\0';
+	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, &error), &error);
+	/* The way is free for it now, but it is not there any more. */
+	db_exec(scene.holder, "ROLLBACK");
+	assert_int_equal(count_rows(scene.fencer), 0);
+	rlk_conn_set_until(scene.victim, db_in(GUARD_MS));
+	assert_int_equal(rlk_stmt_resume(scene.victim, &reply, &error),
+			 RLK_UNKNOWN);
+	assert_int_equal(count_rows(scene.fencer), 0);
+	scene_close(&scene);
+}
+
+static void fenced_insert_does_not_land(void **state)
+{
+	(void) state;
+	check_fence(true);
+}
+
+static void fence_works_without_a_mark(void **state)
+{
+	(void) state;
+	check_fence(false);
+}
+
+/* What it is good for: without the fence the dead client's row appears. */
+static void unfenced_insert_lands(void **state)
+{
+	struct scene scene = scene_open();
+	int64_t guard = db_in(GUARD_MS);
+
+	(void) state;
+	scene.victim = rlk_conn_close(scene.victim);
+	assert_int_equal(count_rows(scene.fencer), 0);
+	db_exec(scene.holder, "ROLLBACK");
+	while (!count_rows(scene.fencer))
+		assert_true(db_in(0) < guard);
+	scene_close(&scene);
+}
+
+static void ended_session_is_over_at_once(void **state)
+{
+	struct rlk_conn *victim = db_open(NULL, &db_lease);
+	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_mark mark;
+
+	(void) state;
+	rlk_conn_mark(victim, &mark);
+	rlk_conn_close(victim);
+	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	rlk_conn_close(fencer);
+}
+
+static void restarted_server_has_ended_it(void **state)
+{
+	struct rlk_conn *innocent = db_open(NULL, &db_lease);
+	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_mark mark;
+
+	(void) state;
+	/* The same number on a server that was started at another time. */
+	rlk_conn_mark(innocent, &mark);
+	mark.lock[0] = '\0';
+	strcat(mark.identity, "0");
+	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_ping(innocent, &error), &error);
+	rlk_conn_close(innocent);
+	rlk_conn_close(fencer);
+}
+
+/* Once the mark is gone, so are the transaction's locks: a thousand rows that
+ * must be rolled back take their time. */
+static void rollback_is_over_when_the_mark_is_gone(void **state)
+{
+	static const struct rlk_stmt_def look = {
+		"look",
+		"SELECT COUNT(*) FROM (SELECT name FROM business_lease WHERE "
+		"name LIKE 'db-test fence %' FOR UPDATE NOWAIT) l",
+	};
+	struct rlk_conn *victim = db_open(NULL, &db_row);
+	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	struct rlk_mark mark;
+
+	(void) state;
+	db_exec(fencer, CLEAN);
+	db_exec(victim,
+		"INSERT INTO business_lease (name, slot, session, attempt, "
+		"acquired_at) WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT "
+		"i + 1 FROM n WHERE i < 1000) SELECT CONCAT('db-test fence ', "
+		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
+		"WHERE b.i <= 20");
+	rlk_conn_mark(victim, &mark);
+	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &error), &error);
+	assert_int_equal(reply.columns[0].i64, 0);
+	rlk_conn_close(victim);
+	rlk_conn_close(fencer);
+}
+
+static void kill_query_spares_who_is_idle(void **state)
+{
+	struct rlk_conn *idle = db_open(NULL, &db_lease);
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_mark mark;
+
+	(void) state;
+	rlk_conn_mark(idle, &mark);
+	assert_done(rlk_conn_kill_query(other, &mark, &error), &error);
+	assert_int_equal(db_number(idle, "SELECT 7"), 7);
+	rlk_conn_close(idle);
+	rlk_conn_close(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a blocked INSERT that was fenced does not land",
+		     fenced_insert_does_not_land),
+		TEST("the fence works without a mark",
+		     fence_works_without_a_mark),
+		TEST("a blocked INSERT that was not fenced lands",
+		     unfenced_insert_lands),
+		TEST("a session that has ended is over at once",
+		     ended_session_is_over_at_once),
+		TEST("a restart has ended it, and nobody else is killed",
+		     restarted_server_has_ended_it),
+		TEST("a fenced transaction is rolled back when the fence is up",
+		     rollback_is_over_when_the_mark_is_gone),
+		TEST("kill_query spares a session that is idle",
+		     kill_query_spares_who_is_idle),
+	};
+
+	return db_main(tests);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a connection: what is set, what is refused, in which words. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db_test.h"
+
+static void good_options_open(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	const struct rlk_server *server = rlk_conn_server(conn);
+	struct rlk_mark mark;
+
+	(void) state;
+	assert_true(rlk_conn_usable(conn));
+	assert_true(server->version >= 80000);
+	assert_non_null(strchr(server->name, '('));
+	rlk_conn_mark(conn, &mark);
+	assert_int_equal(mark.id, db_number(conn, "SELECT CONNECTION_ID()"));
+	assert_string_equal(mark.identity, server->identity);
+	assert_int_equal(strncmp(mark.lock, "rl:", 3), 0);
+	rlk_conn_close(conn);
+}
+
+static void descriptor_is_not_inherited(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+
+	(void) state;
+	assert_true(fcntl(rlk_conn_fd(conn), F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(rlk_conn_fd(conn), F_GETFL) & O_NONBLOCK);
+	rlk_conn_close(conn);
+}
+
+static void wrong_password_is_said_without_it(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(
+	    db_refused(db_dsn_with("password=secret17;user=nobody17"), 0,
+		       &error),
+	    ROWLOCK_EAUTH);
+	assert_says(error.message, "nobody17");
+	assert_null(strstr(error.message, "secret17"));
+	assert_true(error.mysql == 1045 || error.mysql == 1698);
+}
+
+static void refused_port_is_said(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(
+	    db_refused("host=127.0.0.1;port=1;user=u;password=p", 0, &error),
+	    ROWLOCK_ECONNECT);
+	assert_says(error.message, "127.0.0.1:1");
+	assert_int_equal(error.mysql, 2002);
+}
+
+static void unknown_host_is_said(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(
+	    db_refused("host=no.such.host.invalid;user=u", 0, &error),
+	    ROWLOCK_ECONNECT);
+	assert_says(error.message, "no.such.host.invalid");
+	assert_int_equal(error.mysql, 2005);
+}
+
+static void unknown_database_is_said(void **state)
+{
+	struct rowlock_errinfo error;
+	int code = db_refused(db_dsn_with("database=no_such_db17"), 0, &error);
+
+	(void) state;
+	/* 1044 if the account may not see whether it is there. */
+	assert_true(code == ROWLOCK_ESCHEMA || code == ROWLOCK_EAUTH);
+	assert_says(error.message, "no_such_db17");
+}
+
+static void missing_file_is_said(void **state)
+{
+	struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	char missing[] = "/nonexistent/my17.cnf";
+
+	(void) state;
+	target.dsn = NULL;
+	target.defaults_file = missing;
+	assert_int_equal(
+	    rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error),
+	    ROWLOCK_EINVAL);
+	assert_says(error.message, missing);
+	assert_null(conn);
+}
+
+/* The connection string as an option file: its keys are the same. */
+static void write_options(FILE *file)
+{
+	char *copy = strdup(db_dsn());
+	char *rest = copy;
+	char *pair;
+
+	assert_non_null(copy);
+	while ((pair = strsep(&rest, ";")))
+		fprintf(file, "%s\n", pair);
+	free(copy);
+}
+
+static void option_file_and_group_are_read(void **state)
+{
+	struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	char path[] = "/tmp/rowlock-options-XXXXXX";
+	char group[] = "rowlock17";
+	FILE *file = fdopen(mkstemp(path), "w");
+
+	(void) state;
+	assert_non_null(file);
+	fprintf(file, "[client]\nuser=wrong\n[%s]\n", group);
+	write_options(file);
+	fclose(file);
+	target.dsn = NULL;
+	target.defaults_file = path;
+	target.defaults_group = group;
+	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	unlink(path);
+	assert_string_equal(error.message, "");
+	assert_non_null(conn);
+	rlk_conn_close(conn);
+}
+
+static void found_rows_are_refused(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(
+	    db_refused(db_dsn_with("return-found-rows=1"), 0, &error),
+	    ROWLOCK_EINVAL);
+	assert_says(error.message, "return-found-rows");
+}
+
+static void broken_string_is_refused(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(db_refused("host=127.0.0.1;=;{", 0, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "dsn");
+}
+
+static void one_option_is_a_string_too(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	/* Without its semicolon it would be taken for the host's name. */
+	db_refused("port=1", 0, &error);
+	assert_int_not_equal(error.mysql, 2005);
+}
+
+/* An address of this host that is not loopback, "" without. */
+static void find_address(char *buffer, size_t size)
+{
+	struct ifaddrs *list = NULL;
+
+	*buffer = '\0';
+	if (getifaddrs(&list))
+		return;
+	for (struct ifaddrs *at = list; at && !*buffer; at = at->ifa_next) {
+		struct sockaddr_in in;
+
+		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET ||
+		    !(at->ifa_flags & IFF_UP))
+			continue;
+		memcpy(&in, at->ifa_addr, sizeof(in));
+		if (ntohl(in.sin_addr.s_addr) >> 24 != 127)
+			inet_ntop(AF_INET, &in.sin_addr, buffer,
+				  (socklen_t) size);
+	}
+	freeifaddrs(list);
+}
+
+static void clear_text_is_refused(void **state)
+{
+	struct rowlock_errinfo error;
+	struct relay *relay;
+	char address[64];
+
+	(void) state;
+	find_address(address, sizeof(address));
+	if (!*address)
+		skip();
+	relay = relay_start(RELAY_STRAIGHT, address);
+	assert_int_equal(db_refused(relay_dsn(relay), 0, &error),
+			 ROWLOCK_ECONNECT);
+	/* A server without TLS hears nothing, one with TLS the wish for it;
+	 * in no case the name of the account. */
+	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
+	relay_end(relay);
+}
+
+static void clear_text_is_accepted_when_told_so(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn_target target;
+	struct rlk_conn *conn = NULL;
+	struct relay *relay;
+	char address[64];
+
+	(void) state;
+	find_address(address, sizeof(address));
+	if (!*address)
+		skip();
+	relay = relay_start(RELAY_STRAIGHT, address);
+	target = db_target(relay_dsn(relay));
+	target.flags = ROWLOCK_TLS_UNVERIFIED;
+	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	assert_string_equal(error.message, "");
+	assert_non_null(conn);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("good options open a connection", good_options_open),
+		TEST("the descriptor is closed on exec",
+		     descriptor_is_not_inherited),
+		TEST("a wrong password is said, with the user, without it",
+		     wrong_password_is_said_without_it),
+		TEST("a refused port is said", refused_port_is_said),
+		TEST("an unknown host is said", unknown_host_is_said),
+		TEST("an unknown database is said", unknown_database_is_said),
+		TEST("an option file that is not there is an error",
+		     missing_file_is_said),
+		TEST("option file and group are read",
+		     option_file_and_group_are_read),
+		TEST("return-found-rows is refused", found_rows_are_refused),
+		TEST("a broken connection string is refused",
+		     broken_string_is_refused),
+		TEST("a connection string may have one option only",
+		     one_option_is_a_string_too),
+		TEST("another host without verified TLS hears nothing secret",
+		     clear_text_is_refused),
+		TEST("another host is reached in clear text when told so",
+		     clear_text_is_accepted_when_told_so),
+	};
+
+	return db_main(tests);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Lending: limits, order, interrupts, what the server has closed. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "db_test.h"
+
+static struct rlk_pool *pool_open(const char *dsn, unsigned int limit,
+				  unsigned int keep)
+{
+	const struct rlk_pool_bay bays[] = { { db_lease, limit, keep } };
+	struct rlk_conn_target target = db_target(dsn);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_pool *pool = NULL;
+
+	assert_int_equal(rlk_pool_new(&target, bays, 1, &pool, &error), 0);
+	return pool;
+}
+
+static struct rlk_conn *get(struct rlk_pool *pool)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	if (rlk_pool_get(pool, 0, db_in(GUARD_MS), false, NULL, &conn, &error))
+		print_error("%s\n", error.message);
+	assert_non_null(conn);
+	return conn;
+}
+
+static void connection_is_used_again(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 2, 2);
+	struct rlk_conn *conn = get(pool);
+	uint64_t id = rlk_conn_id(conn);
+
+	(void) state;
+	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	rlk_pool_put(pool, conn);
+	conn = get(pool);
+	assert_int_equal(rlk_conn_id(conn), id);
+	rlk_pool_put(pool, conn);
+	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void more_than_are_kept_are_closed(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 0, 1);
+	struct rlk_conn *conns[3];
+
+	(void) state;
+	for (int i = 0; i < 3; i++)
+		conns[i] = get(pool);
+	assert_int_equal(rlk_pool_count(pool, 0), 3);
+	for (int i = 0; i < 3; i++)
+		rlk_pool_put(pool, conns[i]);
+	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void limit_holds_until_the_deadline(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 1, 1);
+	struct rlk_conn *conn = get(pool);
+	struct rlk_conn *none = NULL;
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &error),
+	    ROWLOCK_ETIMEDOUT);
+	assert_null(none);
+	assert_says(error.message, "lease");
+	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	rlk_pool_put(pool, conn);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+/* One who waits in the pool, and the place that he got. */
+struct client {
+	struct rlk_pool *pool;
+	struct rlk_thread thread;
+	struct rlk_pool_waiter waiter;
+	_Atomic unsigned int *served;
+	unsigned int place;
+	int code;
+};
+
+static void wait_for_one(void *arg)
+{
+	struct client *client = arg;
+	struct rlk_conn *conn = NULL;
+
+	client->code = rlk_pool_get(client->pool, 0, db_in(GUARD_MS), true,
+				    &client->waiter, &conn, NULL);
+	if (client->code)
+		return;
+	client->place = atomic_fetch_add(client->served, 1);
+	rlk_pool_put(client->pool, conn);
+}
+
+/* Start @client and wait until it is in the queue. */
+static void start_client(struct client *client, struct rlk_pool *pool,
+			 _Atomic unsigned int *served)
+{
+	unsigned int before = rlk_pool_waiting(pool, 0);
+	int64_t guard = db_in(GUARD_MS);
+
+	*client = (struct client){ .pool = pool, .served = served };
+	assert_int_equal(
+	    rlk_thread_start(&client->thread, "client", wait_for_one, client),
+	    0);
+	while (rlk_pool_waiting(pool, 0) == before)
+		assert_true(db_in(0) < guard);
+}
+
+static void first_come_is_first_served(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 1, 1);
+	struct rlk_conn *conn = get(pool);
+	_Atomic unsigned int served = 0;
+	struct client clients[8];
+
+	(void) state;
+	for (unsigned int i = 0; i < 8; i++)
+		start_client(&clients[i], pool, &served);
+	rlk_pool_put(pool, conn);
+	for (unsigned int i = 0; i < 8; i++) {
+		rlk_thread_join(&clients[i].thread);
+		assert_int_equal(clients[i].code, 0);
+		assert_int_equal(clients[i].place, i);
+	}
+	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void interrupt_ends_one_wait(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 1, 1);
+	struct rlk_conn *conn = get(pool);
+	_Atomic unsigned int served = 0;
+	struct client clients[2];
+
+	(void) state;
+	for (int i = 0; i < 2; i++)
+		start_client(&clients[i], pool, &served);
+	rlk_pool_interrupt(pool, &clients[0].waiter);
+	rlk_thread_join(&clients[0].thread);
+	assert_int_equal(clients[0].code, ROWLOCK_ECANCELED);
+	rlk_pool_put(pool, conn);
+	rlk_thread_join(&clients[1].thread);
+	assert_int_equal(clients[1].code, 0);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void early_interrupt_is_not_missed(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 1, 1);
+	struct rlk_pool_waiter waiter = RLK_POOL_WAITER_NULL;
+	struct rlk_conn *none = NULL;
+
+	(void) state;
+	rlk_pool_interrupt(pool, &waiter);
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, RLK_NEVER, true, &waiter, &none, NULL),
+	    ROWLOCK_ECANCELED);
+	assert_null(none);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void closed_connection_is_replaced(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 1, 1);
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = get(pool);
+	uint64_t id = rlk_conn_id(conn);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_mark mark;
+
+	(void) state;
+	rlk_conn_mark(conn, &mark);
+	rlk_pool_put(pool, conn);
+	assert_done(rlk_conn_fence(other, &mark, &error), &error);
+	conn = get(pool);
+	assert_int_not_equal(rlk_conn_id(conn), id);
+	assert_int_equal(db_number(conn, "SELECT 7"), 7);
+	rlk_pool_put(pool, conn);
+	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	rlk_pool_free(pool, GUARD_MS);
+	rlk_conn_close(other);
+}
+
+static void pending_connection_is_closed(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 1, 1);
+	struct rlk_conn *conn = get(pool);
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	rlk_conn_set_until(conn, db_in(20));
+	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
+			 RLK_PENDING);
+	rlk_pool_put(pool, conn);
+	assert_int_equal(rlk_pool_count(pool, 0), 0);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void idle_one_is_taken_by_age(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 2, 2);
+	struct rlk_conn *first = get(pool);
+	struct rlk_conn *second = get(pool);
+	struct rlk_conn *taken;
+
+	(void) state;
+	assert_null(rlk_pool_take_idle(pool, 0, 0));
+	rlk_pool_put(pool, first);
+	rlk_pool_put(pool, second);
+	assert_null(rlk_pool_take_idle(pool, 0, GUARD_MS));
+	taken = rlk_pool_take_idle(pool, 0, 0);
+	assert_ptr_equal(taken, first);
+	rlk_pool_put(pool, taken);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void refused_is_told_at_once(void **state)
+{
+	struct rlk_pool *pool = pool_open("host=127.0.0.1;port=1;user=u", 1, 1);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *none = NULL;
+
+	(void) state;
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, RLK_NEVER, false, NULL, &none, &error),
+	    ROWLOCK_ECONNECT);
+	assert_says(error.message, "127.0.0.1:1");
+	/* With patience it is the deadline that ends it, and the reason is
+	 * the last failure. */
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, db_in(100), true, NULL, &none, &error),
+	    ROWLOCK_ECONNECT);
+	assert_says(error.message, "127.0.0.1:1");
+	assert_null(none);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void hopeless_is_told_at_once(void **state)
+{
+	struct rlk_pool *pool = pool_open(db_dsn_with("password=no17"), 1, 1);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *none = NULL;
+
+	(void) state;
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &error),
+	    ROWLOCK_EAUTH);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
+static void patience_outlasts_a_refusal(void **state)
+{
+	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
+	_Atomic unsigned int served = 0;
+	struct client client;
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *none = NULL;
+
+	(void) state;
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, db_in(50), false, NULL, &none, &error),
+	    ROWLOCK_ECONNECT);
+	start_client(&client, pool, &served);
+	relay_set_mode(relay, RELAY_STRAIGHT);
+	rlk_thread_join(&client.thread);
+	assert_int_equal(client.code, 0);
+	rlk_pool_free(pool, GUARD_MS);
+	relay_end(relay);
+}
+
+/* The pool ends while an opener is stuck: it goes by itself. */
+static void stuck_opener_does_not_hold_the_end_up(void **state)
+{
+	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
+	_Atomic unsigned int served = 0;
+	struct client client;
+
+	(void) state;
+	start_client(&client, pool, &served);
+	rlk_pool_interrupt(pool, &client.waiter);
+	rlk_thread_join(&client.thread);
+	assert_int_equal(client.code, ROWLOCK_ECANCELED);
+	rlk_pool_free(pool, 20);
+	relay_end(relay);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a connection is used again", connection_is_used_again),
+		TEST("more connections than are kept are closed",
+		     more_than_are_kept_are_closed),
+		TEST("the limit holds until the deadline",
+		     limit_holds_until_the_deadline),
+		TEST("first come, first served", first_come_is_first_served),
+		TEST("an interrupt ends one wait and no other",
+		     interrupt_ends_one_wait),
+		TEST("an interrupt before the wait is not missed",
+		     early_interrupt_is_not_missed),
+		TEST("a connection that the server closed is replaced",
+		     closed_connection_is_replaced),
+		TEST("a connection with a reply outstanding is closed",
+		     pending_connection_is_closed),
+		TEST("the longest idle is taken to be pinged",
+		     idle_one_is_taken_by_age),
+		TEST("a refused connection is told, at once or at the deadline",
+		     refused_is_told_at_once),
+		TEST("a wrong password is told at once, also to the patient",
+		     hopeless_is_told_at_once),
+		TEST("patience outlasts a server that is away",
+		     patience_outlasts_a_refusal),
+		TEST("an opener that is stuck does not hold the end up",
+		     stuck_opener_does_not_hold_the_end_up),
+	};
+
+	return db_main(tests);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables that are not as they must be; on a sandbox of our own. */
+#include "db_test.h"
+
+static int check(struct rowlock_errinfo *ret_error)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	int code;
+
+	*ret_error = (struct rowlock_errinfo){ 0 };
+	code = rlk_schema_check(conn, ret_error);
+	rlk_conn_close(conn);
+	if (code)
+		print_message("# %s\n", ret_error->message);
+	return code;
+}
+
+/* Change the tables by @change, expect the words, and change them back. */
+static void refuse(const char *change, const char *back, const char *word,
+		   const char *next)
+{
+	struct rowlock_errinfo error;
+
+	db_root(change);
+	assert_int_equal(check(&error), ROWLOCK_ESCHEMA);
+	db_root(back);
+	assert_says(error.message, word);
+	assert_says(error.message, next);
+	assert_int_equal(check(&error), 0);
+}
+
+static void good_tables_pass(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(check(&error), 0);
+}
+
+static void missing_tables_are_said(void **state)
+{
+	(void) state;
+	refuse("RENAME TABLE rowlock_schema TO away",
+	       "RENAME TABLE away TO rowlock_schema", "rowlock_schema",
+	       "rowlock-migrate");
+	refuse("RENAME TABLE lock_token TO away",
+	       "RENAME TABLE away TO lock_token", "table lock_token",
+	       "rowlock-migrate");
+}
+
+static void other_versions_are_said(void **state)
+{
+	(void) state;
+	refuse("UPDATE rowlock_schema SET version = 0",
+	       "UPDATE rowlock_schema SET version = 1", "version 0",
+	       "rowlock-migrate");
+	refuse("INSERT INTO rowlock_schema VALUES (2, '', UTC_TIMESTAMP(6))",
+	       "DELETE FROM rowlock_schema WHERE version = 2", "version 2",
+	       "newer version of rowlock");
+}
+
+static void other_engines_are_said(void **state)
+{
+	(void) state;
+	refuse("ALTER TABLE business_lease ENGINE=MyISAM",
+	       "ALTER TABLE business_lease ENGINE=InnoDB",
+	       "business_lease is MyISAM, not InnoDB", "rowlock-migrate");
+	refuse("ALTER TABLE business_lock ENGINE=MyISAM",
+	       "ALTER TABLE business_lock ENGINE=InnoDB",
+	       "business_lock is MyISAM, not InnoDB", "rowlock-migrate");
+}
+
+static void other_columns_are_said(void **state)
+{
+	(void) state;
+	refuse("ALTER TABLE business_lock MODIFY name VARCHAR(100) CHARACTER "
+	       "SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
+	       "ALTER TABLE business_lock MODIFY name VARCHAR(100) CHARACTER "
+	       "SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
+	       "utf8mb4_general_ci", "rowlock-migrate");
+	refuse("ALTER TABLE business_lease MODIFY name VARCHAR(50) CHARACTER "
+	       "SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
+	       "ALTER TABLE business_lease MODIFY name VARCHAR(100) CHARACTER "
+	       "SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
+	       "varchar(50)", "rowlock-migrate");
+	refuse("ALTER TABLE business_lease MODIFY attempt INT NOT NULL",
+	       "ALTER TABLE business_lease MODIFY attempt BIGINT UNSIGNED NOT "
+	       "NULL",
+	       "business_lease.attempt", "rowlock-migrate");
+	refuse("ALTER TABLE lease_session RENAME COLUMN beat TO beats",
+	       "ALTER TABLE lease_session RENAME COLUMN beats TO beat",
+	       "lease_session.beat", "rowlock-migrate");
+}
+
+static void other_keys_are_said(void **state)
+{
+	(void) state;
+	refuse("ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(slot, name)",
+	       "ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(name, slot)",
+	       "primary key", "rowlock-migrate");
+	refuse("ALTER TABLE business_lease DROP PRIMARY KEY",
+	       "ALTER TABLE business_lease ADD PRIMARY KEY (name, slot)",
+	       "primary key", "rowlock-migrate");
+	refuse("ALTER TABLE business_lease ADD UNIQUE KEY u (attempt)",
+	       "ALTER TABLE business_lease DROP KEY u", "unique key",
+	       "rowlock-migrate");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("good tables pass", good_tables_pass),
+		TEST("missing tables are said", missing_tables_are_said),
+		TEST("an older and a newer schema are said",
+		     other_versions_are_said),
+		TEST("another engine is said", other_engines_are_said),
+		TEST("other columns are said", other_columns_are_said),
+		TEST("other keys are said", other_keys_are_said),
+	};
+
+	return db_main_own(tests);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* Statements: values both ways, one execution each, errors. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/stmt_private.h"
+#include "db_test.h"
+
+static void values_travel_both_ways(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"values",
+		"SELECT CAST(? AS UNSIGNED), CAST(? AS SIGNED), "
+		"CAST(? AS CHAR(100)), CAST(? AS CHAR(100)), ?, "
+		"CAST('2026-11-20 12:00:00.000001' AS DATETIME(6)), 1.5",
+	};
+	const struct rlk_value params[] = {
+		rlk_u64(UINT64_MAX),
+		{ .type = RLK_I64, .i64 = INT64_MIN },
+		rlk_text("na\xc3\xafve"),
+		rlk_text(""),
+		rlk_null(),
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		assert_done(rlk_stmt_run(conn, &def, params, &reply, &error),
+			    &error);
+		assert_true(reply.has_row);
+		assert_int_equal(reply.affected, 0);
+		assert_int_equal(reply.columns[0].type, RLK_U64);
+		assert_true(reply.columns[0].u64 == UINT64_MAX);
+		assert_int_equal(reply.columns[1].type, RLK_I64);
+		assert_true(reply.columns[1].i64 == INT64_MIN);
+		assert_string_equal(reply.columns[2].text, "na\xc3\xafve");
+		assert_int_equal(reply.columns[2].length, 6);
+		assert_string_equal(reply.columns[3].text, "");
+		assert_int_equal(reply.columns[4].type, RLK_NULL);
+		assert_string_equal(reply.columns[5].text,
+				    "2026-11-20 12:00:00.000001");
+		assert_string_equal(reply.columns[6].text, "1.5");
+	}
+	rlk_conn_close(conn);
+}
+
+static void longest_texts_pass(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"long",
+		"SELECT name, info FROM business_lease WHERE name = ?",
+	};
+	static const struct rlk_stmt_def insert = {
+		"long",
+		"INSERT INTO business_lease (name, slot, session, attempt, "
+		"acquired_at, info) VALUES (?, 0, 1, 1, UTC_TIMESTAMP(6), ?)",
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	struct rlk_value params[2];
+	char name[4 * 100 + 1] = "";
+	char info[4 * 255 + 1] = "";
+
+	(void) state;
+	for (int i = 0; i < 100; i++)
+		strcat(name, "\xf0\x9f\x94\x92");
+	for (int i = 0; i < 255; i++)
+		strcat(info, "\xf0\x9f\x94\x92");
+	params[0] = rlk_text(name);
+	params[1] = rlk_text(info);
+	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
+	assert_done(rlk_stmt_run(conn, &insert, params, &reply, &error),
+		    &error);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	assert_string_equal(reply.columns[0].text, name);
+	assert_string_equal(reply.columns[1].text, info);
+	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
+	rlk_conn_close(conn);
+}
+
+static void cut_text_is_an_error(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"cut",
+		"SELECT 1, REPEAT('x', 5000)",
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
+			 RLK_REFUSED);
+	assert_says(error.message, "column 2");
+	assert_int_equal(db_number(conn, "SELECT 7"), 7);
+	rlk_conn_close(conn);
+}
+
+static uint64_t status(struct rlk_conn *conn, const char *variable)
+{
+	static const struct rlk_stmt_def def = {
+		"status",
+		"SELECT CAST(VARIABLE_VALUE AS UNSIGNED) FROM "
+		"information_schema.SESSION_STATUS WHERE VARIABLE_NAME = ?",
+	};
+	const struct rlk_value params[] = { rlk_text(variable) };
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	return reply.columns[0].u64;
+}
+
+static void one_run_is_one_statement(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"count",
+		"SELECT ? + 1",
+	};
+	const struct rlk_value params[] = { rlk_u64(1) };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	uint64_t prepares;
+	uint64_t executes;
+	uint64_t questions;
+
+	(void) state;
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	status(conn, "QUESTIONS");
+	prepares = status(conn, "COM_STMT_PREPARE");
+	executes = status(conn, "COM_STMT_EXECUTE");
+	questions = status(conn, "QUESTIONS");
+	for (int i = 0; i < 10; i++)
+		assert_done(rlk_stmt_run(conn, &def, params, &reply, &error),
+			    &error);
+	/* Each look counts itself: questions 1, executes 2, prepares none. */
+	assert_int_equal(status(conn, "QUESTIONS") - questions, 10 + 1);
+	assert_int_equal(status(conn, "COM_STMT_EXECUTE") - executes, 10 + 3);
+	assert_int_equal(status(conn, "COM_STMT_PREPARE") - prepares, 0);
+	rlk_conn_close(conn);
+}
+
+static void forgotten_statement_is_prepared_again(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"forgotten",
+		"SELECT CAST(? AS CHAR(20))",
+	};
+	const struct rlk_value params[] = { rlk_text("again") };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	/* Let the server not know it: error 1243. */
+	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
+	    99999;
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	assert_string_equal(reply.columns[0].text, "again");
+	rlk_conn_close(conn);
+}
+
+static void error_names_label_and_server(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"wrong",
+		"SELECT nothing FROM no_such_table_17",
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
+			 RLK_REFUSED);
+	print_message("# %s\n", error.message);
+	assert_int_equal(error.code,
+			 error.mysql == 1142 ? ROWLOCK_EAUTH : ROWLOCK_ESCHEMA);
+	assert_says(error.message, "wrong: ");
+	assert_says(error.message, "no_such_table_17");
+	assert_says(error.message, rlk_conn_server(conn)->name);
+	assert_true(rlk_conn_usable(conn));
+	/* A second time: it was not kept half prepared. */
+	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
+			 RLK_REFUSED);
+	rlk_conn_close(conn);
+}
+
+static void locked_row_is_busy(void **state)
+{
+	struct rlk_conn *holder = db_open(NULL, &db_row);
+	struct rlk_conn *other = db_open(NULL, &db_row);
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(other));
+	const struct rlk_value params[] = { rlk_text("db-test busy") };
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	db_exec(holder, "REPLACE INTO business_lock (name) VALUES "
+			"('db-test busy')");
+	db_exec(holder, "COMMIT");
+	assert_done(
+	    rlk_stmt_run(holder, dialect->row_try, params, &reply, &error),
+	    &error);
+	assert_true(reply.has_row);
+	assert_int_equal(
+	    rlk_stmt_run(other, dialect->row_try, params, &reply, &error),
+	    RLK_BUSY);
+	assert_true(rlk_conn_usable(other));
+	assert_done(
+	    rlk_stmt_run(other, dialect->row_probe, params, &reply, &error),
+	    &error);
+	assert_false(reply.has_row);
+	db_exec(holder, "ROLLBACK");
+	assert_done(
+	    rlk_stmt_run(other, dialect->row_probe, params, &reply, &error),
+	    &error);
+	assert_true(reply.has_row);
+	db_exec(other, "DELETE FROM business_lock WHERE name = 'db-test busy'");
+	db_exec(other, "COMMIT");
+	rlk_conn_close(holder);
+	rlk_conn_close(other);
+}
+
+static void acquire_answers_once_and_again(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	struct rlk_value params[] = {
+		rlk_text("db-test acquire"),
+		rlk_u64(0),
+		rlk_u64(2),
+		rlk_u64(11),
+		rlk_null(),
+		rlk_text("info"),
+	};
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	db_exec(conn, "DELETE FROM business_lease WHERE name = "
+		      "'db-test acquire'");
+	for (uint64_t attempt = 11; attempt < 14; attempt++) {
+		params[3] = rlk_u64(attempt);
+		if (attempt == 12)
+			params[4] = rlk_u64(5000000);
+		assert_done(rlk_stmt_run(conn, dialect->lease_acquire, params,
+					 &reply, &error),
+			    &error);
+		if (!dialect->lease_acquire_returns_row) {
+			assert_int_equal(reply.affected, attempt == 11);
+			continue;
+		}
+		assert_true(reply.has_row);
+		assert_int_equal(reply.columns[0].u64, 11);
+		assert_int_equal(reply.columns[1].u64, 2);
+		assert_int_equal(reply.columns[2].type, RLK_NULL);
+		assert_int_equal(reply.columns[3].type, RLK_NULL);
+	}
+	db_exec(conn, "DELETE FROM business_lease WHERE name = "
+		      "'db-test acquire'");
+	rlk_conn_close(conn);
+}
+
+static void count_row(const struct rlk_value *columns, void *arg)
+{
+	uint64_t *next = arg;
+
+	assert_int_equal(columns[0].u64, *next);
+	(*next)++;
+}
+
+static void each_row_is_seen_in_order(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"each",
+		"SELECT CAST(n AS UNSIGNED) FROM (SELECT 2 n UNION SELECT 1 "
+		"UNION SELECT 3) t ORDER BY 1",
+	};
+	static const struct rlk_stmt_def none = {
+		"none",
+		"SELECT 1 FROM DUAL WHERE FALSE",
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	uint64_t next = 1;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		next = 1;
+		assert_done(
+		    rlk_stmt_each(conn, &def, NULL, count_row, &next, &error),
+		    &error);
+		assert_int_equal(next, 4);
+	}
+	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &error),
+		    &error);
+	assert_int_equal(next, 4);
+	rlk_conn_close(conn);
+}
+
+static void server_tells_the_time(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	int64_t first;
+	int64_t second;
+
+	(void) state;
+	assert_done(rlk_conn_server_time(conn, &first, &error), &error);
+	assert_done(rlk_conn_server_time(conn, &second, &error), &error);
+	assert_true(first > INT64_C(1700000000000000));
+	assert_true(second >= first);
+	assert_done(rlk_conn_ping(conn, &error), &error);
+	rlk_conn_close(conn);
+}
+
+static void dead_connection_says_so(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	char sql[64];
+
+	(void) state;
+	snprintf(sql, sizeof(sql), "KILL %llu",
+		 (unsigned long long) rlk_conn_id(conn));
+	db_exec(other, sql);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_false(rlk_conn_usable(conn));
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
+	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_FAILED);
+	rlk_conn_close(conn);
+	rlk_conn_close(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("values travel both ways", values_travel_both_ways),
+		TEST("the longest name and info pass whole",
+		     longest_texts_pass),
+		TEST("a text that would be cut is an error",
+		     cut_text_is_an_error),
+		TEST("one run is one statement in the server",
+		     one_run_is_one_statement),
+		TEST("a statement that the server forgot is prepared again",
+		     forgotten_statement_is_prepared_again),
+		TEST("an error names the statement and the server",
+		     error_names_label_and_server),
+		TEST("a locked row is busy, and passed over by a probe",
+		     locked_row_is_busy),
+		TEST("acquire is granted once", acquire_answers_once_and_again),
+		TEST("each row is seen, in order", each_row_is_seen_in_order),
+		TEST("the server tells the time", server_tells_the_time),
+		TEST("a dead connection says so", dead_connection_says_so),
+	};
+
+	return db_main(tests);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Deadlines, interrupts, and what becomes of a reply that is still to come. */
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "base/thread.h"
+#include "db_test.h"
+
+static const struct rlk_stmt_def lock_row = {
+	"lock",
+	"SELECT name FROM business_lock WHERE name = 'db-test wait' "
+	"FOR UPDATE",
+};
+
+/* Somebody holds the row, somebody else wants it, a third looks on. */
+struct scene {
+	struct rlk_conn *holder;
+	struct rlk_conn *waiter;
+	struct rlk_conn *third;
+};
+
+static struct scene scene_open(void)
+{
+	struct scene scene = {
+		db_open(NULL, &db_row),
+		db_open(NULL, &db_row),
+		db_open(NULL, &db_lease),
+	};
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	db_exec(scene.third, "REPLACE INTO business_lock (name) VALUES "
+			     "('db-test wait')");
+	assert_done(rlk_stmt_run(scene.holder, &lock_row, NULL, &reply, &error),
+		    &error);
+	assert_true(reply.has_row);
+	return scene;
+}
+
+static void scene_close(struct scene *scene)
+{
+	struct rowlock_errinfo error = { 0 };
+
+	rlk_stmt_text(scene->holder, "ROLLBACK", &error);
+	rlk_conn_close(scene->holder);
+	rlk_conn_close(scene->waiter);
+	db_exec(scene->third, "DELETE FROM business_lock WHERE name = "
+			      "'db-test wait'");
+	rlk_conn_close(scene->third);
+}
+
+static void wait_until(struct scene *scene, int64_t until_ms)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	rlk_conn_set_until(scene->waiter, until_ms);
+	assert_int_equal(
+	    rlk_stmt_run(scene->waiter, &lock_row, NULL, &reply, &error),
+	    RLK_PENDING);
+	assert_false(rlk_conn_usable(scene->waiter));
+}
+
+static void deadline_leaves_the_reply_pending(void **state)
+{
+	struct scene scene = scene_open();
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	wait_until(&scene, db_in(30));
+	rlk_conn_set_until(scene.waiter, db_in(30));
+	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
+			 RLK_PENDING);
+	db_exec(scene.holder, "COMMIT");
+	rlk_conn_set_until(scene.waiter, db_in(GUARD_MS));
+	assert_done(rlk_stmt_resume(scene.waiter, &reply, &error), &error);
+	assert_true(reply.has_row);
+	assert_string_equal(reply.columns[0].text, "db-test wait");
+	assert_true(rlk_conn_usable(scene.waiter));
+	scene_close(&scene);
+}
+
+static void interrupt_it(void *arg)
+{
+	struct scene *scene = arg;
+
+	db_await_lock_wait(scene->third);
+	rlk_conn_interrupt(scene->waiter);
+}
+
+static void interrupt_ends_the_wait(void **state)
+{
+	struct scene scene = scene_open();
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_thread thread = { 0 };
+	struct rlk_reply reply;
+	struct rlk_mark mark;
+
+	(void) state;
+	rlk_thread_start(&thread, "interrupter", interrupt_it, &scene);
+	wait_until(&scene, RLK_NEVER);
+	rlk_thread_join(&thread);
+
+	rlk_conn_mark(scene.waiter, &mark);
+	assert_done(rlk_conn_kill_query(scene.third, &mark, &error), &error);
+	rlk_conn_set_until(scene.waiter, db_in(GUARD_MS));
+	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
+			 RLK_KILLED);
+	assert_true(rlk_conn_usable(scene.waiter));
+	db_exec(scene.waiter, "ROLLBACK");
+	scene_close(&scene);
+}
+
+static void early_interrupt_is_not_missed(void **state)
+{
+	struct scene scene = scene_open();
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	rlk_conn_set_until(scene.waiter, RLK_NEVER);
+	rlk_conn_interrupt(scene.waiter);
+	assert_int_equal(
+	    rlk_stmt_run(scene.waiter, &lock_row, NULL, &reply, &error),
+	    RLK_PENDING);
+	scene_close(&scene);
+}
+
+static void new_deadline_clears_the_interrupt(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	rlk_conn_interrupt(conn);
+	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	assert_done(rlk_conn_ping(conn, &error), &error);
+	rlk_conn_close(conn);
+}
+
+static void interrupted_ping_can_be_resumed(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	rlk_conn_interrupt(conn);
+	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
+	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
+	assert_done(rlk_conn_ping(conn, &error), &error);
+	rlk_conn_close(conn);
+}
+
+/* The first use prepares: the parameters have to outlive the call. */
+static void first_use_can_be_resumed_too(void **state)
+{
+	static const struct rlk_stmt_def def = {
+		"first",
+		"SELECT CAST(? AS CHAR(20))",
+	};
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	char text[] = "kept";
+	struct rlk_value params[] = { rlk_text(text) };
+
+	(void) state;
+	rlk_conn_interrupt(conn);
+	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
+			 RLK_PENDING);
+	memset(text, 'x', sizeof(text));
+	memset(params, 0, sizeof(params));
+	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
+	assert_string_equal(reply.columns[0].text, "kept");
+	rlk_conn_close(conn);
+}
+
+static void pending_many_cannot_be_resumed(void **state)
+{
+	static const struct rlk_stmt_def def = { "many", "SELECT SLEEP(20)" };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	rlk_conn_set_until(conn, db_in(30));
+	assert_int_equal(rlk_stmt_each(conn, &def, NULL, NULL, NULL, &error),
+			 RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_false(rlk_conn_usable(conn));
+	rlk_conn_close(conn);
+}
+
+static void silent_peer_ends_at_the_deadline(void **state)
+{
+	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	struct rlk_conn_target target = db_target(relay_dsn(relay));
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	(void) state;
+	assert_int_equal(
+	    rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
+	    ROWLOCK_ECONNECT);
+	assert_says(error.message, "no answer in time");
+	relay_end(relay);
+}
+
+static void dripping_peer_ends_at_the_deadline(void **state)
+{
+	struct relay *relay = relay_start(RELAY_DRIP, NULL);
+	struct rlk_conn_target target = db_target(relay_dsn(relay));
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	int64_t start = db_in(0);
+
+	(void) state;
+	/* The greeting alone takes 5 s at this pace. */
+	assert_int_equal(
+	    rlk_conn_open(&target, &db_lease, db_in(200), &conn, &error),
+	    ROWLOCK_ECONNECT);
+	assert_true(db_in(0) - start < 3000);
+
+	relay_set_mode(relay, RELAY_STRAIGHT);
+	conn = db_open(relay_dsn(relay), &db_lease);
+	relay_set_mode(relay, RELAY_DRIP);
+	rlk_conn_set_until(conn, db_in(200));
+	assert_int_equal(rlk_stmt_text(conn, "SELECT REPEAT('x', 100)", &error),
+			 RLK_PENDING);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+static void ignore(int number)
+{
+	(void) number;
+}
+
+static void signals_do_not_move_the_deadline(void **state)
+{
+	const struct sigaction on = { .sa_handler = ignore };
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	const struct itimerval never = { 0 };
+	struct scene scene = scene_open();
+	int64_t start = db_in(0);
+
+	(void) state;
+	sigaction(SIGALRM, &on, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	wait_until(&scene, db_in(200));
+	setitimer(ITIMER_REAL, &never, NULL);
+	assert_true(db_in(0) - start >= 200);
+	assert_true(db_in(0) - start < 10000);
+	scene_close(&scene);
+}
+
+static void lost_stream_is_unknown(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	relay_end(relay);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	rlk_conn_close(conn);
+}
+
+/* Looks like nothing, but for valgrind: each stage is left in the middle. */
+static void closing_in_the_middle_is_clean(void **state)
+{
+	static const struct rlk_stmt_def slow = { "slow", "SELECT SLEEP(20)" };
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	struct rlk_conn *conn;
+
+	(void) state;
+	conn = db_open(relay_dsn(relay), &db_lease);
+	rlk_conn_set_until(conn, db_in(30));
+	assert_int_equal(rlk_stmt_run(conn, &slow, NULL, &reply, &error),
+			 RLK_PENDING);
+	rlk_conn_close(conn);
+
+	conn = db_open(relay_dsn(relay), &db_lease);
+	relay_set_mode(relay, RELAY_DRIP);
+	rlk_conn_set_until(conn, db_in(120));
+	assert_int_equal(rlk_stmt_run(conn, &lock_row, NULL, &reply, &error),
+			 RLK_PENDING);
+	rlk_conn_close(conn);
+	relay_set_mode(relay, RELAY_STRAIGHT);
+
+	conn = db_open(relay_dsn(relay), &db_lease);
+	rlk_conn_set_until(conn, db_in(30));
+	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
+			 RLK_PENDING);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a deadline leaves the reply pending, a resume gets it",
+		     deadline_leaves_the_reply_pending),
+		TEST("an interrupt ends the wait, a kill the statement",
+		     interrupt_ends_the_wait),
+		TEST("an interrupt before the call is not missed",
+		     early_interrupt_is_not_missed),
+		TEST("a new deadline clears the interrupt",
+		     new_deadline_clears_the_interrupt),
+		TEST("an interrupted ping can be resumed",
+		     interrupted_ping_can_be_resumed),
+		TEST("an interrupted first use can be resumed",
+		     first_use_can_be_resumed_too),
+		TEST("a result of many rows that is pending is given up",
+		     pending_many_cannot_be_resumed),
+		TEST("a peer that never greets is left at the deadline",
+		     silent_peer_ends_at_the_deadline),
+		TEST("a peer that drips is left at the deadline",
+		     dripping_peer_ends_at_the_deadline),
+		TEST("signals do not move the deadline",
+		     signals_do_not_move_the_deadline),
+		TEST("a lost stream is an unknown outcome",
+		     lost_stream_is_unknown),
+		TEST("closing in the middle of anything is clean",
+		     closing_in_the_middle_is_clean),
+	};
+
+	return db_main(tests);
+}

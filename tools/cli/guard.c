@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard of a command.
+ *
+ * It waits for messages on a pipe, and for the time that the last one named.
+ * The pipe's end is our death. A message without a group is the normal end.
+ * Failure modes: if the guard itself is killed, the command is as unguarded as
+ * it would be without one; nothing else changes.
+ */
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "common/report.h"
+#include "deadline.h"
+
+/* Small enough for a pipe to carry it in one piece. */
+struct message {
+	pid_t group;
+	uint64_t due_ms;
+};
+
+static bool group_is_alive(pid_t group)
+{
+	return kill(-group, 0) == 0 || errno == EPERM;
+}
+
+/* Our maker is dead. Looks now and then, as nobody tells a stranger when a
+ * group is empty, and its number must not be used after that. */
+static void end_orphans(pid_t group)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	uint64_t end = clock_ms() + DEADLINE_GRACE_MS;
+
+	kill(-group, SIGTERM);
+	kill(-group, SIGCONT);
+	while (group_is_alive(group) && clock_ms() < end)
+		nanosleep(&moment, NULL);
+	kill(-group, SIGKILL);
+}
+
+static void set_timer(int timer, uint64_t due_ms)
+{
+	struct itimerspec when = { 0 };
+
+	if (due_ms != DEADLINE_NEVER) {
+		when.it_value.tv_sec = (time_t) (due_ms / 1000);
+		/* Zero would disarm it. */
+		when.it_value.tv_nsec = (long) (due_ms % 1000) * 1000000 + 1;
+	}
+	timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void serve(int in, int timer)
+{
+	struct pollfd fds[] = {
+		{ .fd = in, .events = POLLIN },
+		{ .fd = timer, .events = POLLIN },
+	};
+	struct message message = { 0 }, next;
+	ssize_t n;
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		/* News first: it may have put the time off. */
+		if (!fds[0].revents) {
+			kill(-message.group, SIGKILL);
+			return;
+		}
+		n = read(in, &next, sizeof(next));
+		if (n != (ssize_t) sizeof(next)) {
+			if (message.group > 0)
+				end_orphans(message.group);
+			return;
+		}
+		if (next.group == 0)
+			return;
+		message = next;
+		set_timer(timer, message.due_ms);
+	}
+}
+
+/* Nothing of ours is kept: an inherited pipe would seem open to its reader. */
+static void become_guard(int in)
+{
+	int timer;
+
+	prctl(PR_SET_NAME, "rowlock-guard");
+	/* What is sent to our group or comes from the terminal is not for the
+	 * guard. All signals that can be are blocked already. */
+	setsid();
+	if (dup2(in, 3) < 0)
+		_exit(1);
+	close_range(4, ~0u, 0);
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+	serve(3, timer);
+	_exit(0);
+}
+
+bool guard_start(struct guard *guard)
+{
+	int fds[2];
+
+	*guard = (struct guard){ .pid = -1, .fd = -1 };
+	if (pipe2(fds, O_CLOEXEC) == 0) {
+		guard->pid = fork();
+		if (guard->pid == 0)
+			become_guard(fds[0]);
+		close(fds[0]);
+		guard->fd = fds[1];
+	}
+	if (guard->pid < 0)
+		report(ROWLOCK_LOG_ERROR, "run: cannot start a process: %s",
+		       strerror(errno));
+	return guard->pid > 0;
+}
+
+static void tell(const struct guard *guard, const struct message *message)
+{
+	ssize_t n;
+
+	do {
+		n = write(guard->fd, message, sizeof(*message));
+	} while (n < 0 && errno == EINTR);
+}
+
+void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)
+{
+	struct message message;
+
+	if (due_ms == guard->due)
+		return;
+	/* The padding goes over the pipe too. */
+	memset(&message, 0, sizeof(message));
+	message.group = group;
+	message.due_ms = due_ms;
+	tell(guard, &message);
+	guard->due = due_ms;
+}
+
+void guard_stop(struct guard *guard)
+{
+	struct message message;
+
+	if (guard->fd < 0)
+		return;
+	memset(&message, 0, sizeof(message));
+	tell(guard, &message);
+	close(guard->fd);
+	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	guard->fd = -1;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_GUARD_H
+#define CLI_GUARD_H
+
+/*
+ * A second process that ends the command if the first one cannot.
+ *
+ * 'rowlock run' may be killed (SIGKILL, out of memory) or stopped while its
+ * command runs on, and the lock then goes to another. The guard is told what
+ * to kill and when. If we die, it ends the command's group: SIGTERM, half a
+ * second later SIGKILL. If we do not move the time in time, it sends SIGKILL
+ * at that time. It does nothing else, holds no lock and no connection.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct guard {
+	pid_t pid;
+	int fd;       /* our end of the pipe; -1: none */
+	uint64_t due; /* what it was told last */
+};
+
+/** Make the guard. To be called before any thread starts or connection is
+ *  opened, as it shares what exists. False: reported. */
+bool guard_start(struct guard *guard);
+
+/** Kill @group at @due_ms (CLOCK_BOOTTIME), unless told otherwise. */
+void guard_set(struct guard *guard, pid_t group, uint64_t due_ms);
+
+/** All is over: end the guard. */
+void guard_stop(struct guard *guard);
+
+#endif
