@@ -87,7 +87,6 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	    rlk_guard(&client->mutex);
 	struct rlk_session *session = &client->session;
 
-	(void) guard;
 	if (session->state != RLK_SESSION_ALIVE || session->id != id)
 		return; /* it was lost while the beat was under way */
 	if (!alive) {

@@ -45,7 +45,6 @@ static bool trusts_clock(struct rowlock_client *client)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	(void) guard;
 	return !client->observe && !client->clock_jumped;
 }
 

@@ -25,6 +25,7 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	if (conn->mysql) {
 		rlk_io_abandon(conn);
 		mysql_close(conn->mysql);
+		rlk_io_forget_errors(conn);
 	}
 	rlk_stmt_free_all(conn);
 	if (conn->wake >= 0)

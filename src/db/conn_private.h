@@ -62,7 +62,7 @@ struct rlk_conn {
 	int wake;                 /* an eventfd */
 	_Atomic bool interrupted; /* set after wake was written */
 
-	bool dead;
+	bool dead; /* also as long as it is not connected */
 	enum rlk_stage stage;
 	struct rlk_stmt *stmt; /* of this stage */
 	const char *label;     /* of this stage, for messages */
@@ -74,7 +74,8 @@ struct rlk_conn {
 	uint64_t id;
 	char mark[48];
 
-	/* TLS of the peer that we are connecting to (peer.c). */
+	/* TLS, and the peer that we are connecting to (peer.c). */
+	bool tls;
 	bool peer_seen;
 	my_bool user_enforce;
 	my_bool user_verify;
@@ -98,6 +99,13 @@ void rlk_io_abandon(struct rlk_conn *conn);
 
 /** Sleep for @ms, at most until the deadline or an interrupt (false). */
 bool rlk_io_sleep(struct rlk_conn *conn, int ms);
+
+/** Once per process, before the first connection. */
+void rlk_io_init(void);
+
+/** Leave nothing in OpenSSL's queue of errors of this thread, neither for our
+ *  other connections nor for the application's. */
+void rlk_io_forget_errors(const struct rlk_conn *conn);
 
 /** Let Connector/C's own waits (the TLS handshake) follow our deadlines. */
 void rlk_io_hook(MYSQL *mysql);

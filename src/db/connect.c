@@ -40,6 +40,7 @@ static void library_init(void)
 {
 	/* It must not run in two threads at once. */
 	mysql_library_init(0, NULL, NULL);
+	rlk_io_init();
 }
 
 static void set_option(MYSQL *mysql, enum mysql_option option, const void *arg)
@@ -158,12 +159,26 @@ static const char *advice(unsigned int number)
 	}
 }
 
+static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	describe(conn);
+	return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
+			   "connect to %s: no answer in time; is the server "
+			   "overloaded, or a firewall in between?",
+			   conn->where);
+}
+
 static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	unsigned int number = mysql_errno(conn->mysql);
 	const char *user = conn->mysql->options.user;
 	int code = rlk_fault_code(number);
 
+	/* The handshake of TLS ends at our deadline with an error of its own.
+	 */
+	if (number == CR_SSL_CONNECTION_ERROR &&
+	    rlk_now(conn->target->clock) >= conn->until_ms)
+		return fail_deadline(conn, reterr);
 	describe(conn);
 	if (number == CR_CONNSTR_PARSE_ERROR)
 		return rlk_fail_db(reterr, ROWLOCK_EINVAL, number,
@@ -178,15 +193,6 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	return rlk_fail_db(reterr, code, number, "connect to %s: %s%s",
 			   conn->where, mysql_error(conn->mysql),
 			   advice(number));
-}
-
-static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
-{
-	describe(conn);
-	return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
-			   "connect to %s: no answer in time; is the server "
-			   "overloaded, or a firewall in between?",
-			   conn->where);
 }
 
 static int connect_now(struct rlk_conn *conn, struct rowlock_errinfo *reterr)

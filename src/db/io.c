@@ -17,6 +17,7 @@
  */
 #include "db/conn_private.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,6 +35,11 @@
 #define UNWIND_STEPS 64
 
 static _Thread_local struct rlk_conn *current;
+
+/* OpenSSL's ERR_clear_error(), NULL if Connector/C uses another library. What
+ * one connection left in the thread's queue of errors, SSL_get_error() takes
+ * for the next one's: Connector/C does not empty it, so we have to. */
+static void (*clear_errors)(void);
 
 /* How long poll() may wait; -1: not at all, the deadline has passed. */
 static int time_left(const struct rlk_conn *conn)
@@ -123,6 +129,19 @@ static int io_wait(my_socket fd, my_bool is_read, int timeout)
 	return 0;
 }
 
+void rlk_io_init(void)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, "ERR_clear_error");
+
+	memcpy(&clear_errors, &symbol, sizeof(symbol));
+}
+
+void rlk_io_forget_errors(const struct rlk_conn *conn)
+{
+	if (clear_errors && (conn->tls || conn->dead))
+		clear_errors();
+}
+
 void rlk_io_hook(MYSQL *mysql)
 {
 	mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, io_wait);
@@ -193,6 +212,7 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 	if (!io->suspended) {
 		io->call = call;
 		io->status = 0;
+		rlk_io_forget_errors(conn);
 		io->waits_for = start(conn, call);
 	}
 	while (io->waits_for) {
@@ -206,9 +226,11 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 			return false;
 		if (io->call == RLK_CALL_CONNECT)
 			rlk_peer_decide(conn);
+		rlk_io_forget_errors(conn);
 		io->waits_for = go_on(conn, events);
 	}
 	io->suspended = false;
+	rlk_io_forget_errors(conn); /* the application uses OpenSSL too */
 	return true;
 }
 
@@ -238,6 +260,7 @@ void rlk_io_abandon(struct rlk_conn *conn)
 		io->waits_for = go_on(conn, MYSQL_WAIT_TIMEOUT);
 		io->suspended = io->waits_for != 0;
 	}
+	rlk_io_forget_errors(conn);
 }
 
 bool rlk_io_sleep(struct rlk_conn *conn, int ms)

@@ -31,6 +31,8 @@ static bool may_pass(const struct rowlock_errinfo *error)
 {
 	switch (error->mysql) {
 	case 1040:
+	case 1047: /* a Galera node that is not ready yet */
+	case 1053:
 	case 1203:
 	case 1226:
 	case 2002:

@@ -130,10 +130,11 @@ int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	forbid(conn->mysql);
+	conn->tls = mysql_get_ssl_cipher(conn->mysql) != NULL;
 	if (find_peer(fd) == PEER_LOCAL ||
 	    conn->target->flags & ROWLOCK_TLS_UNVERIFIED)
 		return 0;
-	if (conn->peer_seen && mysql_get_ssl_cipher(conn->mysql))
+	if (conn->peer_seen && conn->tls)
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_ECONNECT,
 			"connect: %s is on another host and the connection "

@@ -89,64 +89,43 @@ enum fact {
 	FACTS,
 };
 
-#define VARIABLE_MARIADB(name)                                                 \
-	"(SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES "    \
-	"WHERE VARIABLE_NAME = '" name "')"
-#define VARIABLE_MYSQL(name)                                                   \
-	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables "     \
-	"WHERE VARIABLE_NAME = '" name "')"
-
 /* Uptime counts from the server's start to this statement's start, by the same
  * clock: the difference is the start, to the second, however the clock jumps.
- * Both tables of status can be read by every account. */
-static const char *const facts_mariadb =
-    ", CONCAT(@@character_set_client, ' ', @@collation_connection), "
-    "DATABASE(), CONNECTION_ID(), %s, VERSION(), "
-    "COALESCE(" VARIABLE_MARIADB(
-	"SERVER_UID") ", CONCAT(@@hostname, ':', "
-		      "@@port)), "
-		      "(SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS "
-		      "SIGNED) FROM "
-		      "information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
-		      "'UPTIME'), " VARIABLE_MARIADB(
-			  "WSREP_ON") ", NULL, "
-				      "CONCAT_WS(' ', @@read_only, "
-				      "@@innodb_read_only), "
-				      "ABS(TIMESTAMPDIFF(MICROSECOND, "
-				      "UTC_TIMESTAMP(6), SYSDATE(6)))";
+ * Both tables of status can be read by every account. The %s is GET_LOCK(). */
+/* clang-format off */
+static const char facts_mariadb[] =
+	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
+	", DATABASE(), CONNECTION_ID(), %s, VERSION()"
+	", COALESCE((SELECT VARIABLE_VALUE"
+	" FROM information_schema.SESSION_VARIABLES"
+	" WHERE VARIABLE_NAME = 'SERVER_UID'),"
+	" CONCAT(@@hostname, ':', @@port))"
+	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
+	" FROM information_schema.GLOBAL_STATUS"
+	" WHERE VARIABLE_NAME = 'UPTIME')"
+	", (SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES"
+	" WHERE VARIABLE_NAME = 'WSREP_ON')"
+	", NULL"
+	", CONCAT_WS(' ', @@read_only, @@innodb_read_only)"
+	", ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))";
 
-static const char *const facts_mysql =
-    ", CONCAT(@@character_set_client, ' ', @@collation_connection), "
-    "DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid, "
-    "(SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM "
-    "performance_schema.global_status WHERE VARIABLE_NAME = "
-    "'Uptime'), " VARIABLE_MYSQL(
-	"wsrep_on") ", "
-		    "IF(COALESCE(" VARIABLE_MYSQL(
-			"group_replication_group_name") ", '') <> ''"
-							", " VARIABLE_MYSQL(
-							    "group_replication_"
-							    "single_primary_"
-							    "mode") ", NULL), "
-								    "CONCAT_WS("
-								    "' ', "
-								    "@@read_"
-								    "only, "
-								    "@@innodb_"
-								    "read_only,"
-								    " @@super_"
-								    "read_only)"
-								    ", "
-								    "ABS("
-								    "TIMESTAMPD"
-								    "IFF("
-								    "MICROSECON"
-								    "D, "
-								    "UTC_"
-								    "TIMESTAMP("
-								    "6), "
-								    "SYSDATE(6)"
-								    "))";
+#define MYSQL_VARIABLE                                                         \
+	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables"      \
+	" WHERE VARIABLE_NAME = "
+
+static const char facts_mysql[] =
+	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
+	", DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid"
+	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
+	" FROM performance_schema.global_status"
+	" WHERE VARIABLE_NAME = 'Uptime')"
+	", " MYSQL_VARIABLE "'wsrep_on')"
+	", IF(COALESCE(" MYSQL_VARIABLE "'group_replication_group_name'), '')"
+	" <> '', " MYSQL_VARIABLE "'group_replication_single_primary_mode'),"
+	" NULL)"
+	", CONCAT_WS(' ', @@read_only, @@innodb_read_only, @@super_read_only)"
+	", ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))";
+/* clang-format on */
 
 #define CHARSET "utf8mb4 utf8mb4_bin"
 
@@ -334,8 +313,52 @@ static int read_back(struct rlk_conn *conn, const struct setting *settings,
 				conn->where, reterr);
 }
 
+/* The two statements, each with what is left out where it is not allowed. */
+static enum rlk_fault set_and_read(struct rlk_conn *conn,
+				   const struct setting *settings,
+				   MYSQL_RES **ret_result,
+				   struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = set_state(conn, settings, true, reterr);
+
+	if (fault == RLK_REFUSED)
+		fault = set_state(conn, settings, false, reterr);
+	if (fault == RLK_DONE)
+		fault = read_state(conn, settings, true, ret_result, reterr);
+	/* Some servers and proxies have no GET_LOCK(). */
+	if (fault == RLK_REFUSED)
+		fault = read_state(conn, settings, false, ret_result, reterr);
+	return fault;
+}
+
+/* On Galera another node may not have applied yet what this client wrote, and
+ * its own session's row would look evicted: each statement waits until all
+ * that is committed in the cluster has arrived (MariaDB Server Documentation,
+ * "wsrep_sync_wait"). */
+static enum rlk_fault set_sync_wait(struct rlk_conn *conn,
+				    struct rowlock_errinfo *reterr)
+{
+	if (!conn->server.galera || conn->server.flavour != RLK_MARIADB)
+		return RLK_DONE;
+	return rlk_stmt_text(conn, "SET SESSION wsrep_sync_wait = 7", reterr);
+}
+
+static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
+		      const struct rowlock_errinfo *error,
+		      struct rowlock_errinfo *reterr)
+{
+	if (fault == RLK_PENDING)
+		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
+				   "connect to %s: no answer in time",
+				   conn->where);
+	if (reterr)
+		*reterr = *error;
+	return error->code;
+}
+
 int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
+	struct rowlock_errinfo why = { 0 };
 	struct setting settings[SETTINGS];
 	MYSQL_RES *result = NULL;
 	enum rlk_fault fault;
@@ -349,22 +372,13 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	list_settings(conn, settings);
 	snprintf(conn->mark, sizeof(conn->mark), "rl:%016" PRIx64,
 		 rlk_random());
-
-	fault = set_state(conn, settings, true, reterr);
-	if (fault == RLK_REFUSED)
-		fault = set_state(conn, settings, false, reterr);
-	if (fault == RLK_DONE)
-		fault = read_state(conn, settings, true, &result, reterr);
-	/* Some servers and proxies have no GET_LOCK(). */
-	if (fault == RLK_REFUSED)
-		fault = read_state(conn, settings, false, &result, reterr);
-	if (fault == RLK_PENDING)
-		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
-				   "connect to %s: no answer in time",
-				   conn->where);
+	fault = set_and_read(conn, settings, &result, &why);
 	if (fault != RLK_DONE)
-		return reterr ? reterr->code : ROWLOCK_EDB;
+		return fail_state(conn, fault, &why, reterr);
 	error = read_back(conn, settings, result, reterr);
 	mysql_free_result(result);
-	return error;
+	if (error)
+		return error;
+	fault = set_sync_wait(conn, &why);
+	return fault == RLK_DONE ? 0 : fail_state(conn, fault, &why, reterr);
 }

@@ -40,6 +40,21 @@ struct rlk_stmt {
 	char *text; /* one block for all texts */
 };
 
+/* stage.c */
+
+/** Go through the stages from conn->stage on, until all is done (RLK_DONE), or
+ *  something is in the way. */
+enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr);
+
+/** End the run because of @what, our own reason: RLK_FAILED. */
+enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
+			      struct rowlock_errinfo *reterr);
+
+/** End the run because of the error that conn->stmt has. */
+enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr);
+
 /* stmt_bind.c */
 
 /** Keep @params, texts included, beyond the caller's return. 0 or -1. */

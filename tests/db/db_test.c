@@ -142,23 +142,39 @@ void db_says(const char *text, const char *part, const char *file, int line)
 	_fail(file, line);
 }
 
-void db_await_lock_wait(struct rlk_conn *conn)
+uint64_t db_status(struct rlk_conn *conn, const char *variable, bool global)
 {
-	static const struct rlk_stmt_def waiting = {
-		"waiting",
-		"SELECT CAST(VARIABLE_VALUE AS UNSIGNED) FROM "
-		"information_schema.GLOBAL_STATUS "
-		"WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
+#define STATUS(table)                                                          \
+	{                                                                      \
+		"status",                                                      \
+		    "SELECT CAST(VARIABLE_VALUE AS UNSIGNED) FROM " table      \
+		    " WHERE VARIABLE_NAME = ?"                                 \
+	}
+	static const struct rlk_stmt_def defs[2][2] = {
+		[RLK_MARIADB] = { STATUS("information_schema.SESSION_STATUS"),
+				  STATUS("information_schema.GLOBAL_STATUS") },
+		[RLK_MYSQL] = { STATUS("performance_schema.session_status"),
+				STATUS("performance_schema.global_status") },
 	};
+#undef STATUS
+	const struct rlk_value params[] = { rlk_text(variable) };
+	enum rlk_flavour flavour = rlk_conn_server(conn)->flavour;
 	struct rowlock_errinfo error = { 0 };
-	int64_t guard = db_in(GUARD_MS);
 	struct rlk_reply reply;
 
-	do {
+	assert_done(
+	    rlk_stmt_run(conn, &defs[flavour][global], params, &reply, &error),
+	    &error);
+	assert_true(reply.has_row);
+	return reply.columns[0].u64;
+}
+
+void db_await_lock_wait(struct rlk_conn *conn)
+{
+	int64_t guard = db_in(GUARD_MS);
+
+	while (!db_status(conn, "INNODB_ROW_LOCK_CURRENT_WAITS", true))
 		assert_true(db_in(0) < guard);
-		assert_done(rlk_stmt_run(conn, &waiting, NULL, &reply, &error),
-			    &error);
-	} while (!reply.has_row || !reply.columns[0].u64);
 }
 
 static int skip_all(const char *reason)

@@ -77,6 +77,9 @@ void db_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 #define assert_says(text, part) db_says(text, part, __FILE__, __LINE__)
 void db_says(const char *text, const char *part, const char *file, int line);
 
+/** A counter of @conn's session, or of the server if @global. */
+uint64_t db_status(struct rlk_conn *conn, const char *variable, bool global);
+
 /** Wait until some other session of this server waits for a row lock. */
 void db_await_lock_wait(struct rlk_conn *conn);
 

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stages of a run: prepare (the first time only), execute, buffer (read
+ * the result to its end); query and store for text; ping. Each may be
+ * suspended by the deadline or an interrupt, and is gone on with later.
+ *
+ * Failure modes: a prepared statement that the server has forgotten (1243) or
+ * wants anew (1615) was not executed: it is prepared again, once, as long as
+ * its parameters are at hand. A result whose error comes after its header
+ * shows when it is buffered.
+ */
+#include "db/stmt_private.h"
+
+#include "base/error.h"
+
+/* Its result has a column that we have no room for. */
+static const char too_many[] = "more columns or parameters than there is room "
+			       "for";
+
+enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
+			      struct rowlock_errinfo *reterr)
+{
+	conn->stage = RLK_STAGE_NONE;
+	rlk_fail(reterr, code, "%s: %s on %s", conn->label, what,
+		 conn->server.name);
+	return RLK_FAILED;
+}
+
+enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	MYSQL_STMT *stmt = conn->stmt->stmt;
+	unsigned int number = mysql_stmt_errno(stmt);
+	const char *text = mysql_stmt_error(stmt);
+
+	/* Some paths of Connector/C leave it with the connection. */
+	if (!number) {
+		number = mysql_errno(conn->mysql);
+		text = mysql_error(conn->mysql);
+	}
+	conn->stage = RLK_STAGE_NONE;
+	return rlk_conn_fault(conn, conn->label, number ? number : 2000, text,
+			      reterr);
+}
+
+static enum rlk_fault fail_query(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	unsigned int number = mysql_errno(conn->mysql);
+
+	conn->stage = RLK_STAGE_NONE;
+	return rlk_conn_fault(conn, conn->label, number ? number : 2000,
+			      mysql_error(conn->mysql), reterr);
+}
+
+/* The stages. Each returns RLK_DONE when the next one may follow. */
+
+static enum rlk_fault do_prepare(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+
+	conn->io.stmt = stmt->stmt;
+	conn->io.sql = stmt->def->sql;
+	if (!rlk_io_run(conn, RLK_CALL_PREPARE))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return rlk_stage_fail_stmt(conn, reterr);
+	stmt->params = (unsigned int) mysql_stmt_param_count(stmt->stmt);
+	if (stmt->params > RLK_STMT_PARAMS)
+		return rlk_stage_fail(conn, ROWLOCK_EDB, too_many, reterr);
+	stmt->columns = 0;
+	if (rlk_bind_params(stmt, stmt->held_params))
+		return rlk_stage_fail_stmt(conn, reterr);
+	stmt->prepared = true;
+	conn->stage = RLK_STAGE_EXECUTE;
+	return RLK_DONE;
+}
+
+/* Not executed for sure, and it can be asked for again? */
+static bool wants_prepare(struct rlk_conn *conn)
+{
+	unsigned int number = mysql_stmt_errno(conn->stmt->stmt);
+
+	return conn->again && (number == 1243 || number == 1615);
+}
+
+static enum rlk_fault do_execute(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+
+	conn->io.stmt = stmt->stmt;
+	if (!rlk_io_run(conn, RLK_CALL_EXECUTE))
+		return RLK_PENDING;
+	if (conn->io.status && wants_prepare(conn)) {
+		conn->again = false;
+		conn->stage = RLK_STAGE_PREPARE;
+		return RLK_DONE;
+	}
+	if (conn->io.status)
+		return rlk_stage_fail_stmt(conn, reterr);
+	conn->stage = RLK_STAGE_BUFFER;
+	return RLK_DONE;
+}
+
+/* MariaDB tells the columns of INSERT ... RETURNING with the first result, not
+ * when it is prepared. */
+static enum rlk_fault make_columns(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+	unsigned int columns = mysql_stmt_field_count(stmt->stmt);
+
+	if (columns != stmt->columns) {
+		/* What it has done is done, but not what we can show. */
+		if (columns > RLK_STMT_COLUMNS) {
+			conn->dead = true;
+			rlk_stage_fail(conn, ROWLOCK_EDB, too_many, reterr);
+			return RLK_UNKNOWN;
+		}
+		stmt->columns = columns;
+		if (columns && rlk_bind_make_columns(stmt)) {
+			conn->dead = true;
+			rlk_stage_fail(conn, ROWLOCK_ENOMEM, "out of memory",
+				       reterr);
+			return RLK_UNKNOWN;
+		}
+	}
+	if (columns && mysql_stmt_bind_result(stmt->stmt, stmt->column))
+		return rlk_stage_fail_stmt(conn, reterr);
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_buffer(struct rlk_conn *conn,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+	enum rlk_fault fault;
+
+	if (!conn->io.suspended) {
+		fault = make_columns(conn, reterr);
+		if (fault != RLK_DONE)
+			return fault;
+	}
+	if (stmt->columns) {
+		conn->io.stmt = stmt->stmt;
+		if (!rlk_io_run(conn, RLK_CALL_BUFFER))
+			return RLK_PENDING;
+		if (conn->io.status)
+			return rlk_stage_fail_stmt(conn, reterr);
+	}
+	conn->stage = RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_query(struct rlk_conn *conn,
+			       struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_QUERY))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return fail_query(conn, reterr);
+	conn->stage =
+	    mysql_field_count(conn->mysql) ? RLK_STAGE_STORE : RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_store(struct rlk_conn *conn,
+			       struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_STORE))
+		return RLK_PENDING;
+	if (!conn->io.result)
+		return fail_query(conn, reterr);
+	conn->stage = RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+static enum rlk_fault do_ping(struct rlk_conn *conn,
+			      struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_PING))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return fail_query(conn, reterr);
+	conn->stage = RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_DONE;
+
+	while (fault == RLK_DONE && conn->stage != RLK_STAGE_NONE) {
+		switch (conn->stage) {
+		case RLK_STAGE_PREPARE:
+			fault = do_prepare(conn, reterr);
+			break;
+		case RLK_STAGE_EXECUTE:
+			fault = do_execute(conn, reterr);
+			break;
+		case RLK_STAGE_BUFFER:
+			fault = do_buffer(conn, reterr);
+			break;
+		case RLK_STAGE_QUERY:
+			fault = do_query(conn, reterr);
+			break;
+		case RLK_STAGE_STORE:
+			fault = do_store(conn, reterr);
+			break;
+		case RLK_STAGE_PING:
+			fault = do_ping(conn, reterr);
+			break;
+		case RLK_STAGE_NONE:
+			break;
+		}
+	}
+	/* The caller's parameters are his own again. */
+	if (fault == RLK_PENDING && conn->stage != RLK_STAGE_PREPARE)
+		conn->again = false;
+	return fault;
+}
