@@ -224,7 +224,7 @@ static void cancel_ends_a_wait_for_a_connection(void **state)
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
 	fake_tell(eve, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
-	fake_await(FAKE_GET, fake_count(FAKE_GET) + !fake_wanted(1));
+	fake_await_wanted(RLK_BAY_LEASE);
 	rowlock_cancel(b);
 	assert_code(fake_hear(eve, &err), ROWLOCK_ECANCELED, &err);
 	fake_let(FAKE_ACQUIRE);

@@ -24,6 +24,7 @@ struct rlk_pool {
 };
 
 struct rlk_server fake_server;
+int64_t fake_skew_us;
 
 static struct rlk_pool pool;
 static uint64_t last_id;
@@ -31,6 +32,7 @@ static uint64_t last_id;
 void world_db_reset(void)
 {
 	memset(world.conns, 0, sizeof(world.conns));
+	fake_skew_us = 0;
 	fake_server = (struct rlk_server){
 		.flavour = RLK_MARIADB,
 		.version = 101119,
@@ -39,14 +41,19 @@ void world_db_reset(void)
 	};
 }
 
-unsigned int fake_wanted(int bay)
+static bool are_wanted(void *arg)
 {
-	unsigned int count;
+	bool wanted;
 
 	world_lock();
-	count = pool.wanted[bay];
+	wanted = pool.wanted[*(int *) arg] > 0;
 	world_unlock();
-	return count;
+	return wanted;
+}
+
+void fake_await_wanted(int bay)
+{
+	fake_until(are_wanted, &bay);
 }
 
 /* ---------------------------------------------------------- connection */
@@ -161,7 +168,7 @@ enum rlk_fault rlk_conn_server_time(struct rlk_conn *conn, int64_t *ret_us,
 	struct world_op op = { .op = FAKE_TIME, .conn = conn };
 
 	if (world_begin(&op, &(struct fake_call){ .bay = conn->bay }))
-		*ret_us = fake_now() * 1000;
+		*ret_us = fake_now() * 1000 + fake_skew_us;
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
@@ -333,6 +340,17 @@ void rlk_pool_discard(struct rlk_pool *to, struct rlk_conn *conn)
 	if (!conn->lent)
 		fake_problem("a connection was given back twice");
 	close_conn(conn);
+	world_changed();
+	world_unlock();
+}
+
+void rlk_pool_interrupt_all(struct rlk_pool *all)
+{
+	(void) all;
+	world_lock();
+	for (size_t i = 0; i < WORLD_CONNS; i++)
+		if (world.conns[i].open && world.conns[i].lent)
+			world.conns[i].interrupted = true;
 	world_changed();
 	world_unlock();
 }

@@ -69,6 +69,7 @@ struct fake_call {
 	uint64_t conn;
 	int bay;
 	enum rlk_ask ask;
+	unsigned int order; /* among the calls of all operations */
 };
 
 /** A test of this world, and the sentence that it proves. */
@@ -96,6 +97,8 @@ struct fake_call fake_call(enum fake_op op, unsigned int number);
 
 /** Wait until @op was called @count times, since the beginning. */
 void fake_await(enum fake_op op, unsigned int count);
+/** How many threads sleep on a condition of the library now. */
+unsigned int fake_sleepers(void);
 /** Wait until @state(@arg) is true. */
 void fake_until(bool (*state)(void *arg), void *arg);
 /** The same while time goes by, as fast as it really does. */
@@ -138,11 +141,13 @@ void fake_row_hang_up(const char *name);
 
 /** How many connections of @bay are lent now. */
 unsigned int fake_lent(int bay);
-/** How many rlk_pool_get() wait for one of @bay. */
-unsigned int fake_wanted(int bay);
+/** Wait until somebody waits for a connection of @bay. */
+void fake_await_wanted(int bay);
 
 /* What the server is, before a client is made. */
 extern struct rlk_server fake_server;
+/* How far the server's clock is ahead. */
+extern int64_t fake_skew_us;
 
 /* ------------------------------------------------------------ helpers */
 

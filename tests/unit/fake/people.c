@@ -70,7 +70,6 @@ struct line {
 	unsigned int count;
 };
 
-/* Without the library's own functions: those tell us of a change. */
 static bool stand_in_line(void *arg)
 {
 	const struct line *line = arg;
@@ -78,7 +77,7 @@ static bool stand_in_line(void *arg)
 	unsigned int count = 0;
 	struct rlk_name *name;
 
-	pthread_mutex_lock(&client->mutex.mutex);
+	rlk_mutex_lock(&client->mutex);
 	name = rlk_names_find(&client->names, line->lock->strategy,
 			      line->lock->name);
 	if (name) {
@@ -90,7 +89,7 @@ static bool stand_in_line(void *arg)
 			count++;
 		}
 	}
-	pthread_mutex_unlock(&client->mutex.mutex);
+	rlk_mutex_unlock(&client->mutex);
 	return count == line->count;
 }
 

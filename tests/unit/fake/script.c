@@ -28,10 +28,12 @@ struct script {
 };
 
 static struct script scripts[FAKE_OPS];
+static unsigned int order;
 
 void world_script_reset(void)
 {
 	memset(scripts, 0, sizeof(scripts));
+	order = 0;
 }
 
 void fake_next(enum fake_op op, struct fake_answer answer)
@@ -152,6 +154,7 @@ bool world_begin(struct world_op *op, const struct fake_call *call)
 	if (script->count < CALLS) {
 		script->calls[script->count] = *call;
 		script->calls[script->count].conn = op->conn ? op->conn->id : 0;
+		script->calls[script->count].order = ++order;
 	}
 	script->count++;
 	op->answer = take(script);

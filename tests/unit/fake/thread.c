@@ -16,6 +16,13 @@ void base_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex);
 
 static _Thread_local int held;
 
+static _Atomic unsigned int sleepers;
+
+unsigned int fake_sleepers(void)
+{
+	return sleepers;
+}
+
 bool world_holds_mutex(void)
 {
 	return held != 0;
@@ -23,6 +30,8 @@ bool world_holds_mutex(void)
 
 static void tell(void)
 {
+	if (world_is_looking())
+		return;
 	world_lock();
 	world_changed();
 	world_unlock();
@@ -43,6 +52,8 @@ void rlk_mutex_unlock(struct rlk_mutex *mutex)
 
 void rlk_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex)
 {
+	sleepers++;
 	tell();
 	base_cond_wait(cond, mutex);
+	sleepers--;
 }

@@ -19,6 +19,9 @@ struct world world = {
 
 static char problem[256];
 
+/* This thread looks at a state; what it calls for that is no change. */
+static _Thread_local bool looking;
+
 void world_lock(void)
 {
 	pthread_mutex_lock(&world.mutex);
@@ -66,6 +69,21 @@ void fake_problem(const char *format, ...)
 	va_end(args);
 }
 
+bool world_is_looking(void)
+{
+	return looking;
+}
+
+static bool look(bool (*state)(void *arg), void *arg)
+{
+	bool result;
+
+	looking = true;
+	result = state(arg);
+	looking = false;
+	return result;
+}
+
 static bool next_change(uint64_t seen, unsigned int ms)
 {
 	bool more = true;
@@ -92,7 +110,7 @@ void fake_until(bool (*state)(void *arg), void *arg)
 	for (;;) {
 		uint64_t seen = changes();
 
-		if (state(arg))
+		if (look(state, arg))
 			return;
 		if (!next_change(seen, TEST_GUARD_MS))
 			fail_msg("what was waited for has not happened");
@@ -104,7 +122,7 @@ void fake_pass_until(bool (*state)(void *arg), void *arg)
 	for (int i = 0; i < TEST_GUARD_MS; i++) {
 		uint64_t seen = changes();
 
-		if (state(arg))
+		if (look(state, arg))
 			return;
 		/* Nothing moves: a moment has passed for everybody. */
 		if (!next_change(seen, 1))

@@ -108,6 +108,9 @@ void world_script_reset(void);
 void world_clock_reset(void);
 void world_db_reset(void);
 
+/** Does this thread just look whether something has happened? */
+bool world_is_looking(void);
+
 /** Does this thread hold a mutex of the library? Then it must not call us. */
 bool world_holds_mutex(void);
 
