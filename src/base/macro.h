@@ -9,8 +9,9 @@
 
 #include <stddef.h>
 
-/** Run @fn(&variable) when the variable's block is left. */
-#define _cleanup_(fn) __attribute__((cleanup(fn)))
+/** Run @fn(&variable) when the variable's block is left. A guard is never read.
+ */
+#define _cleanup_(fn) __attribute__((cleanup(fn), unused))
 
 /** The value of @pointer, which is NULL afterwards: ownership moves on. */
 #define TAKE_PTR(pointer)                                                      \

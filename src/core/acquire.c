@@ -228,7 +228,6 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 	    rlk_guard(&lock->client->mutex);
 	int code;
 
-	(void) guard;
 	if (lock->waiter)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"acquire " RLK_LOCK_FORMAT

@@ -108,7 +108,6 @@ static enum step begin_lease(struct rlk_asking *asking)
 	struct rlk_session *session = &asking->client->session;
 	struct rlk_hold *hold = asking->hold;
 
-	(void) guard;
 	/* A grant counts only if the session that it names is still ours: else
 	 * its row is dead, whoever meets it removes it. */
 	if (session->state != RLK_SESSION_ALIVE ||

@@ -131,7 +131,6 @@ static bool dies_by_itself(struct rowlock_client *client,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	(void) guard;
 	return !hold->strategy->needs_session ||
 	       client->session.state != RLK_SESSION_ALIVE ||
 	       client->session.id != hold->session;

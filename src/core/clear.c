@@ -21,7 +21,6 @@ static bool trusts_clock(struct rowlock_client *client)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	(void) guard;
 	return !client->observe && !client->clock_jumped;
 }
 
@@ -40,7 +39,6 @@ static bool silent_for(struct rowlock_client *client, uint64_t id,
 	int64_t unchanged = rlk_observer_see(&client->observer, id, beat,
 					     rlk_now(client->clock));
 
-	(void) guard;
 	return unchanged >= (int64_t) (period_ms + rlk_margin(period_ms));
 }
 

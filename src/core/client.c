@@ -50,7 +50,6 @@ bool rlk_client_stopping(struct rowlock_client *client)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	(void) guard;
 	return client->stopping;
 }
 

@@ -87,12 +87,17 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	    rlk_guard(&client->mutex);
 	struct rlk_session *session = &client->session;
 
-	(void) guard;
 	if (session->state != RLK_SESSION_ALIVE || session->id != id)
 		return; /* it was lost while the beat was under way */
 	if (!alive) {
 		rlk_session_lose_locked(client,
 					"its session was evicted as dead");
+		return;
+	}
+	/* Too late, if the deadline thread did not get to run yet. */
+	if (rlk_now(client->clock) >= session->valid_until_ms) {
+		rlk_session_lose_locked(
+		    client, "no heartbeat was answered within the TTL");
 		return;
 	}
 	rlk_session_answered_locked(client, t0);

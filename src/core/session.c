@@ -119,7 +119,6 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 	struct rlk_session *session = &client->session;
 	int code = 0;
 
-	(void) guard;
 	while (!code) {
 		if (session->state == RLK_SESSION_ALIVE &&
 		    rlk_now(client->clock) >= session->valid_until_ms)

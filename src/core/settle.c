@@ -43,7 +43,6 @@ static bool rest(struct rlk_asking *asking)
 	struct rlk_waiter *waiter = asking->waiter;
 	int64_t now = rlk_now(asking->client->clock);
 
-	(void) guard;
 	if (waiter->canceled || now >= waiter->give_up_ms)
 		return false;
 	rlk_waiter_sleep_locked(waiter, rlk_after(now, REST_MS));

@@ -89,7 +89,6 @@ static struct rlk_hold *begin(struct rowlock *lock, const char *what,
 	    rlk_guard(&lock->client->mutex);
 	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
 
-	(void) guard;
 	if (!hold)
 		return NULL;
 	if (!rlk_hold_check_locked(hold)) {
@@ -110,7 +109,6 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, const char *what,
 	bool held = rlk_hold_check_locked(hold);
 	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
 
-	(void) guard;
 	rlk_hold_put_locked(hold);
 	lock->calls--;
 	return code;

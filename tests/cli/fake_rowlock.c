@@ -177,6 +177,9 @@ static void connect_to_test(void)
 }
 
 static void tell(const char *format, va_list args)
+    __attribute__((format(printf, 1, 0)));
+
+static void tell(const char *format, va_list args)
 {
 	char line[8192];
 	int n = vsnprintf(line, sizeof(line) - 1, format, args);

@@ -143,7 +143,7 @@ class ToolTest(unittest.TestCase):
             if key in os.environ:
                 self.environment[key] = os.environ[key]
 
-    def tearDown(self):
+    def end_processes(self):
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
@@ -151,6 +151,9 @@ class ToolTest(unittest.TestCase):
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream:
                     stream.close()
+
+    def tearDown(self):
+        self.end_processes()
         self.fake.close()
         shutil.rmtree(self.directory)
 
@@ -183,6 +186,19 @@ class ToolTest(unittest.TestCase):
                     return
             time.sleep(0.01)
         self.fail(f"process {pid} is not in state {state}")
+
+    def await_signals(self, process):
+        """Until the tool has made its signals things to be read."""
+        end = time.monotonic() + GUARD
+        while time.monotonic() < end:
+            with open(f"/proc/{process.pid}/status",
+                      encoding="utf-8") as status:
+                for line in status:
+                    if (line.startswith("SigBlk:") and
+                            int(line.split()[1], 16) >> 14 & 1):
+                        return
+            time.sleep(0.01)
+        self.fail("SIGTERM is never blocked")
 
     def fifo(self, name="fifo"):
         """A pipe by name, for a command to tell something."""

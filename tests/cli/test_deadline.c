@@ -130,6 +130,18 @@ static void long_ttls_do_not_end_commands_hours_too_early(void **state)
 	assert_step(&d, 28001, 2000, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
+static void the_guard_comes_after_KILL_and_before_the_deadline(void **state)
+{
+	struct deadline d;
+
+	(void) state;
+	deadline_init(&d, 30000);
+	assert_step(&d, 0, 27000, DEADLINE_WATCH, 21000);
+	assert_int_equal(deadline_guard_time(&d), START + 27000 - 750);
+	assert_step(&d, 100, 0, DEADLINE_TERM, 500);
+	assert_int_equal(deadline_guard_time(&d), START + 600 + 500);
+}
+
 static void a_hold_without_end_is_never_near(void **state)
 {
 	struct deadline d;
@@ -154,6 +166,8 @@ int main(void)
 		cmocka_unit_test(
 		    what_is_left_of_an_obedient_group_has_half_a_second),
 		cmocka_unit_test(long_ttls_do_not_end_commands_hours_too_early),
+		cmocka_unit_test(
+		    the_guard_comes_after_KILL_and_before_the_deadline),
 		cmocka_unit_test(a_hold_without_end_is_never_near),
 	};
 

@@ -327,8 +327,11 @@ class Loss(ToolTest):
         self.assertEqual(process.stdout.readline(), "TERM\n")
         # Longer than the 1.5 s that KILL would have taken.
         self.fake.say("frozen 9000")
-        with self.assertRaises(subprocess.TimeoutExpired):
+        try:
             process.wait(2)
+            self.fail(process.stderr.read())
+        except subprocess.TimeoutExpired:
+            pass
         process.stdin.write("end\n")
         process.stdin.flush()
         self.assertEqual(process.wait(GUARD), 124)

@@ -129,8 +129,10 @@ static void a_try_costs(enum rowlock_strategy strategy)
 		    "%s: statements per try on a busy "
 		    "name",
 		    strategy ? "row" : "lease");
+	/* One question. Under row the connection is made ready again in the
+	 * background, by a ROLLBACK, and now and then there is a new one. */
 	assert_true(n >= PAIRS);
-	assert_true(n <= 2 * PAIRS);
+	assert_true(n <= (strategy == ROWLOCK_ROW ? 4 : 1) * PAIRS);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_lock_end(lock);
 	test_client_end(client);

@@ -40,8 +40,8 @@ void test_sql_end(struct test_sql *sql)
 	free(sql);
 }
 
-static unsigned int run(struct test_sql *sql, const char *format, va_list args,
-			char **ret_text)
+__attribute__((format(printf, 2, 0))) static unsigned int run(
+    struct test_sql *sql, const char *format, va_list args, char **ret_text)
 {
 	char *text = NULL;
 
@@ -52,7 +52,8 @@ static unsigned int run(struct test_sql *sql, const char *format, va_list args,
 	return 0;
 }
 
-static void run_or_fail(struct test_sql *sql, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void run_or_fail(
+    struct test_sql *sql, const char *format, va_list args)
 {
 	char *text;
 

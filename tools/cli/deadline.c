@@ -86,10 +86,10 @@ enum deadline_phase deadline_step(struct deadline *deadline, uint64_t now_ms,
 	return deadline->phase;
 }
 
-uint64_t deadline_kill_time(const struct deadline *deadline)
+uint64_t deadline_guard_time(const struct deadline *deadline)
 {
-	return least(deadline->kill_at,
-		     less(deadline->ends, deadline->kill_ms));
+	return least(later(deadline->kill_at, DEADLINE_GRACE_MS),
+		     less(deadline->ends, deadline->kill_ms / 2));
 }
 
 void deadline_hasten(struct deadline *deadline, uint64_t now_ms)

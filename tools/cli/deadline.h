@@ -64,8 +64,12 @@ bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms);
 enum deadline_phase deadline_step(struct deadline *deadline, uint64_t now_ms,
 				  uint64_t remaining_ms, uint64_t *ret_wake_ms);
 
-/** When KILL is due if nothing more is heard: of the clock, not a span. */
-uint64_t deadline_kill_time(const struct deadline *deadline);
+/**
+ * When the guard (guard.h) has to act if it hears nothing more: of the clock,
+ * not a span. Between our own KILL and the deadline, so that it does not
+ * compete with a look that finds the server's answer.
+ */
+uint64_t deadline_guard_time(const struct deadline *deadline);
 
 /** KILL half a second from now, or earlier: for what is left of a group whose
  *  leader has obeyed TERM. */

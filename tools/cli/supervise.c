@@ -110,7 +110,7 @@ static void look(struct run *run)
 	if (phase != before)
 		end_group(run, phase, remaining);
 	guard_set(run->plan->guard, run->child.pid,
-		  deadline_kill_time(&run->deadline));
+		  deadline_guard_time(&run->deadline));
 	if (phase == DEADLINE_KILL)
 		wake = run->give_up_at > now ? run->give_up_at - now : 0;
 	set_timer(run, wake);

@@ -31,6 +31,7 @@ command mariadb mariadb-client-core'
 needs_check='
 command c++ build-essential
 command mariadb mariadb-client-core
+command ps procps
 module libsystemd libsystemd-dev
 command scdoc scdoc'
 needs_ci='

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: MIT
+"""The command and the daemon against a real server (ROWLOCK_TEST_DSN)."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+from harness import GUARD, ToolTest
+
+CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
+REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
+SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
+DSN = os.environ.get("ROWLOCK_TEST_DSN", "")
+
+
+def option_file(path, dsn, group="client"):
+    """What the string says, as the mariadb client reads it."""
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w",
+              encoding="utf-8") as out:
+        out.write(f"[{group}]\n")
+        for pair in dsn.split(";"):
+            key, _, value = pair.strip().partition("=")
+            if key in ("host", "port", "socket", "user", "password",
+                       "database"):
+                out.write(f"{key}={value}\n")
+
+
+class ServerTest(ToolTest):
+    """Names of this test begin with its prefix, and are removed at its end."""
+
+    def setUp(self):
+        super().setUp()
+        del self.environment["ROWLOCK_FAKE"]
+        self.environment["ROWLOCK_DSN"] = DSN
+        self.prefix = f"test-cli-{os.getpid()}-{self._testMethodName[5:25]}-"
+
+    def tearDown(self):
+        self.end_processes()
+        like = self.prefix.replace("_", "\\_") + "%"
+        client = shutil.which("mariadb") or shutil.which("mysql")
+        if client:
+            path = os.path.join(self.directory, "client.cnf")
+            option_file(path, DSN)
+            subprocess.run(
+                [client, f"--defaults-file={path}"], check=True,
+                timeout=GUARD, text=True,
+                input="".join(f"DELETE FROM {table} WHERE name LIKE '{like}';"
+                              for table in ("business_lock", "lock_token")))
+        super().tearDown()
+
+    def name(self, tail):
+        return self.prefix + tail
+
+    def start(self, *argv, tool=CLI, **more):
+        return super().start(*argv, tool=tool, **more)
+
+    def list(self):
+        code, out, err = self.run_tool("list", "--json", self.prefix + "*")
+        self.assertEqual(code, 0, err)
+        return json.loads(out)
+
+    def holder(self, *argv):
+        """A run that holds until its stdin ends; its command's pidfd."""
+        process = self.start("run", *argv, "--", "bash", "-c",
+                             "echo $$; read x; exit 3", stdin=subprocess.PIPE)
+        line = process.stdout.readline()
+        if not line:
+            self.fail(process.stderr.read())
+        return process, os.pidfd_open(int(line))
+
+    def gone(self, pidfd):
+        self.await_gone(pidfd)
+        os.close(pidfd)
+
+
+class Run(ServerTest):
+    def test_of_ten_at_once_exactly_one_runs(self):
+        for strategy in ("lease", "row"):
+            path = self.fifo(strategy)
+            ran = os.path.join(self.directory, f"ran-{strategy}")
+            all_of_them = [
+                self.start("run", "-n", "-s", strategy, self.name("ten"), "--",
+                           "sh", "-c", f"echo $$ >>{ran}; read x <{path}",
+                           stdout=subprocess.DEVNULL) for _ in range(10)]
+            # Nine end while the one goes on.
+            codes = set()
+            waiting = list(all_of_them)
+            while len(waiting) > 1:
+                pid, status = os.waitpid(-1, 0)
+                for process in waiting:
+                    if process.pid == pid:
+                        process.returncode = os.waitstatus_to_exitcode(status)
+                        codes.add(process.returncode)
+                        waiting.remove(process)
+                        break
+            self.assertEqual(codes, {1})
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("end\n")
+            self.assertEqual(waiting[0].wait(GUARD), 0)
+            with open(ran, encoding="utf-8") as lines:
+                self.assertEqual(len(lines.readlines()), 1)
+
+    def test_ten_that_wait_run_one_after_the_other(self):
+        for strategy in ("lease", "row"):
+            log = os.path.join(self.directory, f"log-{strategy}")
+            together = [
+                self.start("run", "-w", "60", "-s", strategy,
+                           self.name("turn"), "--", "sh", "-c",
+                           f"echo in $ROWLOCK_TOKEN >>{log}; "
+                           f"echo out $ROWLOCK_TOKEN >>{log}")
+                for _ in range(10)]
+            for process in together:
+                code, _, err = self.finish(process)
+                self.assertEqual(code, 0, err)
+            with open(log, encoding="utf-8") as lines:
+                words = [line.split() for line in lines]
+            self.assertEqual([w[0] for w in words], ["in", "out"] * 10)
+            tokens = [int(w[1]) for w in words]
+            self.assertEqual(tokens[::2], tokens[1::2])
+            self.assertEqual(tokens[::2], sorted(set(tokens)))
+
+    def broken(self, strategy, dsn):
+        name = self.name("broken")
+        process, pidfd = self.holder("-t3", "-s", strategy, name)
+        environment = dict(self.environment, ROWLOCK_DSN=dsn)
+        code, _, err = self.run_tool("break", "-s", strategy, name,
+                                     env=environment)
+        self.assertEqual(code, 0, err)
+        self.gone(pidfd)
+        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(self.run_tool("run", "-n", "-s", strategy, name,
+                                       "true")[0], 0)
+
+    def test_a_lease_that_is_broken_ends_its_command_with_124(self):
+        self.broken("lease", DSN)
+
+    def test_after_a_kill_the_command_is_gone_and_the_name_free_in_a_ttl(self):
+        for strategy, ttl in (("lease", "1"), ("row", "2")):
+            name = self.name("killed")
+            process, pidfd = self.holder("-t", ttl, "-s", strategy, name)
+            process.kill()
+            process.wait(GUARD)
+            self.gone(pidfd)
+            self.assertEqual(self.run_tool("wait", "-s", strategy, "-w", "30",
+                                           name), (0, "", ""))
+            # No daemon runs: the try itself removes what is dead.
+            code, _, err = self.run_tool("run", "-nv", "-s", strategy, name,
+                                         "true")
+            self.assertEqual(code, 0, err)
+
+    def test_a_signal_while_waiting_leaves_nothing_behind(self):
+        for strategy in ("lease", "row"):
+            name = self.name("cancel")
+            holder, pidfd = self.holder("-s", strategy, name)
+            waiter = self.start("run", "-v", "-s", strategy, name, "true")
+            self.await_signals(waiter)
+            waiter.terminate()
+            self.assertEqual(waiter.wait(GUARD), 128 + 15)
+            holder.stdin.close()
+            holder.stdin = None
+            self.assertEqual(holder.wait(GUARD), 3)
+            self.gone(pidfd)
+            self.assertEqual(self.run_tool("run", "-n", "-s", strategy, name,
+                                           "true")[0], 0)
+
+    def test_the_command_gets_no_connection_of_ours(self):
+        for strategy in ("lease", "row"):
+            _, out, _ = self.run_tool("run", "-s", strategy, self.name("fds"),
+                                      "ls", "-l", "/proc/self/fd")
+            self.assertNotIn("socket", out)
+            self.assertNotIn("anon_inode", out)
+            self.assertEqual(len(out.splitlines()), 5, out)
+
+    def test_names_and_infos_that_are_refused_say_why(self):
+        for argv in (["run", "x" * 101, "true"], ["run", "blank ", "true"],
+                     ["run", "", "true"], ["run", "a\nb", "true"],
+                     ["run", "-t", "25h", self.name("x"), "true"],
+                     ["run", "-t", "900ms", self.name("x"), "true"],
+                     ["run", "--info", "x" * 256, self.name("x"), "true"],
+                     ["break", "x" * 101]):
+            code, out, err = self.run_tool(*argv)
+            self.assertEqual((code, out), (125, ""), argv)
+            self.assertGreater(len(err), 20)
+        self.assertEqual(self.list(), [])
+
+    def test_a_wrong_password_is_125_and_not_shown(self):
+        self.environment["ROWLOCK_DSN"] = DSN + ";password=sEcReT"
+        code, _, err = self.run_tool("run", self.name("x"), "true")
+        self.assertEqual(code, 125)
+        self.assertNotIn("sEcReT", err)
+
+
+class People(ServerTest):
+    def test_what_is_held_is_listed_and_shown(self):
+        name = self.name('"\\\u00e4')
+        holder, pidfd = self.holder("--info", 'say "hi"', name)
+        entry, = self.list()
+        self.assertEqual(entry["name"], name)
+        self.assertEqual(entry["info"], 'say "hi"')
+        self.assertEqual(entry["state"], "held")
+        self.assertEqual(entry["pid"], holder.pid)
+        self.assertEqual(entry["program"], "rowlock run bash")
+        self.assertGreater(entry["token"], 0)
+        self.assertGreater(entry["remaining_ms"], 0)
+        code, out, err = self.run_tool("show", name)
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"pid:       {holder.pid}\n", out)
+        self.assertEqual(self.run_tool("wait", "-w0.1", name)[0], 1)
+        self.assertEqual(self.run_tool("show", self.name("none"))[0], 1)
+        self.assertEqual(self.run_tool("break", self.name("none"))[0], 1)
+        holder.stdin.close()
+        holder.stdin = None
+        self.assertEqual(holder.wait(GUARD), 3)
+        self.gone(pidfd)
+        self.assertEqual(self.run_tool("wait", name)[0], 0)
+        self.assertEqual(self.list(), [])
+
+    def test_a_probe_sees_whether_a_row_is_locked(self):
+        name = self.name("row")
+        holder, pidfd = self.holder("-s", "row", name)
+        for state, want in (("held", 1), ("free", 0)):
+            _, out, _ = self.run_tool("list", "-jps", "row", name)
+            self.assertEqual(json.loads(out)[0]["state"], state)
+            self.assertEqual(self.run_tool("wait", "-w", "0", "-s", "row",
+                                           name)[0], want)
+            if want:
+                holder.stdin.close()
+                holder.stdin = None
+                self.assertEqual(holder.wait(GUARD), 3)
+        self.gone(pidfd)
+
+    def test_option_files_with_and_without_a_suffix_lead_to_the_server(self):
+        del self.environment["ROWLOCK_DSN"]
+        path = os.path.join(self.directory, "my.cnf")
+        option_file(path, DSN, "rowlock")
+        code, _, err = self.run_tool("list", f"--defaults-file={path}")
+        self.assertEqual(code, 0, err)
+        with open(path, encoding="utf-8") as out:
+            text = out.read().replace("[rowlock]", "[rowlock_main]")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("[rowlock]\nuser=nobody-at-all\n" + text)
+        code, _, err = self.run_tool("list", f"--defaults-file={path}",
+                                     "--defaults-group-suffix=_main")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.run_tool("list", f"--defaults-file={path}")[0],
+                         125)
+
+
+class Reaper(ServerTest):
+    def leave_a_lease(self):
+        name = self.name("dead")
+        process, pidfd = self.holder("-t", "1", name)
+        process.kill()
+        process.wait(GUARD)
+        self.gone(pidfd)
+        return name
+
+    def test_the_daemon_removes_what_a_dead_client_left(self):
+        for more in ([], ["--observe-beats"]):
+            name = self.leave_a_lease()
+            daemon = self.start("-i", "100ms", *more, tool=REAPERD)
+            said = ""
+            while name not in said:
+                line = daemon.stderr.readline()
+                self.assertTrue(line, "the daemon ended: " + said)
+                said += line
+            self.assertEqual(self.list(), [])
+            daemon.terminate()
+            self.assertEqual(daemon.wait(GUARD), 0)
+
+    def test_a_live_lease_is_left_alone(self):
+        holder, pidfd = self.holder("-t", "1", self.name("live"))
+        daemon = self.start("-i", "100ms", tool=REAPERD)
+        dead = self.leave_a_lease()
+        said = ""
+        while dead not in said:
+            said += daemon.stderr.readline()
+        entry, = self.list()
+        self.assertEqual((entry["name"], entry["state"]),
+                         (self.name("live"), "held"))
+        holder.stdin.close()
+        holder.stdin = None
+        self.assertEqual(holder.wait(GUARD), 3)
+        self.gone(pidfd)
+
+    def test_once_is_one_pass(self):
+        name = self.leave_a_lease()
+        self.assertEqual(self.run_tool("wait", "-w", "30", name)[0], 0)
+        code, _, err = self.run_tool("--once", tool=REAPERD)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.list(), [])
+
+
+@unittest.skipUnless(SANDBOX and shutil.which("mariadbd"), "no mariadbd here")
+class OwnServer(ServerTest):
+    def sandbox(self, *words):
+        return subprocess.run([SANDBOX, *words, f"--dir={self.place}/sb"],
+                              check=True, timeout=GUARD, text=True,
+                              stdout=subprocess.PIPE).stdout.strip()
+
+    def setUp(self):
+        super().setUp()
+        self.place = tempfile.mkdtemp(prefix="rowlock-cli-")
+        self.addCleanup(shutil.rmtree, self.place)
+        self.sandbox("start")
+        self.addCleanup(self.sandbox, "stop")
+        self.environment["ROWLOCK_DSN"] = self.sandbox("dsn")
+
+    def test_a_row_that_is_broken_ends_its_command_with_124(self):
+        # Other accounts may not look whose connection it is.
+        Run.broken(self, "row", self.sandbox("dsn", "--root"))
+
+    def test_an_account_that_may_not_break_a_row_is_told_what_to_type(self):
+        self.environment["ROWLOCK_DSN"] = self.sandbox("dsn", "--app")
+        _, pidfd = self.holder("-s", "row", self.name("mine"))
+        code, _, err = self.run_tool("break", "-s", "row", self.name("mine"))
+        os.close(pidfd)
+        self.assertEqual(code, 125)
+        self.assertIn("A DBA can", err)
+
+    def test_without_a_server_the_command_ends_before_the_deadline(self):
+        process, pidfd = self.holder("-t", "2", self.name("away"))
+        row, row_pidfd = self.holder("-s", "row", self.name("away"))
+        self.sandbox("kill")
+        for run, fd in ((process, pidfd), (row, row_pidfd)):
+            self.gone(fd)
+            self.assertEqual(run.wait(GUARD), 124)
+        self.assertIn("about to be lost", process.stderr.read())
+        self.assertIn("was lost", row.stderr.read())
+
+    def test_a_lease_lives_through_a_restart_and_the_daemon_too(self):
+        holder, pidfd = self.holder("-t", "60", self.name("lives"))
+        daemon = self.start("-i", "100ms", tool=REAPERD)
+        self.sandbox("kill")
+        said = ""
+        while "trying again" not in said:
+            said += daemon.stderr.readline()
+        self.sandbox("restart")
+        while "the server is back" not in said:
+            said += daemon.stderr.readline()
+        self.assertEqual(self.list()[0]["state"], "held")
+        holder.stdin.close()
+        holder.stdin = None
+        code, _, err = self.finish(holder)
+        self.assertEqual(code, 3, err)
+        self.gone(pidfd)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(GUARD), 0)
+
+
+if __name__ == "__main__":
+    if not DSN:
+        print("1..0 # SKIP no ROWLOCK_TEST_DSN")
+        sys.exit(77)
+    harness.main()
