@@ -137,7 +137,8 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 	int64_t until = t0_ms + (int64_t) (client->row_idle_ms -
 					   rlk_margin(client->row_idle_ms));
 
-	if (hold->state != RLK_HOLD_HELD)
+	/* An answer that comes after the end does not bring it back. */
+	if (!rlk_hold_check_locked(hold))
 		return;
 	if (hold->idle_until_ms == RLK_NEVER || hold->idle_until_ms < until)
 		hold->idle_until_ms = until;

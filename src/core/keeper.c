@@ -94,6 +94,12 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 					"its session was evicted as dead");
 		return;
 	}
+	/* Too late, if the deadline thread did not get to run yet. */
+	if (rlk_now(client->clock) >= session->valid_until_ms) {
+		rlk_session_lose_locked(
+		    client, "no heartbeat was answered within the TTL");
+		return;
+	}
 	rlk_session_answered_locked(client, t0);
 	session->next_beat_ms = rlk_after(t0, beat_ms(client));
 	if (session->breaks == breaks)

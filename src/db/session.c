@@ -89,64 +89,43 @@ enum fact {
 	FACTS,
 };
 
-#define VARIABLE_MARIADB(name)                                                 \
-	"(SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES "    \
-	"WHERE VARIABLE_NAME = '" name "')"
-#define VARIABLE_MYSQL(name)                                                   \
-	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables "     \
-	"WHERE VARIABLE_NAME = '" name "')"
-
 /* Uptime counts from the server's start to this statement's start, by the same
  * clock: the difference is the start, to the second, however the clock jumps.
- * Both tables of status can be read by every account. */
-static const char *const facts_mariadb =
-    ", CONCAT(@@character_set_client, ' ', @@collation_connection), "
-    "DATABASE(), CONNECTION_ID(), %s, VERSION(), "
-    "COALESCE(" VARIABLE_MARIADB(
-	"SERVER_UID") ", CONCAT(@@hostname, ':', "
-		      "@@port)), "
-		      "(SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS "
-		      "SIGNED) FROM "
-		      "information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
-		      "'UPTIME'), " VARIABLE_MARIADB(
-			  "WSREP_ON") ", NULL, "
-				      "CONCAT_WS(' ', @@read_only, "
-				      "@@innodb_read_only), "
-				      "ABS(TIMESTAMPDIFF(MICROSECOND, "
-				      "UTC_TIMESTAMP(6), SYSDATE(6)))";
+ * Both tables of status can be read by every account. The %s is GET_LOCK(). */
+/* clang-format off */
+static const char facts_mariadb[] =
+	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
+	", DATABASE(), CONNECTION_ID(), %s, VERSION()"
+	", COALESCE((SELECT VARIABLE_VALUE"
+	" FROM information_schema.SESSION_VARIABLES"
+	" WHERE VARIABLE_NAME = 'SERVER_UID'),"
+	" CONCAT(@@hostname, ':', @@port))"
+	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
+	" FROM information_schema.GLOBAL_STATUS"
+	" WHERE VARIABLE_NAME = 'UPTIME')"
+	", (SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES"
+	" WHERE VARIABLE_NAME = 'WSREP_ON')"
+	", NULL"
+	", CONCAT_WS(' ', @@read_only, @@innodb_read_only)"
+	", ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))";
 
-static const char *const facts_mysql =
-    ", CONCAT(@@character_set_client, ' ', @@collation_connection), "
-    "DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid, "
-    "(SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM "
-    "performance_schema.global_status WHERE VARIABLE_NAME = "
-    "'Uptime'), " VARIABLE_MYSQL(
-	"wsrep_on") ", "
-		    "IF(COALESCE(" VARIABLE_MYSQL(
-			"group_replication_group_name") ", '') <> ''"
-							", " VARIABLE_MYSQL(
-							    "group_replication_"
-							    "single_primary_"
-							    "mode") ", NULL), "
-								    "CONCAT_WS("
-								    "' ', "
-								    "@@read_"
-								    "only, "
-								    "@@innodb_"
-								    "read_only,"
-								    " @@super_"
-								    "read_only)"
-								    ", "
-								    "ABS("
-								    "TIMESTAMPD"
-								    "IFF("
-								    "MICROSECON"
-								    "D, "
-								    "UTC_"
-								    "TIMESTAMP("
-								    "6), "
-								    "SYSDATE(6)"
-								    "))";
+#define MYSQL_VARIABLE                                                         \
+	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables"      \
+	" WHERE VARIABLE_NAME = "
+
+static const char facts_mysql[] =
+	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
+	", DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid"
+	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
+	" FROM performance_schema.global_status"
+	" WHERE VARIABLE_NAME = 'Uptime')"
+	", " MYSQL_VARIABLE "'wsrep_on')"
+	", IF(COALESCE(" MYSQL_VARIABLE "'group_replication_group_name'), '')"
+	" <> '', " MYSQL_VARIABLE "'group_replication_single_primary_mode'),"
+	" NULL)"
+	", CONCAT_WS(' ', @@read_only, @@innodb_read_only, @@super_read_only)"
+	", ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))";
+/* clang-format on */
 
 #define CHARSET "utf8mb4 utf8mb4_bin"
 

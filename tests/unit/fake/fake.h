@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_FAKE_H
+#define ROWLOCK_TEST_FAKE_H
+
+/*
+ * The world below core, without a server: a clock that stands still until a
+ * test moves it, and a small model of the tables behind the functions that
+ * core calls of db/ and strategy/. Linked in their place.
+ *
+ * Left alone, the model answers as a server would. A test can say beforehand
+ * what becomes of the next call of an operation: refused, executed without an
+ * answer, late, or held back until the test lets it go on.
+ *
+ * Tests never sleep: they wait for a call (fake_await()) or for a state
+ * (fake_until()). Every change in the library wakes them; what stays away for
+ * TEST_GUARD_MS fails the test.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "strategy/strategy.h"
+
+/** Everything that core asks of what is below it. */
+enum fake_op {
+	FAKE_GET, /* a connection of the pool; .bay */
+	FAKE_ACQUIRE,
+	FAKE_RESUME,
+	FAKE_MAKE,
+	FAKE_RELEASE,
+	FAKE_CONFIRM,
+	FAKE_DRAW,
+	FAKE_LOOK,
+	FAKE_END,
+	FAKE_OPEN,
+	FAKE_BEAT,
+	FAKE_CLOSE,
+	FAKE_EVICT_EXPIRED,
+	FAKE_EVICT_SILENT,
+	FAKE_SWEEP_DEAD,
+	FAKE_SWEEP_EXPIRED,
+	FAKE_LEASES_OF,
+	FAKE_FENCE, /* .id is the connection that is ended */
+	FAKE_KILL_QUERY,
+	FAKE_TIME,
+	FAKE_PING,
+	FAKE_TEXT,
+	FAKE_SCHEMA,
+	FAKE_OPS,
+};
+
+/** What becomes of one call. All zeros: what the model says. */
+struct fake_answer {
+	bool skip;  /* the server does not execute it */
+	bool given; /* the answer is .result, whatever the server did */
+	int result; /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
+	int code;   /* in the error; 0: what fits .result */
+	uint64_t ms;       /* passes before the answer comes */
+	uint64_t creep_ms; /* the same, but no thread is woken by it */
+	bool wait;         /* until fake_let(), the deadline or an interrupt */
+};
+
+struct fake_call {
+	char name[128];
+	uint64_t attempt;
+	uint64_t id; /* session, or connection (FAKE_FENCE) */
+	uint64_t conn;
+	int bay;
+	enum rlk_ask ask;
+	unsigned int order; /* among the calls of all operations */
+};
+
+/** A test of this world, and the sentence that it proves. */
+#define FAKE(sentence, function)                                               \
+	{                                                                      \
+		sentence, function, fake_setup, fake_teardown, NULL            \
+	}
+
+/** Before and after each test. */
+int fake_setup(void **state);
+int fake_teardown(void **state);
+
+/* ------------------------------------------------------------- script */
+
+/** What becomes of the next call of @op that has no answer yet. */
+void fake_next(enum fake_op op, struct fake_answer answer);
+/** What becomes of all calls of @op for which nothing else was said. */
+void fake_always(enum fake_op op, struct fake_answer answer);
+/** Let the calls of @op that wait, or will, go on. Once each. */
+void fake_let(enum fake_op op);
+
+unsigned int fake_count(enum fake_op op);
+/** The call of @op with this number, from 0; fails the test without it. */
+struct fake_call fake_call(enum fake_op op, unsigned int number);
+
+/** Wait until @op was called @count times, since the beginning. */
+void fake_await(enum fake_op op, unsigned int count);
+/** How many threads sleep on a condition of the library now. */
+unsigned int fake_sleepers(void);
+/** Wait until @state(@arg) is true. */
+void fake_until(bool (*state)(void *arg), void *arg);
+/** The same while time goes by, as fast as it really does. */
+void fake_pass_until(bool (*state)(void *arg), void *arg);
+void fake_pass_await(enum fake_op op, unsigned int count);
+
+/* -------------------------------------------------------------- clock */
+
+int64_t fake_now(void);
+/** Time passes: who sleeps until then is woken. */
+void fake_advance(uint64_t ms);
+/** Time passes, but no thread gets to run for it. */
+void fake_creep(uint64_t ms);
+
+/* -------------------------------------------------- the model's tables */
+
+void fake_session_add(uint64_t id);
+/** It is expired by the server's clock. */
+void fake_session_expire(uint64_t id);
+void fake_session_remove(uint64_t id);
+bool fake_session_there(uint64_t id);
+unsigned int fake_sessions(void);
+
+/** A lease that somebody else has. */
+void fake_lease_add(const char *name, uint64_t attempt, uint64_t session);
+/** The attempt that has the name, 0 if it is free. */
+uint64_t fake_lease(const char *name);
+void fake_lease_remove(const char *name);
+/** Taken by hand: the row goes, and its session's count of breaks grows. */
+void fake_lease_break(const char *name);
+
+/** Somebody else locks, or unlocks, the name's row. */
+void fake_row_lock(const char *name);
+void fake_row_unlock(const char *name);
+/** The number of the connection that has it locked; 0: free; UINT64_MAX:
+ *  somebody else. */
+uint64_t fake_row(const char *name);
+/** The server closes the connection that has the name's row. */
+void fake_row_hang_up(const char *name);
+
+/** How many connections of @bay are lent now. */
+unsigned int fake_lent(int bay);
+/** Wait until somebody waits for a connection of @bay. */
+void fake_await_wanted(int bay);
+
+/* What the server is, before a client is made. */
+extern struct rlk_server fake_server;
+/* How far the server's clock is ahead. */
+extern int64_t fake_skew_us;
+
+/* ------------------------------------------------------------ helpers */
+
+/** A client with a TTL of 30 s and a row bound of 9 s, without a reaper. */
+struct rowlock_client_options fake_options(void);
+struct rowlock_client *fake_client(void);
+struct rowlock_client *fake_client_with(
+    const struct rowlock_client_options *options);
+void fake_client_end(struct rowlock_client *client);
+struct rowlock *fake_lock(struct rowlock_client *client,
+			  enum rowlock_strategy strategy, unsigned int flags,
+			  const char *name);
+void fake_lock_end(struct rowlock *lock);
+/** Wait until @count threads stand in line for the lock's name. */
+void fake_await_line(struct rowlock *lock, unsigned int count);
+
+/** A thread that does what it is told. */
+struct fake_person;
+enum fake_verb {
+	FAKE_DO_ACQUIRE,
+	FAKE_DO_RELEASE,
+	FAKE_DO_TOKEN,
+	FAKE_DO_VERIFY,
+	FAKE_DO_FREE,
+	FAKE_DO_QUIT,
+};
+struct fake_person *fake_person(void);
+void fake_tell(struct fake_person *person, enum fake_verb verb,
+	       struct rowlock *lock, uint64_t wait_ms);
+/** The code of what was told; waits for its end. */
+int fake_hear(struct fake_person *person, struct rowlock_errinfo *reterr);
+/** Has it not ended yet? */
+bool fake_busy(struct fake_person *person);
+int fake_ask(struct fake_person *person, enum fake_verb verb,
+	     struct rowlock *lock, uint64_t wait_ms);
+void fake_person_end(struct fake_person *person);
+
+/** Text after which a test fails at its end; first one counts. */
+void fake_problem(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+#endif

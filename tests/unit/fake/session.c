@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions, sweeps and the reaper's looks over the model's tables. Lists for
+ * people are not modelled: nothing in core depends on what they say.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/list.h"
+#include "strategy/reap.h"
+#include "strategy/row_break.h"
+#include "strategy/session.h"
+#include "test.h"
+
+enum rlk_fault rlk_session_open(struct rlk_conn *conn,
+				const struct rlk_session_row *row,
+				struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_OPEN, .conn = conn };
+
+	if (world_begin(&op, &(struct fake_call){ .id = row->id }))
+		world_insert_session(row->id, row->ttl_ms);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
+				const struct rlk_session_row *row,
+				bool *ret_alive, uint64_t *ret_breaks,
+				struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_BEAT, .conn = conn };
+
+	*ret_alive = false;
+	*ret_breaks = 0;
+	if (world_begin(&op, &(struct fake_call){ .id = row->id })) {
+		struct world_session *session = world_session(row->id);
+
+		if (session) {
+			session->beat++;
+			*ret_alive = true;
+			*ret_breaks = session->breaks;
+		}
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault drop_session(struct world_op *op, uint64_t id,
+				   bool (*may)(const struct world_session *,
+					       uint64_t),
+				   uint64_t arg, bool *ret_dropped,
+				   struct rowlock_errinfo *reterr)
+{
+	*ret_dropped = false;
+	if (world_begin(op, &(struct fake_call){ .id = id })) {
+		struct world_session *session = world_session(id);
+
+		if (session && (!may || may(session, arg))) {
+			session->id = 0;
+			*ret_dropped = true;
+		}
+	}
+	return world_fault(op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_session_close(struct rlk_conn *conn, uint64_t id,
+				 struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_CLOSE, .conn = conn };
+	bool dropped;
+
+	return drop_session(&op, id, NULL, 0, &dropped, reterr);
+}
+
+static bool is_expired(const struct world_session *session, uint64_t arg)
+{
+	(void) arg;
+	return session->expired;
+}
+
+static bool is_silent(const struct world_session *session, uint64_t beat)
+{
+	return session->beat == beat;
+}
+
+enum rlk_fault rlk_session_evict_expired(struct rlk_conn *conn, uint64_t id,
+					 bool *ret_evicted,
+					 struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_EVICT_EXPIRED, .conn = conn };
+
+	return drop_session(&op, id, is_expired, 0, ret_evicted, reterr);
+}
+
+enum rlk_fault rlk_session_evict_silent(struct rlk_conn *conn, uint64_t id,
+					uint64_t beat, bool *ret_evicted,
+					struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_EVICT_SILENT, .conn = conn };
+
+	return drop_session(&op, id, is_silent, beat, ret_evicted, reterr);
+}
+
+static enum rlk_fault sweep(struct world_op *op,
+			    const struct rlk_request *request,
+			    bool (*may)(const struct world_lease *),
+			    bool *ret_swept, struct rowlock_errinfo *reterr)
+{
+	struct fake_call call = { .attempt = request->attempt };
+
+	snprintf(call.name, sizeof(call.name), "%s", request->name);
+	*ret_swept = false;
+	if (world_begin(op, &call)) {
+		struct world_lease *lease = world_lease(request->name);
+
+		if (lease && lease->attempt == request->attempt && may(lease)) {
+			lease->attempt = 0;
+			*ret_swept = true;
+		}
+	}
+	return world_fault(op, RLK_DONE, reterr);
+}
+
+static bool is_dead(const struct world_lease *lease)
+{
+	return !world_session(lease->session);
+}
+
+static bool is_over(const struct world_lease *lease)
+{
+	return lease->max_until_ms <= fake_now();
+}
+
+enum rlk_fault rlk_lease_sweep_dead(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_swept,
+				    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_SWEEP_DEAD, .conn = conn };
+
+	return sweep(&op, request, is_dead, ret_swept, reterr);
+}
+
+enum rlk_fault rlk_lease_sweep_expired(struct rlk_conn *conn,
+				       const struct rlk_request *request,
+				       bool *ret_swept,
+				       struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_SWEEP_EXPIRED, .conn = conn };
+
+	return sweep(&op, request, is_over, ret_swept, reterr);
+}
+
+enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
+			     void (*fn)(uint64_t attempt, void *), void *arg,
+			     struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_LEASES_OF, .conn = conn };
+	uint64_t attempts[64];
+	size_t count = 0;
+	enum rlk_fault fault;
+
+	if (world_begin(&op, &(struct fake_call){ .id = id }))
+		for (size_t i = 0; i < 64; i++)
+			if (world.tables.leases[i].attempt &&
+			    world.tables.leases[i].session == id)
+				attempts[count++] =
+				    world.tables.leases[i].attempt;
+	fault = world_fault(&op, RLK_DONE, reterr);
+	for (size_t i = 0; !fault && i < count; i++)
+		fn(attempts[i], arg);
+	return fault;
+}
+
+/* The smallest id above @after; NULL: none. */
+static const struct world_session *session_after(uint64_t after)
+{
+	const struct world_session *next = NULL;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.sessions); i++) {
+		const struct world_session *session = &world.tables.sessions[i];
+
+		if (session->id > after && (!next || session->id < next->id))
+			next = session;
+	}
+	return next;
+}
+
+enum rlk_fault rlk_sessions_after(struct rlk_conn *conn, uint64_t after,
+				  unsigned int batch,
+				  void (*fn)(const struct rlk_session_seen *,
+					     void *),
+				  void *arg, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) reterr;
+	for (unsigned int i = 0; i < batch; i++) {
+		struct rlk_session_seen seen = { .host = "elsewhere" };
+		const struct world_session *session;
+
+		world_lock();
+		session = session_after(after);
+		if (session) {
+			seen.id = session->id;
+			seen.beat = session->beat;
+			seen.ttl_ms = session->ttl_ms;
+			seen.expired = session->expired;
+		}
+		world_unlock();
+		if (!seen.id)
+			return RLK_DONE;
+		after = seen.id;
+		fn(&seen, arg);
+	}
+	return RLK_DONE;
+}
+
+static bool comes_after(const struct world_lease *lease, const char *name)
+{
+	return lease->attempt && strcmp(lease->name, name) > 0 &&
+	       (is_dead(lease) || is_over(lease));
+}
+
+enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
+			       const struct rlk_lease_cursor *cursor,
+			       void (*fn)(const struct rlk_lease_seen *,
+					  void *),
+			       void *arg, struct rowlock_errinfo *reterr)
+{
+	char name[512];
+
+	(void) conn;
+	(void) reterr;
+	snprintf(name, sizeof(name), "%s", cursor->name);
+	for (unsigned int n = 0; n < cursor->batch; n++) {
+		const struct world_lease *next = NULL;
+		struct rlk_lease_seen seen = { .name = name };
+
+		world_lock();
+		for (size_t i = 0; i < TEST_SIZE(world.tables.leases); i++) {
+			const struct world_lease *lease =
+			    &world.tables.leases[i];
+
+			if (comes_after(lease, name) &&
+			    (!next || strcmp(lease->name, next->name) < 0))
+				next = lease;
+		}
+		if (next) {
+			snprintf(name, sizeof(name), "%s", next->name);
+			seen.holder = (struct rlk_holder){
+				.known = true,
+				.looked = true,
+				.attempt = next->attempt,
+				.session = next->session,
+				.absent = is_dead(next),
+				.has_max = next->max_until_ms != RLK_NEVER,
+			};
+		}
+		world_unlock();
+		if (!next)
+			break;
+		fn(&seen, arg);
+	}
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_tokens_old(struct rlk_conn *conn, unsigned int batch,
+			      void (*fn)(const struct rlk_token_seen *, void *),
+			      void *arg, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) batch;
+	(void) fn;
+	(void) arg;
+	(void) reterr;
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_token_drop(struct rlk_conn *conn,
+			      const struct rlk_token_seen *token,
+			      bool *ret_dropped, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) token;
+	(void) reterr;
+	*ret_dropped = false;
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
+			       rowlock_list_fn fn, void *arg,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_entry entry = {
+		.size = sizeof(entry),
+		.name = like,
+		.info = "",
+	};
+
+	(void) conn;
+	(void) reterr;
+	fn(&entry, arg);
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
+			     rowlock_list_fn fn, void *arg,
+			     struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_entry entry = {
+		.size = sizeof(entry),
+		.strategy = ROWLOCK_ROW,
+		.name = like,
+		.info = "",
+	};
+
+	(void) conn;
+	(void) reterr;
+	fn(&entry, arg);
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
+				  void (*fn)(const char *name, void *arg),
+				  void *arg, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) reterr;
+	fn(like, arg);
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
+			     const char *name, bool *ret_found,
+			     struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) bait;
+	(void) name;
+	(void) reterr;
+	*ret_found = false;
+	return RLK_DONE;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Both strategies over the model's tables, in the place of strategy/.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct fake_call call_of(const struct rlk_request *request)
+{
+	struct fake_call call = {
+		.attempt = request->attempt,
+		.id = request->session,
+	};
+
+	snprintf(call.name, sizeof(call.name), "%s", request->name);
+	return call;
+}
+
+/* --------------------------------------------------------------- lease */
+
+/* A lease with just this attempt. */
+static struct world_lease *mine(const struct rlk_request *request)
+{
+	struct world_lease *lease = world_lease(request->name);
+
+	return lease && lease->attempt == request->attempt ? lease : NULL;
+}
+
+static void describe(const struct world_lease *lease, bool looked,
+		     struct rlk_holder *holder)
+{
+	const struct world_session *session = world_session(lease->session);
+
+	*holder = (struct rlk_holder){
+		.known = true,
+		.attempt = lease->attempt,
+		.session = lease->session,
+		.absent = !session,
+		.looked = looked,
+	};
+	if (lease->max_until_ms != RLK_NEVER) {
+		holder->has_max = true;
+		holder->max_left_us = (lease->max_until_ms - fake_now()) * 1000;
+		holder->max_ms = 1000;
+	}
+	if (!session)
+		return;
+	holder->left_us =
+	    session->expired ? -1 : (int64_t) session->ttl_ms * 1000;
+	holder->beat = session->beat;
+	holder->ttl_ms = session->ttl_ms;
+}
+
+static enum rlk_verdict insert(const struct rlk_request *request,
+			       enum rlk_ask ask, struct rlk_holder *ret_holder)
+{
+	struct world_lease *lease = world_lease(request->name);
+
+	*ret_holder = (struct rlk_holder){ 0 };
+	if (!lease) {
+		world_insert_lease(request->name, request->attempt,
+				   request->session);
+		lease = world_lease(request->name);
+		if (request->max_hold_ms)
+			lease->max_until_ms =
+			    rlk_after(fake_now(), request->max_hold_ms);
+		return RLK_GRANTED;
+	}
+	if (ask == RLK_ASK_AGAIN)
+		return RLK_HELD;
+	if (lease->attempt == request->attempt)
+		return RLK_GRANTED;
+	describe(lease, false, ret_holder);
+	return RLK_HELD;
+}
+
+static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
+				      const struct rlk_request *request,
+				      enum rlk_ask ask,
+				      struct rlk_holder *ret_holder,
+				      struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_ACQUIRE, .conn = conn };
+	enum rlk_verdict verdict = RLK_AGAIN;
+	struct fake_call call = call_of(request);
+
+	call.ask = ask;
+	if (world_begin(&op, &call))
+		verdict = insert(request, ask, ret_holder);
+	return world_verdict(&op, verdict, reterr);
+}
+
+static enum rlk_fault lease_release(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_found,
+				    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_RELEASE, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	*ret_found = false;
+	if (world_begin(&op, &call) && mine(request)) {
+		mine(request)->attempt = 0;
+		*ret_found = true;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault lease_confirm(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    bool *ret_found,
+				    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_CONFIRM, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	if (world_begin(&op, &call))
+		*ret_found =
+		    mine(request) && world_session(mine(request)->session);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault lease_draw(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 uint64_t *ret_token,
+				 struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_DRAW, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	if (world_begin(&op, &call))
+		*ret_token = mine(request) ? ++world.tables.token : 0;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault lease_look(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 struct rlk_holder *ret_holder,
+				 struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_LOOK, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	*ret_holder = (struct rlk_holder){ 0 };
+	if (world_begin(&op, &call) && world_lease(request->name))
+		describe(world_lease(request->name), true, ret_holder);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_END, .conn = conn };
+	struct fake_call call = { .attempt = 0 };
+
+	snprintf(call.name, sizeof(call.name), "%s", name);
+	*ret_found = false;
+	if (world_begin(&op, &call) && world_lease(name)) {
+		struct world_session *session =
+		    world_session(world_lease(name)->session);
+
+		world_lease(name)->attempt = 0;
+		if (session)
+			session->breaks++;
+		*ret_found = true;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+/* ----------------------------------------------------------------- row */
+
+/* Wait as the server does: until it is free, or the caller has enough. */
+static enum rlk_verdict wait_for_row(struct rlk_conn *conn,
+				     const struct world_row *row)
+{
+	while (row->conn && row->conn != conn->id) {
+		if (conn->interrupted || fake_now() >= conn->until_ms)
+			return RLK_WAITING;
+		if (!world_wait()) {
+			fake_problem("'%s' was never unlocked", row->name);
+			return RLK_WAITING;
+		}
+	}
+	return RLK_GRANTED;
+}
+
+static enum rlk_verdict row_acquire(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    enum rlk_ask ask,
+				    struct rlk_holder *ret_holder,
+				    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_ACQUIRE, .conn = conn };
+	enum rlk_verdict verdict = RLK_AGAIN;
+	struct fake_call call = call_of(request);
+	bool execute;
+
+	call.ask = ask;
+	*ret_holder = (struct rlk_holder){ 0 };
+	execute = world_begin(&op, &call);
+	if (execute) {
+		struct world_row *row = world_row(request->name);
+
+		if (!row)
+			verdict = RLK_ABSENT;
+		else if (ask == RLK_ASK_WAIT)
+			verdict = wait_for_row(conn, row);
+		else
+			verdict = row->conn && row->conn != conn->id
+				      ? RLK_HELD
+				      : RLK_GRANTED;
+		if (verdict == RLK_GRANTED)
+			row->conn = conn->id;
+	}
+	return world_verdict(&op, verdict, reterr);
+}
+
+static enum rlk_verdict row_resume(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_RESUME, .conn = conn };
+	struct fake_call call = { .attempt = 0 };
+
+	if (world_begin(&op, &call))
+		conn->outstanding = false;
+	return world_verdict(&op, RLK_AGAIN, reterr);
+}
+
+static enum rlk_fault row_make(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_MAKE, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	if (world_begin(&op, &call) && !world_row(request->name)) {
+		struct world_row *row = world_row("");
+
+		snprintf(row->name, sizeof(row->name), "%s", request->name);
+		row->conn = 0;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault row_release(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_RELEASE, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	*ret_found = true;
+	if (world_begin(&op, &call))
+		world_end_transaction(conn->id);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault row_confirm(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_CONFIRM, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	world_begin(&op, &call);
+	*ret_found = true;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault row_draw(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_DRAW, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	if (world_begin(&op, &call))
+		*ret_token = ++world.tables.token;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
+{
+	static const struct rlk_strategy lease = {
+		.name = "lease",
+		.needs_session = true,
+		.acquire = lease_acquire,
+		.release = lease_release,
+		.confirm = lease_confirm,
+		.draw = lease_draw,
+		.look = lease_look,
+		.end = lease_end,
+	};
+	static const struct rlk_strategy row = {
+		.name = "row",
+		.pins_connection = true,
+		.acquire = row_acquire,
+		.resume = row_resume,
+		.make = row_make,
+		.release = row_release,
+		.confirm = row_confirm,
+		.draw = row_draw,
+	};
+
+	switch (which) {
+	case ROWLOCK_LEASE:
+		return &lease;
+	case ROWLOCK_ROW:
+		return &row;
+	default:
+		return NULL;
+	}
+}

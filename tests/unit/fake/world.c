@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model's tables, the mutex over all of the fake, and how a test waits.
+ */
+#include "world.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "test.h"
+
+struct world world = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+};
+
+static char problem[256];
+
+/* This thread looks at a state; what it calls for that is no change. */
+static _Thread_local bool looking;
+
+void world_lock(void)
+{
+	pthread_mutex_lock(&world.mutex);
+}
+
+void world_unlock(void)
+{
+	pthread_mutex_unlock(&world.mutex);
+}
+
+void world_changed(void)
+{
+	world.changes++;
+	pthread_cond_broadcast(&world.changed);
+}
+
+static bool wait_ms(unsigned int ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return pthread_cond_timedwait(&world.changed, &world.mutex, &until) !=
+	       ETIMEDOUT;
+}
+
+bool world_wait(void)
+{
+	return wait_ms(TEST_GUARD_MS);
+}
+
+void fake_problem(const char *format, ...)
+{
+	va_list args;
+
+	if (*problem)
+		return;
+	va_start(args, format);
+	vsnprintf(problem, sizeof(problem), format, args);
+	va_end(args);
+}
+
+bool world_is_looking(void)
+{
+	return looking;
+}
+
+static bool look(bool (*state)(void *arg), void *arg)
+{
+	bool result;
+
+	looking = true;
+	result = state(arg);
+	looking = false;
+	return result;
+}
+
+static bool next_change(uint64_t seen, unsigned int ms)
+{
+	bool more = true;
+
+	world_lock();
+	while (more && world.changes == seen)
+		more = wait_ms(ms);
+	world_unlock();
+	return more;
+}
+
+static uint64_t changes(void)
+{
+	uint64_t seen;
+
+	world_lock();
+	seen = world.changes;
+	world_unlock();
+	return seen;
+}
+
+void fake_until(bool (*state)(void *arg), void *arg)
+{
+	for (;;) {
+		uint64_t seen = changes();
+
+		if (look(state, arg))
+			return;
+		if (!next_change(seen, TEST_GUARD_MS))
+			fail_msg("what was waited for has not happened");
+	}
+}
+
+void fake_pass_until(bool (*state)(void *arg), void *arg)
+{
+	for (int i = 0; i < TEST_GUARD_MS; i++) {
+		uint64_t seen = changes();
+
+		if (look(state, arg))
+			return;
+		/* Nothing moves: a moment has passed for everybody. */
+		if (!next_change(seen, 1))
+			fake_advance(1);
+	}
+	fail_msg("what was waited for has not happened");
+}
+
+/* -------------------------------------------------------------- tables */
+
+struct world_lease *world_lease(const char *name)
+{
+	struct world_lease *leases = world.tables.leases;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.leases); i++)
+		if (leases[i].attempt && !strcmp(leases[i].name, name))
+			return &leases[i];
+	return NULL;
+}
+
+struct world_session *world_session(uint64_t id)
+{
+	struct world_session *sessions = world.tables.sessions;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.sessions); i++)
+		if (sessions[i].id == id)
+			return &sessions[i];
+	return NULL;
+}
+
+/* Found or made. */
+struct world_row *world_row(const char *name)
+{
+	struct world_row *rows = world.tables.rows;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.rows); i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+void world_insert_lease(const char *name, uint64_t attempt, uint64_t session)
+{
+	struct world_lease *leases = world.tables.leases;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.leases); i++) {
+		if (leases[i].attempt)
+			continue;
+		leases[i].attempt = attempt;
+		leases[i].session = session;
+		leases[i].max_until_ms = RLK_NEVER;
+		snprintf(leases[i].name, sizeof(leases[i].name), "%s", name);
+		return;
+	}
+	fake_problem("too many leases");
+}
+
+void world_insert_session(uint64_t id, uint64_t ttl_ms)
+{
+	struct world_session *session = world_session(0);
+
+	if (session)
+		*session = (struct world_session){ .id = id, .ttl_ms = ttl_ms };
+	else
+		fake_problem("too many sessions");
+}
+
+void world_end_transaction(uint64_t conn)
+{
+	struct world_row *rows = world.tables.rows;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.rows); i++)
+		if (rows[i].conn == conn)
+			rows[i].conn = 0;
+	world_changed();
+}
+
+/* ------------------------------------------- the tables, for the tests */
+
+void fake_session_add(uint64_t id)
+{
+	world_lock();
+	world_insert_session(id, 30000);
+	world_unlock();
+}
+
+void fake_session_expire(uint64_t id)
+{
+	world_lock();
+	if (world_session(id))
+		world_session(id)->expired = true;
+	world_unlock();
+}
+
+void fake_session_remove(uint64_t id)
+{
+	world_lock();
+	if (world_session(id))
+		world_session(id)->id = 0;
+	world_unlock();
+}
+
+bool fake_session_there(uint64_t id)
+{
+	bool there;
+
+	world_lock();
+	there = world_session(id) != NULL;
+	world_unlock();
+	return there;
+}
+
+unsigned int fake_sessions(void)
+{
+	unsigned int count = 0;
+
+	world_lock();
+	for (size_t i = 0; i < TEST_SIZE(world.tables.sessions); i++)
+		count += world.tables.sessions[i].id != 0;
+	world_unlock();
+	return count;
+}
+
+void fake_lease_add(const char *name, uint64_t attempt, uint64_t session)
+{
+	world_lock();
+	world_insert_lease(name, attempt, session);
+	world_unlock();
+}
+
+uint64_t fake_lease(const char *name)
+{
+	const struct world_lease *lease;
+	uint64_t attempt;
+
+	world_lock();
+	lease = world_lease(name);
+	attempt = lease ? lease->attempt : 0;
+	world_unlock();
+	return attempt;
+}
+
+void fake_lease_remove(const char *name)
+{
+	world_lock();
+	if (world_lease(name))
+		world_lease(name)->attempt = 0;
+	world_unlock();
+}
+
+void fake_lease_break(const char *name)
+{
+	struct world_lease *lease;
+
+	world_lock();
+	lease = world_lease(name);
+	if (lease) {
+		struct world_session *session = world_session(lease->session);
+
+		lease->attempt = 0;
+		if (session)
+			session->breaks++;
+	}
+	world_unlock();
+}
+
+static void set_row(const char *name, uint64_t conn)
+{
+	struct world_row *row;
+
+	world_lock();
+	row = world_row(name);
+	if (!row) {
+		row = world_row("");
+		snprintf(row->name, sizeof(row->name), "%s", name);
+	}
+	row->conn = conn;
+	world_changed();
+	world_unlock();
+}
+
+void fake_row_lock(const char *name)
+{
+	set_row(name, WORLD_OTHER);
+}
+
+void fake_row_unlock(const char *name)
+{
+	set_row(name, 0);
+}
+
+uint64_t fake_row(const char *name)
+{
+	const struct world_row *row;
+	uint64_t conn;
+
+	world_lock();
+	row = world_row(name);
+	conn = row ? row->conn : 0;
+	world_unlock();
+	return conn;
+}
+
+/* ------------------------------------------------------ start and end */
+
+int fake_setup(void **state)
+{
+	(void) state;
+	*problem = '\0';
+	memset(&world.tables, 0, sizeof(world.tables));
+	world_clock_reset();
+	world_script_reset();
+	world_db_reset();
+	return 0;
+}
+
+int fake_teardown(void **state)
+{
+	(void) state;
+	if (!*problem)
+		return 0;
+	print_error("%s\n", problem);
+	return -1;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_WORLD_H
+#define ROWLOCK_TEST_WORLD_H
+
+/*
+ * What the parts of the fake share. One mutex for all of it, a leaf; whoever
+ * changes something tells all who wait.
+ */
+
+#include "fake.h"
+
+#include <pthread.h>
+
+#include "db/pool.h"
+
+#define WORLD_CONNS 64
+#define WORLD_OTHER UINT64_MAX
+
+struct rlk_conn {
+	bool open;
+	bool lent;
+	bool dead;
+	bool outstanding; /* a reply is still to come */
+	bool interrupted;
+	uint64_t id;
+	int bay;
+	int fd;   /* ours */
+	int peer; /* the server's end */
+	int64_t until_ms;
+	int64_t idle_since_ms;
+	struct rlk_conn_profile profile;
+};
+
+struct world_lease {
+	char name[512];
+	uint64_t attempt; /* 0: an empty place */
+	uint64_t session;
+	int64_t max_until_ms; /* RLK_NEVER: none */
+};
+
+struct world_session {
+	uint64_t id; /* 0: an empty place */
+	uint64_t beat;
+	uint64_t breaks;
+	uint64_t ttl_ms;
+	bool expired;
+};
+
+struct world_row {
+	char name[512]; /* "": an empty place */
+	uint64_t conn;  /* 0: free */
+};
+
+struct world_tables {
+	struct world_lease leases[64];
+	struct world_session sessions[64];
+	struct world_row rows[16];
+	uint64_t token;
+};
+
+struct world {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	uint64_t changes;
+	struct world_tables tables;
+	struct rlk_conn conns[WORLD_CONNS];
+};
+
+extern struct world world;
+
+void world_lock(void);
+void world_unlock(void);
+/** Under the mutex. */
+void world_changed(void);
+/** Wait for a change; false: none came for TEST_GUARD_MS. */
+bool world_wait(void);
+
+struct world_lease *world_lease(const char *name);
+struct world_session *world_session(uint64_t id);
+struct world_row *world_row(const char *name);
+void world_insert_lease(const char *name, uint64_t attempt, uint64_t session);
+void world_insert_session(uint64_t id, uint64_t ttl_ms);
+/** The transaction on @conn is over. */
+void world_end_transaction(uint64_t conn);
+
+/** A call that is under way. */
+struct world_op {
+	enum fake_op op;
+	struct rlk_conn *conn;
+	struct fake_answer answer;
+	bool dead;    /* on a dead connection: nothing is executed */
+	bool pending; /* interrupted, or its deadline came, while it waited */
+};
+
+/** Note a call and do what its answer says before it is executed. Locks the
+ *  world; returns whether it is to be executed. */
+bool world_begin(struct world_op *op, const struct fake_call *call);
+/** Unlocks the world. Returns the fault of the call: @fault if nothing else
+ *  was said. */
+enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
+			   struct rowlock_errinfo *reterr);
+/** The same for a verdict. */
+enum rlk_verdict world_verdict(struct world_op *op, enum rlk_verdict verdict,
+			       struct rowlock_errinfo *reterr);
+
+/* The parts that start anew with each test. */
+void world_script_reset(void);
+void world_clock_reset(void);
+void world_db_reset(void);
+
+/** Does this thread just look whether something has happened? */
+bool world_is_looking(void);
+
+/** Does this thread hold a mutex of the library? Then it must not call us. */
+bool world_holds_mutex(void);
+
+#endif

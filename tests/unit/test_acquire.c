@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The local line and the owner: who gets a name inside one process, in which
+ * order, how often, and how a wait ends.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static void waiters_are_served_first_come_first_served(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *locks[8];
+	struct fake_person *people[8];
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(first, 0, &err));
+	for (unsigned int i = 0; i < 8; i++) {
+		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+		people[i] = fake_person();
+		fake_tell(people[i], FAKE_DO_ACQUIRE, locks[i],
+			  ROWLOCK_FOREVER);
+		fake_await_line(first, i + 1);
+	}
+	assert_ok(rowlock_release(first, &err));
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_ok(fake_hear(people[i], &err));
+		for (unsigned int j = i + 1; j < 8; j++)
+			assert_true(fake_busy(people[j]));
+		assert_int_equal(
+		    fake_ask(people[i], FAKE_DO_RELEASE, locks[i], 0), 0);
+	}
+	/* Only who is first in line asks the server, and once. */
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 9);
+	for (unsigned int i = 0; i < 8; i++) {
+		fake_person_end(people[i]);
+		fake_lock_end(locks[i]);
+	}
+	fake_lock_end(first);
+	fake_client_end(client);
+}
+
+static void try_does_not_wait_in_the_line(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *other =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(held, 0, &err));
+	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_non_null(strstr(err.message, "'job'"));
+	assert_non_null(strstr(err.message, "fake:3306"));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	assert_int_equal(rowlock_held(other), 0);
+	assert_ok(rowlock_release(held, &err));
+	fake_lock_end(held);
+	fake_lock_end(other);
+	fake_client_end(client);
+}
+
+static void try_on_a_name_of_another_client_asks_once(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void wait_in_the_line_ends_at_its_deadline(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *person = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(held, 0, &err));
+	fake_tell(person, FAKE_DO_ACQUIRE, other, 500);
+	fake_await_line(held, 1);
+	fake_advance(499);
+	fake_await_line(held, 1);
+	assert_true(fake_busy(person));
+	fake_advance(1);
+	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	assert_ok(rowlock_release(held, &err));
+	fake_person_end(person);
+	fake_lock_end(held);
+	fake_lock_end(other);
+	fake_client_end(client);
+}
+
+static void wait_for_another_client_ends_at_its_deadline(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *person = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, 2000);
+	fake_pass_await(FAKE_ACQUIRE, 5);
+	/* Polls do not touch what is held. */
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 1).ask, RLK_ASK_AGAIN);
+	fake_advance(2000);
+	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_person_end(person);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void waiter_gets_what_another_client_gives_up(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *person = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	fake_lease_remove("job");
+	fake_pass_await(FAKE_ACQUIRE, fake_count(FAKE_ACQUIRE) + 1);
+	assert_ok(fake_hear(person, &err));
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(person);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up(
+    void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct fake_person *eve = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(held, 0, &err));
+	fake_tell(bob, FAKE_DO_ACQUIRE, second, ROWLOCK_FOREVER);
+	fake_await_line(held, 1);
+	fake_tell(eve, FAKE_DO_ACQUIRE, third, ROWLOCK_FOREVER);
+	fake_await_line(held, 2);
+	rowlock_cancel(second);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	assert_true(fake_busy(eve));
+	assert_ok(rowlock_release(held, &err));
+	assert_ok(fake_hear(eve, &err));
+	/* A cancelled wait leaves nothing behind for the next. */
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, second, 0),
+			 ROWLOCK_EBUSY);
+	assert_int_equal(fake_ask(eve, FAKE_DO_RELEASE, third, 0), 0);
+	fake_person_end(bob);
+	fake_person_end(eve);
+	fake_lock_end(held);
+	fake_lock_end(second);
+	fake_lock_end(third);
+	fake_client_end(client);
+}
+
+static void cancel_ends_a_wait_between_two_polls(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *person = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	rowlock_cancel(lock);
+	assert_code(fake_hear(person, &err), ROWLOCK_ECANCELED, &err);
+	fake_person_end(person);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void cancel_ends_a_wait_for_a_connection(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *a;
+	struct rowlock *b;
+	struct fake_person *bob = fake_person();
+	struct fake_person *eve = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.lease_connections = 1;
+	client = fake_client_with(&options);
+	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_tell(eve, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
+	fake_await_wanted(RLK_BAY_LEASE);
+	rowlock_cancel(b);
+	assert_code(fake_hear(eve, &err), ROWLOCK_ECANCELED, &err);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, a, 0), 0);
+	fake_person_end(bob);
+	fake_person_end(eve);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void cancel_before_the_call_ends_the_next_one(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_cancel(lock);
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_ECANCELED, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void grant_that_came_before_the_cancel_stands(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *person = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	rowlock_cancel(lock);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(person, &err));
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
+	/* Nothing of it is remembered. */
+	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(person);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* --------------------------------------------------------------- owner */
+
+static void owner_enters_again_through_any_handle(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_int_equal(rowlock_depth(a), 2);
+	assert_int_equal(rowlock_depth(b), 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	/* Each level through the handle that acquired it. */
+	assert_ok(rowlock_release(b, &err));
+	assert_code(rowlock_release(b, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(a), 1);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_int_equal(fake_lease("job"), 0);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void outer_handle_may_be_released_before_the_inner(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(rowlock_held(b), 1);
+	assert_int_not_equal(fake_lease("job"), 0);
+	fake_lock_end(a);
+	assert_ok(rowlock_release(b, &err));
+	assert_int_equal(fake_lease("job"), 0);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void lock_that_is_not_reentrant_says_deadlock(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EDEADLOCK, &err);
+	assert_int_equal(rowlock_held(b), 0);
+	assert_int_equal(rowlock_depth(a), 1);
+	assert_ok(rowlock_release(a, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EDEADLOCK, &err);
+	assert_ok(rowlock_release(b, &err));
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void another_thread_neither_enters_nor_releases(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_TOKEN, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_VERIFY, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, mine, 0),
+			 ROWLOCK_EBUSY);
+	assert_int_equal(rowlock_depth(lock), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_lock_end(mine);
+	fake_client_end(client);
+}
+
+static void new_thread_does_not_inherit_an_ended_ones_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	fake_person_end(bob);
+	/* The next thread mostly gets the same pthread_t. */
+	for (int i = 0; i < 20; i++) {
+		bob = fake_person();
+		assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, other, 0),
+				 ROWLOCK_EBUSY);
+		assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
+				 ROWLOCK_ENOTOWNER);
+		fake_person_end(bob);
+	}
+	fake_lock_end(other);
+	/* It ends with its session; only then can the handle go. */
+	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(27000);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void handle_that_owns_is_released_by_any_thread(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct rowlock *other =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* The same thread, but another owner. */
+	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	assert_int_equal(rowlock_depth(lock), 2);
+	assert_int_equal(fake_ask(bob, FAKE_DO_TOKEN, lock, 0), 0);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+}
+
+static void one_name_under_two_strategies_is_two_locks(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_int_equal(rowlock_depth(a), 1);
+	assert_int_equal(rowlock_depth(b), 1);
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(b), 1);
+	assert_ok(rowlock_release(b, &err));
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void handle_with_a_waiting_thread_refuses_a_second(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(held, 0, &err));
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await_line(held, 1);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	rowlock_cancel(lock);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	assert_ok(rowlock_release(held, &err));
+	fake_person_end(bob);
+	fake_lock_end(held);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("waiters are served first come, first served",
+		     waiters_are_served_first_come_first_served),
+		FAKE("a try does not wait in the line",
+		     try_does_not_wait_in_the_line),
+		FAKE("a try on a name of another client asks once",
+		     try_on_a_name_of_another_client_asks_once),
+		FAKE("a wait in the line ends at its deadline",
+		     wait_in_the_line_ends_at_its_deadline),
+		FAKE("a wait for another client ends at its deadline",
+		     wait_for_another_client_ends_at_its_deadline),
+		FAKE("a waiter gets what another client gives up",
+		     waiter_gets_what_another_client_gives_up),
+		FAKE("cancel ends a wait in the line and the next moves up",
+		     cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up),
+		FAKE("cancel ends a wait between two polls",
+		     cancel_ends_a_wait_between_two_polls),
+		FAKE("cancel ends a wait for a connection",
+		     cancel_ends_a_wait_for_a_connection),
+		FAKE("cancel before the call ends the next one",
+		     cancel_before_the_call_ends_the_next_one),
+		FAKE("a grant that came before the cancel stands",
+		     grant_that_came_before_the_cancel_stands),
+		FAKE("the owner enters again through any handle",
+		     owner_enters_again_through_any_handle),
+		FAKE("the outer handle may be released before the inner",
+		     outer_handle_may_be_released_before_the_inner),
+		FAKE("a lock that is not reentrant says deadlock",
+		     lock_that_is_not_reentrant_says_deadlock),
+		FAKE("another thread neither enters nor releases",
+		     another_thread_neither_enters_nor_releases),
+		FAKE("a new thread does not inherit an ended one's hold",
+		     new_thread_does_not_inherit_an_ended_ones_hold),
+		FAKE("a handle that owns is released by any thread",
+		     handle_that_owns_is_released_by_any_thread),
+		FAKE("one name under two strategies is two locks",
+		     one_name_under_two_strategies_is_two_locks),
+		FAKE("a handle with a waiting thread refuses a second",
+		     handle_with_a_waiting_thread_refuses_a_second),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arithmetic of time, and sleeping on the real clock.
+ */
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "test.h"
+
+static void sum_of_times_never_overflows(void **state)
+{
+	(void) state;
+	assert_int_equal(rlk_after(5, 7), 12);
+	assert_int_equal(rlk_after(-5, 3), -2);
+	assert_true(rlk_after(0, ROWLOCK_FOREVER) == RLK_NEVER);
+	assert_true(rlk_after(1, INT64_MAX) == RLK_NEVER);
+	assert_true(rlk_after(0, INT64_MAX) == RLK_NEVER);
+	assert_true(rlk_after(1, INT64_MAX - 1) == RLK_NEVER);
+	assert_true(rlk_after(1, INT64_MAX - 2) == RLK_NEVER - 1);
+	assert_true(rlk_after(RLK_NEVER, 0) == RLK_NEVER);
+	assert_true(rlk_after(RLK_NEVER, 1) == RLK_NEVER);
+}
+
+static void time_does_not_go_back(void **state)
+{
+	const struct rlk_clock *clock = rlk_clock_real();
+	int64_t last = rlk_now(clock);
+
+	(void) state;
+	for (int i = 0; i < 100000; i++) {
+		int64_t now = rlk_now(clock);
+
+		assert_true(now >= last);
+		last = now;
+	}
+}
+
+static void wake_before_sleep_is_not_missed(void **state)
+{
+	struct rlk_sleeper sleeper;
+
+	(void) state;
+	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), 0);
+	rlk_sleeper_wake(&sleeper);
+	rlk_sleeper_wake(&sleeper);
+	assert_true(rlk_sleeper_wait(&sleeper, RLK_NEVER, -1));
+	/* It was taken; what ends the next sleep is its time. */
+	assert_false(rlk_sleeper_wait(
+	    &sleeper, rlk_now(rlk_clock_real()) + 1, -1));
+	rlk_sleeper_fini(&sleeper);
+}
+
+static void sleep_ends_at_its_time_and_not_before(void **state)
+{
+	const struct rlk_clock *clock = rlk_clock_real();
+	int64_t until = rlk_now(clock) + 20;
+	struct rlk_sleeper sleeper;
+
+	(void) state;
+	assert_int_equal(rlk_sleeper_init(&sleeper, clock), 0);
+	assert_false(rlk_sleeper_wait(&sleeper, until, -1));
+	assert_true(rlk_now(clock) >= until);
+	/* A time that has passed, however long ago, ends it at once. */
+	assert_false(rlk_sleeper_wait(&sleeper, until, -1));
+	assert_false(rlk_sleeper_wait(&sleeper, 0, -1));
+	assert_false(rlk_sleeper_wait(&sleeper, -RLK_NEVER, -1));
+	rlk_sleeper_fini(&sleeper);
+}
+
+static void sleep_ends_when_its_descriptor_is_readable(void **state)
+{
+	struct rlk_sleeper sleeper;
+	int ends[2];
+
+	(void) state;
+	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), 0);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	assert_false(rlk_sleeper_wait(&sleeper, RLK_NEVER, ends[0]));
+	close(ends[0]);
+	close(ends[1]);
+	rlk_sleeper_fini(&sleeper);
+}
+
+static void wake(void *arg)
+{
+	rlk_sleeper_wake(arg);
+}
+
+static void another_thread_wakes_the_sleeper(void **state)
+{
+	struct rlk_thread thread;
+	struct rlk_sleeper sleeper;
+
+	(void) state;
+	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), 0);
+	assert_int_equal(rlk_thread_start(&thread, "waker", wake, &sleeper), 0);
+	assert_true(rlk_sleeper_wait(&sleeper, RLK_NEVER, -1));
+	rlk_thread_join(&thread);
+	rlk_sleeper_fini(&sleeper);
+}
+
+static void no_descriptor_is_an_error_and_leaks_none(void **state)
+{
+	struct rlimit before;
+	struct rlimit none;
+	struct rlk_sleeper sleeper;
+	int spare = dup(0);
+
+	(void) state;
+	assert_true(spare >= 0);
+	close(spare);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	/* Room for the timer, none for the eventfd. */
+	none.rlim_cur = (rlim_t) spare + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(sleeper.timer, -1);
+	assert_int_equal(sleeper.wake, -1);
+	assert_int_equal(dup(0), spare);
+	close(spare);
+	rlk_sleeper_fini(&sleeper);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("a sum of times never overflows",
+		     sum_of_times_never_overflows),
+		TEST("time does not go back", time_does_not_go_back),
+		TEST("a wake before the sleep is not missed",
+		     wake_before_sleep_is_not_missed),
+		TEST("a sleep ends at its time and not before",
+		     sleep_ends_at_its_time_and_not_before),
+		TEST("a sleep ends when its descriptor is readable",
+		     sleep_ends_when_its_descriptor_is_readable),
+		TEST("another thread wakes the sleeper",
+		     another_thread_wakes_the_sleeper),
+		TEST("no descriptor is an error and leaks none",
+		     no_descriptor_is_an_error_and_leaks_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heartbeat and the end of holds by our own clock: TTL 30 s, margin 3 s, a
+ * beat every 10 s, 5 s of patience with each.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+struct world_of_one {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	int64_t t0;
+};
+
+static struct world_of_one begin(void)
+{
+	struct world_of_one one = { .client = fake_client() };
+	struct rowlock_errinfo err;
+
+	one.lock = fake_lock(one.client, ROWLOCK_LEASE, 0, "job");
+	one.t0 = fake_now();
+	assert_ok(rowlock_acquire(one.lock, 0, &err));
+	return one;
+}
+
+static void end(struct world_of_one *one)
+{
+	rowlock_release(one->lock, NULL);
+	fake_lock_end(one->lock);
+	fake_client_end(one->client);
+}
+
+struct expected {
+	struct rowlock_client *client;
+	int64_t until_ms;
+};
+
+/* Not by the library's functions: those would end what is over. */
+static bool is_valid_until(void *arg)
+{
+	const struct expected *expected = arg;
+	struct rowlock_client *client = expected->client;
+	int64_t until;
+
+	rlk_mutex_lock(&client->mutex);
+	until = client->session.valid_until_ms;
+	rlk_mutex_unlock(&client->mutex);
+	return until == expected->until_ms;
+}
+
+static void await_valid_until(struct world_of_one *one, int64_t after_ms)
+{
+	fake_until(is_valid_until,
+		   &(struct expected){ one->client, one->t0 + after_ms });
+}
+
+static void beat_comes_every_third_of_the_ttl(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	await_valid_until(&one, 27000);
+	for (unsigned int i = 1; i <= 9; i++) {
+		fake_advance(9999);
+		assert_int_equal(rowlock_remaining_ms(one.lock), 27000 - 9999);
+		assert_int_equal(fake_count(FAKE_BEAT), i - 1);
+		fake_advance(1);
+		fake_await(FAKE_BEAT, i);
+		await_valid_until(&one, i * 10000 + 27000);
+	}
+	assert_int_equal(rowlock_held(one.lock), 1);
+	end(&one);
+}
+
+static void one_beat_serves_all_holds(void **state)
+{
+	struct world_of_one one = begin();
+	struct rowlock *locks[20];
+	struct rowlock_errinfo err;
+	char name[] = "jobA";
+
+	(void) state;
+	for (int i = 0; i < 20; i++) {
+		name[3] = (char) ('A' + i);
+		locks[i] = fake_lock(one.client, ROWLOCK_LEASE, 0, name);
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	fake_advance(10000);
+	await_valid_until(&one, 37000);
+	assert_int_equal(fake_count(FAKE_BEAT), 1);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(rowlock_remaining_ms(locks[i]), 27000);
+		assert_ok(rowlock_release(locks[i], &err));
+		fake_lock_end(locks[i]);
+	}
+	end(&one);
+}
+
+static void late_answer_moves_the_deadline_from_its_own_start(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	fake_next(FAKE_BEAT, (struct fake_answer){ .ms = 4000 });
+	fake_advance(10000);
+	await_valid_until(&one, 37000);
+	assert_int_equal(fake_now(), one.t0 + 14000);
+	assert_int_equal(rowlock_remaining_ms(one.lock), 23000);
+	end(&one);
+}
+
+static void late_answer_to_the_opening_counts_from_its_start(void **state)
+{
+	struct world_of_one one;
+
+	(void) state;
+	fake_next(FAKE_OPEN, (struct fake_answer){ .ms = 3000 });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1000 });
+	one = begin();
+	assert_int_equal(rowlock_remaining_ms(one.lock), 23000);
+	end(&one);
+}
+
+static void beat_that_hangs_is_sent_again_on_the_other_connection(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	fake_next(FAKE_BEAT, (struct fake_answer){ .wait = true });
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 1);
+	fake_advance(4999);
+	assert_int_equal(fake_count(FAKE_BEAT), 1);
+	fake_advance(1);
+	await_valid_until(&one, 15000 + 27000);
+	assert_int_equal(fake_count(FAKE_BEAT), 2);
+	assert_true(fake_call(FAKE_BEAT, 0).conn !=
+		    fake_call(FAKE_BEAT, 1).conn);
+	end(&one);
+}
+
+static void hold_is_over_at_its_deadline_whatever_threads_do(void **state)
+{
+	struct world_of_one one = begin();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	/* No thread of the client gets to run. */
+	fake_creep(26999);
+	assert_int_equal(rowlock_held(one.lock), 1);
+	assert_int_equal(rowlock_remaining_ms(one.lock), 1);
+	assert_int_equal(rowlock_depth(one.lock), 1);
+	fake_creep(1);
+	assert_int_equal(rowlock_remaining_ms(one.lock), 0);
+	assert_int_equal(rowlock_depth(one.lock), 0);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "heartbeat"));
+	end(&one);
+}
+
+static void answer_that_comes_after_the_deadline_changes_nothing(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	/* Sent in time, answered after the end; nobody has looked meanwhile,
+	 * and the deadline thread did not get to run. */
+	fake_next(FAKE_BEAT, (struct fake_answer){ .creep_ms = 20000 });
+	fake_advance(10000);
+	fake_await(FAKE_CLOSE, 1);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_true(fake_call(FAKE_CLOSE, 0).id == fake_call(FAKE_OPEN, 0).id);
+	end(&one);
+}
+
+static void paused_process_finds_its_hold_lost_at_the_first_look(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	/* Nobody evicted us, so the server would answer the beat; still it is
+	 * over. No wake: the threads continue after our first call. */
+	fake_creep(60000);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	fake_advance(1);
+	fake_await(FAKE_CLOSE, 1);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_int_equal(fake_count(FAKE_BEAT), 0);
+	end(&one);
+}
+
+static void failing_beats_are_tried_until_the_deadline(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 2);
+	fake_pass_await(FAKE_BEAT, 6);
+	assert_int_equal(rowlock_held(one.lock), 1);
+	/* Each failing beat cost its connection. */
+	assert_true(fake_call(FAKE_BEAT, 4).conn !=
+		    fake_call(FAKE_BEAT, 2).conn);
+	fake_always(FAKE_BEAT, (struct fake_answer){ .skip = false });
+	fake_pass_await(FAKE_BEAT, 7);
+	end(&one);
+}
+
+static void keeper_beats_only_while_there_is_a_session(void **state)
+{
+	struct rowlock_client *client = fake_client();
+
+	(void) state;
+	for (unsigned int i = 2; i < 12; i++) {
+		/* It asks for the server's time meanwhile. */
+		fake_await(FAKE_TIME, i - 1);
+		fake_advance(10000);
+	}
+	assert_int_equal(fake_count(FAKE_BEAT), 0);
+	fake_client_end(client);
+}
+
+static void deadline_thread_loses_the_hold_without_any_call(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(27000);
+	/* Its session goes only when the loss was noticed. */
+	fake_await(FAKE_CLOSE, 1);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	end(&one);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a beat comes every third of the TTL",
+		     beat_comes_every_third_of_the_ttl),
+		FAKE("one beat serves all holds", one_beat_serves_all_holds),
+		FAKE("a late answer moves the deadline from its own start",
+		     late_answer_moves_the_deadline_from_its_own_start),
+		FAKE("a late answer to the opening counts from its start",
+		     late_answer_to_the_opening_counts_from_its_start),
+		FAKE("a beat that hangs is sent again on the other connection",
+		     beat_that_hangs_is_sent_again_on_the_other_connection),
+		FAKE("a hold is over at its deadline, whatever threads do",
+		     hold_is_over_at_its_deadline_whatever_threads_do),
+		FAKE("an answer that comes after the deadline changes nothing",
+		     answer_that_comes_after_the_deadline_changes_nothing),
+		FAKE("a paused process finds its hold lost at the first look",
+		     paused_process_finds_its_hold_lost_at_the_first_look),
+		FAKE("failing beats are tried until the deadline",
+		     failing_beats_are_tried_until_the_deadline),
+		FAKE("the keeper beats only while there is a session",
+		     keeper_beats_only_while_there_is_a_session),
+		FAKE("the deadline thread loses a hold without any call",
+		     deadline_thread_loses_the_hold_without_any_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

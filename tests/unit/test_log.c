@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Log lines: for whom, from which level, and that nobody can forge one.
+ */
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test.h"
+
+struct lines {
+	unsigned int count;
+	enum rowlock_log_level level;
+	char last[4096];
+};
+
+static void keep(enum rowlock_log_level level, const char *message, void *arg)
+{
+	struct lines *lines = arg;
+
+	lines->count++;
+	lines->level = level;
+	snprintf(lines->last, sizeof(lines->last), "%s", message);
+}
+
+static void lines_above_the_level_are_not_made(void **state)
+{
+	struct lines lines = { 0 };
+	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_WARNING };
+
+	(void) state;
+	rlk_log(&log, ROWLOCK_LOG_INFO, "no");
+	rlk_log(&log, ROWLOCK_LOG_DEBUG, "no");
+	assert_int_equal(lines.count, 0);
+	rlk_log(&log, ROWLOCK_LOG_WARNING, "yes %d", 1);
+	assert_int_equal(lines.count, 1);
+	assert_int_equal(lines.level, ROWLOCK_LOG_WARNING);
+	assert_string_equal(lines.last, "yes 1");
+	rlk_log(&log, ROWLOCK_LOG_ERROR, "yes 2");
+	assert_int_equal(lines.count, 2);
+}
+
+static void without_a_function_it_is_silent(void **state)
+{
+	const struct rlk_log log = { NULL, NULL, ROWLOCK_LOG_DEBUG };
+
+	(void) state;
+	rlk_log(&log, ROWLOCK_LOG_ERROR, "nobody hears %s", "this");
+	rlk_log(NULL, ROWLOCK_LOG_ERROR, "nor this");
+}
+
+static void control_characters_are_escaped(void **state)
+{
+	struct lines lines = { 0 };
+	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
+
+	(void) state;
+	rlk_log(&log, ROWLOCK_LOG_INFO, "a%sz", "\n\x1b[2J\x7f\x01");
+	assert_string_equal(lines.last, "a\\x0a\\x1b[2J\\x7f\\x01z");
+	rlk_log(&log, ROWLOCK_LOG_INFO, "n\xc3\xa4me");
+	assert_string_equal(lines.last, "n\xc3\xa4me");
+}
+
+static void long_line_is_cut_and_terminated(void **state)
+{
+	struct lines lines = { 0 };
+	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
+	char text[5000];
+
+	(void) state;
+	memset(text, '\n', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	rlk_log(&log, ROWLOCK_LOG_INFO, "%s", text);
+	assert_int_equal(lines.count, 1);
+	assert_true(strlen(lines.last) < 2048);
+	/* Never cut inside an escape. */
+	assert_int_equal(strlen(lines.last) % 4, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("lines above the level are not made",
+		     lines_above_the_level_are_not_made),
+		TEST("without a function it is silent",
+		     without_a_function_it_is_silent),
+		TEST("control characters are escaped",
+		     control_characters_are_escaped),
+		TEST("a long line is cut and terminated",
+		     long_line_is_cut_and_terminated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of names: two names are never one, and one goes with its last use.
+ */
+#include "core/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+#define MANY 100000
+
+/* Only their addresses count. */
+static const struct rlk_strategy lease = { .name = "lease" };
+static const struct rlk_strategy row = { .name = "row" };
+
+/* A name is kept by a hold or a waiter; the table only asks whether. */
+static struct rlk_hold *const held = (struct rlk_hold *) &lease;
+
+static const char *text_of(size_t i)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "job/%zu", i);
+	return text;
+}
+
+static void many_names_are_never_merged(void **state)
+{
+	struct rlk_names names = { NULL };
+	struct rlk_name **made = calloc(2 * MANY, sizeof(struct rlk_name *));
+
+	(void) state;
+	assert_non_null(made);
+	for (size_t i = 0; i < MANY; i++) {
+		made[2 * i] = rlk_names_get(&names, &lease, text_of(i));
+		made[2 * i + 1] = rlk_names_get(&names, &row, text_of(i));
+		assert_non_null(made[2 * i]);
+		assert_non_null(made[2 * i + 1]);
+		made[2 * i]->hold = held;
+		made[2 * i + 1]->hold = held;
+	}
+	assert_int_equal(names.count, 2 * MANY);
+	for (size_t i = 0; i < MANY; i++) {
+		assert_ptr_equal(rlk_names_find(&names, &lease, text_of(i)),
+				 made[2 * i]);
+		assert_ptr_equal(rlk_names_get(&names, &row, text_of(i)),
+				 made[2 * i + 1]);
+		assert_string_equal(made[2 * i]->text, text_of(i));
+	}
+	assert_int_equal(names.count, 2 * MANY);
+	for (size_t i = 0; i < 2 * MANY; i++) {
+		made[i]->hold = NULL;
+		rlk_names_put(&names, made[i]);
+	}
+	assert_int_equal(names.count, 0);
+	rlk_names_fini(&names);
+	free(made);
+}
+
+static void name_stays_as_long_as_it_is_held_or_waited_for(void **state)
+{
+	struct rlk_names names = { NULL };
+	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
+	struct rlk_list waiter;
+
+	(void) state;
+	name->hold = held;
+	rlk_names_put(&names, name);
+	assert_ptr_equal(rlk_names_find(&names, &lease, "job"), name);
+	rlk_list_append(&name->waiters, &waiter);
+	name->hold = NULL;
+	rlk_names_put(&names, name);
+	assert_ptr_equal(rlk_names_find(&names, &lease, "job"), name);
+	rlk_list_remove(&waiter);
+	rlk_names_put(&names, name);
+	assert_null(rlk_names_find(&names, &lease, "job"));
+	rlk_names_fini(&names);
+}
+
+static void names_that_look_alike_differ(void **state)
+{
+	static const char *const texts[] = { "job", "Job", "job\xc2\xa0",
+					     "j\xc3\xb6"
+					     "b",
+					     "jo", "jobs" };
+	struct rlk_names names = { NULL };
+	struct rlk_name *made[TEST_SIZE(texts)];
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
+		made[i] = rlk_names_get(&names, &lease, texts[i]);
+		made[i]->hold = held;
+		for (size_t j = 0; j < i; j++)
+			assert_ptr_not_equal(made[i], made[j]);
+	}
+	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
+		made[i]->hold = NULL;
+		rlk_names_put(&names, made[i]);
+	}
+	rlk_names_fini(&names);
+}
+
+static void an_empty_table_knows_nobody(void **state)
+{
+	struct rlk_names names = { NULL };
+
+	(void) state;
+	assert_null(rlk_names_find(&names, &lease, "job"));
+	rlk_names_fini(&names);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("200,000 names are never merged",
+		     many_names_are_never_merged),
+		TEST("a name stays as long as it is held or waited for",
+		     name_stays_as_long_as_it_is_held_or_waited_for),
+		TEST("names that look alike differ",
+		     names_that_look_alike_differ),
+		TEST("an empty table knows nobody",
+		     an_empty_table_knows_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

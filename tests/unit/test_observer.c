@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long a session has shown the same beat.
+ */
+#include "core/observer.h"
+
+#include "test.h"
+
+static void silence_counts_from_the_first_sight_of_a_beat(void **state)
+{
+	struct rlk_observer observer = { NULL, 0 };
+
+	(void) state;
+	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1000), 0);
+	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1500), 500);
+	assert_int_equal(rlk_observer_see(&observer, 1, 7, 9000), 8000);
+	rlk_observer_fini(&observer);
+}
+
+static void another_beat_starts_anew_even_a_smaller_one(void **state)
+{
+	struct rlk_observer observer = { NULL, 0 };
+
+	(void) state;
+	rlk_observer_see(&observer, 1, 7, 1000);
+	assert_int_equal(rlk_observer_see(&observer, 1, 8, 2000), 0);
+	assert_int_equal(rlk_observer_see(&observer, 1, 8, 2300), 300);
+	/* A failover may have lost some. */
+	assert_int_equal(rlk_observer_see(&observer, 1, 6, 3000), 0);
+	rlk_observer_fini(&observer);
+}
+
+static void sessions_are_watched_apart(void **state)
+{
+	struct rlk_observer observer = { NULL, 0 };
+
+	(void) state;
+	for (uint64_t id = 1; id <= 1000; id++)
+		assert_int_equal(
+		    rlk_observer_see(&observer, id, 1, (int64_t) id), 0);
+	for (uint64_t id = 1; id <= 1000; id++)
+		assert_int_equal(rlk_observer_see(&observer, id, 1, 5000),
+				 5000 - (int64_t) id);
+	rlk_observer_fini(&observer);
+}
+
+static void what_is_forgotten_starts_anew(void **state)
+{
+	struct rlk_observer observer = { NULL, 0 };
+
+	(void) state;
+	rlk_observer_see(&observer, 1, 1, 1000);
+	rlk_observer_see(&observer, 2, 1, 1000);
+	rlk_observer_forget(&observer, 1);
+	rlk_observer_forget(&observer, 99);
+	assert_int_equal(rlk_observer_see(&observer, 1, 1, 2000), 0);
+	assert_int_equal(rlk_observer_see(&observer, 2, 1, 2000), 1000);
+	rlk_observer_fini(&observer);
+}
+
+static void pruning_forgets_only_what_was_not_seen_lately(void **state)
+{
+	struct rlk_observer observer = { NULL, 0 };
+
+	(void) state;
+	rlk_observer_see(&observer, 1, 1, 1000);
+	rlk_observer_see(&observer, 2, 1, 1000);
+	rlk_observer_see(&observer, 2, 1, 2000);
+	rlk_observer_prune(&observer, 1500);
+	assert_int_equal(rlk_observer_see(&observer, 1, 1, 3000), 0);
+	assert_int_equal(rlk_observer_see(&observer, 2, 1, 3000), 2000);
+	rlk_observer_fini(&observer);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("silence counts from the first sight of a beat",
+		     silence_counts_from_the_first_sight_of_a_beat),
+		TEST("another beat starts anew, even a smaller one",
+		     another_beat_starts_anew_even_a_smaller_one),
+		TEST("sessions are watched apart", sessions_are_watched_apart),
+		TEST("what is forgotten starts anew",
+		     what_is_forgotten_starts_anew),
+		TEST("pruning forgets only what was not seen lately",
+		     pruning_forgets_only_what_was_not_seen_lately),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every option's limits: the last value that is allowed, and the first that is
+ * not, which is refused with a sentence that names the option and changes
+ * nothing.
+ */
+#include "fake/fake.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static void refuse(const struct rowlock_client_options *options,
+		   const char *words)
+{
+	struct rowlock_client *client = NULL;
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_client_new(options, &client, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_null(client);
+	assert_non_null(strstr(err.message, words));
+	/* Nothing was asked for. */
+	assert_int_equal(fake_count(FAKE_GET), 0);
+}
+
+static void allow(const struct rowlock_client_options *options)
+{
+	fake_client_end(fake_client_with(options));
+}
+
+struct limit {
+	const char *name;
+	size_t offset;
+	uint64_t least;
+	uint64_t most;
+};
+
+static void numbers_outside_their_range_are_refused(void **state)
+{
+	static const struct limit limits[] = {
+		{ "ttl_ms", offsetof(struct rowlock_client_options, ttl_ms),
+		  1000, 86400000 },
+		{ "connect_timeout_ms",
+		  offsetof(struct rowlock_client_options, connect_timeout_ms),
+		  100, 60000 },
+		{ "call_timeout_ms",
+		  offsetof(struct rowlock_client_options, call_timeout_ms), 100,
+		  60000 },
+		{ "row_idle_ms",
+		  offsetof(struct rowlock_client_options, row_idle_ms), 2000,
+		  3600000 },
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(limits); i++) {
+		const uint64_t bad[] = { 0, limits[i].least - 1,
+					 limits[i].most + 1, UINT64_MAX };
+		struct rowlock_client_options options = fake_options();
+		uint64_t *value =
+		    (uint64_t *) (void *) ((char *) &options +
+					   limits[i].offset);
+
+		fake_setup(state);
+		for (size_t j = 0; j < TEST_SIZE(bad); j++) {
+			*value = bad[j];
+			refuse(&options, limits[i].name);
+		}
+		*value = limits[i].least;
+		allow(&options);
+		*value = limits[i].most;
+		allow(&options);
+	}
+}
+
+static void number_of_lease_connections_has_limits(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	options.lease_connections = 0;
+	refuse(&options, "lease_connections");
+	options.lease_connections = 65;
+	refuse(&options, "lease_connections");
+	options.lease_connections = 64;
+	allow(&options);
+	options.lease_connections = 1;
+	allow(&options);
+}
+
+static void reap_interval_is_never_or_not_too_often(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	options.reap_interval_ms = 99;
+	refuse(&options, "reap_interval_ms");
+	options.reap_interval_ms = 100;
+	allow(&options);
+	options.reap_interval_ms = 0;
+	allow(&options);
+}
+
+static void what_does_not_fit_together_is_refused(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	char program[300];
+
+	(void) state;
+	options.size--;
+	refuse(&options, "ROWLOCK_CLIENT_OPTIONS_DEFAULT");
+	options = fake_options();
+	options.defaults_file = "/etc/my.cnf";
+	refuse(&options, "not both");
+	options = fake_options();
+	options.defaults_group = "rowlock";
+	refuse(&options, "not both");
+	options = fake_options();
+	options.flags = 1u << 30;
+	refuse(&options, "unknown flags 0x40000000");
+	options = fake_options();
+	options.program = "bad\nname";
+	refuse(&options, "program");
+	memset(program, 'p', sizeof(program));
+	program[256] = '\0';
+	options.program = program;
+	refuse(&options, "program");
+	program[255] = '\0';
+	allow(&options);
+}
+
+static void strings_and_sizes_are_copied(void **state)
+{
+	char dsn[] = "host=fake";
+	char program[] = "worker";
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+
+	(void) state;
+	options.dsn = dsn;
+	options.program = program;
+	options.row_idle_ms = 2001;
+	client = fake_client_with(&options);
+	memset(dsn, 'x', sizeof(dsn) - 1);
+	memset(program, 'x', sizeof(program) - 1);
+	assert_string_equal(client->target.dsn, "host=fake");
+	assert_string_equal(client->program, "worker");
+	/* The server counts in whole seconds. */
+	assert_int_equal(client->row_idle_ms, 3000);
+	assert_int_equal(client->bays[RLK_BAY_ROW].profile.idle_s, 3);
+	assert_false(client->bays[RLK_BAY_ROW].profile.autocommit);
+	assert_true(client->bays[RLK_BAY_LEASE].profile.autocommit);
+	fake_client_end(client);
+}
+
+static void server_that_cannot_serve_is_refused_at_once(void **state)
+{
+	const struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client = NULL;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_server.read_only = true;
+	assert_code(rowlock_client_new(&options, &client, &err),
+		    ROWLOCK_EREADONLY, &err);
+	fake_server.read_only = false;
+	fake_next(FAKE_SCHEMA,
+		  (struct fake_answer){ .given = true,
+					.result = RLK_REFUSED,
+					.code = ROWLOCK_ESCHEMA });
+	assert_code(rowlock_client_new(&options, &client, &err),
+		    ROWLOCK_ESCHEMA, &err);
+	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
+						  .result = ROWLOCK_EAUTH });
+	assert_code(rowlock_client_new(&options, &client, &err), ROWLOCK_EAUTH,
+		    &err);
+	assert_null(client);
+}
+
+static void locks_options_have_limits(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+	char info[300];
+
+	(void) state;
+#define refuse_lock(words)                                                     \
+	do {                                                                   \
+		assert_code(rowlock_new(client, "job", &options, &lock, &err), \
+			    ROWLOCK_EINVAL, &err);                             \
+		assert_null(lock);                                             \
+		assert_non_null(strstr(err.message, words));                   \
+	} while (0)
+#define allow_lock()                                                           \
+	do {                                                                   \
+		assert_ok(rowlock_new(client, "job", &options, &lock, &err));  \
+		fake_lock_end(lock);                                           \
+		lock = NULL;                                                   \
+	} while (0)
+
+	options.max_hold_ms = 999;
+	refuse_lock("max_hold_ms");
+	options.max_hold_ms = 2592000001u;
+	refuse_lock("max_hold_ms");
+	options.max_hold_ms = 2592000000u;
+	allow_lock();
+	options.max_hold_ms = 1000;
+	allow_lock();
+	options = (struct rowlock_options) ROWLOCK_OPTIONS_DEFAULT;
+	options.size++;
+	refuse_lock("ROWLOCK_OPTIONS_DEFAULT");
+	options = (struct rowlock_options) ROWLOCK_OPTIONS_DEFAULT;
+	options.flags = 1u << 3;
+	refuse_lock("unknown flags 0x8");
+	options = (struct rowlock_options) ROWLOCK_OPTIONS_DEFAULT;
+	options.strategy = (enum rowlock_strategy) 2;
+	refuse_lock("no strategy 2");
+	options = (struct rowlock_options) ROWLOCK_OPTIONS_DEFAULT;
+	memset(info, 'i', sizeof(info));
+	info[256] = '\0';
+	options.info = info;
+	refuse_lock("the info");
+	info[255] = '\0';
+	allow_lock();
+	options.info = "two\nlines";
+	refuse_lock("the info");
+	options.info = "";
+	allow_lock();
+	fake_client_end(client);
+}
+
+static void bad_names_are_refused_by_name(void **state)
+{
+	static const char *const names[] = { "", "a ", "a\nb", "\xff",
+					     "\xed\xa0\x80" };
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(names); i++) {
+		assert_code(rowlock_new(client, names[i], NULL, &lock, &err),
+			    ROWLOCK_ENAME, &err);
+		assert_non_null(strstr(err.message, "fake:3306"));
+	}
+	assert_code(rowlock_new(client, NULL, NULL, &lock, &err), ROWLOCK_ENAME,
+		    &err);
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, "a ", &err),
+		    ROWLOCK_ENAME, &err);
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, NULL, &err),
+		    ROWLOCK_ENAME, &err);
+	assert_code(rowlock_break(client, (enum rowlock_strategy) 7, "a", &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_null(lock);
+	fake_client_end(client);
+}
+
+static void row_is_refused_where_there_are_several_writers(void **state)
+{
+	struct rowlock_options row = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	row.strategy = ROWLOCK_ROW;
+	for (int i = 0; i < 2; i++) {
+		fake_server.galera = i == 0;
+		fake_server.multi_primary = i == 1;
+		client = fake_client();
+		assert_code(rowlock_new(client, "job", &row, &lock, &err),
+			    ROWLOCK_EUNSUPPORTED, &err);
+		fake_lock_end(fake_lock(client, ROWLOCK_LEASE, 0, "job"));
+		fake_client_end(client);
+	}
+	options.flags = ROWLOCK_SINGLE_WRITER;
+	client = fake_client_with(&options);
+	fake_lock_end(fake_lock(client, ROWLOCK_ROW, 0, "job"));
+	fake_client_end(client);
+}
+
+static void count_entry(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(*(int *) arg)++;
+}
+
+static void listing_and_reaping_check_their_options(void **state)
+{
+	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+	int count = 0;
+
+	(void) state;
+	assert_ok(rowlock_list(client, NULL, count_entry, &count, &err));
+	assert_int_equal(count, 2);
+	list.probe = 1;
+	assert_ok(rowlock_list(client, &list, count_entry, &count, &err));
+	assert_int_equal(count, 4);
+	list.pattern = "a";
+	list.name = "b";
+	assert_code(rowlock_list(client, &list, count_entry, &count, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_list(client, NULL, NULL, NULL, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_ok(rowlock_reap(client, NULL, NULL, &err));
+	reap.batch = 0;
+	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
+		    &err);
+	reap.batch = 10001;
+	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
+		    &err);
+	reap.batch = 10000;
+	assert_ok(rowlock_reap(client, &reap, &result, &err));
+	result.size--;
+	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
+		    &err);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("numbers outside their range are refused",
+		     numbers_outside_their_range_are_refused),
+		FAKE("the number of lease connections has limits",
+		     number_of_lease_connections_has_limits),
+		FAKE("the reap interval is never, or not too often",
+		     reap_interval_is_never_or_not_too_often),
+		FAKE("what does not fit together is refused",
+		     what_does_not_fit_together_is_refused),
+		FAKE("strings and sizes are copied",
+		     strings_and_sizes_are_copied),
+		FAKE("a server that cannot serve is refused at once",
+		     server_that_cannot_serve_is_refused_at_once),
+		FAKE("a lock's options have limits", locks_options_have_limits),
+		FAKE("bad names are refused by name",
+		     bad_names_are_refused_by_name),
+		FAKE("row is refused where there are several writers",
+		     row_is_refused_where_there_are_several_writers),
+		FAKE("listing and reaping check their options",
+		     listing_and_reaping_check_their_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client's session: opened once, by the first who needs it; after a loss
+ * another one, with another id; and the one whose opening got no answer is
+ * thrown away.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static void one_session_serves_all_leases(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *locks[10];
+	struct rowlock_errinfo err;
+	char name[] = "job0";
+
+	(void) state;
+	assert_int_equal(fake_count(FAKE_OPEN), 0);
+	for (int i = 0; i < 10; i++) {
+		name[3] = (char) ('0' + i);
+		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, name);
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+		assert_true(fake_call(FAKE_ACQUIRE, (unsigned int) i).id ==
+			    fake_call(FAKE_OPEN, 0).id);
+	}
+	assert_int_equal(fake_count(FAKE_OPEN), 1);
+	for (int i = 0; i < 10; i++) {
+		assert_ok(rowlock_release(locks[i], &err));
+		fake_lock_end(locks[i]);
+	}
+	assert_int_equal(fake_sessions(), 1);
+	fake_client_end(client);
+	assert_int_equal(fake_sessions(), 0);
+}
+
+static void row_holds_need_no_session(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_OPEN), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void those_who_come_meanwhile_wait_for_the_one_who_opens(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	struct rowlock *c = fake_lock(client, ROWLOCK_LEASE, 0, "c");
+	struct fake_person *bob = fake_person();
+	struct fake_person *eve = fake_person();
+	struct fake_person *tom = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_OPEN, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
+	fake_await(FAKE_OPEN, 1);
+	fake_tell(eve, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
+	fake_await_line(b, 1);
+	fake_tell(tom, FAKE_DO_ACQUIRE, c, 500);
+	fake_await_line(c, 1);
+	rowlock_cancel(b);
+	assert_code(fake_hear(eve, &err), ROWLOCK_ECANCELED, &err);
+	fake_advance(500);
+	assert_code(fake_hear(tom, &err), ROWLOCK_ETIMEDOUT, &err);
+	fake_tell(eve, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
+	fake_await_line(b, 1);
+	fake_let(FAKE_OPEN);
+	assert_ok(fake_hear(bob, &err));
+	assert_ok(fake_hear(eve, &err));
+	assert_int_equal(fake_count(FAKE_OPEN), 1);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, a, 0), 0);
+	assert_int_equal(fake_ask(eve, FAKE_DO_RELEASE, b, 0), 0);
+	fake_person_end(bob);
+	fake_person_end(eve);
+	fake_person_end(tom);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_lock_end(c);
+	fake_client_end(client);
+}
+
+/* Executed or not: nobody knows, so nobody uses it. */
+static void opening_without_an_answer(bool executed)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t thrown;
+
+	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
+						   .result = RLK_UNKNOWN,
+						   .skip = !executed });
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	thrown = fake_call(FAKE_OPEN, 0).id;
+	fake_await(FAKE_CLOSE, 1);
+	assert_true(fake_call(FAKE_CLOSE, 0).id == thrown);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(fake_call(FAKE_OPEN, 1).id != thrown);
+	assert_true(fake_call(FAKE_ACQUIRE, 0).id ==
+		    fake_call(FAKE_OPEN, 1).id);
+	assert_int_equal(fake_sessions(), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void id_whose_opening_got_no_answer_is_thrown_away(void **state)
+{
+	opening_without_an_answer(true);
+	fake_setup(state);
+	opening_without_an_answer(false);
+}
+
+static void id_is_deleted_until_the_server_has_done_it(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
+						   .result = RLK_UNKNOWN });
+	for (int i = 0; i < 3; i++)
+		fake_next(FAKE_CLOSE,
+			  (struct fake_answer){ .given = true,
+						.result = RLK_UNKNOWN,
+						.skip = true });
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	fake_pass_await(FAKE_CLOSE, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_true(fake_call(FAKE_CLOSE, i).id ==
+			    fake_call(FAKE_OPEN, 0).id);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	assert_int_equal(fake_sessions(), 0);
+}
+
+static void refused_opening_is_told_and_leaves_nothing(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_OPEN,
+		  (struct fake_answer){ .given = true,
+					.skip = true,
+					.result = RLK_REFUSED,
+					.code = ROWLOCK_EREADONLY });
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EREADONLY, &err);
+	assert_non_null(strstr(err.message, "'job'"));
+	fake_lock_end(lock);
+	fake_client_end(client);
+	assert_int_equal(fake_count(FAKE_CLOSE), 0);
+}
+
+static void waiter_tries_again_until_the_server_is_back(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNKNOWN });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_OPEN, 4);
+	fake_always(FAKE_OPEN, (struct fake_answer){ .skip = false });
+	fake_pass_await(FAKE_ACQUIRE, 1);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	assert_int_equal(fake_sessions(), 0);
+}
+
+static void waiter_that_never_reached_the_server_says_so(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNKNOWN });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 300);
+	fake_pass_await(FAKE_OPEN, 2);
+	fake_advance(300);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* ---------------------------------------------------------- it is over */
+
+static bool is_lost(void *arg)
+{
+	return !rowlock_held(arg);
+}
+
+static void eviction_loses_all_leases_and_the_next_has_another_id(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	struct rowlock *r = fake_lock(client, ROWLOCK_ROW, 0, "r");
+	struct rowlock_errinfo err;
+	uint64_t id;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_ok(rowlock_acquire(r, 0, &err));
+	id = fake_call(FAKE_OPEN, 0).id;
+	fake_session_remove(id);
+	fake_pass_until(is_lost, a);
+	assert_int_equal(rowlock_held(b), 0);
+	assert_int_equal(rowlock_held(r), 1);
+	/* Never beaten again, and its row is deleted in any case. */
+	fake_await(FAKE_CLOSE, 1);
+	assert_true(fake_call(FAKE_CLOSE, 0).id == id);
+	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "evicted"));
+	fake_lease_remove("a");
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_true(fake_call(FAKE_OPEN, 1).id != id);
+	assert_ok(rowlock_release(a, &err));
+	assert_ok(rowlock_release(r, &err));
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_lock_end(r);
+	fake_client_end(client);
+}
+
+static void grant_that_comes_after_its_session_is_not_a_grant(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	struct rowlock_errinfo err;
+	struct fake_call first;
+	struct fake_call last;
+
+	(void) state;
+	assert_ok(rowlock_acquire(other, 0, &err));
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	/* Our own clock says it is over; no thread has noticed yet. */
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .creep_ms = 27000 });
+	fake_session_expire(fake_call(FAKE_OPEN, 0).id);
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	assert_int_equal(rowlock_held(other), 0);
+	first = fake_call(FAKE_ACQUIRE, 1);
+	last = fake_call(FAKE_ACQUIRE, fake_count(FAKE_ACQUIRE) - 1);
+	assert_true(first.id != last.id);
+	assert_true(first.attempt != last.attempt);
+	assert_true(fake_lease("job") == last.attempt);
+	assert_true(fake_call(FAKE_OPEN, 1).id == last.id);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+}
+
+static void session_that_is_over_is_not_used_for_the_next_acquire(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_creep(27000);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_OPEN), 2);
+	assert_true(fake_call(FAKE_ACQUIRE, 1).id ==
+		    fake_call(FAKE_OPEN, 1).id);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("one session serves all leases",
+		     one_session_serves_all_leases),
+		FAKE("row holds need no session", row_holds_need_no_session),
+		FAKE("those who come meanwhile wait for the one who opens",
+		     those_who_come_meanwhile_wait_for_the_one_who_opens),
+		FAKE("an id whose opening got no answer is thrown away",
+		     id_whose_opening_got_no_answer_is_thrown_away),
+		FAKE("the id is deleted until the server has done it",
+		     id_is_deleted_until_the_server_has_done_it),
+		FAKE("a refused opening is told and leaves nothing",
+		     refused_opening_is_told_and_leaves_nothing),
+		FAKE("a waiter tries again until the server is back",
+		     waiter_tries_again_until_the_server_is_back),
+		FAKE("a waiter that never reached the server says so",
+		     waiter_that_never_reached_the_server_says_so),
+		FAKE("eviction loses all leases, the next has another id",
+		     eviction_loses_all_leases_and_the_next_has_another_id),
+		FAKE("a grant that comes after its session is not a grant",
+		     grant_that_comes_after_its_session_is_not_a_grant),
+		FAKE("a session that is over is not used for the next acquire",
+		     session_that_is_over_is_not_used_for_the_next_acquire),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which texts may be names: limits of UTF-8, of length, of control characters.
+ */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+static char buffer[128];
+
+static const char *name_problem(const char *name)
+{
+	return rlk_name_problem(name, buffer, sizeof(buffer));
+}
+
+static const char *text_problem(const char *text)
+{
+	return rlk_text_problem(text, 255, buffer, sizeof(buffer));
+}
+
+#define assert_problem(problem, words)                                         \
+	do {                                                                   \
+		const char *got = (problem);                                   \
+                                                                               \
+		assert_non_null(got);                                          \
+		if (!strstr(got, words))                                       \
+			fail_msg("\"%s\" does not say \"%s\"", got, words);    \
+	} while (0)
+
+static void first_and_last_of_each_length_are_utf8(void **state)
+{
+	static const char *const good[] = {
+		" a",           "~",		"\xc2\xa0",
+		"\xdf\xbf",     "\xe0\xa0\x80", "\xed\x9f\xbf",
+		"\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+		"\xf4\x8f\xbf\xbf",
+	};
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(good); i++)
+		if (name_problem(good[i]))
+			fail_msg("text %zu %s", i, name_problem(good[i]));
+}
+
+static void malformed_bytes_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"x\x80",	     /* a continuation alone */
+		"x\xbf",
+		"x\xc2",	     /* cut short by the end */
+		"x\xe2\x82",
+		"x\xf0\x9f\x92",
+		"x\xc2y",	     /* cut short by another */
+		"x\xc0\x80",	     /* overlong NUL */
+		"x\xc1\xbf",	     /* overlong 0x7f */
+		"x\xe0\x9f\xbf",     /* overlong 0x7ff */
+		"x\xf0\x8f\xbf\xbf", /* overlong 0xffff */
+		"x\xed\xa0\x80",     /* first surrogate */
+		"x\xed\xbf\xbf",     /* last surrogate */
+		"x\xf4\x90\x80\x80", /* 0x110000 */
+		"x\xf8\x88\x80\x80\x80",
+		"x\xfe",
+		"x\xff",
+	};
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(bad); i++) {
+		if (!name_problem(bad[i]))
+			fail_msg("text %zu is taken for UTF-8", i);
+		assert_problem(name_problem(bad[i]), "at byte 1");
+		assert_problem(text_problem(bad[i]), "is not UTF-8");
+	}
+}
+
+static void control_characters_are_refused(void **state)
+{
+	(void) state;
+	for (unsigned int c = 1; c < 0x20; c++) {
+		const char text[] = { 'x', (char) c, 'y', 0 };
+
+		assert_problem(name_problem(text), "control character");
+	}
+	assert_problem(name_problem("\x7f"), "control character (at byte 0)");
+	for (unsigned int c = 0x80; c < 0xa0; c++) {
+		const char text[] = { (char) 0xc2, (char) c, 0 };
+
+		assert_problem(text_problem(text), "control character");
+	}
+}
+
+static char *repeat(const char *text, size_t times)
+{
+	size_t length = strlen(text);
+	char *all = malloc(length * times + 1);
+
+	assert_non_null(all);
+	for (size_t i = 0; i < times; i++)
+		memcpy(all + i * length, text, length);
+	all[length * times] = '\0';
+	return all;
+}
+
+static void length_counts_characters_not_bytes(void **state)
+{
+	static const char *const units[] = { "n", "\xc3\xa4", "\xe2\x82\xac",
+					     "\xf0\x9f\x94\x92" };
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(units); i++) {
+		char *most = repeat(units[i], 100);
+		char *more = repeat(units[i], 101);
+
+		assert_null(name_problem(most));
+		assert_problem(name_problem(more),
+			       "has 101 characters; at most 100");
+		free(most);
+		free(more);
+	}
+}
+
+static void blank_at_the_end_is_refused_in_names_only(void **state)
+{
+	(void) state;
+	assert_problem(name_problem("job "), "blank at the end");
+	assert_problem(name_problem(" "), "blank at the end");
+	assert_null(name_problem(" job"));
+	assert_null(name_problem("a job"));
+	/* Another character altogether; the table's collation sees it. */
+	assert_null(name_problem("job\xc2\xa0"));
+	assert_null(text_problem("job "));
+}
+
+static void empty_is_refused_in_names_only(void **state)
+{
+	(void) state;
+	assert_problem(name_problem(""), "is empty");
+	assert_null(text_problem(""));
+}
+
+static void long_answer_is_cut_to_the_buffer(void **state)
+{
+	char *more = repeat("n", 101);
+	char tiny[8];
+
+	(void) state;
+	assert_string_equal(rlk_name_problem(more, tiny, sizeof(tiny)),
+			    "has 101");
+	free(more);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("first and last of each length are UTF-8",
+		     first_and_last_of_each_length_are_utf8),
+		TEST("malformed bytes are refused",
+		     malformed_bytes_are_refused),
+		TEST("control characters are refused",
+		     control_characters_are_refused),
+		TEST("length counts characters, not bytes",
+		     length_counts_characters_not_bytes),
+		TEST("a blank at the end is refused in names only",
+		     blank_at_the_end_is_refused_in_names_only),
+		TEST("empty is refused in names only",
+		     empty_is_refused_in_names_only),
+		TEST("a long answer is cut to the buffer",
+		     long_answer_is_cut_to_the_buffer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

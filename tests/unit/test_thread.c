@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads: serial numbers that never come back, signals that stay outside.
+ */
+#include "base/thread.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "test.h"
+
+static void note_serial(void *arg)
+{
+	uint64_t *serial = arg;
+
+	*serial = rlk_thread_serial();
+	/* The same each time. */
+	if (rlk_thread_serial() != *serial)
+		*serial = 0;
+}
+
+static void serial_of_an_ended_thread_never_comes_back(void **state)
+{
+	uint64_t last = rlk_thread_serial();
+
+	(void) state;
+	assert_true(last > 0);
+	/* One after the other: the system gives the same thread id again. */
+	for (int i = 0; i < 200; i++) {
+		struct rlk_thread thread;
+		uint64_t serial = 0;
+
+		assert_int_equal(rlk_thread_start(&thread, "serial",
+						  note_serial, &serial),
+				 0);
+		rlk_thread_join(&thread);
+		assert_true(serial > last);
+		last = serial;
+	}
+	assert_true(rlk_thread_serial() < last);
+}
+
+static void note_signals(void *arg)
+{
+	pthread_sigmask(SIG_BLOCK, NULL, arg);
+}
+
+static void signals_are_blocked_in_threads_and_not_elsewhere(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGCHLD,
+				       SIGUSR1, SIGALRM, SIGPIPE };
+	struct rlk_thread thread;
+	sigset_t before;
+	sigset_t inside;
+	sigset_t after;
+
+	(void) state;
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	assert_int_equal(
+	    rlk_thread_start(&thread, "signals", note_signals, &inside), 0);
+	rlk_thread_join(&thread);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (size_t i = 0; i < TEST_SIZE(signals); i++) {
+		assert_int_equal(sigismember(&inside, signals[i]), 1);
+		assert_int_equal(sigismember(&after, signals[i]),
+				 sigismember(&before, signals[i]));
+	}
+}
+
+static void note_name(void *arg)
+{
+	pthread_getname_np(pthread_self(), arg, 16);
+}
+
+static void thread_has_its_name(void **state)
+{
+	struct rlk_thread thread;
+	char name[16] = "";
+
+	(void) state;
+	assert_int_equal(
+	    rlk_thread_start(&thread, "fifteen-letters", note_name, name), 0);
+	rlk_thread_join(&thread);
+	assert_string_equal(name, "fifteen-letters");
+}
+
+static void joining_what_was_not_started_returns(void **state)
+{
+	struct rlk_thread thread = { .started = false };
+
+	(void) state;
+	rlk_thread_join(&thread);
+}
+
+static void guard_unlocks_by_leaving_its_block(void **state)
+{
+	struct rlk_mutex mutex;
+
+	(void) state;
+	rlk_mutex_init(&mutex);
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+		    rlk_guard(&mutex);
+
+		(void) guard;
+		assert_int_not_equal(pthread_mutex_trylock(&mutex.mutex), 0);
+	}
+	assert_int_equal(pthread_mutex_trylock(&mutex.mutex), 0);
+	rlk_mutex_unlock(&mutex);
+	rlk_mutex_fini(&mutex);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("the serial of an ended thread never comes back",
+		     serial_of_an_ended_thread_never_comes_back),
+		TEST("signals are blocked in threads and not elsewhere",
+		     signals_are_blocked_in_threads_and_not_elsewhere),
+		TEST("a thread has its name", thread_has_its_name),
+		TEST("joining what was not started returns",
+		     joining_what_was_not_started_returns),
+		TEST("a guard unlocks by leaving its block",
+		     guard_unlocks_by_leaving_its_block),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
