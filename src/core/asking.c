@@ -23,6 +23,8 @@
 #include "core/settle.h"
 #include "core/threads.h"
 
+#include <inttypes.h>
+
 #define FIRST_DELAY_MS 2
 #define POLL_DELAY_MS 50     /* between polls for a name that is held */
 #define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
@@ -188,6 +190,7 @@ static enum step granted(struct rlk_asking *asking, int64_t t0)
 	struct rlk_request request = rlk_hold_request(asking->hold);
 	bool found;
 
+	asking->unsure = false;
 	if (asking->lock->strategy->pins_connection) {
 		/* It was granted just now, not when it was first asked for. */
 		asking->sent_ms = rlk_now(asking->client->clock);
@@ -232,6 +235,9 @@ static enum step held(struct rlk_asking *asking,
 
 	asking->saw_others = true;
 	asking->sent_ms = 0; /* nothing of this attempt is there */
+	/* A look that touches nothing does not tell whose row it saw. */
+	if (asking->ask == RLK_ASK_FIRST)
+		asking->unsure = false;
 	rlk_mutex_lock(&client->mutex);
 	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
 	rlk_mutex_unlock(&client->mutex);
@@ -286,7 +292,9 @@ static enum step make_row(struct rlk_asking *asking,
 
 static enum step no_answer(struct rlk_asking *asking)
 {
-	if (rlk_settle(asking) == RLK_SETTLED)
+	/* Abandoned, or asked again: then there is something to know. */
+	asking->unsure = rlk_settle(asking) == RLK_SETTLED;
+	if (asking->unsure)
 		return STEP_AGAIN;
 	return end_with(asking, asking->error.code);
 }
@@ -368,8 +376,10 @@ static enum step ask_once(struct rlk_asking *asking)
 		if (code)
 			return failed(asking, code);
 		/* A new session: what the attempt may have left is dead. */
-		if (asking->hold->session != id)
+		if (asking->hold->session != id) {
 			asking->hold->attempt = rlk_random();
+			asking->unsure = false;
+		}
 		asking->hold->session = id;
 	}
 	if (!asking->conn) {
@@ -393,7 +403,11 @@ static int over(struct rlk_asking *asking)
 	rlk_mutex_unlock(&asking->client->mutex);
 	if (!code && waiter->try &&
 	    rlk_now(asking->client->clock) >= waiter->give_up_ms)
-		code = ROWLOCK_EDB;
+		code = rlk_fail(&asking->error, ROWLOCK_EDB,
+				"%s gave no verdict within %" PRIu64
+				" ms; try again, or allow longer calls",
+				asking->client->server,
+				asking->client->call_timeout_ms);
 	return code;
 }
 
@@ -459,6 +473,17 @@ static void note_turn(struct rlk_asking *asking)
 	rlk_mutex_unlock(&asking->client->mutex);
 }
 
+/* It ends without a grant, and nobody asked again what became of a sending
+ * without an answer: the chores delete its row, if there is one. */
+static void give_up(struct rlk_asking *asking)
+{
+	if (!asking->code || !asking->unsure)
+		return;
+	rlk_mutex_lock(&asking->client->mutex);
+	rlk_hold_abandon_locked(asking->hold, NULL);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
 	const struct rowlock *lock = asking->lock;
@@ -513,6 +538,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 			pause(asking);
 	}
 	note_turn(asking);
+	give_up(asking);
 	put_conn(asking);
 	return explain(asking, reterr);
 }

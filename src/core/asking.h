@@ -19,6 +19,7 @@ struct rlk_asking {
 	uint64_t delay_ms;     /* before the next try */
 	enum rlk_ask ask;
 	bool saw_others;
+	bool unsure; /* an unanswered sending may have left a row */
 	int code;                     /* why it ended */
 	struct rowlock_errinfo error; /* the last failure, if code is 0 one
 					 that may pass */

@@ -179,6 +179,8 @@ void fake_tell(struct fake_person *person, enum fake_verb verb,
 	       struct rowlock *lock, uint64_t wait_ms);
 /** The code of what was told; waits for its end. */
 int fake_hear(struct fake_person *person, struct rowlock_errinfo *reterr);
+/** The same while time goes by. */
+int fake_pass_hear(struct fake_person *person, struct rowlock_errinfo *reterr);
 /** Has it not ended yet? */
 bool fake_busy(struct fake_person *person);
 int fake_ask(struct fake_person *person, enum fake_verb verb,

@@ -199,6 +199,12 @@ int fake_hear(struct fake_person *person, struct rowlock_errinfo *reterr)
 	return person->code;
 }
 
+int fake_pass_hear(struct fake_person *person, struct rowlock_errinfo *reterr)
+{
+	fake_pass_until(is_done, person);
+	return fake_hear(person, reterr);
+}
+
 int fake_ask(struct fake_person *person, enum fake_verb verb,
 	     struct rowlock *lock, uint64_t wait_ms)
 {

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Giving up: once, with or without an answer, and never what is another's.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static const struct fake_answer lost_after = { .given = true,
+					       .result = RLK_UNKNOWN };
+static const struct fake_answer lost_before = { .given = true,
+						.skip = true,
+						.result = RLK_UNKNOWN };
+
+static bool is_gone(void *arg)
+{
+	return fake_lease("job") != *(uint64_t *) arg;
+}
+
+static void release_is_one_statement_with_the_attempt(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_true(fake_call(FAKE_RELEASE, 0).attempt ==
+		    fake_call(FAKE_ACQUIRE, 0).attempt);
+	assert_string_equal(fake_call(FAKE_RELEASE, 0).name, "job");
+	/* Each hold has an attempt of its own. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
+		    fake_call(FAKE_ACQUIRE, 0).attempt);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void release_without_a_hold_is_refused(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	(void) state;
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void release_without_an_answer_is_sent_again(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		/* Its row is gone at the second look, by our own doing. */
+		fake_next(FAKE_RELEASE, i ? lost_after : lost_before);
+		assert_ok(rowlock_release(lock, &err));
+		assert_int_equal(fake_lease("job"), 0);
+		assert_int_equal(fake_count(FAKE_RELEASE), 2 * (i + 1));
+	}
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *next =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+	uint64_t attempt;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	attempt = fake_lease("job");
+	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
+	fake_await_line(lock, 1);
+	for (int i = 0; i < 6; i++)
+		fake_next(FAKE_RELEASE, (struct fake_answer){
+					    .given = true,
+					    .skip = true,
+					    .result = RLK_UNKNOWN,
+					    .ms = 1000 });
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "not held any more"));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	/* The row goes, and the next one gets a row of its own. */
+	fake_pass_until(is_gone, &attempt);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_true(fake_lease("job") != attempt);
+	assert_int_equal(rowlock_held(next), 1);
+	assert_ok(rowlock_release(next, &err));
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_lock_end(next);
+	fake_client_end(client);
+}
+
+static void release_in_others_way_is_tried_again(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_RELEASE,
+		  (struct fake_answer){
+		      .given = true, .skip = true, .result = RLK_BUSY });
+	fake_next(FAKE_RELEASE,
+		  (struct fake_answer){
+		      .given = true, .skip = true, .result = RLK_CONFLICT });
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_RELEASE), 3);
+	assert_int_equal(fake_lease("job"), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void release_of_a_row_that_is_gone_says_lost(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("job");
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	/* What another has is not touched. */
+	assert_int_equal(fake_lease("job"), 7);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *old = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *new = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(old, 0, &err));
+	fake_lease_remove("job");
+	assert_code(rowlock_verify(old, &err), ROWLOCK_ELOST, &err);
+	/* The same thread, the same name, another hold. */
+	assert_ok(rowlock_acquire(new, 0, &err));
+	assert_int_equal(rowlock_depth(new), 1);
+	assert_code(rowlock_acquire(old, 0, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(old, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(rowlock_held(new), 1);
+	assert_int_not_equal(fake_lease("job"), 0);
+	assert_ok(rowlock_acquire(old, 0, &err));
+	assert_ok(rowlock_release(old, &err));
+	assert_ok(rowlock_release(new, &err));
+	fake_lock_end(old);
+	fake_lock_end(new);
+	fake_client_end(client);
+}
+
+static void every_level_of_a_lost_hold_is_released(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("job");
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(rowlock_depth(lock), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct fake_person *eve = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
+	fake_await_line(lock, 1);
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .wait = true });
+	fake_tell(eve, FAKE_DO_RELEASE, lock, 0);
+	fake_await(FAKE_RELEASE, 1);
+	/* Not held any more from its start, and not free yet. */
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_true(fake_busy(bob));
+	fake_let(FAKE_RELEASE);
+	assert_ok(fake_hear(eve, &err));
+	assert_ok(fake_hear(bob, &err));
+	assert_true(fake_call(FAKE_ACQUIRE, 1).order >
+		    fake_call(FAKE_RELEASE, 0).order);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, next, 0), 0);
+	fake_person_end(bob);
+	fake_person_end(eve);
+	fake_lock_end(lock);
+	fake_lock_end(next);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a release is one statement with the attempt",
+		     release_is_one_statement_with_the_attempt),
+		FAKE("a release without a hold is refused",
+		     release_without_a_hold_is_refused),
+		FAKE("a release without an answer is sent again",
+		     release_without_an_answer_is_sent_again),
+		FAKE("a release that never gets an answer goes to the chores",
+		     release_that_never_gets_an_answer_goes_to_the_chores),
+		FAKE("a release in others' way is tried again",
+		     release_in_others_way_is_tried_again),
+		FAKE("a release of a row that is gone says lost",
+		     release_of_a_row_that_is_gone_says_lost),
+		FAKE("a handle whose hold was lost cannot release the next",
+		     handle_whose_hold_was_lost_cannot_release_the_next),
+		FAKE("every level of a lost hold is released",
+		     every_level_of_a_lost_hold_is_released),
+		FAKE("the next waiter's turn comes when the server answered",
+		     next_waiters_turn_comes_when_the_server_has_answered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Acquires without an answer. The session that may still execute the request
+ * is ended first; then the same attempt is asked again; and whatever cannot be
+ * settled in time is removed by the chores.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static const struct fake_answer lost_after = { .given = true,
+					       .result = RLK_UNCLEAR };
+static const struct fake_answer lost_before = { .given = true,
+						.skip = true,
+						.result = RLK_UNCLEAR };
+static const struct fake_answer no_fence = { .given = true,
+					     .skip = true,
+					     .result = RLK_UNKNOWN };
+
+static bool is_free(void *arg)
+{
+	(void) arg;
+	return fake_lease("job") == 0;
+}
+
+static void lost_answer(struct fake_answer answer)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	struct fake_call first;
+	struct fake_call fence;
+	struct fake_call second;
+
+	fake_next(FAKE_ACQUIRE, answer);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	first = fake_call(FAKE_ACQUIRE, 0);
+	fence = fake_call(FAKE_FENCE, 0);
+	second = fake_call(FAKE_ACQUIRE, 1);
+	/* Just the session that it was sent on, by another connection. */
+	assert_true(fence.id == first.conn);
+	assert_true(fence.conn != first.conn);
+	assert_true(first.order < fence.order && fence.order < second.order);
+	assert_true(first.attempt == second.attempt);
+	assert_int_equal(second.ask, RLK_ASK_FIRST);
+	assert_true(fake_lease("job") == first.attempt);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void attempt_without_an_answer_is_asked_again_behind_a_fence(
+    void **state)
+{
+	lost_answer(lost_after);
+	fake_setup(state);
+	lost_answer(lost_before);
+}
+
+static void request_that_lands_late_is_found_to_be_ours(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+	struct fake_call call;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_before);
+	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_FENCE, 1);
+	call = fake_call(FAKE_ACQUIRE, 0);
+	fake_lease_add("job", call.attempt, call.id);
+	fake_let(FAKE_FENCE);
+	assert_ok(fake_hear(bob, &err));
+	assert_true(fake_lease("job") == call.attempt);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void attempt_is_not_asked_again_before_the_fence_holds(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_before);
+	for (int i = 0; i < 5; i++)
+		fake_next(FAKE_FENCE, no_fence);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 2);
+	assert_ok(fake_hear(bob, &err));
+	assert_true(fake_call(FAKE_ACQUIRE, 1).order >
+		    fake_call(FAKE_FENCE, 5).order);
+	assert_int_equal(fake_count(FAKE_FENCE), 6);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void what_cannot_be_settled_in_time_is_removed_later(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+	struct fake_call call;
+	unsigned int fences;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_after);
+	fake_always(FAKE_FENCE, no_fence);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 300);
+	fake_pass_await(FAKE_FENCE, 2);
+	fake_advance(400);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "not held"));
+	assert_int_equal(rowlock_held(lock), 0);
+	call = fake_call(FAKE_ACQUIRE, 0);
+	assert_true(fake_lease("job") == call.attempt);
+	/* Nothing is deleted while the request might still be executed. */
+	fake_pass_await(FAKE_FENCE, fake_count(FAKE_FENCE) + 3);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+	fences = fake_count(FAKE_FENCE);
+	fake_always(FAKE_FENCE, (struct fake_answer){ .skip = false });
+	fake_pass_until(is_free, NULL);
+	assert_true(fake_count(FAKE_FENCE) > fences);
+	assert_true(fake_call(FAKE_RELEASE, 0).attempt == call.attempt);
+	/* The handle is as good as new. */
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt != call.attempt);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* Between the fence and the second question the wait ends: the row of the
+ * first may be there. */
+static void wait_that_ends_behind_the_fence_leaves_no_row(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_after);
+	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_FENCE, 1);
+	rowlock_cancel(lock);
+	fake_let(FAKE_FENCE);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	fake_pass_until(is_free, NULL);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void refusal_behind_the_fence_leaves_no_row(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_after);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_FAILURE,
+						      .code = ROWLOCK_EDB });
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
+		    &err);
+	fake_pass_until(is_free, NULL);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void try_whose_time_is_up_behind_the_fence_says_why(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_after);
+	fake_next(FAKE_FENCE, (struct fake_answer){ .ms = 5000 });
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
+	/* A sentence behind "acquire 'job' (lease): ". */
+	assert_true(strlen(err.message) > 40);
+	fake_pass_until(is_free, NULL);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void answer_held_behind_the_fence_is_believed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_next(FAKE_ACQUIRE, lost_before);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	/* It is known that nothing is there. */
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+}
+
+static void request_that_hangs_is_settled_too(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	/* No statement lasts longer than a call. */
+	fake_advance(5000);
+	assert_ok(fake_hear(bob, &err));
+	assert_true(fake_call(FAKE_FENCE, 0).id ==
+		    fake_call(FAKE_ACQUIRE, 0).conn);
+	assert_true(fake_call(FAKE_ACQUIRE, 0).attempt ==
+		    fake_call(FAKE_ACQUIRE, 1).attempt);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void conflict_is_no_verdict(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 4; i++)
+		fake_next(FAKE_ACQUIRE,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = RLK_AGAIN });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 5);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(fake_count(FAKE_FENCE), 0);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void refusal_is_told_at_once_and_leaves_nothing(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE,
+		  (struct fake_answer){ .given = true,
+					.skip = true,
+					.result = RLK_FAILURE,
+					.code = ROWLOCK_EREADONLY });
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EREADONLY, &err);
+	assert_int_equal(err.mysql, 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("an attempt without an answer is asked again behind a "
+		     "fence",
+		     attempt_without_an_answer_is_asked_again_behind_a_fence),
+		FAKE("a request that lands late is found to be ours",
+		     request_that_lands_late_is_found_to_be_ours),
+		FAKE("an attempt is not asked again before the fence holds",
+		     attempt_is_not_asked_again_before_the_fence_holds),
+		FAKE("what cannot be settled in time is removed later",
+		     what_cannot_be_settled_in_time_is_removed_later),
+		FAKE("a wait that ends behind the fence leaves no row",
+		     wait_that_ends_behind_the_fence_leaves_no_row),
+		FAKE("a refusal behind the fence leaves no row",
+		     refusal_behind_the_fence_leaves_no_row),
+		FAKE("a try whose time is up behind the fence says why",
+		     try_whose_time_is_up_behind_the_fence_says_why),
+		FAKE("an answer 'held' behind the fence is believed",
+		     answer_held_behind_the_fence_is_believed),
+		FAKE("a request that hangs is settled too",
+		     request_that_hangs_is_settled_too),
+		FAKE("a conflict is no verdict", conflict_is_no_verdict),
+		FAKE("a refusal is told at once and leaves nothing",
+		     refusal_is_told_at_once_and_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
