@@ -232,7 +232,8 @@ struct rowlock_client_options {
 
 /**
  * Open a client: connect, check the server and the tables, start the threads
- * (all their signals blocked).
+ * (all their signals blocked). The first client of a process initialises
+ * Connector/C, which lets the process ignore SIGPIPE from then on.
  *
  * @options     NULL for the defaults (standard option files)
  * @ret_client  owned by the caller: rowlock_client_free()
