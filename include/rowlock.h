@@ -200,8 +200,11 @@ struct rowlock_client_options {
 	 *  vanished without a word. Default 10,000; 2,000 to 3,600,000, in
 	 *  whole seconds (rounded up). */
 	uint64_t row_idle_ms;
-	/** How often this client removes what dead clients left behind.
-	 *  Default 60,000; at least 100; 0: never (run rowlock-reaperd). */
+	/** How often dead clients' leases are removed, about: the clients of
+	 *  a database share the work, so that each does it the more rarely
+	 *  the more there are. Default 60,000; at least 100; 0: not by this
+	 *  client (run rowlock-reaperd). Who asks for a name removes its dead
+	 *  holder in any case. */
 	uint64_t reap_interval_ms;
 	/** How many connections the lease strategy may use for acquire and
 	 *  release. Default 2; 1 to 64. */
@@ -229,7 +232,8 @@ struct rowlock_client_options {
 
 /**
  * Open a client: connect, check the server and the tables, start the threads
- * (all their signals blocked).
+ * (all their signals blocked). The first client of a process initialises
+ * Connector/C, which lets the process ignore SIGPIPE from then on.
  *
  * @options     NULL for the defaults (standard option files)
  * @ret_client  owned by the caller: rowlock_client_free()
@@ -347,9 +351,10 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_EDEADLOCK (ROWLOCK_NOT_REENTRANT, and the owner
  * has it); ROWLOCK_ELOST: this handle's last hold was lost and not released
- * yet, release it first; and the server errors. After a server error the lock
- * is not held here; if the answer was lost, a row of ours may keep the name
- * busy until the client has cleaned up or its session has ended.
+ * yet, release it first; ROWLOCK_ENOTOWNER, ROWLOCK_EINVAL: another thread
+ * holds it, or waits, with this handle; and the server errors. After a server
+ * error the lock is not held here; if the answer was lost, a row of ours may
+ * keep the name busy until the client has cleaned up or its session has ended.
  *
  * Blocks up to @wait_ms, and at most 100 ms more. With @wait_ms 0 it takes as
  * long as the server needs to answer, at most call_timeout_ms.

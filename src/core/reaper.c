@@ -17,6 +17,11 @@
 #include <string.h>
 
 #define TOKENS_EVERY_MS (60 * 60 * 1000)
+#define DAY_MS (24 * 60 * 60 * 1000ll)
+#define BATCH 100
+
+/* A client reaps at least every so many intervals. */
+#define SHARE_MOST 60
 
 /* One page of what a look found, and what is done with it. */
 struct pass {
@@ -24,7 +29,8 @@ struct pass {
 	struct rlk_conn *conn; /* the one that deletes */
 	unsigned int batch;
 	struct rowlock_reap_result *result;
-	unsigned int seen; /* rows in this page */
+	unsigned int seen;     /* rows in this page */
+	unsigned int sessions; /* that are there, dead or alive */
 	uint64_t last_id;
 	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
 	unsigned int last_slot;
@@ -60,6 +66,7 @@ static void on_session(const struct rlk_session_seen *seen, void *arg)
 	};
 
 	pass->seen++;
+	pass->sessions++;
 	pass->last_id = seen->id;
 	snprintf(who, sizeof(who), "process %llu on %s",
 		 (unsigned long long) seen->pid, seen->host);
@@ -166,6 +173,29 @@ static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
 	return 0;
 }
 
+static int reap(struct pass *pass, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = pass->client;
+	int code =
+	    rlk_client_conn(client, RLK_BAY_CONTROL,
+			    rlk_client_call_until(client), &pass->conn, reterr);
+
+	if (code)
+		return code;
+	code = reap_sessions(pass, reterr);
+	if (!code)
+		code = reap_leases(pass, reterr);
+	if (!code)
+		code = reap_tokens(pass, reterr);
+	rlk_pool_put(client->pool, pass->conn);
+	rlk_mutex_lock(&client->mutex);
+	/* A day is the longest TTL: what was not seen for two is gone. */
+	rlk_observer_prune(&client->observer,
+			   rlk_now(client->clock) - 2 * DAY_MS);
+	rlk_mutex_unlock(&client->mutex);
+	return code;
+}
+
 int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
 		  struct rowlock_reap_result *result,
 		  struct rowlock_errinfo *reterr)
@@ -175,49 +205,48 @@ int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
 		.batch = batch,
 		.result = result,
 	};
-	int code =
-	    rlk_client_conn(client, RLK_BAY_CONTROL,
-			    rlk_client_call_until(client), &pass.conn, reterr);
 
-	if (code)
-		return code;
-	code = reap_sessions(&pass, reterr);
-	if (!code)
-		code = reap_leases(&pass, reterr);
-	if (!code)
-		code = reap_tokens(&pass, reterr);
-	rlk_pool_put(client->pool, pass.conn);
-	rlk_mutex_lock(&client->mutex);
-	/* A day is the longest TTL: what was not seen for two is gone. */
-	rlk_observer_prune(&client->observer,
-			   rlk_now(client->clock) - 2 * 86400000ll);
-	rlk_mutex_unlock(&client->mutex);
-	return code;
+	return reap(&pass, reterr);
+}
+
+/* The more clients there are, the more rarely each of them reaps: together
+ * about once per interval. With jitter, as they may have started together. */
+static int64_t next_pass(struct rowlock_client *client, unsigned int sessions)
+{
+	uint64_t share = sessions < 1            ? 1
+			 : sessions < SHARE_MOST ? sessions
+						 : SHARE_MOST;
+	uint64_t wait = client->reap_interval_ms * share;
+
+	return rlk_after(rlk_now(client->clock),
+			 wait - wait / 4 + rlk_random() % (wait / 2));
 }
 
 void rlk_reaper_run(void *arg)
 {
 	struct rowlock_client *client = arg;
+	unsigned int sessions = 1;
 	bool failing = false;
 
-	while (!rlk_client_stopping(client)) {
+	for (;;) {
 		struct rowlock_reap_result result = { .size = sizeof(result) };
+		struct pass pass = {
+			.client = client,
+			.batch = BATCH,
+			.result = &result,
+		};
 		struct rowlock_errinfo error;
-		uint64_t interval = client->reap_interval_ms;
 		int code;
 
-		/* Jitter: clients that started together need not reap so. */
 		rlk_sleeper_wait(&client->reaper_sleeper,
-				 rlk_after(rlk_now(client->clock),
-					   interval - interval / 4 +
-					       rlk_random() % (interval / 2)),
-				 -1);
+				 next_pass(client, sessions), -1);
 		if (rlk_client_stopping(client))
 			return;
-		code = rlk_reap_pass(client, 100, &result, &error);
+		code = reap(&pass, &error);
 		if (code && !failing)
 			rlk_log(&client->log, ROWLOCK_LOG_WARNING, "reaper: %s",
 				error.message);
 		failing = code != 0;
+		sessions = pass.sessions;
 	}
 }

@@ -83,9 +83,10 @@ int64_t rlk_conn_now(const struct rlk_conn *conn);
 void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms);
 
 /**
- * Let the call that is under way on @conn, or else the next one, return
- * RLK_PENDING at once. Any thread, as long as @conn is not closed meanwhile.
- * The only other thing that clears it is rlk_conn_set_until().
+ * Let the call that is under way on @conn, or else the next one that has to
+ * wait for its answer, return RLK_PENDING at once. Any thread, as long as @conn
+ * is not closed meanwhile. The only other thing that clears it is
+ * rlk_conn_set_until().
  */
 void rlk_conn_interrupt(struct rlk_conn *conn);
 

@@ -27,6 +27,8 @@
  * that swallows everything. */
 #define TRY_MAX_MS 10000
 
+#define EARLIER_MS 25
+
 static bool may_pass(const struct rowlock_errinfo *error)
 {
 	switch (error->mysql) {
@@ -70,7 +72,10 @@ static int64_t try_until(const struct rlk_pool *pool, const struct rlk_bay *bay)
 		if (wait->until_ms > latest)
 			latest = wait->until_ms;
 	}
-	return latest - now > TRY_MAX_MS ? now + TRY_MAX_MS : latest;
+	if (latest - now > TRY_MAX_MS)
+		return now + TRY_MAX_MS;
+	/* A little earlier than they leave, so that they hear the reason. */
+	return latest - now > 4 * EARLIER_MS ? latest - EARLIER_MS : latest;
 }
 
 static void spread_failure(struct rlk_bay *bay,

@@ -3,7 +3,8 @@
 #define RLK_DB_POOL_PRIVATE_H
 
 /*
- * What the pool's two files share: pool.c lends, opener.c opens.
+ * What the pool's files share: pool.c begins and ends it, lend.c gives and
+ * takes, opener.c opens.
  *
  * An opener may be stuck in name resolution when the pool is freed. So all it
  * needs is counted (references) and copied (the target), and goes with the
@@ -60,7 +61,13 @@ struct rlk_pool {
 	struct rlk_bay bays[];
 };
 
-/** How many more connections may exist in @bay. Under the mutex. */
+/** The connection of a node of a bay's lists; NULL for NULL. */
+static inline struct rlk_conn *rlk_pool_conn(struct rlk_list *node)
+{
+	return node ? container_of(node, struct rlk_conn, in_bay) : NULL;
+}
+
+/** May one more connection exist in @bay? Under the mutex. */
 static inline bool rlk_bay_has_room(const struct rlk_bay *bay)
 {
 	return !bay->spec.limit ||

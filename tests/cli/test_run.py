@@ -202,10 +202,10 @@ class Signals(ToolTest):
         self.assertEqual(process.stdout.readline(), "on\n")
         self.assertEqual(process.wait(GUARD), 5)
 
-    def waiting(self):
+    def waiting(self, **more):
         self.fake.answers["acquire"] = None
         process = self.start("run", "j", "touch",
-                             os.path.join(self.directory, "ran"))
+                             os.path.join(self.directory, "ran"), **more)
         self.fake.expect("acquire")
         return process
 
@@ -219,6 +219,14 @@ class Signals(ToolTest):
             self.fake.expect("client_free")
         self.assertNotIn("release", self.fake.seen)
         self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
+
+    def test_an_ignored_signal_does_not_cancel_the_wait(self):
+        process = self.waiting(
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        self.fake.say("reply 0")
+        self.assertEqual(process.wait(GUARD), 0)
+        self.assertNotIn("cancel", self.fake.seen)
 
     def test_a_grant_that_came_with_the_signal_is_given_back(self):
         self.fake.answers["cancel"] = None

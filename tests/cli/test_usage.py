@@ -80,7 +80,7 @@ class Usage(ToolTest):
 
     def test_a_password_on_the_command_line_is_refused(self):
         for dsn in ("host=a;password=x", "password={x}", "PASSWORD=x",
-                    " passwd = x", "host={a;b};pwd=x", "a=1;ssl_passphrase=x",
+                    " passwd = x", "host={a;b};pwd=x", "a=1; pwd=x", "a=1;ssl_passphrase=x",
                     "host=a;;password=x", "tls-passphrase=x"):
             with self.subTest(dsn):
                 self.refused("list", f"--dsn={dsn}", says="ROWLOCK_DSN")

@@ -5,7 +5,7 @@
 /*
  * What the tests of the db layer share. They link base and db, not the whole
  * library, and need a server: its connection string is in ROWLOCK_TEST_DSN;
- * without one a program ends with 77, "skipped".
+ * without one a program is skipped.
  *
  * A test waits for events; GUARD_MS is how long one may stay away.
  */

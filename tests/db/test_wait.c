@@ -146,17 +146,21 @@ static void new_deadline_clears_the_interrupt(void **state)
 
 static void interrupted_ping_can_be_resumed(void **state)
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	(void) state;
+	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_interrupt(conn);
 	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
+	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(GUARD_MS));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_done(rlk_conn_ping(conn, &error), &error);
 	rlk_conn_close(conn);
+	relay_end(relay);
 }
 
 /* The first use prepares: the parameters have to outlive the call. */
@@ -166,22 +170,26 @@ static void first_use_can_be_resumed_too(void **state)
 		"first",
 		"SELECT CAST(? AS CHAR(20))",
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	char text[] = "kept";
 	struct rlk_value params[] = { rlk_text(text) };
 
 	(void) state;
+	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_interrupt(conn);
 	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
 			 RLK_PENDING);
 	memset(text, 'x', sizeof(text));
 	memset(params, 0, sizeof(params));
+	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(GUARD_MS));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "kept");
 	rlk_conn_close(conn);
+	relay_end(relay);
 }
 
 static void pending_many_cannot_be_resumed(void **state)

@@ -113,6 +113,18 @@ static void reentry_costs_nothing(void **state)
 	test_sql_end(sql);
 }
 
+/* One question; without INSERT ... RETURNING a look in the same packet. Under
+ * row the connection is made ready again in the background, by a ROLLBACK, and
+ * now and then there is a new one. */
+static uint64_t most_per_try(struct test_sql *sql,
+			     enum rowlock_strategy strategy)
+{
+	if (strategy == ROWLOCK_ROW)
+		return 4;
+	return test_sql_number(sql, "SELECT VERSION() LIKE '%%MariaDB%%'") ? 1
+									   : 2;
+}
+
 static void a_try_costs(enum rowlock_strategy strategy)
 {
 	const char *name = test_name("busy");
@@ -129,10 +141,8 @@ static void a_try_costs(enum rowlock_strategy strategy)
 		    "%s: statements per try on a busy "
 		    "name",
 		    strategy ? "row" : "lease");
-	/* One question. Under row the connection is made ready again in the
-	 * background, by a ROLLBACK, and now and then there is a new one. */
 	assert_true(n >= PAIRS);
-	assert_true(n <= (strategy == ROWLOCK_ROW ? 4 : 1) * PAIRS);
+	assert_true(n <= most_per_try(sql, strategy) * PAIRS);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_lock_end(lock);
 	test_client_end(client);

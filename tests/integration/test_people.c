@@ -226,6 +226,54 @@ static void two_reapers_remove_each_dead_row_once(void **state)
 	test_sql_end(sql);
 }
 
+/* Wait until a statement that is LIKE @pattern is under way. */
+static void await_statement(struct test_sql *sql, const char *pattern)
+{
+	uint64_t began = test_now_ns();
+
+	while (!test_sql_number(sql,
+				"SELECT COUNT(*) FROM "
+				"information_schema.processlist WHERE info "
+				"LIKE '%s'",
+				pattern))
+		assert_true(test_ms(began, test_now_ns()) < TEST_GUARD_MS);
+}
+
+/*
+ * A reaper sees a session whose time is up; before it can evict it, the
+ * session beats: here by a hand that keeps the row locked meanwhile.
+ */
+static void a_beat_in_the_last_moment_counts(void **state)
+{
+	struct reaping reaping = { .client = test_client(TTL_MS) };
+	unsigned long long id = DEAD_ID(DEAD);
+	struct test_sql *hand = test_sql_open();
+	struct test_sql *sql = test_sql_open();
+
+	(void) state;
+	test_sql(sql,
+		 "INSERT INTO lease_session (id, ttl, expires_at, started_at) "
+		 "VALUES (%llu, 30000, UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, "
+		 "UTC_TIMESTAMP(6))",
+		 id);
+	test_sql(hand, "BEGIN");
+	test_sql(hand,
+		 "UPDATE lease_session SET beat = beat + 1, expires_at = "
+		 "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR WHERE id = %llu",
+		 id);
+	assert_int_equal(pthread_create(&reaping.thread, NULL, reap, &reaping),
+			 0);
+	await_statement(sql, "DELETE FROM lease_session%");
+	test_sql(hand, "COMMIT");
+	pthread_join(reaping.thread, NULL);
+	assert_int_equal(reaping.code, 0);
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM lease_session WHERE id = %llu", id), 1);
+	test_client_end(reaping.client);
+	test_sql_end(hand);
+	test_sql_end(sql);
+}
+
 struct seen {
 	int runs;
 	int held;
@@ -316,6 +364,8 @@ int main(void)
 		TEST("list takes a shell's pattern", list_takes_a_pattern),
 		TEST("two reapers remove what is dead and nothing else",
 		     two_reapers_remove_each_dead_row_once),
+		TEST("a beat in the last moment keeps a session",
+		     a_beat_in_the_last_moment_counts),
 		TEST("execute runs a function under the lock",
 		     execute_runs_under_the_lock),
 		TEST("execute tells that the lock was lost meanwhile",

@@ -4,7 +4,7 @@
  *
  * The table's columns are padded with blanks; colours and the terminal's own
  * idea of width are used on a terminal only, so that a pipe sees the same text
- * in every locale. An empty field is "-". Failure modes: none of its own;
+ * in every locale. An empty field is "-". Failure modes: out of memory (125);
  * main() looks whether stdout could be written.
  */
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 
 #include "base/macro.h"
 #include "command.h"
+#include "common/report.h"
 #include "common/text.h"
 #include "entries.h"
 
@@ -43,6 +44,13 @@ static void lines_fini(struct lines *lines)
 			free(lines->list[i].cell[c]);
 	}
 	free(lines->list);
+}
+
+/* Only the command that shows is running: nothing is held. */
+static void leave(void)
+{
+	report(ROWLOCK_LOG_ERROR, "list: out of memory");
+	exit(EXIT_FAILED);
 }
 
 static char *escaped(const char *text)
@@ -177,13 +185,13 @@ void entries_put_table(const struct entries *entries)
 		setlocale(LC_CTYPE, "");
 	lines.list = calloc(entries->count + 1, sizeof(*lines.list));
 	if (!lines.list)
-		abort();
+		leave();
 	for (size_t c = 0; c < COLUMNS; c++)
 		width[c] = strlen(titles[c]);
 	for (size_t i = 0; i < entries->count; i++) {
 		lines.count++;
 		if (!line_init(&lines.list[i], &entries->list[i]))
-			abort();
+			leave();
 		for (size_t c = 0; c < COLUMNS; c++) {
 			size_t own = text_width(lines.list[i].cell[c]);
 

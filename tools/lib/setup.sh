@@ -58,8 +58,6 @@ as_root()
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	else
-		command -v sudo >/dev/null ||
-			die "as root, or with sudo, this would be run: $*"
 		sudo "$@"
 	fi
 }
@@ -76,7 +74,11 @@ need()
 			sed 's/^\([a-z]*\) \(.*\) \(.*\)$/  \1 \2 (Debian has it in \3)/' >&2
 		die "install them, then run this again"
 	fi
-	say "installing Debian packages: $packages"
+	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+		die "Debian packages are missing, and there is no sudo to install them; as root:
+apt-get install $packages"
+	fi
+	say "installing Debian packages (a minute or so): $packages"
 	log=$(mktemp)
 	# shellcheck disable=SC2086 # words are wanted
 	if ! install_packages $packages >"$log" 2>&1; then
@@ -115,7 +117,8 @@ build_in()
 	if [ -t 1 ]; then
 		ninja -C "$dir" || die "the build failed"
 	elif ! ninja -C "$dir" >"$dir/build.log" 2>&1; then
-		grep -E -A5 'FAILED|error|warning' "$dir/build.log" >&2 || :
+		# Without ninja's progress: what the compiler said.
+		grep -v '^\[' "$dir/build.log" | tail -n 40 >&2 || :
 		die "the build failed"
 	fi
 }

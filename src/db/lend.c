@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lending connections.
+ *
+ * Who finds an idle connection takes it, the last one used first. Who does not
+ * queues in the bay and sleeps; whoever gives a connection back hands it to
+ * the first in the queue. Openers (opener.c) add connections while somebody
+ * waits and the bay's limit leaves room.
+ *
+ * Failure modes: an idle connection whose socket is readable has been closed
+ * by the server, and is closed here too. A connection that arrives at the very
+ * moment of the deadline is taken, not lost.
+ */
+#include "db/pool_private.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* Take @conn out of the idle ones; it is lent now. */
+static void lend(struct rlk_bay *bay, struct rlk_conn *conn)
+{
+	rlk_list_remove(&conn->in_bay);
+	rlk_list_append(&bay->out, &conn->in_bay);
+	bay->kept--;
+	bay->lent++;
+}
+
+void rlk_pool_serve(struct rlk_pool_wait *wait)
+{
+	rlk_list_remove(&wait->list);
+	wait->served = true;
+	rlk_sleeper_wake(&wait->sleeper);
+}
+
+struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn)
+{
+	struct rlk_bay *bay = &pool->bays[conn->bay];
+	struct rlk_list *first = rlk_list_first(&bay->waits);
+
+	if (pool->closed)
+		return conn;
+	if (first) {
+		struct rlk_pool_wait *wait =
+		    container_of(first, struct rlk_pool_wait, list);
+
+		rlk_list_append(&bay->out, &conn->in_bay);
+		bay->lent++;
+		wait->conn = conn;
+		rlk_pool_serve(wait);
+		return NULL;
+	}
+	if (bay->kept >= bay->spec.keep)
+		return conn;
+	bay->kept++;
+	conn->idle_since_ms = rlk_now(pool->target.clock);
+	rlk_list_append(&bay->idle, &conn->in_bay);
+	return NULL;
+}
+
+static struct rlk_pool_wait *wait_new(struct rlk_pool *pool)
+{
+	struct rlk_list *node = rlk_list_first(&pool->spare);
+	struct rlk_pool_wait *wait;
+
+	if (node) {
+		rlk_list_remove(node);
+		return container_of(node, struct rlk_pool_wait, list);
+	}
+	wait = calloc(1, sizeof(*wait));
+	if (!wait)
+		return NULL;
+	rlk_list_init(&wait->list);
+	if (rlk_sleeper_init(&wait->sleeper, pool->target.clock)) {
+		free(wait);
+		return NULL;
+	}
+	return wait;
+}
+
+static int fail_deadline(const struct rlk_bay *bay,
+			 const struct rlk_pool_wait *wait,
+			 struct rowlock_errinfo *reterr)
+{
+	const char *label = bay->spec.profile.label;
+
+	if (wait->error.code) {
+		if (reterr)
+			*reterr = wait->error;
+		return wait->error.code;
+	}
+	if (!rlk_bay_has_room(bay) && !bay->opening)
+		return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+				"no %s connection came free in time, all %u "
+				"being in use",
+				label, bay->spec.limit);
+	return rlk_fail(reterr, ROWLOCK_ECONNECT,
+			"no %s connection could be opened in time; is the "
+			"server overloaded, or its name hard to resolve?",
+			label);
+}
+
+/* What the wait has come to. Under the mutex, and out of the queue. */
+static int settle(const struct rlk_bay *bay, const struct rlk_pool_wait *wait,
+		  bool interrupted, struct rowlock_errinfo *reterr)
+{
+	if (wait->conn)
+		return 0;
+	if (wait->served) {
+		if (reterr)
+			*reterr = wait->error;
+		return wait->error.code;
+	}
+	if (interrupted)
+		return rlk_fail(reterr, ROWLOCK_ECANCELED, "canceled");
+	return fail_deadline(bay, wait, reterr);
+}
+
+/* What rlk_pool_get() was asked for. */
+struct wish {
+	size_t bay;
+	int64_t until_ms;
+	bool persist;
+	struct rlk_pool_waiter *waiter;
+};
+
+/* Until served, interrupted, or out of time; the mutex is given up meanwhile.
+ */
+static void queue(struct rlk_pool *pool, struct rlk_bay *bay,
+		  struct rlk_pool_wait *wait, struct rlk_pool_waiter *waiter)
+{
+	const struct rlk_clock *clock = pool->target.clock;
+
+	rlk_list_append(&bay->waits, &wait->list);
+	if (waiter)
+		waiter->wait = wait;
+	rlk_opener_call(pool, bay);
+	while (!wait->served && !(waiter && waiter->interrupted) &&
+	       rlk_now(clock) < wait->until_ms) {
+		rlk_mutex_unlock(&pool->mutex);
+		rlk_sleeper_wait(&wait->sleeper, wait->until_ms, -1);
+		rlk_mutex_lock(&pool->mutex);
+	}
+	rlk_list_remove(&wait->list);
+	if (waiter)
+		waiter->wait = NULL;
+}
+
+static int get_waiting(struct rlk_pool *pool, const struct wish *wish,
+		       struct rlk_conn **ret_conn,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rlk_bay *bay = &pool->bays[wish->bay];
+	struct rlk_pool_waiter *waiter = wish->waiter;
+	struct rlk_pool_wait *wait = wait_new(pool);
+	int code;
+
+	if (!wait)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"pool: out of memory or descriptors");
+	wait->until_ms = wish->until_ms;
+	wait->persist = wish->persist;
+	wait->served = false;
+	wait->error.code = 0;
+	queue(pool, bay, wait, waiter);
+	code = settle(bay, wait, waiter && waiter->interrupted, reterr);
+	if (!code)
+		*ret_conn = TAKE_PTR(wait->conn);
+	rlk_list_append(&pool->spare, &wait->list);
+	return code;
+}
+
+/* An idle connection, which may be dead, or one to wait for, which is not.
+ * Takes pool->mutex. */
+static int get(struct rlk_pool *pool, const struct wish *wish,
+	       struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+	struct rlk_bay *bay = &pool->bays[wish->bay];
+
+	if (wish->waiter && wish->waiter->interrupted)
+		return rlk_fail(reterr, ROWLOCK_ECANCELED, "canceled");
+	if (rlk_list_empty(&bay->idle) || !rlk_list_empty(&bay->waits))
+		return get_waiting(pool, wish, ret_conn, reterr);
+	*ret_conn = rlk_pool_conn(bay->idle.prev);
+	lend(bay, *ret_conn);
+	return 0;
+}
+
+int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
+		 bool persist, struct rlk_pool_waiter *waiter,
+		 struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	const struct wish wish = { bay, until_ms, persist, waiter };
+	struct rlk_conn *conn = NULL;
+	int code;
+
+	for (;;) {
+		code = get(pool, &wish, &conn, reterr);
+		if (code)
+			return code;
+		if (rlk_conn_alive(conn))
+			break;
+		conn->dead = true;
+		rlk_pool_put(pool, conn);
+	}
+	rlk_conn_set_until(conn, until_ms);
+	*ret_conn = conn;
+	return 0;
+}
+
+void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	waiter->interrupted = true;
+	if (waiter->wait)
+		rlk_sleeper_wake(&waiter->wait->sleeper);
+}
+
+void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn)
+{
+	struct rlk_bay *bay;
+
+	if (!conn)
+		return;
+	bay = &pool->bays[conn->bay];
+	rlk_mutex_lock(&pool->mutex);
+	rlk_list_remove(&conn->in_bay);
+	rlk_mutex_unlock(&pool->mutex);
+	/* Closed before another takes its place: the limit is a promise. */
+	rlk_conn_close(conn);
+	rlk_mutex_lock(&pool->mutex);
+	bay->lent--;
+	rlk_opener_call(pool, bay);
+	rlk_mutex_unlock(&pool->mutex);
+}
+
+void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
+{
+	struct rlk_bay *bay;
+
+	if (!conn)
+		return;
+	if (!rlk_conn_usable(conn)) {
+		rlk_pool_discard(pool, conn);
+		return;
+	}
+	bay = &pool->bays[conn->bay];
+	rlk_mutex_lock(&pool->mutex);
+	rlk_list_remove(&conn->in_bay);
+	bay->lent--;
+	conn = rlk_pool_place(pool, conn);
+	rlk_mutex_unlock(&pool->mutex);
+	rlk_conn_close(conn);
+}
+
+void rlk_pool_interrupt_all(struct rlk_pool *pool)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	for (size_t i = 0; i < pool->count; i++) {
+		struct rlk_list *node;
+		struct rlk_list *after;
+
+		rlk_list_for_each(node, after, &pool->bays[i].out)
+		{
+			rlk_conn_interrupt(rlk_pool_conn(node));
+		}
+	}
+}
+
+struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
+				    int64_t idle_ms)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+	struct rlk_conn *conn =
+	    rlk_pool_conn(rlk_list_first(&pool->bays[bay].idle));
+
+	if (!conn ||
+	    rlk_now(pool->target.clock) - conn->idle_since_ms < idle_ms)
+		return NULL;
+	lend(&pool->bays[bay], conn);
+	return conn;
+}
