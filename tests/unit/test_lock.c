@@ -199,22 +199,20 @@ static void execute_runs_while_it_holds(void **state)
 	    ROWLOCK_ELOST, &err);
 	assert_int_equal(count, 2);
 	/* An error of the release is not reported. */
-	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
-						      .result = RLK_REFUSED });
+	fake_next(FAKE_RELEASE,
+		  (struct fake_answer){ .given = true, .result = RLK_REFUSED });
 	assert_ok(rowlock_execute(client, "job", NULL, run, &count, &err));
 	assert_int_equal(count, 3);
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
 	options.wait_ms = 0;
-	assert_code(
-	    rowlock_execute(client, "job", &options, run, &count, &err),
-	    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_execute(client, "job", &options, run, &count, &err),
+		    ROWLOCK_EBUSY, &err);
 	assert_code(rowlock_execute(client, "", &options, run, &count, &err),
 		    ROWLOCK_ENAME, &err);
 	options.size = 0;
-	assert_code(
-	    rowlock_execute(client, "job", &options, run, &count, &err),
-	    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_execute(client, "job", &options, run, &count, &err),
+		    ROWLOCK_EINVAL, &err);
 	assert_int_equal(count, 3);
 	fake_client_end(client);
 }

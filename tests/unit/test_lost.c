@@ -370,8 +370,7 @@ static void grant_whose_maximum_is_over_is_given_back(void **state)
 
 /* --------------------------------------------------------------- break */
 
-static void break_is_known_by_the_next_beat_and_ends_only_that_one(
-    void **state)
+static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -385,9 +384,9 @@ static void break_is_known_by_the_next_beat_and_ends_only_that_one(
 	assert_ok(rowlock_acquire(b, 0, &err));
 	fake_lease_break("a");
 	/* The first look fails; it is made again. */
-	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .given = true,
-							.skip = true,
-							.result = RLK_UNKNOWN });
+	fake_next(FAKE_LEASES_OF,
+		  (struct fake_answer){
+		      .given = true, .skip = true, .result = RLK_UNKNOWN });
 	assert_int_equal(rowlock_held(a), 1);
 	fake_advance(10000);
 	fake_await(FAKE_LEASES_OF, 1);

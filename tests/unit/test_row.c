@@ -165,8 +165,8 @@ static void grant_that_beats_the_kill_is_a_grant(void **state)
 
 	(void) state;
 	fake_row_lock("job");
-	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
-						     .result = RLK_GRANTED });
+	fake_next(FAKE_RESUME,
+		  (struct fake_answer){ .given = true, .result = RLK_GRANTED });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
 	rowlock_cancel(lock);

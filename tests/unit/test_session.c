@@ -130,8 +130,8 @@ static void id_is_deleted_until_the_server_has_done_it(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
-						   .result = RLK_UNKNOWN });
+	fake_next(FAKE_OPEN,
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	for (int i = 0; i < 3; i++)
 		fake_next(FAKE_CLOSE,
 			  (struct fake_answer){ .given = true,
@@ -154,11 +154,10 @@ static void refused_opening_is_told_and_leaves_nothing(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	fake_next(FAKE_OPEN,
-		  (struct fake_answer){ .given = true,
-					.skip = true,
-					.result = RLK_REFUSED,
-					.code = ROWLOCK_EREADONLY });
+	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED,
+						   .code = ROWLOCK_EREADONLY });
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
 		    ROWLOCK_EREADONLY, &err);
 	assert_non_null(strstr(err.message, "'job'"));

@@ -131,9 +131,8 @@ static void draw_is_tried_again(void **state)
 	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	for (size_t i = 0; i < TEST_SIZE(results); i++)
-		fake_next(FAKE_DRAW,
-			  (struct fake_answer){ .given = true,
-						.result = results[i] });
+		fake_next(FAKE_DRAW, (struct fake_answer){
+					 .given = true, .result = results[i] });
 	/* What was drawn without an answer makes a gap, nothing worse. */
 	assert_int_equal(token_of(lock), 4);
 	assert_int_equal(fake_count(FAKE_DRAW), 4);
@@ -166,8 +165,8 @@ static void refused_draw_may_be_asked_again(void **state)
 static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE,
-					 ROWLOCK_TOKEN_WITH_GRANT, "job");
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct rowlock_errinfo err;
 
 	(void) state;

@@ -53,11 +53,11 @@ enum fake_op {
 
 /** What becomes of one call. All zeros: what the model says. */
 struct fake_answer {
-	bool skip;  /* the server does not execute it */
-	bool given; /* the answer is .result, whatever the server did */
-	int result; /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
-	int code;   /* in the error; 0: what fits .result */
-	uint64_t ms;       /* passes before the answer comes */
+	bool skip;   /* the server does not execute it */
+	bool given;  /* the answer is .result, whatever the server did */
+	int result;  /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
+	int code;    /* in the error; 0: what fits .result */
+	uint64_t ms; /* passes before the answer comes */
 	uint64_t creep_ms; /* the same, but no thread is woken by it */
 	bool wait;         /* until fake_let(), the deadline or an interrupt */
 };
