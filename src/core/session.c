@@ -41,16 +41,20 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 		.pid = (unsigned int) client->pid,
 		.program = client->program,
 	};
+	int64_t until = rlk_waiter_io_until(waiter);
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 	int64_t t0;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_LEASE,
-			 rlk_waiter_io_until(waiter), false,
+	if (rlk_pool_get(client->pool, RLK_BAY_LEASE, until, false,
 			 &waiter->pool_waiter, &conn, reterr))
 		return RLK_FAILED;
-	t0 = rlk_now(client->clock);
-	fault = rlk_session_open(conn, &row, reterr);
+	/* Refused in passing, nothing was made: the id is as good as new. */
+	do {
+		t0 = rlk_now(client->clock);
+		fault = rlk_session_open(conn, &row, reterr);
+	} while ((fault == RLK_BUSY || fault == RLK_CONFLICT) &&
+		 rlk_now(client->clock) < until);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "open session: no answer from %s", client->server);
