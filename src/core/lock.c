@@ -201,6 +201,9 @@ static void wait_for_callback_locked(struct rowlock *lock)
 {
 	struct rowlock_client *client = lock->client;
 
+	/* Not called yet: whoever is registered next is still to be told. */
+	if (!rlk_list_empty(&lock->in_notices))
+		lock->lost_told = false;
 	rlk_list_remove(&lock->in_notices);
 	while (client->notifying == lock &&
 	       client->notifier_serial != rlk_thread_serial())
