@@ -311,6 +311,55 @@ static void callback_that_replaces_one_not_yet_run_is_told(void **state)
 	told_end(&new);
 }
 
+/* Acquire, and lose it at once. */
+static void lose(struct rowlock *lock, const char *name)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove(name);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+}
+
+/* While the notifier is in another's callback, two holds of one handle are
+ * lost, with a third one's between them. */
+static void each_loss_is_told_once_however_late(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "third");
+	struct told first = told_new();
+	struct told twice = told_new();
+	struct told once = told_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	first.other = fake_person();
+	rowlock_on_lost(busy, linger, &first);
+	rowlock_on_lost(lock, note, &twice);
+	rowlock_on_lost(third, note, &once);
+	lose(busy, "busy");
+	assert_true(test_event_wait(&first.event));
+	lose(lock, "job");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	lose(third, "third");
+	lose(lock, "job");
+	test_event_set(&first.ended);
+	flush(client);
+	flush(client);
+	assert_int_equal(twice.count, 2);
+	assert_int_equal(once.count, 1);
+	fake_person_end(first.other);
+	fake_lock_end(busy);
+	fake_lock_end(lock);
+	fake_lock_end(third);
+	fake_client_end(client);
+	told_end(&first);
+	told_end(&twice);
+	told_end(&once);
+}
+
 /* -------------------------------------------------------- maximum hold */
 
 static struct rowlock *lock_with_maximum(struct rowlock_client *client,
@@ -517,6 +566,8 @@ int main(void)
 		     free_waits_for_a_callback_that_is_running),
 		FAKE("a callback that replaces one not yet run is told",
 		     callback_that_replaces_one_not_yet_run_is_told),
+		FAKE("each loss is told once however late",
+		     each_loss_is_told_once_however_late),
 		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
 		FAKE("the maximum counts from the first sending",
 		     maximum_counts_from_the_first_sending),
