@@ -60,7 +60,7 @@ const struct rlk_clock *rlk_clock_real(void)
 
 int64_t rlk_after(int64_t now, uint64_t duration_ms)
 {
-	if (duration_ms > (uint64_t) (RLK_NEVER - now))
+	if (duration_ms > (uint64_t) RLK_NEVER - (uint64_t) now)
 		return RLK_NEVER;
 	return now + (int64_t) duration_ms;
 }

@@ -46,6 +46,13 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* None at all is seen as an array that is NULL, which bsearch() forbids. */
+static bool is_there(const struct seen *seen, uint64_t attempt)
+{
+	return seen->count && bsearch(&attempt, seen->attempts, seen->count,
+				      sizeof(attempt), compare);
+}
+
 static uint64_t suspect_all(struct rowlock_client *client)
 {
 	struct rlk_list *node;
@@ -69,7 +76,9 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 	struct rlk_list *node;
 	struct rlk_list *after;
 
-	qsort(seen->attempts, seen->count, sizeof(*seen->attempts), compare);
+	if (seen->count)
+		qsort(seen->attempts, seen->count, sizeof(*seen->attempts),
+		      compare);
 	rlk_mutex_lock(&client->mutex);
 	rlk_list_for_each(node, after, &client->session.holds)
 	{
@@ -77,8 +86,7 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 		    container_of(node, struct rlk_hold, node);
 
 		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
-		    !bsearch(&hold->attempt, seen->attempts, seen->count,
-			     sizeof(*seen->attempts), compare))
+		    !is_there(seen, hold->attempt))
 			rlk_hold_lose_locked(hold, "it was broken by hand");
 	}
 	rlk_mutex_unlock(&client->mutex);

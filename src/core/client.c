@@ -19,6 +19,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* Of the 100 ms that the end of a client may take beyond its time. */
+#define OPENERS_MS 80
+
 uint64_t rlk_margin(uint64_t duration_ms)
 {
 	uint64_t tenth = duration_ms / 10;
@@ -83,9 +86,11 @@ static struct rowlock_client *make(void)
 	client->watch = -1;
 	client->deadline_sleeper = none;
 	client->keeper_sleeper = none;
+	client->pinger_sleeper = none;
 	client->chores_sleeper = none;
 	client->reaper_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
+	client->pinger_armed_ms = RLK_NEVER;
 	rlk_mutex_init(&client->mutex);
 	rlk_cond_init(&client->session_changed);
 	rlk_cond_init(&client->conn_free);
@@ -103,9 +108,8 @@ static int open_descriptors(struct rowlock_client *client,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_sleeper *sleepers[] = {
-		&client->deadline_sleeper,
-		&client->keeper_sleeper,
-		&client->chores_sleeper,
+		&client->deadline_sleeper, &client->keeper_sleeper,
+		&client->pinger_sleeper,   &client->chores_sleeper,
 		&client->reaper_sleeper,
 	};
 	int error = 0;
@@ -186,17 +190,37 @@ static int build(struct rowlock_client *client,
 
 /* ------------------------------------------------------------------ end */
 
+/* A connection for the last words: the keeper's, which are there; else one
+ * that can be had at once. */
+static struct rlk_conn *last_conn(struct rowlock_client *client,
+				  int64_t until_ms)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = NULL;
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(client->keeper_conns); i++) {
+		conn = TAKE_PTR(client->keeper_conns[i]);
+		if (conn && rlk_conn_usable(conn)) {
+			rlk_conn_set_until(conn, until_ms);
+			return conn;
+		}
+		rlk_pool_put(client->pool, conn);
+	}
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, false, NULL,
+			 &conn, &error))
+		return NULL;
+	return conn;
+}
+
 /* The session's row, and what is abandoned with it. There is one try until
  * @until_ms; what it leaves dies with the TTL. */
 static void close_session(struct rowlock_client *client, uint64_t id,
 			  int64_t until_ms)
 {
+	struct rlk_conn *conn = last_conn(client, until_ms);
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
 
-	if (rlk_client_conn(client, RLK_BAY_CONTROL, until_ms, &conn, &error))
-		return;
-	if (rlk_session_close(conn, id, &error))
+	if (!conn || rlk_session_close(conn, id, &error))
 		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
 			"the client's session on %s stays until it expires",
 			client->server);
@@ -245,8 +269,10 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 	drop_abandoned(client);
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(client->keeper_conns); i++)
 		rlk_pool_put(client->pool, client->keeper_conns[i]);
+	/* Openers end at once, unless one is stuck in name resolution. */
 	left = until_ms - rlk_now(client->clock);
-	rlk_pool_free(client->pool, left > 0 ? (uint64_t) left : 0);
+	rlk_pool_free(client->pool,
+		      left > OPENERS_MS ? (uint64_t) left : OPENERS_MS);
 }
 
 static void destroy(struct rowlock_client *client)
@@ -257,6 +283,7 @@ static void destroy(struct rowlock_client *client)
 	close_connections(client, until);
 	rlk_sleeper_fini(&client->deadline_sleeper);
 	rlk_sleeper_fini(&client->keeper_sleeper);
+	rlk_sleeper_fini(&client->pinger_sleeper);
 	rlk_sleeper_fini(&client->chores_sleeper);
 	rlk_sleeper_fini(&client->reaper_sleeper);
 	if (client->watch >= 0)

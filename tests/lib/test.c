@@ -20,6 +20,7 @@
 
 static const char *own_dsn;
 static char prefix[32];
+static char *names[512]; /* made by test_name(); their index is their number */
 
 const char *test_dsn(void)
 {
@@ -64,6 +65,7 @@ int test_skip_all(const char *reason)
 int test_run(const char *group, const struct CMUnitTest *tests, size_t n)
 {
 	int failed;
+	size_t i;
 
 	if (!test_dsn())
 		return test_skip_all("no server: set ROWLOCK_TEST_DSN, or run "
@@ -71,6 +73,8 @@ int test_run(const char *group, const struct CMUnitTest *tests, size_t n)
 	failed = _cmocka_run_group_tests(group, tests, n, NULL, NULL);
 	if (*prefix && !own_dsn)
 		remove_names();
+	for (i = 0; i < TEST_SIZE(names); i++)
+		free(names[i]);
 	return failed;
 }
 
@@ -98,9 +102,6 @@ const char *test_name(const char *word)
 			 (unsigned int) test_now_ns());
 	if (asprintf(&name, "%s%s.%u", prefix, word, ++serial) < 0)
 		abort();
-	/* Small, and wanted until the end: kept where a leak checker sees. */
-	static char *names[512];
-
 	assert_true(serial < TEST_SIZE(names));
 	names[serial] = name;
 	return name;

@@ -50,8 +50,8 @@ static void wake_before_sleep_is_not_missed(void **state)
 	rlk_sleeper_wake(&sleeper);
 	assert_true(rlk_sleeper_wait(&sleeper, RLK_NEVER, -1));
 	/* It was taken; what ends the next sleep is its time. */
-	assert_false(rlk_sleeper_wait(
-	    &sleeper, rlk_now(rlk_clock_real()) + 1, -1));
+	assert_false(
+	    rlk_sleeper_wait(&sleeper, rlk_now(rlk_clock_real()) + 1, -1));
 	rlk_sleeper_fini(&sleeper);
 }
 

@@ -82,9 +82,9 @@ static void name_stays_as_long_as_it_is_held_or_waited_for(void **state)
 
 static void names_that_look_alike_differ(void **state)
 {
-	static const char *const texts[] = { "job", "Job", "job\xc2\xa0",
-					     "j\xc3\xb6-b",
-					     "jo", "jobs" };
+	static const char *const texts[] = { "job",         "Job",
+					     "job\xc2\xa0", "j\xc3\xb6-b",
+					     "jo",          "jobs" };
 	struct rlk_names names = { NULL };
 	struct rlk_name *made[TEST_SIZE(texts)];
 

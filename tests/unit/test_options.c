@@ -59,9 +59,8 @@ static void numbers_outside_their_range_are_refused(void **state)
 		const uint64_t bad[] = { 0, limits[i].least - 1,
 					 limits[i].most + 1, UINT64_MAX };
 		struct rowlock_client_options options = fake_options();
-		uint64_t *value =
-		    (uint64_t *) (void *) ((char *) &options +
-					   limits[i].offset);
+		uint64_t *value = (uint64_t *) (void *) ((char *) &options +
+							 limits[i].offset);
 
 		fake_setup(state);
 		for (size_t j = 0; j < TEST_SIZE(bad); j++) {
@@ -166,10 +165,9 @@ static void server_that_cannot_serve_is_refused_at_once(void **state)
 	assert_code(rowlock_client_new(&options, &client, &err),
 		    ROWLOCK_EREADONLY, &err);
 	fake_server.read_only = false;
-	fake_next(FAKE_SCHEMA,
-		  (struct fake_answer){ .given = true,
-					.result = RLK_REFUSED,
-					.code = ROWLOCK_ESCHEMA });
+	fake_next(FAKE_SCHEMA, (struct fake_answer){ .given = true,
+						     .result = RLK_REFUSED,
+						     .code = ROWLOCK_ESCHEMA });
 	assert_code(rowlock_client_new(&options, &client, &err),
 		    ROWLOCK_ESCHEMA, &err);
 	fake_next(FAKE_GET, (struct fake_answer){ .given = true,

@@ -96,11 +96,11 @@ static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
 	fake_await_line(lock, 1);
 	for (int i = 0; i < 6; i++)
-		fake_next(FAKE_RELEASE, (struct fake_answer){
-					    .given = true,
-					    .skip = true,
-					    .result = RLK_UNKNOWN,
-					    .ms = 1000 });
+		fake_next(FAKE_RELEASE,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = RLK_UNKNOWN,
+						.ms = 1000 });
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ECONNECT, &err);
 	assert_non_null(strstr(err.message, "not held any more"));
 	assert_int_equal(rowlock_held(lock), 0);
@@ -125,12 +125,12 @@ static void release_in_others_way_is_tried_again(void **state)
 
 	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
-	fake_next(FAKE_RELEASE,
-		  (struct fake_answer){
-		      .given = true, .skip = true, .result = RLK_BUSY });
-	fake_next(FAKE_RELEASE,
-		  (struct fake_answer){
-		      .given = true, .skip = true, .result = RLK_CONFLICT });
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_BUSY });
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_CONFLICT });
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_RELEASE), 3);
 	assert_int_equal(fake_lease("job"), 0);

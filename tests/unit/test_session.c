@@ -130,8 +130,8 @@ static void id_is_deleted_until_the_server_has_done_it(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
-						   .result = RLK_UNKNOWN });
+	fake_next(FAKE_OPEN,
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	for (int i = 0; i < 3; i++)
 		fake_next(FAKE_CLOSE,
 			  (struct fake_answer){ .given = true,
@@ -154,11 +154,10 @@ static void refused_opening_is_told_and_leaves_nothing(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	fake_next(FAKE_OPEN,
-		  (struct fake_answer){ .given = true,
-					.skip = true,
-					.result = RLK_REFUSED,
-					.code = ROWLOCK_EREADONLY });
+	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED,
+						   .code = ROWLOCK_EREADONLY });
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
 		    ROWLOCK_EREADONLY, &err);
 	assert_non_null(strstr(err.message, "'job'"));
@@ -219,20 +218,27 @@ static bool is_lost(void *arg)
 
 static void eviction_loses_all_leases_and_the_next_has_another_id(void **state)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct rowlock *r = fake_lock(client, ROWLOCK_ROW, 0, "r");
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *a;
+	struct rowlock *b;
+	struct rowlock *r;
 	struct rowlock_errinfo err;
 	uint64_t id;
 
 	(void) state;
+	options.row_idle_ms = 60000;
+	client = fake_client_with(&options);
+	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	r = fake_lock(client, ROWLOCK_ROW, 0, "r");
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_ok(rowlock_acquire(r, 0, &err));
 	id = fake_call(FAKE_OPEN, 0).id;
 	fake_session_remove(id);
-	fake_pass_until(is_lost, a);
+	fake_advance(10000);
+	fake_until(is_lost, a);
 	assert_int_equal(rowlock_held(b), 0);
 	assert_int_equal(rowlock_held(r), 1);
 	/* Never beaten again, and its row is deleted in any case. */

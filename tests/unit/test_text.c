@@ -34,9 +34,15 @@ static const char *text_problem(const char *text)
 static void first_and_last_of_each_length_are_utf8(void **state)
 {
 	static const char *const good[] = {
-		" a",           "~",		"\xc2\xa0",
-		"\xdf\xbf",     "\xe0\xa0\x80", "\xed\x9f\xbf",
-		"\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+		" a",
+		"~",
+		"\xc2\xa0",
+		"\xdf\xbf",
+		"\xe0\xa0\x80",
+		"\xed\x9f\xbf",
+		"\xee\x80\x80",
+		"\xef\xbf\xbf",
+		"\xf0\x90\x80\x80",
 		"\xf4\x8f\xbf\xbf",
 	};
 
@@ -49,14 +55,14 @@ static void first_and_last_of_each_length_are_utf8(void **state)
 static void malformed_bytes_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"x\x80",	     /* a continuation alone */
+		"x\x80", /* a continuation alone */
 		"x\xbf",
-		"x\xc2",	     /* cut short by the end */
+		"x\xc2", /* cut short by the end */
 		"x\xe2\x82",
 		"x\xf0\x9f\x92",
-		"x\xc2y",	     /* cut short by another */
-		"x\xc0\x80",	     /* overlong NUL */
-		"x\xc1\xbf",	     /* overlong 0x7f */
+		"x\xc2y",            /* cut short by another */
+		"x\xc0\x80",         /* overlong NUL */
+		"x\xc1\xbf",         /* overlong 0x7f */
 		"x\xe0\x9f\xbf",     /* overlong 0x7ff */
 		"x\xf0\x8f\xbf\xbf", /* overlong 0xffff */
 		"x\xed\xa0\x80",     /* first surrogate */

@@ -30,9 +30,9 @@ static void serial_of_an_ended_thread_never_comes_back(void **state)
 		struct rlk_thread thread;
 		uint64_t serial = 0;
 
-		assert_int_equal(rlk_thread_start(&thread, "serial",
-						  note_serial, &serial),
-				 0);
+		assert_int_equal(
+		    rlk_thread_start(&thread, "serial", note_serial, &serial),
+		    0);
 		rlk_thread_join(&thread);
 		assert_true(serial > last);
 		last = serial;
@@ -47,7 +47,7 @@ static void note_signals(void *arg)
 
 static void signals_are_blocked_in_threads_and_not_elsewhere(void **state)
 {
-	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGCHLD,
+	static const int signals[] = { SIGTERM, SIGHUP,  SIGINT, SIGCHLD,
 				       SIGUSR1, SIGALRM, SIGPIPE };
 	struct rlk_thread thread;
 	sigset_t before;

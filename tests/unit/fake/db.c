@@ -24,7 +24,7 @@ struct rlk_pool {
 };
 
 struct rlk_server fake_server;
-int64_t fake_skew_us;
+_Atomic int64_t fake_skew_us;
 
 static struct rlk_pool pool;
 static uint64_t last_id;

@@ -53,11 +53,11 @@ enum fake_op {
 
 /** What becomes of one call. All zeros: what the model says. */
 struct fake_answer {
-	bool skip;  /* the server does not execute it */
-	bool given; /* the answer is .result, whatever the server did */
-	int result; /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
-	int code;   /* in the error; 0: what fits .result */
-	uint64_t ms;       /* passes before the answer comes */
+	bool skip;   /* the server does not execute it */
+	bool given;  /* the answer is .result, whatever the server did */
+	int result;  /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
+	int code;    /* in the error; 0: what fits .result */
+	uint64_t ms; /* passes before the answer comes */
 	uint64_t creep_ms; /* the same, but no thread is woken by it */
 	bool wait;         /* until fake_let(), the deadline or an interrupt */
 };
@@ -118,12 +118,15 @@ void fake_creep(uint64_t ms);
 void fake_session_add(uint64_t id);
 /** It is expired by the server's clock. */
 void fake_session_expire(uint64_t id);
+void fake_session_beat(uint64_t id);
 void fake_session_remove(uint64_t id);
 bool fake_session_there(uint64_t id);
 unsigned int fake_sessions(void);
 
 /** A lease that somebody else has. */
 void fake_lease_add(const char *name, uint64_t attempt, uint64_t session);
+/** Its maximum is over in so many ms. */
+void fake_lease_maximum(const char *name, uint64_t ms);
 /** The attempt that has the name, 0 if it is free. */
 uint64_t fake_lease(const char *name);
 void fake_lease_remove(const char *name);
@@ -147,7 +150,7 @@ void fake_await_wanted(int bay);
 /* What the server is, before a client is made. */
 extern struct rlk_server fake_server;
 /* How far the server's clock is ahead. */
-extern int64_t fake_skew_us;
+extern _Atomic int64_t fake_skew_us;
 
 /* ------------------------------------------------------------ helpers */
 

@@ -217,6 +217,14 @@ void fake_session_expire(uint64_t id)
 	world_unlock();
 }
 
+void fake_session_beat(uint64_t id)
+{
+	world_lock();
+	if (world_session(id))
+		world_session(id)->beat++;
+	world_unlock();
+}
+
 void fake_session_remove(uint64_t id)
 {
 	world_lock();
@@ -250,6 +258,14 @@ void fake_lease_add(const char *name, uint64_t attempt, uint64_t session)
 {
 	world_lock();
 	world_insert_lease(name, attempt, session);
+	world_unlock();
+}
+
+void fake_lease_maximum(const char *name, uint64_t ms)
+{
+	world_lock();
+	if (world_lease(name))
+		world_lease(name)->max_until_ms = rlk_after(fake_now(), ms);
 	world_unlock();
 }
 

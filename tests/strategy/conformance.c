@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every strategy promises, tried with each, by two clients in both
+ * orders.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "ground.h"
+
+static void free_name_is_granted_and_a_held_one_is_not(void **state)
+{
+	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
+	struct ground *ground = *state;
+	const char *name = test_name("held");
+
+	for (int one = 0; one < 2; one++) {
+		int two = !one;
+
+		for (size_t i = 0; i < TEST_SIZE(asks); i++) {
+			struct rlk_request a =
+			    ground_request(ground, one, name);
+			struct rlk_request b =
+			    ground_request(ground, two, name);
+
+			assert_int_equal(
+			    ground_ask(ground, one, &a, asks[i], NULL),
+			    RLK_GRANTED);
+			assert_int_equal(
+			    ground_ask(ground, two, &b, RLK_ASK_FIRST, NULL),
+			    RLK_HELD);
+			assert_int_equal(
+			    ground_ask(ground, two, &b, RLK_ASK_AGAIN, NULL),
+			    RLK_HELD);
+			/* Asking has changed nothing. */
+			assert_true(ground_confirm(ground, one, &a));
+			assert_true(ground_release(ground, one, &a));
+			assert_int_equal(
+			    ground_ask(ground, two, &b, asks[i], NULL),
+			    RLK_GRANTED);
+			assert_int_equal(
+			    ground_ask(ground, one, &a, asks[!i], NULL),
+			    RLK_HELD);
+			assert_true(ground_release(ground, two, &b));
+		}
+	}
+}
+
+static void grant_is_granted_again(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a =
+	    ground_request(ground, 0, test_name("idempotent"));
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
+				 RLK_GRANTED);
+	assert_true(ground_confirm(ground, 0, &a));
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void release_frees_only_its_own_name(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("one"));
+	struct rlk_request b = ground_request(ground, 1, test_name("two"));
+	struct rlk_request c;
+
+	assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_confirm(ground, 1, &b));
+	c = ground_request(ground, 0, b.name);
+	assert_int_equal(ground_ask(ground, 0, &c, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+static void tokens_grow_from_hold_to_hold(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("token");
+	uint64_t last = 0;
+
+	for (int i = 0; i < 20; i++) {
+		struct rlk_request request =
+		    ground_request(ground, i % 2, name);
+		uint64_t token;
+
+		assert_int_equal(
+		    ground_ask(ground, i % 2, &request, RLK_ASK_FIRST, NULL),
+		    RLK_GRANTED);
+		token = ground_draw(ground, &request);
+		assert_true(token > last);
+		last = token;
+		/* Also where the server's clock has gone back. */
+		if (i == 10) {
+			last += 1000000000000u;
+			test_sql(ground->sql,
+				 "UPDATE lock_token SET token = %llu WHERE "
+				 "name = '%s'",
+				 (unsigned long long) last, name);
+		}
+		assert_true(ground_release(ground, i % 2, &request));
+	}
+}
+
+static void token_starts_above_what_was_removed(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("removed"));
+	uint64_t before;
+
+	assert_int_equal(ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	before = ground_draw(ground, &request);
+	assert_int_equal(test_sql(ground->sql,
+				  "DELETE FROM lock_token WHERE name = '%s'",
+				  request.name),
+			 1);
+	assert_true(ground_draw(ground, &request) > before);
+	assert_true(ground_release(ground, 0, &request));
+}
+
+static void names_that_look_alike_are_different_locks(void **state)
+{
+	static const char *const ends[] = {
+		"job",
+		"Job",
+		"JOB",
+		"j\xc3\xb6"
+		"b",
+		"j\xc3\x96"
+		"b",
+		"jo\xcc\x88"
+		"b",
+		"job\xc2\xa0",
+		"job\xe2\x80\x8b",
+		"job\xe3\x80\x80",
+		"jobs",
+		"j%b",
+		"j_b",
+		"j'b",
+		"j\\b",
+		"jo b",
+	};
+	struct ground *ground = *state;
+	struct rlk_request held[TEST_SIZE(ends)];
+	char names[TEST_SIZE(ends)][128];
+	const char *start = test_name("alike");
+
+	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+		snprintf(names[i], sizeof(names[i]), "%s.%s", start, ends[i]);
+		held[i] = ground_request(ground, 0, names[i]);
+		assert_int_equal(
+		    ground_ask(ground, 0, &held[i], RLK_ASK_FIRST, NULL),
+		    RLK_GRANTED);
+	}
+	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+		struct rlk_request other = ground_request(ground, 1, names[i]);
+
+		assert_int_equal(
+		    ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
+		    RLK_HELD);
+	}
+	for (size_t i = 0; i < TEST_SIZE(ends); i++)
+		assert_true(ground_release(ground, 0, &held[i]));
+}
+
+static void one_hundred_characters_of_four_bytes_are_a_name(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a;
+	struct rlk_request b;
+	char first[401];
+	char second[401];
+
+	for (size_t i = 0; i < 100; i++) {
+		unsigned int code =
+		    0x10000 + (unsigned int) (rlk_random() % 0xfffff);
+
+		first[4 * i] = (char) (0xf0 | code >> 18);
+		first[4 * i + 1] = (char) (0x80 | (code >> 12 & 0x3f));
+		first[4 * i + 2] = (char) (0x80 | (code >> 6 & 0x3f));
+		first[4 * i + 3] = (char) (0x80 | (code & 0x3e));
+	}
+	first[400] = '\0';
+	memcpy(second, first, sizeof(second));
+	/* They differ in the last bit that there is. */
+	second[399] |= 1;
+	a = ground_request(ground, 0, first);
+	b = ground_request(ground, 1, second);
+	assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	assert_true(ground_release(ground, 1, &b));
+	b.name = first;
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	assert_true(ground_release(ground, 0, &a));
+	test_sql(ground->sql,
+		 "DELETE FROM business_lock WHERE name IN ('%s', '%s')", first,
+		 second);
+}
+
+static void info_is_stored_as_it_is(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("info"));
+	const char *table = ground->strategy->needs_session ? "business_lease"
+							    : "business_lock";
+
+	request.info = "it's 100 % \xf0\x9f\x94\x92";
+	assert_int_equal(ground_ask(ground, 0, &request, RLK_ASK_AGAIN, NULL),
+			 RLK_GRANTED);
+	assert_int_equal(
+	    test_sql_number(ground->sql,
+			    "SELECT COUNT(*) FROM %s WHERE name = '%s' AND "
+			    "info = 'it''s 100 %% \xf0\x9f\x94\x92'",
+			    table, request.name),
+	    1);
+	assert_true(ground_release(ground, 0, &request));
+}
+
+#define BOTH(sentence, function)                                               \
+	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
+	    ON(ROWLOCK_ROW, "row: " sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		BOTH("a free name is granted and a held one is not",
+		     free_name_is_granted_and_a_held_one_is_not),
+		BOTH("a grant is granted again", grant_is_granted_again),
+		BOTH("a release frees only its own name",
+		     release_frees_only_its_own_name),
+		BOTH("tokens grow from hold to hold",
+		     tokens_grow_from_hold_to_hold),
+		BOTH("a token starts above what was removed",
+		     token_starts_above_what_was_removed),
+		BOTH("names that look alike are different locks",
+		     names_that_look_alike_are_different_locks),
+		BOTH("one hundred characters of four bytes are a name",
+		     one_hundred_characters_of_four_bytes_are_a_name),
+		BOTH("the info is stored as it is", info_is_stored_as_it_is),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections, sessions and requests for the tests of the strategies.
+ */
+#include "ground.h"
+
+#include <stdlib.h>
+
+#include "base/random.h"
+
+void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
+		 const char *file, int line)
+{
+	if (fault == RLK_DONE)
+		return;
+	print_error("fault %d: %s\n", (int) fault,
+		    fault == RLK_PENDING ? "no answer" : err->message);
+	_fail(file, line);
+}
+
+static void set_until(struct rlk_conn *conn)
+{
+	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
+}
+
+struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
+			     unsigned int lock_wait_s)
+{
+	const struct rlk_conn_profile profile = { "test", autocommit,
+						  lock_wait_s, 60 };
+	static struct rlk_conn_target target;
+	static struct rlk_conn_profile kept[2][64];
+	struct rlk_conn_profile *place = &kept[autocommit][lock_wait_s % 64];
+	struct rlk_conn *conn = NULL;
+	struct rowlock_errinfo err;
+	int64_t until;
+
+	(void) ground;
+	/* A connection keeps both by reference. */
+	*place = profile;
+	target = (struct rlk_conn_target){
+		.dsn = (char *) test_dsn(),
+		.defaults_group = (char *) "rowlock",
+		.flags = ROWLOCK_TLS_UNVERIFIED,
+		.program = "test",
+		.clock = rlk_clock_real(),
+	};
+	until = rlk_now(target.clock) + GROUND_UNTIL_MS;
+	assert_ok(rlk_conn_open(&target, place, until, &conn, &err));
+	set_until(conn);
+	return conn;
+}
+
+static void open_session(struct ground *ground, int who)
+{
+	const struct rlk_session_row row = {
+		.id = rlk_random(),
+		.ttl_ms = 60000,
+		.host = "test",
+		.pid = 1,
+		.program = "test",
+	};
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_session_open(ground->beside, &row, &err), &err);
+	ground->sessions[who] = row.id;
+}
+
+int ground_setup(void **state)
+{
+	enum rowlock_strategy which = (enum rowlock_strategy)(intptr_t) *state;
+	struct ground *ground = calloc(1, sizeof(*ground));
+
+	assert_non_null(ground);
+	ground->strategy = rlk_strategy(which);
+	ground->beside = ground_open(ground, true, 1);
+	ground->sql = test_sql_open();
+	for (int who = 0; who < 2; who++) {
+		ground->conns[who] =
+		    ground_open(ground, which == ROWLOCK_LEASE, 1);
+		if (which == ROWLOCK_LEASE)
+			open_session(ground, who);
+	}
+	*state = ground;
+	return 0;
+}
+
+int ground_teardown(void **state)
+{
+	struct ground *ground = *state;
+
+	for (int who = 0; who < 2; who++) {
+		if (ground->sessions[who])
+			test_sql(ground->sql,
+				 "DELETE FROM lease_session WHERE id = %llu",
+				 (unsigned long long) ground->sessions[who]);
+		rlk_conn_close(ground->conns[who]);
+	}
+	rlk_conn_close(ground->beside);
+	test_sql_end(ground->sql);
+	free(ground);
+	return 0;
+}
+
+struct rlk_request ground_request(const struct ground *ground, int who,
+				  const char *name)
+{
+	return (struct rlk_request){
+		.name = name,
+		.attempt = rlk_random(),
+		.session = ground->sessions[who],
+	};
+}
+
+enum rlk_verdict ground_ask(struct ground *ground, int who,
+			    const struct rlk_request *request, enum rlk_ask ask,
+			    struct rlk_holder *ret_holder)
+{
+	struct rlk_holder holder = { 0 };
+	struct rowlock_errinfo err = { 0 };
+	enum rlk_verdict verdict;
+
+	for (;;) {
+		set_until(ground->conns[who]);
+		verdict = ground->strategy->acquire(ground->conns[who], request,
+						    ask, &holder, &err);
+		if (verdict == RLK_FAILURE || verdict == RLK_UNCLEAR)
+			fail_msg("verdict %d: %s", (int) verdict, err.message);
+		if (ret_holder)
+			*ret_holder = holder;
+		if (verdict != RLK_ABSENT)
+			return verdict;
+		set_until(ground->beside);
+		assert_done(
+		    ground->strategy->make(ground->beside, request, &err),
+		    &err);
+	}
+}
+
+bool ground_release(struct ground *ground, int who,
+		    const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	bool found = false;
+
+	set_until(ground->conns[who]);
+	assert_done(ground->strategy->release(ground->conns[who], request,
+					      &found, &err),
+		    &err);
+	return found;
+}
+
+bool ground_confirm(struct ground *ground, int who,
+		    const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	bool found = false;
+
+	set_until(ground->conns[who]);
+	assert_done(ground->strategy->confirm(ground->conns[who], request,
+					      &found, &err),
+		    &err);
+	return found;
+}
+
+uint64_t ground_draw(struct ground *ground, const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	set_until(ground->beside);
+	assert_done(
+	    ground->strategy->draw(ground->beside, request, &token, &err),
+	    &err);
+	return token;
+}

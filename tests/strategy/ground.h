@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_GROUND_H
+#define ROWLOCK_TEST_GROUND_H
+
+/*
+ * Where strategies are tried: two clients' connections, one beside them that
+ * commits by itself, and one for statements typed by hand. Made anew for each
+ * test.
+ */
+
+#include "sql.h"
+#include "strategy/session.h"
+#include "strategy/strategy.h"
+#include "test.h"
+
+/* No statement of a test may take longer. */
+#define GROUND_UNTIL_MS 20000
+
+struct ground {
+	const struct rlk_strategy *strategy;
+	struct rlk_conn *conns[2];
+	uint64_t sessions[2]; /* both alive; of lease only */
+	struct rlk_conn *beside;
+	struct test_sql *sql;
+};
+
+/** For CMUnitTest: setup and teardown of a test whose initial state is an enum
+ *  rowlock_strategy. */
+int ground_setup(void **state);
+int ground_teardown(void **state);
+
+#define ON(which, sentence, function)                                          \
+	{                                                                      \
+		sentence, function, ground_setup, ground_teardown,             \
+		    (void *) (intptr_t) (which)                                \
+	}
+
+/** One more connection; @lock_wait_s as in its profile. */
+struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
+			     unsigned int lock_wait_s);
+
+/** A request of client @who for @name, with an attempt of its own. */
+struct rlk_request ground_request(const struct ground *ground, int who,
+				  const char *name);
+
+/** Ask on @who's connection, and make the name's row where that is needed.
+ *  @ret_holder may be NULL. */
+enum rlk_verdict ground_ask(struct ground *ground, int who,
+			    const struct rlk_request *request, enum rlk_ask ask,
+			    struct rlk_holder *ret_holder);
+
+/** Release that must not fail; was it there? */
+bool ground_release(struct ground *ground, int who,
+		    const struct rlk_request *request);
+bool ground_confirm(struct ground *ground, int who,
+		    const struct rlk_request *request);
+uint64_t ground_draw(struct ground *ground, const struct rlk_request *request);
+
+/** Fail the test unless @fault is RLK_DONE, and say what was said. */
+#define assert_done(fault, err) ground_done(fault, err, __FILE__, __LINE__)
+void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
+		 const char *file, int line);
+
+#endif

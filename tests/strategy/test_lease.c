@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Leases: rows with the number of the request that made them.
+ */
+#include <string.h>
+
+#include "ground.h"
+#include "strategy/reap.h"
+
+static void take(struct ground *ground, int who,
+		 const struct rlk_request *request)
+{
+	assert_int_equal(ground_ask(ground, who, request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+}
+
+static uint64_t attempt_of(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT attempt FROM business_lease WHERE "
+			       "name = '%s'",
+			       name);
+}
+
+static void same_attempt_is_granted_on_another_connection(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("again"));
+
+	take(ground, 0, &request);
+	/* As after a lost answer, once the old connection is gone. */
+	take(ground, 1, &request);
+	assert_int_equal(
+	    test_sql_number(ground->sql,
+			    "SELECT COUNT(*) FROM business_lease WHERE "
+			    "name = '%s'",
+			    request.name),
+	    1);
+	assert_true(ground_release(ground, 1, &request));
+}
+
+static void held_tells_the_holder(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("holder");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	struct rlk_holder holder;
+
+	a.max_hold_ms = 30000;
+	take(ground, 0, &a);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, &holder),
+			 RLK_HELD);
+	assert_true(holder.known);
+	assert_true(holder.attempt == a.attempt);
+	assert_true(holder.session == a.session);
+	assert_false(holder.absent);
+	assert_in_range(holder.left_us, 1, 60000000);
+	assert_true(holder.has_max);
+	assert_in_range(holder.max_left_us, 1, 30000000);
+	/* Its session goes: it is dead. */
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) a.session);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, &holder),
+			 RLK_HELD);
+	assert_true(holder.known && holder.absent);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void expired_session_shows_in_the_answer(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("expired");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	struct rlk_holder holder;
+
+	take(ground, 0, &a);
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
+		 "INTERVAL 1 SECOND WHERE id = %llu",
+		 (unsigned long long) a.session);
+	/* Time alone frees nothing. */
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_AGAIN, NULL),
+			 RLK_HELD);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, &holder),
+			 RLK_HELD);
+	assert_true(holder.known && !holder.absent && holder.left_us < 0);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void release_with_another_attempt_finds_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("attempt");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 0, name);
+
+	take(ground, 0, &a);
+	assert_false(ground_release(ground, 0, &b));
+	assert_false(ground_release(ground, 1, &b));
+	assert_false(ground_confirm(ground, 0, &b));
+	assert_true(attempt_of(ground, name) == a.attempt);
+	assert_true(ground_release(ground, 1, &a));
+	assert_false(ground_release(ground, 0, &a));
+	assert_false(ground_confirm(ground, 0, &a));
+}
+
+static void confirm_needs_row_and_session(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("confirm"));
+
+	take(ground, 0, &a);
+	assert_true(ground_confirm(ground, 1, &a));
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) a.session);
+	assert_false(ground_confirm(ground, 0, &a));
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void stale_attempt_draws_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("stale");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	uint64_t token;
+
+	assert_int_equal(ground_draw(ground, &a), 0);
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT COUNT(*) FROM lock_token "
+					 "WHERE name = '%s'",
+					 name),
+			 0);
+	take(ground, 0, &a);
+	assert_true(ground_draw(ground, &a) > 0);
+	assert_true(ground_release(ground, 0, &a));
+	take(ground, 1, &b);
+	token = ground_draw(ground, &b);
+	assert_int_equal(ground_draw(ground, &a), 0);
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT token FROM lock_token WHERE "
+					 "name = '%s'",
+					 name),
+			 token);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+static void look_shows_all_and_takes_nothing(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("look"));
+	struct rlk_holder holder = { .known = true };
+	struct rowlock_errinfo err;
+
+	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
+		    &err);
+	assert_false(holder.known);
+	a.max_hold_ms = 5000;
+	take(ground, 0, &a);
+	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
+		    &err);
+	assert_true(holder.known && holder.looked && !holder.absent);
+	assert_true(holder.attempt == a.attempt);
+	assert_true(holder.session == a.session);
+	assert_int_equal(holder.beat, 0);
+	assert_int_equal(holder.ttl_ms, 60000);
+	assert_true(holder.has_max);
+	assert_int_equal(holder.max_ms, 5000);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void poll_does_not_wait_behind_a_guard(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("guard");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+
+	/* Whoever waits here is seen by its deadline. */
+	rlk_conn_close(ground->conns[1]);
+	ground->conns[1] = ground_open(ground, true, 50);
+	take(ground, 0, &a);
+	test_sql(ground->sql, "START TRANSACTION");
+	assert_true(test_sql_number(ground->sql,
+				    "SELECT attempt FROM business_lease "
+				    "WHERE name = '%s' LOCK IN SHARE MODE",
+				    name) == a.attempt);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_AGAIN, NULL),
+			 RLK_HELD);
+	assert_true(ground_confirm(ground, 1, &a));
+	/* A draw locks in share mode too, and a beat another row. */
+	assert_true(ground_draw(ground, &a) > 0);
+	test_sql(ground->sql, "COMMIT");
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void first_try_behind_a_guard_is_no_verdict_or_held(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("first");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	enum rlk_verdict verdict;
+
+	take(ground, 0, &a);
+	test_sql(ground->sql, "START TRANSACTION");
+	test_sql_number(ground->sql,
+			"SELECT attempt FROM business_lease WHERE "
+			"name = '%s' LOCK IN SHARE MODE",
+			name);
+	verdict = ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL);
+	assert_true(verdict == RLK_AGAIN || verdict == RLK_HELD);
+	test_sql(ground->sql, "COMMIT");
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void guarded_lease_is_not_released(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
+	struct rowlock_errinfo err;
+	bool found;
+
+	take(ground, 0, &a);
+	test_sql(ground->sql, "START TRANSACTION");
+	test_sql_number(ground->sql,
+			"SELECT attempt FROM business_lease WHERE "
+			"name = '%s' LOCK IN SHARE MODE",
+			a.name);
+	assert_int_equal(
+	    ground->strategy->release(ground->conns[0], &a, &found, &err),
+	    RLK_BUSY);
+	test_sql(ground->sql, "COMMIT");
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void break_ends_the_hold_and_tells_its_session(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("break"));
+	struct rlk_request b = ground_request(ground, 0, test_name("other"));
+	const struct rlk_session_row row = { .id = a.session, .ttl_ms = 60000 };
+	struct rowlock_errinfo err;
+	uint64_t breaks = 99;
+	bool alive = false;
+	bool found = true;
+
+	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
+		    &err);
+	assert_false(found);
+	take(ground, 0, &a);
+	take(ground, 0, &b);
+	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
+		    &err);
+	assert_true(found);
+	assert_int_equal(attempt_of(ground, a.name), 0);
+	assert_true(attempt_of(ground, b.name) == b.attempt);
+	assert_done(
+	    rlk_session_beat(ground->conns[1], &row, &alive, &breaks, &err),
+	    &err);
+	assert_true(alive);
+	assert_int_equal(breaks, 1);
+	/* Nothing is left open on the connection that did it. */
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) a.session);
+	assert_false(ground_release(ground, 0, &a));
+	assert_true(ground_release(ground, 0, &b));
+}
+
+static void note(uint64_t attempt, void *arg)
+{
+	uint64_t *sum = arg;
+
+	*sum ^= attempt;
+}
+
+static void leases_of_a_session_are_all_of_them_and_no_others(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("a"));
+	struct rlk_request b = ground_request(ground, 0, test_name("b"));
+	struct rlk_request c = ground_request(ground, 1, test_name("c"));
+	struct rowlock_errinfo err;
+	uint64_t sum = 0;
+
+	take(ground, 0, &a);
+	take(ground, 0, &b);
+	take(ground, 1, &c);
+	assert_done(rlk_leases_of(ground->beside, a.session, note, &sum, &err),
+		    &err);
+	assert_true(sum == (a.attempt ^ b.attempt));
+	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(ground, 0, &b));
+	assert_true(ground_release(ground, 1, &c));
+}
+
+#define LEASE(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		LEASE("the same attempt is granted on another connection",
+		      same_attempt_is_granted_on_another_connection),
+		LEASE("'held' tells the holder", held_tells_the_holder),
+		LEASE("an expired session shows in the answer",
+		      expired_session_shows_in_the_answer),
+		LEASE("a release with another attempt finds nothing",
+		      release_with_another_attempt_finds_nothing),
+		LEASE("confirm needs row and session",
+		      confirm_needs_row_and_session),
+		LEASE("a stale attempt draws nothing",
+		      stale_attempt_draws_nothing),
+		LEASE("a look shows all and takes nothing",
+		      look_shows_all_and_takes_nothing),
+		LEASE("a poll does not wait behind a guard",
+		      poll_does_not_wait_behind_a_guard),
+		LEASE("a first try behind a guard is no verdict, or held",
+		      first_try_behind_a_guard_is_no_verdict_or_held),
+		LEASE("a guarded lease is not released",
+		      guarded_lease_is_not_released),
+		LEASE("a break ends the hold and tells its session",
+		      break_ends_the_hold_and_tells_its_session),
+		LEASE("the leases of a session are all of them and no others",
+		      leases_of_a_session_are_all_of_them_and_no_others),
+	};
+
+	return test_main(tests);
+}

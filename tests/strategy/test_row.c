@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows: locked by an open transaction, and by nothing else.
+ */
+#include "ground.h"
+
+/* The deadline of a wait that shall not be granted. */
+#define SHORT_MS 200
+
+static void take(struct ground *ground, int who,
+		 const struct rlk_request *request)
+{
+	assert_int_equal(ground_ask(ground, who, request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+}
+
+/* Ask to wait, and let it stand in the server's line. */
+static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
+			  const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	struct rlk_holder holder;
+
+	rlk_conn_set_until(conn, rlk_conn_now(conn) + SHORT_MS);
+	assert_int_equal(ground->strategy->acquire(conn, request, RLK_ASK_WAIT,
+						   &holder, &err),
+			 RLK_WAITING);
+	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
+}
+
+static void absent_row_is_never_a_grant(void **state)
+{
+	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN,
+					     RLK_ASK_WAIT };
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("absent"));
+	struct rowlock_errinfo err;
+	struct rlk_holder holder;
+
+	for (size_t i = 0; i < TEST_SIZE(asks); i++)
+		for (int who = 0; who < 2; who++)
+			assert_int_equal(
+			    ground->strategy->acquire(ground->conns[who], &a,
+						      asks[i], &holder, &err),
+			    RLK_ABSENT);
+	/* Nobody's look is in the way of who makes it. */
+	assert_done(ground->strategy->make(ground->beside, &a, &err), &err);
+	for (size_t i = 0; i < TEST_SIZE(asks); i++) {
+		assert_int_equal(ground->strategy->acquire(ground->conns[0], &a,
+							   asks[i], &holder,
+							   &err),
+				 RLK_GRANTED);
+		assert_true(ground_release(ground, 0, &a));
+	}
+}
+
+static void making_a_row_twice_does_no_harm_and_does_not_wait(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("twice"));
+	struct rlk_conn *conn = ground_open(ground, true, 50);
+	struct rowlock_errinfo err;
+
+	a.info = "first";
+	take(ground, 0, &a);
+	a.info = "second";
+	assert_done(ground->strategy->make(conn, &a, &err), &err);
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT COUNT(*) FROM business_lock "
+					 "WHERE name = '%s' AND info = 'first'",
+					 a.name),
+			 1);
+	assert_true(ground_confirm(ground, 0, &a));
+	assert_true(ground_release(ground, 0, &a));
+	rlk_conn_close(conn);
+}
+
+static void waiter_is_granted_when_the_holder_gives_up(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("wait");
+
+	for (int one = 0; one < 2; one++) {
+		struct rlk_request a = ground_request(ground, one, name);
+		struct rlk_request b = ground_request(ground, !one, name);
+		struct rowlock_errinfo err;
+
+		take(ground, one, &a);
+		stand_in_line(ground, ground->conns[!one], &b);
+		assert_true(ground_release(ground, one, &a));
+		assert_int_equal(
+		    ground->strategy->resume(ground->conns[!one], &err),
+		    RLK_GRANTED);
+		assert_int_equal(
+		    ground_ask(ground, one, &a, RLK_ASK_FIRST, NULL), RLK_HELD);
+		assert_true(ground_release(ground, !one, &b));
+	}
+}
+
+static void hold_ends_with_its_connection(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("ends");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	struct rowlock_errinfo err;
+
+	take(ground, 0, &a);
+	stand_in_line(ground, ground->conns[1], &b);
+	ground->conns[0] = rlk_conn_close(ground->conns[0]);
+	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
+			 RLK_GRANTED);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+static void question_is_taken_back_by_a_kill(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("kill");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	struct rowlock_errinfo err;
+	struct rlk_mark mark;
+
+	take(ground, 0, &a);
+	stand_in_line(ground, ground->conns[1], &b);
+	rlk_conn_mark(ground->conns[1], &mark);
+	assert_done(rlk_conn_kill_query(ground->beside, &mark, &err), &err);
+	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
+			 RLK_AGAIN);
+	assert_true(rlk_conn_usable(ground->conns[1]));
+	/* It stands in no line any more. */
+	assert_true(ground_release(ground, 0, &a));
+	take(ground, 0, &a);
+	assert_true(ground_release(ground, 0, &a));
+	take(ground, 1, &b);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+static void fence_takes_the_name_from_a_lost_waiter(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("fence");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	struct rowlock_errinfo err;
+	struct rlk_mark mark;
+
+	take(ground, 0, &a);
+	stand_in_line(ground, ground->conns[1], &b);
+	rlk_conn_mark(ground->conns[1], &mark);
+	assert_done(rlk_conn_fence(ground->beside, &mark, &err), &err);
+	/* Nobody is in the line now who could get it. */
+	assert_true(ground_release(ground, 0, &a));
+	take(ground, 0, &a);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void interrupt_ends_a_wait(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("interrupt");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+	struct rowlock_errinfo err;
+	struct rlk_holder holder;
+
+	take(ground, 0, &a);
+	rlk_conn_set_until(ground->conns[1], RLK_NEVER);
+	rlk_conn_interrupt(ground->conns[1]);
+	assert_int_equal(ground->strategy->acquire(ground->conns[1], &b,
+						   RLK_ASK_WAIT, &holder, &err),
+			 RLK_WAITING);
+	rlk_conn_set_until(ground->conns[1],
+			   rlk_conn_now(ground->conns[1]) + GROUND_UNTIL_MS);
+	assert_true(ground_release(ground, 0, &a));
+	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
+			 RLK_GRANTED);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+static void slice_of_waiting_ends_by_the_server(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("slice");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+
+	take(ground, 0, &a);
+	/* Its innodb_lock_wait_timeout is a second. */
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_WAIT, NULL),
+			 RLK_AGAIN);
+	assert_true(rlk_conn_usable(ground->conns[1]));
+	assert_true(ground_release(ground, 0, &a));
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_WAIT, NULL),
+			 RLK_GRANTED);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+static void another_connections_commit_releases_nothing(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("commit"));
+
+	take(ground, 0, &a);
+	ground_release(ground, 1, &a);
+	assert_int_equal(ground_ask(ground, 1, &a, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void statements_typed_by_hand_exclude_and_are_excluded(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("hand"));
+
+	take(ground, 0, &a);
+	test_sql(ground->sql, "SET autocommit = 0");
+	assert_int_not_equal(test_sql_try(ground->sql,
+					  "SELECT * FROM business_lock WHERE "
+					  "name = '%s' FOR UPDATE NOWAIT",
+					  a.name),
+			     0);
+	test_sql(ground->sql, "ROLLBACK");
+	assert_true(ground_release(ground, 0, &a));
+	test_sql_number(ground->sql,
+			"SELECT 1 FROM business_lock WHERE name = '%s' FOR "
+			"UPDATE",
+			a.name);
+	assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	/* A row that is deleted under us is no grant either. */
+	test_sql(ground->sql, "DELETE FROM business_lock WHERE name = '%s'",
+		 a.name);
+	test_sql(ground->sql, "COMMIT");
+	take(ground, 0, &a);
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT COUNT(*) FROM business_lock "
+					 "WHERE name = '%s'",
+					 a.name),
+			 1);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+#define ROW(sentence, function) ON(ROWLOCK_ROW, sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		ROW("an absent row is never a grant",
+		    absent_row_is_never_a_grant),
+		ROW("making a row twice does no harm and does not wait",
+		    making_a_row_twice_does_no_harm_and_does_not_wait),
+		ROW("a waiter is granted when the holder gives up",
+		    waiter_is_granted_when_the_holder_gives_up),
+		ROW("a hold ends with its connection",
+		    hold_ends_with_its_connection),
+		ROW("a question is taken back by a kill",
+		    question_is_taken_back_by_a_kill),
+		ROW("a fence takes the name from a lost waiter",
+		    fence_takes_the_name_from_a_lost_waiter),
+		ROW("an interrupt ends a wait", interrupt_ends_a_wait),
+		ROW("a slice of waiting ends by the server",
+		    slice_of_waiting_ends_by_the_server),
+		ROW("another connection's commit releases nothing",
+		    another_connections_commit_releases_nothing),
+		ROW("statements typed by hand exclude and are excluded",
+		    statements_typed_by_hand_exclude_and_are_excluded),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions and sweeps: what is alive is never touched, and what is dead is
+ * dead for ever.
+ */
+#include <string.h>
+
+#include "base/random.h"
+#include "ground.h"
+#include "strategy/reap.h"
+
+static uint64_t column_of(struct ground *ground, uint64_t id,
+			  const char *column)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT %s FROM lease_session WHERE id = %llu",
+			       column, (unsigned long long) id);
+}
+
+static void set_expiry(struct ground *ground, uint64_t id, int seconds)
+{
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) + "
+		 "INTERVAL %d SECOND WHERE id = %llu",
+		 seconds, (unsigned long long) id);
+}
+
+static bool beat(struct ground *ground, uint64_t id, uint64_t ttl_ms)
+{
+	const struct rlk_session_row row = { .id = id, .ttl_ms = ttl_ms };
+	struct rowlock_errinfo err;
+	uint64_t breaks = 99;
+	bool alive = false;
+
+	assert_done(
+	    rlk_session_beat(ground->beside, &row, &alive, &breaks, &err),
+	    &err);
+	return alive;
+}
+
+static bool evict_expired(struct ground *ground, uint64_t id)
+{
+	struct rowlock_errinfo err;
+	bool evicted = false;
+
+	assert_done(
+	    rlk_session_evict_expired(ground->beside, id, &evicted, &err),
+	    &err);
+	return evicted;
+}
+
+static bool evict_silent(struct ground *ground, uint64_t id, uint64_t seen)
+{
+	struct rowlock_errinfo err;
+	bool evicted = false;
+
+	assert_done(
+	    rlk_session_evict_silent(ground->beside, id, seen, &evicted, &err),
+	    &err);
+	return evicted;
+}
+
+static bool sweep_dead(struct ground *ground, const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	bool swept = false;
+
+	assert_done(rlk_lease_sweep_dead(ground->beside, request, &swept, &err),
+		    &err);
+	return swept;
+}
+
+static bool sweep_expired(struct ground *ground,
+			  const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	bool swept = false;
+
+	assert_done(
+	    rlk_lease_sweep_expired(ground->beside, request, &swept, &err),
+	    &err);
+	return swept;
+}
+
+static void take(struct ground *ground, const struct rlk_request *request)
+{
+	assert_int_equal(ground_ask(ground, 0, request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+}
+
+static void beat_moves_the_end_and_counts(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	set_expiry(ground, id, 1);
+	assert_true(beat(ground, id, 60000));
+	assert_int_equal(column_of(ground, id, "beat"), 1);
+	assert_int_equal(
+	    column_of(ground, id,
+		      "expires_at > UTC_TIMESTAMP(6) + INTERVAL 30 SECOND"),
+	    1);
+	assert_int_equal(
+	    column_of(ground, id,
+		      "expires_at <= UTC_TIMESTAMP(6) + INTERVAL 60 SECOND"),
+	    1);
+}
+
+static void beat_that_changes_no_time_still_counts(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	set_expiry(ground, id, 3600);
+	for (uint64_t i = 1; i <= 3; i++) {
+		assert_true(beat(ground, id, 1000));
+		assert_int_equal(column_of(ground, id, "beat"), i);
+	}
+	/* Nor has one that came late shortened anything. */
+	assert_int_equal(
+	    column_of(ground, id,
+		      "expires_at > UTC_TIMESTAMP(6) + INTERVAL 3000 SECOND"),
+	    1);
+}
+
+static void beat_of_an_evicted_session_says_so(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_session_close(ground->beside, id, &err), &err);
+	assert_false(beat(ground, id, 60000));
+	assert_false(beat(ground, id, 60000));
+	assert_done(rlk_session_close(ground->beside, id, &err), &err);
+	assert_int_equal(column_of(ground, id, "COUNT(*)"), 0);
+	assert_true(beat(ground, ground->sessions[1], 60000));
+}
+
+static void expired_session_that_beats_lives_on(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	set_expiry(ground, id, -5);
+	assert_true(beat(ground, id, 60000));
+	assert_false(evict_expired(ground, id));
+}
+
+static void id_is_never_used_twice(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_session_row row = {
+		.id = ground->sessions[0],
+		.ttl_ms = 60000,
+		.host = "h",
+		.program = "p",
+	};
+	struct rowlock_errinfo err;
+
+	assert_int_equal(rlk_session_open(ground->beside, &row, &err),
+			 RLK_REFUSED);
+	assert_int_equal(err.code, ROWLOCK_EDB);
+	assert_int_equal(err.mysql, 1062);
+}
+
+static void only_an_expired_session_is_evicted_by_the_clock(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	assert_false(evict_expired(ground, id));
+	set_expiry(ground, id, -1);
+	assert_false(evict_expired(ground, rlk_random()));
+	assert_true(evict_expired(ground, id));
+	assert_false(evict_expired(ground, id));
+	assert_int_equal(column_of(ground, ground->sessions[1], "COUNT(*)"), 1);
+}
+
+static void only_a_session_that_shows_the_same_beat_is_evicted(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	assert_true(beat(ground, id, 60000));
+	assert_false(evict_silent(ground, id, 0));
+	assert_false(evict_silent(ground, id, 2));
+	assert_true(evict_silent(ground, id, 1));
+	assert_false(evict_silent(ground, id, 1));
+}
+
+static void lease_of_a_living_session_is_never_swept(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("live"));
+
+	take(ground, &a);
+	assert_false(sweep_dead(ground, &a));
+	assert_false(sweep_expired(ground, &a));
+	/* Expired, but not evicted: it may still beat. */
+	set_expiry(ground, a.session, -10);
+	assert_false(sweep_dead(ground, &a));
+	assert_true(ground_confirm(ground, 0, &a));
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void lease_without_a_session_is_swept_by_its_attempt(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("dead"));
+	struct rlk_request other = a;
+
+	take(ground, &a);
+	set_expiry(ground, a.session, -1);
+	assert_true(evict_expired(ground, a.session));
+	other.attempt = rlk_random();
+	assert_false(sweep_dead(ground, &other));
+	other = a;
+	other.slot = 1;
+	assert_false(sweep_dead(ground, &other));
+	assert_true(sweep_dead(ground, &a));
+	assert_false(sweep_dead(ground, &a));
+	/* The name is free for the living. */
+	a = ground_request(ground, 1, a.name);
+	take(ground, &a);
+	assert_false(sweep_dead(ground, &a));
+	assert_true(ground_release(ground, 0, &a));
+}
+
+static void lease_past_its_maximum_is_swept_though_its_session_lives(
+    void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("maximum"));
+
+	a.max_hold_ms = 60000;
+	take(ground, &a);
+	assert_false(sweep_expired(ground, &a));
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET expires_at = UTC_TIMESTAMP(6) - "
+		 "INTERVAL 1 SECOND WHERE name = '%s'",
+		 a.name);
+	assert_false(sweep_dead(ground, &a));
+	assert_true(sweep_expired(ground, &a));
+	assert_true(beat(ground, a.session, 60000));
+}
+
+struct seen {
+	uint64_t ids[2];
+	unsigned int count;
+	uint64_t last;
+	bool in_order;
+	const char *name;
+	bool absent;
+	bool past_maximum;
+};
+
+static void see_session(const struct rlk_session_seen *session, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (session->id <= seen->last)
+		seen->in_order = false;
+	seen->last = session->id;
+	for (int i = 0; i < 2; i++)
+		if (session->id == seen->ids[i] && session->ttl_ms == 60000 &&
+		    !strcmp(session->host, "test") &&
+		    session->expired == (i == 1))
+			seen->count++;
+}
+
+static void looks_go_through_all_sessions_page_by_page(void **state)
+{
+	struct ground *ground = *state;
+	struct seen seen = { .ids = { ground->sessions[0],
+				      ground->sessions[1] },
+			     .in_order = true };
+	struct rowlock_errinfo err;
+	uint64_t before;
+
+	set_expiry(ground, ground->sessions[1], -1);
+	do {
+		before = seen.last;
+		assert_done(rlk_sessions_after(ground->beside, before, 1,
+					       see_session, &seen, &err),
+			    &err);
+	} while (seen.last != before);
+	assert_int_equal(seen.count, 2);
+	assert_true(seen.in_order);
+}
+
+static void see_lease(const struct rlk_lease_seen *lease, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (strcmp(lease->name, seen->name) != 0)
+		return;
+	seen->count++;
+	seen->absent = lease->holder.absent;
+	seen->past_maximum =
+	    lease->holder.has_max && lease->holder.max_left_us <= 0;
+}
+
+static struct seen look_for(struct ground *ground, const char *name,
+			    bool all_with_max)
+{
+	const struct rlk_lease_cursor cursor = {
+		.name = "",
+		.batch = 10000,
+		.all_with_max = all_with_max,
+	};
+	struct seen seen = { .name = name };
+	struct rowlock_errinfo err;
+
+	assert_done(
+	    rlk_leases_dead(ground->beside, &cursor, see_lease, &seen, &err),
+	    &err);
+	return seen;
+}
+
+static void looks_find_the_dead_only(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("found"));
+	struct seen seen;
+
+	a.max_hold_ms = 60000;
+	take(ground, &a);
+	assert_int_equal(look_for(ground, a.name, false).count, 0);
+	assert_int_equal(look_for(ground, a.name, true).count, 1);
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET expires_at = UTC_TIMESTAMP(6) - "
+		 "INTERVAL 1 SECOND WHERE name = '%s'",
+		 a.name);
+	seen = look_for(ground, a.name, false);
+	assert_int_equal(seen.count, 1);
+	assert_true(seen.past_maximum && !seen.absent);
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) a.session);
+	seen = look_for(ground, a.name, false);
+	assert_int_equal(seen.count, 1);
+	assert_true(seen.absent);
+	assert_true(ground_release(ground, 0, &a));
+}
+
+#define SESSION(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		SESSION("a beat moves the end and counts",
+			beat_moves_the_end_and_counts),
+		SESSION("a beat that changes no time still counts",
+			beat_that_changes_no_time_still_counts),
+		SESSION("a beat of an evicted session says so",
+			beat_of_an_evicted_session_says_so),
+		SESSION("an expired session that beats lives on",
+			expired_session_that_beats_lives_on),
+		SESSION("an id is never used twice", id_is_never_used_twice),
+		SESSION("only an expired session is evicted by the clock",
+			only_an_expired_session_is_evicted_by_the_clock),
+		SESSION("only a session that shows the same beat is evicted",
+			only_a_session_that_shows_the_same_beat_is_evicted),
+		SESSION("a lease of a living session is never swept",
+			lease_of_a_living_session_is_never_swept),
+		SESSION("a lease without a session is swept by its attempt",
+			lease_without_a_session_is_swept_by_its_attempt),
+		SESSION(
+		    "a lease past its maximum is swept",
+		    lease_past_its_maximum_is_swept_though_its_session_lives),
+		SESSION("looks go through all sessions page by page",
+			looks_go_through_all_sessions_page_by_page),
+		SESSION("looks find the dead only", looks_find_the_dead_only),
+	};
+
+	return test_main(tests);
+}

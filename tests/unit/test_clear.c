@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Removing the dead, and nobody else: on the way of an acquire, by a call, and
+ * on a timer; by the server's clock, or by what we have seen.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+/* 30 s and a margin of 3 s, of our own clock. */
+#define SILENT_MS 33000
+
+static int try_once(struct rowlock *lock)
+{
+	int code = rowlock_acquire(lock, 0, NULL);
+
+	if (code == 0)
+		assert_int_equal(rowlock_release(lock, NULL), 0);
+	return code;
+}
+
+static void try_takes_the_name_of_a_holder_whose_session_is_gone(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_lease_add("job", 7, 77);
+	assert_int_equal(try_once(lock), 0);
+	assert_true(fake_call(FAKE_SWEEP_DEAD, 0).attempt == 7);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void try_evicts_a_holder_whose_session_has_expired(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_expire(77);
+	assert_int_equal(try_once(lock), 0);
+	assert_true(fake_call(FAKE_EVICT_EXPIRED, 0).id == 77);
+	assert_false(fake_session_there(77));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void living_holder_is_left_alone(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+		fake_advance(5000);
+	}
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_expire(77);
+	/* Nothing deleted: the condition did not hold any more. */
+	fake_next(FAKE_EVICT_EXPIRED, (struct fake_answer){ .skip = true });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_lease("job"), 7);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void removal_in_others_way_is_tried_again_a_few_times(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_lease_add("job", 7, 77);
+	for (int i = 0; i < 4; i++)
+		fake_next(FAKE_SWEEP_DEAD,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = RLK_CONFLICT });
+	assert_int_equal(try_once(lock), 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 5);
+	fake_lease_add("job", 8, 88);
+	fake_always(FAKE_SWEEP_DEAD,
+		    (struct fake_answer){
+			.given = true, .skip = true, .result = RLK_BUSY });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 10);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* The server's clock does not count: look at the beat, twice. */
+static void expect_observation(struct rowlock *lock)
+{
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+	fake_advance(SILENT_MS - 1);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_advance(1);
+	assert_int_equal(try_once(lock), 0);
+	assert_true(fake_call(FAKE_EVICT_SILENT, 0).id == 77);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+}
+
+static void observer_waits_for_a_ttl_without_a_beat(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	for (int i = 0; i < 2; i++) {
+		fake_setup(state);
+		options.flags = i == 0 ? ROWLOCK_OBSERVE_BEATS : 0;
+		fake_server.galera = i == 1;
+		client = fake_client_with(&options);
+		lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+		fake_session_add(77);
+		fake_lease_add("job", 7, 77);
+		fake_session_expire(77);
+		expect_observation(lock);
+		fake_lock_end(lock);
+		fake_client_end(client);
+	}
+}
+
+static void observer_starts_anew_with_each_beat(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	(void) state;
+	options.flags = ROWLOCK_OBSERVE_BEATS;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_expire(77);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+		fake_advance(SILENT_MS - 1000);
+		fake_session_beat(77);
+	}
+	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static bool has_jumped(void *arg)
+{
+	struct rowlock_client *client = arg;
+	bool jumped;
+
+	rlk_mutex_lock(&client->mutex);
+	jumped = client->clock_jumped;
+	rlk_mutex_unlock(&client->mutex);
+	return jumped;
+}
+
+static void server_clock_that_jumped_decides_no_more(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_expire(77);
+	fake_await(FAKE_TIME, 1);
+	fake_advance(10000);
+	fake_await(FAKE_TIME, 2);
+	assert_false(has_jumped(client));
+	fake_skew_us = 3600ll * 1000000;
+	fake_advance(10000);
+	fake_pass_until(has_jumped, client);
+	expect_observation(lock);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void lease_past_its_maximum_is_swept(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_lease_maximum("job", 1000);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_advance(1000);
+	assert_int_equal(try_once(lock), 0);
+	assert_true(fake_call(FAKE_SWEEP_EXPIRED, 0).attempt == 7);
+	/* Its session goes on. */
+	assert_true(fake_session_there(77));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void fill(void)
+{
+	fake_session_add(77);
+	fake_session_add(88);
+	fake_session_add(99);
+	fake_session_expire(77);
+	fake_session_expire(88);
+	fake_lease_add("a", 1, 77);
+	fake_lease_add("b", 2, 77);
+	fake_lease_add("c", 3, 99);
+	fake_lease_add("d", 4, 66);
+	fake_lease_add("e", 5, 99);
+	fake_lease_maximum("e", 0);
+}
+
+static void reap_removes_the_dead_and_counts_them(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fill();
+	/* Page by page. */
+	options.batch = 1;
+	assert_ok(rowlock_reap(client, &options, &result, &err));
+	assert_int_equal(result.evicted, 2);
+	assert_int_equal(result.swept, 4);
+	assert_true(fake_session_there(99));
+	assert_int_equal(fake_lease("c"), 3);
+	assert_int_equal(fake_sessions(), 1);
+	assert_ok(rowlock_reap(client, &options, &result, &err));
+	assert_int_equal(result.evicted, 0);
+	assert_int_equal(result.swept, 0);
+	fake_client_end(client);
+}
+
+static void reaper_thread_reaps_on_its_timer(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+
+	(void) state;
+	options.reap_interval_ms = 1000;
+	client = fake_client_with(&options);
+	fill();
+	fake_pass_await(FAKE_SWEEP_DEAD, 3);
+	fake_client_end(client);
+	assert_int_equal(fake_sessions(), 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a try takes the name of a holder whose session is gone",
+		     try_takes_the_name_of_a_holder_whose_session_is_gone),
+		FAKE("a try evicts a holder whose session has expired",
+		     try_evicts_a_holder_whose_session_has_expired),
+		FAKE("a living holder is left alone",
+		     living_holder_is_left_alone),
+		FAKE("a holder that beat in the last moment keeps its name",
+		     holder_that_beat_in_the_last_moment_keeps_its_name),
+		FAKE("a removal in others' way is tried again a few times",
+		     removal_in_others_way_is_tried_again_a_few_times),
+		FAKE("an observer waits for a TTL without a beat",
+		     observer_waits_for_a_ttl_without_a_beat),
+		FAKE("an observer starts anew with each beat",
+		     observer_starts_anew_with_each_beat),
+		FAKE("a server's clock that jumped decides no more",
+		     server_clock_that_jumped_decides_no_more),
+		FAKE("a lease past its maximum is swept",
+		     lease_past_its_maximum_is_swept),
+		FAKE("reap removes the dead and counts them",
+		     reap_removes_the_dead_and_counts_them),
+		FAKE("the reaper thread reaps on its timer",
+		     reaper_thread_reaps_on_its_timer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of handles and clients: what may be freed when, what a child of
+ * fork() may do, and rowlock_execute().
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+static void lock_that_is_held_is_not_freed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_string_equal(rowlock_name(lock), "job");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_free(lock, &err));
+	assert_ok(rowlock_free(NULL, &err));
+	fake_client_end(client);
+}
+
+static void lock_in_use_by_another_thread_is_not_freed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(bob, &err));
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_RELEASE, lock, 0);
+	fake_await(FAKE_RELEASE, 1);
+	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	fake_let(FAKE_RELEASE);
+	assert_ok(fake_hear(bob, &err));
+	assert_ok(rowlock_free(lock, &err));
+	fake_person_end(bob);
+	fake_client_end(client);
+}
+
+static void client_with_locks_is_not_freed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(rowlock_client_free(client, &err), ROWLOCK_EHELD, &err);
+	/* Nothing was changed. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	assert_ok(rowlock_client_free(client, &err));
+	assert_ok(rowlock_client_free(NULL, &err));
+}
+
+static void client_leaves_no_session_behind(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* One that was lost and is not deleted yet, and the present one. */
+	fake_always(FAKE_CLOSE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_UNKNOWN });
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(27000);
+	fake_await(FAKE_CLOSE, 1);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lease_remove("job");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	assert_int_equal(fake_sessions(), 2);
+	fake_always(FAKE_CLOSE, (struct fake_answer){ .skip = false });
+	fake_client_end(client);
+	assert_int_equal(fake_sessions(), 0);
+}
+
+static void freep_releases_every_level(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		__attribute__((cleanup(rowlock_freep))) struct rowlock *lock =
+		    fake_lock(client, i ? ROWLOCK_ROW : ROWLOCK_LEASE, 0,
+			      "job");
+
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_acquire(lock, 0, &err));
+	}
+	assert_int_equal(fake_lease("job"), 0);
+	assert_int_equal(fake_row("job"), 0);
+	fake_client_end(client);
+}
+
+/* In the child: a bit for each call that does not say "forked". */
+static unsigned int wrong_in_child(struct rowlock_client *client,
+				   struct rowlock *lock)
+{
+	struct rowlock *made;
+	uint64_t token;
+	unsigned int wrong = 0;
+	const int codes[] = {
+		rowlock_acquire(lock, 0, NULL),
+		rowlock_release(lock, NULL),
+		rowlock_verify(lock, NULL),
+		rowlock_token(lock, &token, NULL),
+		rowlock_free(lock, NULL),
+		rowlock_new(client, "x", NULL, &made, NULL),
+		rowlock_reap(client, NULL, NULL, NULL),
+		rowlock_break(client, ROWLOCK_LEASE, "x", NULL),
+		rowlock_client_free(client, NULL),
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(codes); i++)
+		if (codes[i] != ROWLOCK_EFORKED)
+			wrong |= 1u << i;
+	rowlock_cancel(lock);
+	rowlock_on_lost(lock, NULL, NULL);
+	if (rowlock_held(lock) || rowlock_depth(lock) ||
+	    rowlock_remaining_ms(lock))
+		wrong |= 1u << 15;
+	return wrong;
+}
+
+static void child_of_fork_is_refused_and_changes_nothing(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	int status;
+	pid_t pid;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	pid = fork();
+	if (pid == 0)
+		_exit(wrong_in_child(client, lock) != 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void run(struct rowlock *lock, void *arg)
+{
+	if (rowlock_held(lock))
+		(*(int *) arg)++;
+}
+
+static void run_and_lose(struct rowlock *lock, void *arg)
+{
+	run(lock, arg);
+	fake_lease_remove(rowlock_name(lock));
+}
+
+static void execute_runs_while_it_holds(void **state)
+{
+	struct rowlock_execute_options options =
+	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+	int count = 0;
+
+	(void) state;
+	assert_ok(rowlock_execute(client, "job", NULL, run, &count, &err));
+	assert_int_equal(count, 1);
+	assert_int_equal(fake_lease("job"), 0);
+	assert_code(
+	    rowlock_execute(client, "job", NULL, run_and_lose, &count, &err),
+	    ROWLOCK_ELOST, &err);
+	assert_int_equal(count, 2);
+	/* An error of the release is not reported. */
+	fake_next(FAKE_RELEASE,
+		  (struct fake_answer){ .given = true, .result = RLK_REFUSED });
+	assert_ok(rowlock_execute(client, "job", NULL, run, &count, &err));
+	assert_int_equal(count, 3);
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	options.wait_ms = 0;
+	assert_code(rowlock_execute(client, "job", &options, run, &count, &err),
+		    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_execute(client, "", &options, run, &count, &err),
+		    ROWLOCK_ENAME, &err);
+	options.size = 0;
+	assert_code(rowlock_execute(client, "job", &options, run, &count, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_int_equal(count, 3);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a lock that is held is not freed",
+		     lock_that_is_held_is_not_freed),
+		FAKE("a lock in use by another thread is not freed",
+		     lock_in_use_by_another_thread_is_not_freed),
+		FAKE("a client with locks is not freed",
+		     client_with_locks_is_not_freed),
+		FAKE("a client leaves no session behind",
+		     client_leaves_no_session_behind),
+		FAKE("freep releases every level", freep_releases_every_level),
+		FAKE("a child of fork is refused and changes nothing",
+		     child_of_fork_is_refused_and_changes_nothing),
+		FAKE("execute runs while it holds",
+		     execute_runs_while_it_holds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory runs out at every point once: a call succeeds, or says so and changes
+ * nothing; in both cases all is given back, and nothing is held that its owner
+ * does not know of.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/lock.h"
+#include "fake/memory.h"
+#include "test.h"
+
+/* Far more than any call needs. */
+#define MOST 200
+
+typedef int (*step_fn)(struct rowlock_client *client, struct rowlock *lock);
+
+static void check_code(int code, unsigned int number)
+{
+	if (code && code != ROWLOCK_ENOMEM)
+		fail_msg("allocation %u: %d (%s)", number, code,
+			 rowlock_strerror(code));
+}
+
+static void client_survives_every_failing_allocation(void **state)
+{
+	const struct rowlock_client_options options = fake_options();
+	unsigned int number = 0;
+	unsigned int refused = 0;
+	bool failed = true;
+
+	while (failed) {
+		struct rowlock_client *client = NULL;
+		struct rowlock_errinfo err = { 0 };
+		long live = fake_memory_live();
+		int code;
+
+		fake_setup(state);
+		assert_true(++number < MOST);
+		fake_memory_fail(number);
+		code = rowlock_client_new(&options, &client, &err);
+		failed = fake_memory_failed();
+		/* A thread that cannot start is the system's refusal. */
+		if (code != ROWLOCK_ESYSTEM)
+			check_code(code, number);
+		assert_int_equal(code != 0, client == NULL);
+		assert_int_equal(err.code, code);
+		refused += code != 0;
+		if (client)
+			fake_client_end(client);
+		assert_int_equal(fake_memory_live(), live);
+	}
+	assert_true(refused > 3);
+}
+
+static int lock_new(struct rowlock_client *client, struct rowlock *lock)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *made = NULL;
+	struct rowlock_errinfo err;
+	int code;
+
+	(void) lock;
+	options.info = "a text";
+	code = rowlock_new(client, "other", &options, &made, &err);
+	assert_int_equal(code != 0, made == NULL);
+	if (!code)
+		assert_int_equal(rowlock_free(made, NULL), 0);
+	return code;
+}
+
+static int acquire(struct rowlock_client *client, struct rowlock *lock)
+{
+	int code = rowlock_acquire(lock, 0, NULL);
+
+	(void) client;
+	assert_int_equal(rowlock_held(lock), code == 0);
+	if (!code)
+		return 0;
+	/* It is nobody's, and can be had as soon as there is memory. */
+	assert_int_equal(fake_lease("job"), 0);
+	assert_int_equal(fake_row("job"), 0);
+	fake_memory_fail(0);
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	return code;
+}
+
+static int use(struct rowlock_client *client, struct rowlock *lock)
+{
+	uint64_t token;
+	int code;
+
+	fake_memory_hold(true);
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	fake_memory_hold(false);
+	code = rowlock_token(lock, &token, NULL);
+	check_code(code, 0);
+	check_code(rowlock_verify(lock, NULL), 0);
+	assert_int_equal(rowlock_held(lock), 1);
+	/* To give up what one has needs no memory. */
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	(void) client;
+	return code;
+}
+
+static int lose(struct rowlock_client *client, struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+
+	(void) client;
+	fake_memory_hold(true);
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	fake_memory_hold(false);
+	/* Nor to lose it. */
+	fake_creep(60000);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	return 0;
+}
+
+static void count(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(*(int *) arg)++;
+}
+
+static int list(struct rowlock_client *client, struct rowlock *lock)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	int told = 0;
+	int code;
+
+	(void) lock;
+	options.pattern = "a*b?";
+	options.probe = 1;
+	code = rowlock_list(client, &options, count, &told, NULL);
+	if (!code)
+		assert_int_equal(told, 2);
+	return code;
+}
+
+/* The n-th allocation of @step fails, for every n that there is. */
+static void run(void **state, enum rowlock_strategy strategy, step_fn step,
+		unsigned int least_refused)
+{
+	unsigned int number = 0;
+	unsigned int refused = 0;
+	bool failed = true;
+
+	while (failed) {
+		long live = fake_memory_live();
+		struct rowlock_client *client;
+		struct rowlock *lock;
+		int code;
+
+		fake_setup(state);
+		client = fake_client();
+		lock = fake_lock(client, strategy, 0, "job");
+		assert_true(++number < MOST);
+		fake_memory_fail(number);
+		code = step(client, lock);
+		failed = fake_memory_failed();
+		check_code(code, number);
+		refused += code != 0;
+		rowlock_freep(&lock);
+		fake_client_end(client);
+		assert_int_equal(fake_memory_live(), live);
+		assert_int_equal(fake_sessions(), 0);
+	}
+	assert_true(refused >= least_refused);
+}
+
+static void lock_survives(void **state)
+{
+	run(state, ROWLOCK_LEASE, lock_new, 2);
+}
+
+static void acquire_survives(void **state)
+{
+	/* The hold, the name, its table, the session. */
+	run(state, ROWLOCK_LEASE, acquire, 4);
+	run(state, ROWLOCK_ROW, acquire, 3);
+}
+
+static void use_survives(void **state)
+{
+	run(state, ROWLOCK_LEASE, use, 0);
+	run(state, ROWLOCK_ROW, use, 0);
+}
+
+static void loss_survives(void **state)
+{
+	run(state, ROWLOCK_LEASE, lose, 0);
+	run(state, ROWLOCK_ROW, lose, 0);
+}
+
+static void list_survives(void **state)
+{
+	run(state, ROWLOCK_LEASE, list, 3);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a client survives every failing allocation",
+		     client_survives_every_failing_allocation),
+		FAKE("so does a lock's making", lock_survives),
+		FAKE("so does an acquire", acquire_survives),
+		FAKE("so do token, verify and release", use_survives),
+		FAKE("so does a loss", loss_survives),
+		FAKE("so does a list", list_survives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holds that live on a connection: waiting in the server, the socket's end,
+ * pings, and the idle bound of 9 s (margin 0.9 s, a ping every 3 s).
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+static const struct fake_answer no_answer = { .given = true,
+					      .skip = true,
+					      .result = RLK_UNKNOWN };
+
+static void note(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	test_event_set(arg);
+}
+
+static bool nothing_is_lent(void *arg)
+{
+	(void) arg;
+	return fake_lent(RLK_BAY_ROW) == 0;
+}
+
+static void missing_row_is_made_before_it_is_locked(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_MAKE), 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	/* On a connection of its own, which commits by itself. */
+	assert_true(fake_call(FAKE_MAKE, 0).conn !=
+		    fake_call(FAKE_ACQUIRE, 0).conn);
+	assert_true(fake_row("job") == fake_call(FAKE_ACQUIRE, 1).conn);
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_row("job"), 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
+	assert_int_equal(fake_count(FAKE_MAKE), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void try_does_not_wait_and_leaves_no_transaction(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
+	/* The chores end what the refused read began. */
+	fake_await(FAKE_TEXT, 1);
+	assert_string_equal(fake_call(FAKE_TEXT, 0).name, "ROLLBACK");
+	assert_true(fake_call(FAKE_TEXT, 0).conn ==
+		    fake_call(FAKE_ACQUIRE, 0).conn);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void waiting_is_done_in_the_server(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_WAIT);
+	fake_row_unlock("job");
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void slice_without_a_grant_is_followed_by_the_next(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	for (int i = 0; i < 3; i++)
+		fake_next(FAKE_ACQUIRE,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = RLK_AGAIN,
+						.ms = 1000 });
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
+	assert_int_equal(fake_lent(RLK_BAY_ROW), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void deadline_takes_the_question_back(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1500);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(1499);
+	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
+	fake_advance(1);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_true(fake_call(FAKE_KILL_QUERY, 0).id ==
+		    fake_call(FAKE_ACQUIRE, 0).conn);
+	assert_int_equal(fake_count(FAKE_RESUME), 1);
+	assert_int_equal(fake_count(FAKE_FENCE), 0);
+	fake_until(nothing_is_lent, NULL);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void cancel_takes_the_question_back(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	rowlock_cancel(lock);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void grant_that_beats_the_kill_is_a_grant(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_next(FAKE_RESUME,
+		  (struct fake_answer){ .given = true, .result = RLK_GRANTED });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	rowlock_cancel(lock);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void question_that_cannot_be_taken_back_is_fenced(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNCLEAR });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	rowlock_cancel(lock);
+	/* There is no time left to settle it here; the chores do. */
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	fake_await(FAKE_FENCE, 1);
+	assert_true(fake_call(FAKE_FENCE, 0).id ==
+		    fake_call(FAKE_ACQUIRE, 0).conn);
+	fake_until(nothing_is_lent, NULL);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void many_waiters_use_one_connection(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock *locks[5];
+	struct fake_person *people[5];
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(first, 0, &err));
+	for (unsigned int i = 0; i < 5; i++) {
+		locks[i] = fake_lock(client, ROWLOCK_ROW, 0, "job");
+		people[i] = fake_person();
+		fake_tell(people[i], FAKE_DO_ACQUIRE, locks[i],
+			  ROWLOCK_FOREVER);
+		fake_await_line(first, i + 1);
+		assert_int_equal(fake_lent(RLK_BAY_ROW), 1);
+	}
+	assert_ok(rowlock_release(first, &err));
+	for (unsigned int i = 0; i < 5; i++) {
+		assert_ok(fake_hear(people[i], &err));
+		assert_int_equal(fake_lent(RLK_BAY_ROW), 1);
+		assert_int_equal(
+		    fake_ask(people[i], FAKE_DO_RELEASE, locks[i], 0), 0);
+		fake_person_end(people[i]);
+		fake_lock_end(locks[i]);
+	}
+	fake_lock_end(first);
+	fake_client_end(client);
+}
+
+/* --------------------------------------------------------- how it ends */
+
+static void hold_is_lost_with_its_socket(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, note, &event);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_acquire(other, 0, &err));
+	fake_row_hang_up("job");
+	/* No time has passed, nothing was sent. */
+	assert_true(test_event_wait(&event));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(rowlock_held(other), 1);
+	assert_int_equal(fake_count(FAKE_CONFIRM), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "connection ended"));
+	/* Never on the same connection again. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 1).conn);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_release(other, &err));
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+	test_event_end(&event);
+}
+
+struct expected {
+	struct rowlock *lock;
+	uint64_t remaining_ms;
+};
+
+static bool remains(void *arg)
+{
+	const struct expected *expected = arg;
+
+	return rowlock_remaining_ms(expected->lock) == expected->remaining_ms;
+}
+
+static void pings_keep_a_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(rowlock_remaining_ms(lock), 8100);
+	for (unsigned int i = 1; i <= 10; i++) {
+		fake_advance(3000);
+		fake_await(FAKE_CONFIRM, i);
+		fake_until(remains, &(struct expected){ lock, 8100 });
+		assert_true(fake_call(FAKE_CONFIRM, i - 1).conn ==
+			    fake_row("job"));
+	}
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void late_pong_counts_from_its_ping(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
+	fake_advance(3000);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_until(remains, &(struct expected){ lock, 7100 });
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void failed_ping_loses_the_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, note, &event);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, no_answer);
+	fake_advance(3000);
+	assert_true(test_event_wait(&event));
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_until(nothing_is_lent, NULL);
+	assert_int_equal(fake_row("job"), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	test_event_end(&event);
+}
+
+static void hanging_ping_loses_the_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, note, &event);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_advance(3000);
+	fake_await(FAKE_CONFIRM, 1);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_advance(3500);
+	assert_true(test_event_wait(&event));
+	fake_lock_end(lock);
+	fake_client_end(client);
+	test_event_end(&event);
+}
+
+static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_creep(8099);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_creep(1);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void pong_after_the_bound_brings_nothing_back(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, note, &event);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 6000 });
+	fake_advance(3000);
+	assert_true(test_event_wait(&event));
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	test_event_end(&event);
+}
+
+static void grant_after_a_long_wait_is_confirmed_first(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
+	assert_int_equal(rowlock_remaining_ms(lock), 8100);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void release_without_an_answer_says_lost(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_RELEASE, no_answer);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	/* Its connection is closed, so the server ends the transaction. */
+	assert_int_equal(fake_row("job"), 0);
+	assert_int_equal(fake_lent(RLK_BAY_ROW), 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void verify_asks_on_the_holds_own_connection(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_advance(1000);
+	assert_ok(rowlock_verify(lock, &err));
+	assert_true(fake_call(FAKE_CONFIRM, 0).conn == fake_row("job"));
+	assert_int_equal(rowlock_remaining_ms(lock), 8100);
+	fake_next(FAKE_CONFIRM, no_answer);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a missing row is made before it is locked",
+		     missing_row_is_made_before_it_is_locked),
+		FAKE("a try does not wait and leaves no transaction",
+		     try_does_not_wait_and_leaves_no_transaction),
+		FAKE("waiting is done in the server",
+		     waiting_is_done_in_the_server),
+		FAKE("a slice without a grant is followed by the next",
+		     slice_without_a_grant_is_followed_by_the_next),
+		FAKE("the deadline takes the question back",
+		     deadline_takes_the_question_back),
+		FAKE("cancel takes the question back",
+		     cancel_takes_the_question_back),
+		FAKE("a grant that beats the kill is a grant",
+		     grant_that_beats_the_kill_is_a_grant),
+		FAKE("a question that cannot be taken back is fenced",
+		     question_that_cannot_be_taken_back_is_fenced),
+		FAKE("many waiters use one connection",
+		     many_waiters_use_one_connection),
+		FAKE("a hold is lost with its socket",
+		     hold_is_lost_with_its_socket),
+		FAKE("pings keep a hold", pings_keep_a_hold),
+		FAKE("a late pong counts from its ping",
+		     late_pong_counts_from_its_ping),
+		FAKE("a failed ping loses the hold",
+		     failed_ping_loses_the_hold),
+		FAKE("a hanging ping loses the hold",
+		     hanging_ping_loses_the_hold),
+		FAKE("a hold is over at its bound, whatever threads do",
+		     hold_is_over_at_its_bound_whatever_threads_do),
+		FAKE("a pong after the bound brings nothing back",
+		     pong_after_the_bound_brings_nothing_back),
+		FAKE("a grant after a long wait is confirmed first",
+		     grant_after_a_long_wait_is_confirmed_first),
+		FAKE("a release without an answer says lost",
+		     release_without_an_answer_says_lost),
+		FAKE("verify asks on the hold's own connection",
+		     verify_asks_on_the_holds_own_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

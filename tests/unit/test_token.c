@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tokens: drawn once for each hold, larger each time, and never shown for a
+ * hold that may be over.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+static const struct fake_answer no_answer = { .given = true,
+					      .result = RLK_UNKNOWN };
+
+static uint64_t token_of(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_true(token > 0);
+	return token;
+}
+
+static void token_is_drawn_once_for_each_hold(void **state)
+{
+	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
+							    ROWLOCK_ROW };
+
+	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
+		struct rowlock_client *client;
+		struct rowlock *a;
+		struct rowlock *b;
+		struct rowlock_errinfo err;
+		uint64_t last = 0;
+
+		fake_setup(state);
+		client = fake_client();
+		a = fake_lock(client, strategies[i], 0, "job");
+		b = fake_lock(client, strategies[i], 0, "job");
+		for (unsigned int hold = 1; hold <= 3; hold++) {
+			assert_ok(rowlock_acquire(a, 0, &err));
+			assert_ok(rowlock_acquire(b, 0, &err));
+			assert_true(token_of(a) > last);
+			last = token_of(a);
+			/* The hold's, not the handle's. */
+			assert_true(token_of(b) == last);
+			assert_int_equal(fake_count(FAKE_DRAW), hold);
+			assert_ok(rowlock_release(b, &err));
+			assert_ok(rowlock_release(a, &err));
+		}
+		fake_lock_end(a);
+		fake_lock_end(b);
+		fake_client_end(client);
+	}
+}
+
+static void token_of_a_hold_that_ends_meanwhile_is_not_shown(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token = 99;
+
+	(void) state;
+	fake_always(FAKE_BEAT, no_answer);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(token, 99);
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void stale_holder_draws_nothing_and_learns_it(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token = 99;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("job");
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(token, 99);
+	assert_int_equal(rowlock_held(lock), 0);
+	/* From now on without asking. */
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(fake_count(FAKE_DRAW), 1);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void row_token_is_confirmed_on_the_holds_connection(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token = 99;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	token_of(lock);
+	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
+	assert_true(fake_call(FAKE_CONFIRM, 0).conn == fake_row("job"));
+	assert_true(fake_call(FAKE_DRAW, 0).conn != fake_row("job"));
+	assert_true(fake_call(FAKE_CONFIRM, 0).order >
+		    fake_call(FAKE_DRAW, 0).order);
+	assert_ok(rowlock_release(lock, &err));
+	/* Drawn, and then the connection is not there any more. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, no_answer);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(token, 99);
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void draw_is_tried_again(void **state)
+{
+	static const int results[] = { RLK_BUSY, RLK_CONFLICT, RLK_UNKNOWN };
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	for (size_t i = 0; i < TEST_SIZE(results); i++)
+		fake_next(FAKE_DRAW, (struct fake_answer){
+					 .given = true, .result = results[i] });
+	/* What was drawn without an answer makes a gap, nothing worse. */
+	assert_int_equal(token_of(lock), 4);
+	assert_int_equal(fake_count(FAKE_DRAW), 4);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void refused_draw_may_be_asked_again(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_DRAW, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED });
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_EDB, &err);
+	assert_non_null(strstr(err.message, "token of 'job'"));
+	assert_int_equal(rowlock_held(lock), 1);
+	token_of(lock);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void token_with_grant_is_there_or_there_is_no_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_DRAW), 1);
+	token_of(lock);
+	assert_int_equal(fake_count(FAKE_DRAW), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_next(FAKE_DRAW, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED });
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a token is drawn once for each hold",
+		     token_is_drawn_once_for_each_hold),
+		FAKE("the token of a hold that ends meanwhile is not shown",
+		     token_of_a_hold_that_ends_meanwhile_is_not_shown),
+		FAKE("a stale holder draws nothing and learns it",
+		     stale_holder_draws_nothing_and_learns_it),
+		FAKE("a row token is confirmed on the hold's connection",
+		     row_token_is_confirmed_on_the_holds_connection),
+		FAKE("a draw is tried again", draw_is_tried_again),
+		FAKE("a refused draw may be asked again",
+		     refused_draw_may_be_asked_again),
+		FAKE("a token with the grant is there, or there is no hold",
+		     token_with_grant_is_there_or_there_is_no_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
