@@ -265,6 +265,11 @@ class TapResult(unittest.TestResult):
 def main():
     """Run the cases of the main module; names on the command line choose."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # A shell without job control, and nohup, start us with some ignored; the
+    # tool leaves alone what it finds ignored.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     loader = unittest.TestLoader()
     module = sys.modules["__main__"]
     suite = (loader.loadTestsFromNames(sys.argv[1:], module)

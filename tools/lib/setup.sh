@@ -16,7 +16,8 @@ die()
 
 # --------------------------------------------------------- what is missing
 
-# A line per need: how it is seen, Debian's package.
+# A line per need: how it is seen, Debian's package; optional: less is tested
+# without it.
 needs_build='
 command cc build-essential
 command meson meson
@@ -32,8 +33,8 @@ needs_check='
 command c++ build-essential
 command mariadb mariadb-client-core
 command ps procps
-module libsystemd libsystemd-dev
-command scdoc scdoc'
+module libsystemd libsystemd-dev optional
+command scdoc scdoc optional'
 needs_ci='
 command clang clang
 command clang-format clang-format
@@ -62,6 +63,15 @@ as_root()
 	fi
 }
 
+tell_missing()
+{
+	say "missing on this machine:"
+	printf '%s\n' "$1" | while read -r kind what package optional; do
+		printf '  %s %s (Debian has it in %s)%s\n' "$kind" "$what" \
+			"$package" "${optional:+; can be done without}"
+	done
+}
+
 # need NEEDS: see to it that all of NEEDS is there, or end with what is not.
 need()
 {
@@ -69,10 +79,10 @@ need()
 	[ -n "$lacking" ] || return 0
 	packages=$(printf '%s\n' "$lacking" | cut -d' ' -f3 | sort -u | tr '\n' ' ')
 	if ! command -v apt-get >/dev/null; then
-		say "missing on this machine:" >&2
-		printf '%s\n' "$lacking" |
-			sed 's/^\([a-z]*\) \(.*\) \(.*\)$/  \1 \2 (Debian has it in \3)/' >&2
-		die "install them, then run this again"
+		tell_missing "$lacking" >&2
+		! printf '%s\n' "$lacking" | grep -qv ' optional$' ||
+			die "install them, then run this again"
+		return 0
 	fi
 	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
 		die "Debian packages are missing, and there is no sudo to install them; as root:
