@@ -446,10 +446,11 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
  * over or it was broken. Not for a release.
  *
  * @fn   NULL: no callback. Replaces the one before. If the present hold was
- *       lost before the call, @fn is called for it too. It runs on a thread of
- *       the client made for this; it may call every function but
- *       rowlock_client_free(), and should return soon, since the callbacks of
- *       a client run one after the other.
+ *       lost before the call, and nobody was told yet, @fn is called for it.
+ *       It runs on a thread of the client made for this; it may call every
+ *       function but rowlock_client_free(), and should return soon, since the
+ *       callbacks of a client run one after the other. One that comes late may
+ *       find the lock held again: ask rowlock_held().
  * @arg  passed to @fn
  *
  * Any thread. Waits for a callback of this lock that is running, unless it is

@@ -173,8 +173,6 @@ static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
 		fail_waiting(lock, code, reterr);
 	else
 		code = ask_locked(&waiter, hold, reterr);
-	if (!code)
-		rlk_lock_attach_locked(lock, hold);
 	leave_line(&waiter);
 	rlk_hold_put_locked(hold);
 	return code;

@@ -121,6 +121,8 @@ static enum step begin_lease(struct rlk_asking *asking)
 		return STEP_AGAIN;
 	}
 	rlk_hold_start_locked(hold, asking->waiter->name);
+	/* At once: a loss in the next moment must find whom to tell. */
+	rlk_lock_attach_locked(asking->lock, hold);
 	return end_with(asking, 0);
 }
 
@@ -155,20 +157,20 @@ static enum step begin_row(struct rlk_asking *asking, int64_t t0)
 	}
 	rlk_mutex_lock(&client->mutex);
 	hold->conn = TAKE_PTR(asking->conn);
-	hold->next_ping_ms = rlk_after(t0, client->row_idle_ms / 3);
 	rlk_hold_start_locked(hold, asking->waiter->name);
 	rlk_hold_answered_locked(hold, t0);
 	error =
 	    rlk_deadline_watch(client, rlk_conn_fd(hold->conn), hold->attempt);
 	if (error)
 		rlk_hold_lose_locked(hold, "its connection cannot be watched");
+	else
+		rlk_lock_attach_locked(asking->lock, hold);
 	rlk_mutex_unlock(&client->mutex);
 	if (error)
 		return end_with(asking,
 				rlk_fail(&asking->error, ROWLOCK_ESYSTEM,
 					 "no way to watch its connection; "
 					 "raise the limit of descriptors"));
-	rlk_sleeper_wake(&client->chores_sleeper);
 	return end_with(asking, 0);
 }
 
@@ -238,10 +240,11 @@ static enum step held(struct rlk_asking *asking,
 	struct rowlock_client *client = asking->client;
 
 	asking->saw_others = true;
-	asking->sent_ms = 0; /* nothing of this attempt is there */
 	/* A look that touches nothing does not tell whose row it saw. */
 	if (asking->ask == RLK_ASK_FIRST)
 		asking->unsure = false;
+	if (!asking->unsure)
+		asking->sent_ms = 0; /* nothing of this attempt is there */
 	rlk_mutex_lock(&client->mutex);
 	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
 	rlk_mutex_unlock(&client->mutex);
@@ -294,13 +297,30 @@ static enum step make_row(struct rlk_asking *asking,
 	}
 }
 
+/* Why an unsettled question ends the call: who was made to wait by the server,
+ * which does so only while another holds the name, has had his time. */
+static int reason(struct rlk_asking *asking)
+{
+	int code;
+
+	rlk_mutex_lock(&asking->client->mutex);
+	code = rlk_waiter_over_locked(asking->waiter);
+	rlk_mutex_unlock(&asking->client->mutex);
+	if (code == ROWLOCK_ECANCELED)
+		return code;
+	if (code == 0 || asking->ask != RLK_ASK_WAIT)
+		return asking->error.code;
+	asking->error.code = 0;
+	return code;
+}
+
 static enum step no_answer(struct rlk_asking *asking)
 {
 	/* Abandoned, or asked again: then there is something to know. */
 	asking->unsure = rlk_settle(asking) == RLK_SETTLED;
 	if (asking->unsure)
 		return STEP_AGAIN;
-	return end_with(asking, asking->error.code);
+	return end_with(asking, reason(asking));
 }
 
 static enum step judge(struct rlk_asking *asking, enum rlk_verdict verdict,
@@ -375,7 +395,8 @@ static enum step ask_once(struct rlk_asking *asking)
 
 		code = rlk_session_ensure(asking->client, asking->waiter, &id,
 					  &asking->error);
-		if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
+		    code == ROWLOCK_EBUSY)
 			return STEP_LATER;
 		if (code)
 			return failed(asking, code);

@@ -20,7 +20,7 @@ struct rlk_asking {
 	enum rlk_ask ask;
 	bool saw_others;
 	bool unsure; /* an unanswered sending may have left a row */
-	int code;                     /* why it ended */
+	int code;    /* why it ended */
 	struct rowlock_errinfo error; /* the last failure, if code is 0 one
 					 that may pass */
 };
@@ -42,7 +42,8 @@ void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms);
 /** The deadline of a statement that is sent for @waiter now. */
 int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter);
 
-/** Have a living session; *@ret_id is its number. Without the mutex. */
+/** Have a living session; *@ret_id is its number. ROWLOCK_EBUSY: ask again.
+ *  Without the mutex. */
 int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 		       uint64_t *ret_id, struct rowlock_errinfo *reterr);
 

@@ -3,7 +3,6 @@
  * The chores thread: what has to be said to the server, but by nobody in
  * particular and not at once.
  *
- *   - pings the connections of row holds within their idle bound
  *   - closes the connections of row holds that were lost
  *   - removes the rows of attempts that were given up, after the session that
  *     might still execute them was ended
@@ -24,11 +23,6 @@
 
 #define RETRY_MS 500
 
-static uint64_t ping_ms(const struct rowlock_client *client)
-{
-	return client->row_idle_ms / 3;
-}
-
 /* A statement among the chores may take so long; at the end of the client, no
  * time at all. */
 static int64_t chore_until(struct rowlock_client *client)
@@ -36,70 +30,6 @@ static int64_t chore_until(struct rowlock_client *client)
 	if (rlk_client_stopping(client))
 		return rlk_now(client->clock);
 	return rlk_client_call_until(client);
-}
-
-/* ------------------------------------------------------------ row holds */
-
-/* A row hold whose ping is due, its connection taken for us; else NULL and
- * when the next one is due. */
-static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
-					int64_t now, int64_t *next_ms)
-{
-	struct rlk_list *node;
-	struct rlk_list *after;
-
-	rlk_list_for_each(node, after, &client->row_holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
-		if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
-			continue;
-		if (hold->next_ping_ms <= now) {
-			hold->conn_busy = true;
-			rlk_hold_get_locked(hold);
-			return hold;
-		}
-		if (hold->next_ping_ms < *next_ms)
-			*next_ms = hold->next_ping_ms;
-	}
-	return NULL;
-}
-
-static void ping_hold(struct rowlock_client *client, struct rlk_hold *hold)
-{
-	struct rlk_request request = rlk_hold_request(hold);
-	int64_t t0 = rlk_now(client->clock);
-	struct rowlock_errinfo error;
-	enum rlk_fault fault;
-	bool found;
-
-	rlk_conn_set_until(hold->conn, rlk_after(t0, ping_ms(client) / 2));
-	fault = hold->strategy->confirm(hold->conn, &request, &found, &error);
-	rlk_mutex_lock(&client->mutex);
-	if (!fault) {
-		rlk_hold_answered_locked(hold, t0);
-		hold->next_ping_ms = rlk_after(t0, ping_ms(client));
-	} else {
-		/* No answer yet, or never: the connection cannot be used any
-		 * more, and the hold goes with it. */
-		rlk_hold_lose_locked(hold, "its connection does not answer");
-	}
-	rlk_hold_put_conn_locked(hold);
-	rlk_hold_put_locked(hold);
-	rlk_mutex_unlock(&client->mutex);
-}
-
-static bool ping_row_holds(struct rowlock_client *client, int64_t *next_ms)
-{
-	struct rlk_hold *hold;
-
-	rlk_mutex_lock(&client->mutex);
-	hold = due_hold_locked(client, rlk_now(client->clock), next_ms);
-	rlk_mutex_unlock(&client->mutex);
-	if (hold)
-		ping_hold(client, hold);
-	return hold != NULL;
 }
 
 /* --------------------------------------------------- what was abandoned */
@@ -158,25 +88,41 @@ static bool remove_row(struct rowlock_client *client, struct rlk_hold *hold)
 }
 
 /* The connection of a lost row hold; the server ends its transaction. */
-static void drop_conn(struct rowlock_client *client, struct rlk_hold *hold)
+static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 {
-	struct rlk_conn *conn = NULL;
+	struct rlk_list *node;
+	struct rlk_list *after;
 
-	rlk_mutex_lock(&client->mutex);
-	if (rlk_hold_take_conn_locked(hold)) {
-		conn = TAKE_PTR(hold->conn);
-		rlk_hold_put_conn_locked(hold);
+	rlk_list_for_each(node, after, &client->abandoned)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		/* Whoever talks on it gives it back, and wakes us. */
+		if (hold->conn && !hold->conn_busy)
+			return TAKE_PTR(hold->conn);
 	}
-	rlk_mutex_unlock(&client->mutex);
-	if (!conn)
-		return;
-	rlk_deadline_unwatch(client, rlk_conn_fd(conn));
-	rlk_pool_discard(client->pool, conn);
+	return NULL;
+}
+
+/* All of them, before anything that may hang: they keep rows locked. */
+static void drop_conns(struct rowlock_client *client)
+{
+	for (;;) {
+		struct rlk_conn *conn;
+
+		rlk_mutex_lock(&client->mutex);
+		conn = lost_conn_locked(client);
+		rlk_mutex_unlock(&client->mutex);
+		if (!conn)
+			return;
+		rlk_deadline_unwatch(client, rlk_conn_fd(conn));
+		rlk_pool_discard(client->pool, conn);
+	}
 }
 
 static bool clear(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	drop_conn(client, hold);
 	if (!fence(client, hold))
 		return false;
 	return dies_by_itself(client, hold) || remove_row(client, hold);
@@ -187,6 +133,7 @@ static void clear_abandoned(struct rowlock_client *client, int64_t *next_ms)
 	struct rlk_list failed = RLK_LIST_INIT(failed);
 	struct rlk_list *node;
 
+	drop_conns(client);
 	rlk_mutex_lock(&client->mutex);
 	while ((node = rlk_list_first(&client->abandoned))) {
 		struct rlk_hold *hold =
@@ -197,6 +144,8 @@ static void clear_abandoned(struct rowlock_client *client, int64_t *next_ms)
 		rlk_mutex_unlock(&client->mutex);
 		done = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
+		/* Its connection is still talked on. */
+		done = done && !hold->conn;
 		if (done) {
 			hold->state = RLK_HOLD_OVER;
 			rlk_hold_put_locked(hold);
@@ -302,9 +251,6 @@ void rlk_chores_run(void *arg)
 
 		if (rlk_client_stopping(client))
 			return;
-		/* Pings first: they have a bound to keep. */
-		if (ping_row_holds(client, &next))
-			continue;
 		if (!rlk_breaks_look(client))
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		clear_abandoned(client, &next);

@@ -86,9 +86,11 @@ static struct rowlock_client *make(void)
 	client->watch = -1;
 	client->deadline_sleeper = none;
 	client->keeper_sleeper = none;
+	client->pinger_sleeper = none;
 	client->chores_sleeper = none;
 	client->reaper_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
+	client->pinger_armed_ms = RLK_NEVER;
 	rlk_mutex_init(&client->mutex);
 	rlk_cond_init(&client->session_changed);
 	rlk_cond_init(&client->conn_free);
@@ -106,9 +108,8 @@ static int open_descriptors(struct rowlock_client *client,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_sleeper *sleepers[] = {
-		&client->deadline_sleeper,
-		&client->keeper_sleeper,
-		&client->chores_sleeper,
+		&client->deadline_sleeper, &client->keeper_sleeper,
+		&client->pinger_sleeper,   &client->chores_sleeper,
 		&client->reaper_sleeper,
 	};
 	int error = 0;
@@ -282,6 +283,7 @@ static void destroy(struct rowlock_client *client)
 	close_connections(client, until);
 	rlk_sleeper_fini(&client->deadline_sleeper);
 	rlk_sleeper_fini(&client->keeper_sleeper);
+	rlk_sleeper_fini(&client->pinger_sleeper);
 	rlk_sleeper_fini(&client->chores_sleeper);
 	rlk_sleeper_fini(&client->reaper_sleeper);
 	if (client->watch >= 0)

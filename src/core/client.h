@@ -117,6 +117,9 @@ struct rowlock_client {
 	struct rlk_conn *keeper_conns[2];
 	struct rlk_sleeper keeper_sleeper;
 	struct rlk_thread keeper;
+	struct rlk_sleeper pinger_sleeper;
+	int64_t pinger_armed_ms;
+	struct rlk_thread pinger;
 	struct rlk_sleeper chores_sleeper;
 	struct rlk_thread chores;
 	struct rlk_sleeper reaper_sleeper;

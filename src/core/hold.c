@@ -143,6 +143,7 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 	if (hold->idle_until_ms == RLK_NEVER || hold->idle_until_ms < until)
 		hold->idle_until_ms = until;
 	set_alarm(hold);
+	rlk_pinger_plan_locked(hold, t0_ms);
 }
 
 /* The name is free for the next local waiter; the name's reference goes. */
@@ -170,20 +171,13 @@ static void to_chores(struct rlk_hold *hold)
 
 static void notify(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
 	struct rlk_list *node;
 	struct rlk_list *after;
 
 	rlk_list_for_each(node, after, &hold->handles)
 	{
-		struct rowlock *lock =
-		    container_of(node, struct rowlock, in_hold);
-
-		if (!lock->lost_fn || lock->lost_told)
-			continue;
-		lock->lost_told = true;
-		rlk_list_append(&client->notices, &lock->in_notices);
-		rlk_cond_broadcast(&client->notices_changed);
+		rlk_lock_notify_locked(
+		    container_of(node, struct rowlock, in_hold));
 	}
 }
 
@@ -295,4 +289,6 @@ void rlk_hold_put_conn_locked(struct rlk_hold *hold)
 {
 	hold->conn_busy = false;
 	rlk_cond_broadcast(&hold->client->conn_free);
+	if (hold->state == RLK_HOLD_ABANDONED)
+		rlk_sleeper_wake(&hold->client->chores_sleeper);
 }

@@ -177,7 +177,8 @@ static void beat(struct keeper *keeper, uint64_t id)
 
 	if (!beat_on(client, 0, id, &error)) {
 		swap(client);
-		if (!beat_on(client, 0, id, &error)) {
+		if (rlk_client_stopping(client) ||
+		    !beat_on(client, 0, id, &error)) {
 			beat_failed(keeper, id, &error);
 			return;
 		}

@@ -201,13 +201,30 @@ static void wait_for_callback_locked(struct rowlock *lock)
 {
 	struct rowlock_client *client = lock->client;
 
-	/* Not called yet: whoever is registered next is still to be told. */
-	if (!rlk_list_empty(&lock->in_notices))
-		lock->lost_told = false;
-	rlk_list_remove(&lock->in_notices);
 	while (client->notifying == lock &&
 	       client->notifier_serial != rlk_thread_serial())
 		rlk_cond_wait(&client->notices_changed, &client->mutex);
+}
+
+/* It has calls that are due: it stands in the notifier's line, once. */
+static void queue_notices_locked(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->client;
+
+	rlk_list_remove(&lock->in_notices);
+	if (lock->notices == 0)
+		return;
+	rlk_list_append(&client->notices, &lock->in_notices);
+	rlk_cond_broadcast(&client->notices_changed);
+}
+
+void rlk_lock_notify_locked(struct rowlock *lock)
+{
+	if (!lock->lost_fn || lock->lost_told)
+		return;
+	lock->lost_told = true;
+	if (lock->notices++ == 0)
+		queue_notices_locked(lock);
 }
 
 int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -329,11 +346,11 @@ void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 	wait_for_callback_locked(lock);
 	lock->lost_fn = fn;
 	lock->lost_arg = arg;
-	if (fn && lock->hold && !rlk_hold_check_locked(lock->hold) &&
-	    !lock->lost_told) {
-		lock->lost_told = true;
-		rlk_list_append(&client->notices, &lock->in_notices);
-		rlk_cond_broadcast(&client->notices_changed);
-	}
+	if (!fn)
+		lock->notices = 0;
+	else if (lock->hold && !rlk_hold_check_locked(lock->hold))
+		rlk_lock_notify_locked(lock);
+	/* What was due for the function before is due for this one. */
+	queue_notices_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
 }

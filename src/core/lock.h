@@ -47,7 +47,8 @@ struct rowlock {
 	unsigned int calls; /* under way */
 	rowlock_lost_fn lost_fn;
 	void *lost_arg;
-	bool lost_told; /* for the present hold */
+	bool lost_told;       /* of the present hold; see notifier.c */
+	unsigned int notices; /* calls of lost_fn that are due */
 	struct rlk_list in_notices;
 
 	char name[];
@@ -62,6 +63,10 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold);
 /** The handle's levels of its hold are gone. */
 void rlk_lock_detach_locked(struct rowlock *lock);
 
+/** Tell @lock that its present hold is lost, once: if it has a function for
+ *  that, the notifier will call it. */
+void rlk_lock_notify_locked(struct rowlock *lock);
+
 /** "'name' on server": every message about a lock has it. */
 #define RLK_LOCK_FORMAT "'%s' (%s) on %s"
 #define RLK_LOCK_ARGS(lock)                                                    \
@@ -75,6 +80,10 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
  *  error in *@ret_code. */
 struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 				      struct rowlock_errinfo *reterr);
+
+/** rowlock_token() with a deadline of its own. */
+int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
+	      struct rowlock_errinfo *reterr);
 
 /** Wake the first waiter of @name, if it may go now. */
 void rlk_name_next_locked(struct rlk_name *name);

@@ -26,6 +26,9 @@ void rlk_notifier_run(void *arg)
 		}
 		lock = container_of(node, struct rowlock, in_notices);
 		rlk_list_remove(node);
+		/* The next call that is due waits its turn behind others. */
+		if (--lock->notices > 0)
+			rlk_list_append(&client->notices, node);
 		fn = lock->lost_fn;
 		fn_arg = lock->lost_arg;
 		client->notifying = lock;

@@ -13,27 +13,10 @@
 #include "base/error.h"
 #include "core/threads.h"
 
+/* A part of the 100 ms that an acquire may return after its deadline. */
+#define GRACE_MS 50
+
 #include <string.h>
-
-int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
-		    struct rowlock_errinfo *reterr)
-{
-	struct rowlock_errinfo error;
-	uint64_t token;
-	int code;
-
-	if (rlk_client_forked(lock->client))
-		return rlk_client_fail_forked(lock->client, reterr);
-	code = rlk_acquire(lock, wait_ms, &error);
-	if (!code && lock->flags & ROWLOCK_TOKEN_WITH_GRANT) {
-		code = rowlock_token(lock, &token, &error);
-		if (code)
-			rowlock_release(lock, NULL);
-	}
-	if (code && reterr)
-		*reterr = error;
-	return code;
-}
 
 /* -------------------------------------------------------------- release */
 
@@ -75,10 +58,9 @@ static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
 /* A DELETE by attempt may be sent as often as we like. After one without an
  * answer a missing row proves nothing: that one may have deleted it. */
 static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
-			 struct rowlock_errinfo *reterr)
+			 int64_t until, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
-	int64_t until = rlk_client_call_until(client);
 	bool unanswered = false;
 	enum rlk_fault fault;
 	bool found = false;
@@ -108,7 +90,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 }
 
 static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
-			  struct rowlock_errinfo *reterr)
+			  int64_t until, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
 	struct rlk_request request = rlk_hold_request(hold);
@@ -124,7 +106,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	rlk_mutex_unlock(&client->mutex);
 	if (!conn)
 		return lost_before(lock, hold->reason, reterr);
-	rlk_conn_set_until(conn, rlk_client_call_until(client));
+	rlk_conn_set_until(conn, until);
 	fault = hold->strategy->release(conn, &request, &found, reterr);
 	rlk_deadline_unwatch(client, rlk_conn_fd(conn));
 	if (fault)
@@ -162,7 +144,8 @@ static struct rlk_hold *let_go_locked(struct rowlock *lock, bool *ret_lost)
 	return hold;
 }
 
-int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
+static int release(struct rowlock *lock, int64_t until_ms,
+		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->client;
 	struct rowlock_errinfo error;
@@ -171,8 +154,6 @@ int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	bool lost;
 	int code = 0;
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
 	rlk_mutex_lock(&client->mutex);
 	hold = rlk_lock_hold_locked(lock, &code, reterr);
 	if (!hold) {
@@ -188,13 +169,56 @@ int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		code = lost_before(lock, reason, &error);
 	else if (hold)
 		code = hold->strategy->pins_connection
-			   ? release_pinned(lock, hold, &error)
-			   : release_lease(lock, hold, &error);
+			   ? release_pinned(lock, hold, until_ms, &error)
+			   : release_lease(lock, hold, until_ms, &error);
 	rlk_mutex_lock(&client->mutex);
 	if (hold)
 		rlk_hold_put_locked(hold);
 	lock->calls--;
 	rlk_mutex_unlock(&client->mutex);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	if (rlk_client_forked(lock->client))
+		return rlk_client_fail_forked(lock->client, reterr);
+	return release(lock, rlk_client_call_until(lock->client), reterr);
+}
+
+/* The token that comes with the grant, in what is left of the caller's time; if
+ * there is none, there is no grant. */
+static int draw_with_grant(struct rowlock *lock, int64_t until_ms,
+			   struct rowlock_errinfo *reterr)
+{
+	int64_t call = rlk_client_call_until(lock->client);
+	uint64_t token;
+	int code;
+
+	until_ms = rlk_after(until_ms, GRACE_MS);
+	code =
+	    rlk_token(lock, until_ms < call ? until_ms : call, &token, reterr);
+	if (code)
+		release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
+	return code;
+}
+
+int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	int64_t until;
+	int code;
+
+	if (rlk_client_forked(lock->client))
+		return rlk_client_fail_forked(lock->client, reterr);
+	until = wait_ms ? rlk_after(rlk_now(lock->client->clock), wait_ms)
+			: rlk_client_call_until(lock->client);
+	code = rlk_acquire(lock, wait_ms, &error);
+	if (!code && lock->flags & ROWLOCK_TOKEN_WITH_GRANT)
+		code = draw_with_grant(lock, until, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -112,7 +112,16 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 	else if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
 		throw_away_locked(client, id);
 	rlk_cond_broadcast(&client->session_changed);
-	return fault ? reterr->code : 0;
+	switch (fault) {
+	case RLK_DONE:
+		return 0;
+	case RLK_BUSY:
+	case RLK_CONFLICT:
+	case RLK_KILLED:
+		return ROWLOCK_EBUSY; /* others are in the way for a moment */
+	default:
+		return reterr->code;
+	}
 }
 
 int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,

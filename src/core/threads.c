@@ -23,6 +23,7 @@ int rlk_threads_start(struct rowlock_client *client,
 		{ &client->deadline, "rlk-deadline", rlk_deadline_run },
 		{ &client->notifier, "rlk-notifier", rlk_notifier_run },
 		{ &client->keeper, "rlk-keeper", rlk_keeper_run },
+		{ &client->pinger, "rlk-pinger", rlk_pinger_run },
 		{ &client->chores, "rlk-chores", rlk_chores_run },
 		{ &client->reaper, "rlk-reaper", rlk_reaper_run },
 	};
@@ -51,6 +52,7 @@ void rlk_threads_stop(struct rowlock_client *client)
 	rlk_mutex_unlock(&client->mutex);
 	rlk_sleeper_wake(&client->deadline_sleeper);
 	rlk_sleeper_wake(&client->keeper_sleeper);
+	rlk_sleeper_wake(&client->pinger_sleeper);
 	rlk_sleeper_wake(&client->chores_sleeper);
 	rlk_sleeper_wake(&client->reaper_sleeper);
 	/* None of them shall wait for a server that does not answer. */
@@ -58,6 +60,7 @@ void rlk_threads_stop(struct rowlock_client *client)
 		rlk_pool_interrupt_all(client->pool);
 	rlk_thread_join(&client->reaper);
 	rlk_thread_join(&client->chores);
+	rlk_thread_join(&client->pinger);
 	rlk_thread_join(&client->keeper);
 	rlk_thread_join(&client->notifier);
 	rlk_thread_join(&client->deadline);

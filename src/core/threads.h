@@ -9,7 +9,8 @@
  *             waiters whose time is up. No I/O, so nothing can delay it.
  *   notifier  runs the lost callbacks, so that a slow one delays only others.
  *   keeper    beats. On connections opened beforehand.
- *   chores    pings row holds and idle connections, removes what was abandoned.
+ *   pinger    pings the connections of row holds.
+ *   chores    pings idle connections, removes what was abandoned.
  *   reaper    removes what dead clients left behind.
  */
 
@@ -29,6 +30,12 @@ void rlk_keeper_run(void *client);
 /** Open what the keeper needs before there is anything to keep. */
 int rlk_keeper_prepare(struct rowlock_client *client,
 		       struct rowlock_errinfo *reterr);
+
+struct rlk_hold;
+
+void rlk_pinger_run(void *client);
+/** The connection of @hold answered at @answered_ms: ping it in time. */
+void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms);
 
 void rlk_chores_run(void *client);
 

@@ -13,7 +13,8 @@
 #include "core/threads.h"
 
 /* Is the grant there, says the server? */
-static enum rlk_fault confirm_pinned(struct rlk_hold *hold, bool *ret_found,
+static enum rlk_fault confirm_pinned(struct rlk_hold *hold, int64_t until,
+				     bool *ret_found,
 				     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
@@ -30,7 +31,7 @@ static enum rlk_fault confirm_pinned(struct rlk_hold *hold, bool *ret_found,
 		return RLK_DONE;
 	}
 	t0 = rlk_now(client->clock);
-	rlk_conn_set_until(hold->conn, rlk_client_call_until(client));
+	rlk_conn_set_until(hold->conn, until);
 	fault =
 	    hold->strategy->confirm(hold->conn, &request, ret_found, reterr);
 	rlk_mutex_lock(&client->mutex);
@@ -46,7 +47,8 @@ static enum rlk_fault confirm_pinned(struct rlk_hold *hold, bool *ret_found,
 	return RLK_DONE;
 }
 
-static enum rlk_fault confirm_lease(struct rlk_hold *hold, bool *ret_found,
+static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
+				    bool *ret_found,
 				    struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
@@ -54,8 +56,7 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, bool *ret_found,
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_client_conn(client, RLK_BAY_LEASE,
-			    rlk_client_call_until(client), &conn, reterr))
+	if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn, reterr))
 		return RLK_FAILED;
 	fault = hold->strategy->confirm(conn, &request, ret_found, reterr);
 	if (fault == RLK_PENDING)
@@ -116,6 +117,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, const char *what,
 
 int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
+	int64_t until = rlk_client_call_until(lock->client);
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault;
@@ -129,8 +131,8 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	if (!hold)
 		return code;
 	fault = lock->strategy->pins_connection
-		    ? confirm_pinned(hold, &found, &error)
-		    : confirm_lease(hold, &found, &error);
+		    ? confirm_pinned(hold, until, &found, &error)
+		    : confirm_lease(hold, until, &found, &error);
 	ended = end(lock, hold, "verify", reterr);
 	if (ended || !fault)
 		return ended;
@@ -143,12 +145,11 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 /* Draw on a connection that commits by itself. A draw without an answer is
  * not looked for: the next one is larger, and gaps do no harm. */
-static enum rlk_fault draw(struct rlk_hold *hold, uint64_t *ret_token,
-			   struct rowlock_errinfo *reterr)
+static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
+			   uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
 	struct rlk_request request = rlk_hold_request(hold);
-	int64_t until = rlk_client_call_until(client);
 	enum rlk_fault fault;
 
 	do {
@@ -170,16 +171,17 @@ static enum rlk_fault draw(struct rlk_hold *hold, uint64_t *ret_token,
 
 /* A token is shown only when the hold is known to have been there after it
  * was drawn: for a lease the statement itself says so. */
-static enum rlk_fault draw_proven(struct rlk_hold *hold, uint64_t *ret_token,
+static enum rlk_fault draw_proven(struct rlk_hold *hold, int64_t until,
+				  uint64_t *ret_token,
 				  struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = draw(hold, ret_token, reterr);
+	enum rlk_fault fault = draw(hold, until, ret_token, reterr);
 	bool found = true;
 
 	if (fault)
 		return fault;
 	if (hold->strategy->pins_connection) {
-		fault = confirm_pinned(hold, &found, reterr);
+		fault = confirm_pinned(hold, until, &found, reterr);
 		if (fault || found)
 			return fault;
 	} else if (*ret_token) {
@@ -191,8 +193,8 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, uint64_t *ret_token,
 	return RLK_DONE;
 }
 
-int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
-		  struct rowlock_errinfo *reterr)
+int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
+	      struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
@@ -201,15 +203,13 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 	int code = 0;
 	int ended;
 
-	if (rlk_client_forked(lock->client))
-		return rlk_client_fail_forked(lock->client, reterr);
 	hold = begin(lock, "token of", &code, reterr);
 	if (!hold)
 		return code;
 	/* Only its owner draws, so nobody else writes hold->token. */
 	token = hold->token;
 	if (!token)
-		fault = draw_proven(hold, &token, &error);
+		fault = draw_proven(hold, until_ms, &token, &error);
 	if (!fault)
 		hold->token = token;
 	ended = end(lock, hold, "token of", reterr);
@@ -221,4 +221,13 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 				   lock->strategy->name, error.message);
 	*ret_token = token;
 	return 0;
+}
+
+int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
+		  struct rowlock_errinfo *reterr)
+{
+	if (rlk_client_forked(lock->client))
+		return rlk_client_fail_forked(lock->client, reterr);
+	return rlk_token(lock, rlk_client_call_until(lock->client), ret_token,
+			 reterr);
 }

@@ -156,8 +156,9 @@ static int get_waiting(struct rlk_pool *pool, const struct wish *wish,
 	int code;
 
 	if (!wait)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"pool: out of memory or descriptors");
+		return rlk_fail(reterr, ROWLOCK_ESYSTEM,
+				"pool: no memory or no descriptor for one who "
+				"waits; raise the limit of open files");
 	wait->until_ms = wish->until_ms;
 	wait->persist = wish->persist;
 	wait->served = false;
@@ -269,6 +270,14 @@ void rlk_pool_interrupt_all(struct rlk_pool *pool)
 		rlk_list_for_each(node, after, &pool->bays[i].out)
 		{
 			rlk_conn_interrupt(rlk_pool_conn(node));
+		}
+		rlk_list_for_each(node, after, &pool->bays[i].waits)
+		{
+			struct rlk_pool_wait *wait =
+			    container_of(node, struct rlk_pool_wait, list);
+
+			rlk_fail(&wait->error, ROWLOCK_ECANCELED, "canceled");
+			rlk_pool_serve(wait);
 		}
 	}
 }

@@ -93,9 +93,9 @@ struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 				    int64_t idle_ms);
 
 /**
- * Interrupt every connection that is lent now (rlk_conn_interrupt()): for the
- * end of a client, whose threads shall not wait for a server that does not
- * answer. Any thread.
+ * Interrupt every connection that is lent now (rlk_conn_interrupt()), and all
+ * who wait for one: for the end of a client, whose threads shall not wait for a
+ * server that does not answer. Any thread.
  */
 void rlk_pool_interrupt_all(struct rlk_pool *pool);
 

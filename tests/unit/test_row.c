@@ -194,7 +194,7 @@ static void question_that_cannot_be_taken_back_is_fenced(void **state)
 	fake_await(FAKE_ACQUIRE, 1);
 	rowlock_cancel(lock);
 	/* There is no time left to settle it here; the chores do. */
-	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	fake_await(FAKE_FENCE, 1);
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
@@ -353,7 +353,7 @@ static void hanging_ping_loses_the_hold(void **state)
 	fake_advance(3000);
 	fake_await(FAKE_CONFIRM, 1);
 	assert_int_equal(rowlock_held(lock), 1);
-	fake_advance(1500);
+	fake_advance(3500);
 	assert_true(test_event_wait(&event));
 	fake_lock_end(lock);
 	fake_client_end(client);
