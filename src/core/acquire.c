@@ -83,8 +83,8 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 	return rlk_waiter_over_locked(waiter);
 }
 
-static int fail_waiting(const struct rowlock *lock, int code,
-			struct rowlock_errinfo *reterr)
+int rlk_fail_waiting(const struct rowlock *lock, int code,
+		     struct rowlock_errinfo *reterr)
 {
 	const char *what = code == ROWLOCK_EBUSY ? "is held by another"
 			   : code == ROWLOCK_ETIMEDOUT
@@ -170,7 +170,7 @@ static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
 	enter_line(&waiter, name);
 	code = wait_turn_locked(&waiter);
 	if (code)
-		fail_waiting(lock, code, reterr);
+		rlk_fail_waiting(lock, code, reterr);
 	else
 		code = ask_locked(&waiter, hold, reterr);
 	leave_line(&waiter);
@@ -240,7 +240,7 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		return code;
 	if (lock->cancel_next) {
 		lock->cancel_next = false;
-		return fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
+		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
 	}
 	lock->calls++;
 	code = queue_locked(lock, wait_ms, reterr);

@@ -35,29 +35,22 @@
 #define STEP_BACK_MS (POLL_DELAY_MS * 3 / 2)
 #define LATELY_MS 30000
 
-enum step {
-	STEP_AGAIN, /* at once */
-	STEP_LATER, /* after a pause that grows */
-	STEP_END,   /* asking->code, and asking->error if it is not 0 */
-};
-
-static enum step end_with(struct rlk_asking *asking, int code)
+enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
 {
 	asking->code = code;
-	return STEP_END;
+	return RLK_STEP_END;
 }
 
-/* A failure: one that may pass is waited out, but not by a try. */
-static enum step failed(struct rlk_asking *asking, int code)
+enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
 {
 	if (code == ROWLOCK_ECONNECT && !asking->waiter->try)
-		return STEP_LATER;
-	return end_with(asking, code);
+		return RLK_STEP_LATER;
+	return rlk_end_with(asking, code);
 }
 
 /* ----------------------------------------------------------- connection */
 
-static enum step get_conn(struct rlk_asking *asking)
+static enum rlk_step get_conn(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
 	size_t bay = asking->lock->strategy->pins_connection ? RLK_BAY_ROW
@@ -67,12 +60,12 @@ static enum step get_conn(struct rlk_asking *asking)
 	    !waiter->try, &waiter->pool_waiter, &asking->conn, &asking->error);
 
 	if (code == 0)
-		return STEP_AGAIN;
+		return RLK_STEP_AGAIN;
 	if (code == ROWLOCK_ETIMEDOUT && waiter->try)
-		return end_with(asking, ROWLOCK_EDB);
+		return rlk_end_with(asking, ROWLOCK_EDB);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return STEP_LATER; /* the loop sees why */
-	return failed(asking, code);
+		return RLK_STEP_LATER; /* the loop sees why */
+	return rlk_failed(asking, code);
 }
 
 static void put_conn(struct rlk_asking *asking)
@@ -101,122 +94,6 @@ static void expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 	rlk_mutex_unlock(&asking->client->mutex);
 }
 
-/* -------------------------------------------------------------- granted */
-
-static enum step begin_lease(struct rlk_asking *asking)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
-	struct rlk_session *session = &asking->client->session;
-	struct rlk_hold *hold = asking->hold;
-
-	/* A grant counts only if the session that it names is still ours: else
-	 * its row is dead, whoever meets it removes it. */
-	if (session->state != RLK_SESSION_ALIVE ||
-	    session->id != hold->session ||
-	    rlk_now(asking->client->clock) >= session->valid_until_ms) {
-		hold->attempt = rlk_random();
-		asking->sent_ms = 0;
-		asking->ask = RLK_ASK_FIRST;
-		return STEP_AGAIN;
-	}
-	rlk_hold_start_locked(hold, asking->waiter->name);
-	/* At once: a loss in the next moment must find whom to tell. */
-	rlk_lock_attach_locked(asking->lock, hold);
-	return end_with(asking, 0);
-}
-
-/* A grant after a long wait in the server: only an answer that was asked for
- * just now tells until when the idle bound keeps it. */
-static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
-{
-	struct rowlock_client *client = asking->client;
-	struct rlk_request request = rlk_hold_request(asking->hold);
-	int64_t now = rlk_now(client->clock);
-	bool found;
-
-	if (now - t0 < (int64_t) client->row_idle_ms / 3)
-		return t0;
-	rlk_conn_set_until(asking->conn, rlk_client_call_until(client));
-	if (asking->lock->strategy->confirm(asking->conn, &request, &found,
-					    &asking->error))
-		return -1;
-	return now;
-}
-
-static enum step begin_row(struct rlk_asking *asking, int64_t t0)
-{
-	struct rowlock_client *client = asking->client;
-	struct rlk_hold *hold = asking->hold;
-	int error;
-
-	t0 = refresh_row(asking, t0);
-	if (t0 < 0) {
-		rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-		return failed(asking, ROWLOCK_ECONNECT);
-	}
-	rlk_mutex_lock(&client->mutex);
-	hold->conn = TAKE_PTR(asking->conn);
-	rlk_hold_start_locked(hold, asking->waiter->name);
-	rlk_hold_answered_locked(hold, t0);
-	error =
-	    rlk_deadline_watch(client, rlk_conn_fd(hold->conn), hold->attempt);
-	if (error)
-		rlk_hold_lose_locked(hold, "its connection cannot be watched");
-	else
-		rlk_lock_attach_locked(asking->lock, hold);
-	rlk_mutex_unlock(&client->mutex);
-	if (error)
-		return end_with(asking,
-				rlk_fail(&asking->error, ROWLOCK_ESYSTEM,
-					 "no way to watch its connection; "
-					 "raise the limit of descriptors"));
-	return end_with(asking, 0);
-}
-
-/* The maximum counts from the first sending. A grant that comes when it is
- * over already is given back. */
-static bool too_late(struct rlk_asking *asking)
-{
-	uint64_t max = asking->lock->max_hold_ms;
-	struct rlk_hold *hold = asking->hold;
-
-	if (max == 0)
-		return false;
-	hold->max_until_ms = rlk_after(asking->sent_ms, max - rlk_margin(max));
-	return rlk_now(asking->client->clock) >= hold->max_until_ms;
-}
-
-static enum step granted(struct rlk_asking *asking, int64_t t0)
-{
-	struct rlk_request request = rlk_hold_request(asking->hold);
-	bool found;
-
-	asking->unsure = false;
-	if (asking->lock->strategy->pins_connection) {
-		/* It was granted just now, not when it was first asked for. */
-		asking->sent_ms = rlk_now(asking->client->clock);
-		too_late(asking);
-		return begin_row(asking, t0);
-	}
-	if (!too_late(asking))
-		return begin_lease(asking);
-	if (asking->lock->strategy->release(asking->conn, &request, &found,
-					    &asking->error)) {
-		/* Without an answer it says nothing by itself. */
-		if (!asking->error.code)
-			rlk_fail(&asking->error, ROWLOCK_ECONNECT,
-				 "no answer from %s", asking->client->server);
-		rlk_mutex_lock(&asking->client->mutex);
-		rlk_hold_abandon_locked(asking->hold, NULL);
-		rlk_mutex_unlock(&asking->client->mutex);
-		return end_with(asking, ROWLOCK_ECONNECT);
-	}
-	asking->hold->attempt = rlk_random();
-	asking->sent_ms = 0;
-	return STEP_LATER;
-}
-
 /* ----------------------------------------------------------------- held */
 
 /* When the holder may be dead, as far as we know. */
@@ -233,9 +110,9 @@ static void plan_look(struct rlk_asking *asking,
 	asking->look_ms = now + left_ms;
 }
 
-static enum step held(struct rlk_asking *asking,
-		      const struct rlk_request *request,
-		      struct rlk_holder *holder)
+static enum rlk_step held(struct rlk_asking *asking,
+			  const struct rlk_request *request,
+			  struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
 
@@ -251,21 +128,21 @@ static enum step held(struct rlk_asking *asking,
 	if (holder->known &&
 	    rlk_clear_dead(client, asking->conn, request, holder)) {
 		asking->ask = RLK_ASK_FIRST;
-		return STEP_AGAIN;
+		return RLK_STEP_AGAIN;
 	}
 	if (asking->waiter->try)
-		return end_with(asking, ROWLOCK_EBUSY);
+		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	if (holder->known)
 		plan_look(asking, holder);
 	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
 								: RLK_ASK_AGAIN;
-	return STEP_LATER;
+	return RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
 
-static enum step make_row(struct rlk_asking *asking,
-			  const struct rlk_request *request)
+static enum rlk_step make_row(struct rlk_asking *asking,
+			      const struct rlk_request *request)
 {
 	struct rlk_waiter *waiter = asking->waiter;
 	struct rlk_conn *conn;
@@ -276,24 +153,24 @@ static enum step make_row(struct rlk_asking *asking,
 			    rlk_waiter_io_until(waiter), !waiter->try,
 			    &waiter->pool_waiter, &conn, &asking->error);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return STEP_LATER;
+		return RLK_STEP_LATER;
 	if (code)
-		return failed(asking, code);
+		return rlk_failed(asking, code);
 	fault = asking->lock->strategy->make(conn, request, &asking->error);
 	rlk_pool_put(asking->client->pool, conn);
 	switch (fault) {
 	case RLK_DONE:
-		return STEP_AGAIN;
+		return RLK_STEP_AGAIN;
 	case RLK_BUSY:
 	case RLK_CONFLICT:
 	case RLK_KILLED:
-		return STEP_LATER;
+		return RLK_STEP_LATER;
 	case RLK_PENDING:
 	case RLK_UNKNOWN:
 		/* Making the row twice does no harm. */
-		return failed(asking, ROWLOCK_ECONNECT);
+		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	default:
-		return end_with(asking, asking->error.code);
+		return rlk_end_with(asking, asking->error.code);
 	}
 }
 
@@ -314,18 +191,18 @@ static int reason(struct rlk_asking *asking)
 	return code;
 }
 
-static enum step no_answer(struct rlk_asking *asking)
+static enum rlk_step no_answer(struct rlk_asking *asking)
 {
 	/* Abandoned, or asked again: then there is something to know. */
 	asking->unsure = rlk_settle(asking) == RLK_SETTLED;
 	if (asking->unsure)
-		return STEP_AGAIN;
-	return end_with(asking, reason(asking));
+		return RLK_STEP_AGAIN;
+	return rlk_end_with(asking, reason(asking));
 }
 
-static enum step judge(struct rlk_asking *asking, enum rlk_verdict verdict,
-		       const struct rlk_request *request,
-		       struct rlk_holder *holder)
+static enum rlk_step judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+			   const struct rlk_request *request,
+			   struct rlk_holder *holder)
 {
 	switch (verdict) {
 	case RLK_HELD:
@@ -334,14 +211,14 @@ static enum step judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 		return make_row(asking, request);
 	case RLK_AGAIN:
 		if (asking->lock->strategy->pins_connection)
-			return STEP_AGAIN;
+			return RLK_STEP_AGAIN;
 		asking->ask = RLK_ASK_AGAIN;
-		return STEP_LATER;
+		return RLK_STEP_LATER;
 	case RLK_WAITING:
 	case RLK_UNCLEAR:
 		return no_answer(asking);
 	default:
-		return failed(asking, asking->error.code);
+		return rlk_failed(asking, asking->error.code);
 	}
 }
 
@@ -358,7 +235,7 @@ static int64_t question_until(const struct rlk_asking *asking)
 						: asking->waiter->until_ms;
 }
 
-static enum step question(struct rlk_asking *asking)
+static enum rlk_step question(struct rlk_asking *asking)
 {
 	const struct rlk_strategy *strategy = asking->lock->strategy;
 	struct rlk_request request = rlk_hold_request(asking->hold);
@@ -381,13 +258,13 @@ static enum step question(struct rlk_asking *asking)
 	if (verdict == RLK_WAITING && strategy->resume)
 		verdict = rlk_take_back(asking);
 	if (verdict == RLK_GRANTED)
-		return granted(asking, t0);
+		return rlk_granted(asking, t0);
 	return judge(asking, verdict, &request, &holder);
 }
 
-static enum step ask_once(struct rlk_asking *asking)
+static enum rlk_step ask_once(struct rlk_asking *asking)
 {
-	enum step step;
+	enum rlk_step step;
 	int code;
 
 	if (asking->lock->strategy->needs_session) {
@@ -397,9 +274,9 @@ static enum step ask_once(struct rlk_asking *asking)
 					  &asking->error);
 		if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
 		    code == ROWLOCK_EBUSY)
-			return STEP_LATER;
+			return RLK_STEP_LATER;
 		if (code)
-			return failed(asking, code);
+			return rlk_failed(asking, code);
 		/* A new session: what the attempt may have left is dead. */
 		if (asking->hold->session != id) {
 			asking->hold->attempt = rlk_random();
@@ -522,20 +399,9 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	case 0:
 		return 0;
 	case ROWLOCK_EBUSY:
-		return rlk_fail(reterr, code,
-				"acquire " RLK_LOCK_FORMAT
-				": is held by another",
-				RLK_LOCK_ARGS(lock));
 	case ROWLOCK_ETIMEDOUT:
-		return rlk_fail(reterr, code,
-				"acquire " RLK_LOCK_FORMAT
-				": was held by others all the time",
-				RLK_LOCK_ARGS(lock));
 	case ROWLOCK_ECANCELED:
-		return rlk_fail(reterr, code,
-				"acquire " RLK_LOCK_FORMAT
-				": the wait was canceled",
-				RLK_LOCK_ARGS(lock));
+		return rlk_fail_waiting(lock, code, reterr);
 	default:
 		return rlk_fail_db(reterr, code, error->mysql,
 				   "acquire '%s' (%s): %s", lock->name,
@@ -547,19 +413,19 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
 	bool wait =
 	    asking->lock->strategy->pins_connection && !asking->waiter->try;
-	enum step step = STEP_AGAIN;
+	enum rlk_step step = RLK_STEP_AGAIN;
 
 	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
 	step_back(asking);
-	while (step != STEP_END) {
+	while (step != RLK_STEP_END) {
 		int code = over(asking);
 
 		if (code) {
-			step = end_with(asking, code);
+			step = rlk_end_with(asking, code);
 			continue;
 		}
 		step = ask_once(asking);
-		if (step == STEP_LATER)
+		if (step == RLK_STEP_LATER)
 			pause(asking);
 	}
 	note_turn(asking);

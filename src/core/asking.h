@@ -25,11 +25,31 @@ struct rlk_asking {
 					 that may pass */
 };
 
+/** What comes after a question. */
+enum rlk_step {
+	RLK_STEP_AGAIN, /* ask again, at once */
+	RLK_STEP_LATER, /* after a pause that grows */
+	RLK_STEP_END,   /* asking->code, and asking->error if it is not 0 */
+};
+
+enum rlk_step rlk_end_with(struct rlk_asking *asking, int code);
+
+/** A failure: one that may pass is waited out, but not by a try. */
+enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
+
+/** The answer to a question that was sent at @t0 is yes; see grant.c. */
+enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0);
+
 /**
  * Ask until it is granted or the waiter's time is up. Called and returns
  * without the mutex. On success the hold has begun.
  */
 int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr);
+
+/** The error of a wait that ended with ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT or
+ *  ROWLOCK_ECANCELED. */
+int rlk_fail_waiting(const struct rowlock *lock, int code,
+		     struct rowlock_errinfo *reterr);
 
 /** Why the waiter must go now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT.
  *  A try's time is not up before it has asked. */

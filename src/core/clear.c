@@ -16,7 +16,7 @@
 
 #define TRIES 5
 
-static bool trusts_clock(struct rowlock_client *client)
+bool rlk_trusts_clock(struct rowlock_client *client)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
@@ -49,7 +49,7 @@ static enum rlk_fault evict_once(struct rowlock_client *client,
 {
 	struct rowlock_errinfo error;
 
-	if (trusts_clock(client))
+	if (rlk_trusts_clock(client))
 		return rlk_session_evict_expired(conn, session->id, ret_evicted,
 						 &error);
 	if (silent_for(client, session->id, session->beat, session->ttl_ms))
@@ -85,7 +85,7 @@ static enum rlk_fault sweep_past_maximum(struct rowlock_client *client,
 {
 	struct rowlock_errinfo error;
 
-	if (trusts_clock(client))
+	if (rlk_trusts_clock(client))
 		return rlk_lease_sweep_expired(conn, request, ret_swept,
 					       &error);
 	if (!holder->looked ||
@@ -133,7 +133,7 @@ static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 		.ttl_ms = holder->ttl_ms,
 	};
 
-	if (trusts_clock(client) ? holder->left_us > 0 : !holder->looked)
+	if (rlk_trusts_clock(client) ? holder->left_us > 0 : !holder->looked)
 		return false;
 	return rlk_evict(client, conn, &session);
 }
@@ -146,14 +146,14 @@ bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
 	struct rowlock_errinfo error;
 
 	/* Without the server's clock we need to see its beat. */
-	if (!trusts_clock(client) && !holder->looked &&
+	if (!rlk_trusts_clock(client) && !holder->looked &&
 	    lease->look(conn, request, holder, &error))
 		return false;
 	if (!holder->known)
 		return true; /* nobody there any more */
 	if (!holder->absent && evict_holder(client, conn, holder))
 		holder->absent = true;
-	if (holder->absent || (holder->has_max && (!trusts_clock(client) ||
+	if (holder->absent || (holder->has_max && (!rlk_trusts_clock(client) ||
 						   holder->max_left_us <= 0)))
 		return rlk_sweep(client, conn, request->name, request->slot,
 				 holder);

@@ -10,6 +10,9 @@
 
 #include "core/client.h"
 
+/** May the server's clock decide who is dead? */
+bool rlk_trusts_clock(struct rowlock_client *client);
+
 /** A session that may be dead. */
 struct rlk_candidate {
 	uint64_t id;

@@ -66,15 +66,16 @@ static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
 	return NULL;
 }
 
-static void ping(struct rowlock_client *client, struct rlk_hold *hold)
+bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
 {
+	struct rowlock_client *client = hold->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	int64_t t0 = rlk_now(client->clock);
 	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 	bool found;
 
-	rlk_conn_set_until(hold->conn, rlk_after(t0, patience_ms(client)));
+	rlk_conn_set_until(hold->conn, until_ms);
 	fault = hold->strategy->confirm(hold->conn, &request, &found, &error);
 	rlk_mutex_lock(&client->mutex);
 	if (!fault)
@@ -82,6 +83,14 @@ static void ping(struct rowlock_client *client, struct rlk_hold *hold)
 	else
 		rlk_hold_lose_locked(hold, "its connection does not answer");
 	rlk_hold_put_conn_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	return !fault;
+}
+
+static void ping(struct rowlock_client *client, struct rlk_hold *hold)
+{
+	rlk_ping(hold, rlk_after(rlk_now(client->clock), patience_ms(client)));
+	rlk_mutex_lock(&client->mutex);
 	rlk_hold_put_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
 }

@@ -46,14 +46,6 @@ static int code_of(enum rlk_fault fault, struct rowlock_errinfo *reterr)
 	return fault ? reterr->code : 0;
 }
 
-static bool trusts_clock(struct rowlock_client *client)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
-
-	return !client->observe && !client->clock_jumped;
-}
-
 static void on_session(const struct rlk_session_seen *seen, void *arg)
 {
 	struct pass *pass = arg;
@@ -70,7 +62,7 @@ static void on_session(const struct rlk_session_seen *seen, void *arg)
 	pass->last_id = seen->id;
 	snprintf(who, sizeof(who), "process %llu on %s",
 		 (unsigned long long) seen->pid, seen->host);
-	if (trusts_clock(pass->client) && !seen->expired)
+	if (rlk_trusts_clock(pass->client) && !seen->expired)
 		return;
 	set_until(pass);
 	if (rlk_evict(pass->client, pass->conn, &session))
@@ -118,7 +110,7 @@ static int reap_leases(struct pass *pass, struct rowlock_errinfo *reterr)
 			.name = from,
 			.slot = pass->last_slot,
 			.batch = pass->batch,
-			.all_with_max = !trusts_clock(pass->client),
+			.all_with_max = !rlk_trusts_clock(pass->client),
 		};
 		enum rlk_fault fault;
 

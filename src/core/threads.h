@@ -37,6 +37,10 @@ void rlk_pinger_run(void *client);
 /** The connection of @hold answered at @answered_ms: ping it in time. */
 void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms);
 
+/** Ask on @hold's own connection, which the caller has taken, and give it
+ *  back. False: no answer, and the hold is lost. Blocks; no mutex held. */
+bool rlk_ping(struct rlk_hold *hold, int64_t until_ms);
+
 void rlk_chores_run(void *client);
 
 void rlk_reaper_run(void *client);

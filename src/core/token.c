@@ -12,58 +12,36 @@
 #include "base/error.h"
 #include "core/threads.h"
 
-/* Is the grant there, says the server? */
-static enum rlk_fault confirm_pinned(struct rlk_hold *hold, int64_t until,
-				     bool *ret_found,
-				     struct rowlock_errinfo *reterr)
+/* Is the grant there, says the server? A connection that does not answer is
+ * gone, and the hold with it: that is known. */
+static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
 {
 	struct rowlock_client *client = hold->client;
-	struct rlk_request request = rlk_hold_request(hold);
-	enum rlk_fault fault;
-	int64_t t0;
 	bool mine;
 
 	rlk_mutex_lock(&client->mutex);
 	mine = rlk_hold_take_conn_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
-	if (!mine) {
-		*ret_found = false;
-		return RLK_DONE;
-	}
-	t0 = rlk_now(client->clock);
-	rlk_conn_set_until(hold->conn, until);
-	fault =
-	    hold->strategy->confirm(hold->conn, &request, ret_found, reterr);
-	rlk_mutex_lock(&client->mutex);
-	if (!fault)
-		rlk_hold_answered_locked(hold, t0);
-	else
-		rlk_hold_lose_locked(hold, "its connection does not answer");
-	rlk_hold_put_conn_locked(hold);
-	rlk_mutex_unlock(&client->mutex);
-	/* The connection is gone, and the hold with it: that is known. */
-	if (fault)
-		*ret_found = false;
-	return RLK_DONE;
+	return mine && rlk_ping(hold, until);
 }
 
 static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
-				    bool *ret_found,
 				    struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
+	bool found = true;
 
 	if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn, reterr))
 		return RLK_FAILED;
-	fault = hold->strategy->confirm(conn, &request, ret_found, reterr);
+	fault = hold->strategy->confirm(conn, &request, &found, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
 			 client->server);
 	rlk_pool_put(client->pool, conn);
-	if (fault || *ret_found)
+	if (fault || found)
 		return fault;
 	rlk_mutex_lock(&client->mutex);
 	rlk_hold_lose_locked(hold, "its row is gone from the server");
@@ -120,8 +98,7 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	int64_t until = rlk_client_call_until(lock->client);
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
-	enum rlk_fault fault;
-	bool found;
+	enum rlk_fault fault = RLK_DONE;
 	int code = 0;
 	int ended;
 
@@ -130,9 +107,10 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	hold = begin(lock, "verify", &code, reterr);
 	if (!hold)
 		return code;
-	fault = lock->strategy->pins_connection
-		    ? confirm_pinned(hold, until, &found, &error)
-		    : confirm_lease(hold, until, &found, &error);
+	if (lock->strategy->pins_connection)
+		confirm_pinned(hold, until);
+	else
+		fault = confirm_lease(hold, until, &error);
 	ended = end(lock, hold, "verify", reterr);
 	if (ended || !fault)
 		return ended;
@@ -176,14 +154,12 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, int64_t until,
 				  struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = draw(hold, until, ret_token, reterr);
-	bool found = true;
 
 	if (fault)
 		return fault;
 	if (hold->strategy->pins_connection) {
-		fault = confirm_pinned(hold, until, &found, reterr);
-		if (fault || found)
-			return fault;
+		if (confirm_pinned(hold, until))
+			return RLK_DONE;
 	} else if (*ret_token) {
 		return RLK_DONE;
 	}

@@ -65,23 +65,6 @@ static struct rlk_value max_us(const struct rlk_request *request)
 	return rlk_u64(request->max_hold_ms * 1000);
 }
 
-static enum rlk_verdict verdict_of(enum rlk_fault fault)
-{
-	switch (fault) {
-	case RLK_BUSY:
-	case RLK_CONFLICT:
-	case RLK_KILLED:
-		/* Somebody else's transaction was in the way for a moment. */
-		return RLK_AGAIN;
-	case RLK_PENDING:
-		return RLK_WAITING;
-	case RLK_UNKNOWN:
-		return RLK_UNCLEAR;
-	default:
-		return RLK_FAILURE;
-	}
-}
-
 /* Columns: attempt, session, left, maximum left[, beat, ttl, maximum]. */
 static void read_holder(const struct rlk_value *columns, bool looked,
 			struct rlk_holder *holder)
@@ -137,7 +120,7 @@ static enum rlk_verdict who_has_it(struct rlk_conn *conn,
 	enum rlk_fault fault = lease_look(conn, request, &holder, reterr);
 
 	if (fault)
-		return verdict_of(fault);
+		return rlk_verdict_of(fault);
 	if (!holder.known)
 		return RLK_AGAIN; /* gone meanwhile */
 	if (holder.attempt == request->attempt)
@@ -173,7 +156,7 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 
 	fault = insert(conn, dialect->lease_acquire, request, &reply, reterr);
 	if (fault)
-		return verdict_of(fault);
+		return rlk_verdict_of(fault);
 	if (!dialect->lease_acquire_returns_row)
 		return reply.affected == 1
 			   ? RLK_GRANTED
@@ -198,7 +181,7 @@ static enum rlk_verdict again(struct rlk_conn *conn,
 
 	fault = insert(conn, dialect->lease_again, request, &reply, reterr);
 	if (fault)
-		return verdict_of(fault);
+		return rlk_verdict_of(fault);
 	if (reply.affected == 1)
 		return RLK_GRANTED;
 	*ret_holder = (struct rlk_holder){ 0 };

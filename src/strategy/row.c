@@ -42,21 +42,9 @@ static enum rlk_verdict verdict_of(enum rlk_fault fault,
 				   const struct rlk_reply *reply,
 				   enum rlk_verdict busy)
 {
-	switch (fault) {
-	case RLK_DONE:
+	if (fault == RLK_DONE)
 		return reply->has_row ? RLK_GRANTED : RLK_ABSENT;
-	case RLK_BUSY:
-		return busy;
-	case RLK_CONFLICT:
-	case RLK_KILLED:
-		return RLK_AGAIN;
-	case RLK_PENDING:
-		return RLK_WAITING;
-	case RLK_UNKNOWN:
-		return RLK_UNCLEAR;
-	default:
-		return RLK_FAILURE;
-	}
+	return fault == RLK_BUSY ? busy : rlk_verdict_of(fault);
 }
 
 static enum rlk_verdict row_acquire(struct rlk_conn *conn,

@@ -139,6 +139,10 @@ struct rlk_strategy {
 			      bool *ret_found, struct rowlock_errinfo *reterr);
 };
 
+/** What a fault of a question means, but for RLK_DONE: others that are in the
+ *  way are RLK_AGAIN. */
+enum rlk_verdict rlk_verdict_of(enum rlk_fault fault);
+
 /** Static. NULL if there is no such strategy. */
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);
 

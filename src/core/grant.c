@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server said yes: the hold begins, if that still counts.
+ *
+ * A lease counts only if the session that its row names is still ours, and its
+ * maximum is not over; else its row is dead or is given back, and the question
+ * is asked anew. A row hold keeps its connection, whose socket is watched from
+ * the same moment on.
+ */
+#include "core/asking.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/threads.h"
+
+static enum rlk_step begin_lease(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_session *session = &asking->client->session;
+	struct rlk_hold *hold = asking->hold;
+
+	/* A grant counts only if the session that it names is still ours: else
+	 * its row is dead, whoever meets it removes it. */
+	if (session->state != RLK_SESSION_ALIVE ||
+	    session->id != hold->session ||
+	    rlk_now(asking->client->clock) >= session->valid_until_ms) {
+		hold->attempt = rlk_random();
+		asking->sent_ms = 0;
+		asking->ask = RLK_ASK_FIRST;
+		return RLK_STEP_AGAIN;
+	}
+	rlk_hold_start_locked(hold, asking->waiter->name);
+	/* At once: a loss in the next moment must find whom to tell. */
+	rlk_lock_attach_locked(asking->lock, hold);
+	return rlk_end_with(asking, 0);
+}
+
+/* A grant after a long wait in the server: only an answer that was asked for
+ * just now tells until when the idle bound keeps it. */
+static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	int64_t now = rlk_now(client->clock);
+	bool found;
+
+	if (now - t0 < (int64_t) client->row_idle_ms / 3)
+		return t0;
+	rlk_conn_set_until(asking->conn, rlk_client_call_until(client));
+	if (asking->lock->strategy->confirm(asking->conn, &request, &found,
+					    &asking->error))
+		return -1;
+	return now;
+}
+
+static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_hold *hold = asking->hold;
+	int error;
+
+	t0 = refresh_row(asking, t0);
+	if (t0 < 0) {
+		rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+		return rlk_failed(asking, ROWLOCK_ECONNECT);
+	}
+	rlk_mutex_lock(&client->mutex);
+	hold->conn = TAKE_PTR(asking->conn);
+	rlk_hold_start_locked(hold, asking->waiter->name);
+	rlk_hold_answered_locked(hold, t0);
+	error =
+	    rlk_deadline_watch(client, rlk_conn_fd(hold->conn), hold->attempt);
+	if (error)
+		rlk_hold_lose_locked(hold, "its connection cannot be watched");
+	else
+		rlk_lock_attach_locked(asking->lock, hold);
+	rlk_mutex_unlock(&client->mutex);
+	if (error)
+		return rlk_end_with(asking,
+				    rlk_fail(&asking->error, ROWLOCK_ESYSTEM,
+					     "no way to watch its connection; "
+					     "raise the limit of descriptors"));
+	return rlk_end_with(asking, 0);
+}
+
+/* The maximum counts from the first sending. A grant that comes when it is
+ * over already is given back. */
+static bool too_late(struct rlk_asking *asking)
+{
+	uint64_t max = asking->lock->max_hold_ms;
+	struct rlk_hold *hold = asking->hold;
+
+	if (max == 0)
+		return false;
+	hold->max_until_ms = rlk_after(asking->sent_ms, max - rlk_margin(max));
+	return rlk_now(asking->client->clock) >= hold->max_until_ms;
+}
+
+enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	bool found;
+
+	asking->unsure = false;
+	if (asking->lock->strategy->pins_connection) {
+		/* It was granted just now, not when it was first asked for. */
+		asking->sent_ms = rlk_now(asking->client->clock);
+		too_late(asking);
+		return begin_row(asking, t0);
+	}
+	if (!too_late(asking))
+		return begin_lease(asking);
+	if (asking->lock->strategy->release(asking->conn, &request, &found,
+					    &asking->error)) {
+		/* Without an answer it says nothing by itself. */
+		if (!asking->error.code)
+			rlk_fail(&asking->error, ROWLOCK_ECONNECT,
+				 "no answer from %s", asking->client->server);
+		rlk_mutex_lock(&asking->client->mutex);
+		rlk_hold_abandon_locked(asking->hold, NULL);
+		rlk_mutex_unlock(&asking->client->mutex);
+		return rlk_end_with(asking, ROWLOCK_ECONNECT);
+	}
+	asking->hold->attempt = rlk_random();
+	asking->sent_ms = 0;
+	return RLK_STEP_LATER;
+}
