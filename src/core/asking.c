@@ -203,6 +203,10 @@ static enum step granted(struct rlk_asking *asking, int64_t t0)
 		return begin_lease(asking);
 	if (asking->lock->strategy->release(asking->conn, &request, &found,
 					    &asking->error)) {
+		/* Without an answer it says nothing by itself. */
+		if (!asking->error.code)
+			rlk_fail(&asking->error, ROWLOCK_ECONNECT,
+				 "no answer from %s", asking->client->server);
 		rlk_mutex_lock(&asking->client->mutex);
 		rlk_hold_abandon_locked(asking->hold, NULL);
 		rlk_mutex_unlock(&asking->client->mutex);

@@ -83,6 +83,30 @@ static void try_on_a_name_of_another_client_asks_once(void **state)
 	fake_client_end(client);
 }
 
+static void only_the_first_in_line_asks(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, first, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	/* Nobody holds it yet, but somebody was here before. */
+	assert_code(rowlock_acquire(second, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, first, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(first);
+	fake_lock_end(second);
+	fake_client_end(client);
+}
+
 static void wait_in_the_line_ends_at_its_deadline(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -488,6 +512,8 @@ int main(void)
 		     try_does_not_wait_in_the_line),
 		FAKE("a try on a name of another client asks once",
 		     try_on_a_name_of_another_client_asks_once),
+		FAKE("only the first in line asks",
+		     only_the_first_in_line_asks),
 		FAKE("a wait in the line ends at its deadline",
 		     wait_in_the_line_ends_at_its_deadline),
 		FAKE("a wait for another client ends at its deadline",

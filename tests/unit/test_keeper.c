@@ -143,6 +143,22 @@ static void beat_that_hangs_is_sent_again_on_the_other_connection(void **state)
 	end(&one);
 }
 
+static void spare_connection_serves_when_no_other_can_be_had(void **state)
+{
+	struct world_of_one one = begin();
+
+	(void) state;
+	fake_always(FAKE_GET, (struct fake_answer){
+				  .given = true, .result = ROWLOCK_ECONNECT });
+	fake_next(FAKE_BEAT, (struct fake_answer){ .wait = true });
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 1);
+	fake_advance(5000);
+	await_valid_until(&one, 15000 + 27000);
+	fake_always(FAKE_GET, (struct fake_answer){ .given = false });
+	end(&one);
+}
+
 static void hold_is_over_at_its_deadline_whatever_threads_do(void **state)
 {
 	struct world_of_one one = begin();
@@ -256,6 +272,8 @@ int main(void)
 		     late_answer_to_the_opening_counts_from_its_start),
 		FAKE("a beat that hangs is sent again on the other connection",
 		     beat_that_hangs_is_sent_again_on_the_other_connection),
+		FAKE("the spare connection serves when no other can be had",
+		     spare_connection_serves_when_no_other_can_be_had),
 		FAKE("a hold is over at its deadline, whatever threads do",
 		     hold_is_over_at_its_deadline_whatever_threads_do),
 		FAKE("an answer that comes after the deadline changes nothing",

@@ -275,6 +275,91 @@ static void free_waits_for_a_callback_that_is_running(void **state)
 	told_end(&told);
 }
 
+static void callback_that_replaces_one_not_yet_run_is_told(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct told first = told_new();
+	struct told old = told_new();
+	struct told new = told_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	/* The notifier is busy with another's. */
+	first.other = fake_person();
+	rowlock_on_lost(busy, linger, &first);
+	rowlock_on_lost(lock, note, &old);
+	assert_ok(rowlock_acquire(busy, 0, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("busy");
+	fake_lease_remove("job");
+	assert_code(rowlock_verify(busy, &err), ROWLOCK_ELOST, &err);
+	assert_true(test_event_wait(&first.event));
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	rowlock_on_lost(lock, note, &new);
+	test_event_set(&first.ended);
+	flush(client);
+	assert_int_equal(old.count, 0);
+	assert_int_equal(new.count, 1);
+	fake_person_end(first.other);
+	fake_lock_end(busy);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	told_end(&first);
+	told_end(&old);
+	told_end(&new);
+}
+
+/* Acquire, and lose it at once. */
+static void lose(struct rowlock *lock, const char *name)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove(name);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+}
+
+/* While the notifier is in another's callback, two holds of one handle are
+ * lost, with a third one's between them. */
+static void each_loss_is_told_once_however_late(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "third");
+	struct told first = told_new();
+	struct told twice = told_new();
+	struct told once = told_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	first.other = fake_person();
+	rowlock_on_lost(busy, linger, &first);
+	rowlock_on_lost(lock, note, &twice);
+	rowlock_on_lost(third, note, &once);
+	lose(busy, "busy");
+	assert_true(test_event_wait(&first.event));
+	lose(lock, "job");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	lose(third, "third");
+	lose(lock, "job");
+	test_event_set(&first.ended);
+	flush(client);
+	flush(client);
+	assert_int_equal(twice.count, 2);
+	assert_int_equal(once.count, 1);
+	fake_person_end(first.other);
+	fake_lock_end(busy);
+	fake_lock_end(lock);
+	fake_lock_end(third);
+	fake_client_end(client);
+	told_end(&first);
+	told_end(&twice);
+	told_end(&once);
+}
+
 /* -------------------------------------------------------- maximum hold */
 
 static struct rowlock *lock_with_maximum(struct rowlock_client *client,
@@ -370,6 +455,25 @@ static void grant_whose_maximum_is_over_is_given_back(void **state)
 	fake_client_end(client);
 }
 
+static void late_grant_that_cannot_be_given_back_is_removed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_PENDING });
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "no answer"));
+	fake_pass_until(is_free, NULL);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 /* --------------------------------------------------------------- break */
 
 static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
@@ -460,11 +564,17 @@ int main(void)
 		     callback_releases_what_its_handle_owns),
 		FAKE("free waits for a callback that is running",
 		     free_waits_for_a_callback_that_is_running),
+		FAKE("a callback that replaces one not yet run is told",
+		     callback_that_replaces_one_not_yet_run_is_told),
+		FAKE("each loss is told once however late",
+		     each_loss_is_told_once_however_late),
 		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
 		FAKE("the maximum counts from the first sending",
 		     maximum_counts_from_the_first_sending),
 		FAKE("a grant whose maximum is over is given back",
 		     grant_whose_maximum_is_over_is_given_back),
+		FAKE("a late grant that cannot be given back is removed",
+		     late_grant_that_cannot_be_given_back_is_removed),
 		FAKE("a break is known by the next beat and ends only that one",
 		     break_is_known_by_the_next_beat_and_ends_only_that_one),
 		FAKE("verify knows at once", verify_knows_at_once),

@@ -166,6 +166,30 @@ static void refused_opening_is_told_and_leaves_nothing(void **state)
 	assert_int_equal(fake_count(FAKE_CLOSE), 0);
 }
 
+static void conflict_at_the_opening_reaches_no_caller(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_CONFLICT });
+	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_BUSY,
+						   .ms = 1000 });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 0);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_int_equal(fake_count(FAKE_OPEN), 3);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void waiter_tries_again_until_the_server_is_back(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -322,6 +346,8 @@ int main(void)
 		     id_is_deleted_until_the_server_has_done_it),
 		FAKE("a refused opening is told and leaves nothing",
 		     refused_opening_is_told_and_leaves_nothing),
+		FAKE("a conflict at the opening reaches no caller",
+		     conflict_at_the_opening_reaches_no_caller),
 		FAKE("a waiter tries again until the server is back",
 		     waiter_tries_again_until_the_server_is_back),
 		FAKE("a waiter that never reached the server says so",

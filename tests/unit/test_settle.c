@@ -61,6 +61,40 @@ static void attempt_without_an_answer_is_asked_again_behind_a_fence(
 	lost_answer(lost_before);
 }
 
+static void poll_without_an_answer_is_asked_as_a_first_question(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
+						      .given = true,
+						      .result = RLK_UNCLEAR });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_let(FAKE_ACQUIRE);
+	fake_pass_await(FAKE_ACQUIRE, 2);
+	/* It is executed, but nobody hears of it. */
+	fake_lease_remove("job");
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 1).ask, RLK_ASK_AGAIN);
+	/* Only that one tells whose row it is. */
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 2).ask, RLK_ASK_FIRST);
+	assert_true(fake_call(FAKE_ACQUIRE, 2).attempt ==
+		    fake_call(FAKE_ACQUIRE, 1).attempt);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void request_that_lands_late_is_found_to_be_ours(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -300,6 +334,8 @@ int main(void)
 		FAKE("an attempt without an answer is asked again behind a "
 		     "fence",
 		     attempt_without_an_answer_is_asked_again_behind_a_fence),
+		FAKE("a poll without an answer is asked as a first question",
+		     poll_without_an_answer_is_asked_as_a_first_question),
 		FAKE("a request that lands late is found to be ours",
 		     request_that_lands_late_is_found_to_be_ours),
 		FAKE("an attempt is not asked again before the fence holds",

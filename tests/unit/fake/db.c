@@ -379,7 +379,8 @@ void fake_row_hang_up(const char *name)
 		if (!row || !conn->open || row->conn != conn->id)
 			continue;
 		conn->dead = true;
-		shutdown(conn->peer, SHUT_RDWR);
+		/* As a server does: its FIN comes, ours has not gone. */
+		shutdown(conn->peer, SHUT_WR);
 		world_end_transaction(conn->id);
 		break;
 	}

@@ -152,7 +152,7 @@ extern struct rlk_server fake_server;
 /* How far the server's clock is ahead. */
 extern _Atomic int64_t fake_skew_us;
 
-/* ------------------------------------------------------------ helpers */
+/* ---------------------------------------------------- for all of them */
 
 /** A client with a TTL of 30 s and a row bound of 9 s, without a reaper. */
 struct rowlock_client_options fake_options(void);
