@@ -13,8 +13,9 @@
  * late moves the deadline from its own t0 only; one that comes after the
  * deadline changes nothing, as LOST is for ever.
  *
- * Between beats the spare connection asks the server for the time: if its
- * clock is seen to jump, it decides no more who is dead.
+ * Every beat tells the server's time, too; without a session the spare
+ * connection asks for it. If that clock is seen to jump, it decides no more who
+ * is dead.
  */
 #include "core/threads.h"
 
@@ -28,7 +29,7 @@
 struct keeper {
 	struct rowlock_client *client;
 	bool failing;         /* the last beat was not answered */
-	int64_t next_time_ms; /* when to ask for the server's time */
+	int64_t next_time_ms; /* when to tend the spare connection */
 	bool has_offset;
 	int64_t offset_us; /* server's clock minus ours */
 	int64_t error_us;  /* as far as that is known */
@@ -81,7 +82,7 @@ int rlk_keeper_prepare(struct rowlock_client *client,
 
 /* What a beat's answer means. */
 static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
-		     bool alive, uint64_t breaks)
+		     const struct rlk_beat *beat)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
@@ -89,7 +90,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 
 	if (session->state != RLK_SESSION_ALIVE || session->id != id)
 		return; /* it was lost while the beat was under way */
-	if (!alive) {
+	if (!beat->alive) {
 		rlk_session_lose_locked(client,
 					"its session was evicted as dead");
 		return;
@@ -102,24 +103,50 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	}
 	rlk_session_answered_locked(client, t0);
 	session->next_beat_ms = rlk_after(t0, beat_ms(client));
-	if (session->breaks == breaks)
+	if (session->breaks == beat->breaks)
 		return;
-	session->breaks = breaks;
+	session->breaks = beat->breaks;
 	client->look_breaks = true;
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-static bool beat_on(struct rowlock_client *client, int place, uint64_t id,
+/* The server's clock was @server_us between @before and now: so its offset to
+ * ours is known but for a round trip. Has it changed by more? */
+static void compare(struct keeper *keeper, int64_t before, int64_t server_us)
+{
+	struct rowlock_client *client = keeper->client;
+	int64_t after = rlk_now(client->clock);
+	int64_t offset_us = server_us - (before + after) / 2 * 1000;
+	int64_t error_us = (after - before + 1) * 1000;
+	int64_t jump = offset_us - keeper->offset_us;
+	int64_t allowed =
+	    (int64_t) client->margin_ms * 500 + error_us + keeper->error_us;
+
+	if (keeper->has_offset && llabs(jump) > allowed) {
+		rlk_mutex_lock(&client->mutex);
+		client->clock_jumped = true;
+		rlk_mutex_unlock(&client->mutex);
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"the clock of %s jumped by %" PRId64
+			" ms: from now on only missing beats tell who is dead",
+			client->server, jump / 1000);
+	}
+	keeper->has_offset = true;
+	keeper->offset_us = offset_us;
+	keeper->error_us = error_us;
+}
+
+static bool beat_on(struct keeper *keeper, int place, uint64_t id,
 		    struct rowlock_errinfo *reterr)
 {
+	struct rowlock_client *client = keeper->client;
 	const struct rlk_session_row row = {
 		.id = id,
 		.ttl_ms = client->ttl_ms,
 	};
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
-	uint64_t breaks;
-	bool alive;
+	struct rlk_beat beat;
 	int64_t t0;
 
 	if (!have_conn(client, place, patience_ms(client), reterr))
@@ -127,14 +154,16 @@ static bool beat_on(struct rowlock_client *client, int place, uint64_t id,
 	conn = client->keeper_conns[place];
 	t0 = rlk_now(client->clock);
 	rlk_conn_set_until(conn, rlk_after(t0, patience_ms(client)));
-	fault = rlk_session_beat(conn, &row, &alive, &breaks, reterr);
+	fault = rlk_session_beat(conn, &row, &beat, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "beat: no answer from %s within %" PRIu64 " ms",
 			 client->server, patience_ms(client));
 	if (fault)
 		return false;
-	answered(client, id, t0, alive, breaks);
+	answered(client, id, t0, &beat);
+	if (beat.alive)
+		compare(keeper, t0, beat.server_us);
 	return true;
 }
 
@@ -175,10 +204,10 @@ static void beat(struct keeper *keeper, uint64_t id)
 	struct rowlock_client *client = keeper->client;
 	struct rowlock_errinfo error = { 0 };
 
-	if (!beat_on(client, 0, id, &error)) {
+	if (!beat_on(keeper, 0, id, &error)) {
 		swap(client);
 		if (rlk_client_stopping(client) ||
-		    !beat_on(client, 0, id, &error)) {
+		    !beat_on(keeper, 0, id, &error)) {
 			beat_failed(keeper, id, &error);
 			return;
 		}
@@ -189,36 +218,13 @@ static void beat(struct keeper *keeper, uint64_t id)
 	keeper->failing = false;
 }
 
-/* The server's clock minus ours is @offset_us, give or take @error_us (half a
- * round trip, at most). Has it changed by more than that? */
-static void compare(struct keeper *keeper, int64_t offset_us, int64_t error_us)
-{
-	struct rowlock_client *client = keeper->client;
-	int64_t jump = offset_us - keeper->offset_us;
-	int64_t allowed =
-	    (int64_t) client->margin_ms * 500 + error_us + keeper->error_us;
-
-	if (keeper->has_offset && llabs(jump) > allowed) {
-		rlk_mutex_lock(&client->mutex);
-		client->clock_jumped = true;
-		rlk_mutex_unlock(&client->mutex);
-		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
-			"the clock of %s jumped by %" PRId64
-			" ms: from now on only missing beats tell who is dead",
-			client->server, jump / 1000);
-	}
-	keeper->has_offset = true;
-	keeper->offset_us = offset_us;
-	keeper->error_us = error_us;
-}
-
-static void check_time(struct keeper *keeper)
+/* Keep the spare connection alive; ask it for the time if no beat tells it. */
+static void tend_spare(struct keeper *keeper, bool beating)
 {
 	struct rowlock_client *client = keeper->client;
 	struct rowlock_errinfo error;
 	int64_t server_us;
 	int64_t before;
-	int64_t after;
 
 	keeper->next_time_ms =
 	    rlk_after(rlk_now(client->clock), time_ms(client));
@@ -227,11 +233,11 @@ static void check_time(struct keeper *keeper)
 	before = rlk_now(client->clock);
 	rlk_conn_set_until(client->keeper_conns[1],
 			   rlk_after(before, patience_ms(client)));
-	if (rlk_conn_server_time(client->keeper_conns[1], &server_us, &error))
-		return;
-	after = rlk_now(client->clock);
-	compare(keeper, server_us - (before + after) / 2 * 1000,
-		(after - before + 1) * 1000);
+	if (beating)
+		rlk_conn_ping(client->keeper_conns[1], &error);
+	else if (!rlk_conn_server_time(client->keeper_conns[1], &server_us,
+				       &error))
+		compare(keeper, before, server_us);
 }
 
 void rlk_keeper_run(void *arg)
@@ -243,11 +249,13 @@ void rlk_keeper_run(void *arg)
 		int64_t next = keeper.next_time_ms;
 		int64_t now = rlk_now(client->clock);
 		uint64_t id = 0;
+		bool beating;
 
 		if (rlk_client_stopping(client))
 			return;
 		rlk_mutex_lock(&client->mutex);
-		if (client->session.state == RLK_SESSION_ALIVE) {
+		beating = client->session.state == RLK_SESSION_ALIVE;
+		if (beating) {
 			if (client->session.next_beat_ms <= now)
 				id = client->session.id;
 			if (client->session.next_beat_ms < next)
@@ -257,7 +265,7 @@ void rlk_keeper_run(void *arg)
 		if (id)
 			beat(&keeper, id);
 		else if (keeper.next_time_ms <= now)
-			check_time(&keeper);
+			tend_spare(&keeper, beating);
 		else
 			rlk_sleeper_wait(&client->keeper_sleeper, next, -1);
 	}

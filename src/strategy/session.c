@@ -5,7 +5,10 @@
  * The beat: GREATEST, because a beat that waited in the server must not move
  * the end backwards past one that overtook it (UTC_TIMESTAMP is the time at
  * which the statement began); beat + 1, because an UPDATE that changes nothing
- * reports 0 rows, which would look like an eviction.
+ * reports 0 rows, which would look like an eviction. What it tells comes back
+ * as the statement's insert id (LAST_INSERT_ID(expression)): the server's time
+ * in microseconds in the upper 52 bits, enough until 2112, and the count of
+ * breaks in the lower 12.
  */
 #include "strategy/session.h"
 
@@ -20,8 +23,10 @@ static const struct rlk_stmt_def open_row = {
 static const struct rlk_stmt_def beat = {
 	"beat",
 	"UPDATE lease_session SET expires_at = GREATEST(expires_at,"
-	" UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND), beat = beat + 1,"
-	" breaks = LAST_INSERT_ID(breaks) WHERE id = ?",
+	" UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND),"
+	" beat = beat + 1 + 0 * LAST_INSERT_ID((breaks & 4095) |"
+	" (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) << 12))"
+	" WHERE id = ?",
 };
 
 static const struct rlk_stmt_def close_row = {
@@ -72,7 +77,7 @@ enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 
 enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
-				bool *ret_alive, uint64_t *ret_breaks,
+				struct rlk_beat *ret_beat,
 				struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
@@ -85,8 +90,11 @@ enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 
 	if (fault)
 		return fault;
-	*ret_alive = reply.affected == 1;
-	*ret_breaks = reply.insert_id;
+	*ret_beat = (struct rlk_beat){
+		.alive = reply.affected == 1,
+		.breaks = reply.insert_id & 4095,
+		.server_us = (int64_t) (reply.insert_id >> 12),
+	};
 	return RLK_DONE;
 }
 

@@ -32,13 +32,18 @@ enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
 				struct rowlock_errinfo *reterr);
 
-/**
- * One heartbeat. *@ret_alive false: evicted, every lease of it is lost.
- * *@ret_breaks counts the leases that were taken from it by hand.
- */
+/** What a heartbeat's answer tells. */
+struct rlk_beat {
+	bool alive;        /* false: evicted, every lease of it is lost */
+	uint64_t breaks;   /* leases that were taken from it by hand, counted
+			      modulo 4,096 */
+	int64_t server_us; /* the server's clock, since 1970 */
+};
+
+/** One heartbeat, and the server's time with it. */
 enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
-				bool *ret_alive, uint64_t *ret_breaks,
+				struct rlk_beat *ret_beat,
 				struct rowlock_errinfo *reterr);
 
 /** Delete the row, whatever it says: our own, or one we abandoned. */

@@ -201,10 +201,9 @@ static void a_beat_is_one_statement_for_all_holds(void **state)
 	after = test_sql_status(sql, "Questions") - 1 - asked;
 	test_figure((double) (after - before) / BEATS, "",
 		    "statements per beat with %d holds", HOLDS);
-	/* Beats, and what the keeper asks to watch the clock: never one for
-	 * each hold. */
+	/* One more may fall into the time before and after. */
 	assert_true(after - before >= BEATS);
-	assert_true(after - before <= 4 * BEATS);
+	assert_true(after - before <= BEATS + 1);
 	for (i = 0; i < HOLDS; i++) {
 		assert_int_equal(rowlock_held(locks[i]), 1);
 		assert_ok(rowlock_release(locks[i], &err));

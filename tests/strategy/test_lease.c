@@ -246,8 +246,7 @@ static void break_ends_the_hold_and_tells_its_session(void **state)
 	struct rlk_request b = ground_request(ground, 0, test_name("other"));
 	const struct rlk_session_row row = { .id = a.session, .ttl_ms = 60000 };
 	struct rowlock_errinfo err;
-	uint64_t breaks = 99;
-	bool alive = false;
+	struct rlk_beat beat;
 	bool found = true;
 
 	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
@@ -260,11 +259,10 @@ static void break_ends_the_hold_and_tells_its_session(void **state)
 	assert_true(found);
 	assert_int_equal(attempt_of(ground, a.name), 0);
 	assert_true(attempt_of(ground, b.name) == b.attempt);
-	assert_done(
-	    rlk_session_beat(ground->conns[1], &row, &alive, &breaks, &err),
-	    &err);
-	assert_true(alive);
-	assert_int_equal(breaks, 1);
+	assert_done(rlk_session_beat(ground->conns[1], &row, &beat, &err),
+		    &err);
+	assert_true(beat.alive);
+	assert_int_equal(beat.breaks, 1);
 	/* Nothing is left open on the connection that did it. */
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) a.session);

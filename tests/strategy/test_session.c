@@ -29,13 +29,10 @@ static bool beat(struct ground *ground, uint64_t id, uint64_t ttl_ms)
 {
 	const struct rlk_session_row row = { .id = id, .ttl_ms = ttl_ms };
 	struct rowlock_errinfo err;
-	uint64_t breaks = 99;
-	bool alive = false;
+	struct rlk_beat beat;
 
-	assert_done(
-	    rlk_session_beat(ground->beside, &row, &alive, &breaks, &err),
-	    &err);
-	return alive;
+	assert_done(rlk_session_beat(ground->beside, &row, &beat, &err), &err);
+	return beat.alive;
 }
 
 static bool evict_expired(struct ground *ground, uint64_t id)

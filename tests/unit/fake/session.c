@@ -27,20 +27,21 @@ enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 
 enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
-				bool *ret_alive, uint64_t *ret_breaks,
+				struct rlk_beat *ret_beat,
 				struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_BEAT, .conn = conn };
 
-	*ret_alive = false;
-	*ret_breaks = 0;
+	*ret_beat = (struct rlk_beat){
+		.server_us = fake_now() * 1000 + fake_skew_us,
+	};
 	if (world_begin(&op, &(struct fake_call){ .id = row->id })) {
 		struct world_session *session = world_session(row->id);
 
 		if (session) {
 			session->beat++;
-			*ret_alive = true;
-			*ret_breaks = session->breaks;
+			ret_beat->alive = true;
+			ret_beat->breaks = session->breaks;
 		}
 	}
 	return world_fault(&op, RLK_DONE, reterr);
