@@ -13,27 +13,22 @@
 #include "base/random.h"
 #include "core/threads.h"
 
-static enum rlk_step begin_lease(struct rlk_asking *asking)
+/* A grant counts only if the session that it names is still ours. */
+static bool begin_lease(struct rlk_asking *asking)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&asking->client->mutex);
 	struct rlk_session *session = &asking->client->session;
 	struct rlk_hold *hold = asking->hold;
 
-	/* A grant counts only if the session that it names is still ours: else
-	 * its row is dead, whoever meets it removes it. */
 	if (session->state != RLK_SESSION_ALIVE ||
 	    session->id != hold->session ||
-	    rlk_now(asking->client->clock) >= session->valid_until_ms) {
-		hold->attempt = rlk_random();
-		asking->sent_ms = 0;
-		asking->ask = RLK_ASK_FIRST;
-		return RLK_STEP_AGAIN;
-	}
+	    rlk_now(asking->client->clock) >= session->valid_until_ms)
+		return false;
 	rlk_hold_start_locked(hold, asking->waiter->name);
 	/* At once: a loss in the next moment must find whom to tell. */
 	rlk_lock_attach_locked(asking->lock, hold);
-	return rlk_end_with(asking, 0);
+	return true;
 }
 
 /* A grant after a long wait in the server: only an answer that was asked for
@@ -68,13 +63,15 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 	rlk_mutex_lock(&client->mutex);
 	hold->conn = TAKE_PTR(asking->conn);
 	rlk_hold_start_locked(hold, asking->waiter->name);
-	rlk_hold_answered_locked(hold, t0);
+	rlk_lock_attach_locked(asking->lock, hold);
 	error =
 	    rlk_deadline_watch(client, rlk_conn_fd(hold->conn), hold->attempt);
-	if (error)
+	if (error) {
+		rlk_lock_detach_locked(asking->lock);
 		rlk_hold_lose_locked(hold, "its connection cannot be watched");
-	else
-		rlk_lock_attach_locked(asking->lock, hold);
+	} else {
+		rlk_hold_answered_locked(hold, t0);
+	}
 	rlk_mutex_unlock(&client->mutex);
 	if (error)
 		return rlk_end_with(asking,
@@ -97,20 +94,13 @@ static bool too_late(struct rlk_asking *asking)
 	return rlk_now(asking->client->clock) >= hold->max_until_ms;
 }
 
-enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
+/* It came too late: its row goes, and the question is asked anew, as another
+ * attempt. */
+static enum rlk_step give_back(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
 	bool found;
 
-	asking->unsure = false;
-	if (asking->lock->strategy->pins_connection) {
-		/* It was granted just now, not when it was first asked for. */
-		asking->sent_ms = rlk_now(asking->client->clock);
-		too_late(asking);
-		return begin_row(asking, t0);
-	}
-	if (!too_late(asking))
-		return begin_lease(asking);
 	if (asking->lock->strategy->release(asking->conn, &request, &found,
 					    &asking->error)) {
 		/* Without an answer it says nothing by itself. */
@@ -124,5 +114,20 @@ enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
 	}
 	asking->hold->attempt = rlk_random();
 	asking->sent_ms = 0;
-	return RLK_STEP_LATER;
+	asking->ask = RLK_ASK_FIRST;
+	return RLK_STEP_AGAIN;
+}
+
+enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
+{
+	asking->unsure = false;
+	if (asking->lock->strategy->pins_connection) {
+		/* It was granted just now, not when it was first asked for. */
+		asking->sent_ms = rlk_now(asking->client->clock);
+		too_late(asking);
+		return begin_row(asking, t0);
+	}
+	if (!too_late(asking) && begin_lease(asking))
+		return rlk_end_with(asking, 0);
+	return give_back(asking);
 }

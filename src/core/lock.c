@@ -238,9 +238,11 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
 	rlk_mutex_lock(&client->mutex);
+	wait_for_callback_locked(lock);
 	held = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
 	if (!held) {
-		wait_for_callback_locked(lock);
+		/* It may still stand in the notifier's line. */
+		rlk_list_remove(&lock->in_notices);
 		if (lock->hold)
 			rlk_lock_detach_locked(lock);
 		client->locks--;

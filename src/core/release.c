@@ -198,8 +198,9 @@ static int draw_with_grant(struct rowlock *lock, int64_t until_ms,
 	int code;
 
 	until_ms = rlk_after(until_ms, GRACE_MS);
-	code =
-	    rlk_token(lock, until_ms < call ? until_ms : call, &token, reterr);
+	if (call < until_ms)
+		until_ms = call;
+	code = rlk_token(lock, until_ms, &token, reterr);
 	if (code)
 		release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
 	return code;

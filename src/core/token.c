@@ -3,7 +3,7 @@
  * rowlock_verify() and rowlock_token(): what asks the server about a hold that
  * goes on.
  *
- * A pinned hold is asked on its own connection, which the chores' pings use
+ * A pinned hold is asked on its own connection, which the pinger uses
  * too; a lease on any. What the server says of a hold counts only if the hold
  * is still good by our own clock when the answer is there.
  */

@@ -92,6 +92,19 @@ class Surroundings(ToolTest):
         fds = {fd for fd, to in fds.items() if not to.startswith("/proc")}
         self.assertEqual(fds, {"0", "1", "2", str(read)})
 
+    def test_closed_standard_descriptors_become_nothing_of_ours(self):
+        place = os.path.join(self.directory, "fds")
+        code = subprocess.run(
+            ["sh", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "sh", CLI, "run", "-v",
+             "j", "sh", "-c", f"exec ls -l /proc/self/fd >'{place}'"],
+            env=self.environment, timeout=GUARD, check=False).returncode
+        self.assertEqual(code, 0)
+        with open(place, encoding="utf-8") as file:
+            fds = {line.split()[8]: line.split()[10]
+                   for line in file.read().splitlines()[1:]}
+        self.assertEqual(fds["0"], "/dev/null")
+        self.assertEqual(fds["2"], "/dev/null")
+
     def test_signal_mask_and_dispositions_are_those_of_the_caller(self):
         def show(*argv, **more):
             out = subprocess.run(

@@ -360,6 +360,34 @@ static void each_loss_is_told_once_however_late(void **state)
 	told_end(&once);
 }
 
+static void handle_that_waits_to_be_told_may_be_freed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct told first = told_new();
+	struct told told = told_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	first.other = fake_person();
+	rowlock_on_lost(busy, linger, &first);
+	rowlock_on_lost(lock, note, &told);
+	lose(busy, "busy");
+	assert_true(test_event_wait(&first.event));
+	lose(lock, "job");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(lock);
+	test_event_set(&first.ended);
+	flush(client);
+	assert_int_equal(told.count, 0);
+	fake_person_end(first.other);
+	fake_lock_end(busy);
+	fake_client_end(client);
+	told_end(&first);
+	told_end(&told);
+}
+
 /* -------------------------------------------------------- maximum hold */
 
 static struct rowlock *lock_with_maximum(struct rowlock_client *client,
@@ -568,6 +596,8 @@ int main(void)
 		     callback_that_replaces_one_not_yet_run_is_told),
 		FAKE("each loss is told once however late",
 		     each_loss_is_told_once_however_late),
+		FAKE("a handle that waits to be told may be freed",
+		     handle_that_waits_to_be_told_may_be_freed),
 		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
 		FAKE("the maximum counts from the first sending",
 		     maximum_counts_from_the_first_sending),

@@ -9,6 +9,7 @@
  */
 #include "report.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,22 @@
 static const char *report_program = "rowlock";
 static enum report_style report_how = REPORT_PLAIN;
 
+/* A program that was started with stdin, stdout or stderr closed would get its
+ * next pipe or socket as one of them, and messages would go there. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 void report_init(const char *program, enum report_style style)
 {
+	fill_standard_descriptors();
 	report_program = program;
 	report_how = style;
 }

@@ -19,7 +19,8 @@ enum report_style {
 	REPORT_JOURNAL, /* "<3>message": stderr goes to systemd's journal */
 };
 
-/** To be called before any thread starts. @program is kept, not copied. */
+/** To be called first of all: also makes sure that descriptors 0 to 2 are open,
+ *  if need be on /dev/null. @program is kept, not copied. */
 void report_init(const char *program, enum report_style style);
 
 /** REPORT_JOURNAL if stderr is the stream that systemd made for us, else
