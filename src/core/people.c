@@ -116,9 +116,11 @@ static int compare(const void *name, const void *entry)
 static void mark_free(const char *name, void *arg)
 {
 	struct row_entries *rows = arg;
-	struct row_entry *row =
-	    bsearch(name, rows->entries, rows->count, sizeof(*row), compare);
+	struct row_entry *row;
 
+	if (rows->count == 0)
+		return; /* made since the names were listed */
+	row = bsearch(name, rows->entries, rows->count, sizeof(*row), compare);
 	if (row)
 		row->free = true;
 }

@@ -184,6 +184,7 @@ static int open_its_own(struct holds *holds)
 	}
 	return rowlock_client_free(client, &err) ? 25 : 0;
 }
+#endif
 
 static void survives(int (*fn)(struct holds *holds))
 {
@@ -192,7 +193,6 @@ static void survives(int (*fn)(struct holds *holds))
 	assert_int_equal(in_a_child(fn, &holds), 0);
 	still_held(&holds);
 }
-#endif
 
 static void a_child_may_exit(void **state)
 {

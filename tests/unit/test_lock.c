@@ -158,8 +158,13 @@ static void child_of_fork_is_refused_and_changes_nothing(void **state)
 	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	pid = fork();
-	if (pid == 0)
-		_exit(wrong_in_child(client, lock) != 0);
+	/* Ended by another program: a leak checker would miss, in the child,
+	 * the threads that had the parent's memory. */
+	if (pid == 0) {
+		execlp(wrong_in_child(client, lock) ? "false" : "true", "true",
+		       (char *) NULL);
+		_exit(2);
+	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(rowlock_held(lock), 1);
