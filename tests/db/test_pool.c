@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lending: limits, order, interrupts, what the server has closed. */
+#include <dirent.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -281,13 +283,27 @@ static void patience_outlasts_a_refusal(void **state)
 	relay_end(relay);
 }
 
+static size_t count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	size_t n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
 /* The pool ends while an opener is stuck: it goes by itself. */
 static void stuck_opener_does_not_hold_the_end_up(void **state)
 {
 	struct relay *relay = relay_start(RELAY_SILENT, NULL);
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
+	size_t threads = count_threads();
 	_Atomic unsigned int served = 0;
 	struct client client;
+	int64_t until;
 
 	(void) state;
 	start_client(&client, pool, &served);
@@ -295,7 +311,12 @@ static void stuck_opener_does_not_hold_the_end_up(void **state)
 	rlk_thread_join(&client.thread);
 	assert_int_equal(client.code, ROWLOCK_ECANCELED);
 	rlk_pool_free(pool, 20);
+	/* Its peer has gone, and so does it. The relay's thread was counted. */
 	relay_end(relay);
+	until = db_in(GUARD_MS);
+	while (count_threads() >= threads && db_in(0) < until)
+		sched_yield();
+	assert_true(count_threads() < threads);
 }
 
 int main(void)
