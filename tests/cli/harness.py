@@ -3,7 +3,7 @@
 
 fake_rowlock.c says what goes over the socket. Nothing here sleeps: a test
 waits for a call, for a line or for the end of a process, each with a bound of
-GUARD seconds that only a hang reaches.
+GUARD seconds that only a hang reaches; so has a test as a whole.
 """
 import os
 import queue
@@ -139,9 +139,17 @@ class ToolTest(unittest.TestCase):
             "LC_ALL": "C",
             "ROWLOCK_FAKE": self.fake.path,
         }
+        # A test that waits for a line that never comes ends all the same.
+        self.watchdog = threading.Timer(GUARD, self.kill_processes)
+        self.watchdog.daemon = True
+        self.watchdog.start()
         for key in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
             if key in os.environ:
                 self.environment[key] = os.environ[key]
+
+    def kill_processes(self):
+        for process in self.processes:
+            process.kill()
 
     def end_processes(self):
         for process in self.processes:
@@ -153,6 +161,7 @@ class ToolTest(unittest.TestCase):
                     stream.close()
 
     def tearDown(self):
+        self.watchdog.cancel()
         self.end_processes()
         self.fake.close()
         shutil.rmtree(self.directory)

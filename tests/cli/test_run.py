@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 
 import harness
@@ -154,11 +155,24 @@ class Surroundings(ToolTest):
 
 
 class Signals(ToolTest):
-    # Says "ready" once its traps are set, then tells each signal it gets.
-    SCRIPT = ("for s in HUP INT QUIT USR1 USR2 ALRM; do "
-              "trap \"echo $s\" $s; done; "
-              "trap 'echo TERM; exit 7' TERM; echo ready; "
-              "while :; do read x; done")
+    # Says "ready", then the number of each signal of its arguments that comes;
+    # SIGTERM is the last. Not a shell's trap: a signal just before a read that
+    # waits would be told after it.
+    TELL = (sys.executable, "-S", "-c", """
+import signal, sys
+told = {int(word) for word in sys.argv[1:]}
+signal.pthread_sigmask(signal.SIG_BLOCK, told)
+print("ready", flush=True)
+while True:
+    number = int(signal.sigwait(told))
+    print(number, flush=True)
+    if number == signal.SIGTERM:
+        sys.exit(7)
+""")
+
+    def tell(self, *numbers, **more):
+        return self.ready(*self.TELL,
+                          *(str(int(number)) for number in numbers), **more)
 
     def ready(self, *argv, **more):
         read, write = os.pipe()
@@ -170,12 +184,12 @@ class Signals(ToolTest):
         return process
 
     def test_signals_are_passed_on_to_the_process_group(self):
-        process = self.ready("bash", "-c", self.SCRIPT)
-        for name in ("HUP", "INT", "QUIT", "USR1", "USR2", "ALRM"):
-            process.send_signal(getattr(signal, "SIG" + name))
-            self.assertEqual(process.stdout.readline(), name + "\n")
-        process.terminate()
-        self.assertEqual(process.stdout.readline(), "TERM\n")
+        numbers = [getattr(signal, "SIG" + name) for name in
+                   ("HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM")]
+        process = self.tell(*numbers)
+        for number in numbers:
+            process.send_signal(number)
+            self.assertEqual(process.stdout.readline(), f"{int(number)}\n")
         self.assertEqual(process.wait(GUARD), 7)
         self.fake.expect("release")
 
@@ -188,21 +202,21 @@ class Signals(ToolTest):
         self.assertEqual(process.wait(GUARD), 128 + 15)
 
     def test_real_time_signals_are_passed_on(self):
-        script = "trap 'echo rt; exit 3' RTMIN+3; echo ready; read x"
-        process = self.ready("bash", "-c", script + "; read x")
-        process.send_signal(signal.SIGRTMIN + 3)
-        self.assertEqual(process.stdout.readline(), "rt\n")
-        self.assertEqual(process.wait(GUARD), 3)
+        number = signal.SIGRTMIN + 3
+        process = self.tell(number, signal.SIGTERM)
+        process.send_signal(number)
+        self.assertEqual(process.stdout.readline(), f"{number}\n")
+        process.terminate()
+        self.assertEqual(process.wait(GUARD), 7)
 
     def test_an_ignored_SIGHUP_stays_ignored_for_nohup(self):
-        process = self.ready(
-            "bash", "-c", "trap 'echo TERM; exit' TERM; echo ready; "
-            "while :; do read x; done",
+        process = self.tell(
+            signal.SIGTERM,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         process.send_signal(signal.SIGHUP)
         process.terminate()
-        self.assertEqual(process.stdout.readline(), "TERM\n")
-        self.assertEqual(process.wait(GUARD), 0)
+        self.assertEqual(process.stdout.readline(), "15\n")
+        self.assertEqual(process.wait(GUARD), 7)
 
     def test_a_stopped_command_keeps_the_lock_and_can_be_continued(self):
         process = self.start("run", "j", "bash", "-c",

@@ -110,13 +110,15 @@ class Terminal(ToolTest):
         self.command('"$R" run j bash -c "echo READY; read x; echo got=\\$x" &')
         self.read_until("READY")
         # bash tells of it at the next prompt.
+        told = ""
         for _ in range(200):
             self.command("jobs")
-            if "Stopped" in self.read_until("PROMPT> "):
+            told = self.read_until("PROMPT> ")
+            if "Stopped" in told:
                 break
             time.sleep(0.05)
         else:
-            self.fail("the job does not stop")
+            self.fail(f"the job does not stop: {told!r}")
         self.command("fg; echo code=$?")
         self.read_until("run j")
         self.type("late\n")

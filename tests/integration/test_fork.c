@@ -63,6 +63,17 @@ static void still_held(struct holds *holds)
 	test_client_end(holds->client);
 }
 
+/* End with @code by way of another program: a leak checker would miss, in the
+ * child, the threads that had the parent's memory. */
+static void become(int code)
+{
+	char text[12];
+
+	snprintf(text, sizeof(text), "%d", code);
+	execlp("sh", "sh", "-c", "exit $0", text, (char *) NULL);
+	_exit(127);
+}
+
 /* Fork, let the child run @fn, return its exit status. */
 static int in_a_child(int (*fn)(struct holds *holds), struct holds *holds)
 {
@@ -71,7 +82,7 @@ static int in_a_child(int (*fn)(struct holds *holds), struct holds *holds)
 
 	assert_true(pid >= 0);
 	if (!pid)
-		_exit(fn(holds));
+		become(fn(holds));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
