@@ -138,21 +138,21 @@ static void clear_abandoned(struct rowlock_client *client, int64_t *next_ms)
 	while ((node = rlk_list_first(&client->abandoned))) {
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
-		bool done;
+		bool cleared;
 
 		rlk_list_remove(node);
 		rlk_mutex_unlock(&client->mutex);
-		done = clear(client, hold);
+		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
-		/* Its connection is still talked on. */
-		done = done && !hold->conn;
-		if (done) {
+		/* One whose connection is still talked on stays, too. */
+		if (cleared && !hold->conn) {
 			hold->state = RLK_HOLD_OVER;
 			rlk_hold_put_locked(hold);
 		} else {
 			rlk_list_append(&failed, node);
-			break; /* the others would fail alike */
 		}
+		if (!cleared)
+			break; /* the others would fail alike */
 	}
 	while ((node = rlk_list_first(&failed))) {
 		rlk_list_remove(node);
@@ -209,12 +209,15 @@ static void tend(struct rowlock_client *client, size_t bay, int64_t idle_ms)
 	struct rlk_conn *conns[64];
 	size_t count = 0;
 	struct rowlock_errinfo error;
+	int64_t until;
 
 	while (count < RLK_ARRAY_SIZE(conns) &&
 	       (conns[count] = rlk_pool_take_idle(client->pool, bay, idle_ms)))
 		count++;
+	/* One deadline for all: a server that hangs does so for each. */
+	until = chore_until(client);
 	for (size_t i = 0; i < count; i++) {
-		rlk_conn_set_until(conns[i], chore_until(client));
+		rlk_conn_set_until(conns[i], until);
 		if (bay == RLK_BAY_ROW)
 			rlk_stmt_text(conns[i], "ROLLBACK", &error);
 		else

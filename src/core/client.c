@@ -60,6 +60,7 @@ int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
 		    int64_t until_ms, struct rlk_conn **ret_conn,
 		    struct rowlock_errinfo *reterr)
 {
+	int64_t began = rlk_now(client->clock);
 	int code = rlk_pool_get(client->pool, bay, until_ms, true, NULL,
 				ret_conn, reterr);
 
@@ -67,9 +68,9 @@ int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
 		return code;
 	return rlk_fail(reterr, ROWLOCK_EDB,
 			"all %s connections of this client to %s were in use "
-			"for %" PRIu64 " ms; allow more or longer calls",
+			"for %" PRId64 " ms; allow more or longer calls",
 			client->bays[bay].profile.label, client->server,
-			client->call_timeout_ms);
+			rlk_now(client->clock) - began);
 }
 
 /* ----------------------------------------------------------------- born */

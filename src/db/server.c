@@ -77,7 +77,10 @@ bool rlk_server_has_snapshot(const struct rlk_server *server)
 }
 
 /* MariaDB manual, "INSERT...RETURNING": with ON DUPLICATE KEY UPDATE the row
- * that was there comes back. */
+ * that was there comes back. The subquery locks the holder's session row in
+ * share mode for the statement's life (seen on 10.11): behind somebody who
+ * keeps that row locked by hand it ends with 1205 after our
+ * innodb_lock_wait_timeout, and the next question touches nothing. */
 static const struct rlk_stmt_def acquire_mariadb = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
