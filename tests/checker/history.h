@@ -23,7 +23,8 @@
  *            client: the TTL, or under row the idle bound; call is its
  *            call_timeout_ms (5000), observe says ROWLOCK_OBSERVE_BEATS,
  *            callback=0 that nobody listens for losses
- *   acquire  serial=K name=TEXT wait=MS|-1|0          -1: for ever
+ *   acquire  serial=K name=TEXT wait=MS|-1|0 [callback=0|1]
+ *            -1: for ever
  *   acquired serial=K code=C [mysql=E] [token=N]      0: held. token: it was
  *                                                     drawn with the grant
  *   token    serial=K       drew     serial=K code=C [mysql=E] [token=N]

@@ -93,7 +93,7 @@ static void judge_cut(struct run *run, const struct hold *hold)
 	    faults_find(&run->faults, FAULT_HINDERS, hold->process,
 			fault->begin, limit, 0))
 		return;
-	if (!hold->lost || hold->lost > limit)
+	if (hold->lost ? hold->lost > limit : !hold->silent && !client->silent)
 		report_late(run, hold, fault, limit);
 	if (!hold->lost)
 		return;
@@ -110,8 +110,8 @@ static void judge_callback(struct run *run, const struct hold *hold)
 	uint64_t limit = hold->denied + (uint64_t) CALLBACK_MS * RUN_MS;
 	struct check_excerpt excerpt = { .n = 0 };
 
-	if (hold->lost || client->silent || client->killed <= limit ||
-	    !is_told(run, limit) ||
+	if (hold->lost || hold->silent || client->silent ||
+	    client->killed <= limit || !is_told(run, limit) ||
 	    faults_find(&run->faults, FAULT_HINDERS, hold->process,
 			hold->denied, limit, 0))
 		return;

@@ -37,6 +37,7 @@ struct hold {
 
 	uint64_t call;   /* of the call that has not returned */
 	uint8_t calling; /* enum history_event of it */
+	uint8_t silent;  /* nobody listens for its loss */
 	int8_t release_code;
 };
 
