@@ -238,18 +238,32 @@ const struct example examples[] = {
 	  GOOD },
 	{ "the checker sees a loss without a callback",
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
-	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  END_LOST("121", "125", "1.0", "1")
+	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
+	  BAD(LATE_LOSS, 1, 4) },
+	{ "the checker sees a loss that a call told without a callback",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") "120 1.0 verify serial=1\n"
+	  "121 1.0 verified serial=1 code=-4\n"
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 5) },
-	{ "the checker waits a moment for the callback",
+	{ "the checker expects no callback of a loss during the release",
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
+	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
+	  GOOD },
+	{ "the checker waits a moment for the callback",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1100", "1.0", "2"),
 	  GOOD },
 	{ "the checker knows who has no callback",
 	  "0 1.0 client ttl=30000 strategy=lease callback=0\n"
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
-	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  GOOD },
 
@@ -365,6 +379,15 @@ const struct example examples[] = {
 	  "200 1.0 acquire serial=2 name=a wait=500\n"
 	  HOLD("100", "105", "2.0", "1", "b") END("900", "905", "2.0", "1"),
 	  BAD(LATE_CALL, 1, 2) },
+	{ "the checker blames a moment without CPU for a late return",
+	  "100 1.0 acquire serial=1 name=a wait=500\n"
+	  FAULT("600", "busy", "1") HEAL("640", "busy", "1")
+	  GOT("720", "1.0", "1"),
+	  GOOD },
+	{ "the checker does not blame it for a loss",
+	  HOLD("100", "105", "1.0", "1", "a") FAULT("600", "busy", "1")
+	  HEAL("640", "busy", "1") LOST("641", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
 	{ "the checker expects no return of the dead, or the stopped",
 	  "200 1.0 acquire serial=1 name=a wait=500\n"
 	  FAULT("300", "kill", "1")

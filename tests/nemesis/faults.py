@@ -153,16 +153,26 @@ def kill_connections(scene, ids):
             scene.server.sql(f'KILL {number}')
 
 
-@fault('connections')
-def connections(scene):
-    """No connection is to be had, and some that were are gone."""
-    with scene.record.fault('connections', 'server'):
+def full_house(scene, kind, meanwhile):
+    with scene.record.fault(kind, 'server'):
         try:
             scene.server.sql('SET GLOBAL max_connections = 10')
-            cut(scene)
+            meanwhile(scene)
             scene.wait(scene.a_while())
         finally:
             scene.server.sql('SET GLOBAL max_connections = 2000')
+
+
+@fault('connections')
+def connections(scene):
+    """No more connections are to be had."""
+    full_house(scene, 'connections', lambda scene: None)
+
+
+@fault('shutout')
+def shutout(scene):
+    """Nor do those stay that there are."""
+    full_house(scene, 'shutout', cut)
 
 
 @fault('readonly')

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define TICK_MS 10
-#define STARVED_MS 40 /* woken so late, a tick has starved */
+#define BUSY_MS 15 /* woken so late, a tick tells something */
 #define AWAY_MS 100
 
 /* As the library does: whole seconds, two at least. */
@@ -135,20 +135,28 @@ static uint64_t await_tick(uint64_t at)
 	return history_now();
 }
 
+/* A good part of what is left of a TTL when a beat is due is serious. */
+static const char *word_of(const struct plan *plan, uint64_t late_ns)
+{
+	return late_ns > plan->ttl_ms * 1000000u / 20 ? "starve" : "busy";
+}
+
 static void *watch_cpu(void *arg)
 {
 	struct worker *worker = arg;
 	uint64_t now = history_now(), tick;
+	const char *word;
 
 	while (!atomic_load(&worker->signs->stop)) {
 		tick = now + TICK_MS * 1000000u;
 		now = await_tick(tick);
-		if (now - tick < STARVED_MS * 1000000u)
+		if (now - tick < BUSY_MS * 1000000u)
 			continue;
+		word = word_of(worker->plan, now - tick);
 		history_write(worker->history, tick, worker->thread,
-			      "fault kind=starve target=%u", worker->process);
+			      "fault kind=%s target=%u", word, worker->process);
 		history_write(worker->history, now, worker->thread,
-			      "heal kind=starve target=%u", worker->process);
+			      "heal kind=%s target=%u", word, worker->process);
 	}
 	return NULL;
 }
