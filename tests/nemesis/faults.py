@@ -22,6 +22,14 @@ def fault(name, unable=lambda scene: None):
     return enter
 
 
+# While these last nobody gets anything; the rest comes twice as often.
+RARE = ('crash', 'freeze', 'shutout', 'readonly', 'full', 'loss')
+
+
+def weight(name):
+    return 1 if name in RARE else 2
+
+
 def needs_network(scene):
     return scene.net.reason
 

@@ -128,6 +128,13 @@ static bool verify(struct worker *worker, struct rowlock *lock, uint64_t serial)
 	return code != ROWLOCK_ELOST;
 }
 
+/* In a mixed run one thread of each process holds on to a name that few others
+ * want, so that every fault meets somebody who holds something. */
+static bool is_patron(const struct worker *worker)
+{
+	return worker->plan->mixed && !worker->thread;
+}
+
 /* Think in steps; after each, ask whether the lock is still held: false if it
  * was said to be lost. */
 static bool think(struct worker *worker, struct rowlock *lock, uint64_t serial)
@@ -136,8 +143,7 @@ static bool think(struct worker *worker, struct rowlock *lock, uint64_t serial)
 	unsigned int steps = plan->kills ? 3 : 1;
 	unsigned int most = plan->think_us;
 
-	/* Some holds are long enough for every fault to meet one. */
-	if (plan->mixed && !lot(worker, 2000)) {
+	if (is_patron(worker)) {
 		steps = 40;
 		most = (unsigned int) plan->ttl_ms * 2000;
 	}
@@ -283,7 +289,9 @@ static void execute_once(struct worker *worker, struct grip *grip,
 
 void worker_cycle(struct worker *worker)
 {
-	struct grip *grip = &worker->grips[lot(worker, worker->plan->names)];
+	unsigned int names = worker->plan->names;
+	struct grip *grip =
+	    &worker->grips[is_patron(worker) ? names : lot(worker, names)];
 	uint64_t serial = ++worker->serial;
 
 	if (worker->plan->mixed && !lot(worker, 10))
