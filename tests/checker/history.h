@@ -18,10 +18,13 @@
  * Values have no blanks: history_encode().
  *
  *   client   ttl=MS strategy=lease|row [max=MS] [call=MS] [observe=0|1]
+ *            [callback=0|1]
  *            a client was opened; ttl is how long a hold outlives its silent
  *            client: the TTL, or under row the idle bound; call is its
- *            call_timeout_ms (5000), observe says ROWLOCK_OBSERVE_BEATS
- *   acquire  serial=K name=TEXT wait=MS|-1|0          -1: for ever
+ *            call_timeout_ms (5000), observe says ROWLOCK_OBSERVE_BEATS,
+ *            callback=0 that nobody listens for losses
+ *   acquire  serial=K name=TEXT wait=MS|-1|0 [callback=0|1]
+ *            -1: for ever
  *   acquired serial=K code=C [mysql=E] [token=N]      0: held. token: it was
  *                                                     drawn with the grant
  *   token    serial=K       drew     serial=K code=C [mysql=E] [token=N]
@@ -114,6 +117,8 @@ struct history_line {
 	uint64_t yes;
 	uint64_t ttl_ms;
 	uint64_t call_ms;
+	uint64_t max_ms;
+	uint64_t callback;
 	uint64_t observe;
 	uint64_t count;
 	struct history_word name;
@@ -147,6 +152,9 @@ struct history_files;
 struct history_files *history_files_open(const char *dir);
 void history_files_each(const struct history_files *files, history_line_fn fn,
 			void *arg);
+/** Where the text of each ends: an array for free(), and how long it is. */
+size_t history_files_ends(const struct history_files *files,
+			  const char *const **ret_ends);
 void history_files_close(struct history_files *files);
 
 #endif

@@ -143,6 +143,7 @@ static bool take_number(struct history_line *line, struct history_word key,
 		{ "token", &line->token },   { "mysql", &line->mysql },
 		{ "ttl", &line->ttl_ms },    { "call", &line->call_ms },
 		{ "count", &line->count },   { "observe", &line->observe },
+		{ "max", &line->max_ms },    { "callback", &line->callback },
 	};
 	size_t i;
 
@@ -196,9 +197,9 @@ bool history_parse(const char *text, size_t length,
 		   struct history_line *ret_line)
 {
 	struct cursor cursor = { text, text + length };
-	struct history_line line = { .text = text,
-				     .length = length,
-				     .call_ms = 5000 };
+	struct history_line line = {
+		.text = text, .length = length, .call_ms = 5000, .callback = 1
+	};
 	struct history_word word;
 
 	if (!read_unsigned(next_word(&cursor), &line.time) ||
@@ -321,6 +322,20 @@ void history_files_each(const struct history_files *files, history_line_fn fn,
 
 	for (i = 0; i < files->n; i++)
 		history_each(files->all[i].text, files->all[i].length, fn, arg);
+}
+
+size_t history_files_ends(const struct history_files *files,
+			  const char *const **ret_ends)
+{
+	const char **ends = malloc((files->n + 1) * sizeof(*ends));
+	size_t i;
+
+	if (!ends)
+		abort();
+	for (i = 0; i < files->n; i++)
+		ends[i] = files->all[i].text + files->all[i].length;
+	*ret_ends = ends;
+	return files->n;
 }
 
 void history_files_close(struct history_files *files)
