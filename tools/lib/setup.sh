@@ -41,6 +41,8 @@ command clang-format clang-format
 command shellcheck shellcheck
 command codespell codespell
 command valgrind valgrind'
+needs_coverage='
+command gcovr gcovr'
 needs_docker='
 command docker docker.io'
 needs_compose='
