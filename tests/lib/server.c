@@ -104,6 +104,10 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 	if (sandbox("start"))
 		return 99;
 	test_use_dsn(test_server_dsn(""));
+	fflush(stdout);
+	if (system("PATH=$PATH:/usr/sbin:/sbin; "
+		   "echo \"# server: own, $(mariadbd --version)\""))
+		return 99;
 	failed = test_run(group, tests, n);
 	sandbox("stop");
 	return failed;

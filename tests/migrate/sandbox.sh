@@ -9,6 +9,7 @@ done
 sandbox=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)/tools/sandbox
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
 number=0 failed=0
+echo "# server: own, $(mariadbd --version)"
 clean() { for d in "$tmp"/[abc]; do "$sandbox" stop --dir "$d"; done >/dev/null 2>&1; rm -rf -- "$tmp"; }
 trap clean EXIT
 trap 'exit 1' HUP INT TERM
