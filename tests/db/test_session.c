@@ -75,6 +75,22 @@ static void init_command_changes_nothing(void **state)
 	rlk_conn_close(conn);
 }
 
+/* The server takes a wait_timeout of 0 for 1. */
+static void setting_that_does_not_take_is_refused(void **state)
+{
+	static const struct rlk_conn_profile odd = { "odd", true, 1, 0 };
+	const struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	(void) state;
+	assert_int_equal(
+	    rlk_conn_open(&target, &odd, db_in(GUARD_MS), &conn, &error),
+	    ROWLOCK_EUNSUPPORTED);
+	assert_null(conn);
+	assert_says(error.message, "wait_timeout");
+}
+
 static void read_only_is_known_and_said(void **state)
 {
 	static const struct rlk_stmt_def write = {
@@ -135,6 +151,8 @@ int main(void)
 		     hostile_settings_are_normalised),
 		TEST("an init-command changes nothing that we rely on",
 		     init_command_changes_nothing),
+		TEST("a setting that does not take is refused",
+		     setting_that_does_not_take_is_refused),
 		TEST("a read-only server is known, and said",
 		     read_only_is_known_and_said),
 		TEST("a server that is full is said", full_server_is_said),

@@ -472,8 +472,12 @@ static void one_name_under_two_strategies_is_two_locks(void **state)
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_int_equal(rowlock_depth(a), 1);
 	assert_int_equal(rowlock_depth(b), 1);
+	/* Each is where its strategy keeps it. */
+	assert_true(fake_lease("job") != 0);
+	assert_true(fake_row("job") != 0);
 	assert_ok(rowlock_release(a, &err));
 	assert_int_equal(rowlock_held(b), 1);
+	assert_true(fake_lease("job") == 0);
 	assert_ok(rowlock_release(b, &err));
 	fake_lock_end(a);
 	fake_lock_end(b);
