@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define TICK_MS 10
-#define STARVED_MS 40 /* woken so late, a tick has starved */
+#define BUSY_MS 15 /* woken so late, a tick tells something */
 #define AWAY_MS 100
 
 /* As the library does: whole seconds, two at least. */
@@ -53,6 +53,8 @@ static struct rowlock_client *open_client(const struct plan *plan,
 	options.call_timeout_ms = plan->call_ms;
 	options.reap_interval_ms = plan->reap_ms;
 	options.flags = plan->observe ? ROWLOCK_OBSERVE_BEATS : 0;
+	if (plan->tls_unverified)
+		options.flags |= ROWLOCK_TLS_UNVERIFIED;
 	while (rowlock_client_new(&options, &client, &err)) {
 		if (!plan->patient || atomic_load(&signs->stop)) {
 			fprintf(stderr, "stress: %s\n", err.message);
@@ -133,20 +135,28 @@ static uint64_t await_tick(uint64_t at)
 	return history_now();
 }
 
+/* A good part of what is left of a TTL when a beat is due is serious. */
+static const char *word_of(const struct plan *plan, uint64_t late_ns)
+{
+	return late_ns > plan->ttl_ms * 1000000u / 20 ? "starve" : "busy";
+}
+
 static void *watch_cpu(void *arg)
 {
 	struct worker *worker = arg;
 	uint64_t now = history_now(), tick;
+	const char *word;
 
 	while (!atomic_load(&worker->signs->stop)) {
 		tick = now + TICK_MS * 1000000u;
 		now = await_tick(tick);
-		if (now - tick < STARVED_MS * 1000000u)
+		if (now - tick < BUSY_MS * 1000000u)
 			continue;
+		word = word_of(worker->plan, now - tick);
 		history_write(worker->history, tick, worker->thread,
-			      "fault kind=starve target=%u", worker->process);
+			      "fault kind=%s target=%u", word, worker->process);
 		history_write(worker->history, now, worker->thread,
-			      "heal kind=starve target=%u", worker->process);
+			      "heal kind=%s target=%u", word, worker->process);
 	}
 	return NULL;
 }
