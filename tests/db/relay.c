@@ -1,205 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A peer between client and server: one thread, poll(), one client at a time
- * or several. It passes bytes on, drips them, or says nothing.
+ * A peer between client and server that passes bytes on, drips them, or says
+ * nothing: three ways of the fault proxy (tests/proxy).
  */
 #include "db_test.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "base/thread.h"
-
-#define PAIRS 16
-#define DRIP_MS 50
-
-struct pair {
-	int client;
-	int server;
-};
+#include "proxy.h"
 
 struct relay {
-	struct rlk_thread thread;
-	int listener;
-	int stop;
-	_Atomic int mode;
-	_Atomic size_t heard;
+	struct proxy *proxy;
 	char dsn[512];
-	struct pair pairs[PAIRS];
-	size_t count;
 };
 
-/* The value of @key in the connection string, "" without. */
-static void dsn_value(const char *key, char *buffer, size_t size)
+void relay_set_mode(struct relay *relay, enum relay_mode mode)
 {
-	const char *at = db_dsn();
-	size_t length = strlen(key);
+	static const char *const words[] = {
+		[RELAY_STRAIGHT] = "clear\nthaw",
+		[RELAY_SILENT] = "clear\nfreeze",
+		[RELAY_DRIP] = "clear\nthaw\nreply always do dribble ms=50",
+	};
 
-	*buffer = '\0';
-	while (at) {
-		if (strncmp(at, key, length) == 0 && at[length] == '=')
-			snprintf(buffer, size, "%.*s",
-				 (int) strcspn(at + length + 1, ";"),
-				 at + length + 1);
-		at = strchr(at, ';');
-		at = at ? at + 1 : NULL;
-	}
-}
-
-static int connect_up(void)
-{
-	struct sockaddr_un file = { .sun_family = AF_UNIX };
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	char host[64];
-	char port[16];
-	int fd;
-
-	dsn_value("socket", file.sun_path, sizeof(file.sun_path));
-	dsn_value("host", host, sizeof(host));
-	dsn_value("port", port, sizeof(port));
-	if (*file.sun_path && (!*host || strcmp(host, "localhost") == 0)) {
-		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (connect(fd, (struct sockaddr *) &file, sizeof(file)))
-			abort();
-		return fd;
-	}
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	in.sin_port = htons((uint16_t) atoi(*port ? port : "3306"));
-	inet_pton(AF_INET, *host ? host : "127.0.0.1", &in.sin_addr);
-	if (connect(fd, (struct sockaddr *) &in, sizeof(in)))
-		abort();
-	return fd;
-}
-
-static void take_client(struct relay *relay)
-{
-	struct pair *pair = &relay->pairs[relay->count];
-
-	pair->client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (pair->client < 0 || relay->count == PAIRS)
-		abort();
-	pair->server = connect_up();
-	relay->count++;
-}
-
-static void drop(struct relay *relay, size_t i)
-{
-	close(relay->pairs[i].client);
-	close(relay->pairs[i].server);
-	relay->pairs[i] = relay->pairs[--relay->count];
-}
-
-/* Pass on what is there; false: one end is gone. */
-static bool pass(int from, int to, size_t most, _Atomic size_t *heard)
-{
-	char buffer[4096];
-	ssize_t got = recv(from, buffer, most, 0);
-
-	if (got <= 0)
-		return false;
-	if (heard)
-		atomic_fetch_add(heard, (size_t) got);
-	return send(to, buffer, (size_t) got, MSG_NOSIGNAL) == got;
-}
-
-static bool serve(struct relay *relay, const struct pair *pair,
-		  const struct pollfd *fds)
-{
-	bool drip = relay->mode == RELAY_DRIP;
-
-	if (relay->mode == RELAY_SILENT) {
-		struct pollfd gone = { .fd = pair->client };
-
-		poll(&gone, 1, 1);
-		return !(gone.revents & (POLLHUP | POLLERR));
-	}
-	if (fds[0].revents &&
-	    !pass(pair->client, pair->server, 4096, &relay->heard))
-		return false;
-	if (!fds[1].revents)
-		return true;
-	if (drip)
-		poll(NULL, 0, DRIP_MS);
-	return pass(pair->server, pair->client, drip ? 1 : 4096, NULL);
-}
-
-static void run(void *arg)
-{
-	struct relay *relay = arg;
-	struct pollfd fds[2 + 2 * PAIRS];
-
-	for (;;) {
-		size_t count = relay->count;
-
-		fds[0] = (struct pollfd){ relay->stop, POLLIN, 0 };
-		fds[1] = (struct pollfd){ relay->listener, POLLIN, 0 };
-		for (size_t i = 0; i < count; i++) {
-			fds[2 + 2 * i] =
-			    (struct pollfd){ relay->pairs[i].client, POLLIN,
-					     0 };
-			fds[3 + 2 * i] =
-			    (struct pollfd){ relay->pairs[i].server, POLLIN,
-					     0 };
-		}
-		poll(fds, 2 + 2 * count, relay->mode == RELAY_SILENT ? 10 : -1);
-		if (fds[0].revents)
-			return;
-		for (size_t i = count; i-- > 0;) {
-			if (!serve(relay, &relay->pairs[i], &fds[2 + 2 * i]))
-				drop(relay, i);
-		}
-		if (fds[1].revents)
-			take_client(relay);
-	}
+	assert_null(proxy_tell(relay->proxy, words[mode]));
 }
 
 struct relay *relay_start(enum relay_mode mode, const char *address)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t length = sizeof(in);
+	char listen_at[96];
+	char server[160];
+	char reason[256] = "";
+	const struct proxy_options options = {
+		.listen = listen_at,
+		.server = server,
+	};
 
 	assert_non_null(relay);
-	if (!address)
-		address = "127.0.0.1";
-	relay->mode = mode;
-	relay->stop = eventfd(0, EFD_CLOEXEC);
-	relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	inet_pton(AF_INET, address, &in.sin_addr);
-	assert_int_equal(
-	    bind(relay->listener, (struct sockaddr *) &in, sizeof(in)), 0);
-	assert_int_equal(listen(relay->listener, 16), 0);
-	getsockname(relay->listener, (struct sockaddr *) &in, &length);
-	snprintf(relay->dsn, sizeof(relay->dsn), "%s;host=%s;port=%u", db_dsn(),
-		 address, ntohs(in.sin_port));
-	assert_int_equal(rlk_thread_start(&relay->thread, "relay", run, relay),
-			 0);
+	snprintf(listen_at, sizeof(listen_at), "%s:0",
+		 address ? address : "127.0.0.1");
+	proxy_server_of(db_dsn(), server, sizeof(server));
+	relay->proxy = proxy_start(&options, reason, sizeof(reason));
+	assert_string_equal(reason, "");
+	proxy_dsn(relay->proxy, db_dsn(), relay->dsn, sizeof(relay->dsn));
+	relay_set_mode(relay, mode);
 	return relay;
 }
 
 void relay_end(struct relay *relay)
 {
-	eventfd_write(relay->stop, 1);
-	rlk_thread_join(&relay->thread);
-	while (relay->count)
-		drop(relay, 0);
-	close(relay->listener);
-	close(relay->stop);
+	proxy_end(relay->proxy);
 	free(relay);
-}
-
-void relay_set_mode(struct relay *relay, enum relay_mode mode)
-{
-	relay->mode = mode;
 }
 
 const char *relay_dsn(const struct relay *relay)
@@ -209,5 +61,5 @@ const char *relay_dsn(const struct relay *relay)
 
 size_t relay_heard(const struct relay *relay)
 {
-	return relay->heard;
+	return proxy_counts(relay->proxy).heard;
 }

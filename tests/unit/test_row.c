@@ -393,7 +393,7 @@ static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	/* The pinger may still be on its way to sleep. */
+	/* The pinger may wake by itself just now. */
 	fake_always(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_creep(8099);
