@@ -39,7 +39,7 @@ static const struct kind {
 	{ "connections", FAULT_ERRORS | FAULT_SLOWS, true },
 	{ "shutout", AWAY | FAULT_ENDS, true },
 	{ "readonly", FAULT_LOSES_LEASE | FAULT_ERRORS | FAULT_SLOWS, true },
-	{ "cut", FAULT_LOSES_ROW | FAULT_ERRORS | FAULT_ENDS, false },
+	{ "cut", FAULT_LOSES_ROW | FAULT_ERRORS | FAULT_ENDS, true },
 	{ "ddl", FAULT_ERRORS | FAULT_SLOWS, true },
 	{ "full", FAULT_LOSES_LEASE | FAULT_ERRORS | FAULT_SLOWS, true },
 	{ "clock", FAULT_CLOCK, true },

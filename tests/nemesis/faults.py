@@ -104,8 +104,8 @@ def loss(scene):
 def reset(scene):
     """All connections of a client are ended at once."""
     place = scene.any_place()
-    scene.record.instant('cut', scene.crew.number(place))
-    scene.net.reset(place)
+    with scene.record.fault('cut', scene.crew.number(place)):
+        scene.net.reset(place)
 
 
 def unable_idle(scene):
@@ -151,14 +151,10 @@ def cut(scene):
     ids = scene.server.connections()
     scene.rng.shuffle(ids)
     ids = ids[:scene.rng.choice((1, 3, 10, len(ids)))]
-    scene.record.instant('cut', 'server')
-    kill_connections(scene, ids)
-
-
-def kill_connections(scene, ids):
-    for number in ids:
-        with contextlib.suppress(ServerError):  # it has ended meanwhile
-            scene.server.sql(f'KILL {number}')
+    with scene.record.fault('cut', 'server'):
+        # Some have ended by themselves meanwhile.
+        scene.server.sql(';'.join(f'KILL {number}' for number in ids),
+                         whatever=True)
 
 
 def full_house(scene, kind, meanwhile):
