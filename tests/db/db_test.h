@@ -96,7 +96,8 @@ enum relay_mode {
 
 struct relay;
 
-/** Listen on @address (NULL: 127.0.0.1) for db_dsn(). */
+/** Listen on @address (NULL: 127.0.0.1; a path: a socket file) for db_dsn().
+ *  NULL if this machine has no such address. */
 struct relay *relay_start(enum relay_mode mode, const char *address);
 void relay_end(struct relay *relay);
 void relay_set_mode(struct relay *relay, enum relay_mode mode);

@@ -190,26 +190,70 @@ static void run(void *arg)
 	}
 }
 
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_un file;
+};
+
+/* A path, an address of IPv6 or one of IPv4. */
+static socklen_t parse(const char *text, union address *ret_address)
+{
+	memset(ret_address, 0, sizeof(*ret_address));
+	if (*text == '/') {
+		ret_address->file.sun_family = AF_UNIX;
+		snprintf(ret_address->file.sun_path,
+			 sizeof(ret_address->file.sun_path), "%s", text);
+		return sizeof(ret_address->file);
+	}
+	if (strchr(text, ':')) {
+		ret_address->in6.sin6_family = AF_INET6;
+		inet_pton(AF_INET6, text, &ret_address->in6.sin6_addr);
+		return sizeof(ret_address->in6);
+	}
+	ret_address->in.sin_family = AF_INET;
+	inet_pton(AF_INET, text, &ret_address->in.sin_addr);
+	return sizeof(ret_address->in);
+}
+
+static void write_dsn(struct relay *relay, const char *address)
+{
+	union address bound;
+	socklen_t length = sizeof(bound);
+
+	getsockname(relay->listener, &bound.any, &length);
+	if (*address == '/')
+		snprintf(relay->dsn, sizeof(relay->dsn),
+			 "%s;host=localhost;socket=%s", db_dsn(), address);
+	else
+		/* The port is in the same place of both. */
+		snprintf(relay->dsn, sizeof(relay->dsn), "%s;host=%s;port=%u",
+			 db_dsn(), address, ntohs(bound.in.sin_port));
+}
+
 struct relay *relay_start(enum relay_mode mode, const char *address)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t length = sizeof(in);
+	union address at;
+	socklen_t length;
 
 	assert_non_null(relay);
 	if (!address)
 		address = "127.0.0.1";
+	length = parse(address, &at);
 	relay->mode = mode;
 	relay->left = SIZE_MAX;
+	relay->listener =
+	    socket(at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(relay->listener, &at.any, length)) {
+		close(relay->listener);
+		free(relay);
+		return NULL;
+	}
 	relay->stop = eventfd(0, EFD_CLOEXEC);
-	relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	inet_pton(AF_INET, address, &in.sin_addr);
-	assert_int_equal(
-	    bind(relay->listener, (struct sockaddr *) &in, sizeof(in)), 0);
 	assert_int_equal(listen(relay->listener, 16), 0);
-	getsockname(relay->listener, (struct sockaddr *) &in, &length);
-	snprintf(relay->dsn, sizeof(relay->dsn), "%s;host=%s;port=%u", db_dsn(),
-		 address, ntohs(in.sin_port));
+	write_dsn(relay, address);
 	assert_int_equal(rlk_thread_start(&relay->thread, "relay", run, relay),
 			 0);
 	return relay;

@@ -75,22 +75,6 @@ static void init_command_changes_nothing(void **state)
 	rlk_conn_close(conn);
 }
 
-/* The server takes a wait_timeout of 0 for 1. */
-static void setting_that_does_not_take_is_refused(void **state)
-{
-	static const struct rlk_conn_profile odd = { "odd", true, 1, 0 };
-	const struct rlk_conn_target target = db_target(NULL);
-	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
-
-	(void) state;
-	assert_int_equal(
-	    rlk_conn_open(&target, &odd, db_in(GUARD_MS), &conn, &error),
-	    ROWLOCK_EUNSUPPORTED);
-	assert_null(conn);
-	assert_says(error.message, "wait_timeout");
-}
-
 static void read_only_is_known_and_said(void **state)
 {
 	static const struct rlk_stmt_def write = {
@@ -190,8 +174,10 @@ static void state_that_is_not_as_it_was_set_is_refused(void **state)
 		  "did not tell its state" },
 		{ false, ", VERSION()", ", '5.7.44' ", ROWLOCK_EUNSUPPORTED,
 		  "too old" },
-		{ false, "SET NAMES", "SET MANES", ROWLOCK_EDB, "SQL syntax" },
-		{ false, "SELECT 0,", "SELEKT 0,", ROWLOCK_EDB, "SQL syntax" },
+		{ false, "SET NAMES", "SET MANES", ROWLOCK_EUNSUPPORTED,
+		  "SQL syntax" },
+		{ false, "SELECT 0,", "SELEKT 0,", ROWLOCK_EUNSUPPORTED,
+		  "SQL syntax" },
 	};
 
 	(void) state;
@@ -282,8 +268,6 @@ int main(void)
 		     hostile_settings_are_normalised),
 		TEST("an init-command changes nothing that we rely on",
 		     init_command_changes_nothing),
-		TEST("a setting that does not take is refused",
-		     setting_that_does_not_take_is_refused),
 		TEST("a read-only server is known, and said",
 		     read_only_is_known_and_said),
 		TEST("a server that is full is said", full_server_is_said),
