@@ -346,6 +346,21 @@ const struct example examples[] = {
 	  OBSERVER("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
 	  FAULT("200", "kill", "1") HOLD("150", "3300", "2.0", "1", "a"),
 	  GOOD },
+	{ "the checker lets who watches beats begin with his first look",
+	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "kill", "1") HOLD("9000", "11000", "2.0", "1", "a"),
+	  GOOD },
+	{ "the checker lets him look no longer than that",
+	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "kill", "1") HOLD("9000", "11200", "2.0", "1", "a"),
+	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker lets him look for nobody when it was given back",
+	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a") END("200", "205", "1.0", "1")
+	  HOLD("9000", "10100", "2.0", "1", "a"),
+	  BAD(IDLE_NAME, 1, 2) },
 	{ "the checker gives a dead row's holder no time",
 	  ROW("1.0", "10000") ROW("2.0", "10000")
 	  HOLD("100", "105", "1.0", "1", "a")
