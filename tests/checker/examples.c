@@ -359,6 +359,21 @@ const struct example examples[] = {
 	  OBSERVER("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
 	  FAULT("200", "kill", "1") HOLD("150", "3300", "2.0", "1", "a"),
 	  GOOD },
+	{ "the checker sees a name that stays busy behind who was cut off",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") LOST("1100", "1.0", "1")
+	  HOLD("150", "6300", "2.0", "1", "a") HEAL("9000", "drop", "1"),
+	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker gives it time for those who waited cut off",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") LOST("1100", "1.0", "1")
+	  HOLD("150", "6100", "2.0", "1", "a") HEAL("9000", "drop", "1"),
+	  GOOD },
+	{ "the checker expects no grant for who waits cut off",
+	  LEASE("1.0", "1000") HOLD("100", "105", "2.0", "1", "a")
+	  FAULT("200", "drop", "1") END("300", "305", "2.0", "1")
+	  HOLD("150", "8900", "1.0", "1", "a") HEAL("8800", "drop", "1"),
+	  GOOD },
 	{ "the checker lets who watches beats begin with his first look",
 	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
 	  HOLD("100", "105", "1.0", "1", "a")

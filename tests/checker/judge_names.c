@@ -85,22 +85,27 @@ static void add_gap(struct run *run, struct gaps *gaps, struct gap gap)
 	gaps->all[gaps->n++] = gap;
 }
 
-/* Cut out what faults slow, and a while after each. */
+/* Cut out what faults slow, and a while after each. Who was cut off or stopped
+ * by himself may still be granted what he waits for, and keep it for one TTL
+ * more without knowing. */
 static void add_free_time(struct run *run, struct gaps *gaps, struct gap gap)
 {
-	uint64_t grace = (uint64_t) HEALING_MS * RUN_MS + run->longest_ttl;
+	uint64_t ttl = run->longest_ttl;
+	uint64_t grace = (uint64_t) HEALING_MS * RUN_MS + ttl;
+	uint64_t brief = (uint64_t) HEALING_MS * RUN_MS + 3 * ttl;
 	const struct fault *fault;
 	struct gap before;
+	uint64_t end;
 
 	while (gap.from < gap.to) {
 		fault = faults_find_first(&run->faults, FAULT_SLOWS, gap.from,
-					  gap.to, grace);
+					  gap.to, grace, brief, &end);
 		if (!fault)
 			break;
 		before = gap;
 		before.to = fault->begin;
 		add_gap(run, gaps, before);
-		gap.from = later_of(gap.from, plus(fault->end, grace));
+		gap.from = end;
 	}
 	add_gap(run, gaps, gap);
 }
@@ -242,7 +247,10 @@ static void judge_waiter(struct run *run, const struct gaps *gaps,
 
 	if (!until)
 		until = killed < run->last.time ? killed : run->last.time;
-	if (!hold->wait_ms || until < hold->acquire_call + slack(run) / 4)
+	if (!hold->wait_ms || until < hold->acquire_call + slack(run) / 4 ||
+	    faults_find_own(&run->faults, FAULT_SLOWS, hold->process,
+			    hold->acquire_call, until,
+			    (uint64_t) HEALING_MS * RUN_MS))
 		return;
 	for (i = first_gap(gaps, hold->name, hold->acquire_call);
 	     i < gaps->n && gaps->all[i].name == hold->name &&
