@@ -264,7 +264,6 @@ static enum rlk_step question(struct rlk_asking *asking)
 
 static enum rlk_step ask_once(struct rlk_asking *asking)
 {
-	enum rlk_step step;
 	int code;
 
 	if (asking->lock->strategy->needs_session) {
@@ -284,12 +283,8 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 		}
 		asking->hold->session = id;
 	}
-	if (!asking->conn) {
-		step = get_conn(asking);
-		if (!asking->conn)
-			return step;
-	}
-	return question(asking);
+	/* Waiting for it may have taken all the time there was. */
+	return asking->conn ? question(asking) : get_conn(asking);
 }
 
 /* ----------------------------------------------------------------- loop */

@@ -413,6 +413,20 @@ static void grant_after_a_long_wait_is_confirmed_first(void **state)
 	fake_client_end(client);
 }
 
+static void connection_that_comes_too_late_is_not_used(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_GET, (struct fake_answer){ .ms = 1020 });
+	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void release_without_an_answer_says_lost(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -484,6 +498,8 @@ int main(void)
 		     hold_is_over_at_its_bound_whatever_threads_do),
 		FAKE("a pong after the bound brings nothing back",
 		     pong_after_the_bound_brings_nothing_back),
+		FAKE("a connection that comes too late is not used",
+		     connection_that_comes_too_late_is_not_used),
 		FAKE("a grant after a long wait is confirmed first",
 		     grant_after_a_long_wait_is_confirmed_first),
 		FAKE("a release without an answer says lost",
