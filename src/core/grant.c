@@ -39,6 +39,12 @@ static bool begin_lease(struct rlk_asking *asking)
 	rlk_hold_start_locked(hold, asking->waiter->name);
 	/* At once: a loss in the next moment must find whom to tell. */
 	rlk_lock_attach_locked(asking->lock, hold);
+	/* A break that was seen while the answer was on its way may have been
+	 * of this very lease: the look that followed did not know it. */
+	if (session->breaks != asking->waiter->breaks) {
+		asking->client->look_breaks = true;
+		rlk_sleeper_wake(&asking->client->chores_sleeper);
+	}
 	return true;
 }
 

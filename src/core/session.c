@@ -137,6 +137,7 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 			rlk_session_lose_locked(
 			    client, "no heartbeat was answered within the TTL");
 		if (session->state == RLK_SESSION_ALIVE) {
+			waiter->breaks = session->breaks;
 			*ret_id = session->id;
 			return 0;
 		}
