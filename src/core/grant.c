@@ -57,7 +57,8 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 
 	t0 = refresh_row(asking, t0);
 	if (t0 < 0) {
-		rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+		/* The row is locked on it. */
+		rlk_pool_discard(client->pool, TAKE_PTR(asking->conn));
 		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	}
 	rlk_mutex_lock(&client->mutex);

@@ -193,7 +193,6 @@ static struct proxy *make(void)
 	pthread_condattr_destroy(&by_monotonic);
 	pthread_mutex_init(&proxy->mutex, NULL);
 	proxy->listener = proxy->control = proxy->talker = -1;
-	proxy->history = -1;
 	proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return proxy;
 }

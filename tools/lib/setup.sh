@@ -41,6 +41,15 @@ command clang-format clang-format
 command shellcheck shellcheck
 command codespell codespell
 command valgrind valgrind'
+needs_coverage='
+command gcovr gcovr'
+needs_docker='
+command docker docker.io'
+needs_compose='
+command docker-compose docker-compose'
+needs_images='
+command docker docker.io
+command debootstrap debootstrap'
 
 # missing NEEDS: print the lines of NEEDS that this machine does not meet.
 missing()

@@ -56,6 +56,7 @@ struct world_tables {
 	struct world_session sessions[64];
 	struct world_row rows[16];
 	uint64_t token;
+	unsigned int old_tokens;
 };
 
 struct world {
