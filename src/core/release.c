@@ -99,7 +99,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	bool found;
 
 	rlk_mutex_lock(&client->mutex);
-	if (rlk_hold_take_conn_locked(hold)) {
+	if (rlk_hold_take_conn_locked(hold, until)) {
 		conn = TAKE_PTR(hold->conn);
 		rlk_hold_put_conn_locked(hold);
 	}
