@@ -233,6 +233,7 @@ static void clear_text_is_refused(void **state)
 	target = db_target(relay_dsn(relay));
 	if (!rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn,
 			   &error)) {
+		assert_true(conn->tls);
 		rlk_conn_close(conn);
 		relay_end(relay);
 		skip();

@@ -77,6 +77,16 @@ void test_server_restart(void)
 	assert_int_equal(sandbox("restart"), 0);
 }
 
+void test_server_freeze(void)
+{
+	assert_int_equal(sandbox("freeze"), 0);
+}
+
+void test_server_thaw(void)
+{
+	assert_int_equal(sandbox("thaw"), 0);
+}
+
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n)
 {

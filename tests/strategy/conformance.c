@@ -126,6 +126,27 @@ static void token_starts_above_what_was_removed(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
+/* After a failover, or where a clock was set. */
+static void tokens_grow_though_the_servers_clock_is_behind(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("behind"));
+	uint64_t before;
+
+	assert_int_equal(ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	before = ground_draw(ground, &request) + 86400000000;
+	assert_int_equal(test_sql(ground->sql,
+				  "UPDATE lock_token SET token = %llu WHERE "
+				  "name = '%s'",
+				  (unsigned long long) before, request.name),
+			 1);
+	assert_true(ground_draw(ground, &request) == before + 1);
+	assert_true(ground_draw(ground, &request) == before + 2);
+	assert_true(ground_release(ground, 0, &request));
+}
+
 static void names_that_look_alike_are_different_locks(void **state)
 {
 	static const char *const ends[] = {
@@ -173,6 +194,7 @@ static void names_that_look_alike_are_different_locks(void **state)
 
 static void one_hundred_characters_of_four_bytes_are_a_name(void **state)
 {
+	static const enum rlk_ask ways[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
 	struct ground *ground = *state;
 	struct rlk_request a;
 	struct rlk_request b;
@@ -194,15 +216,18 @@ static void one_hundred_characters_of_four_bytes_are_a_name(void **state)
 	second[399] |= 1;
 	a = ground_request(ground, 0, first);
 	b = ground_request(ground, 1, second);
-	assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
-	assert_true(ground_release(ground, 1, &b));
-	b.name = first;
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
-			 RLK_HELD);
-	assert_true(ground_release(ground, 0, &a));
+	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
+		b.name = second;
+		assert_int_equal(ground_ask(ground, 0, &a, ways[i], NULL),
+				 RLK_GRANTED);
+		assert_int_equal(ground_ask(ground, 1, &b, ways[i], NULL),
+				 RLK_GRANTED);
+		assert_true(ground_release(ground, 1, &b));
+		b.name = first;
+		assert_int_equal(ground_ask(ground, 1, &b, ways[i], NULL),
+				 RLK_HELD);
+		assert_true(ground_release(ground, 0, &a));
+	}
 	test_sql(ground->sql,
 		 "DELETE FROM business_lock WHERE name IN ('%s', '%s')", first,
 		 second);
@@ -290,6 +315,8 @@ int main(void)
 		     tokens_grow_from_hold_to_hold),
 		BOTH("a token starts above what was removed",
 		     token_starts_above_what_was_removed),
+		BOTH("tokens grow though the server's clock is behind",
+		     tokens_grow_though_the_servers_clock_is_behind),
 		BOTH("names that look alike are different locks",
 		     names_that_look_alike_are_different_locks),
 		BOTH("one hundred characters of four bytes are a name",

@@ -103,6 +103,20 @@ static void beat_moves_the_end_and_counts(void **state)
 	    1);
 }
 
+/* As one does that waited in the server: its time is that of its beginning. */
+static void beat_that_comes_late_moves_no_end_backwards(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	set_expiry(ground, id, 600);
+	assert_true(beat(ground, id, 60000));
+	assert_int_equal(
+	    column_of(ground, id,
+		      "expires_at > UTC_TIMESTAMP(6) + INTERVAL 500 SECOND"),
+	    1);
+}
+
 static void beat_that_changes_no_time_still_counts(void **state)
 {
 	struct ground *ground = *state;
@@ -433,6 +447,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		SESSION("a beat moves the end and counts",
 			beat_moves_the_end_and_counts),
+		SESSION("a beat that comes late moves no end backwards",
+			beat_that_comes_late_moves_no_end_backwards),
 		SESSION("a beat that changes no time still counts",
 			beat_that_changes_no_time_still_counts),
 		SESSION("a beat of an evicted session says so",

@@ -174,6 +174,32 @@ static void observer_starts_anew_with_each_beat(void **state)
 	fake_client_end(client);
 }
 
+/* The look was under way for longer than a TTL: all that its answer proves is
+ * what the beat is now. */
+static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	(void) state;
+	options.flags = ROWLOCK_OBSERVE_BEATS;
+	options.call_timeout_ms = 60000;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_next(FAKE_LOOK, (struct fake_answer){ .ms = SILENT_MS - 1000 });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_advance(SILENT_MS - 1000);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
+	fake_advance(1000);
+	assert_int_equal(try_once(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static bool has_jumped(void *arg)
 {
 	struct rowlock_client *client = arg;
@@ -372,6 +398,8 @@ int main(void)
 		     observer_waits_for_a_ttl_without_a_beat),
 		FAKE("an observer starts anew with each beat",
 		     observer_starts_anew_with_each_beat),
+		FAKE("an observer counts from the answer that showed the beat",
+		     observer_counts_from_the_answer_that_showed_the_beat),
 		FAKE("a server's clock that jumped decides no more",
 		     server_clock_that_jumped_decides_no_more),
 		FAKE("a lease past its maximum is swept",
