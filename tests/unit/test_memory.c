@@ -8,9 +8,9 @@
 
 #include <string.h>
 
+#include "core/client.h"
 #include "core/lock.h"
 #include "fake/memory.h"
-#include "core/client.h"
 #include "test.h"
 
 /* Far more than any call needs. */
