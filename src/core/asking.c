@@ -117,9 +117,13 @@ static enum rlk_step held(struct rlk_asking *asking,
 	struct rowlock_client *client = asking->client;
 
 	asking->saw_others = true;
-	/* A look that touches nothing does not tell whose row it saw. */
-	if (asking->ask == RLK_ASK_FIRST)
+	/* A look that touches nothing does not tell whose row it saw. Else
+	 * ours, if it was there, has been removed as dead: the next one shall
+	 * not look like it to those who saw it. */
+	if (asking->ask == RLK_ASK_FIRST && asking->unsure) {
+		asking->hold->attempt = rlk_random();
 		asking->unsure = false;
+	}
 	if (!asking->unsure)
 		asking->sent_ms = 0; /* nothing of this attempt is there */
 	rlk_mutex_lock(&client->mutex);
@@ -158,6 +162,9 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 		return rlk_failed(asking, code);
 	fault = asking->lock->strategy->make(conn, request, &asking->error);
 	rlk_pool_put(asking->client->pool, conn);
+	if (fault == RLK_PENDING)
+		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 asking->client->server);
 	switch (fault) {
 	case RLK_DONE:
 		return RLK_STEP_AGAIN;
@@ -264,7 +271,6 @@ static enum rlk_step question(struct rlk_asking *asking)
 
 static enum rlk_step ask_once(struct rlk_asking *asking)
 {
-	enum rlk_step step;
 	int code;
 
 	if (asking->lock->strategy->needs_session) {
@@ -284,12 +290,8 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 		}
 		asking->hold->session = id;
 	}
-	if (!asking->conn) {
-		step = get_conn(asking);
-		if (!asking->conn)
-			return step;
-	}
-	return question(asking);
+	/* Waiting for it may have taken all the time there was. */
+	return asking->conn ? question(asking) : get_conn(asking);
 }
 
 /* ----------------------------------------------------------------- loop */

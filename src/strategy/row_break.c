@@ -48,10 +48,13 @@ static enum rlk_fault explain(enum rlk_fault fault, const char *name,
 static enum rlk_fault kill(struct rlk_conn *conn, uint64_t id,
 			   struct rowlock_errinfo *reterr)
 {
+	enum rlk_fault fault;
 	char sql[48];
 
 	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64, id);
-	return rlk_stmt_text(conn, sql, reterr);
+	fault = rlk_stmt_text(conn, sql, reterr);
+	/* 1094: it went by itself meanwhile, and the hold with it. */
+	return fault == RLK_REFUSED && reterr->mysql == 1094 ? RLK_DONE : fault;
 }
 
 /* Who is in the way of @bait, which waits? 0: not seen. */
@@ -99,12 +102,15 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 		if (!id) {
 			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
 			fault = rlk_stmt_resume(bait, &reply, reterr);
+			free = fault == RLK_DONE;
 		}
 	}
 	if (id)
 		return explain(kill(conn, id, reterr), name, reterr);
-	if (fault == RLK_DONE)
+	if (fault == RLK_DONE && free)
 		return RLK_DONE; /* it was released meanwhile */
+	if (fault != RLK_DONE && fault != RLK_PENDING && fault != RLK_BUSY)
+		return fault; /* and @reterr says why */
 	rlk_fail(reterr, ROWLOCK_EDB,
 		 "break '%s' (row): the server does not show who holds it; "
 		 "try again",

@@ -194,50 +194,76 @@ const struct example examples[] = {
 	/* --------------------------------------------------- S4: told in time */
 	{ "the checker sees one who was cut off and never told",
 	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
-	  FAULT("200", "drop", "1") HELD("300", "1.0", "1")
-	  HEAL("2000", "drop", "1"),
+	  FAULT("199", "drop", "1")
+	  FAULT("200", "silence", "1") HELD("300", "1.0", "1")
+	  HEAL("2000", "silence", "1")
+	  HEAL("2001", "drop", "1"),
 	  BAD(LATE_LOSS, 1, 5) },
 	{ "the checker sees one who was told too late",
 	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
-	  FAULT("200", "freeze", "server") LOST("1201", "1.0", "1")
-	  HEAL("2000", "freeze", "server"),
+	  FAULT("199", "freeze", "server")
+	  FAULT("200", "silence", "server") LOST("1201", "1.0", "1")
+	  HEAL("2000", "silence", "server")
+	  HEAL("2001", "freeze", "server"),
 	  BAD(LATE_LOSS, 1, 5) },
 	{ "the checker accepts who was told in time",
 	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
-	  FAULT("200", "freeze", "server") LOST("1199", "1.0", "1")
-	  HEAL("2000", "freeze", "server"),
+	  FAULT("199", "freeze", "server")
+	  FAULT("200", "silence", "server") LOST("1199", "1.0", "1")
+	  HEAL("2000", "silence", "server")
+	  HEAL("2001", "freeze", "server"),
 	  GOOD },
 	{ "the checker expects no loss of a short cut",
 	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
-	  FAULT("200", "drop", "1") HEAL("1100", "drop", "1")
+	  FAULT("199", "drop", "1")
+	  FAULT("200", "silence", "1") HEAL("1100", "silence", "1")
+	  HEAL("1101", "drop", "1")
 	  HELD("3000", "1.0", "1"),
 	  GOOD },
 	{ "the checker expects none of who released, or of another's cut",
 	  LEASE("1.0", "1000") LEASE("2.0", "1000")
 	  HOLD("100", "105", "1.0", "1", "a") HOLD("100", "105", "2.0", "1", "b")
-	  FAULT("200", "drop", "1") END("300", "305", "1.0", "1")
-	  HEAL("2000", "drop", "1") HELD("3000", "2.0", "1"),
+	  FAULT("199", "drop", "1")
+	  FAULT("200", "silence", "1") END("300", "305", "1.0", "1")
+	  HEAL("2000", "silence", "1")
+	  HEAL("2001", "drop", "1") HELD("3000", "2.0", "1"),
 	  GOOD },
 	{ "the checker does not judge who was stopped meanwhile",
 	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
-	  FAULT("200", "drop", "1") FAULT("300", "stop", "1")
+	  FAULT("199", "drop", "1")
+	  FAULT("200", "silence", "1") FAULT("300", "stop", "1")
 	  HEAL("1900", "stop", "1") LOST("1901", "1.0", "1")
-	  HEAL("2000", "drop", "1"),
+	  HEAL("2000", "silence", "1")
+	  HEAL("2001", "drop", "1"),
 	  GOOD },
 	{ "the checker sees a loss without a callback",
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
-	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  END_LOST("121", "125", "1.0", "1")
+	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
+	  BAD(LATE_LOSS, 1, 4) },
+	{ "the checker sees a loss that a call told without a callback",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") "120 1.0 verify serial=1\n"
+	  "121 1.0 verified serial=1 code=-4\n"
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 5) },
-	{ "the checker waits a moment for the callback",
+	{ "the checker expects no callback of a loss during the release",
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
+	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
+	  GOOD },
+	{ "the checker waits a moment for the callback",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1100", "1.0", "2"),
 	  GOOD },
 	{ "the checker knows who has no callback",
 	  "0 1.0 client ttl=30000 strategy=lease callback=0\n"
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
-	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  GOOD },
 
@@ -353,6 +379,15 @@ const struct example examples[] = {
 	  "200 1.0 acquire serial=2 name=a wait=500\n"
 	  HOLD("100", "105", "2.0", "1", "b") END("900", "905", "2.0", "1"),
 	  BAD(LATE_CALL, 1, 2) },
+	{ "the checker blames a moment without CPU for a late return",
+	  "100 1.0 acquire serial=1 name=a wait=500\n"
+	  FAULT("600", "busy", "1") HEAL("640", "busy", "1")
+	  GOT("720", "1.0", "1"),
+	  GOOD },
+	{ "the checker does not blame it for a loss",
+	  HOLD("100", "105", "1.0", "1", "a") FAULT("600", "busy", "1")
+	  HEAL("640", "busy", "1") LOST("641", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
 	{ "the checker expects no return of the dead, or the stopped",
 	  "200 1.0 acquire serial=1 name=a wait=500\n"
 	  FAULT("300", "kill", "1")
@@ -423,13 +458,13 @@ const struct example examples[] = {
 	  HOLD("100", "105", "1.0", "1", "a") ACQUIRE("110", "1.0", "1", "b"),
 	  BAD(BROKEN, 1, 1) },
 	{ "the checker distrusts what it cannot read",
-	  "100 1.0 aquire serial=1\n" "100 1 acquire serial=1 name=a\n"
+	  "100 1.0 obtain serial=1\n" "100 1 acquire serial=1 name=a\n"
 	  "100 1.0 acquire serial=x name=a\n" "100 1.0 acquire name=a\n",
 	  BAD(BROKEN, 4, 1) },
 	{ "the checker distrusts a heal of nothing",
 	  HEAL("100", "drop", "1"), BAD(BROKEN, 1, 1) },
 	{ "the checker passes over a line that was torn by a kill",
-	  HOLD("100", "105", "1.0", "1", "a") "107 1.0 hel", GOOD },
+	  HOLD("100", "105", "1.0", "1", "a") "107 1.0 he", GOOD },
 	{ "the checker passes over keys that it does not know",
 	  "100 1.0 acquire serial=1 name=a wait=-1 colour=blue\n", GOOD },
 };

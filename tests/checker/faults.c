@@ -18,22 +18,28 @@ static const struct kind {
 	unsigned int effects;
 	bool lasts; /* until it is healed */
 } kinds[] = {
-	/* Clients. */
+	/* Clients; of the CPU they got busy ones too little for a moment, and
+	 * starved ones for a good part of their TTL. */
 	{ "kill", FAULT_KILLS, false },
 	{ "stop", LOSES | FAULT_ERRORS | FAULT_HINDERS | FAULT_SLOWS, true },
+	{ "busy", FAULT_HINDERS, true },
 	{ "starve", LOSES | FAULT_ERRORS | FAULT_HINDERS | FAULT_SLOWS, true },
+	/* From now on, until its heal, no answer of the server gets through:
+	 * written when the fault that does it is in force. */
+	{ "silence", FAULT_CUTS, true },
 	/* The network: nothing passes; answers do not; requests do not; some
 	 * packets do not. */
-	{ "drop", AWAY | FAULT_CUTS, true },
-	{ "drop-in", AWAY | FAULT_CUTS, true },
-	{ "drop-out", AWAY | FAULT_CUTS, true },
+	{ "drop", AWAY, true },
+	{ "drop-in", AWAY, true },
+	{ "drop-out", AWAY, true },
 	{ "loss", FAULT_ERRORS | FAULT_SLOWS | FAULT_SPARSE, true },
 	/* The server. */
-	{ "freeze", AWAY | FAULT_CUTS, true },
-	{ "crash", AWAY | FAULT_CUTS | FAULT_ENDS, true },
+	{ "freeze", AWAY, true },
+	{ "crash", AWAY | FAULT_ENDS, true },
 	{ "connections", FAULT_ERRORS | FAULT_SLOWS, true },
+	{ "shutout", AWAY | FAULT_ENDS, true },
 	{ "readonly", FAULT_LOSES_LEASE | FAULT_ERRORS | FAULT_SLOWS, true },
-	{ "cut", FAULT_LOSES_ROW | FAULT_ERRORS | FAULT_ENDS, false },
+	{ "cut", FAULT_LOSES_ROW | FAULT_ERRORS | FAULT_ENDS, true },
 	{ "ddl", FAULT_ERRORS | FAULT_SLOWS, true },
 	{ "full", FAULT_LOSES_LEASE | FAULT_ERRORS | FAULT_SLOWS, true },
 	{ "clock", FAULT_CLOCK, true },

@@ -103,7 +103,8 @@ static void judge_cut(struct run *run, const struct hold *hold)
 		run->result->worst_loss = late;
 }
 
-/* A call, or held(), said so: was the callback run? */
+/* A call, or held(), said so: was the callback run? Who is told by his release
+ * needs none: the hold may have been lost during it. */
 static void judge_callback(struct run *run, const struct hold *hold)
 {
 	const struct client *client = run_client(run, hold->process);
@@ -111,7 +112,8 @@ static void judge_callback(struct run *run, const struct hold *hold)
 	struct check_excerpt excerpt = { .n = 0 };
 
 	if (hold->lost || hold->silent || client->silent ||
-	    client->killed <= limit || !is_told(run, limit) ||
+	    hold->denied == hold->released || client->killed <= limit ||
+	    !is_told(run, limit) ||
 	    faults_find(&run->faults, FAULT_HINDERS, hold->process,
 			hold->denied, limit, 0))
 		return;

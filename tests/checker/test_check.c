@@ -186,11 +186,13 @@ static void measures_how_late(void **state)
 	char *text = in_nanoseconds("0 1.0 client ttl=1000 strategy=lease\n"
 				    "1 1.0 acquire serial=1 name=a wait=500\n"
 				    "561 1.0 acquired serial=1 code=0\n"
-				    "600 0.0 fault kind=drop target=1\n"
+				    "599 0.0 fault kind=drop target=1\n"
+				    "600 0.0 fault kind=silence target=1\n"
 				    "1540 1.0 lost serial=1\n"
 				    "1541 1.0 release serial=1\n"
 				    "1542 1.0 released serial=1 code=-4\n"
-				    "1700 0.0 heal kind=drop target=1\n");
+				    "1700 0.0 heal kind=silence target=1\n"
+				    "1701 0.0 heal kind=drop target=1\n");
 
 	(void) state;
 	assert_true(check_text(text, &rules, &result));

@@ -20,7 +20,7 @@ static const char usage[] =
     "  --server=ADDRESS   the server: host:port, in numbers, or a socket\n"
     "  --listen=ADDRESS   where to listen; default 127.0.0.1:0, any free port\n"
     "  --control=PATH     a socket that takes rules and words, line by line\n"
-    "  --history=DIR      write down each act in DIR/proxy.history\n"
+    "  --history=DIR      write down each act in DIR/process-0.history\n"
     "  --seed=N           for chance= and garble; default 1\n"
     "  --help\n";
 

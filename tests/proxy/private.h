@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "address.h"
+#include "history.h"
 #include "link.h"
 #include "proxy.h"
 
@@ -42,7 +43,7 @@ struct proxy {
 	char *log;
 	size_t log_size;
 	FILE *log_file;
-	int history; /* -1: none */
+	struct history *history; /* NULL: none */
 };
 
 /* act.c */

@@ -120,6 +120,7 @@ static nfds_t prepare(struct proxy *proxy, struct pollfd *fds, int *ret_ms)
 
 static void round_of(struct proxy *proxy, struct pollfd *fds)
 {
+	bool frozen = proxy->frozen;
 	uint64_t ignored;
 	int ms;
 	nfds_t count = prepare(proxy, fds, &ms);
@@ -133,15 +134,12 @@ static void round_of(struct proxy *proxy, struct pollfd *fds)
 		control_accept(proxy);
 	else if (fds[2].revents && proxy->talker == fds[2].fd)
 		control_hear(proxy);
-	/* It may have been frozen while we slept. */
-	if (proxy->frozen || count == 4) {
-		if (!proxy->frozen)
-			accept_all(proxy);
+	/* It may have been frozen, or thawed, while we slept. */
+	if (frozen || proxy->frozen)
 		return;
-	}
 	serve_links(proxy, fds + 4);
-	bury(proxy);
 	accept_all(proxy);
+	bury(proxy);
 }
 
 static void *run(void *arg)
@@ -195,7 +193,6 @@ static struct proxy *make(void)
 	pthread_condattr_destroy(&by_monotonic);
 	pthread_mutex_init(&proxy->mutex, NULL);
 	proxy->listener = proxy->control = proxy->talker = -1;
-	proxy->history = -1;
 	proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return proxy;
 }

@@ -28,7 +28,7 @@ struct proxy_options {
 	const char *server;
 	/** A Unix socket that takes words; NULL: none. */
 	const char *control;
-	/** A directory for proxy.history; NULL: none. */
+	/** A directory for the history of the run; NULL: none. */
 	const char *history;
 	/** Of chance= and garble. */
 	uint64_t seed;

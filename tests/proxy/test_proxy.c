@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -545,7 +546,7 @@ static void a_rule_has_its_turn(void **state)
 	ten("request conn=2 always do error code=1105", first);
 	assert_string_equal(first, "0000000000");
 	ten("request always chance=50 do error code=1105", first);
-	ten("request always chance=50 do error code=1105", second);
+	ten("seed 7\nrequest always chance=50 do error code=1105", second);
 	assert_non_null(strchr(first, '1'));
 	assert_non_null(strchr(first, '0'));
 	assert_string_equal(first, second);
@@ -574,6 +575,7 @@ static void what_is_not_understood_is_refused(void **state)
 		"request do switch server=example.org:1",
 		"server nowhere",
 		"end softly",
+		"seed x",
 	};
 	struct proxy *proxy = new_proxy();
 
@@ -649,31 +651,34 @@ static void it_listens_on_sockets_of_both_kinds(void **state)
 
 static void every_act_is_in_the_history(void **state)
 {
+	const char *dir = in_tmp("history");
+	struct proxy *proxy;
+	MYSQL *mysql;
 	char path[160];
-	const char *base = getenv("TMPDIR");
-	struct proxy *proxy =
-	    open_proxy(NULL, NULL, base && *base ? base : "/tmp");
-	MYSQL *mysql = client(proxy);
 	char text[2048] = "";
 	FILE *file;
 
 	(void) state;
+	assert_int_equal(mkdir(dir, 0700), 0);
+	proxy = open_proxy(NULL, NULL, dir);
+	mysql = client(proxy);
 	tell(proxy, "reply sql=\"SELECT 6*\" do drop then=rst\nfreeze\nthaw");
 	assert_int_equal(run(mysql, "SELECT 6 * 7", NULL, 0), 2013);
 	mysql_close(mysql);
 	proxy_end(proxy);
-	snprintf(path, sizeof(path), "%s/proxy.history",
-		 base && *base ? base : "/tmp");
+	snprintf(path, sizeof(path), "%s/process-0.history", dir);
 	file = fopen(path, "re");
 	assert_non_null(file);
 	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
 	unlink(path);
-	assert_non_null(strstr(text, " fault kind=freeze target=server\n"));
-	assert_non_null(strstr(text, " heal kind=freeze target=server\n"));
-	assert_non_null(strstr(text, " fault kind=drop-reply target=server "
-				     "then=rst conn=1 command=query "
-				     "sql=SELECT%206%20*%207\n"));
+	rmdir(dir);
+	assert_non_null(strstr(text, " fault kind=proxy-freeze target=server"));
+	assert_non_null(strstr(text, " heal kind=proxy-freeze target=server"));
+	assert_non_null(strstr(text,
+			       " fault kind=proxy-drop-reply target=server "
+			       "then=rst conn=1 command=query "
+			       "sql=SELECT%206%20*%207\n"));
 }
 
 int main(void)

@@ -149,6 +149,15 @@ static char *listen_again(struct proxy *proxy, const char *arg,
 	return NULL;
 }
 
+static char *seed(struct proxy *proxy, const char *arg, char **ret_answer)
+{
+	char *end;
+
+	(void) ret_answer;
+	proxy->random = strtoull(arg, &end, 0);
+	return *arg && !*end ? NULL : say("'%s' is no seed", arg);
+}
+
 static char *count(struct proxy *proxy, const char *arg, char **ret_answer)
 {
 	const struct proxy_counts *counts = &proxy->counts;
@@ -177,7 +186,7 @@ static const struct {
 	{ "clear", clear }, { "reset", reset },     { "server", server },
 	{ "end", end_all }, { "deliver", deliver }, { "freeze", freeze },
 	{ "thaw", thaw },   { "deaf", deaf },       { "listen", listen_again },
-	{ "count", count }, { "log", show_log },
+	{ "seed", seed },   { "count", count },     { "log", show_log },
 };
 
 static char *add_rule(struct proxy *proxy, const char *line)

@@ -253,8 +253,54 @@ static void info_is_stored_as_it_is(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
+/* The connection ends under the first question; after that nothing is sent. */
+static void lost_connection_gives_no_verdict(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_strategy *strategy = ground->strategy;
+	struct rlk_request a = ground_request(ground, 0, test_name("lost"));
+	struct rlk_conn *conn = ground->conns[0];
+	struct rlk_holder holder = { 0 };
+	struct rowlock_errinfo err = { 0 };
+	struct rlk_mark mark;
+	uint64_t token = 7;
+	bool found = true;
+
+	assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	rlk_conn_mark(conn, &mark);
+	assert_done(rlk_conn_fence(ground->beside, &mark, &err), &err);
+	assert_int_equal(
+	    strategy->acquire(conn, &a, RLK_ASK_FIRST, &holder, &err),
+	    RLK_UNCLEAR);
+	assert_int_equal(err.code, ROWLOCK_ECONNECT);
+	for (int again = 0; again < 2; again++)
+		assert_int_equal(
+		    strategy->acquire(conn, &a,
+				      again ? RLK_ASK_AGAIN : RLK_ASK_FIRST,
+				      &holder, &err),
+		    RLK_FAILURE);
+	assert_int_equal(strategy->release(conn, &a, &found, &err), RLK_FAILED);
+	assert_int_equal(strategy->confirm(conn, &a, &found, &err), RLK_FAILED);
+	assert_int_equal(strategy->draw(conn, &a, &token, &err), RLK_FAILED);
+	/* Outputs are written on success only. */
+	assert_true(found);
+	assert_int_equal(token, 7);
+	if (strategy->look)
+		assert_int_equal(strategy->look(conn, &a, &holder, &err),
+				 RLK_FAILED);
+	if (strategy->end)
+		assert_int_equal(strategy->end(conn, a.name, &found, &err),
+				 RLK_FAILED);
+	if (strategy->needs_session)
+		test_sql(ground->sql,
+			 "DELETE FROM business_lease WHERE name = '%s'",
+			 a.name);
+}
+
 #define BOTH(sentence, function)                                               \
 	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
+	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function),   \
 	    ON(ROWLOCK_ROW, "row: " sentence, function)
 
 int main(void)
@@ -276,6 +322,8 @@ int main(void)
 		BOTH("one hundred characters of four bytes are a name",
 		     one_hundred_characters_of_four_bytes_are_a_name),
 		BOTH("the info is stored as it is", info_is_stored_as_it_is),
+		BOTH("a lost connection gives no verdict",
+		     lost_connection_gives_no_verdict),
 	};
 
 	return test_main(tests);

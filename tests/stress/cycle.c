@@ -117,7 +117,7 @@ static void draw(struct worker *worker, struct rowlock *lock, uint64_t serial)
 			  serial, token);
 }
 
-static void verify(struct worker *worker, struct rowlock *lock, uint64_t serial)
+static bool verify(struct worker *worker, struct rowlock *lock, uint64_t serial)
 {
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int code;
@@ -125,17 +125,25 @@ static void verify(struct worker *worker, struct rowlock *lock, uint64_t serial)
 	write_now(worker, "verify serial=%" PRIu64, serial);
 	code = rowlock_verify(lock, &err);
 	write_return(worker, "verified", serial, code, &err);
+	return code != ROWLOCK_ELOST;
 }
 
-/* Think in steps; after each, ask whether the lock is still held. */
-static void think(struct worker *worker, struct rowlock *lock, uint64_t serial)
+/* In a mixed run one thread of each process holds on to a name that few others
+ * want, so that every fault meets somebody who holds something. */
+static bool is_patron(const struct worker *worker)
+{
+	return worker->plan->mixed && !worker->thread;
+}
+
+/* Think in steps; after each, ask whether the lock is still held: false if it
+ * was said to be lost. */
+static bool think(struct worker *worker, struct rowlock *lock, uint64_t serial)
 {
 	const struct plan *plan = worker->plan;
 	unsigned int steps = plan->kills ? 3 : 1;
 	unsigned int most = plan->think_us;
 
-	/* Some holds are long enough for every fault to meet one. */
-	if (plan->mixed && !lot(worker, 2000)) {
+	if (is_patron(worker)) {
 		steps = 40;
 		most = (unsigned int) plan->ttl_ms * 2000;
 	}
@@ -143,20 +151,21 @@ static void think(struct worker *worker, struct rowlock *lock, uint64_t serial)
 	while (steps-- && !atomic_load(&worker->signs->stop)) {
 		worker_nap(lot(worker, most));
 		if (!ask_held(worker, lock, serial))
-			return;
+			return false;
 	}
+	return true;
 }
 
-static void use(struct worker *worker, struct rowlock *lock, uint64_t serial)
+static bool use(struct worker *worker, struct rowlock *lock, uint64_t serial)
 {
 	const struct plan *plan = worker->plan;
 
 	if (plan->token && !plan->token_with_grant &&
 	    (!plan->mixed || lot(worker, 2)))
 		draw(worker, lock, serial);
-	think(worker, lock, serial);
-	if (plan->mixed && !lot(worker, 10))
-		verify(worker, lock, serial);
+	if (!think(worker, lock, serial))
+		return false;
+	return !plan->mixed || lot(worker, 10) || verify(worker, lock, serial);
 }
 
 /* ------------------------------------------------------------- a cycle */
@@ -218,8 +227,6 @@ static void release(struct worker *worker, struct grip *grip, uint64_t serial)
 	write_now(worker, "release serial=%" PRIu64, serial);
 	code = rowlock_release(grip->lock, &err);
 	write_return(worker, "released", serial, code, &err);
-	if (code == ROWLOCK_ELOST)
-		await_callback(grip, serial);
 	set_holding(grip, serial, false);
 }
 
@@ -238,7 +245,8 @@ static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
 	}
 	set_holding(grip, serial, true);
 	write_acquired(worker, grip->lock, serial);
-	use(worker, grip->lock, serial);
+	if (!use(worker, grip->lock, serial))
+		await_callback(grip, serial);
 	release(worker, grip, serial);
 	atomic_fetch_add(&worker->signs->holds, 1);
 }
@@ -281,7 +289,9 @@ static void execute_once(struct worker *worker, struct grip *grip,
 
 void worker_cycle(struct worker *worker)
 {
-	struct grip *grip = &worker->grips[lot(worker, worker->plan->names)];
+	unsigned int names = worker->plan->names;
+	struct grip *grip =
+	    &worker->grips[is_patron(worker) ? names : lot(worker, names)];
 	uint64_t serial = ++worker->serial;
 
 	if (worker->plan->mixed && !lot(worker, 10))

@@ -45,10 +45,12 @@ static const char usage[] =
     "  --stops N              processes stopped for two TTLs\n"
     "  --mixed                all kinds of calls, and some long holds, by lot\n"
     "  --observe              believe beats, not the server's clock\n"
+    "  --tls-unverified       talk to another host all the same\n"
     "  --call-ms N            bound of calls without one (60000)\n"
     "  --reap-ms N            reaper's interval (60000)\n"
     "  --seed N               of the lots (1)\n"
-    "  --number N             be process N, from 1, of another's run\n"
+    "  --number N             be process N, from 1, of another's run; with\n"
+    "                         --threads 0 it does nothing but reap\n"
     "The server is that of ROWLOCK_TEST_DSN or ROWLOCK_DSN.\n";
 
 static void nap_ms(unsigned int ms)
@@ -175,6 +177,7 @@ static const struct option options[] = {
 	{ "call-ms", required_argument, NULL, 'c' },
 	{ "reap-ms", required_argument, NULL, 'r' },
 	{ "seed", required_argument, NULL, 'x' },
+	{ "tls-unverified", no_argument, NULL, 'V' },
 	{ "number", required_argument, NULL, '#' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -229,6 +232,8 @@ static bool *flag_of(struct plan *plan, int option)
 		return &plan->mixed;
 	case 'o':
 		return &plan->observe;
+	case 'V':
+		return &plan->tls_unverified;
 	default:
 		return NULL;
 	}
@@ -278,7 +283,8 @@ static int parse(int argc, char **argv, struct plan *plan)
 	plan->dsn = getenv("ROWLOCK_TEST_DSN");
 	if (!plan->dsn || !*plan->dsn)
 		plan->dsn = getenv("ROWLOCK_DSN");
-	if (optind != argc || !plan->dir || !plan->names || !plan->threads)
+	if (optind != argc || !plan->dir || !plan->names ||
+	    (!plan->threads && !plan->number))
 		return -1;
 	return plan->processes && plan->processes <= MOST_PROCESSES ? 0 : -1;
 }

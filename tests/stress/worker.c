@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 #define TICK_MS 10
-#define STARVED_MS 40 /* woken so late, a tick has starved */
+#define BUSY_MS 15 /* woken so late, a tick tells something */
 #define AWAY_MS 100
+#define LONG_NAMES 4 /* of those that are held for long */
 
 /* As the library does: whole seconds, two at least. */
 static uint64_t idle_ms(const struct plan *plan)
@@ -53,6 +54,8 @@ static struct rowlock_client *open_client(const struct plan *plan,
 	options.call_timeout_ms = plan->call_ms;
 	options.reap_interval_ms = plan->reap_ms;
 	options.flags = plan->observe ? ROWLOCK_OBSERVE_BEATS : 0;
+	if (plan->tls_unverified)
+		options.flags |= ROWLOCK_TLS_UNVERIFIED;
 	while (rowlock_client_new(&options, &client, &err)) {
 		if (!plan->patient || atomic_load(&signs->stop)) {
 			fprintf(stderr, "stress: %s\n", err.message);
@@ -67,10 +70,14 @@ static struct rowlock_client *open_client(const struct plan *plan,
 
 static int make_grip(struct worker *worker, struct grip *grip, unsigned int i)
 {
+	const char *prefix = worker->plan->prefix;
 	struct rowlock_errinfo err;
 
-	snprintf(grip->name, sizeof(grip->name), "%s%u", worker->plan->prefix,
-		 i);
+	if (i < worker->plan->names)
+		snprintf(grip->name, sizeof(grip->name), "%s%u", prefix, i);
+	else
+		snprintf(grip->name, sizeof(grip->name), "%slong-%u", prefix,
+			 worker->process % LONG_NAMES);
 	grip->worker = worker;
 	pthread_mutex_init(&grip->mutex, NULL);
 	pthread_cond_init(&grip->told, NULL);
@@ -88,10 +95,10 @@ static int make_grips(struct worker *worker)
 	const struct plan *plan = worker->plan;
 	unsigned int i;
 
-	worker->grips = calloc(plan->names, sizeof(*worker->grips));
+	worker->grips = calloc(plan->names + 1, sizeof(*worker->grips));
 	if (!worker->grips)
 		abort();
-	for (i = 0; i < plan->names; i++)
+	for (i = 0; i <= plan->names; i++)
 		if (make_grip(worker, &worker->grips[i], i))
 			return -1;
 	return 0;
@@ -103,7 +110,7 @@ static int free_grips(struct worker *worker)
 	int failed = 0;
 	unsigned int i;
 
-	for (i = 0; i < worker->plan->names; i++)
+	for (i = 0; i <= worker->plan->names; i++)
 		if (rowlock_free(worker->grips[i].lock, &err)) {
 			fprintf(stderr, "stress: %s\n", err.message);
 			failed = 1;
@@ -133,20 +140,28 @@ static uint64_t await_tick(uint64_t at)
 	return history_now();
 }
 
+/* A good part of what is left of a TTL when a beat is due is serious. */
+static const char *word_of(const struct plan *plan, uint64_t late_ns)
+{
+	return late_ns > plan->ttl_ms * 1000000u / 20 ? "starve" : "busy";
+}
+
 static void *watch_cpu(void *arg)
 {
 	struct worker *worker = arg;
 	uint64_t now = history_now(), tick;
+	const char *word;
 
 	while (!atomic_load(&worker->signs->stop)) {
 		tick = now + TICK_MS * 1000000u;
 		now = await_tick(tick);
-		if (now - tick < STARVED_MS * 1000000u)
+		if (now - tick < BUSY_MS * 1000000u)
 			continue;
+		word = word_of(worker->plan, now - tick);
 		history_write(worker->history, tick, worker->thread,
-			      "fault kind=starve target=%u", worker->process);
+			      "fault kind=%s target=%u", word, worker->process);
 		history_write(worker->history, now, worker->thread,
-			      "heal kind=starve target=%u", worker->process);
+			      "heal kind=%s target=%u", word, worker->process);
 	}
 	return NULL;
 }

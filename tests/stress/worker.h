@@ -28,7 +28,8 @@ struct plan {
 	uint64_t seed;
 	bool token; /* draw one in every hold */
 	bool token_with_grant;
-	bool observe;        /* ROWLOCK_OBSERVE_BEATS */
+	bool observe; /* ROWLOCK_OBSERVE_BEATS */
+	bool tls_unverified;
 	bool mixed;          /* all kinds of calls, by lot */
 	bool patient;        /* ask for a client until there is one */
 	unsigned int kills;  /* processes killed and replaced */

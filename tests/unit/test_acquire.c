@@ -563,6 +563,59 @@ static void handle_with_a_waiting_thread_refuses_a_second(void **state)
 	fake_client_end(client);
 }
 
+/* How long the thread that is next in line holds back after a release. */
+static int64_t held_back_ms(bool others)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct fake_person *alice = fake_person();
+	struct rowlock_errinfo err;
+	unsigned int asked;
+	int64_t began;
+
+	if (others) {
+		fake_session_add(77);
+		fake_lease_add("job", 7, 77);
+	}
+	fake_tell(bob, FAKE_DO_ACQUIRE, first, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	if (others)
+		fake_lease_remove("job");
+	assert_ok(fake_pass_hear(bob, &err));
+	fake_tell(alice, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
+	fake_await_line(next, 1);
+	/* The name has been ours for longer than a turn. */
+	fake_advance(101);
+	asked = fake_count(FAKE_ACQUIRE);
+	began = fake_now();
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, first, 0), 0);
+	if (others)
+		fake_pass_await(FAKE_ACQUIRE, asked + 1);
+	else
+		fake_await(FAKE_ACQUIRE, asked + 1);
+	began = fake_now() - began;
+	assert_ok(fake_pass_hear(alice, &err));
+	assert_int_equal(fake_ask(alice, FAKE_DO_RELEASE, next, 0), 0);
+	fake_person_end(bob);
+	fake_person_end(alice);
+	fake_lock_end(first);
+	fake_lock_end(next);
+	fake_client_end(client);
+	return began;
+}
+
+static void threads_of_a_client_step_back_for_others(void **state)
+{
+	/* Longer than others' polls, 50 ms, by half. */
+	assert_true(held_back_ms(true) >= 75);
+	/* Among themselves they do not: the clock stands still, and it is
+	 * asked nevertheless. */
+	fake_setup(state);
+	assert_int_equal(held_back_ms(false), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -606,6 +659,8 @@ int main(void)
 		     handle_that_owns_is_released_by_any_thread),
 		FAKE("one name under two strategies is two locks",
 		     one_name_under_two_strategies_is_two_locks),
+		FAKE("threads of a client step back for others",
+		     threads_of_a_client_step_back_for_others),
 		FAKE("a handle with a waiting thread refuses a second",
 		     handle_with_a_waiting_thread_refuses_a_second),
 	};

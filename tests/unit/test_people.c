@@ -27,6 +27,16 @@ static void assert_says(const struct rowlock_errinfo *err, const char *part)
 		fail_msg("'%s' does not say '%s'", err->message, part);
 }
 
+/* A client whose keeper has its connections: the next that asks the pool for
+ * one is who a test means. */
+static struct rowlock_client *settled_client(void)
+{
+	struct rowlock_client *client = fake_client();
+
+	fake_await(FAKE_TIME, 1);
+	return client;
+}
+
 /* ----------------------------------------------------------------- list */
 
 struct told {
@@ -49,7 +59,7 @@ static void list_tells_of_a_server_that_refuses(void **state)
 	static const enum fake_op ops[] = { FAKE_LIST, FAKE_LIST_ROWS,
 					    FAKE_PROBE };
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
@@ -77,7 +87,7 @@ static void list_tells_of_a_server_that_refuses(void **state)
 static void list_tells_of_one_strategy_if_asked_so(void **state)
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
@@ -100,7 +110,7 @@ static void list_tells_of_one_strategy_if_asked_so(void **state)
 static void probe_tells_of_more_rows_than_fit_at_first(void **state)
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
@@ -121,7 +131,7 @@ static void wrong_options_are_refused(void **state)
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = 1 };
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 
 	(void) state;
 	assert_int_equal(rowlock_list(client, NULL, NULL, NULL, NULL),
@@ -160,7 +170,7 @@ static void break_tells_of_a_server_that_refuses(void **state)
 		{ ROWLOCK_LEASE, FAKE_END },
 		{ ROWLOCK_ROW, FAKE_BREAK_ROW },
 	};
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -205,7 +215,7 @@ static void reap_drops_old_tokens_once_an_hour(void **state)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -229,7 +239,7 @@ static void token_that_cannot_be_dropped_ends_the_pass(void **state)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -249,7 +259,7 @@ static void reap_tells_of_a_server_that_refuses(void **state)
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
 	(void) state;
