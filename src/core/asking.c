@@ -117,9 +117,13 @@ static enum rlk_step held(struct rlk_asking *asking,
 	struct rowlock_client *client = asking->client;
 
 	asking->saw_others = true;
-	/* A look that touches nothing does not tell whose row it saw. */
-	if (asking->ask == RLK_ASK_FIRST)
+	/* A look that touches nothing does not tell whose row it saw. Else
+	 * ours, if it was there, has been removed as dead: the next one shall
+	 * not look like it to those who saw it. */
+	if (asking->ask == RLK_ASK_FIRST && asking->unsure) {
+		asking->hold->attempt = rlk_random();
 		asking->unsure = false;
+	}
 	if (!asking->unsure)
 		asking->sent_ms = 0; /* nothing of this attempt is there */
 	rlk_mutex_lock(&client->mutex);
@@ -289,7 +293,6 @@ static enum rlk_step question(struct rlk_asking *asking)
 
 static enum rlk_step ask_once(struct rlk_asking *asking)
 {
-	enum rlk_step step;
 	int code;
 
 	if (asking->lock->strategy->needs_session) {
@@ -309,11 +312,9 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 		}
 		asking->hold->session = id;
 	}
-	if (!asking->conn) {
-		step = get_conn(asking);
-		if (!asking->conn)
-			return step;
-	}
+	/* Waiting for one may have taken all the time there was. */
+	if (!asking->conn)
+		return get_conn(asking);
 	if (!session_is_here(asking))
 		return RLK_STEP_LATER;
 	return question(asking);

@@ -13,6 +13,17 @@
 #include "base/random.h"
 #include "core/threads.h"
 
+/* Of the 100 ms that an acquire may return after its deadline. */
+#define REFRESH_MS 90
+
+/* A statement without an answer says nothing by itself. */
+static void no_answer(struct rlk_asking *asking)
+{
+	if (!asking->error.code)
+		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 asking->client->server);
+}
+
 /* A grant counts only if the session that it names is still ours. */
 static bool begin_lease(struct rlk_asking *asking)
 {
@@ -28,7 +39,22 @@ static bool begin_lease(struct rlk_asking *asking)
 	rlk_hold_start_locked(hold, asking->waiter->name);
 	/* At once: a loss in the next moment must find whom to tell. */
 	rlk_lock_attach_locked(asking->lock, hold);
+	/* A break that was seen while the answer was on its way may have been
+	 * of this very lease: the look that followed did not know it. */
+	if (session->breaks != asking->waiter->breaks) {
+		asking->client->look_breaks = true;
+		rlk_sleeper_wake(&asking->client->chores_sleeper);
+	}
 	return true;
+}
+
+static int64_t refresh_until(const struct rlk_waiter *waiter)
+{
+	int64_t call = rlk_client_call_until(waiter->lock->client);
+	int64_t until = waiter->try ? waiter->give_up_ms
+				    : rlk_after(waiter->until_ms, REFRESH_MS);
+
+	return call < until ? call : until;
 }
 
 /* A grant after a long wait in the server: only an answer that was asked for
@@ -42,10 +68,12 @@ static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
 
 	if (now - t0 < (int64_t) client->row_idle_ms / 3)
 		return t0;
-	rlk_conn_set_until(asking->conn, rlk_client_call_until(client));
+	rlk_conn_set_until(asking->conn, refresh_until(asking->waiter));
 	if (asking->lock->strategy->confirm(asking->conn, &request, &found,
-					    &asking->error))
+					    &asking->error)) {
+		no_answer(asking);
 		return -1;
+	}
 	return now;
 }
 
@@ -57,7 +85,7 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 
 	t0 = refresh_row(asking, t0);
 	if (t0 < 0) {
-		/* The row is locked on it. */
+		/* It has the row locked: only its end is sure to end that. */
 		rlk_pool_discard(client->pool, TAKE_PTR(asking->conn));
 		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	}
@@ -104,10 +132,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 
 	if (asking->lock->strategy->release(asking->conn, &request, &found,
 					    &asking->error)) {
-		/* Without an answer it says nothing by itself. */
-		if (!asking->error.code)
-			rlk_fail(&asking->error, ROWLOCK_ECONNECT,
-				 "no answer from %s", asking->client->server);
+		no_answer(asking);
 		rlk_mutex_lock(&asking->client->mutex);
 		rlk_hold_abandon_locked(asking->hold, NULL);
 		rlk_mutex_unlock(&asking->client->mutex);

@@ -275,11 +275,32 @@ void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms)
 	rlk_deadline_set_locked(client, &session->alarm, until);
 }
 
-bool rlk_hold_take_conn_locked(struct rlk_hold *hold)
+/* A thread that waits for a connection which another talks on. */
+struct conn_wait {
+	struct rlk_alarm alarm;
+	struct rowlock_client *client;
+};
+
+static void ring_conn(struct rlk_alarm *alarm)
 {
-	while (hold->conn_busy)
-		rlk_cond_wait(&hold->client->conn_free, &hold->client->mutex);
-	if (!hold->conn)
+	struct conn_wait *wait = container_of(alarm, struct conn_wait, alarm);
+
+	rlk_cond_broadcast(&wait->client->conn_free);
+}
+
+bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rowlock_client *client = hold->client;
+	struct conn_wait wait = { { .ring = ring_conn }, client };
+
+	while (hold->conn_busy && rlk_now(client->clock) < until_ms) {
+		rlk_deadline_set_locked(client, &wait.alarm, until_ms);
+		rlk_cond_wait(&client->conn_free, &client->mutex);
+		rlk_alarms_clear(&client->alarms, &wait.alarm);
+	}
+	if (hold->conn_busy)
+		rlk_hold_lose_locked(hold, "its connection does not answer");
+	if (hold->conn_busy || !hold->conn)
 		return false;
 	hold->conn_busy = true;
 	return true;

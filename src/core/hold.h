@@ -111,9 +111,10 @@ void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms);
 /** As strategy operations take it. */
 struct rlk_request rlk_hold_request(const struct rlk_hold *hold);
 
-/** Take the pinned connection for the calling thread, waiting for a thread
- *  that talks on it (lets the mutex go meanwhile). False: it is gone. */
-bool rlk_hold_take_conn_locked(struct rlk_hold *hold);
+/** Take the pinned connection for the calling thread, waiting until @until_ms
+ *  for a thread that talks on it (lets the mutex go meanwhile). False: it is
+ *  gone, and the hold is lost. */
+bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms);
 void rlk_hold_put_conn_locked(struct rlk_hold *hold);
 
 #endif

@@ -25,6 +25,7 @@ struct rlk_waiter {
 	int64_t until_ms;   /* the caller's deadline */
 	int64_t give_up_ms; /* no statement may last longer than that */
 	bool try;
+	uint64_t breaks;       /* of the session, when it was last asked for */
 	struct rlk_conn *conn; /* the server makes it wait: interrupt */
 	struct rlk_pool_waiter pool_waiter;
 	bool in_pool;

@@ -21,10 +21,13 @@ static int wait_for_session_locked(struct rowlock_client *client,
 
 	if (code)
 		return code;
+	/* A try has no deadline of its own, but a call has. */
+	if (rlk_now(client->clock) >= waiter->give_up_ms)
+		return ROWLOCK_EBUSY;
 	waiter->in_session = true;
-	if (!waiter->try)
-		rlk_deadline_set_locked(client, &waiter->alarm,
-					waiter->until_ms);
+	rlk_deadline_set_locked(client, &waiter->alarm,
+				waiter->try ? waiter->give_up_ms
+					    : waiter->until_ms);
 	rlk_cond_wait(&client->session_changed, &client->mutex);
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 	waiter->in_session = false;
@@ -147,6 +150,7 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 			rlk_session_lose_locked(
 			    client, "no heartbeat was answered within the TTL");
 		if (session->state == RLK_SESSION_ALIVE) {
+			waiter->breaks = session->breaks;
 			*ret_id = session->id;
 			return 0;
 		}

@@ -20,7 +20,7 @@ static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
 	bool mine;
 
 	rlk_mutex_lock(&client->mutex);
-	mine = rlk_hold_take_conn_locked(hold);
+	mine = rlk_hold_take_conn_locked(hold, until);
 	rlk_mutex_unlock(&client->mutex);
 	return mine && rlk_ping(hold, until);
 }

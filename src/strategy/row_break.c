@@ -48,10 +48,13 @@ static enum rlk_fault explain(enum rlk_fault fault, const char *name,
 static enum rlk_fault kill(struct rlk_conn *conn, uint64_t id,
 			   struct rowlock_errinfo *reterr)
 {
+	enum rlk_fault fault;
 	char sql[48];
 
 	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64, id);
-	return rlk_stmt_text(conn, sql, reterr);
+	fault = rlk_stmt_text(conn, sql, reterr);
+	/* 1094: it went by itself meanwhile, and the hold with it. */
+	return fault == RLK_REFUSED && reterr->mysql == 1094 ? RLK_DONE : fault;
 }
 
 /* Who is in the way of @bait, which waits? 0: not seen. */

@@ -60,7 +60,8 @@ static struct proof prove(const struct run *run, const struct hold *hold)
 		vouched = bounded(run, hold, vouched);
 	if (vouched && run_is_row(run, hold) &&
 	    faults_find(&run->faults, FAULT_ENDS, hold->process,
-			hold->acquire_call, vouched, 0))
+			hold->acquire_call, vouched,
+			(uint64_t) NOTICE_MS * RUN_MS))
 		slack = (uint64_t) NOTICE_MS * RUN_MS;
 	vouched = vouched > slack ? vouched - slack : 0;
 	return (struct proof){

@@ -22,6 +22,14 @@ def fault(name, unable=lambda scene: None):
     return enter
 
 
+# While these last nobody gets anything; the rest comes twice as often.
+RARE = ('crash', 'freeze', 'shutout', 'readonly', 'full', 'loss')
+
+
+def weight(name):
+    return 1 if name in RARE else 2
+
+
 def needs_network(scene):
     return scene.net.reason
 
@@ -96,8 +104,8 @@ def loss(scene):
 def reset(scene):
     """All connections of a client are ended at once."""
     place = scene.any_place()
-    scene.record.instant('cut', scene.crew.number(place))
-    scene.net.reset(place)
+    with scene.record.fault('cut', scene.crew.number(place)):
+        scene.net.reset(place)
 
 
 def unable_idle(scene):
@@ -143,14 +151,10 @@ def cut(scene):
     ids = scene.server.connections()
     scene.rng.shuffle(ids)
     ids = ids[:scene.rng.choice((1, 3, 10, len(ids)))]
-    scene.record.instant('cut', 'server')
-    kill_connections(scene, ids)
-
-
-def kill_connections(scene, ids):
-    for number in ids:
-        with contextlib.suppress(ServerError):  # it has ended meanwhile
-            scene.server.sql(f'KILL {number}')
+    with scene.record.fault('cut', 'server'):
+        # Some have ended by themselves meanwhile.
+        scene.server.sql(';'.join(f'KILL {number}' for number in ids),
+                         whatever=True)
 
 
 def full_house(scene, kind, meanwhile):
@@ -165,7 +169,12 @@ def full_house(scene, kind, meanwhile):
 
 @fault('connections')
 def connections(scene):
-    """No more connections are to be had."""
+    """No more connections are to be had; everybody has what he needs. (Behind
+    a proxy that ends connections nobody has, so there it is a shutout.)"""
+    if scene.idle:
+        shutout(scene)
+        return
+    scene.wait(scene.ttl_s, quiet=True)  # who was cut opens others
     full_house(scene, 'connections', lambda scene: None)
 
 

@@ -20,6 +20,7 @@
 #define TICK_MS 10
 #define BUSY_MS 15 /* woken so late, a tick tells something */
 #define AWAY_MS 100
+#define LONG_NAMES 4 /* of those that are held for long */
 
 /* As the library does: whole seconds, two at least. */
 static uint64_t idle_ms(const struct plan *plan)
@@ -69,10 +70,14 @@ static struct rowlock_client *open_client(const struct plan *plan,
 
 static int make_grip(struct worker *worker, struct grip *grip, unsigned int i)
 {
+	const char *prefix = worker->plan->prefix;
 	struct rowlock_errinfo err;
 
-	snprintf(grip->name, sizeof(grip->name), "%s%u", worker->plan->prefix,
-		 i);
+	if (i < worker->plan->names)
+		snprintf(grip->name, sizeof(grip->name), "%s%u", prefix, i);
+	else
+		snprintf(grip->name, sizeof(grip->name), "%slong-%u", prefix,
+			 worker->process % LONG_NAMES);
 	grip->worker = worker;
 	pthread_mutex_init(&grip->mutex, NULL);
 	pthread_cond_init(&grip->told, NULL);
@@ -90,10 +95,10 @@ static int make_grips(struct worker *worker)
 	const struct plan *plan = worker->plan;
 	unsigned int i;
 
-	worker->grips = calloc(plan->names, sizeof(*worker->grips));
+	worker->grips = calloc(plan->names + 1, sizeof(*worker->grips));
 	if (!worker->grips)
 		abort();
-	for (i = 0; i < plan->names; i++)
+	for (i = 0; i <= plan->names; i++)
 		if (make_grip(worker, &worker->grips[i], i))
 			return -1;
 	return 0;
@@ -105,7 +110,7 @@ static int free_grips(struct worker *worker)
 	int failed = 0;
 	unsigned int i;
 
-	for (i = 0; i < worker->plan->names; i++)
+	for (i = 0; i <= worker->plan->names; i++)
 		if (rowlock_free(worker->grips[i].lock, &err)) {
 			fprintf(stderr, "stress: %s\n", err.message);
 			failed = 1;

@@ -569,6 +569,49 @@ static void break_ends_no_lease_that_came_after_the_look(void **state)
 	told_end(&told);
 }
 
+static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct fake_person *bob = fake_person();
+	struct told told = told_new();
+	struct rowlock_client *client;
+	struct rowlock *a;
+	struct rowlock *b;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.call_timeout_ms = 60000;
+	client = fake_client_with(&options);
+	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	assert_ok(rowlock_acquire(a, 0, &err));
+	/* Granted, then broken, and only then do we hear of the grant: the
+	 * count of breaks was seen before. */
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
+						      .given = true,
+						      .skip = true,
+						      .result = RLK_GRANTED });
+	fake_tell(bob, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 2);
+	rowlock_on_lost(a, note, &told);
+	fake_lease_break("a");
+	fake_advance(10000);
+	assert_true(test_event_wait(&told.event));
+	rowlock_on_lost(a, NULL, NULL);
+	rowlock_on_lost(b, note, &told);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(bob, &err));
+	assert_true(test_event_wait(&told.event));
+	assert_int_equal(rowlock_held(b), 0);
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, b, 0), ROWLOCK_ELOST, NULL);
+	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
+	fake_person_end(bob);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+	told_end(&told);
+}
+
 static void verify_knows_at_once(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -642,6 +685,8 @@ int main(void)
 		FAKE("a break ends no lease that came after the look",
 		     break_ends_no_lease_that_came_after_the_look),
 		FAKE("verify knows at once", verify_knows_at_once),
+		FAKE("a break while the grant is on its way is known, too",
+		     break_while_the_grant_is_on_its_way_is_known_too),
 		FAKE("a break by us ends anybody's hold",
 		     break_by_us_ends_anybodys_hold),
 	};

@@ -441,6 +441,65 @@ static void grant_after_a_long_wait_is_confirmed_first(void **state)
 	fake_client_end(client);
 }
 
+static void confirming_a_grant_takes_no_longer_than_the_caller_has(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 4500);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_advance(600);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	fake_until(nothing_is_lent, NULL);
+	assert_int_equal(fake_row("job"), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void grant_that_cannot_be_confirmed_is_not_left_in_the_pool(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	/* The connection is good, and has the row locked. */
+	fake_next(FAKE_CONFIRM,
+		  (struct fake_answer){ .given = true, .result = RLK_KILLED });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_true(fake_call(FAKE_ACQUIRE, 0).conn !=
+		    fake_call(FAKE_ACQUIRE, 1).conn);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void connection_that_comes_too_late_is_not_used(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_GET, (struct fake_answer){ .ms = 1020 });
+	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void release_without_an_answer_says_lost(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -514,6 +573,12 @@ int main(void)
 		     hold_is_over_at_its_bound_whatever_threads_do),
 		FAKE("a pong after the bound brings nothing back",
 		     pong_after_the_bound_brings_nothing_back),
+		FAKE("confirming a grant takes no longer than the caller has",
+		     confirming_a_grant_takes_no_longer_than_the_caller_has),
+		FAKE("a grant that cannot be confirmed is not left in the pool",
+		     grant_that_cannot_be_confirmed_is_not_left_in_the_pool),
+		FAKE("a connection that comes too late is not used",
+		     connection_that_comes_too_late_is_not_used),
 		FAKE("a grant after a long wait is confirmed first",
 		     grant_after_a_long_wait_is_confirmed_first),
 		FAKE("a release without an answer says lost",

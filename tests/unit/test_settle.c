@@ -120,6 +120,36 @@ static void request_that_lands_late_is_found_to_be_ours(void **state)
 	fake_client_end(client);
 }
 
+static void attempt_is_over_once_another_was_seen_to_have_the_name(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, lost_before);
+	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_FENCE, 1);
+	/* Ours was there, was past its maximum and swept; now it is another's.
+	 * Whoever saw ours must not take our next row for it. */
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_let(FAKE_FENCE);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	fake_lease_remove("job");
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_true(fake_call(FAKE_ACQUIRE, 0).attempt ==
+		    fake_call(FAKE_ACQUIRE, 1).attempt);
+	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
+		    fake_call(FAKE_ACQUIRE, 2).attempt);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void attempt_is_not_asked_again_before_the_fence_holds(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -338,6 +368,9 @@ int main(void)
 		     poll_without_an_answer_is_asked_as_a_first_question),
 		FAKE("a request that lands late is found to be ours",
 		     request_that_lands_late_is_found_to_be_ours),
+		FAKE("an attempt is over once another was seen to have the "
+		     "name",
+		     attempt_is_over_once_another_was_seen_to_have_the_name),
 		FAKE("an attempt is not asked again before the fence holds",
 		     attempt_is_not_asked_again_before_the_fence_holds),
 		FAKE("what cannot be settled in time is removed later",

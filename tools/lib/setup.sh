@@ -41,6 +41,11 @@ command clang-format clang-format
 command shellcheck shellcheck
 command codespell codespell
 command valgrind valgrind'
+needs_nemesis='
+command ip iproute2 optional
+command iptables iptables optional
+command haproxy haproxy optional
+file /usr/lib/*/faketime/libfaketimeMT.so.1 libfaketime optional'
 needs_coverage='
 command gcovr gcovr'
 needs_docker='
@@ -51,12 +56,21 @@ needs_images='
 command docker docker.io
 command debootstrap debootstrap'
 
+# have_file PATTERN
+have_file()
+{
+	# shellcheck disable=SC2086 # it is a pattern
+	set -- $1
+	[ -e "$1" ]
+}
+
 # missing NEEDS: print the lines of NEEDS that this machine does not meet.
 missing()
 {
 	printf '%s\n' "$1" | while read -r kind what package; do
 		case $kind in
 		command) command -v "$what" >/dev/null ;;
+		file) have_file "$what" ;;
 		module) pkg-config --exists "$what" 2>/dev/null ;;
 		*) : ;;
 		esac || printf '%s %s %s\n' "$kind" "$what" "$package"
