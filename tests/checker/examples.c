@@ -40,7 +40,8 @@
 const struct example examples[] = {
 	/* ------------------------------------------ S1, S3: one at a time */
 	{ "the checker finds nothing in a good history",
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
 	  HELD("190", "1.0", "1") END("200", "205", "1.0", "1")
 	  HOLD("90", "203", "2.0", "1", "a") DRAW("206", "208", "2.0", "1", "8")
 	  END("300", "305", "2.0", "1")
@@ -67,7 +68,8 @@ const struct example examples[] = {
 	{ "the checker accepts a late clock of who was stopped in its acquire",
 	  HOLD("100", "105", "1.0", "1", "a") END("400", "405", "1.0", "1")
 	  FAULT("50", "stop", "2") HOLD("20", "200", "2.0", "1", "a")
-	  HEAL("199", "stop", "2") GONE("210", "2.0", "1") LOST("211", "2.0", "1"),
+	  HEAL("199", "stop", "2") GONE("210", "2.0", "1")
+	  LOST("211", "2.0", "1"),
 	  GOOD },
 	{ "the checker sees holds inside a long one",
 	  HOLD("100", "105", "1.0", "1", "a") END("1000", "1005", "1.0", "1")
@@ -97,7 +99,8 @@ const struct example examples[] = {
 	  BAD(DOUBLE, 1, 5) },
 	{ "the checker sees a token drawn by who lost his hold",
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("350", "360", "1.0", "1", "9")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("350", "360", "1.0", "1", "9")
 	  LOST("495", "1.0", "1") END_LOST("500", "505", "1.0", "1")
 	  HOLD("290", "300", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  BAD(DOUBLE, 1, 6) },
@@ -161,16 +164,21 @@ const struct example examples[] = {
 
 	/* --------------------------------------------------- S2: tokens */
 	{ "the checker sees a token that does not grow",
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
 	  END("110", "115", "1.0", "1")
-	  HOLD("120", "125", "2.0", "1", "a") DRAW("126", "128", "2.0", "1", "6")
+	  HOLD("120", "125", "2.0", "1", "a")
+	  DRAW("126", "128", "2.0", "1", "6")
 	  END("130", "135", "2.0", "1")
-	  HOLD("140", "145", "3.0", "1", "a") DRAW("146", "148", "3.0", "1", "8"),
+	  HOLD("140", "145", "3.0", "1", "a")
+	  DRAW("146", "148", "3.0", "1", "8"),
 	  BAD(TOKENS, 1, 6) },
 	{ "the checker sees a token given twice",
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
 	  END("110", "115", "1.0", "1")
-	  HOLD("120", "125", "2.0", "1", "a") DRAW("126", "128", "2.0", "1", "7"),
+	  HOLD("120", "125", "2.0", "1", "a")
+	  DRAW("126", "128", "2.0", "1", "7"),
 	  BAD(TOKENS, 1, 6) },
 	{ "the checker sees tokens out of order that came with the grant",
 	  ACQUIRE("100", "1.0", "1", "a")
@@ -179,16 +187,20 @@ const struct example examples[] = {
 	  "125 2.0 acquired serial=1 code=0 token=5\n",
 	  BAD(TOKENS, 1, 4) },
 	{ "the checker sees a hold with two tokens",
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
 	  DRAW("109", "111", "1.0", "1", "8"),
 	  BAD(TOKENS, 1, 5) },
 	{ "the checker accepts a token that is asked for again",
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
 	  DRAW("109", "111", "1.0", "1", "7"),
 	  GOOD },
 	{ "the checker compares no tokens of two names",
-	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
-	  HOLD("120", "125", "2.0", "1", "b") DRAW("126", "128", "2.0", "1", "7"),
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
+	  HOLD("120", "125", "2.0", "1", "b")
+	  DRAW("126", "128", "2.0", "1", "7"),
 	  GOOD },
 
 	/* --------------------------------------------------- S4: told in time */
@@ -222,7 +234,8 @@ const struct example examples[] = {
 	  GOOD },
 	{ "the checker expects none of who released, or of another's cut",
 	  LEASE("1.0", "1000") LEASE("2.0", "1000")
-	  HOLD("100", "105", "1.0", "1", "a") HOLD("100", "105", "2.0", "1", "b")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  HOLD("100", "105", "2.0", "1", "b")
 	  FAULT("199", "drop", "1")
 	  FAULT("200", "silence", "1") END("300", "305", "1.0", "1")
 	  HEAL("2000", "silence", "1")
@@ -346,6 +359,36 @@ const struct example examples[] = {
 	  OBSERVER("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
 	  FAULT("200", "kill", "1") HOLD("150", "3300", "2.0", "1", "a"),
 	  GOOD },
+	{ "the checker sees a name that stays busy behind who was cut off",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") LOST("1100", "1.0", "1")
+	  HOLD("150", "6300", "2.0", "1", "a") HEAL("9000", "drop", "1"),
+	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker gives it time for those who waited cut off",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") LOST("1100", "1.0", "1")
+	  HOLD("150", "6100", "2.0", "1", "a") HEAL("9000", "drop", "1"),
+	  GOOD },
+	{ "the checker expects no grant for who waits cut off",
+	  LEASE("1.0", "1000") HOLD("100", "105", "2.0", "1", "a")
+	  FAULT("200", "drop", "1") END("300", "305", "2.0", "1")
+	  HOLD("150", "8900", "1.0", "1", "a") HEAL("8800", "drop", "1"),
+	  GOOD },
+	{ "the checker lets who watches beats begin with his first look",
+	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "kill", "1") HOLD("9000", "11000", "2.0", "1", "a"),
+	  GOOD },
+	{ "the checker lets him look no longer than that",
+	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "kill", "1") HOLD("9000", "11200", "2.0", "1", "a"),
+	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker lets him look for nobody when it was given back",
+	  OBSERVER("1.0", "1000") OBSERVER("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a") END("200", "205", "1.0", "1")
+	  HOLD("9000", "10100", "2.0", "1", "a"),
+	  BAD(IDLE_NAME, 1, 2) },
 	{ "the checker gives a dead row's holder no time",
 	  ROW("1.0", "10000") ROW("2.0", "10000")
 	  HOLD("100", "105", "1.0", "1", "a")

@@ -148,6 +148,12 @@ void faults_fini(struct faults *faults)
 	free(faults->reach);
 }
 
+struct span {
+	uint64_t from;
+	uint64_t to;
+	uint64_t grace;
+};
+
 /* How many began at @time or before. */
 static size_t begun_by(const struct faults *faults, uint64_t time)
 {
@@ -169,30 +175,62 @@ static uint64_t longer(uint64_t end, uint64_t grace)
 	return end > UINT64_MAX - grace ? UINT64_MAX : end + grace;
 }
 
-const struct fault *faults_find(const struct faults *faults,
+static bool hits(const struct fault *fault, int64_t process, bool alone)
+{
+	if (alone)
+		return fault->process == process;
+	return process < 0 || fault->process < 0 || fault->process == process;
+}
+
+static const struct fault *find(const struct faults *faults,
 				unsigned int effects, int64_t process,
-				uint64_t from, uint64_t to, uint64_t grace)
+				bool alone, struct span span)
 {
 	size_t i;
 
-	for (i = begun_by(faults, to);
-	     i-- > 0 && longer(faults->reach[i], grace) >= from;) {
+	for (i = begun_by(faults, span.to);
+	     i-- > 0 && longer(faults->reach[i], span.grace) >= span.from;) {
 		const struct fault *fault = &faults->all[i];
 
-		if (fault->effects & effects &&
-		    (process < 0 || fault->process < 0 ||
-		     fault->process == process) &&
-		    longer(fault->end, grace) >= from)
+		if (fault->effects & effects && hits(fault, process, alone) &&
+		    longer(fault->end, span.grace) >= span.from)
 			return fault;
 	}
 	return NULL;
 }
 
+const struct fault *faults_find(const struct faults *faults,
+				unsigned int effects, int64_t process,
+				uint64_t from, uint64_t to, uint64_t grace)
+{
+	return find(faults, effects, process, false,
+		    (struct span){ from, to, grace });
+}
+
+const struct fault *faults_find_own(const struct faults *faults,
+				    unsigned int effects, uint32_t process,
+				    uint64_t from, uint64_t to, uint64_t grace)
+{
+	return find(faults, effects, process, true,
+		    (struct span){ from, to, grace });
+}
+
+static uint64_t excuses_until(const struct fault *fault, uint64_t grace,
+			      uint64_t brief)
+{
+	uint64_t end = longer(fault->end, grace);
+	uint64_t dead = longer(fault->begin, brief);
+
+	return fault->process < 0 || end < dead ? end : dead;
+}
+
 const struct fault *faults_find_first(const struct faults *faults,
 				      unsigned int effects, uint64_t from,
-				      uint64_t to, uint64_t grace)
+				      uint64_t to, uint64_t grace,
+				      uint64_t brief, uint64_t *ret_end)
 {
 	size_t low = 0, high = faults->n;
+	uint64_t end;
 
 	/* The first by which an end that late is reached. */
 	while (low < high) {
@@ -203,9 +241,14 @@ const struct fault *faults_find_first(const struct faults *faults,
 		else
 			high = middle;
 	}
-	for (; low < faults->n && faults->all[low].begin < to; low++)
-		if (faults->all[low].effects & effects &&
-		    longer(faults->all[low].end, grace) > from)
-			return &faults->all[low];
+	for (; low < faults->n && faults->all[low].begin < to; low++) {
+		if (!(faults->all[low].effects & effects))
+			continue;
+		end = excuses_until(&faults->all[low], grace, brief);
+		if (end <= from)
+			continue;
+		*ret_end = end;
+		return &faults->all[low];
+	}
 	return NULL;
 }

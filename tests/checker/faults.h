@@ -59,9 +59,19 @@ const struct fault *faults_find(const struct faults *faults,
 				unsigned int effects, int64_t process,
 				uint64_t from, uint64_t to, uint64_t grace);
 
-/** The one of them, hitting anybody, that began first. */
+/** One that hits @process and nobody else. */
+const struct fault *faults_find_own(const struct faults *faults,
+				    unsigned int effects, uint32_t process,
+				    uint64_t from, uint64_t to, uint64_t grace);
+
+/**
+ * The one of them that began first, whoever it hits, and until when it excuses
+ * what is no call of its process: @grace longer than it lasts; but one that
+ * hits a single process for @brief at most, for then that counts as dead.
+ */
 const struct fault *faults_find_first(const struct faults *faults,
 				      unsigned int effects, uint64_t from,
-				      uint64_t to, uint64_t grace);
+				      uint64_t to, uint64_t grace,
+				      uint64_t brief, uint64_t *ret_end);
 
 #endif

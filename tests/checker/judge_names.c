@@ -23,6 +23,7 @@ struct gap {
 	uint32_t name;
 	uint64_t from;
 	uint64_t to;
+	bool dead; /* who had it last did not give it back */
 };
 
 struct gaps {
@@ -84,22 +85,27 @@ static void add_gap(struct run *run, struct gaps *gaps, struct gap gap)
 	gaps->all[gaps->n++] = gap;
 }
 
-/* Cut out what faults slow, and a while after each. */
+/* Cut out what faults slow, and a while after each. Who was cut off or stopped
+ * by himself may still be granted what he waits for, and keep it for one TTL
+ * more without knowing. */
 static void add_free_time(struct run *run, struct gaps *gaps, struct gap gap)
 {
-	uint64_t grace = (uint64_t) HEALING_MS * RUN_MS + run->longest_ttl;
+	uint64_t ttl = run->longest_ttl;
+	uint64_t grace = (uint64_t) HEALING_MS * RUN_MS + ttl;
+	uint64_t brief = (uint64_t) HEALING_MS * RUN_MS + 3 * ttl;
 	const struct fault *fault;
 	struct gap before;
+	uint64_t end;
 
 	while (gap.from < gap.to) {
 		fault = faults_find_first(&run->faults, FAULT_SLOWS, gap.from,
-					  gap.to, grace);
+					  gap.to, grace, brief, &end);
 		if (!fault)
 			break;
 		before = gap;
 		before.to = fault->begin;
 		add_gap(run, gaps, before);
-		gap.from = later_of(gap.from, plus(fault->end, grace));
+		gap.from = end;
 	}
 	add_gap(run, gaps, gap);
 }
@@ -140,9 +146,21 @@ static bool may_hold(const struct run *run, const struct hold *hold)
 	return run_client(run, hold->process)->killed != UINT64_MAX;
 }
 
+/* The next gap begins when this one cannot have it any more. */
+static void leave(const struct run *run, struct gap *gap,
+		  const struct hold *hold)
+{
+	uint64_t until = busy_until(run, hold);
+
+	if (until < gap->from)
+		return;
+	gap->from = until;
+	gap->dead = until != hold->released;
+}
+
 static void find_gaps(struct run *run, struct gaps *gaps)
 {
-	struct gap gap = { UINT32_MAX, 0, 0 };
+	struct gap gap = { UINT32_MAX, 0, 0, false };
 	uint32_t *numbers = sort(run);
 	size_t i;
 
@@ -153,14 +171,14 @@ static void find_gaps(struct run *run, struct gaps *gaps)
 			gap.to = run->last.time;
 			if (gap.name != UINT32_MAX)
 				add_free_time(run, gaps, gap);
-			gap = (struct gap){ hold->name, run->first, 0 };
+			gap = (struct gap){ hold->name, run->first, 0, false };
 		}
 		if (!may_hold(run, hold))
 			continue;
 		gap.to =
 		    hold_granted(hold) ? hold->acquired : hold->acquire_call;
 		add_free_time(run, gaps, gap);
-		gap.from = later_of(gap.from, busy_until(run, hold));
+		leave(run, &gap, hold);
 	}
 	gap.to = run->last.time;
 	if (gap.name != UINT32_MAX)
@@ -207,6 +225,19 @@ static void report(struct run *run, const struct hold *hold,
 		   hold->thread, ms);
 }
 
+/* From when on the waiter can be expected to see that it is free: who may not
+ * trust clocks watches a dead holder from his first look on. */
+static uint64_t seen_by(const struct run *run, const struct hold *hold,
+			const struct gap *gap)
+{
+	const struct client *client = run_client(run, hold->process);
+	uint64_t look = 0;
+
+	if (gap->dead && client->observe && !client->row)
+		look = client->ttl + client->margin;
+	return later_of(gap->from, hold->acquire_call + look);
+}
+
 static void judge_waiter(struct run *run, const struct gaps *gaps,
 			 const struct hold *hold)
 {
@@ -216,14 +247,17 @@ static void judge_waiter(struct run *run, const struct gaps *gaps,
 
 	if (!until)
 		until = killed < run->last.time ? killed : run->last.time;
-	if (!hold->wait_ms || until < hold->acquire_call + slack(run) / 4)
+	if (!hold->wait_ms || until < hold->acquire_call + slack(run) / 4 ||
+	    faults_find_own(&run->faults, FAULT_SLOWS, hold->process,
+			    hold->acquire_call, until,
+			    (uint64_t) HEALING_MS * RUN_MS))
 		return;
 	for (i = first_gap(gaps, hold->name, hold->acquire_call);
 	     i < gaps->n && gaps->all[i].name == hold->name &&
 	     gaps->all[i].from < until;
 	     i++) {
 		const struct gap *gap = &gaps->all[i];
-		uint64_t from = later_of(gap->from, hold->acquire_call);
+		uint64_t from = seen_by(run, hold, gap);
 		uint64_t to = gap->to < until ? gap->to : until;
 		double ms = ((double) to - (double) from) / RUN_MS;
 

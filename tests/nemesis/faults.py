@@ -169,7 +169,12 @@ def full_house(scene, kind, meanwhile):
 
 @fault('connections')
 def connections(scene):
-    """No more connections are to be had."""
+    """No more connections are to be had; everybody has what he needs. (Behind
+    a proxy that ends connections nobody has, so there it is a shutout.)"""
+    if scene.idle:
+        shutout(scene)
+        return
+    scene.wait(scene.ttl_s, quiet=True)  # who was cut opens others
     full_house(scene, 'connections', lambda scene: None)
 
 

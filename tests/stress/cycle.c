@@ -4,8 +4,8 @@
  * written into the history. Errors are written down, not judged.
  *
  * A lost callback does not say which hold it means. So who was told that a
- * hold is lost waits for its callback before asking for the next: then it is
- * the last one's.
+ * hold is lost waits for its callback, or forgets it, before asking for the
+ * next: then it is the last one's.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,21 +50,35 @@ static void write_return(struct worker *worker, const char *event,
 
 /* ----------------------------------------------------------------- lost */
 
+/* A token that comes with the grant may come with the second one, after a loss
+ * that is nobody's business but told all the same. */
+static bool is_told(const struct worker *worker)
+{
+	return !worker->plan->token_with_grant;
+}
+
 void worker_lost(struct rowlock *lock, void *arg)
 {
-	uint64_t now = history_now(), serial;
+	uint64_t now = history_now();
 	struct grip *grip = arg;
 
+	(void) lock;
 	pthread_mutex_lock(&grip->mutex);
-	serial = grip->serial;
-	/* It is about the one before if this one stands. */
-	if (!grip->holding || !rowlock_held(lock)) {
+	if (!grip->asking || is_told(grip->worker)) {
 		history_write(grip->worker->history, now, grip->worker->thread,
-			      "lost serial=%" PRIu64, serial);
-		grip->last_lost = serial;
+			      "lost serial=%" PRIu64, grip->serial);
+		grip->last_lost = grip->serial;
 	}
 	pthread_cond_broadcast(&grip->told);
 	pthread_mutex_unlock(&grip->mutex);
+}
+
+/* The release told it: a callback that is still due would be taken for one of
+ * the next hold. */
+static void forget_callback(struct grip *grip)
+{
+	rowlock_on_lost(grip->lock, NULL, NULL);
+	rowlock_on_lost(grip->lock, worker_lost, grip);
 }
 
 static void await_callback(struct grip *grip, uint64_t serial)
@@ -80,11 +94,19 @@ static void await_callback(struct grip *grip, uint64_t serial)
 	pthread_mutex_unlock(&grip->mutex);
 }
 
-static void set_holding(struct grip *grip, uint64_t serial, bool holding)
+/* From now on callbacks are about this hold. */
+static void begin_asking(struct grip *grip, uint64_t serial)
 {
 	pthread_mutex_lock(&grip->mutex);
 	grip->serial = serial;
-	grip->holding = holding;
+	grip->asking = true;
+	pthread_mutex_unlock(&grip->mutex);
+}
+
+static void end_asking(struct grip *grip)
+{
+	pthread_mutex_lock(&grip->mutex);
+	grip->asking = false;
 	pthread_mutex_unlock(&grip->mutex);
 }
 
@@ -227,7 +249,8 @@ static void release(struct worker *worker, struct grip *grip, uint64_t serial)
 	write_now(worker, "release serial=%" PRIu64, serial);
 	code = rowlock_release(grip->lock, &err);
 	write_return(worker, "released", serial, code, &err);
-	set_holding(grip, serial, false);
+	if (code == ROWLOCK_ELOST)
+		forget_callback(grip);
 }
 
 static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
@@ -236,14 +259,15 @@ static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
 	int64_t wait_ms = draw_wait(worker);
 	int code;
 
-	write_acquire(worker, grip, serial, wait_ms, true);
+	begin_asking(grip, serial);
+	write_acquire(worker, grip, serial, wait_ms, is_told(worker));
 	code = rowlock_acquire(grip->lock, as_wait(wait_ms), &err);
+	end_asking(grip);
 	if (code) {
 		write_return(worker, "acquired", serial, code, &err);
 		worker_nap(AWAY_US);
 		return;
 	}
-	set_holding(grip, serial, true);
 	write_acquired(worker, grip->lock, serial);
 	if (!use(worker, grip->lock, serial))
 		await_callback(grip, serial);

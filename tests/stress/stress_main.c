@@ -316,6 +316,7 @@ static int be_one(struct plan *plan, struct signs *signs)
 static int run_all(struct crew *crew)
 {
 	unsigned int i;
+	int failed;
 
 	crew->history = history_open(crew->plan->dir, 0);
 	if (!crew->history)
@@ -324,7 +325,9 @@ static int run_all(struct crew *crew)
 		start_one(crew, i);
 	if (!await_ready(crew))
 		disturb(crew);
-	return finish(crew);
+	failed = finish(crew);
+	history_close(crew->history);
+	return failed;
 }
 
 int main(int argc, char **argv)
