@@ -448,6 +448,19 @@ const struct example examples[] = {
 	  HOLD("100", "105", "1.0", "1", "a") "106 1.0 release serial=1\n"
 	  "109 1.0 released serial=1 code=-11 mysql=2013\n",
 	  BAD(ERROR, 1, 3) },
+	{ "the checker accepts that nothing is known after a moment's wait",
+	  "100 1.0 acquire serial=1 name=a wait=50\n"
+	  "180 1.0 acquired serial=1 code=-11\n",
+	  GOOD },
+	{ "the checker does not accept it before that time is over",
+	  "100 1.0 acquire serial=1 name=a wait=50\n"
+	  "149 1.0 acquired serial=1 code=-11\n",
+	  BAD(ERROR, 1, 2) },
+	{ "the checker does not accept it after a long wait",
+	  HOLD("90", "99", "2.0", "1", "a")
+	  "100 1.0 acquire serial=1 name=a wait=1000\n"
+	  "1110 1.0 acquired serial=1 code=-11\n",
+	  BAD(ERROR, 1, 2) },
 	{ "the checker accepts server errors during a fault",
 	  FAULT("50", "crash", "server") ACQUIRE("100", "1.0", "1", "a")
 	  "105 1.0 acquired serial=1 code=-11\n",

@@ -15,6 +15,7 @@
 #include "run.h"
 
 #define CR_DEADLOCK 1213u
+#define ANSWER_MS 1000  /* a server may take so long without a fault */
 #define HEALING_MS 1500 /* errors of calls that began so soon after a fault */
 
 /* How long this call may take; UINT64_MAX: as long as it likes. */
@@ -142,6 +143,16 @@ static bool is_untrue(const struct hold *hold, const struct note *note)
 	       waited + RUN_MS < (uint64_t) hold->wait_ms * RUN_MS;
 }
 
+/* He gave a server that is alive too little time to answer: that nothing is
+ * known is true then, on a busy machine. */
+static bool is_impatient(const struct hold *hold, const struct note *note)
+{
+	return note->event == HISTORY_ACQUIRED &&
+	       note->code == ROWLOCK_ECONNECT && hold->wait_ms > 0 &&
+	       hold->wait_ms < ANSWER_MS &&
+	       note->returned - note->call >= (uint64_t) hold->wait_ms * RUN_MS;
+}
+
 static bool is_forbidden(const struct run *run, const struct hold *hold,
 			 const struct note *note)
 {
@@ -152,6 +163,8 @@ static bool is_forbidden(const struct run *run, const struct hold *hold,
 		return false;
 	if (!is_server_error(note->code))
 		return true;
+	if (is_impatient(hold, note))
+		return false;
 	return !faults_find(&run->faults, FAULT_ERRORS, hold->process,
 			    note->call, note->returned,
 			    (uint64_t) HEALING_MS * RUN_MS);
