@@ -162,6 +162,9 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 		return rlk_failed(asking, code);
 	fault = asking->lock->strategy->make(conn, request, &asking->error);
 	rlk_pool_put(asking->client->pool, conn);
+	if (fault == RLK_PENDING)
+		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 asking->client->server);
 	switch (fault) {
 	case RLK_DONE:
 		return RLK_STEP_AGAIN;

@@ -206,6 +206,38 @@ static int draw_with_grant(struct rowlock *lock, int64_t until_ms,
 	return code;
 }
 
+static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
+{
+	int64_t now = rlk_now(lock->client->clock);
+
+	/* Not 0: that would be a try. */
+	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
+}
+
+/* A hold that is lost before its token is drawn was never shown to the caller:
+ * he has nothing to release, and asks on for as long as he has. */
+static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
+			      int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	for (;;) {
+		int code = rlk_acquire(lock, wait_ms, reterr);
+
+		if (code)
+			return code;
+		code = draw_with_grant(lock, until_ms, reterr);
+		if (code != ROWLOCK_ELOST)
+			return code;
+		if (rlk_now(lock->client->clock) >= until_ms)
+			return rlk_fail(reterr, ROWLOCK_ECONNECT,
+					"acquire " RLK_LOCK_FORMAT
+					": granted, and lost again before its "
+					"token was drawn; it is not held",
+					RLK_LOCK_ARGS(lock));
+		if (wait_ms && wait_ms != ROWLOCK_FOREVER)
+			wait_ms = time_left(lock, until_ms);
+	}
+}
+
 int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		    struct rowlock_errinfo *reterr)
 {
@@ -217,9 +249,9 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		return rlk_client_fail_forked(lock->client, reterr);
 	until = wait_ms ? rlk_after(rlk_now(lock->client->clock), wait_ms)
 			: rlk_client_call_until(lock->client);
-	code = rlk_acquire(lock, wait_ms, &error);
-	if (!code && lock->flags & ROWLOCK_TOKEN_WITH_GRANT)
-		code = draw_with_grant(lock, until, &error);
+	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
+		   ? acquire_with_token(lock, wait_ms, until, &error)
+		   : rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

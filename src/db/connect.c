@@ -92,13 +92,16 @@ static void bound_resolver(struct rlk_conn *conn)
 static int copy_dsn(const char *dsn, char **ret_dsn,
 		    struct rowlock_errinfo *reterr)
 {
+	size_t size;
+
 	if (!dsn)
 		return 0;
-	if (asprintf(ret_dsn, strchr(dsn, ';') ? "%s" : "%s;", dsn) < 0) {
-		*ret_dsn = NULL;
+	size = strlen(dsn) + sizeof(";");
+	*ret_dsn = malloc(size);
+	if (!*ret_dsn)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
-	}
+	snprintf(*ret_dsn, size, "%s%s", dsn, strchr(dsn, ';') ? "" : ";");
 	return 0;
 }
 

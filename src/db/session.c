@@ -323,8 +323,9 @@ static enum rlk_fault set_and_read(struct rlk_conn *conn,
 
 	if (fault == RLK_REFUSED)
 		fault = set_state(conn, settings, false, reterr);
-	if (fault == RLK_DONE)
-		fault = read_state(conn, settings, true, ret_result, reterr);
+	if (fault != RLK_DONE)
+		return fault;
+	fault = read_state(conn, settings, true, ret_result, reterr);
 	/* Some servers and proxies have no GET_LOCK(). */
 	if (fault == RLK_REFUSED)
 		fault = read_state(conn, settings, false, ret_result, reterr);

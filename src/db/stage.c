@@ -14,8 +14,7 @@
 #include "base/error.h"
 
 /* Its result has a column that we have no room for. */
-static const char too_many[] = "more columns or parameters than there is room "
-			       "for";
+static const char too_many[] = "more columns than there is room for";
 
 enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 			      struct rowlock_errinfo *reterr)
@@ -67,8 +66,14 @@ static enum rlk_fault do_prepare(struct rlk_conn *conn,
 	if (conn->io.status)
 		return rlk_stage_fail_stmt(conn, reterr);
 	stmt->params = (unsigned int) mysql_stmt_param_count(stmt->stmt);
-	if (stmt->params > RLK_STMT_PARAMS)
-		return rlk_stage_fail(conn, ROWLOCK_EDB, too_many, reterr);
+	/* More than we have would be sent from memory that is not theirs. */
+	if (stmt->params != rlk_bind_count(stmt->def->sql)) {
+		conn->dead = true;
+		return rlk_stage_fail(conn, ROWLOCK_EDB,
+				      "the server counts the parameters "
+				      "differently",
+				      reterr);
+	}
 	stmt->columns = 0;
 	if (rlk_bind_params(stmt, stmt->held_params))
 		return rlk_stage_fail_stmt(conn, reterr);

@@ -31,8 +31,7 @@ void rlk_bind_drop(struct rlk_stmt *stmt)
 	stmt->held = NULL;
 }
 
-/* As many parameters as the text has '?'; none is in a literal. */
-static unsigned int count_marks(const char *sql)
+unsigned int rlk_bind_count(const char *sql)
 {
 	unsigned int count = 0;
 
@@ -43,7 +42,7 @@ static unsigned int count_marks(const char *sql)
 
 int rlk_bind_hold(struct rlk_stmt *stmt, const struct rlk_value *params)
 {
-	unsigned int count = count_marks(stmt->def->sql);
+	unsigned int count = rlk_bind_count(stmt->def->sql);
 	size_t total = 1;
 	char *at;
 
@@ -180,9 +179,9 @@ static bool read_one(struct rlk_stmt *stmt, unsigned int i,
 {
 	const MYSQL_BIND *bind = &stmt->column[i];
 
-	if (stmt->is_null[i]) {
-		*ret_value = rlk_null();
-	} else if (bind->buffer_type == MYSQL_TYPE_LONGLONG) {
+	if (stmt->is_null[i])
+		return true;
+	if (bind->buffer_type == MYSQL_TYPE_LONGLONG) {
 		if (stmt->error[i])
 			return false;
 		ret_value->type = bind->is_unsigned ? RLK_U64 : RLK_I64;
@@ -202,6 +201,10 @@ static bool read_one(struct rlk_stmt *stmt, unsigned int i,
 
 int rlk_bind_read(struct rlk_stmt *stmt, struct rlk_value *ret_columns)
 {
+	const struct rlk_value nothing = { .type = RLK_NULL, .text = "" };
+
+	for (unsigned int i = 0; i < RLK_STMT_COLUMNS; i++)
+		ret_columns[i] = nothing;
 	for (unsigned int i = 0; i < stmt->columns; i++) {
 		if (!read_one(stmt, i, &ret_columns[i]))
 			return (int) i;

@@ -57,6 +57,9 @@ enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 
 /* stmt_bind.c */
 
+/** As many parameters as the text has '?'; none is in a literal. */
+unsigned int rlk_bind_count(const char *sql);
+
 /** Keep @params, texts included, beyond the caller's return. 0 or -1. */
 int rlk_bind_hold(struct rlk_stmt *stmt, const struct rlk_value *params);
 
@@ -69,8 +72,8 @@ int rlk_bind_params(struct rlk_stmt *stmt, const struct rlk_value *params);
 /** Make rooms for the columns that the prepared statement has. 0 or -1. */
 int rlk_bind_make_columns(struct rlk_stmt *stmt);
 
-/** The row that was fetched. Returns the first column whose text or number was
- *  cut, -1 if all is well. */
+/** The row that was fetched, to RLK_STMT_COLUMNS values. Returns the first
+ * column whose text or number was cut, -1 if all is well. */
 int rlk_bind_read(struct rlk_stmt *stmt, struct rlk_value *ret_columns);
 
 #endif

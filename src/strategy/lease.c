@@ -257,56 +257,46 @@ static enum rlk_fault lease_draw(struct rlk_conn *conn,
 	return fault;
 }
 
-static const struct rlk_stmt_def end_session_note = {
+/*
+ * The lease gets an attempt and a session that nobody has, so it is dead, and
+ * its session is told: both, or nothing. One statement, as a transaction that
+ * its client cannot end any more would keep the session's row locked, its
+ * beats out, and take all its other leases with it.
+ */
+static const struct rlk_stmt_def break_lease = {
 	"break",
-	"UPDATE lease_session SET breaks = breaks + 1 WHERE id = ?",
+	"UPDATE business_lease l LEFT JOIN lease_session s ON s.id = l.session"
+	" SET l.attempt = 0, l.session = 0, s.breaks = s.breaks + 1"
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
-
-/* Delete the lease, then tell its session: in this order and in one
- * transaction, as the holder looks which lease is gone when it sees the new
- * count with its next beat. */
-static enum rlk_fault end_lease(struct rlk_conn *conn,
-				const struct rlk_request *request,
-				bool *ret_found, struct rowlock_errinfo *reterr)
-{
-	const struct rlk_value session[] = { rlk_u64(request->session) };
-	struct rlk_reply reply;
-	enum rlk_fault fault;
-
-	fault = run_by_attempt(conn, &release, request, &reply, reterr);
-	if (fault)
-		return fault;
-	*ret_found = reply.affected == 1;
-	fault = rlk_stmt_run(conn, &end_session_note, session, &reply, reterr);
-	if (fault)
-		return fault;
-	return rlk_stmt_text(conn, "COMMIT", reterr);
-}
 
 static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 				bool *ret_found, struct rowlock_errinfo *reterr)
 {
 	struct rlk_request request = { .name = name };
 	struct rlk_holder holder;
+	struct rowlock_errinfo error;
+	struct rlk_reply reply;
 	enum rlk_fault fault;
+	bool swept;
 
 	fault = lease_look(conn, &request, &holder, reterr);
 	if (fault)
 		return fault;
-	if (!holder.known) {
-		*ret_found = false;
-		return RLK_DONE;
-	}
 	request.attempt = holder.attempt;
-	request.session = holder.session;
-	fault = rlk_stmt_text(conn, "START TRANSACTION", reterr);
-	if (!fault)
-		fault = end_lease(conn, &request, ret_found, reterr);
-	/* After an error a good connection goes back without a transaction;
-	 * the reason that is told is the first one. */
-	if (fault && rlk_conn_usable(conn))
-		rlk_stmt_text(conn, "ROLLBACK", NULL);
-	return fault;
+	reply.affected = 0;
+	if (holder.known)
+		fault = run_by_attempt(conn, &break_lease, &request, &reply,
+				       reterr);
+	if (fault)
+		return fault;
+	*ret_found = reply.affected > 0;
+	/* It is over; the dead row is removed by whoever asks next, if this
+	 * does not succeed. */
+	request.attempt = 0;
+	if (*ret_found)
+		lease_release(conn, &request, &swept, &error);
+	return RLK_DONE;
 }
 
 const struct rlk_strategy rlk_strategy_lease = {

@@ -102,12 +102,15 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 		if (!id) {
 			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
 			fault = rlk_stmt_resume(bait, &reply, reterr);
+			free = fault == RLK_DONE;
 		}
 	}
 	if (id)
 		return explain(kill(conn, id, reterr), name, reterr);
-	if (fault == RLK_DONE)
+	if (fault == RLK_DONE && free)
 		return RLK_DONE; /* it was released meanwhile */
+	if (fault != RLK_DONE && fault != RLK_PENDING && fault != RLK_BUSY)
+		return fault; /* and @reterr says why */
 	rlk_fail(reterr, ROWLOCK_EDB,
 		 "break '%s' (row): the server does not show who holds it; "
 		 "try again",

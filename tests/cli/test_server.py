@@ -32,6 +32,14 @@ def option_file(path, dsn, group="client"):
 class ServerTest(ToolTest):
     """Names of this test begin with its prefix, and are removed at its end."""
 
+    # For who counts: on which server the cases that follow ran.
+    server = "given"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        print("# server:", cls.server, flush=True)
+
     def setUp(self):
         super().setUp()
         del self.environment["ROWLOCK_FAKE"]
@@ -297,6 +305,13 @@ class Reaper(ServerTest):
 
 @unittest.skipUnless(SANDBOX and shutil.which("mariadbd"), "no mariadbd here")
 class OwnServer(ServerTest):
+    @classmethod
+    def setUpClass(cls):
+        version = subprocess.run(["mariadbd", "--version"], check=True,
+                                 text=True, stdout=subprocess.PIPE)
+        cls.server = f"own, {version.stdout.strip()}"
+        super().setUpClass()
+
     def sandbox(self, *words):
         return subprocess.run([SANDBOX, *words, f"--dir={self.place}/sb"],
                               check=True, timeout=GUARD, text=True,

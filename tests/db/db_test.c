@@ -208,10 +208,14 @@ static int give_turn(void **state)
 
 int db_run(const char *group, const struct CMUnitTest *tests, size_t count)
 {
+	bool own = dsn;
+
 	if (!dsn)
 		dsn = getenv("ROWLOCK_TEST_DSN");
 	if (!dsn || !*dsn)
 		return skip_all("no server: set ROWLOCK_TEST_DSN");
+	if (!own)
+		printf("# server: given\n");
 	return _cmocka_run_group_tests(group, tests, count, take_turn,
 				       give_turn);
 }
@@ -260,6 +264,10 @@ int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
 		return 99;
 	dsn = sandbox_dsn("--app", app, sizeof(app));
 	root_dsn = sandbox_dsn("--root", root, sizeof(root));
+	fflush(stdout);
+	if (system("PATH=$PATH:/usr/sbin:/sbin; "
+		   "echo \"# server: own, $(mariadbd --version)\""))
+		return 99;
 	failed = db_run(group, tests, count);
 	sandbox("stop");
 	return failed;

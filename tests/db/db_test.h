@@ -91,16 +91,29 @@ enum relay_mode {
 	RELAY_STRAIGHT,
 	RELAY_SILENT, /* accepts, and passes nothing on */
 	RELAY_DRIP,   /* the server's bytes one by one, 50 ms apart */
+	RELAY_BYTES,  /* the server's bytes one by one, as fast as it goes */
 };
 
 struct relay;
 
-/** Listen on @address (NULL: 127.0.0.1) for db_dsn(). */
+/** Listen on @address (NULL: 127.0.0.1; a path: a socket file) for db_dsn().
+ *  NULL if this machine has no such address. */
 struct relay *relay_start(enum relay_mode mode, const char *address);
 void relay_end(struct relay *relay);
 void relay_set_mode(struct relay *relay, enum relay_mode mode);
 /** db_dsn() by way of the relay. */
 const char *relay_dsn(const struct relay *relay);
+/** After so many more bytes of the server's nothing more comes, or, with
+ *  @cut, the streams end; SIZE_MAX: never. */
+void relay_stop_after(struct relay *relay, size_t bytes, bool cut);
+/** Has it come to that? */
+bool relay_stopped(const struct relay *relay);
+
+/** Write @to for each @from (of the same length) that clients, or with @reply
+ *  the server, send in one piece. */
+void relay_replace(struct relay *relay, const char *from, const char *to,
+		   bool reply);
+
 /** Bytes that came from clients. */
 size_t relay_heard(const struct relay *relay);
 

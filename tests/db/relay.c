@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A peer between client and server: one thread, poll(), one client at a time
- * or several. It passes bytes on, drips them, or says nothing.
+ * or several. It passes bytes on, drips them, changes them, or says nothing.
  */
 #include "db_test.h"
 
@@ -33,6 +33,10 @@ struct relay {
 	int stop;
 	_Atomic int mode;
 	_Atomic size_t heard;
+	_Atomic size_t left; /* bytes of the server's that still pass */
+	_Atomic bool cut;
+	const char *from[2]; /* of the client's, of the server's */
+	const char *to[2];
 	char dsn[512];
 	struct pair pairs[PAIRS];
 	size_t count;
@@ -98,38 +102,62 @@ static void drop(struct relay *relay, size_t i)
 	relay->pairs[i] = relay->pairs[--relay->count];
 }
 
+static void replace(char *bytes, size_t size, const char *from, const char *to)
+{
+	char *at = bytes;
+
+	while (from && (at = memmem(at, size - (size_t) (at - bytes), from,
+				    strlen(from))))
+		memcpy(at, to, strlen(from));
+}
+
 /* Pass on what is there; false: one end is gone. */
-static bool pass(int from, int to, size_t most, _Atomic size_t *heard)
+static bool pass(struct relay *relay, const struct pair *pair, bool reply,
+		 size_t most)
 {
 	char buffer[4096];
-	ssize_t got = recv(from, buffer, most, 0);
+	ssize_t got =
+	    recv(reply ? pair->server : pair->client, buffer, most, 0);
 
 	if (got <= 0)
 		return false;
-	if (heard)
-		atomic_fetch_add(heard, (size_t) got);
-	return send(to, buffer, (size_t) got, MSG_NOSIGNAL) == got;
+	replace(buffer, (size_t) got, relay->from[reply], relay->to[reply]);
+	if (!reply)
+		relay->heard += (size_t) got;
+	else if (relay->left != SIZE_MAX)
+		relay->left -= (size_t) got;
+	return send(reply ? pair->client : pair->server, buffer, (size_t) got,
+		    MSG_NOSIGNAL) == got;
+}
+
+/* The server's turn. */
+static bool pass_reply(struct relay *relay, const struct pair *pair)
+{
+	size_t most = relay->left < 4096 ? relay->left : 4096;
+
+	if (relay->mode == RELAY_DRIP)
+		poll(NULL, 0, DRIP_MS);
+	if (relay->mode == RELAY_DRIP || relay->mode == RELAY_BYTES)
+		most = most ? 1 : 0;
+	if (most)
+		return pass(relay, pair, true, most);
+	/* Read by nobody; the next look is due in a moment. */
+	poll(NULL, 0, 1);
+	return !relay->cut;
 }
 
 static bool serve(struct relay *relay, const struct pair *pair,
 		  const struct pollfd *fds)
 {
-	bool drip = relay->mode == RELAY_DRIP;
-
 	if (relay->mode == RELAY_SILENT) {
 		struct pollfd gone = { .fd = pair->client };
 
 		poll(&gone, 1, 1);
 		return !(gone.revents & (POLLHUP | POLLERR));
 	}
-	if (fds[0].revents &&
-	    !pass(pair->client, pair->server, 4096, &relay->heard))
+	if (fds[0].revents && !pass(relay, pair, false, 4096))
 		return false;
-	if (!fds[1].revents)
-		return true;
-	if (drip)
-		poll(NULL, 0, DRIP_MS);
-	return pass(pair->server, pair->client, drip ? 1 : 4096, NULL);
+	return !fds[1].revents || pass_reply(relay, pair);
 }
 
 static void run(void *arg)
@@ -162,25 +190,70 @@ static void run(void *arg)
 	}
 }
 
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_un file;
+};
+
+/* A path, an address of IPv6 or one of IPv4. */
+static socklen_t parse(const char *text, union address *ret_address)
+{
+	memset(ret_address, 0, sizeof(*ret_address));
+	if (*text == '/') {
+		ret_address->file.sun_family = AF_UNIX;
+		snprintf(ret_address->file.sun_path,
+			 sizeof(ret_address->file.sun_path), "%s", text);
+		return sizeof(ret_address->file);
+	}
+	if (strchr(text, ':')) {
+		ret_address->in6.sin6_family = AF_INET6;
+		inet_pton(AF_INET6, text, &ret_address->in6.sin6_addr);
+		return sizeof(ret_address->in6);
+	}
+	ret_address->in.sin_family = AF_INET;
+	inet_pton(AF_INET, text, &ret_address->in.sin_addr);
+	return sizeof(ret_address->in);
+}
+
+static void write_dsn(struct relay *relay, const char *address)
+{
+	union address bound;
+	socklen_t length = sizeof(bound);
+
+	getsockname(relay->listener, &bound.any, &length);
+	if (*address == '/')
+		snprintf(relay->dsn, sizeof(relay->dsn),
+			 "%s;host=localhost;socket=%s", db_dsn(), address);
+	else
+		/* The port is in the same place of both. */
+		snprintf(relay->dsn, sizeof(relay->dsn), "%s;host=%s;port=%u",
+			 db_dsn(), address, ntohs(bound.in.sin_port));
+}
+
 struct relay *relay_start(enum relay_mode mode, const char *address)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t length = sizeof(in);
+	union address at;
+	socklen_t length;
 
 	assert_non_null(relay);
 	if (!address)
 		address = "127.0.0.1";
+	length = parse(address, &at);
 	relay->mode = mode;
+	relay->left = SIZE_MAX;
+	relay->listener =
+	    socket(at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(relay->listener, &at.any, length)) {
+		close(relay->listener);
+		free(relay);
+		return NULL;
+	}
 	relay->stop = eventfd(0, EFD_CLOEXEC);
-	relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	inet_pton(AF_INET, address, &in.sin_addr);
-	assert_int_equal(
-	    bind(relay->listener, (struct sockaddr *) &in, sizeof(in)), 0);
 	assert_int_equal(listen(relay->listener, 16), 0);
-	getsockname(relay->listener, (struct sockaddr *) &in, &length);
-	snprintf(relay->dsn, sizeof(relay->dsn), "%s;host=%s;port=%u", db_dsn(),
-		 address, ntohs(in.sin_port));
+	write_dsn(relay, address);
 	assert_int_equal(rlk_thread_start(&relay->thread, "relay", run, relay),
 			 0);
 	return relay;
@@ -200,6 +273,25 @@ void relay_end(struct relay *relay)
 void relay_set_mode(struct relay *relay, enum relay_mode mode)
 {
 	relay->mode = mode;
+}
+
+void relay_stop_after(struct relay *relay, size_t bytes, bool cut)
+{
+	relay->cut = cut;
+	relay->left = bytes;
+}
+
+bool relay_stopped(const struct relay *relay)
+{
+	return relay->left == 0;
+}
+
+void relay_replace(struct relay *relay, const char *from, const char *to,
+		   bool reply)
+{
+	assert_int_equal(strlen(from), strlen(to));
+	relay->to[reply] = to;
+	relay->from[reply] = from;
 }
 
 const char *relay_dsn(const struct relay *relay)

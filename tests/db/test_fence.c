@@ -141,6 +141,26 @@ static void restarted_server_has_ended_it(void **state)
 	rlk_conn_close(fencer);
 }
 
+/* The session is over, and its number was given to somebody else. */
+static void number_that_is_anothers_by_now_is_not_killed(void **state)
+{
+	struct rlk_conn *ended = db_open(NULL, &db_lease);
+	struct rlk_conn *innocent = db_open(NULL, &db_lease);
+	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_mark mark;
+
+	(void) state;
+	rlk_conn_mark(ended, &mark);
+	rlk_conn_close(ended);
+	mark.id = rlk_conn_id(innocent);
+	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_ping(innocent, &error), &error);
+	rlk_conn_close(innocent);
+	rlk_conn_close(fencer);
+}
+
 /* Once the mark is gone, so are the transaction's locks: a thousand rows that
  * must be rolled back take their time. */
 static void rollback_is_over_when_the_mark_is_gone(void **state)
@@ -200,6 +220,8 @@ int main(void)
 		     ended_session_is_over_at_once),
 		TEST("a restart has ended it, and nobody else is killed",
 		     restarted_server_has_ended_it),
+		TEST("a number that is another's by now is not killed",
+		     number_that_is_anothers_by_now_is_not_killed),
 		TEST("a fenced transaction is rolled back when the fence is up",
 		     rollback_is_over_when_the_mark_is_gone),
 		TEST("kill_query spares a session that is idle",

@@ -233,6 +233,7 @@ static void clear_text_is_refused(void **state)
 	target = db_target(relay_dsn(relay));
 	if (!rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn,
 			   &error)) {
+		assert_true(conn->tls);
 		rlk_conn_close(conn);
 		relay_end(relay);
 		skip();
@@ -267,6 +268,77 @@ static void clear_text_is_accepted_when_told_so(void **state)
 	relay_end(relay);
 }
 
+static void expect_local(const char *address, const char *host)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, address);
+	const char *port;
+	struct rlk_conn *conn;
+	char dsn[512];
+
+	if (!relay) {
+		assert_non_null(strchr(address, ':'));
+		skip(); /* no IPv6 here */
+	}
+	port = strrchr(relay_dsn(relay), '=') + 1;
+	snprintf(dsn, sizeof(dsn), "%s;host=%s;port=%s", relay_dsn(relay), host,
+		 port);
+	conn = db_open(*host == '/' ? relay_dsn(relay) : dsn, &db_lease);
+	assert_true(relay_heard(relay) > 0);
+	assert_int_equal(db_number(conn, "SELECT 7"), 7);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+static void socket_file_is_local(void **state)
+{
+	const char *base = getenv("TMPDIR");
+	char path[100];
+
+	(void) state;
+	snprintf(path, sizeof(path), "%.60s/rowlock-open-%d",
+		 base && *base ? base : "/tmp", (int) getpid());
+	expect_local(path, path);
+	unlink(path);
+}
+
+static void loopback_of_ipv6_is_local(void **state)
+{
+	(void) state;
+	expect_local("::1", "::1");
+}
+
+static void loopback_within_ipv6_is_local(void **state)
+{
+	(void) state;
+	expect_local("127.0.0.1", "::ffff:127.0.0.1");
+}
+
+/* The machine's own address within IPv6 is as foreign as it is by itself. */
+static void address_within_ipv6_is_another_host(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn_target target;
+	struct rlk_conn *conn = NULL;
+	struct relay *relay;
+	char address[64];
+	char dsn[512];
+
+	(void) state;
+	find_address(address, sizeof(address));
+	if (!*address)
+		skip();
+	relay = relay_start(RELAY_STRAIGHT, address);
+	snprintf(dsn, sizeof(dsn), "%s;host=::ffff:%s", relay_dsn(relay),
+		 address);
+	target = db_target(dsn);
+	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	print_message("# %s\n", error.message);
+	assert_null(conn);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
+	relay_end(relay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +363,13 @@ int main(void)
 		     one_option_is_a_string_too),
 		TEST("another host without verified TLS hears nothing secret",
 		     clear_text_is_refused),
+		TEST("a socket file is local", socket_file_is_local),
+		TEST("the loopback of IPv6 is local",
+		     loopback_of_ipv6_is_local),
+		TEST("the loopback within IPv6 is local",
+		     loopback_within_ipv6_is_local),
+		TEST("an address within IPv6 is another host",
+		     address_within_ipv6_is_another_host),
 		TEST("another host is reached in clear text when told so",
 		     clear_text_is_accepted_when_told_so),
 	};

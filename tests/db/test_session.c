@@ -128,6 +128,139 @@ static void full_server_is_said(void **state)
 	db_root("SET GLOBAL max_connections = 151");
 }
 
+/* A proxy between that changes what is asked or told, in so many bytes. */
+struct change {
+	bool reply;
+	const char *from;
+	const char *to;
+	int code;
+	const char *says;
+};
+
+static int open_changed(const struct change *change, struct relay **ret_relay,
+			struct rlk_conn **ret_conn,
+			struct rowlock_errinfo *ret_error)
+{
+	static struct rlk_conn_target target; /* the connection keeps it */
+
+	*ret_relay = relay_start(RELAY_STRAIGHT, NULL);
+	relay_replace(*ret_relay, change->from, change->to, change->reply);
+	target = db_target(relay_dsn(*ret_relay));
+	*ret_error = (struct rowlock_errinfo){ 0 };
+	*ret_conn = NULL;
+	return rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), ret_conn,
+			     ret_error);
+}
+
+static void state_that_is_not_as_it_was_set_is_refused(void **state)
+{
+	static const struct change changes[] = {
+		{ true, "STRICT_ALL_TABLES", "STRICT_ALL_CHAIRS",
+		  ROWLOCK_EUNSUPPORTED, "is there a proxy in between?" },
+		{ true, "utf8mb4 utf8mb4_bin", "utf8mb4 utf8mb4_bun",
+		  ROWLOCK_EUNSUPPORTED, "character set and collation" },
+		{ false, "' ', @@c", "NULL,@@c", ROWLOCK_EUNSUPPORTED,
+		  "are 'NULL'" },
+		{ false, ", DATABASE()", ",     NULL  ", ROWLOCK_ESCHEMA,
+		  "no database is selected" },
+		/* As after init_connect = 'SET timestamp = ...'. */
+		{ false, "SYSDATE(6)", "'1990-1-1'", ROWLOCK_EUNSUPPORTED,
+		  "stands still" },
+		{ false, "SYSDATE(6)", "      NULL", ROWLOCK_EUNSUPPORTED,
+		  "stands still" },
+		{ false, "SELECT 0,", "DO     0,", ROWLOCK_EDB,
+		  "did not tell its state" },
+		{ false, "SELECT 0,", "SELECT   ", ROWLOCK_EDB,
+		  "did not tell its state" },
+		{ false, ", VERSION()", ", '5.7.44' ", ROWLOCK_EUNSUPPORTED,
+		  "too old" },
+		{ false, "SET NAMES", "SET MANES", ROWLOCK_EUNSUPPORTED,
+		  "SQL syntax" },
+		{ false, "SELECT 0,", "SELEKT 0,", ROWLOCK_EUNSUPPORTED,
+		  "SQL syntax" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct rowlock_errinfo error;
+		struct rlk_conn *conn;
+		struct relay *relay;
+		int code;
+
+		code = open_changed(&changes[i], &relay, &conn, &error);
+		print_message("# %s: %s\n", changes[i].to, error.message);
+		assert_int_equal(code, changes[i].code);
+		assert_null(conn);
+		assert_says(error.message, changes[i].says);
+		relay_end(relay);
+	}
+}
+
+/* secure_timestamp lets nobody touch the session's clock; there is nothing to
+ * be put right then. */
+static void server_that_protects_its_clock_is_used(void **state)
+{
+	static const struct change change = { false, "timestamp = DEFAULT",
+					      "timestump = DEFAULT", 0, NULL };
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	struct relay *relay;
+
+	(void) state;
+	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
+	expect(conn, "SELECT @@time_zone = '+00:00'");
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+static void server_without_user_locks_is_used_without_marks(void **state)
+{
+	static const struct change changes[] = {
+		{ false, "GET_LOCK(", "GET_LUCK(", 0, NULL },
+		/* As where another has it: then it tells nothing of us. */
+		{ false, "GET_LOCK(", "    LEFT(", 0, NULL },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < 2; i++) {
+		struct rowlock_errinfo error;
+		struct rlk_conn *conn;
+		struct relay *relay;
+		struct rlk_mark mark;
+		int code;
+
+		code = open_changed(&changes[i], &relay, &conn, &error);
+		print_message("# %s\n", error.message);
+		assert_int_equal(code, 0);
+		rlk_conn_mark(conn, &mark);
+		assert_string_equal(mark.lock, "");
+		assert_true(mark.id != 0);
+		rlk_conn_close(conn);
+		relay_end(relay);
+	}
+}
+
+/* Any variable that is on stands for it: here there is no cluster. */
+static void galera_node_waits_for_what_is_committed(void **state)
+{
+	static const struct change change = { false, "'WSREP_ON'", "'VERSION '",
+					      0, NULL };
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	struct relay *relay;
+	struct rlk_mark mark;
+
+	(void) state;
+	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
+	assert_true(rlk_conn_server(conn)->galera);
+	expect(conn, "SELECT @@wsrep_sync_wait = 7");
+	/* A user lock would be one node's. */
+	rlk_conn_mark(conn, &mark);
+	assert_string_equal(mark.lock, "");
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +271,14 @@ int main(void)
 		TEST("a read-only server is known, and said",
 		     read_only_is_known_and_said),
 		TEST("a server that is full is said", full_server_is_said),
+		TEST("a state that is not as it was set is refused",
+		     state_that_is_not_as_it_was_set_is_refused),
+		TEST("a server that protects its clock is used",
+		     server_that_protects_its_clock_is_used),
+		TEST("a server without user locks is used without marks",
+		     server_without_user_locks_is_used_without_marks),
+		TEST("a Galera node waits for what is committed",
+		     galera_node_waits_for_what_is_committed),
 	};
 
 	return db_main_own(tests);

@@ -47,6 +47,51 @@ static void values_travel_both_ways(void **state)
 	rlk_conn_close(conn);
 }
 
+/* A garbled reply once had a NULL where a name should be. */
+static void what_is_not_there_reads_as_nothing(void **state)
+{
+	static const struct rlk_stmt_def def = { "shape",
+						 "SELECT NULL, 5, 'x'" };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	memset(&reply, 0xa5, sizeof(reply));
+	assert_done(rlk_stmt_run(conn, &def, NULL, &reply, &error), &error);
+	assert_int_equal(reply.columns[0].type, RLK_NULL);
+	assert_string_equal(reply.columns[0].text, "");
+	assert_true(reply.columns[0].u64 == 0);
+	assert_true(reply.columns[1].u64 == 5);
+	assert_string_equal(reply.columns[1].text, "");
+	assert_string_equal(reply.columns[2].text, "x");
+	assert_true(reply.columns[2].u64 == 0);
+	for (int i = 3; i < RLK_STMT_COLUMNS; i++) {
+		assert_int_equal(reply.columns[i].type, RLK_NULL);
+		assert_string_equal(reply.columns[i].text, "");
+		assert_true(reply.columns[i].u64 == 0);
+	}
+	rlk_conn_close(conn);
+}
+
+/* It would be sent what is in memory behind those that there are. */
+static void another_count_of_parameters_is_refused(void **state)
+{
+	/* The server sees one, our count by the text is two. */
+	static const struct rlk_stmt_def def = { "count", "SELECT ?, '?'" };
+	const struct rlk_value params[] = { rlk_u64(1), rlk_u64(2) };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
+			 RLK_FAILED);
+	assert_says(error.message, "counts the parameters differently");
+	assert_false(rlk_conn_usable(conn));
+	rlk_conn_close(conn);
+}
+
 static void longest_texts_pass(void **state)
 {
 	static const struct rlk_stmt_def def = {
@@ -449,6 +494,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST("values travel both ways", values_travel_both_ways),
+		TEST("what is not there reads as nothing",
+		     what_is_not_there_reads_as_nothing),
+		TEST("another count of parameters is refused",
+		     another_count_of_parameters_is_refused),
 		TEST("the longest name and info pass whole",
 		     longest_texts_pass),
 		TEST("a text that would be cut is an error",

@@ -280,6 +280,7 @@ static void lost_stream_is_unknown(void **state)
 	relay_end(relay);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
 	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_false(rlk_conn_usable(conn));
 	rlk_conn_close(conn);
 }
 

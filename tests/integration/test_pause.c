@@ -5,9 +5,11 @@
  * whoever came after.
  */
 #include "actor.h"
+#include "sql.h"
 #include "test.h"
 
 #define TTL_MS 1000
+#define IDLE_MS 2000 /* the least */
 
 static void pause_once(bool drawn)
 {
@@ -91,6 +93,83 @@ static void a_pause_unseen_by_others_is_lost_too(void **state)
 	test_actor_end(&a);
 }
 
+/* The server ends the session of a peer that is silent for the idle bound; to
+ * the server a host that vanished is the same. */
+static void a_silent_row_holder_is_overtaken(void **state)
+{
+	const char *name = test_name("silent");
+	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	uint64_t began;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	test_actor_stop(&a);
+	began = test_now_ns();
+	assert_int_equal(test_actor_ask(&b, "acquire 60000"), 0);
+	test_figure(test_ms(began, b.at), "ms",
+		    "row: holder silent to the next hold, idle bound %d ms",
+		    IDLE_MS);
+	test_actor_tell(&a, "held");
+	test_actor_continue(&a);
+	assert_int_equal(test_actor_hear(&a), 0);
+	assert_int_equal(test_actor_ask(&a, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&b, "verify"), 0);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	test_actor_end(&a);
+	test_actor_end(&b);
+}
+
+/* Until a locking read waits in the server; accounts see their own sessions,
+ * and nobody else tests now. */
+static void await_in_server(struct test_sql *sql)
+{
+	uint64_t began = test_now_ns();
+
+	while (!test_sql_number(sql,
+				"SELECT COUNT(*) FROM "
+				"information_schema.PROCESSLIST WHERE "
+				"COMMAND = 'Execute' AND INFO "
+				"LIKE 'SELECT name FROM business_lock %%'"))
+		assert_true(test_ms(began, test_now_ns()) < TEST_GUARD_MS);
+}
+
+/* A silent waiter gets the row from the server when its turn comes, and blocks
+ * the others for one bound; its call does not take that for a grant. */
+static void a_silent_row_waiter_blocks_for_a_bound(void **state)
+{
+	const char *name = test_name("waiter");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	struct test_actor c = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	uint64_t began;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
+	test_actor_tell(&b, "acquire 60000");
+	await_in_server(sql);
+	test_actor_stop(&b);
+	began = test_now_ns();
+	assert_int_equal(test_actor_ask(&a, "release"), 0);
+	assert_int_equal(test_actor_ask(&c, "acquire 60000"), 0);
+	test_figure(test_ms(began, c.at), "ms",
+		    "row: release to the next hold behind a silent waiter, "
+		    "idle bound %d ms",
+		    IDLE_MS);
+	test_actor_continue(&b);
+	assert_int_equal(test_actor_ask(&c, "verify"), 0);
+	assert_int_equal(test_actor_ask(&c, "release"), 0);
+	assert_int_equal(test_actor_hear(&b), 0);
+	assert_int_equal(test_actor_ask(&b, "verify"), 0);
+	assert_int_equal(test_actor_ask(&b, "release"), 0);
+	test_actor_end(&a);
+	test_actor_end(&b);
+	test_actor_end(&c);
+	test_sql_end(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +180,11 @@ int main(void)
 		     a_stale_holder_cannot_draw),
 		TEST("a pause that nobody else saw loses the hold too",
 		     a_pause_unseen_by_others_is_lost_too),
+		TEST("a row holder that is silent is overtaken",
+		     a_silent_row_holder_is_overtaken),
+		TEST("a row waiter that is silent blocks for a bound, and "
+		     "waits on",
+		     a_silent_row_waiter_blocks_for_a_bound),
 	};
 
 	return test_main(tests);

@@ -32,7 +32,8 @@ struct test_actor {
 	uint64_t at; /* when the last answer was made, as test_now_ns() */
 };
 
-/** Start one; it has its client when this returns. */
+/** Start one; it has its client when this returns. @ttl_ms is its row
+ * strategy's idle bound as well, if it is not below the least of that. */
 struct test_actor test_actor_start(enum rowlock_strategy strategy,
 				   const char *name, uint64_t ttl_ms);
 

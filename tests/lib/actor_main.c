@@ -153,6 +153,7 @@ static int start(struct state *state, char **argv)
 
 	client.dsn = argv[4];
 	client.ttl_ms = strtoull(argv[3], NULL, 10);
+	client.row_idle_ms = client.ttl_ms > 2000 ? client.ttl_ms : 2000;
 	client.reap_interval_ms = 0;
 	options.strategy = strcmp(argv[1], "row") ? ROWLOCK_LEASE : ROWLOCK_ROW;
 	options.info = "a test's actor";

@@ -77,6 +77,16 @@ void test_server_restart(void)
 	assert_int_equal(sandbox("restart"), 0);
 }
 
+void test_server_freeze(void)
+{
+	assert_int_equal(sandbox("freeze"), 0);
+}
+
+void test_server_thaw(void)
+{
+	assert_int_equal(sandbox("thaw"), 0);
+}
+
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n)
 {
@@ -94,6 +104,10 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 	if (sandbox("start"))
 		return 99;
 	test_use_dsn(test_server_dsn(""));
+	fflush(stdout);
+	if (system("PATH=$PATH:/usr/sbin:/sbin; "
+		   "echo \"# server: own, $(mariadbd --version)\""))
+		return 99;
 	failed = test_run(group, tests, n);
 	sandbox("stop");
 	return failed;

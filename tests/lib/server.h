@@ -22,6 +22,11 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 void test_server_kill(void);
 void test_server_restart(void);
 
+/** Stop it with SIGSTOP: it keeps its connections and answers nobody; let it go
+ *  on. */
+void test_server_freeze(void);
+void test_server_thaw(void);
+
 /** A connection of the server's root, with the tables' database selected. */
 struct test_sql *test_server_root(void);
 

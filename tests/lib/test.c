@@ -70,6 +70,8 @@ int test_run(const char *group, const struct CMUnitTest *tests, size_t n)
 	if (!test_dsn())
 		return test_skip_all("no server: set ROWLOCK_TEST_DSN, or run "
 				     "tools/check");
+	if (!own_dsn)
+		printf("# server: given\n");
 	failed = _cmocka_run_group_tests(group, tests, n, NULL, NULL);
 	if (*prefix && !own_dsn)
 		remove_names();

@@ -38,6 +38,7 @@ sql()
 }
 echo 'SHOW GRANTS' | sql | grep -qE 'ALL PRIVILEGES ON \*\.\*|CREATE USER' ||
 	{ echo "1..0 # SKIP the account may not create accounts"; exit 77; }
+echo "# server: given"
 rows() { printf "%s\n" "$1" | sql "$db"; }
 
 # rlm [OPTION...]: rowlock-migrate on the test's database

@@ -9,6 +9,7 @@ done
 sandbox=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)/tools/sandbox
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
 number=0 failed=0
+echo "# server: own, $(mariadbd --version)"
 clean() { for d in "$tmp"/[abc]; do "$sandbox" stop --dir "$d"; done >/dev/null 2>&1; rm -rf -- "$tmp"; }
 trap clean EXIT
 trap 'exit 1' HUP INT TERM
@@ -81,6 +82,22 @@ stale()
 	[ "$(ask 'SELECT COUNT(*) FROM business_lock')" = 0 ]
 }
 
+state_of() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
+
+freeze_and_thaw()
+{
+	was=$(server_of "$tmp/a")
+	box freeze
+	[ "$(state_of "$was")" = T ]
+	box thaw
+	[ "$(state_of "$was")" != T ]
+	ask 'DO 0'
+	box freeze
+	box restart
+	gone "$was"
+	ask 'DO 0'
+}
+
 side_by_side()
 {
 	pids=
@@ -113,7 +130,7 @@ spares_others()
 {
 	mkdir "$tmp/mine"
 	: >"$tmp/mine/thesis"
-	for c in start stop kill restart; do
+	for c in start stop kill restart freeze thaw; do
 		"$sandbox" $c --dir "$tmp/mine" || :
 	done
 	[ -e "$tmp/mine/thesis" ]
@@ -124,6 +141,7 @@ spares_others()
 it "start makes a durable server with the documented accounts, once" starts
 it "nobody gets in without a password" let_nobody_in
 it "kill is a crash; restart finds data, port and accounts again" crash_and_restart
+it "a frozen server stands still, goes on, and can be ended" freeze_and_thaw
 it "start after a crash begins anew" stale
 it "several sandboxes, and several starts of one, do not disturb each other" side_by_side
 it "stop ends the server and leaves nothing" stops

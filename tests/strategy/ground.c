@@ -66,9 +66,20 @@ static void open_session(struct ground *ground, int who)
 	ground->sessions[who] = row.id;
 }
 
+/* Its dialect is asked for anew with each statement. */
+static void speak_mysql(struct rlk_conn *conn)
+{
+	struct rlk_server *server =
+	    (struct rlk_server *) (uintptr_t) rlk_conn_server(conn);
+
+	server->flavour = RLK_MYSQL;
+}
+
 int ground_setup(void **state)
 {
-	enum rowlock_strategy which = (enum rowlock_strategy)(intptr_t) *state;
+	bool looks = (intptr_t) *state == GROUND_LEASE_LOOKS;
+	enum rowlock_strategy which =
+	    looks ? ROWLOCK_LEASE : (enum rowlock_strategy)(intptr_t) *state;
 	struct ground *ground = calloc(1, sizeof(*ground));
 
 	assert_non_null(ground);
@@ -78,6 +89,8 @@ int ground_setup(void **state)
 	for (int who = 0; who < 2; who++) {
 		ground->conns[who] =
 		    ground_open(ground, which == ROWLOCK_LEASE, 1);
+		if (looks)
+			speak_mysql(ground->conns[who]);
 		if (which == ROWLOCK_LEASE)
 			open_session(ground, who);
 	}

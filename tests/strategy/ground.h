@@ -24,8 +24,12 @@ struct ground {
 	struct test_sql *sql;
 };
 
+/** The lease strategy with the statements of a server that has no INSERT ...
+ *  RETURNING, whatever the server is. */
+#define GROUND_LEASE_LOOKS 100
+
 /** For CMUnitTest: setup and teardown of a test whose initial state is an enum
- *  rowlock_strategy. */
+ *  rowlock_strategy, or GROUND_LEASE_LOOKS. */
 int ground_setup(void **state);
 int ground_teardown(void **state);
 

@@ -148,6 +148,30 @@ static void stale_attempt_draws_nothing(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
+/* Somebody deletes the lease and has not committed: a token that is drawn now
+ * could be shown when the next holder has drawn his. */
+static void token_is_not_drawn_while_the_lease_is_being_taken(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("taken"));
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	take(ground, 0, &request);
+	test_sql(ground->sql, "START TRANSACTION");
+	assert_int_equal(
+	    test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		     request.name),
+	    1);
+	assert_int_equal(ground->strategy->draw(ground->beside, &request,
+						&token, &err),
+			 RLK_BUSY);
+	assert_true(token == 0);
+	test_sql(ground->sql, "COMMIT");
+	assert_true(ground_draw(ground, &request) == 0);
+}
+
 static void look_shows_all_and_takes_nothing(void **state)
 {
 	struct ground *ground = *state;
@@ -313,6 +337,8 @@ int main(void)
 		      confirm_needs_row_and_session),
 		LEASE("a stale attempt draws nothing",
 		      stale_attempt_draws_nothing),
+		LEASE("a token is not drawn while the lease is being taken",
+		      token_is_not_drawn_while_the_lease_is_being_taken),
 		LEASE("a look shows all and takes nothing",
 		      look_shows_all_and_takes_nothing),
 		LEASE("a poll does not wait behind a guard",

@@ -103,6 +103,20 @@ static void beat_moves_the_end_and_counts(void **state)
 	    1);
 }
 
+/* As one does that waited in the server: its time is that of its beginning. */
+static void beat_that_comes_late_moves_no_end_backwards(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t id = ground->sessions[0];
+
+	set_expiry(ground, id, 600);
+	assert_true(beat(ground, id, 60000));
+	assert_int_equal(
+	    column_of(ground, id,
+		      "expires_at > UTC_TIMESTAMP(6) + INTERVAL 500 SECOND"),
+	    1);
+}
+
 static void beat_that_changes_no_time_still_counts(void **state)
 {
 	struct ground *ground = *state;
@@ -340,6 +354,92 @@ static void looks_find_the_dead_only(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
+struct old_tokens {
+	struct ground *ground;
+	const char *name;
+	unsigned int dropped;
+	bool row;
+};
+
+static void drop_mine(const struct rlk_token_seen *seen, void *arg)
+{
+	struct old_tokens *old = arg;
+	struct rowlock_errinfo err;
+	bool dropped = false;
+
+	if (strcmp(seen->name, old->name))
+		return;
+	old->row = strcmp(seen->strategy, "row") == 0;
+	/* The reader of rows may run other statements. */
+	assert_done(rlk_token_drop(old->ground->beside, seen, &dropped, &err),
+		    &err);
+	old->dropped += dropped;
+}
+
+static void age_token(struct ground *ground, const char *name,
+		      const char *strategy, const char *days)
+{
+	test_sql(ground->sql,
+		 "REPLACE INTO lock_token (strategy, name, token, drawn_at) "
+		 "VALUES ('%s', '%s', 77, UTC_TIMESTAMP(6) - INTERVAL %s DAY)",
+		 strategy, name, days);
+}
+
+static void only_tokens_that_nobody_drew_for_long_are_dropped(void **state)
+{
+	struct ground *ground = *state;
+	struct old_tokens old = { ground, test_name("token"), 0, false };
+	struct rlk_token_seen young = { "lease", old.name };
+	struct rowlock_errinfo err;
+	bool dropped = false;
+
+	age_token(ground, old.name, "lease", "29");
+	age_token(ground, old.name, "row", "31");
+	assert_done(
+	    rlk_tokens_old(ground->beside, 10000, drop_mine, &old, &err), &err);
+	assert_int_equal(old.dropped, 1);
+	assert_true(old.row);
+	/* One that was drawn since the look stays. */
+	assert_done(rlk_token_drop(ground->beside, &young, &dropped, &err),
+		    &err);
+	assert_false(dropped);
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT COUNT(*) FROM lock_token "
+					 "WHERE name = '%s'",
+					 old.name),
+			 1);
+}
+
+static void break_in_the_way_of_a_guard_leaves_no_transaction(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
+	struct rowlock_errinfo err;
+	bool found = false;
+	uint64_t beats;
+
+	take(ground, &a);
+	beats = column_of(ground, a.session, "beat");
+	test_sql(ground->sql, "START TRANSACTION");
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name = '%s' LOCK IN SHARE MODE",
+					 a.name),
+			 1);
+	assert_int_equal(
+	    ground->strategy->end(ground->beside, a.name, &found, &err),
+	    RLK_BUSY);
+	test_sql(ground->sql, "COMMIT");
+	/* What comes next on that connection is committed at once. */
+	assert_true(beat(ground, a.session, 60000));
+	assert_int_equal(column_of(ground, a.session, "beat"), beats + 1);
+	assert_true(ground_confirm(ground, 0, &a));
+	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
+		    &err);
+	assert_true(found);
+	assert_false(ground_release(ground, 0, &a));
+}
+
 #define SESSION(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
 
 int main(void)
@@ -347,6 +447,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		SESSION("a beat moves the end and counts",
 			beat_moves_the_end_and_counts),
+		SESSION("a beat that comes late moves no end backwards",
+			beat_that_comes_late_moves_no_end_backwards),
 		SESSION("a beat that changes no time still counts",
 			beat_that_changes_no_time_still_counts),
 		SESSION("a beat of an evicted session says so",
@@ -368,6 +470,10 @@ int main(void)
 		SESSION("looks go through all sessions page by page",
 			looks_go_through_all_sessions_page_by_page),
 		SESSION("looks find the dead only", looks_find_the_dead_only),
+		SESSION("only tokens that nobody drew for long are dropped",
+			only_tokens_that_nobody_drew_for_long_are_dropped),
+		SESSION("a break in the way of a guard leaves no transaction",
+			break_in_the_way_of_a_guard_leaves_no_transaction),
 	};
 
 	return test_main(tests);

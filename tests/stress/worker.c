@@ -1,185 +1,46 @@
 // SPDX-License-Identifier: MIT
 /*
- * One process of a stress run: a client, and threads that acquire names drawn
- * by lot, think, and release, writing down what they saw.
+ * One process of a run: a client, and threads that acquire names drawn by lot
+ * (cycle.c), writing down what they see. A client that cannot be opened ends
+ * the process with 1, unless the plan is patient.
  *
- * Times are read right before a call and right after it, so that the written
- * hold is never longer than the real one. Errors are written down, not judged;
- * a client that cannot be opened ends the process with 1.
+ * One more thread only watches how late it is woken: when it had to wait for
+ * the CPU, so had the others, and what they see then is no fault of the lock.
  */
 #include "worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "history.h"
+#define TICK_MS 10
+#define BUSY_MS 15 /* woken so late, a tick tells something */
+#define AWAY_MS 100
+#define LONG_NAMES 4 /* of those that are held for long */
 
-#define WAIT_MS 120000 /* longer than any queue of a sound run */
-
-struct worker {
-	const struct plan *plan;
-	struct signs *signs;
-	unsigned int process;
-	unsigned int thread;
-	struct rowlock_client *client;
-	struct rowlock **locks;
-	int log;
-	unsigned int seed;
-	pthread_t id;
-};
-
-static uint64_t now_ns(void)
+/* As the library does: whole seconds, two at least. */
+static uint64_t idle_ms(const struct plan *plan)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+	return plan->ttl_ms > 2000 ? (plan->ttl_ms + 999) / 1000 * 1000 : 2000;
 }
 
-static void write_down(const struct worker *worker,
-		       const struct history_record *record)
+static void write_client(const struct plan *plan, struct history *history)
 {
-	if (write(worker->log, record, sizeof(*record)) != sizeof(*record)) {
-		perror("stress: history");
-		_exit(3);
-	}
+	bool row = plan->strategy == ROWLOCK_ROW;
+
+	history_write(history, history_now(), 0,
+		      "client ttl=%" PRIu64 " strategy=%s call=%" PRIu64
+		      " observe=%d",
+		      row ? idle_ms(plan) : plan->ttl_ms, row ? "row" : "lease",
+		      plan->call_ms, plan->observe);
 }
 
-static void complain(const struct worker *worker, const char *what,
-		     const struct rowlock_errinfo *err)
-{
-	if (!worker->plan->kills && !worker->plan->stops)
-		fprintf(stderr, "process %u thread %u: %s: %s\n",
-			worker->process, worker->thread, what, err->message);
-}
-
-static void nap(unsigned int us)
-{
-	struct timespec time = { us / 1000000, (long) (us % 1000000) * 1000 };
-
-	nanosleep(&time, NULL);
-}
-
-/* Think in steps; after each, ask whether the lock is still held. */
-static void think(struct worker *worker, struct rowlock *lock,
-		  struct history_record *record)
-{
-	unsigned int steps = worker->plan->kills ? 3 : 1;
-	unsigned int most = worker->plan->think_us / steps;
-	uint64_t at;
-
-	while (steps--) {
-		nap(most ? (unsigned int) rand_r(&worker->seed) % most : 0);
-		at = now_ns();
-		if (!rowlock_held(lock))
-			return;
-		record->held_call = at;
-		if (steps)
-			write_down(worker, record);
-	}
-}
-
-static void draw(struct worker *worker, struct rowlock *lock,
-		 struct history_record *record)
-{
-	struct rowlock_errinfo err = { 0, 0, "" };
-
-	record->token_call = now_ns();
-	record->token_code = rowlock_token(lock, &record->token, &err);
-	record->token_return = now_ns();
-	/* A token that came with the grant was drawn during the acquire. */
-	if (worker->plan->token_with_grant)
-		record->token_call = record->acquire_call;
-	if (record->token_code) {
-		record->token = 0;
-		record->mysql = err.mysql;
-		complain(worker, "token", &err);
-	}
-}
-
-static void hold_once(struct worker *worker, struct history_record *record)
-{
-	struct rowlock *lock = worker->locks[record->name];
-	struct rowlock_errinfo err = { 0, 0, "" };
-
-	record->kind = HISTORY_OPEN;
-	write_down(worker, record);
-	if (worker->plan->token)
-		draw(worker, lock, record);
-	think(worker, lock, record);
-	record->release_call = now_ns();
-	record->release_code = rowlock_release(lock, &err);
-	record->release_return = now_ns();
-	if (record->release_code) {
-		record->mysql = err.mysql;
-		complain(worker, "release", &err);
-	}
-	record->kind = HISTORY_DONE;
-	write_down(worker, record);
-	atomic_fetch_add(&worker->signs->holds, 1);
-}
-
-static void acquire_once(struct worker *worker, uint64_t serial)
-{
-	struct rowlock_errinfo err = { 0, 0, "" };
-	struct history_record record = {
-		.kind = HISTORY_MISS,
-		.process = worker->process,
-		.thread = worker->thread,
-		.serial = serial,
-		.name =
-		    (unsigned int) rand_r(&worker->seed) % worker->plan->names,
-	};
-
-	record.acquire_call = now_ns();
-	record.acquire_code =
-	    rowlock_acquire(worker->locks[record.name], WAIT_MS, &err);
-	record.acquire_return = now_ns();
-	if (!record.acquire_code) {
-		hold_once(worker, &record);
-		return;
-	}
-	record.mysql = err.mysql;
-	complain(worker, "acquire", &err);
-	write_down(worker, &record);
-	nap(10000); /* a server that is away is not asked in a tight loop */
-}
-
-static void *run_thread(void *arg)
-{
-	struct worker *worker = arg;
-	struct history_record record = { .kind = HISTORY_THREAD,
-					 .process = worker->process,
-					 .thread = worker->thread };
-	uint64_t serial = 0;
-
-	write_down(worker, &record);
-	while (!atomic_load(&worker->signs->stop))
-		acquire_once(worker, ++serial);
-	return NULL;
-}
-
-static int open_log(const struct plan *plan, unsigned int number)
-{
-	char path[512];
-	int log;
-
-	snprintf(path, sizeof(path), "%s/process-%u.history", plan->dir,
-		 number);
-	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (log < 0)
-		perror(path);
-	return log;
-}
-
-static struct rowlock_client *open_client(const struct plan *plan)
+static struct rowlock_client *open_client(const struct plan *plan,
+					  const struct signs *signs)
 {
 	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 	struct rowlock_errinfo err;
@@ -187,54 +48,133 @@ static struct rowlock_client *open_client(const struct plan *plan)
 
 	options.dsn = plan->dsn;
 	options.ttl_ms = plan->ttl_ms;
+	options.row_idle_ms = idle_ms(plan);
 	options.program = "rowlock-stress";
-	options.connect_timeout_ms = 60000;
-	options.call_timeout_ms = 60000;
-	if (!rowlock_client_new(&options, &client, &err))
-		return client;
-	fprintf(stderr, "stress: %s\n", err.message);
-	return NULL;
+	options.connect_timeout_ms = plan->call_ms;
+	options.call_timeout_ms = plan->call_ms;
+	options.reap_interval_ms = plan->reap_ms;
+	options.flags = plan->observe ? ROWLOCK_OBSERVE_BEATS : 0;
+	if (plan->tls_unverified)
+		options.flags |= ROWLOCK_TLS_UNVERIFIED;
+	while (rowlock_client_new(&options, &client, &err)) {
+		if (!plan->patient || atomic_load(&signs->stop)) {
+			fprintf(stderr, "stress: %s\n", err.message);
+			return NULL;
+		}
+		worker_nap(AWAY_MS * 1000);
+	}
+	return client;
 }
 
-static int make_locks(struct worker *worker)
-{
-	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	const struct plan *plan = worker->plan;
-	struct rowlock_errinfo err;
-	unsigned int i;
-	char name[128];
+/* ---------------------------------------------------------------- threads */
 
-	options.strategy = plan->strategy;
-	options.flags = plan->token_with_grant ? ROWLOCK_TOKEN_WITH_GRANT : 0;
-	worker->locks = calloc(plan->names, sizeof(struct rowlock *));
-	if (!worker->locks)
-		abort();
-	for (i = 0; i < plan->names; i++) {
-		snprintf(name, sizeof(name), "%s%u", plan->prefix, i);
-		if (!rowlock_new(worker->client, name, &options,
-				 &worker->locks[i], &err))
-			continue;
+static int make_grip(struct worker *worker, struct grip *grip, unsigned int i)
+{
+	const char *prefix = worker->plan->prefix;
+	struct rowlock_errinfo err;
+
+	if (i < worker->plan->names)
+		snprintf(grip->name, sizeof(grip->name), "%s%u", prefix, i);
+	else
+		snprintf(grip->name, sizeof(grip->name), "%slong-%u", prefix,
+			 worker->process % LONG_NAMES);
+	grip->worker = worker;
+	pthread_mutex_init(&grip->mutex, NULL);
+	pthread_cond_init(&grip->told, NULL);
+	if (rowlock_new(worker->client, grip->name, &worker->options,
+			&grip->lock, &err)) {
 		fprintf(stderr, "stress: %s\n", err.message);
 		return -1;
 	}
+	rowlock_on_lost(grip->lock, worker_lost, grip);
 	return 0;
 }
 
-static int free_locks(struct worker *worker)
+static int make_grips(struct worker *worker)
+{
+	const struct plan *plan = worker->plan;
+	unsigned int i;
+
+	worker->grips = calloc(plan->names + 1, sizeof(*worker->grips));
+	if (!worker->grips)
+		abort();
+	for (i = 0; i <= plan->names; i++)
+		if (make_grip(worker, &worker->grips[i], i))
+			return -1;
+	return 0;
+}
+
+static int free_grips(struct worker *worker)
 {
 	struct rowlock_errinfo err;
 	int failed = 0;
 	unsigned int i;
 
-	for (i = 0; i < worker->plan->names; i++)
-		if (rowlock_free(worker->locks[i], &err)) {
+	for (i = 0; i <= worker->plan->names; i++)
+		if (rowlock_free(worker->grips[i].lock, &err)) {
 			fprintf(stderr, "stress: %s\n", err.message);
 			failed = 1;
 		}
-	free(worker->locks);
+	free(worker->grips);
 	return failed;
 }
 
+static void *run_thread(void *arg)
+{
+	struct worker *worker = arg;
+
+	while (!atomic_load(&worker->signs->stop))
+		worker_cycle(worker);
+	history_write(worker->history, history_now(), worker->thread, "end");
+	return NULL;
+}
+
+static uint64_t await_tick(uint64_t at)
+{
+	struct timespec time = { (time_t) (at / 1000000000u),
+				 (long) (at % 1000000000u) };
+
+	while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &time, NULL) ==
+	       EINTR)
+		;
+	return history_now();
+}
+
+/* A good part of what is left of a TTL when a beat is due is serious. */
+static const char *word_of(const struct plan *plan, uint64_t late_ns)
+{
+	return late_ns > plan->ttl_ms * 1000000u / 20 ? "starve" : "busy";
+}
+
+static void *watch_cpu(void *arg)
+{
+	struct worker *worker = arg;
+	uint64_t now = history_now(), tick;
+	const char *word;
+
+	while (!atomic_load(&worker->signs->stop)) {
+		tick = now + TICK_MS * 1000000u;
+		now = await_tick(tick);
+		if (now - tick < BUSY_MS * 1000000u)
+			continue;
+		word = word_of(worker->plan, now - tick);
+		history_write(worker->history, tick, worker->thread,
+			      "fault kind=%s target=%u", word, worker->process);
+		history_write(worker->history, now, worker->thread,
+			      "heal kind=%s target=%u", word, worker->process);
+	}
+	return NULL;
+}
+
+static void start_thread(struct worker *worker, void *(*fn)(void *) )
+{
+	if (!pthread_create(&worker->id, NULL, fn, worker))
+		return;
+	perror("stress: thread");
+	_exit(3);
+}
+
+/* The last of them is the one that watches. */
 static void run_threads(struct worker *workers, unsigned int n)
 {
 	struct signs *signs = workers[0].signs;
@@ -242,47 +182,74 @@ static void run_threads(struct worker *workers, unsigned int n)
 
 	atomic_fetch_add(&signs->ready, 1);
 	while (!atomic_load(&signs->go))
-		nap(1000);
+		worker_nap(1000);
+	start_thread(&workers[n], watch_cpu);
 	for (i = 0; i < n; i++)
-		if (pthread_create(&workers[i].id, NULL, run_thread,
-				   &workers[i])) {
-			perror("stress: thread");
-			_exit(3);
-		}
-	for (i = 0; i < n; i++)
+		start_thread(&workers[i], run_thread);
+	for (i = 0; i <= n; i++)
 		pthread_join(workers[i].id, NULL);
+}
+
+/* --------------------------------------------------------------- process */
+
+static struct rowlock_options lock_options(const struct plan *plan)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+
+	options.strategy = plan->strategy;
+	options.flags = plan->token_with_grant ? ROWLOCK_TOKEN_WITH_GRANT : 0;
+	return options;
+}
+
+static int make_workers(struct worker *workers, const struct worker *like)
+{
+	unsigned int i;
+
+	for (i = 0; i <= like->plan->threads; i++) {
+		workers[i] = *like;
+		workers[i].thread = i;
+		workers[i].seed = (unsigned int) like->plan->seed * 1000003u +
+				  like->process * 1009u + i;
+		if (i < like->plan->threads && make_grips(&workers[i]))
+			return -1;
+	}
+	return 0;
+}
+
+static int end_client(struct rowlock_client *client)
+{
+	struct rowlock_errinfo err;
+
+	if (!rowlock_client_free(client, &err))
+		return 0;
+	fprintf(stderr, "stress: %s\n", err.message);
+	return 1;
 }
 
 int worker_process(const struct plan *plan, struct signs *signs,
 		   unsigned int number)
 {
-	struct worker *workers = calloc(plan->threads, sizeof(*workers));
-	struct rowlock_client *client = open_client(plan);
-	int log = open_log(plan, number), failed = 0;
-	struct rowlock_errinfo err;
+	struct worker *workers = calloc(plan->threads + 1, sizeof(*workers));
+	struct worker like = { .plan = plan,
+			       .signs = signs,
+			       .process = number,
+			       .options = lock_options(plan) };
+	int failed = 0;
 	unsigned int i;
 
-	if (!workers || !client || log < 0)
+	like.history = history_open(plan->dir, number);
+	if (!workers || !like.history)
 		return 1;
-	for (i = 0; i < plan->threads; i++) {
-		workers[i] = (struct worker){ .plan = plan,
-					      .signs = signs,
-					      .process = number,
-					      .thread = i,
-					      .client = client,
-					      .log = log,
-					      .seed = number * 1000 + i + 1 };
-		if (make_locks(&workers[i]))
-			return 1;
-	}
+	write_client(plan, like.history);
+	like.client = open_client(plan, signs);
+	if (!like.client || make_workers(workers, &like))
+		return 1;
 	run_threads(workers, plan->threads);
 	for (i = 0; i < plan->threads; i++)
-		failed |= free_locks(&workers[i]);
-	if (rowlock_client_free(client, &err)) {
-		fprintf(stderr, "stress: %s\n", err.message);
-		failed = 1;
-	}
-	close(log);
+		failed |= free_grips(&workers[i]);
+	failed |= end_client(like.client);
+	history_write(like.history, history_now(), 0, "end");
+	history_close(like.history);
 	free(workers);
 	return failed;
 }

@@ -2,11 +2,14 @@
 #ifndef ROWLOCK_STRESS_WORKER_H
 #define ROWLOCK_STRESS_WORKER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <rowlock.h>
+
+#include "history.h"
 
 /** What all workers of a run are told. */
 struct plan {
@@ -19,11 +22,19 @@ struct plan {
 	unsigned int names;
 	unsigned int seconds;
 	unsigned int think_us; /* at most; drawn anew for each hold */
-	uint64_t ttl_ms;
+	uint64_t ttl_ms;       /* and the idle bound */
+	uint64_t call_ms;      /* call_timeout_ms, connect_timeout_ms */
+	uint64_t reap_ms;
+	uint64_t seed;
 	bool token; /* draw one in every hold */
 	bool token_with_grant;
-	unsigned int kills; /* processes killed and replaced */
-	unsigned int stops; /* processes stopped for two TTLs */
+	bool observe; /* ROWLOCK_OBSERVE_BEATS */
+	bool tls_unverified;
+	bool mixed;          /* all kinds of calls, by lot */
+	bool patient;        /* ask for a client until there is one */
+	unsigned int kills;  /* processes killed and replaced */
+	unsigned int stops;  /* processes stopped for two TTLs */
+	unsigned int number; /* be this process of another's run; 0: do not */
 };
 
 /** In memory that all processes of a run share. */
@@ -37,5 +48,39 @@ struct signs {
 /** Be process number @number of the run; returns its exit status. */
 int worker_process(const struct plan *plan, struct signs *signs,
 		   unsigned int number);
+
+/* -------------------------------------------- between worker.c and cycle.c */
+
+/** A lock of a thread, and what its lost callback has to know. */
+struct grip {
+	struct worker *worker;
+	struct rowlock *lock;
+	char name[128];
+	pthread_mutex_t mutex;
+	pthread_cond_t told;
+	uint64_t serial; /* of the hold that is or was last, or is asked for */
+	bool asking;
+	uint64_t last_lost; /* serial of the last hold told lost */
+};
+
+struct worker {
+	const struct plan *plan;
+	struct signs *signs;
+	struct history *history;
+	struct rowlock_client *client;
+	struct rowlock_options options; /* of its locks */
+	struct grip *grips;
+	unsigned int process;
+	unsigned int thread;
+	unsigned int seed;
+	uint64_t serial;
+	pthread_t id;
+};
+
+/** Acquire a name drawn by lot, use it, release it; write all down. */
+void worker_cycle(struct worker *worker);
+/** The lost callback of a grip. */
+void worker_lost(struct rowlock *lock, void *grip);
+void worker_nap(unsigned int us);
 
 #endif

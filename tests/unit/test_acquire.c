@@ -261,6 +261,62 @@ static void cancel_ends_a_wait_for_a_connection(void **state)
 	fake_client_end(client);
 }
 
+struct patient {
+	struct rowlock_client *client;
+	struct fake_person *person;
+	int64_t at_ms;
+};
+
+/* It sleeps until just then, or it has not slept. */
+static bool sleeps_until(void *arg)
+{
+	const struct patient *patient = arg;
+	int64_t next;
+
+	rlk_mutex_lock(&patient->client->mutex);
+	next = rlk_alarms_next(&patient->client->alarms);
+	rlk_mutex_unlock(&patient->client->mutex);
+	return next == patient->at_ms || !fake_busy(patient->person);
+}
+
+/* Its threads have passed a name among themselves for 100 ms since they got it
+ * from another client, whose poll may come in 50. */
+static void client_whose_turn_is_over_lets_others_ask_first(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *alice = fake_person();
+	struct fake_person *bob = fake_person();
+	struct patient patient = { client, bob, 0 };
+	struct rowlock_errinfo err;
+	unsigned int asked;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_tell(alice, FAKE_DO_ACQUIRE, a, 60000);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_lease_remove("job");
+	assert_ok(fake_pass_hear(alice, &err));
+	asked = fake_count(FAKE_ACQUIRE);
+	fake_tell(bob, FAKE_DO_ACQUIRE, b, 60000);
+	fake_await_line(b, 1);
+	fake_advance(101);
+	assert_ok(fake_ask(alice, FAKE_DO_RELEASE, a, 0));
+	patient.at_ms = fake_now() + 75;
+	fake_until(sleeps_until, &patient);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), asked);
+	fake_advance(75);
+	assert_ok(fake_hear(bob, &err));
+	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, b, 0));
+	fake_person_end(alice);
+	fake_person_end(bob);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
 static void cancel_before_the_call_ends_the_next_one(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -472,8 +528,12 @@ static void one_name_under_two_strategies_is_two_locks(void **state)
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_int_equal(rowlock_depth(a), 1);
 	assert_int_equal(rowlock_depth(b), 1);
+	/* Each is where its strategy keeps it. */
+	assert_true(fake_lease("job") != 0);
+	assert_true(fake_row("job") != 0);
 	assert_ok(rowlock_release(a, &err));
 	assert_int_equal(rowlock_held(b), 1);
+	assert_true(fake_lease("job") == 0);
 	assert_ok(rowlock_release(b, &err));
 	fake_lock_end(a);
 	fake_lock_end(b);
@@ -503,6 +563,59 @@ static void handle_with_a_waiting_thread_refuses_a_second(void **state)
 	fake_client_end(client);
 }
 
+/* How long the thread that is next in line holds back after a release. */
+static int64_t held_back_ms(bool others)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct fake_person *alice = fake_person();
+	struct rowlock_errinfo err;
+	unsigned int asked;
+	int64_t began;
+
+	if (others) {
+		fake_session_add(77);
+		fake_lease_add("job", 7, 77);
+	}
+	fake_tell(bob, FAKE_DO_ACQUIRE, first, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	if (others)
+		fake_lease_remove("job");
+	assert_ok(fake_pass_hear(bob, &err));
+	fake_tell(alice, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
+	fake_await_line(next, 1);
+	/* The name has been ours for longer than a turn. */
+	fake_advance(101);
+	asked = fake_count(FAKE_ACQUIRE);
+	began = fake_now();
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, first, 0), 0);
+	if (others)
+		fake_pass_await(FAKE_ACQUIRE, asked + 1);
+	else
+		fake_await(FAKE_ACQUIRE, asked + 1);
+	began = fake_now() - began;
+	assert_ok(fake_pass_hear(alice, &err));
+	assert_int_equal(fake_ask(alice, FAKE_DO_RELEASE, next, 0), 0);
+	fake_person_end(bob);
+	fake_person_end(alice);
+	fake_lock_end(first);
+	fake_lock_end(next);
+	fake_client_end(client);
+	return began;
+}
+
+static void threads_of_a_client_step_back_for_others(void **state)
+{
+	/* Longer than others' polls, 50 ms, by half. */
+	assert_true(held_back_ms(true) >= 75);
+	/* Among themselves they do not: the clock stands still, and it is
+	 * asked nevertheless. */
+	fake_setup(state);
+	assert_int_equal(held_back_ms(false), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -520,6 +633,8 @@ int main(void)
 		     wait_for_another_client_ends_at_its_deadline),
 		FAKE("a waiter gets what another client gives up",
 		     waiter_gets_what_another_client_gives_up),
+		FAKE("a client whose turn is over lets others ask first",
+		     client_whose_turn_is_over_lets_others_ask_first),
 		FAKE("cancel ends a wait in the line and the next moves up",
 		     cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up),
 		FAKE("cancel ends a wait between two polls",
@@ -544,6 +659,8 @@ int main(void)
 		     handle_that_owns_is_released_by_any_thread),
 		FAKE("one name under two strategies is two locks",
 		     one_name_under_two_strategies_is_two_locks),
+		FAKE("threads of a client step back for others",
+		     threads_of_a_client_step_back_for_others),
 		FAKE("a handle with a waiting thread refuses a second",
 		     handle_with_a_waiting_thread_refuses_a_second),
 	};

@@ -174,6 +174,32 @@ static void observer_starts_anew_with_each_beat(void **state)
 	fake_client_end(client);
 }
 
+/* The look was under way for longer than a TTL: all that its answer proves is
+ * what the beat is now. */
+static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	(void) state;
+	options.flags = ROWLOCK_OBSERVE_BEATS;
+	options.call_timeout_ms = 60000;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_next(FAKE_LOOK, (struct fake_answer){ .ms = SILENT_MS - 1000 });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_advance(SILENT_MS - 1000);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
+	fake_advance(1000);
+	assert_int_equal(try_once(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static bool has_jumped(void *arg)
 {
 	struct rowlock_client *client = arg;
@@ -221,6 +247,84 @@ static void lease_past_its_maximum_is_swept(void **state)
 	assert_true(fake_call(FAKE_SWEEP_EXPIRED, 0).attempt == 7);
 	/* Its session goes on. */
 	assert_true(fake_session_there(77));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* As above, but it is the maximum of one hold: its session lives on. */
+static void observer_waits_for_the_whole_maximum(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	(void) state;
+	options.flags = ROWLOCK_OBSERVE_BEATS;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	/* Over by the server's clock, which does not count. */
+	fake_lease_maximum("job", 0);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	/* A second and the margin. */
+	fake_advance(1099);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_advance(1);
+	assert_int_equal(try_once(lock), 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_EXPIRED), 0);
+	assert_true(fake_call(FAKE_RELEASE, 0).attempt == 7);
+	assert_true(fake_session_there(77));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void observer_that_cannot_look_leaves_it_alone(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
+	(void) state;
+	options.flags = ROWLOCK_OBSERVE_BEATS;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	/* Dead, but who has not looked does not know. */
+	fake_lease_add("job", 7, 77);
+	fake_next(FAKE_LOOK, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_lease("job"), 7);
+	/* Gone when we looked: the question is asked again at once. */
+	fake_next(FAKE_LOOK, (struct fake_answer){ .skip = true });
+	fake_next(FAKE_LOOK, (struct fake_answer){ .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
+	assert_int_equal(fake_count(FAKE_LOOK), 3);
+	assert_int_equal(try_once(lock), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void eviction_that_is_refused_leaves_the_holder(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_expire(77);
+	fake_next(FAKE_EVICT_EXPIRED,
+		  (struct fake_answer){
+		      .given = true, .skip = true, .result = RLK_REFUSED });
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_lease("job"), 7);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
@@ -294,10 +398,18 @@ int main(void)
 		     observer_waits_for_a_ttl_without_a_beat),
 		FAKE("an observer starts anew with each beat",
 		     observer_starts_anew_with_each_beat),
+		FAKE("an observer counts from the answer that showed the beat",
+		     observer_counts_from_the_answer_that_showed_the_beat),
 		FAKE("a server's clock that jumped decides no more",
 		     server_clock_that_jumped_decides_no_more),
 		FAKE("a lease past its maximum is swept",
 		     lease_past_its_maximum_is_swept),
+		FAKE("an observer waits for the whole maximum",
+		     observer_waits_for_the_whole_maximum),
+		FAKE("an observer that cannot look leaves it alone",
+		     observer_that_cannot_look_leaves_it_alone),
+		FAKE("an eviction that is refused leaves the holder",
+		     eviction_that_is_refused_leaves_the_holder),
 		FAKE("reap removes the dead and counts them",
 		     reap_removes_the_dead_and_counts_them),
 		FAKE("the reaper thread reaps on its timer",

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -38,6 +41,46 @@ static void time_does_not_go_back(void **state)
 		assert_true(now >= last);
 		last = now;
 	}
+}
+
+static clockid_t asked_clock;
+
+/* In the place of libc's: which clock does base ask? */
+int clock_gettime(clockid_t id, struct timespec *ret_now)
+{
+	asked_clock = id;
+	return (int) syscall(SYS_clock_gettime, id, ret_now);
+}
+
+/* The clock of a timer, as the kernel tells it; -1: it does not. */
+static int clock_of(int timer)
+{
+	char path[64];
+	char line[128];
+	int id = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", timer);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "clockid: %d", &id);
+	fclose(file);
+	return id;
+}
+
+/* Only CLOCK_BOOTTIME counts a suspend and is set by nobody. */
+static void time_goes_on_while_the_host_is_suspended(void **state)
+{
+	const struct rlk_clock *clock = rlk_clock_real();
+	struct rlk_sleeper sleeper;
+
+	(void) state;
+	assert_true(rlk_now(clock) > 0);
+	assert_int_equal(asked_clock, CLOCK_BOOTTIME);
+	assert_int_equal(rlk_sleeper_init(&sleeper, clock), 0);
+	assert_int_equal(clock_of(sleeper.timer), CLOCK_BOOTTIME);
+	rlk_sleeper_fini(&sleeper);
 }
 
 static void wake_before_sleep_is_not_missed(void **state)
@@ -135,6 +178,8 @@ int main(void)
 		TEST("a sum of times never overflows",
 		     sum_of_times_never_overflows),
 		TEST("time does not go back", time_does_not_go_back),
+		TEST("time goes on while the host is suspended",
+		     time_goes_on_while_the_host_is_suspended),
 		TEST("a wake before the sleep is not missed",
 		     wake_before_sleep_is_not_missed),
 		TEST("a sleep ends at its time and not before",

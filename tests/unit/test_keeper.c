@@ -232,6 +232,46 @@ static void failing_beats_are_tried_until_the_deadline(void **state)
 	end(&one);
 }
 
+/* A beat is under way when its session is lost; its answer, that the session
+ * is gone, comes when there is another one. */
+static void answer_for_a_session_that_is_over_counts_for_no_other(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+	struct rowlock *next;
+
+	(void) state;
+	options.ttl_ms = 3000;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	next = fake_lock(client, ROWLOCK_LEASE, 0, "next");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(1000);
+	fake_await(FAKE_BEAT, 2);
+	fake_always(FAKE_BEAT, (struct fake_answer){ .wait = true });
+	fake_advance(1300);
+	fake_pass_await(FAKE_BEAT, 3);
+	fake_advance(400);
+	fake_await(FAKE_CLOSE, 1);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_ok(rowlock_acquire(next, 0, &err));
+	fake_always(FAKE_BEAT, (struct fake_answer){ .wait = false });
+	fake_let(FAKE_BEAT);
+	/* The new session's first beat comes behind the old one's answer. */
+	fake_pass_await(FAKE_BEAT, 4);
+	assert_true(fake_call(FAKE_BEAT, 3).id == fake_call(FAKE_OPEN, 1).id);
+	assert_int_equal(rowlock_held(next), 1);
+	assert_ok(rowlock_release(next, &err));
+	fake_lock_end(next);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void keeper_beats_only_while_there_is_a_session(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -282,6 +322,8 @@ int main(void)
 		     paused_process_finds_its_hold_lost_at_the_first_look),
 		FAKE("failing beats are tried until the deadline",
 		     failing_beats_are_tried_until_the_deadline),
+		FAKE("an answer for a session that is over counts for no other",
+		     answer_for_a_session_that_is_over_counts_for_no_other),
 		FAKE("the keeper beats only while there is a session",
 		     keeper_beats_only_while_there_is_a_session),
 		FAKE("the deadline thread loses a hold without any call",

@@ -537,6 +537,38 @@ static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
 	told_end(&told);
 }
 
+/* It was acquired while the look was under way, which does not show it. */
+static void break_ends_no_lease_that_came_after_the_look(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	struct told told = told_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(a, note, &told);
+	assert_ok(rowlock_acquire(a, 0, &err));
+	fake_lease_break("a");
+	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true,
+							.skip = true,
+							.given = true,
+							.result = RLK_DONE });
+	fake_advance(10000);
+	fake_await(FAKE_LEASES_OF, 1);
+	assert_ok(rowlock_acquire(b, 0, &err));
+	fake_let(FAKE_LEASES_OF);
+	assert_true(test_event_wait(&told.event));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(rowlock_held(b), 1);
+	assert_ok(rowlock_release(b, &err));
+	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+	told_end(&told);
+}
+
 static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -650,6 +682,8 @@ int main(void)
 		     late_grant_that_cannot_be_given_back_is_removed),
 		FAKE("a break is known by the next beat and ends only that one",
 		     break_is_known_by_the_next_beat_and_ends_only_that_one),
+		FAKE("a break ends no lease that came after the look",
+		     break_ends_no_lease_that_came_after_the_look),
 		FAKE("verify knows at once", verify_knows_at_once),
 		FAKE("a break while the grant is on its way is known, too",
 		     break_while_the_grant_is_on_its_way_is_known_too),

@@ -131,7 +131,33 @@ static void deadline_takes_the_question_back(void **state)
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_int_equal(fake_count(FAKE_RESUME), 1);
 	assert_int_equal(fake_count(FAKE_FENCE), 0);
+	/* The row may have been locked before the kill: it is let go. */
+	assert_true(fake_call(FAKE_RELEASE, 0).conn ==
+		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* The server ends each slice; if it does not, it or the way to it is gone. */
+static void wait_without_end_looks_whether_the_server_is_there(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(client->row_idle_ms + client->call_timeout_ms);
+	fake_await(FAKE_KILL_QUERY, 1);
+	fake_await(FAKE_ACQUIRE, 2);
+	fake_row_unlock("job");
+	assert_ok(fake_hear(bob, &err));
+	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_client_end(client);
@@ -367,6 +393,8 @@ static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
+	/* The pinger may wake by itself just now. */
+	fake_always(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_creep(8099);
 	assert_int_equal(rowlock_held(lock), 1);
@@ -522,6 +550,8 @@ int main(void)
 		     slice_without_a_grant_is_followed_by_the_next),
 		FAKE("the deadline takes the question back",
 		     deadline_takes_the_question_back),
+		FAKE("a wait without end looks whether the server is there",
+		     wait_without_end_looks_whether_the_server_is_there),
 		FAKE("cancel takes the question back",
 		     cancel_takes_the_question_back),
 		FAKE("a grant that beats the kill is a grant",

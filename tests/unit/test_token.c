@@ -187,6 +187,42 @@ static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 	fake_client_end(client);
 }
 
+static void grant_lost_before_its_token_is_asked_for_again(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_CONFIRM, no_answer);
+	assert_ok(rowlock_acquire(lock, 10000, &err));
+	assert_int_equal(fake_count(FAKE_DRAW), 2);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_int_equal(rowlock_depth(lock), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_always(FAKE_BEAT, no_answer);
+	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
+	assert_code(rowlock_acquire(lock, 10000, &err), ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "'job'"));
+	/* There is nothing to release. */
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -206,7 +242,7 @@ static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 	/* The ping has the hold's connection, for two seconds more. */
 	fake_let(FAKE_DRAW);
 	fake_advance(600);
-	assert_code(fake_hear(bob, &err), ROWLOCK_ELOST, &err);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_let(FAKE_CONFIRM);
 	fake_person_end(bob);
@@ -230,6 +266,12 @@ int main(void)
 		     refused_draw_may_be_asked_again),
 		FAKE("a token with the grant is there, or there is no hold",
 		     token_with_grant_is_there_or_there_is_no_hold),
+		FAKE("a grant that is lost before its token is drawn is asked "
+		     "for again",
+		     grant_lost_before_its_token_is_asked_for_again),
+		FAKE("a grant that is lost at the deadline leaves nothing to "
+		     "release",
+		     grant_lost_at_the_deadline_is_no_loss_to_the_caller),
 		FAKE("a token with the grant does not wait for a ping that "
 		     "hangs",
 		     token_with_grant_does_not_wait_for_a_ping_that_hangs),

@@ -41,6 +41,28 @@ command clang-format clang-format
 command shellcheck shellcheck
 command codespell codespell
 command valgrind valgrind'
+needs_nemesis='
+command ip iproute2 optional
+command iptables iptables optional
+command haproxy haproxy optional
+file /usr/lib/*/faketime/libfaketimeMT.so.1 libfaketime optional'
+needs_coverage='
+command gcovr gcovr'
+needs_docker='
+command docker docker.io'
+needs_compose='
+command docker-compose docker-compose'
+needs_images='
+command docker docker.io
+command debootstrap debootstrap'
+
+# have_file PATTERN
+have_file()
+{
+	# shellcheck disable=SC2086 # it is a pattern
+	set -- $1
+	[ -e "$1" ]
+}
 
 # missing NEEDS: print the lines of NEEDS that this machine does not meet.
 missing()
@@ -48,6 +70,7 @@ missing()
 	printf '%s\n' "$1" | while read -r kind what package; do
 		case $kind in
 		command) command -v "$what" >/dev/null ;;
+		file) have_file "$what" ;;
 		module) pkg-config --exists "$what" 2>/dev/null ;;
 		*) : ;;
 		esac || printf '%s %s %s\n' "$kind" "$what" "$package"

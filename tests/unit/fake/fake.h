@@ -48,6 +48,14 @@ enum fake_op {
 	FAKE_PING,
 	FAKE_TEXT,
 	FAKE_SCHEMA,
+	FAKE_SESSIONS,   /* a page of all sessions */
+	FAKE_DEAD,       /* a page of dead leases */
+	FAKE_TOKENS,     /* a page of old tokens */
+	FAKE_DROP_TOKEN, /* .name */
+	FAKE_LIST,       /* leases; .name is the pattern */
+	FAKE_LIST_ROWS,
+	FAKE_PROBE,
+	FAKE_BREAK_ROW,
 	FAKE_OPS,
 };
 
@@ -132,6 +140,15 @@ uint64_t fake_lease(const char *name);
 void fake_lease_remove(const char *name);
 /** Taken by hand: the row goes, and its session's count of breaks grows. */
 void fake_lease_break(const char *name);
+
+/** So many tokens that nobody has drawn for a long time. */
+void fake_tokens_old(unsigned int count);
+unsigned int fake_tokens_left(void);
+
+/** How many a list tells, with numbers in their names; 0: one, whose name is
+ *  the pattern. */
+extern unsigned int fake_leases_listed;
+extern unsigned int fake_rows_listed;
 
 /** Somebody else locks, or unlocks, the name's row. */
 void fake_row_lock(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions, sweeps and the reaper's looks over the model's tables. Lists for
- * people are not modelled: nothing in core depends on what they say.
+ * Sessions, sweeps and the reaper's looks over the model's tables. What lists
+ * for people say is not modelled: nothing in core depends on it.
  */
 #include "world.h"
 
@@ -13,6 +13,9 @@
 #include "strategy/row_break.h"
 #include "strategy/session.h"
 #include "test.h"
+
+unsigned int fake_leases_listed;
+unsigned int fake_rows_listed;
 
 enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
@@ -158,12 +161,12 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_LEASES_OF, .conn = conn };
-	uint64_t attempts[64];
+	uint64_t attempts[TEST_SIZE(world.tables.leases)];
 	size_t count = 0;
 	enum rlk_fault fault;
 
 	if (world_begin(&op, &(struct fake_call){ .id = id }))
-		for (size_t i = 0; i < 64; i++)
+		for (size_t i = 0; i < TEST_SIZE(attempts); i++)
 			if (world.tables.leases[i].attempt &&
 			    world.tables.leases[i].session == id)
 				attempts[count++] =
@@ -172,6 +175,18 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 	for (size_t i = 0; !fault && i < count; i++)
 		fn(attempts[i], arg);
 	return fault;
+}
+
+/* A look that changes nothing: whether it is answered. */
+static enum rlk_fault look(struct rlk_conn *conn, enum fake_op what,
+			   const char *name, struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = what, .conn = conn };
+	struct fake_call call = { .attempt = 0 };
+
+	snprintf(call.name, sizeof(call.name), "%s", name);
+	world_begin(&op, &call);
+	return world_fault(&op, RLK_DONE, reterr);
 }
 
 /* The smallest id above @after; NULL: none. */
@@ -194,9 +209,9 @@ enum rlk_fault rlk_sessions_after(struct rlk_conn *conn, uint64_t after,
 					     void *),
 				  void *arg, struct rowlock_errinfo *reterr)
 {
-	(void) conn;
-	(void) reterr;
-	for (unsigned int i = 0; i < batch; i++) {
+	enum rlk_fault fault = look(conn, FAKE_SESSIONS, "", reterr);
+
+	for (unsigned int i = 0; !fault && i < batch; i++) {
 		struct rlk_session_seen seen = { .host = "elsewhere" };
 		const struct world_session *session;
 
@@ -214,7 +229,7 @@ enum rlk_fault rlk_sessions_after(struct rlk_conn *conn, uint64_t after,
 		after = seen.id;
 		fn(&seen, arg);
 	}
-	return RLK_DONE;
+	return fault;
 }
 
 static bool comes_after(const struct world_lease *lease, const char *name)
@@ -229,12 +244,11 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 					  void *),
 			       void *arg, struct rowlock_errinfo *reterr)
 {
+	enum rlk_fault fault = look(conn, FAKE_DEAD, cursor->name, reterr);
 	char name[512];
 
-	(void) conn;
-	(void) reterr;
 	snprintf(name, sizeof(name), "%s", cursor->name);
-	for (unsigned int n = 0; n < cursor->batch; n++) {
+	for (unsigned int n = 0; !fault && n < cursor->batch; n++) {
 		const struct world_lease *next = NULL;
 		struct rlk_lease_seen seen = { .name = name };
 
@@ -263,83 +277,125 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 			break;
 		fn(&seen, arg);
 	}
-	return RLK_DONE;
+	return fault;
+}
+
+void fake_tokens_old(unsigned int count)
+{
+	world_lock();
+	world.tables.old_tokens = count;
+	world_unlock();
+}
+
+unsigned int fake_tokens_left(void)
+{
+	unsigned int count;
+
+	world_lock();
+	count = world.tables.old_tokens;
+	world_unlock();
+	return count;
 }
 
 enum rlk_fault rlk_tokens_old(struct rlk_conn *conn, unsigned int batch,
 			      void (*fn)(const struct rlk_token_seen *, void *),
 			      void *arg, struct rowlock_errinfo *reterr)
 {
-	(void) conn;
-	(void) batch;
-	(void) fn;
-	(void) arg;
-	(void) reterr;
-	return RLK_DONE;
+	enum rlk_fault fault = look(conn, FAKE_TOKENS, "", reterr);
+	unsigned int count = fake_tokens_left();
+
+	for (unsigned int i = 0; !fault && i < batch && i < count; i++) {
+		char name[24];
+		const struct rlk_token_seen seen = {
+			.strategy = "lease",
+			.name = name,
+		};
+
+		snprintf(name, sizeof(name), "token %u", i);
+		fn(&seen, arg);
+	}
+	return fault;
 }
 
 enum rlk_fault rlk_token_drop(struct rlk_conn *conn,
 			      const struct rlk_token_seen *token,
 			      bool *ret_dropped, struct rowlock_errinfo *reterr)
 {
-	(void) conn;
-	(void) token;
-	(void) reterr;
+	struct world_op op = { .op = FAKE_DROP_TOKEN, .conn = conn };
+	struct fake_call call = { .attempt = 0 };
+
+	snprintf(call.name, sizeof(call.name), "%s", token->name);
 	*ret_dropped = false;
-	return RLK_DONE;
+	if (world_begin(&op, &call) && world.tables.old_tokens) {
+		world.tables.old_tokens--;
+		*ret_dropped = true;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_fault tell(enum rlk_fault fault, struct rowlock_entry *entry,
+			   const char *like, unsigned int count,
+			   rowlock_list_fn fn, void *arg)
+{
+	char name[24];
+
+	entry->name = count ? name : like;
+	for (unsigned int i = 0; !fault && i < (count ? count : 1); i++) {
+		snprintf(name, sizeof(name), "name %03u", i);
+		fn(entry, arg);
+	}
+	return fault;
 }
 
 enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
 			       rowlock_list_fn fn, void *arg,
 			       struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_entry entry = {
-		.size = sizeof(entry),
-		.name = like,
-		.info = "",
-	};
+	struct rowlock_entry entry = { .size = sizeof(entry), .info = "" };
 
-	(void) conn;
-	(void) reterr;
-	fn(&entry, arg);
-	return RLK_DONE;
+	return tell(look(conn, FAKE_LIST, like, reterr), &entry, like,
+		    fake_leases_listed, fn, arg);
 }
 
 enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
 			     rowlock_list_fn fn, void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_entry entry = {
+	struct rowlock_entry entry = {
 		.size = sizeof(entry),
 		.strategy = ROWLOCK_ROW,
-		.name = like,
 		.info = "",
 	};
 
-	(void) conn;
-	(void) reterr;
-	fn(&entry, arg);
-	return RLK_DONE;
+	return tell(look(conn, FAKE_LIST_ROWS, like, reterr), &entry, like,
+		    fake_rows_listed, fn, arg);
 }
 
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
 				  void (*fn)(const char *name, void *arg),
 				  void *arg, struct rowlock_errinfo *reterr)
 {
-	(void) conn;
-	(void) reterr;
-	fn(like, arg);
-	return RLK_DONE;
+	enum rlk_fault fault = look(conn, FAKE_PROBE, like, reterr);
+
+	if (!fault)
+		fn(like, arg);
+	return fault;
 }
 
 enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 			     const char *name, bool *ret_found,
 			     struct rowlock_errinfo *reterr)
 {
-	(void) conn;
+	struct world_op op = { .op = FAKE_BREAK_ROW, .conn = conn };
+	struct fake_call call = { .attempt = 0 };
+
 	(void) bait;
-	(void) name;
-	(void) reterr;
+	snprintf(call.name, sizeof(call.name), "%s", name);
 	*ret_found = false;
-	return RLK_DONE;
+	if (world_begin(&op, &call) && world_row(name) &&
+	    world_row(name)->conn) {
+		world_row(name)->conn = 0;
+		*ret_found = true;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
 }

@@ -349,6 +349,8 @@ int fake_setup(void **state)
 	(void) state;
 	*problem = '\0';
 	memset(&world.tables, 0, sizeof(world.tables));
+	fake_leases_listed = 0;
+	fake_rows_listed = 0;
 	world_clock_reset();
 	world_script_reset();
 	world_db_reset();

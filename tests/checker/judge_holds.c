@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * S1 and S3: one hold of a name at a time; and a hold that was lost stays so.
+ *
+ * A hold is proved from the return of its acquire to the last time at which
+ * the library vouched for it (held() said yes, a draw, a verify or a release
+ * went well): the time of each was read before its call, so the hold stood
+ * then or later. A hold without such a proof is known to have stood at some
+ * instant between call and return of its acquire, no more: its process may
+ * have been stopped before it read the clock. So two holds are shown to
+ * overlap if two proved times do, or if one proved time has in it the whole
+ * acquire of another.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+/* row: how long after its end a connection may go unnoticed. */
+#define NOTICE_MS 100
+
+struct proof {
+	uint64_t asked;
+	uint64_t from;
+	uint64_t until; /* from itself: at one instant only */
+	uint64_t slack; /* of what held() said */
+};
+
+/* When held() spoke for a hold whose end it could not know yet, it counts up
+ * to that end only: a break, or the server's clock jumping ahead. */
+static uint64_t bounded(const struct run *run, const struct hold *hold,
+			uint64_t vouched)
+{
+	const struct client *client = run_client(run, hold->process);
+	struct history_word name = run_name(run, hold->name);
+	const struct fault *clock;
+	size_t i;
+
+	for (i = 0; i < run->broke.n; i++) {
+		const struct history_line *broke = &run->broke.all[i];
+
+		if (broke->name.length == name.length &&
+		    !memcmp(broke->name.at, name.at, name.length) &&
+		    broke->time >= hold->acquire_call && broke->time < vouched)
+			vouched = broke->time;
+	}
+	if (client->row || client->observe)
+		return vouched;
+	clock = faults_find(&run->faults, FAULT_CLOCK, hold->process,
+			    hold->acquire_call, vouched, 0);
+	return clock ? later_of(clock->begin, hold->acquired) : vouched;
+}
+
+static struct proof prove(const struct run *run, const struct hold *hold)
+{
+	uint64_t vouched = hold->vouched, slack = 0;
+
+	if (vouched)
+		vouched = bounded(run, hold, vouched);
+	if (vouched && run_is_row(run, hold) &&
+	    faults_find(&run->faults, FAULT_ENDS, hold->process,
+			hold->acquire_call, vouched,
+			(uint64_t) NOTICE_MS * RUN_MS))
+		slack = (uint64_t) NOTICE_MS * RUN_MS;
+	vouched = vouched > slack ? vouched - slack : 0;
+	return (struct proof){
+		hold->acquire_call, hold->acquired,
+		later_of(hold->acquired, later_of(vouched, hold->proved)), slack
+	};
+}
+
+static bool overlap(struct proof a, struct proof b)
+{
+	if (b.until > b.from && b.from < a.until)
+		return true;
+	return b.asked >= a.from && b.from <= a.until && a.until > a.from;
+}
+
+static void report_double(struct run *run, const struct hold *a,
+			  const struct hold *b, struct proof proof)
+{
+	struct check_excerpt excerpt = { .n = 0 };
+	struct proof later = prove(run, b);
+	bool whole = later.asked >= proof.from && later.from <= proof.until;
+
+	if (run_wants(run, CHECK_DOUBLE)) {
+		excerpt_add(run, &excerpt, a, HISTORY_ACQUIRE, a->acquire_call);
+		excerpt_add(run, &excerpt, a, HISTORY_ACQUIRED, a->acquired);
+		excerpt_add_proof(run, &excerpt, a, later.from + !whole,
+				  proof.slack);
+		excerpt_add(run, &excerpt, b, HISTORY_ACQUIRE, b->acquire_call);
+		excerpt_add(run, &excerpt, b, HISTORY_ACQUIRED, b->acquired);
+		if (!whole)
+			excerpt_add_proof(run, &excerpt, b, later.from + 1,
+					  later.slack);
+	}
+	run_report(run, CHECK_DOUBLE, &excerpt,
+		   "%.*s (%s): %u.%u and %u.%u hold it at once",
+		   (int) run_name(run, a->name).length,
+		   run_name(run, a->name).at,
+		   run_is_row(run, a) ? "row" : "lease", a->process, a->thread,
+		   b->process, b->thread);
+}
+
+/* row: for how long held() spoke for a hold that another had already. */
+static void measure_notice(struct run *run, const struct hold *before,
+			   const struct hold *hold)
+{
+	double ms;
+
+	if (!run_is_row(run, hold) || before->vouched <= hold->acquired)
+		return;
+	ms = (double) (before->vouched - hold->acquired) / RUN_MS;
+	if (ms > run->result->worst_notice)
+		run->result->worst_notice = ms;
+}
+
+static void judge_overlaps(struct run *run)
+{
+	const struct hold *reach = NULL;
+	struct proof proof = { 0, 0, 0, 0 }, next;
+	uint32_t *numbers;
+	size_t i, n;
+
+	numbers = run_by_name(run, true, &n);
+	for (i = 0; i < n; i++) {
+		const struct hold *hold = &run->holds[numbers[i]];
+
+		next = prove(run, hold);
+		if (reach && reach->name != hold->name)
+			reach = NULL;
+		if (reach && overlap(proof, next))
+			report_double(run, reach, hold, proof);
+		if (reach)
+			measure_notice(run, reach, hold);
+		if (!reach || next.until > proof.until) {
+			reach = hold;
+			proof = next;
+		}
+	}
+	free(numbers);
+}
+
+static void report_revived(struct run *run, const struct hold *hold,
+			   uint64_t over)
+{
+	struct check_excerpt excerpt = { .n = 0 };
+
+	if (run_wants(run, CHECK_REVIVED)) {
+		excerpt_add(run, &excerpt, hold, HISTORY_ACQUIRE,
+			    hold->acquire_call);
+		excerpt_add_denial(run, &excerpt, hold, over);
+		excerpt_add_proof(run, &excerpt, hold, over + 1, 0);
+	}
+	run_report(run, CHECK_REVIVED, &excerpt,
+		   "%u.%u: its hold %" PRIu64 " was over, and is held again",
+		   hold->process, hold->thread, hold->serial);
+}
+
+static void judge_revivals(struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->n; i++) {
+		const struct hold *hold = &run->holds[i];
+		uint64_t over = first_of(hold->denied, hold->lost);
+
+		if (over && later_of(hold->vouched, hold->proved) > over)
+			report_revived(run, hold, over);
+	}
+}
+
+void judge_holds(struct run *run)
+{
+	judge_overlaps(run);
+	judge_revivals(run);
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Who is at the other end: the real command against a server of a few lines
+that greets, speaks TLS with a certificate for another name, and notes whether
+it was told who logs in. It listens on an address of this host that is not
+local in name; without one the cases are skipped.
+
+tls/somebody-else.pem is a key that everybody knows, with a certificate that it
+has signed itself, for somebody-else.invalid.
+"""
+import fcntl
+import os
+import signal
+import socket
+import ssl
+import struct
+import threading
+
+import harness
+from harness import GUARD, ToolTest
+
+CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
+PEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls",
+                   "somebody-else.pem")
+SIOCGIFADDR = 0x8915
+
+CLIENT_SSL = 0x800
+# What a MariaDB 10.11 says that it can, in part: protocol 4.1, TLS, plugins.
+CAPABLE = 1 | 8 | 0x200 | CLIENT_SSL | 0x2000 | 0x8000 | 0x80000
+
+
+def address_of_this_host():
+    """One that other hosts could use, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            try:
+                answer = fcntl.ioctl(probe, SIOCGIFADDR,
+                                     struct.pack("256s", name.encode()[:15]))
+            except OSError:
+                continue
+            address = socket.inet_ntoa(answer[20:24])
+            if not address.startswith("127."):
+                return address
+    return None
+
+
+def packet(number, payload):
+    return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
+
+
+GREETING = packet(0, b"\x0a10.11.0-MariaDB\0" + struct.pack(
+    "<I8sxHBHHB10x", 7, b"saltsalt", CAPABLE & 0xffff, 45, 2, CAPABLE >> 16, 21)
+    + b"saltsaltsalt\0mysql_native_password\0")
+
+
+class Impostor:
+    """Serves one client after the other."""
+
+    def __init__(self, address):
+        self.listener = socket.create_server((address, 0))
+        self.port = self.listener.getsockname()[1]
+        self.heard = b""  # all that came behind the greeting, as it was meant
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(PEM)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            with peer:
+                peer.settimeout(GUARD)
+                try:
+                    self._talk(peer)
+                except OSError:
+                    pass  # it has seen the certificate, and gone
+
+    def _talk(self, peer):
+        peer.sendall(GREETING)
+        wish = peer.recv(4096)
+        if len(wish) < 8 or not struct.unpack("<I", wish[4:8])[0] & CLIENT_SSL:
+            self.heard += wish
+            return
+        with self.context.wrap_socket(peer, server_side=True) as secured:
+            self.heard += secured.recv(4096)
+            secured.sendall(packet(3, b"\xff\x15\x04#28000Access denied"))
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join(GUARD)
+
+
+class Tls(ToolTest):
+
+    def setUp(self):
+        super().setUp()
+        del self.environment["ROWLOCK_FAKE"]
+        address = address_of_this_host()
+        if not address:
+            self.skipTest("this host has no address but local ones")
+        # The client hangs up when it likes.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        self.impostor = Impostor(address)
+        self.addCleanup(self.impostor.close)
+        self.dsn = (f"host={address};port={self.impostor.port};"
+                    "user=nobody17;password=secret17;database=rowlock")
+
+    def list_with(self, dsn, *options):
+        self.environment["ROWLOCK_DSN"] = dsn
+        return self.run_tool("list", *options)
+
+    def run_tool(self, *argv, **more):
+        return super().run_tool(*argv, tool=CLI, **more)
+
+    def test_a_certificate_that_nobody_vouches_for_is_refused(self):
+        code, _, err = self.list_with(self.dsn)
+        self.assertEqual(code, 125, err)
+        self.assertNotIn(b"nobody17", self.impostor.heard)
+
+    def test_a_certificate_for_another_name_is_refused(self):
+        code, _, err = self.list_with(f"{self.dsn};ssl_ca={PEM}")
+        self.assertEqual(code, 125, err)
+        self.assertNotIn(b"nobody17", self.impostor.heard)
+
+    def test_who_says_so_is_told_to_anybody(self):
+        code, _, err = self.list_with(f"{self.dsn};ssl_enforce=1",
+                                      "--tls-unverified")
+        self.assertEqual(code, 125, err)
+        self.assertIn(b"nobody17", self.impostor.heard)
+        self.assertNotIn(b"secret17", self.impostor.heard)
+
+
+if __name__ == "__main__":
+    harness.main()

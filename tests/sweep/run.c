@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One run; and the run without a fault that shows what a call says.
+ *
+ * A fault is put where the first run saw a round trip: the n-th time that this
+ * statement is sent. So what the background threads say in between does not
+ * move it, and a run does the same each time.
+ */
+#include "sweep.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static const struct kind no_fault = { "none", "", "", EFFECT_NONE };
+static const struct target nowhere;
+
+/* A pattern for this statement: its beginning, what changes left open. */
+static void make_pattern(const char *sql, char *pattern, size_t size)
+{
+	size_t at = 0;
+
+	for (; *sql && at + 3 < size; sql++) {
+		if (isdigit((unsigned char) *sql)) {
+			if (at == 0 || pattern[at - 1] != '*')
+				pattern[at++] = '*';
+		} else {
+			pattern[at++] =
+			    (char) (strchr("*?[\\\"", *sql) ? '?' : *sql);
+		}
+	}
+	if (*sql)
+		pattern[at++] = '*';
+	pattern[at] = '\0';
+}
+
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* What the background threads say when they please. */
+static bool is_background(const struct scenario *scenario, const char *command,
+			  const char *sql)
+{
+	if (strcmp(scenario->name, "beat") == 0)
+		return !has(sql, "lease_session SET expires_at");
+	if (strcmp(scenario->name, "ping") == 0)
+		return strcmp(command, "ping") != 0;
+	/* A pinned hold is asked by a ping. */
+	if (strcmp(command, "ping") == 0)
+		return !strstr("verify token acquire-with-token",
+			       scenario->name);
+	return has(sql, "lease_session SET expires_at") ||
+	       strcmp(sql, "ROLLBACK") == 0 ||
+	       strncmp(sql, "SELECT TIMESTAMPDIFF(", 21) == 0;
+}
+
+static void describe(const char *command, const char *sql,
+		     struct target *target)
+{
+	*target = (struct target){
+		.turn = 1,
+		.connects = strcmp(command, "login") == 0,
+		.ours_to_garble =
+		    !has(sql, "IS_USED_LOCK") && !has(sql, "PROCESSLIST") &&
+		    !has(sql, "INNODB_") && !has(sql, "innodb_trx"),
+	};
+	target->sets_up = target->connects || has(sql, "@@SESSION") ||
+			  strncmp(sql, "SET NAMES", 9) == 0;
+	snprintf(target->command, sizeof(target->command), "%s", command);
+	make_pattern(sql, target->pattern, sizeof(target->pattern));
+}
+
+static bool has_reply(const char *command)
+{
+	return strcmp(command, "close") != 0 && strcmp(command, "quit") != 0;
+}
+
+/* The lines of the proxy's log: connection, command, SQL. */
+static size_t read_log(const struct scenario *scenario, char *log,
+		       struct target *targets)
+{
+	size_t count = 0;
+	char *line;
+
+	while ((line = strsep(&log, "\n")) && count < MAX_TARGETS) {
+		struct target *target = &targets[count];
+		char *command;
+
+		strsep(&line, " ");
+		command = strsep(&line, " ");
+		if (!line || !has_reply(command) ||
+		    is_background(scenario, command, line))
+			continue;
+		describe(command, line, target);
+		for (size_t i = 0; i < count; i++)
+			target->turn +=
+			    strcmp(targets[i].command, command) == 0 &&
+			    strcmp(targets[i].pattern, target->pattern) == 0;
+		count++;
+	}
+	return count;
+}
+
+static void begin(struct stage *stage, const struct scenario *scenario,
+		  enum rowlock_strategy strategy)
+{
+	static unsigned int serial;
+	char name[64];
+
+	snprintf(name, sizeof(name), "test-sweep-%d.%u", (int) getpid(),
+		 ++serial);
+	stage_begin(stage, strategy, name);
+	if (!*stage->problem)
+		scenario->prepare(stage);
+	stage_tell(stage, "reset");
+}
+
+static void call(struct stage *stage, const struct scenario *scenario)
+{
+	uint64_t began = test_now_ns();
+
+	stage->code = scenario->call(stage);
+	stage->took_ms = test_ms(began, test_now_ns());
+}
+
+static size_t look_once(struct stage *stage, const struct scenario *scenario,
+			enum rowlock_strategy strategy, struct target *targets)
+{
+	struct measure measure = { 0 };
+	size_t count = 0;
+	char *log;
+
+	begin(stage, scenario, strategy);
+	if (!*stage->problem) {
+		call(stage, scenario);
+		log = proxy_log(stage->proxy);
+		count = read_log(scenario, log, targets);
+		free(log);
+		judge(stage, scenario, &nowhere, &no_fault, &measure);
+	}
+	stage_end(stage);
+	return count;
+}
+
+size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
+			 enum rowlock_strategy strategy, struct target *targets)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < 3; i++) {
+		count = look_once(stage, scenario, strategy, targets);
+		if (!*stage->problem || !stage->slow_only)
+			break;
+	}
+	return count;
+}
+
+bool run_is_meant(const struct scenario *scenario, const struct target *target,
+		  const struct kind *kind, bool full)
+{
+	if ((kind->full || (scenario->alone && !kind->main)) && !full)
+		return false;
+	if (!full && target->sets_up && !scenario->deep)
+		return false;
+	/* The third poll is like the second. */
+	if (!full && target->turn > 2)
+		return false;
+	if (kind->effect == EFFECT_LIED && !target->ours_to_garble)
+		return false;
+	/* A server that cannot be asked for its greeting twice. */
+	if (kind->effect == EFFECT_TWICE && target->connects)
+		return false;
+	/* Nor can a stream deliver a copy after the rival's release. */
+	if (kind->effect == EFFECT_TWICE &&
+	    strcmp(scenario->name, "wait-released") == 0)
+		return false;
+	if (strcmp(kind->place, "connect") == 0)
+		return target->connects;
+	return true;
+}
+
+static void set_fault(struct stage *stage, const struct target *target,
+		      const struct kind *kind)
+{
+	char act[128];
+
+	/* Some acts say how late. */
+	if (has(kind->act, "%u"))
+		snprintf(act, sizeof(act), "%.*s%u",
+			 (int) (strchr(kind->act, '%') - kind->act), kind->act,
+			 (CALL_MS + 200) * stage->slow);
+	else
+		snprintf(act, sizeof(act), "%s", kind->act);
+	if (strcmp(kind->place, "connect") == 0)
+		stage_tell(stage, "connect match=%u do %s", target->turn, act);
+	else
+		stage_tell(stage, "%s command=%s sql=\"%s\" match=%u do %s",
+			   kind->place, target->command, target->pattern,
+			   target->turn, act);
+}
+
+/* The fault came to pass; what chores do it to may be a moment later. */
+static bool was_met(struct stage *stage)
+{
+	return proxy_await_acts(stage->proxy, 1, 1000 * (int) stage->slow);
+}
+
+static bool once(struct stage *stage, const struct scenario *scenario,
+		 enum rowlock_strategy strategy, const struct target *target,
+		 const struct kind *kind, struct measure *measure)
+{
+	bool met = true;
+
+	begin(stage, scenario, strategy);
+	if (!*stage->problem) {
+		stage_tell(stage, "seed %u", stage->seed);
+		set_fault(stage, target, kind);
+		call(stage, scenario);
+		met = was_met(stage);
+		judge(stage, scenario, target, kind, measure);
+	}
+	stage_end(stage);
+	return met;
+}
+
+bool run_with_fault(struct stage *stage, const struct scenario *scenario,
+		    enum rowlock_strategy strategy, const struct target *target,
+		    const struct kind *kind, struct measure *measure)
+{
+	/* What the background threads say comes when they please, and a busy
+	 * machine is slow; a fault of the library repeats itself. */
+	for (int i = 0; i < 3; i++) {
+		bool met;
+
+		if (scenario->alone)
+			flock(stage->turnstile, LOCK_EX);
+		met = once(stage, scenario, strategy, target, kind, measure);
+		if (scenario->alone)
+			flock(stage->turnstile, LOCK_UN);
+		if (*stage->problem && (!stage->slow_only || i == 2))
+			return false;
+		if (met && !*stage->problem)
+			return true;
+		stage->repeated++;
+	}
+	if (scenario->loose)
+		return true;
+	stage_slow(stage, "the fault did not come to pass");
+	return false;
+}

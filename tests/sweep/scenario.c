@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The calls, what is prepared for each, and what may come out of it.
+ *
+ * An unanswered request that is asked again leaves no trace in the result: so
+ * after the end of a connection most calls must still succeed. Where a call
+ * has no time left, or may not ask again, the table says so.
+ */
+#include "sweep.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+/* ------------------------------------------------------------ how long */
+
+static uint64_t opening(const struct stage *stage)
+{
+	return (CONNECT_MS + CALL_MS) * stage->slow;
+}
+
+static uint64_t calling(const struct stage *stage)
+{
+	return CALL_MS * stage->slow;
+}
+
+static uint64_t calling_long(const struct stage *stage)
+{
+	return PATIENT_CALL_MS * stage->slow;
+}
+
+static uint64_t waiting(const struct stage *stage)
+{
+	return WAIT_MS * stage->slow;
+}
+
+static uint64_t waiting_short(const struct stage *stage)
+{
+	return SHORT_WAIT_MS * stage->slow;
+}
+
+/* Each of its statements may take as long as a call. */
+static uint64_t reaping(const struct stage *stage)
+{
+	return 10 * CALL_MS * stage->slow;
+}
+
+static uint64_t executing(const struct stage *stage)
+{
+	return (WAIT_MS + CALL_MS) * stage->slow;
+}
+
+static uint64_t as_long_as_it_takes(const struct stage *stage)
+{
+	return GUARD_MS * stage->slow;
+}
+
+/* ------------------------------------------------------------- prepared */
+
+static void nothing(struct stage *stage)
+{
+	(void) stage;
+}
+
+static void cold(struct stage *stage)
+{
+	stage_client(stage, 0);
+}
+
+/* Connections are open, statements prepared, a session is there. */
+static void warm(struct stage *stage)
+{
+	stage_client(stage, 0);
+	if (*stage->problem)
+		return;
+	stage_must(stage, rowlock_acquire(stage->lock, 0, &stage->err),
+		   "acquire");
+	stage_must(stage, rowlock_release(stage->lock, NULL), "release");
+}
+
+static void with_token(struct stage *stage)
+{
+	stage_client(stage, ROWLOCK_TOKEN_WITH_GRANT);
+}
+
+static void holding(struct stage *stage)
+{
+	stage_client(stage, 0);
+	if (*stage->problem)
+		return;
+	stage_must(stage, rowlock_acquire(stage->lock, 0, NULL), "acquire");
+	stage->had = true;
+}
+
+static void rival_holding(struct stage *stage)
+{
+	stage_must(stage, rowlock_acquire(stage->rival, 0, NULL),
+		   "the rival's acquire");
+	stage->rival_holds = true;
+}
+
+static void busy(struct stage *stage)
+{
+	rival_holding(stage);
+	cold(stage);
+}
+
+static void busy_patient(struct stage *stage)
+{
+	stage->patient = true;
+	busy(stage);
+}
+
+/* It has asked once, so that all is prepared. */
+static void busy_warm(struct stage *stage)
+{
+	warm(stage);
+	rival_holding(stage);
+}
+
+/* A lease of a session that expired, and never was swept. */
+static void dead_holder(struct stage *stage)
+{
+	warm(stage);
+	test_sql(stage->sql,
+		 "INSERT INTO lease_session (id, ttl, expires_at, beat, "
+		 "breaks, host, pid, program, started_at) SELECT CRC32('%s'), "
+		 "1000, UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, 0, 0, 'h', 1, "
+		 "'%s', UTC_TIMESTAMP(6)",
+		 stage->name, stage->program);
+	test_sql(stage->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, CRC32('%s'), 7, "
+		 "UTC_TIMESTAMP(6))",
+		 stage->name, stage->name);
+}
+
+static void await_loss(struct stage *stage)
+{
+	uint64_t began = test_now_ns();
+
+	while (!stage->lost && test_ms(began, test_now_ns()) < TEST_GUARD_MS)
+		usleep(1000);
+	if (!stage->lost)
+		stage_slow(stage, "preparation: the loss was not told");
+	stage_must(stage,
+		   rowlock_release(stage->lock, NULL) == ROWLOCK_ELOST ? 0 : 1,
+		   "release after the loss");
+	stage->had = false;
+}
+
+/* The session was evicted, the row's connection killed: what was held is lost,
+ * and known to be. */
+static void lost_before(struct stage *stage)
+{
+	holding(stage);
+	if (*stage->problem)
+		return;
+	if (stage->strategy == ROWLOCK_ROW)
+		stage_tell(stage, "end rst");
+	else
+		test_sql(stage->sql,
+			 "DELETE FROM lease_session WHERE program = '%s'",
+			 stage->program);
+	await_loss(stage);
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static int open_client(struct stage *stage)
+{
+	struct rowlock_client_options options = stage_options(stage);
+
+	return rowlock_client_new(&options, &stage->client, &stage->err);
+}
+
+static int try_it(struct stage *stage)
+{
+	return rowlock_acquire(stage->lock, 0, &stage->err);
+}
+
+static int wait_for_it(struct stage *stage)
+{
+	return rowlock_acquire(stage->lock, WAIT_MS * stage->slow, &stage->err);
+}
+
+static int wait_shortly(struct stage *stage)
+{
+	return rowlock_acquire(stage->lock, SHORT_WAIT_MS * stage->slow,
+			       &stage->err);
+}
+
+static void *let_go(void *arg)
+{
+	struct stage *stage = arg;
+
+	/* A rule has seen that the client asks. */
+	if (proxy_await_acts(stage->proxy, 1, TEST_GUARD_MS))
+		rowlock_release(stage->rival, NULL);
+	return NULL;
+}
+
+static int wait_for_release(struct stage *stage)
+{
+	pthread_t thread;
+	int code;
+
+	stage_tell(stage, "request sql=*business_l* always do pass");
+	if (pthread_create(&thread, NULL, let_go, stage))
+		abort();
+	code = rowlock_acquire(stage->lock, WAIT_MS * stage->slow, &stage->err);
+	pthread_join(thread, NULL);
+	stage->rival_holds = false;
+	return code;
+}
+
+static int draw_token(struct stage *stage)
+{
+	uint64_t token;
+
+	return rowlock_token(stage->lock, &token, &stage->err);
+}
+
+static int verify_it(struct stage *stage)
+{
+	return rowlock_verify(stage->lock, &stage->err);
+}
+
+static int release_it(struct stage *stage)
+{
+	return rowlock_release(stage->lock, &stage->err);
+}
+
+static int free_client(struct stage *stage)
+{
+	int code;
+
+	rowlock_free(stage->lock, NULL);
+	stage->lock = NULL;
+	code = rowlock_client_free(stage->client, &stage->err);
+	if (!code)
+		stage->client = NULL;
+	return code;
+}
+
+static void ignore_entry(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(void) arg;
+}
+
+static int list_it(struct stage *stage)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+
+	options.name = stage->name;
+	options.probe = 1;
+	return rowlock_list(stage->client, &options, ignore_entry, NULL,
+			    &stage->err);
+}
+
+static int break_it(struct stage *stage)
+{
+	return rowlock_break(stage->client, stage->strategy, stage->name,
+			     &stage->err);
+}
+
+static int reap_it(struct stage *stage)
+{
+	return rowlock_reap(stage->client, NULL, NULL, &stage->err);
+}
+
+static void run_under_lock(struct rowlock *lock, void *arg)
+{
+	struct stage *stage = arg;
+
+	/* As judge() does for the other calls. */
+	if (rowlock_held(lock) && rowlock_acquire(stage->rival, 0, NULL) == 0) {
+		if (rowlock_held(lock))
+			stage_wrong(stage,
+				    "two have it: inside rowlock_execute()");
+		rowlock_release(stage->rival, NULL);
+	}
+}
+
+static int execute_it(struct stage *stage)
+{
+	struct rowlock_execute_options options =
+	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+
+	lock.strategy = stage->strategy;
+	options.lock = &lock;
+	options.wait_ms = WAIT_MS * stage->slow;
+	return rowlock_execute(stage->client, stage->name, &options,
+			       run_under_lock, stage, &stage->err);
+}
+
+/* Two heartbeats, or pings, pass; what does the client think then? */
+static int hold_on(struct stage *stage, const char *rule)
+{
+	uint64_t began = test_now_ns();
+
+	stage_tell(stage, "reply sql=\"%s\" command=%s always do pass", rule,
+		   *rule ? "execute" : "ping");
+	/* The fault, if there is one, is the first act. */
+	while (rowlock_held(stage->lock) &&
+	       test_ms(began, test_now_ns()) < TTL_MS * 2 * stage->slow &&
+	       !proxy_await_acts(stage->proxy, 3, 10))
+		;
+	return rowlock_held(stage->lock) ? 0 : ROWLOCK_ELOST;
+}
+
+static int keep_beating(struct stage *stage)
+{
+	return hold_on(stage, "UPDATE lease_session SET*");
+}
+
+static int keep_pinging(struct stage *stage)
+{
+	return hold_on(stage, "");
+}
+
+/* ---------------------------------------------------------------- table */
+
+#define CODES(...) ((const int[]){ __VA_ARGS__, 0 })
+#define AWAY ROWLOCK_ECONNECT
+#define SAID_NO ROWLOCK_EDB, ROWLOCK_EREADONLY, ROWLOCK_ECONNECT
+#define LOST ROWLOCK_ELOST
+
+const struct scenario scenarios[] = {
+	{ .name = "open",
+	  .lease = true,
+	  .deep = true,
+	  .prepare = nothing,
+	  .call = open_client,
+	  .bound_ms = opening,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "try-cold",
+	  .lease = true,
+	  .row = true,
+	  .deep = true,
+	  .asks = true,
+	  .prepare = cold,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "try",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = warm,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "wait-cold",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .deep = true,
+	  .prepare = cold,
+	  .call = wait_for_it,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "wait",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = warm,
+	  .call = wait_for_it,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "try-busy",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = busy,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .normal = ROWLOCK_EBUSY,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "wait-busy",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = busy_warm,
+	  .call = wait_shortly,
+	  .bound_ms = waiting_short,
+	  .normal = ROWLOCK_ETIMEDOUT,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
+	{ .name = "wait-released",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = busy_warm,
+	  .call = wait_for_release,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "try-dead-holder",
+	  .lease = true,
+	  .asks = true,
+	  .prepare = dead_holder,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, ROWLOCK_EBUSY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EBUSY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EBUSY),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "again-after-loss",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = lost_before,
+	  .call = wait_for_it,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "acquire-with-token",
+	  .lease = true,
+	  .row = true,
+	  .asks = true,
+	  .prepare = with_token,
+	  .call = wait_for_it,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT, LOST),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
+		     [EFFECT_BUSY] = CODES(LOST) } },
+	{ .name = "token",
+	  .lease = true,
+	  .row = true,
+	  .prepare = holding,
+	  .call = draw_token,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
+		     [EFFECT_QUIET] = CODES(AWAY, LOST),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
+		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
+	{ .name = "verify",
+	  .lease = true,
+	  .row = true,
+	  .prepare = holding,
+	  .call = verify_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
+		     [EFFECT_QUIET] = CODES(AWAY, LOST),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
+		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
+	{ .name = "release",
+	  .lease = true,
+	  .row = true,
+	  .prepare = holding,
+	  .call = release_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
+		     [EFFECT_QUIET] = CODES(AWAY, LOST),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
+		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
+	{ .name = "free-client",
+	  .lease = true,
+	  .prepare = warm,
+	  .call = free_client,
+	  .bound_ms = calling },
+	{ .name = "list",
+	  .lease = true,
+	  .prepare = holding,
+	  .call = list_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "break",
+	  .lease = true,
+	  .prepare = busy_warm,
+	  .call = break_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	/* It looks some times until the server shows the holder. */
+	{ .name = "break",
+	  .row = true,
+	  .loose = true,
+	  .alone = true,
+	  .prepare = busy_patient,
+	  .call = break_it,
+	  .bound_ms = calling_long,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EUNSUPPORTED),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "reap",
+	  .lease = true,
+	  .prepare = dead_holder,
+	  .call = reap_it,
+	  .bound_ms = reaping,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "execute",
+	  .lease = true,
+	  .row = true,
+	  .prepare = warm,
+	  .call = execute_it,
+	  .bound_ms = executing,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
+		     [EFFECT_QUIET] = CODES(AWAY, LOST, ROWLOCK_ETIMEDOUT),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
+		     [EFFECT_BUSY] = CODES(LOST) } },
+	{ .name = "beat",
+	  .lease = true,
+	  .prepare = holding,
+	  .call = keep_beating,
+	  .bound_ms = as_long_as_it_takes },
+	{ .name = "ping",
+	  .row = true,
+	  .prepare = holding,
+	  .call = keep_pinging,
+	  .bound_ms = as_long_as_it_takes,
+	  .codes = { [EFFECT_ENDED] = CODES(LOST),
+		     [EFFECT_QUIET] = CODES(LOST),
+		     [EFFECT_REFUSED] = CODES(LOST),
+		     [EFFECT_BUSY] = CODES(LOST) } },
+};
+
+const size_t scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);

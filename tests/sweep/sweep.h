@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+/*
+ * Each call of the library, at each of its round trips, with each kind of
+ * fault: one fault per run. What a run is made of:
+ *
+ *   scenario   what is prepared, the call, and what may come out of it
+ *   target     a round trip of that call, as a run without a fault showed it
+ *   kind       what is done to it by the proxy
+ *   stage      where it plays: the proxy, the client that is tried, a rival
+ *              that talks to the server directly
+ *   judge      what has to hold after it
+ */
+
+#include <rowlock.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proxy.h"
+#include "sql.h"
+
+/** What a fault does to a call, as far as the call can see. */
+enum effect {
+	EFFECT_NONE,    /* nothing is lost: the result is as without it */
+	EFFECT_TWICE,   /* the same, but it was executed twice */
+	EFFECT_ENDED,   /* the connection ended; no answer */
+	EFFECT_QUIET,   /* no answer, or one that comes too late */
+	EFFECT_REFUSED, /* the server said no, and it is no */
+	EFFECT_BUSY,    /* the server said "not now": a lock, a deadlock */
+	EFFECT_LIED,    /* bytes were changed: no result proves anything */
+	EFFECTS,
+};
+
+/** When a request that was held is delivered. */
+enum delivery {
+	DELIVER_NEVER,
+	DELIVER_AFTER_CALL,
+	DELIVER_AFTER_RIVAL, /* somebody else had the lock meanwhile */
+};
+
+struct kind {
+	const char *name;
+	const char *place; /* "request", "reply", "connect" */
+	const char *act;   /* the rule behind "do"; %LATE%, a time-out and
+			      more */
+	enum effect effect;
+	enum delivery delivery;
+	bool main;      /* also for a scenario that runs alone */
+	bool half_open; /* the server never hears of the end */
+	bool full;      /* only with --full */
+};
+
+extern const struct kind kinds[];
+extern const size_t kind_count;
+
+/** A round trip. */
+struct target {
+	char command[16];
+	char pattern[64];    /* of its SQL, for a rule */
+	unsigned int turn;   /* how many like it came before, and itself */
+	bool connects;       /* the login of a new connection */
+	bool sets_up;        /* is said on each new connection */
+	bool ours_to_garble; /* its reply may be changed: it names nobody */
+};
+
+enum { MAX_TARGETS = 64 };
+
+struct stage {
+	struct proxy *proxy;
+	char dsn[512]; /* by way of the proxy */
+	struct rowlock_client *rival_client;
+	struct test_sql *sql;
+	unsigned int slow;
+	unsigned int seed;
+	int turnstile; /* locked by who runs alone */
+	bool verbose;
+
+	/* Of the run. */
+	enum rowlock_strategy strategy;
+	char name[64];
+	char program[64];
+	struct rowlock *rival;
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	_Atomic unsigned int lost;
+	unsigned int threads; /* before the client was there */
+	unsigned int descriptors;
+	bool rival_holds;
+	bool patient; /* its calls take PATIENT_CALL_MS */
+	bool had;     /* the client held it before the call */
+	int code;
+	struct rowlock_errinfo err;
+	double took_ms;
+	char problem[512]; /* "" as long as all is well */
+	bool slow_only;    /* it may be the machine's */
+	unsigned int repeated;
+};
+
+/** What was measured, for the figures. */
+struct measure {
+	double late_ms;  /* behind the call's deadline */
+	double rival_ms; /* until the rival got the lock */
+	double links_ms; /* until the connections were gone */
+};
+
+/** Which codes are right, besides the normal one. */
+struct scenario {
+	const char *name;
+	bool lease, row;
+	bool deep;  /* also the round trips that set a connection up */
+	bool asks;  /* the call is an acquire: 0 means held */
+	bool loose; /* it says not always the same */
+	/** One at a time, and few kinds: the server's copy of its lock tables
+	 *  is not renewed as long as somebody else reads it. */
+	bool alone;
+	/** Prepare, with no fault yet. Fails by stage_wrong(). */
+	void (*prepare)(struct stage *stage);
+	/** The call; its code. */
+	int (*call)(struct stage *stage);
+	/** How long it may take. */
+	uint64_t (*bound_ms)(const struct stage *stage);
+	int normal;
+	int normal_row; /* 0: as normal */
+	/** By effect, 0-terminated; the normal one is right as well, if
+	 *  @must is not set for the effect. */
+	const int *codes[EFFECTS];
+};
+
+extern const struct scenario scenarios[];
+extern const size_t scenario_count;
+
+/* The client's times, all of them times stage->slow. */
+enum {
+	TTL_MS = 2000,
+	CALL_MS = 400,
+	PATIENT_CALL_MS = 1500,
+	CONNECT_MS = 400,
+	IDLE_MS = 2000,
+	WAIT_MS = 1500,
+	SHORT_WAIT_MS = 300,
+	/* What is not bounded by a promise is a hang after so long. */
+	GUARD_MS = 20000,
+};
+
+/* stage.c */
+
+/** For the @worker-th process, which gets a database of its own. */
+void stage_open(struct stage *stage, unsigned int worker);
+void stage_close(struct stage *stage);
+/** Remove the databases of so many workers: by a child of their parent. */
+void stage_drop(unsigned int workers);
+
+/** A new name, a rival's handle; everything at its beginning. */
+void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
+		 const char *name);
+/** After the run, whatever became of it. */
+void stage_end(struct stage *stage);
+
+/** Note what is wrong; the first counts. stage_slow(): what a machine that is
+ *  too busy brings about as well, so the run is repeated. */
+void stage_slow(struct stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void stage_wrong(struct stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void stage_tell(struct stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** The client's options. */
+struct rowlock_client_options stage_options(struct stage *stage);
+/** Make the client and a lock with @flags. */
+void stage_client(struct stage *stage, unsigned int flags);
+/** A call of preparation that must return 0. */
+void stage_must(struct stage *stage, int code, const char *what);
+
+/** Release, free, end the client, as far as they are there. */
+void stage_client_end(struct stage *stage);
+
+/** Of this process. */
+unsigned int stage_threads(void);
+unsigned int stage_descriptors(const struct stage *stage);
+
+/* judge.c */
+
+void judge(struct stage *stage, const struct scenario *scenario,
+	   const struct target *target, const struct kind *kind,
+	   struct measure *measure);
+
+/* run.c */
+
+/** Find the round trips of @scenario; returns how many. */
+size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
+			 enum rowlock_strategy strategy,
+			 struct target *targets);
+
+/** One run. False: stage->problem. */
+bool run_with_fault(struct stage *stage, const struct scenario *scenario,
+		    enum rowlock_strategy strategy, const struct target *target,
+		    const struct kind *kind, struct measure *measure);
+
+/** Is there a run of @scenario at @target with @kind? */
+bool run_is_meant(const struct scenario *scenario, const struct target *target,
+		  const struct kind *kind, bool full);
+
+#endif

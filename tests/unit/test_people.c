@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list, break and reap: what they do with a server that refuses, does not
+ * answer, or has more than a page of everything.
+ */
+#include "fake/fake.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static const struct fake_answer refused = { .given = true,
+					    .result = RLK_REFUSED };
+static const struct fake_answer no_answer = { .given = true,
+					      .result = RLK_UNKNOWN };
+static const struct fake_answer pending = { .given = true,
+					    .skip = true,
+					    .result = RLK_PENDING };
+static const struct fake_answer no_conn = { .given = true,
+					    .result = ROWLOCK_ECONNECT };
+
+static void assert_says(const struct rowlock_errinfo *err, const char *part)
+{
+	if (!strstr(err->message, part))
+		fail_msg("'%s' does not say '%s'", err->message, part);
+}
+
+/* A client whose keeper has its connections: the next that asks the pool for
+ * one is who a test means. */
+static struct rowlock_client *settled_client(void)
+{
+	struct rowlock_client *client = fake_client();
+
+	fake_await(FAKE_TIME, 1);
+	return client;
+}
+
+/* ----------------------------------------------------------------- list */
+
+struct told {
+	unsigned int count;
+	enum rowlock_state state;
+	char last[64];
+};
+
+static void note(const struct rowlock_entry *entry, void *arg)
+{
+	struct told *told = arg;
+
+	told->count++;
+	told->state = entry->state;
+	snprintf(told->last, sizeof(told->last), "%s", entry->name);
+}
+
+static void list_tells_of_a_server_that_refuses(void **state)
+{
+	static const enum fake_op ops[] = { FAKE_LIST, FAKE_LIST_ROWS,
+					    FAKE_PROBE };
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+	struct told told = { 0 };
+
+	(void) state;
+	options.probe = 1;
+	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
+		fake_next(ops[i], refused);
+		assert_code(rowlock_list(client, &options, note, &told, &err),
+			    ROWLOCK_EDB, &err);
+		assert_says(&err, "list: ");
+		fake_next(ops[i], no_answer);
+		assert_code(rowlock_list(client, &options, note, &told, NULL),
+			    ROWLOCK_ECONNECT, NULL);
+	}
+	/* A row that could not be probed is told neither held nor free: of
+	 * each probe that failed, the lease only. */
+	assert_int_equal(told.count, 4);
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_list(client, &options, note, &told, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_int_equal(told.count, 4);
+	fake_client_end(client);
+}
+
+static void list_tells_of_one_strategy_if_asked_so(void **state)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+	struct told told = { 0 };
+
+	(void) state;
+	options.row = 0;
+	fake_leases_listed = 200;
+	assert_ok(rowlock_list(client, &options, note, &told, &err));
+	assert_int_equal(told.count, 200);
+	assert_string_equal(told.last, "name 199");
+	assert_int_equal(fake_count(FAKE_LIST_ROWS), 0);
+	options.row = 1;
+	options.lease = 0;
+	options.name = "100%_!";
+	assert_ok(rowlock_list(client, &options, note, &told, &err));
+	assert_int_equal(told.count, 201);
+	assert_string_equal(fake_call(FAKE_LIST_ROWS, 0).name, "100!%!_!!");
+	fake_client_end(client);
+}
+
+static void probe_tells_of_more_rows_than_fit_at_first(void **state)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+	struct told told = { 0 };
+
+	(void) state;
+	options.lease = 0;
+	options.probe = 1;
+	fake_rows_listed = 200;
+	assert_ok(rowlock_list(client, &options, note, &told, &err));
+	assert_int_equal(told.count, 200);
+	assert_string_equal(told.last, "name 199");
+	/* The fake has locked none but what is not in the list. */
+	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
+	fake_client_end(client);
+}
+
+static void wrong_options_are_refused(void **state)
+{
+	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = 1 };
+	struct rowlock_client *client = settled_client();
+
+	(void) state;
+	assert_int_equal(rowlock_list(client, NULL, NULL, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	list.name = list.pattern = "job";
+	assert_int_equal(rowlock_list(client, &list, note, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	list.size = 1;
+	list.name = NULL;
+	assert_int_equal(rowlock_list(client, &list, note, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	assert_int_equal(rowlock_reap(client, NULL, &result, NULL),
+			 ROWLOCK_EINVAL);
+	reap.batch = 10001;
+	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	reap.batch = 0;
+	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	reap.batch = 1;
+	reap.size = 1;
+	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	assert_int_equal(fake_count(FAKE_LIST) + fake_count(FAKE_SESSIONS), 0);
+	fake_client_end(client);
+}
+
+/* ---------------------------------------------------------------- break */
+
+static void break_tells_of_a_server_that_refuses(void **state)
+{
+	static const struct {
+		enum rowlock_strategy strategy;
+		enum fake_op op;
+	} ways[] = {
+		{ ROWLOCK_LEASE, FAKE_END },
+		{ ROWLOCK_ROW, FAKE_BREAK_ROW },
+	};
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_lease_add("job", 7, 77);
+	fake_row_lock("job");
+	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
+		fake_next(ways[i].op,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = RLK_REFUSED });
+		assert_code(
+		    rowlock_break(client, ways[i].strategy, "job", &err),
+		    ROWLOCK_EDB, &err);
+		assert_says(&err, "break: ");
+		fake_next(ways[i].op, pending);
+		assert_code(
+		    rowlock_break(client, ways[i].strategy, "job", &err),
+		    ROWLOCK_ECONNECT, &err);
+		assert_says(&err, "no answer from fake:3306 within");
+		fake_next(FAKE_GET, no_conn);
+		assert_code(
+		    rowlock_break(client, ways[i].strategy, "job", NULL),
+		    ROWLOCK_ECONNECT, NULL);
+	}
+	/* The second connection, the bait. */
+	fake_next(FAKE_GET, (struct fake_answer){ .given = false });
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_int_equal(fake_lease("job"), 7);
+	assert_true(fake_row("job") == UINT64_MAX);
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
+	assert_int_equal(fake_row("job"), 0);
+	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
+		    ROWLOCK_ENOTHELD, &err);
+	fake_client_end(client);
+}
+
+/* ----------------------------------------------------------------- reap */
+
+static void reap_drops_old_tokens_once_an_hour(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_tokens_old(7);
+	options.batch = 3;
+	assert_ok(rowlock_reap(client, &options, &result, &err));
+	assert_int_equal(result.tokens, 7);
+	assert_int_equal(fake_tokens_left(), 0);
+	assert_int_equal(fake_count(FAKE_TOKENS), 3);
+	fake_tokens_old(1);
+	fake_advance(60 * 60 * 1000 - 1);
+	assert_ok(rowlock_reap(client, &options, &result, &err));
+	assert_int_equal(result.tokens, 0);
+	fake_advance(1);
+	assert_ok(rowlock_reap(client, &options, &result, &err));
+	assert_int_equal(result.tokens, 1);
+	fake_client_end(client);
+}
+
+static void token_that_cannot_be_dropped_ends_the_pass(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_tokens_old(2);
+	options.batch = 1;
+	fake_always(FAKE_DROP_TOKEN,
+		    (struct fake_answer){
+			.given = true, .skip = true, .result = RLK_BUSY });
+	assert_ok(rowlock_reap(client, &options, &result, &err));
+	assert_int_equal(result.tokens, 0);
+	assert_int_equal(fake_count(FAKE_DROP_TOKEN), 1);
+	fake_client_end(client);
+}
+
+static void reap_tells_of_a_server_that_refuses(void **state)
+{
+	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
+					    FAKE_TOKENS };
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_session_expire(77);
+	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
+		fake_next(ops[i], refused);
+		assert_code(rowlock_reap(client, NULL, &result, &err),
+			    ROWLOCK_EDB, &err);
+		/* What was done before is told of nevertheless. */
+		assert_int_equal(result.evicted, i == 1);
+	}
+	fake_next(FAKE_SESSIONS, no_answer);
+	assert_code(rowlock_reap(client, NULL, NULL, NULL), ROWLOCK_ECONNECT,
+		    NULL);
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_reap(client, NULL, NULL, &err), ROWLOCK_ECONNECT,
+		    &err);
+	fake_client_end(client);
+}
+
+/* Time goes by in steps, however long the thread takes to notice. */
+static void advance_until(enum fake_op op, unsigned int count)
+{
+	for (unsigned int i = 0; fake_count(op) < count; i++) {
+		assert_true(i < 1000000);
+		fake_advance(50);
+		sched_yield();
+	}
+}
+
+static _Atomic unsigned int warnings;
+
+static void count_warnings(enum rowlock_log_level level, const char *message,
+			   void *arg)
+{
+	(void) arg;
+	if (level == ROWLOCK_LOG_WARNING && !strncmp(message, "reaper: ", 8))
+		warnings++;
+}
+
+static void reaper_that_fails_says_so_once(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+
+	(void) state;
+	warnings = 0;
+	options.reap_interval_ms = 1000;
+	options.log = count_warnings;
+	fake_always(FAKE_SESSIONS, refused);
+	client = fake_client_with(&options);
+	advance_until(FAKE_SESSIONS, 3);
+	fake_always(FAKE_SESSIONS, (struct fake_answer){ .given = false });
+	advance_until(FAKE_TOKENS, 1);
+	fake_always(FAKE_SESSIONS, refused);
+	advance_until(FAKE_SESSIONS, fake_count(FAKE_SESSIONS) + 3);
+	fake_client_end(client);
+	assert_int_equal(warnings, 2);
+}
+
+static void reaper_among_many_reaps_rarely(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	int64_t began;
+
+	(void) state;
+	options.reap_interval_ms = 1000;
+	for (uint64_t id = 1; id <= 40; id++)
+		fake_session_add(id);
+	client = fake_client_with(&options);
+	advance_until(FAKE_SESSIONS, 1);
+	began = fake_now();
+	advance_until(FAKE_SESSIONS, 2);
+	/* 40 intervals, less a quarter at most. */
+	assert_true(fake_now() - began >= 25000);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a list tells of a server that refuses",
+		     list_tells_of_a_server_that_refuses),
+		FAKE("a list tells of one strategy if asked so",
+		     list_tells_of_one_strategy_if_asked_so),
+		FAKE("a probe tells of more rows than fit at first",
+		     probe_tells_of_more_rows_than_fit_at_first),
+		FAKE("wrong options are refused", wrong_options_are_refused),
+		FAKE("a break tells of a server that refuses",
+		     break_tells_of_a_server_that_refuses),
+		FAKE("reap drops old tokens once an hour",
+		     reap_drops_old_tokens_once_an_hour),
+		FAKE("a token that cannot be dropped ends the pass",
+		     token_that_cannot_be_dropped_ends_the_pass),
+		FAKE("reap tells of a server that refuses",
+		     reap_tells_of_a_server_that_refuses),
+		FAKE("a reaper that fails says so once",
+		     reaper_that_fails_says_so_once),
+		FAKE("a reaper among many reaps rarely",
+		     reaper_among_many_reaps_rarely),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection that is not to be had, or a server that refuses or does not
+ * answer, at the steps between the well trodden ones: what the caller is told,
+ * and that nothing is left behind.
+ */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+static const struct fake_answer no_answer = { .given = true,
+					      .skip = true,
+					      .result = RLK_UNKNOWN };
+static const struct fake_answer pending = { .given = true,
+					    .skip = true,
+					    .result = RLK_PENDING };
+static const struct fake_answer refused = { .given = true,
+					    .skip = true,
+					    .result = RLK_REFUSED };
+static const struct fake_answer no_conn = { .given = true,
+					    .result = ROWLOCK_ECONNECT };
+static const struct fake_answer all_busy = { .given = true,
+					     .result = ROWLOCK_ETIMEDOUT };
+static const struct fake_answer normal = { .given = false };
+
+#define assert_says(err, part)                                                 \
+	do {                                                                   \
+		if (!strstr((err)->message, part))                             \
+			fail_msg("'%s' does not say '%s'", (err)->message,     \
+				 part);                                        \
+	} while (0)
+
+/* A client whose keeper has its connections: the next that asks the pool for
+ * one is who a test means. */
+static struct rowlock_client *settled_client(void)
+{
+	struct rowlock_client *client = fake_client();
+
+	fake_await(FAKE_TIME, 1);
+	return client;
+}
+
+static void end(struct rowlock_client *client, struct rowlock *lock)
+{
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* Whoever waits gets it in the end, whatever happened first. */
+static void waits_and_gets_it(struct rowlock *lock)
+{
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+}
+
+/* ----------------------------------------------------- the pool refuses */
+
+static void try_without_a_connection_says_why(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_GET, all_busy);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
+	assert_says(&err, "acquire 'job' (row): ");
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
+						  .result = ROWLOCK_EAUTH });
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EAUTH, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	end(client, lock);
+}
+
+static void waiter_without_a_connection_goes_on(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_GET, all_busy);
+	fake_next(FAKE_GET, no_conn);
+	waits_and_gets_it(lock);
+	/* But not against a password that is wrong. */
+	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
+						  .result = ROWLOCK_EAUTH });
+	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_EAUTH, &err);
+	end(client, lock);
+}
+
+static void session_without_a_connection_is_told(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(fake_sessions(), 0);
+	fake_next(FAKE_OPEN, pending);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_says(&err, "no answer from fake:3306");
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	waits_and_gets_it(lock);
+	end(client, lock);
+}
+
+static void calls_of_a_holder_say_that_all_connections_are_busy(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_GET, all_busy);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_EDB, &err);
+	assert_says(&err, "all lease connections of this client to fake:3306");
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_next(FAKE_GET, all_busy);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_EDB, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	/* The chores remove the row. */
+	fake_pass_await(FAKE_RELEASE, 1);
+	waits_and_gets_it(lock);
+	end(client, lock);
+}
+
+/* ------------------------------------------------------- making a row */
+
+static void row_that_cannot_be_made_is_told(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_MAKE, refused);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
+	assert_says(&err, "acquire 'job' (row): operation");
+	fake_next(FAKE_MAKE, refused);
+	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_EDB, &err);
+	fake_next(FAKE_MAKE, no_answer);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	fake_next(FAKE_MAKE, pending);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_says(&err, "no answer from fake:3306");
+	/* The connection that waits comes first. */
+	fake_next(FAKE_GET, normal);
+	fake_next(FAKE_GET, no_conn);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(fake_count(FAKE_MAKE), 4);
+	end(client, lock);
+}
+
+static void making_in_others_way_is_tried_again(void **state)
+{
+	static const enum rlk_fault faults[] = { RLK_BUSY, RLK_CONFLICT,
+						 RLK_KILLED, RLK_UNKNOWN,
+						 RLK_PENDING };
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(faults); i++)
+		fake_next(FAKE_MAKE,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = faults[i] });
+	waits_and_gets_it(lock);
+	assert_int_equal(fake_count(FAKE_MAKE), 1 + TEST_SIZE(faults));
+	end(client, lock);
+}
+
+static void making_without_a_connection_is_tried_again(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+
+	(void) state;
+	fake_next(FAKE_GET, normal);
+	fake_next(FAKE_GET, all_busy);
+	fake_next(FAKE_GET, normal);
+	fake_next(FAKE_GET, no_conn);
+	waits_and_gets_it(lock);
+	assert_int_equal(fake_count(FAKE_MAKE), 1);
+	end(client, lock);
+}
+
+/* -------------------------------------------------------- taking back */
+
+/* Bob waits in the server for what another holds, until his time is up. */
+static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *err)
+{
+	struct fake_person *bob = fake_person();
+	int code;
+
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1000);
+	fake_await(FAKE_ACQUIRE, 1);
+	code = fake_pass_hear(bob, err);
+	fake_person_end(bob);
+	return code;
+}
+
+static void wait_that_is_never_taken_back_still_times_out(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_always(FAKE_RESUME, pending);
+	fake_always(FAKE_FENCE, no_answer);
+	assert_code(wait_in_vain(lock, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_says(&err, "'job'");
+	/* The chores go on with the fence. */
+	fake_always(FAKE_FENCE, normal);
+	fake_pass_await(FAKE_FENCE, fake_count(FAKE_FENCE) + 1);
+	end(client, lock);
+}
+
+static void wait_that_cannot_be_killed_is_taken_back_all_the_same(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	/* The waiter's own, then the one that would carry the KILL. */
+	fake_next(FAKE_GET, normal);
+	fake_next(FAKE_GET, no_conn);
+	assert_code(wait_in_vain(lock, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
+	assert_int_equal(fake_count(FAKE_RESUME), 1);
+	end(client, lock);
+}
+
+static void lock_that_came_with_the_kill_goes_with_its_connection(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_next(FAKE_RELEASE, no_answer);
+	assert_code(wait_in_vain(lock, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_int_equal(fake_lent(RLK_BAY_ROW), 0);
+	fake_row_unlock("job");
+	waits_and_gets_it(lock);
+	end(client, lock);
+}
+
+static void grant_that_cannot_be_confirmed_is_none(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	/* A third of the bound, and it may be over already. */
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 3000 });
+	fake_next(FAKE_CONFIRM, no_answer);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_true(fake_row("job") == fake_call(FAKE_ACQUIRE, 1).conn);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	end(client, lock);
+}
+
+/* --------------------------------------------------- a holder's calls */
+
+static void release_that_is_always_in_the_way_goes_to_the_chores(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_RELEASE, (struct fake_answer){ .given = true,
+							.skip = true,
+							.result = RLK_BUSY,
+							.ms = 1000 });
+	assert_code(rowlock_release(lock, &err), ROWLOCK_EDB, &err);
+	assert_says(&err, "not held any more, but its row may be there");
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_not_equal(fake_lease("job"), 0);
+	fake_always(FAKE_RELEASE, normal);
+	waits_and_gets_it(lock);
+	end(client, lock);
+}
+
+static void calls_without_an_answer_say_so(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, pending);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ECONNECT, &err);
+	assert_says(&err, "nothing is known: no answer from fake:3306");
+	fake_next(FAKE_DRAW, pending);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ECONNECT, &err);
+	assert_says(&err, "no answer from fake:3306");
+	assert_int_equal(rowlock_held(lock), 1);
+	/* Sent again, as its row may be gone or not. */
+	fake_next(FAKE_RELEASE, pending);
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_RELEASE), 2);
+	assert_int_equal(fake_lease("job"), 0);
+	end(client, lock);
+}
+
+static void draw_that_never_gets_an_answer_ends_at_the_deadline(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_DRAW, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNKNOWN,
+						     .ms = 400 });
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ECONNECT, &err);
+	assert_true(fake_count(FAKE_DRAW) > 1);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_ok(rowlock_release(lock, &err));
+	end(client, lock);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a try without a connection says why",
+		     try_without_a_connection_says_why),
+		FAKE("a waiter without a connection goes on",
+		     waiter_without_a_connection_goes_on),
+		FAKE("a session without a connection is told",
+		     session_without_a_connection_is_told),
+		FAKE("calls of a holder say that all connections are busy",
+		     calls_of_a_holder_say_that_all_connections_are_busy),
+		FAKE("a row that cannot be made is told",
+		     row_that_cannot_be_made_is_told),
+		FAKE("making in others' way is tried again",
+		     making_in_others_way_is_tried_again),
+		FAKE("making without a connection is tried again",
+		     making_without_a_connection_is_tried_again),
+		FAKE("a wait that is never taken back still times out",
+		     wait_that_is_never_taken_back_still_times_out),
+		FAKE("a wait that cannot be killed is taken back all the same",
+		     wait_that_cannot_be_killed_is_taken_back_all_the_same),
+		FAKE("a lock that came with the kill goes with its connection",
+		     lock_that_came_with_the_kill_goes_with_its_connection),
+		FAKE("a grant that cannot be confirmed is none",
+		     grant_that_cannot_be_confirmed_is_none),
+		FAKE("a release that is always in the way goes to the chores",
+		     release_that_is_always_in_the_way_goes_to_the_chores),
+		FAKE("calls without an answer say so",
+		     calls_without_an_answer_say_so),
+		FAKE("a draw that never gets an answer ends at the deadline",
+		     draw_that_never_gets_an_answer_ends_at_the_deadline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a server says of itself, and what follows from it.
+ */
+#include <string.h>
+
+#include "db/server_private.h"
+#include "test.h"
+
+static struct rlk_server learn(const char *version, int code)
+{
+	struct rlk_server server = { .flavour = RLK_MARIADB };
+	struct rowlock_errinfo err = { 0 };
+
+	assert_code(rlk_server_learn(&server, version, "db1:3306", &err), code,
+		    &err);
+	if (code && !strstr(err.message, "rowlock needs MariaDB 10.6 or MySQL "
+					 "8.0, or later"))
+		fail_msg("%s", err.message);
+	return server;
+}
+
+static void version_and_flavour_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		enum rlk_flavour flavour;
+		unsigned int version;
+		const char *name;
+	} servers[] = {
+		{ "10.11.19-MariaDB-0+deb12u1", RLK_MARIADB, 101119,
+		  "db1:3306 (MariaDB 10.11.19)" },
+		/* As a MariaDB before 11 greets. */
+		{ "5.5.5-10.6.0-MariaDB", RLK_MARIADB, 100600,
+		  "db1:3306 (MariaDB 10.6.0)" },
+		{ "11.8.9-MariaDB-4 from Debian", RLK_MARIADB, 110809,
+		  "db1:3306 (MariaDB 11.8.9)" },
+		{ "8.0.1", RLK_MYSQL, 80001, "db1:3306 (MySQL 8.0.1)" },
+		{ "9.7.4-2", RLK_MYSQL, 90704, "db1:3306 (MySQL 9.7.4)" },
+		/* Without a patch. */
+		{ "8.4", RLK_MYSQL, 80400, "db1:3306 (MySQL 8.4.0)" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(servers); i++) {
+		struct rlk_server server = learn(servers[i].text, 0);
+
+		assert_int_equal(server.flavour, servers[i].flavour);
+		assert_int_equal(server.version, servers[i].version);
+		assert_string_equal(server.name, servers[i].name);
+	}
+}
+
+static void old_and_nameless_servers_are_refused(void **state)
+{
+	static const char *const old[] = {
+		"10.5.99-MariaDB",       "5.7.44",  "8.0.0",
+		"5.5.5-10.3.39-MariaDB", "MariaDB", ""
+	};
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(old); i++)
+		learn(old[i], ROWLOCK_EUNSUPPORTED);
+	learn(NULL, ROWLOCK_EUNSUPPORTED);
+}
+
+static void snapshot_isolation_is_known_by_series_and_patch(void **state)
+{
+	static const struct {
+		const char *version;
+		bool has;
+	} servers[] = {
+		{ "10.6.17-MariaDB", false }, { "10.6.18-MariaDB", true },
+		{ "10.11.7-MariaDB", false }, { "10.11.8-MariaDB", true },
+		{ "10.7.99-MariaDB", false }, { "11.0.6-MariaDB", true },
+		{ "11.3.2-MariaDB", false },  { "11.4.1-MariaDB", false },
+		{ "11.4.2-MariaDB", true },   { "11.5.0-MariaDB", true },
+		{ "12.1.0-MariaDB", true },   { "9.7.4", false },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(servers); i++) {
+		struct rlk_server server = learn(servers[i].version, 0);
+
+		if (rlk_server_has_snapshot(&server) != servers[i].has)
+			fail_msg("%s", servers[i].version);
+	}
+}
+
+static void only_mariadb_returns_the_row(void **state)
+{
+	struct rlk_server maria = learn("10.11.19-MariaDB", 0);
+	struct rlk_server mysql = learn("9.7.4", 0);
+	const struct rlk_dialect *one = rlk_server_dialect(&maria);
+	const struct rlk_dialect *two = rlk_server_dialect(&mysql);
+
+	(void) state;
+	assert_true(one->lease_acquire_returns_row);
+	assert_non_null(strstr(one->lease_acquire->sql, "RETURNING"));
+	assert_false(two->lease_acquire_returns_row);
+	/* There a first try must not wait behind a guard. */
+	assert_ptr_equal(two->lease_acquire, two->lease_again);
+	assert_null(strstr(two->lease_again->sql, "RETURNING"));
+	assert_ptr_not_equal(one->row_blocker, two->row_blocker);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("version and flavour are read",
+		     version_and_flavour_are_read),
+		TEST("old and nameless servers are refused",
+		     old_and_nameless_servers_are_refused),
+		TEST("snapshot isolation is known by series and patch",
+		     snapshot_isolation_is_known_by_series_and_patch),
+		TEST("only MariaDB returns the row",
+		     only_mariadb_returns_the_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
