@@ -15,7 +15,7 @@ struct sim_tables sim_tables;
 
 /* Attempts that made a row of each name, by some of their bits. */
 #define SETS 64
-#define WAYS 8
+#define WAYS 32
 
 struct made {
 	uint64_t attempt;
