@@ -242,6 +242,28 @@ static int64_t question_until(const struct rlk_asking *asking)
 						: asking->waiter->until_ms;
 }
 
+/* Is the session's row where we are about to ask? If another server answers at
+ * the address now, a lease there would name a session that nobody keeps alive
+ * there: the next beat tells whether that one knows it, too. */
+static bool session_is_here(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rowlock_client *client = asking->client;
+	const char *server = rlk_conn_server(asking->conn)->identity;
+
+	if (!asking->lock->strategy->needs_session || client->many_writers ||
+	    rlk_server_same(client->session.server, server))
+		return true;
+	client->session.next_beat_ms = rlk_now(client->clock);
+	rlk_sleeper_wake(&client->keeper_sleeper);
+	rlk_fail(&asking->error, ROWLOCK_EDB,
+		 "another server answers at the address of %s, and has not "
+		 "told yet whether it knows this client",
+		 client->server);
+	return false;
+}
+
 static enum rlk_step question(struct rlk_asking *asking)
 {
 	const struct rlk_strategy *strategy = asking->lock->strategy;
@@ -290,8 +312,12 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 		}
 		asking->hold->session = id;
 	}
-	/* Waiting for it may have taken all the time there was. */
-	return asking->conn ? question(asking) : get_conn(asking);
+	/* Waiting for one may have taken all the time there was. */
+	if (!asking->conn)
+		return get_conn(asking);
+	if (!session_is_here(asking))
+		return RLK_STEP_LATER;
+	return question(asking);
 }
 
 /* ----------------------------------------------------------------- loop */

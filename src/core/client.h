@@ -44,6 +44,7 @@ enum rlk_session_state {
 struct rlk_session {
 	enum rlk_session_state state;
 	uint64_t id;
+	char server[96];        /* identity of that which has its row */
 	int64_t valid_until_ms; /* holds are good until then, by our clock */
 	int64_t next_beat_ms;
 	uint64_t breaks;               /* as the last beat read it */

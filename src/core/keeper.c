@@ -24,6 +24,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the keeper remembers between its rounds. */
 struct keeper {
@@ -80,9 +81,22 @@ int rlk_keeper_prepare(struct rowlock_client *client,
 	return 0;
 }
 
-/* What a beat's answer means. */
+/* Another server knows the session, too: a replica that was promoted. Does it
+ * also know the leases? The chores look. */
+static void move_locked(struct rowlock_client *client, const char *server)
+{
+	struct rlk_session *session = &client->session;
+
+	if (rlk_server_same(session->server, server))
+		return;
+	memcpy(session->server, server, sizeof(session->server));
+	client->look_breaks = true;
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+/* What a beat's answer, by @server, means. */
 static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
-		     const struct rlk_beat *beat)
+		     const struct rlk_beat *beat, const char *server)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
@@ -103,6 +117,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	}
 	rlk_session_answered_locked(client, t0);
 	session->next_beat_ms = rlk_after(t0, beat_ms(client));
+	move_locked(client, server);
 	if (session->breaks == beat->breaks)
 		return;
 	session->breaks = beat->breaks;
@@ -161,7 +176,7 @@ static bool beat_on(struct keeper *keeper, int place, uint64_t id,
 			 client->server, patience_ms(client));
 	if (fault)
 		return false;
-	answered(client, id, t0, &beat);
+	answered(client, id, t0, &beat, rlk_conn_server(conn)->identity);
 	if (beat.alive)
 		compare(keeper, t0, beat.server_us);
 	return true;

@@ -12,6 +12,7 @@
 #include "core/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int wait_for_session_locked(struct rowlock_client *client,
 				   struct rlk_waiter *waiter)
@@ -33,8 +34,15 @@ static int wait_for_session_locked(struct rowlock_client *client,
 	return 0;
 }
 
+/* When its row was sent, and to whom. */
+struct opened {
+	int64_t t0;
+	char server[96];
+};
+
 static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
-				 struct rlk_waiter *waiter, int64_t *ret_t0,
+				 struct rlk_waiter *waiter,
+				 struct opened *ret_opened,
 				 struct rowlock_errinfo *reterr)
 {
 	const struct rlk_session_row row = {
@@ -57,22 +65,27 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "open session: no answer from %s", client->server);
+	if (!fault) {
+		ret_opened->t0 = t0;
+		memcpy(ret_opened->server, rlk_conn_server(conn)->identity,
+		       sizeof(ret_opened->server));
+	}
 	rlk_pool_put(client->pool, conn);
-	if (!fault)
-		*ret_t0 = t0;
 	return fault;
 }
 
-static void begin_locked(struct rowlock_client *client, uint64_t id, int64_t t0)
+static void begin_locked(struct rowlock_client *client, uint64_t id,
+			 const struct opened *opened)
 {
 	struct rlk_session *session = &client->session;
 
 	session->state = RLK_SESSION_ALIVE;
 	session->id = id;
+	memcpy(session->server, opened->server, sizeof(session->server));
 	session->breaks = 0;
 	session->valid_until_ms = -1;
-	session->next_beat_ms = rlk_after(t0, client->ttl_ms / 3);
-	rlk_session_answered_locked(client, t0);
+	session->next_beat_ms = rlk_after(opened->t0, client->ttl_ms / 3);
+	rlk_session_answered_locked(client, opened->t0);
 	rlk_sleeper_wake(&client->keeper_sleeper);
 }
 
@@ -93,7 +106,7 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 	struct rlk_session *session = &client->session;
 	uint64_t id = rlk_random();
 	enum rlk_fault fault;
-	int64_t t0 = 0;
+	struct opened opened = { 0 };
 
 	if (!session->grave)
 		session->grave = malloc(sizeof(*session->grave));
@@ -103,11 +116,11 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 				client->server);
 	session->state = RLK_SESSION_OPENING;
 	rlk_mutex_unlock(&client->mutex);
-	fault = insert_row(client, id, waiter, &t0, reterr);
+	fault = insert_row(client, id, waiter, &opened, reterr);
 	rlk_mutex_lock(&client->mutex);
 	session->state = RLK_SESSION_NONE;
 	if (!fault)
-		begin_locked(client, id, t0);
+		begin_locked(client, id, &opened);
 	else if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
 		throw_away_locked(client, id);
 	rlk_cond_broadcast(&client->session_changed);

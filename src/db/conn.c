@@ -63,7 +63,7 @@ void rlk_conn_interrupt(struct rlk_conn *conn)
 
 bool rlk_conn_usable(const struct rlk_conn *conn)
 {
-	return !conn->dead && !conn->io.suspended &&
+	return !conn->dead && !conn->stale && !conn->io.suspended &&
 	       conn->stage == RLK_STAGE_NONE;
 }
 

@@ -94,7 +94,8 @@ void rlk_conn_interrupt(struct rlk_conn *conn);
 enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
 			     struct rowlock_errinfo *reterr);
 
-/** False once it is dead or a reply is outstanding. */
+/** False once it is dead or a reply is outstanding, or when a newer connection
+ *  has found another server at the same address (db/opener.c). */
 bool rlk_conn_usable(const struct rlk_conn *conn);
 
 /** The socket, to watch for its end; owned by @conn. */

@@ -82,12 +82,11 @@ static enum where locate(const struct rlk_conn *conn,
 			 const struct rlk_mark *mark)
 {
 	const char *ours = conn->server.identity;
-	size_t server = strcspn(ours, "@");
 
 	if (strcmp(ours, mark->identity) == 0)
 		return HERE;
 	/* The same server, started anew. */
-	if (strncmp(ours, mark->identity, server + 1) == 0)
+	if (rlk_server_same(ours, mark->identity))
 		return GONE;
 	return conn->server.galera || conn->server.multi_primary ? ELSEWHERE
 								 : GONE;

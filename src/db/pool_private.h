@@ -54,6 +54,7 @@ struct rlk_pool {
 	bool closed;
 	struct rlk_conn_target target; /* a copy */
 	char *program;
+	char identity[96];        /* of the server reached last */
 	struct rlk_sleeper ended; /* an opener has ended */
 	struct rlk_list spare;    /* struct rlk_pool_wait */
 	struct rlk_opener openers[RLK_OPENERS];

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "db/stmt.h"
 
@@ -29,6 +30,15 @@ struct rlk_server {
 			      same one restarted, differs */
 	char name[300];    /* for messages: "db1:3306 (MariaDB 10.11.19)" */
 };
+
+/** Are these two identities of one server, started anew or not? */
+static inline bool rlk_server_same(const char *identity, const char *other)
+{
+	size_t length = strcspn(identity, "@");
+
+	return strcspn(other, "@") == length &&
+	       strncmp(identity, other, length) == 0;
+}
 
 /** Statements whose text depends on the server. */
 struct rlk_dialect {

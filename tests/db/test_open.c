@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,33 @@ static void descriptor_is_not_inherited(void **state)
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFD) & FD_CLOEXEC);
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFL) & O_NONBLOCK);
 	rlk_conn_close(conn);
+}
+
+static int option_of(int fd, int level, int name)
+{
+	socklen_t size = sizeof(int);
+	int value = -1;
+
+	assert_int_equal(getsockopt(fd, level, name, &value, &size), 0);
+	return value;
+}
+
+/* The server's end may vanish without a word. */
+static void silent_peer_is_noticed_by_the_kernel(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	int fd = rlk_conn_fd(conn);
+
+	(void) state;
+	assert_int_equal(db_lease.idle_s, 30);
+	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 10);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 3);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30000);
+	rlk_conn_close(conn);
+	relay_end(relay);
 }
 
 static void wrong_password_is_said_without_it(void **state)
@@ -345,6 +373,8 @@ int main(void)
 		TEST("good options open a connection", good_options_open),
 		TEST("the descriptor is closed on exec",
 		     descriptor_is_not_inherited),
+		TEST("a silent peer is noticed by the kernel",
+		     silent_peer_is_noticed_by_the_kernel),
 		TEST("a wrong password is said, with the user, without it",
 		     wrong_password_is_said_without_it),
 		TEST("a refused port is said", refused_port_is_said),

@@ -405,6 +405,10 @@ static void whole_reply(struct wire *wire, struct message *message)
 		message->sql = copy(NULL, 0);
 		if (wire->phase == WIRE_GREETING)
 			wire->phase = WIRE_LOGIN;
+		/* MySQL's caching_sha2_password says "go on", then "ok". */
+		else if (wire->phase == WIRE_LOGIN &&
+			 message->bytes[WIRE_HEADER] == 0)
+			wire->phase = WIRE_COMMANDS;
 	} else {
 		remember(wire, pending);
 		message->command = pending->command;

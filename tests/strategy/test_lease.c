@@ -161,12 +161,13 @@ static void token_is_not_drawn_while_the_lease_is_being_taken(void **state)
 	take(ground, 0, &request);
 	test_sql(ground->sql, "START TRANSACTION");
 	assert_int_equal(
-	    test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+	    test_sql(ground->sql,
+		     "DELETE FROM business_lease WHERE name = '%s'",
 		     request.name),
 	    1);
-	assert_int_equal(ground->strategy->draw(ground->beside, &request,
-						&token, &err),
-			 RLK_BUSY);
+	assert_int_equal(
+	    ground->strategy->draw(ground->beside, &request, &token, &err),
+	    RLK_BUSY);
 	assert_true(token == 0);
 	test_sql(ground->sql, "COMMIT");
 	assert_true(ground_draw(ground, &request) == 0);

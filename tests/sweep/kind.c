@@ -52,7 +52,7 @@ const struct kind kinds[] = {
 	/* So slow that each byte is news, but the whole never comes. */
 	{ "dribble", "reply", "dribble ms=97", EFFECT_QUIET },
 	{ "dribble-request", "request", "dribble ms=97", EFFECT_QUIET,
-	  .full = true },
+	  .half_open = true, .full = true },
 
 	/* The server's own words. */
 	{ "error-1205", "request", "error code=1205 state=HY000", EFFECT_BUSY },

@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sweep: list the runs, share them among processes, count.
- *
- * The parent has no threads and no connections: it forks workers that take the
- * next run from a counter in shared memory and write down there what came of
- * it. A worker that dies is one failed run, and is replaced. The output is
- * TAP, a case per call and strategy.
+ * The sweep: list the runs, share them among processes (workers.c), count. The
+ * output is TAP, a case per call and strategy.
  */
 #include "sweep.h"
+#include "workers.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <execinfo.h>
 #include <fnmatch.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
 
-enum { MAX_WORKERS = 64, MAX_SUITES = 64, ID_SIZE = 128, LEAST_WORKERS = 4 };
+enum { MAX_SUITES = 64, ID_SIZE = 128 };
 
 /** A call under a strategy. */
 struct suite {
@@ -50,9 +40,6 @@ struct outcome {
 };
 
 static struct shared {
-	_Atomic size_t next;
-	_Atomic size_t finished;
-	size_t current[MAX_WORKERS]; /* + 1; 0: none */
 	size_t suite_count;
 	struct suite suites[MAX_SUITES];
 } * shared;
@@ -67,12 +54,6 @@ static struct {
 	unsigned int workers, seed;
 } wanted = { .seed = 1 };
 
-static volatile sig_atomic_t interrupted;
-
-/** A worker's exit status: it crashed inside Connector/C. */
-enum { IN_DRIVER = 98 };
-static void *own_base;
-
 static const char *strategy_name(enum rowlock_strategy strategy)
 {
 	return strategy == ROWLOCK_LEASE ? "lease" : "row";
@@ -86,203 +67,6 @@ static void id_of(const struct job *job, char *id)
 	snprintf(id, ID_SIZE, "%s/%s/%u-%s/%s", strategy_name(suite->strategy),
 		 suite->scenario->name, job->target + 1u, target->command,
 		 kinds[job->kind].name);
-}
-
-static void *share(size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED) {
-		perror("sweep: mmap");
-		exit(99);
-	}
-	return memory;
-}
-
-/* ---------------------------------------------------------------- workers */
-
-typedef void (*work_fn)(struct stage *stage, size_t number);
-
-/* What takes so long hangs; SIGALRM ends the worker. */
-static void guard(const struct stage *stage)
-{
-	alarm(4 * GUARD_MS / 1000 * stage->slow);
-}
-
-/* Connector/C believes what it reads: a NULL where the name of a column should
- * be ends it. That is no fault of the library, nor one that it could prevent
- * (TLS does): such a run is counted by itself. */
-static void on_crash(int number)
-{
-	void *frames[16];
-	int count = backtrace(frames, 16);
-	Dl_info info;
-
-	for (int i = 1; i < count; i++) {
-		if (!dladdr(frames[i], &info) || !info.dli_fname ||
-		    strstr(info.dli_fname, "/libc.so") ||
-		    strstr(info.dli_fname, "san.so") ||
-		    info.dli_fbase == own_base)
-			continue;
-		if (strstr(info.dli_fname, "libmariadb"))
-			_exit(IN_DRIVER);
-		break;
-	}
-	signal(number, SIG_DFL);
-}
-
-static void watch_crashes(void)
-{
-	void *frame;
-	Dl_info info;
-
-	/* The first call loads a library: not in a handler. */
-	backtrace(&frame, 1);
-	if (dladdr((void *) (uintptr_t) &on_crash, &info))
-		own_base = info.dli_fbase;
-	signal(SIGSEGV, on_crash);
-	signal(SIGBUS, on_crash);
-}
-
-static void work(unsigned int worker, size_t count, work_fn fn)
-{
-	struct stage *stage = calloc(1, sizeof(*stage));
-	size_t number;
-
-	if (!stage)
-		exit(99);
-	stage->verbose = wanted.verbose;
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	watch_crashes();
-	stage_open(stage, worker);
-	while ((number = atomic_fetch_add(&shared->next, 1)) < count) {
-		shared->current[worker] = number + 1;
-		guard(stage);
-		fn(stage, number);
-		shared->current[worker] = 0;
-		atomic_fetch_add(&shared->finished, 1);
-	}
-	stage_close(stage);
-	free(stage);
-	exit(0);
-}
-
-static void show_progress(const char *what, size_t count)
-{
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\rsweep: %s %zu of %zu\033[K", what,
-			(size_t) shared->finished, count);
-}
-
-/* Note for what a dead worker was at. */
-typedef void (*death_fn)(size_t number, int status);
-
-/* In a child: the parent stays without connections. */
-static void clean(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		stage_drop(wanted.workers);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
-}
-
-static pid_t start(unsigned int worker, size_t count, work_fn fn)
-{
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		work(worker, count, fn);
-	if (pid < 0) {
-		perror("sweep: fork");
-		exit(99);
-	}
-	return pid;
-}
-
-static void kill_all(const pid_t *pids, unsigned int workers)
-{
-	for (unsigned int i = 0; i < workers; i++)
-		if (pids[i] > 0)
-			kill(pids[i], SIGKILL);
-}
-
-/* One worker has ended; true: it has to be replaced. */
-static bool ended(unsigned int worker, int status, death_fn death)
-{
-	size_t current = shared->current[worker];
-
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		if (!current) {
-			fprintf(stderr, "sweep: a worker failed outside of a "
-					"run\n");
-			interrupted = 1;
-			return false;
-		}
-		death(current - 1, status);
-		atomic_fetch_add(&shared->finished, 1);
-		shared->current[worker] = 0;
-		return true;
-	}
-	return false;
-}
-
-/* Let @fn run for 0 to @count - 1, side by side. */
-static void in_parallel(const char *what, size_t count, work_fn fn,
-			death_fn death)
-{
-	unsigned int workers =
-	    wanted.workers < count ? wanted.workers : (unsigned int) count;
-	pid_t pids[MAX_WORKERS] = { 0 };
-	unsigned int left = workers;
-	int status;
-
-	shared->next = 0;
-	shared->finished = 0;
-	for (unsigned int i = 0; i < workers; i++)
-		pids[i] = start(i, count, fn);
-	while (left > 0) {
-		pid_t pid = waitpid(-1, &status, WNOHANG);
-
-		show_progress(what, count);
-		if (interrupted)
-			kill_all(pids, workers);
-		if (pid == 0)
-			nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
-		for (unsigned int i = 0; pid > 0 && i < workers; i++) {
-			if (pids[i] != pid)
-				continue;
-			pids[i] = 0;
-			if (ended(i, status, death) && !interrupted)
-				pids[i] = start(i, count, fn);
-			else
-				left--;
-		}
-	}
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-	if (interrupted) {
-		clean();
-		exit(130);
-	}
-}
-
-static void died_of(int status, char *problem, size_t size)
-{
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		snprintf(problem, size, "it hung");
-	else if (WIFSIGNALED(status))
-		snprintf(problem, size, "it died of signal %d (%s)",
-			 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		snprintf(problem, size, "it ended with status %d",
-			 WEXITSTATUS(status));
 }
 
 /* -------------------------------------------------------- what there is */
@@ -319,7 +103,7 @@ static void look_died(size_t number, int status)
 {
 	struct suite *suite = &shared->suites[number];
 
-	died_of(status, suite->problem, sizeof(suite->problem));
+	workers_died_of(status, suite->problem, sizeof(suite->problem));
 }
 
 static void add_job(unsigned int suite, unsigned int target, unsigned int kind)
@@ -379,14 +163,13 @@ static void job_died(size_t number, int status)
 	const struct kind *kind = &kinds[jobs[number].kind];
 
 	outcomes[number].done = true;
-	outcomes[number].in_driver = kind->effect == EFFECT_LIED &&
-				     WIFEXITED(status) &&
-				     WEXITSTATUS(status) == IN_DRIVER;
+	outcomes[number].in_driver =
+	    kind->effect == EFFECT_LIED && workers_died_in_driver(status);
 	if (outcomes[number].in_driver)
 		return;
 	outcomes[number].failed = true;
-	died_of(status, outcomes[number].problem,
-		sizeof(outcomes[number].problem));
+	workers_died_of(status, outcomes[number].problem,
+			sizeof(outcomes[number].problem));
 }
 
 /* ---------------------------------------------------------------- results */
@@ -572,17 +355,6 @@ static void read_options(int argc, char **argv)
 			exit(2);
 		}
 	}
-	if (!wanted.workers)
-		wanted.workers =
-		    6 * (unsigned int) sysconf(_SC_NPROCESSORS_ONLN);
-	if (wanted.workers > MAX_WORKERS)
-		wanted.workers = MAX_WORKERS;
-}
-
-static void interrupt(int number)
-{
-	(void) number;
-	interrupted = 1;
 }
 
 int main(int argc, char **argv)
@@ -595,19 +367,18 @@ int main(int argc, char **argv)
 		return test_skip_all("needs a server, and an account that may "
 				     "make databases: ROWLOCK_TEST_DSN, "
 				     "ROWLOCK_TEST_ADMIN_DSN");
-	signal(SIGINT, interrupt);
-	signal(SIGTERM, interrupt);
-	shared = share(sizeof(*shared));
+	workers_init(wanted.workers, wanted.verbose);
+	shared = workers_share(sizeof(*shared));
 	list_suites();
-	in_parallel("looking at", shared->suite_count, look, look_died);
+	workers_run("looking at", shared->suite_count, look, look_died);
 	list_jobs();
 	if (wanted.list) {
-		clean();
+		workers_clean();
 		return print_list();
 	}
-	outcomes = share((job_count + 1) * sizeof(*outcomes));
-	in_parallel("run", job_count, do_job, job_died);
-	clean();
+	outcomes = workers_share((job_count + 1) * sizeof(*outcomes));
+	workers_run("run", job_count, do_job, job_died);
+	workers_clean();
 	status = report(test_ms(began, test_now_ns()) / 1000);
 	free(jobs);
 	return status;

@@ -20,6 +20,9 @@
 static const struct kind no_fault = { "none", "", "", EFFECT_NONE };
 static const struct target nowhere;
 
+/* A busy machine gets more patience each time. */
+enum { TRIES = 4 };
+
 /* A pattern for this statement: its beginning, what changes left open. */
 static void make_pattern(const char *sql, char *pattern, size_t size)
 {
@@ -154,7 +157,8 @@ size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
 {
 	size_t count = 0;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < TRIES; i++) {
+		stage->slow = test_slowness() << i;
 		count = look_once(stage, scenario, strategy, targets);
 		if (!*stage->problem || !stage->slow_only)
 			break;
@@ -236,15 +240,16 @@ bool run_with_fault(struct stage *stage, const struct scenario *scenario,
 {
 	/* What the background threads say comes when they please, and a busy
 	 * machine is slow; a fault of the library repeats itself. */
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		bool met;
 
+		stage->slow = test_slowness() << i;
 		if (scenario->alone)
 			flock(stage->turnstile, LOCK_EX);
 		met = once(stage, scenario, strategy, target, kind, measure);
 		if (scenario->alone)
 			flock(stage->turnstile, LOCK_UN);
-		if (*stage->problem && (!stage->slow_only || i == 2))
+		if (*stage->problem && (!stage->slow_only || i == TRIES - 1))
 			return false;
 		if (met && !*stage->problem)
 			return true;

@@ -286,6 +286,33 @@ static void keeper_beats_only_while_there_is_a_session(void **state)
 	fake_client_end(client);
 }
 
+static bool was_pinged(void *arg)
+{
+	const uint64_t *conn = arg;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
+		if (fake_call(FAKE_PING, i).conn == *conn)
+			return true;
+	return false;
+}
+
+/* The server ends one that is silent for its wait_timeout, here the TTL. */
+static void idle_connection_is_pinged_in_time(void **state)
+{
+	struct world_of_one one = begin();
+	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_release(one.lock, &err));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(was_pinged(&conn), i > 0);
+		fake_advance(10000);
+		fake_until(was_pinged, &conn);
+	}
+	end(&one);
+}
+
 static void deadline_thread_loses_the_hold_without_any_call(void **state)
 {
 	struct world_of_one one = begin();
@@ -326,6 +353,8 @@ int main(void)
 		     answer_for_a_session_that_is_over_counts_for_no_other),
 		FAKE("the keeper beats only while there is a session",
 		     keeper_beats_only_while_there_is_a_session),
+		FAKE("an idle connection is pinged in time",
+		     idle_connection_is_pinged_in_time),
 		FAKE("the deadline thread loses a hold without any call",
 		     deadline_thread_loses_the_hold_without_any_call),
 	};

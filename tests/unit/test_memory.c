@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "core/client.h"
 #include "core/lock.h"
 #include "fake/memory.h"
 #include "test.h"
@@ -22,6 +23,14 @@ static void check_code(int code, unsigned int number)
 	if (code && code != ROWLOCK_ENOMEM)
 		fail_msg("allocation %u: %d (%s)", number, code,
 			 rowlock_strerror(code));
+}
+
+/* A client is whole: a hold depends on each of these. */
+static bool has_its_threads(const struct rowlock_client *client)
+{
+	return client->deadline.started && client->notifier.started &&
+	       client->keeper.started && client->pinger.started &&
+	       client->chores.started;
 }
 
 static void client_survives_every_failing_allocation(void **state)
@@ -48,8 +57,10 @@ static void client_survives_every_failing_allocation(void **state)
 		assert_int_equal(code != 0, client == NULL);
 		assert_int_equal(err.code, code);
 		refused += code != 0;
-		if (client)
+		if (client) {
+			assert_true(has_its_threads(client));
 			fake_client_end(client);
+		}
 		assert_int_equal(fake_memory_live(), live);
 	}
 	assert_true(refused > 3);

@@ -7,8 +7,11 @@
 #include "fake/fake.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/client.h"
 #include "test.h"
@@ -325,9 +328,89 @@ static void listing_and_reaping_check_their_options(void **state)
 	fake_client_end(client);
 }
 
+static const char *host_name = "host"; /* NULL: the system does not tell */
+
+int __wrap_gethostname(char *name, size_t size);
+
+int __wrap_gethostname(char *name, size_t size)
+{
+	if (!host_name)
+		return -1;
+	snprintf(name, size, "%s", host_name);
+	return 0;
+}
+
+/* It goes to the server, where people read it. */
+static void host_name_is_made_printable(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *is;
+	} hosts[] = {
+		{ "db1.example", "db1.example" },
+		{ "m\xfcnchen\n~ ", "m?nchen?~ " },
+		{ "m\xc3\xbcnchen", "m\xc3\xbcnchen" },
+		{ NULL, "unknown" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(hosts); i++) {
+		struct rowlock_client *client;
+
+		host_name = hosts[i].name;
+		client = fake_client();
+		assert_string_equal(client->host, hosts[i].is);
+		fake_client_end(client);
+	}
+	host_name = "host";
+}
+
+static unsigned int first_free_descriptor(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return (unsigned int) fd;
+}
+
+static void client_without_descriptors_says_so(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	unsigned int lowest = first_free_descriptor();
+	struct rowlock_client *client = NULL;
+	unsigned int refused = 0;
+	struct rlimit before;
+
+	(void) state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned int more = 0; !client && more < 64; more++) {
+		struct rlimit few = before;
+		struct rowlock_errinfo err;
+		int code;
+
+		few.rlim_cur = lowest + more;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		code = rowlock_client_new(&options, &client, &err);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		if (!code)
+			break;
+		assert_null(client);
+		refused += code == ROWLOCK_ESYSTEM;
+		assert_true(err.message[0]);
+		assert_int_equal(first_free_descriptor(), lowest);
+	}
+	/* One for the sockets' ends, two for each thread that sleeps. */
+	assert_true(refused > 5);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		FAKE("the host's name is made printable",
+		     host_name_is_made_printable),
+		FAKE("a client without descriptors says so",
+		     client_without_descriptors_says_so),
 		FAKE("numbers outside their range are refused",
 		     numbers_outside_their_range_are_refused),
 		FAKE("the number of lease connections has limits",

@@ -311,6 +311,37 @@ static void grant_that_comes_after_its_session_is_not_a_grant(void **state)
 	fake_client_end(client);
 }
 
+/* Its row is there, but names a session that is over before the answer to that
+ * is found out: it is dead, and must not be taken for a grant. */
+static void attempt_belongs_to_one_session(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	struct rowlock_errinfo err;
+	struct fake_call first;
+	struct fake_call last;
+
+	(void) state;
+	assert_ok(rowlock_acquire(other, 0, &err));
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	fake_session_expire(fake_call(FAKE_OPEN, 0).id);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .result = RLK_UNCLEAR,
+						      .creep_ms = 27000 });
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	first = fake_call(FAKE_ACQUIRE, 1);
+	last = fake_call(FAKE_ACQUIRE, fake_count(FAKE_ACQUIRE) - 1);
+	assert_true(first.id != last.id);
+	assert_true(first.attempt != last.attempt);
+	assert_true(fake_lease("job") == last.attempt);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+}
+
 static void session_that_is_over_is_not_used_for_the_next_acquire(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -356,6 +387,8 @@ int main(void)
 		     eviction_loses_all_leases_and_the_next_has_another_id),
 		FAKE("a grant that comes after its session is not a grant",
 		     grant_that_comes_after_its_session_is_not_a_grant),
+		FAKE("an attempt belongs to one session",
+		     attempt_belongs_to_one_session),
 		FAKE("a session that is over is not used for the next acquire",
 		     session_that_is_over_is_not_used_for_the_next_acquire),
 	};

@@ -266,8 +266,11 @@ static int wait_for_conn(int bay, int64_t until_ms,
 		if (waiter && waiter->interrupted)
 			return ROWLOCK_ECANCELED;
 		*ret_conn = idle_conn(bay, INT64_MIN);
-		if (!*ret_conn && (!limit || exist(bay) < limit))
+		if (!*ret_conn && (!limit || exist(bay) < limit)) {
 			*ret_conn = open_conn(bay);
+			if (!*ret_conn)
+				return ROWLOCK_ESYSTEM;
+		}
 		if (*ret_conn)
 			return 0;
 		if (fake_now() >= until_ms || !world_wait())

@@ -161,12 +161,12 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_LEASES_OF, .conn = conn };
-	uint64_t attempts[64];
+	uint64_t attempts[TEST_SIZE(world.tables.leases)];
 	size_t count = 0;
 	enum rlk_fault fault;
 
 	if (world_begin(&op, &(struct fake_call){ .id = id }))
-		for (size_t i = 0; i < 64; i++)
+		for (size_t i = 0; i < TEST_SIZE(attempts); i++)
 			if (world.tables.leases[i].attempt &&
 			    world.tables.leases[i].session == id)
 				attempts[count++] =

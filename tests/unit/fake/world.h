@@ -52,7 +52,7 @@ struct world_row {
 };
 
 struct world_tables {
-	struct world_lease leases[64];
+	struct world_lease leases[256];
 	struct world_session sessions[64];
 	struct world_row rows[16];
 	uint64_t token;

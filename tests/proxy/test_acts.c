@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The fault proxy does what its rules say: each kind of act is seen to happen,
+ * from the client's side and in the server.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy_test.h"
+#include "sql.h"
+
+/* ------------------------------------------------------------------- acts */
+
+static void a_delay_is_waited_for(void **state)
+{
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+	uint64_t began = test_now_ns();
+
+	(void) state;
+	px_tell(proxy, "request do delay ms=60\nreply do delay ms=60");
+	px_assert_answers(mysql);
+	assert_true(test_ms(began, test_now_ns()) >= 119);
+	assert_int_equal(proxy_counts(proxy).acts, 2);
+	mysql_close(mysql);
+	proxy_end(proxy);
+}
+
+/* Every way to end after @rule; is the statement executed? */
+static void end_with(const char *rule, bool executed)
+{
+	static const char *const ends[] = { "fin", "rst", "silence", "vanish" };
+	struct proxy *proxy = px_proxy();
+
+	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+		const char *name = test_name("dropped");
+		MYSQL *mysql = px_client(proxy);
+		char words[160];
+
+		snprintf(words, sizeof(words), "clear\n%s then=%s", rule,
+			 ends[i]);
+		px_tell(proxy, words);
+		assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 2013);
+		assert_int_equal(px_is_there(name), executed);
+		mysql_close(mysql);
+		px_remove_name(name);
+	}
+	proxy_end(proxy);
+}
+
+static void a_dropped_request_is_not_executed(void **state)
+{
+	(void) state;
+	end_with("request sql=INSERT* do drop", false);
+}
+
+static void a_request_is_executed_although_its_reply_is_dropped(void **state)
+{
+	(void) state;
+	end_with("reply sql=INSERT* do drop", true);
+}
+
+static void a_held_request_lands_after_its_client_has_gone(void **state)
+{
+	const char *name = test_name("zombie");
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+
+	(void) state;
+	px_tell(proxy, "request sql=INSERT* do hold then=rst");
+	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 2013);
+	mysql_close(mysql);
+	assert_false(px_is_there(name));
+	px_tell(proxy, "deliver");
+	while (!px_is_there(name))
+		;
+	while (proxy_counts(proxy).links > 0)
+		;
+	px_remove_name(name);
+	proxy_end(proxy);
+}
+
+static void a_cut_packet_never_becomes_whole(void **state)
+{
+	const char *name = test_name("cut");
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+
+	(void) state;
+	px_tell(proxy, "request sql=INSERT* do cut byte=9");
+	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 2013);
+	mysql_close(mysql);
+	assert_false(px_is_there(name));
+	mysql = px_client(proxy);
+	px_tell(proxy, "reply command=query do cut byte=3 then=rst");
+	assert_int_equal(px_run(mysql, "SELECT 1", NULL, 0), 2013);
+	mysql_close(mysql);
+	proxy_end(proxy);
+}
+
+static void a_dribbled_reply_comes_byte_by_byte(void **state)
+{
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+	uint64_t began = test_now_ns();
+
+	(void) state;
+	px_tell(proxy, "reply do dribble ms=2");
+	px_assert_answers(mysql);
+	/* The smallest result set has more than 40 bytes. */
+	assert_true(test_ms(began, test_now_ns()) >= 80);
+	mysql_close(mysql);
+	proxy_end(proxy);
+}
+
+static void garbled(char *value, size_t size)
+{
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+
+	/* The row's packet is nearly all of the reply. */
+	px_tell(proxy, "reply sql=*REPEAT* do garble bytes=8");
+	px_run(mysql, "SELECT REPEAT('a', 60000)", value, size);
+	mysql_close(mysql);
+	proxy_end(proxy);
+}
+
+static void garbling_follows_the_seed(void **state)
+{
+	char *first = calloc(1, 60001);
+	char *second = calloc(1, 60001);
+
+	(void) state;
+	garbled(first, 60001);
+	garbled(second, 60001);
+	assert_true(strspn(first, "a") < 60000);
+	assert_string_equal(first, second);
+	free(first);
+	free(second);
+}
+
+static void a_duplicated_request_is_executed_twice(void **state)
+{
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+	char sql[128];
+	char value[16];
+
+	(void) state;
+	/* GET_LOCK() counts. */
+	px_tell(proxy, "request sql=*GET_LOCK* do duplicate");
+	snprintf(sql, sizeof(sql), "SELECT GET_LOCK('%s', 0)",
+		 test_name("twice"));
+	assert_int_equal(px_run(mysql, sql, value, sizeof(value)), 0);
+	assert_string_equal(value, "1");
+	px_assert_answers(mysql);
+	assert_int_equal(
+	    px_run(mysql, "SELECT RELEASE_ALL_LOCKS()", value, sizeof(value)),
+	    0);
+	assert_string_equal(value, "2");
+	mysql_close(mysql);
+	proxy_end(proxy);
+}
+
+static void a_forged_error_is_the_answer(void **state)
+{
+	const char *name = test_name("forged");
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+
+	(void) state;
+	px_tell(proxy, "request sql=INSERT* do error code=1213 state=40001 "
+		       "text=\"not at all\"");
+	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 1213);
+	assert_string_equal(mysql_sqlstate(mysql), "40001");
+	assert_string_equal(mysql_error(mysql), "not at all");
+	assert_false(px_is_there(name));
+	/* After the fact: it was executed, and the answer lies. */
+	px_tell(proxy, "clear\nreply sql=INSERT* do error code=1053 then=fin");
+	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 1053);
+	assert_true(px_is_there(name));
+	px_assert_gone(px_run(mysql, "SELECT 1", NULL, 0));
+	mysql_close(mysql);
+	px_remove_name(name);
+	proxy_end(proxy);
+}
+
+/* ------------------------------------------------------------ connections */
+
+static unsigned int connecting(struct proxy *proxy)
+{
+	unsigned int number;
+
+	mysql_close(px_dial(proxy, &number));
+	return number;
+}
+
+static void connecting_is_refused_in_every_way(void **state)
+{
+	struct proxy *proxy = px_proxy();
+	unsigned int number;
+
+	(void) state;
+	px_tell(proxy,
+		"connect do error code=1040 text=\"Too many connections\"");
+	assert_int_equal(connecting(proxy), 1040);
+	px_tell(proxy, "clear\nconnect do drop then=rst");
+	number = connecting(proxy); /* before, or after, it is connected */
+	assert_true(number == 2002 || number == 2013);
+	px_tell(proxy, "clear\nconnect do drop then=silence");
+	assert_int_equal(connecting(proxy), 2013);
+	px_tell(proxy, "clear\nreply command=greeting do drop");
+	assert_int_equal(connecting(proxy), 2013);
+	px_tell(proxy, "clear\nreply command=login do error code=1045");
+	assert_int_equal(connecting(proxy), 1045);
+	px_tell(proxy, "clear\ndeaf");
+	assert_int_equal(connecting(proxy), 2002);
+	px_tell(proxy, "listen");
+	assert_int_equal(connecting(proxy), 0);
+	proxy_end(proxy);
+}
+
+static void the_server_is_switched(void **state)
+{
+	struct proxy *other = px_proxy();
+	struct proxy *proxy = px_proxy();
+	MYSQL *before = px_client(proxy);
+	MYSQL *after;
+	char words[256];
+
+	(void) state;
+	snprintf(words, sizeof(words), "server %s keep", proxy_address(other));
+	px_tell(proxy, words);
+	px_assert_answers(before);
+	after = px_client(proxy);
+	px_assert_answers(after);
+	assert_int_equal(proxy_counts(other).connections, 1);
+	/* As an act, and without mercy for those who are there. */
+	snprintf(words, sizeof(words),
+		 "request sql=\"SELECT 'now'\" do switch server=%s",
+		 proxy_address(other));
+	px_tell(proxy, words);
+	assert_int_equal(px_run(after, "SELECT 'now'", NULL, 0), 2013);
+	px_assert_gone(px_run(before, "SELECT 1", NULL, 0));
+	mysql_close(before);
+	mysql_close(after);
+	proxy_end(proxy);
+	proxy_end(other);
+}
+
+/* Is the connection @id still in the server? */
+static uint64_t sessions(struct test_sql *sql, unsigned long long id)
+{
+	return test_sql_number(sql,
+			       "SELECT COUNT(*) FROM "
+			       "information_schema.PROCESSLIST WHERE ID = %llu",
+			       id);
+}
+
+static void the_server_never_hears_of_who_vanished(void **state)
+{
+	struct test_sql *sql = test_sql_open();
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+	unsigned long long id = mysql_thread_id(mysql);
+
+	(void) state;
+	px_tell(proxy, "request command=ping do drop then=vanish");
+	assert_int_not_equal(mysql_ping(mysql), 0);
+	mysql_close(mysql);
+	assert_int_equal(sessions(sql, id), 1);
+	assert_int_equal(proxy_counts(proxy).links, 1);
+	proxy_end(proxy);
+	while (sessions(sql, id))
+		;
+	test_sql_end(sql);
+}
+
+static void what_is_frozen_goes_on_when_it_thaws(void **state)
+{
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+	unsigned long heard = proxy_counts(proxy).heard;
+
+	(void) state;
+	px_tell(proxy, "freeze");
+	assert_int_equal(mysql_send_query(mysql, "SELECT 9", 8), 0);
+	assert_int_equal(proxy_counts(proxy).heard, heard);
+	px_tell(proxy, "thaw");
+	assert_int_equal(mysql_read_query_result(mysql), 0);
+	mysql_free_result(mysql_store_result(mysql));
+	assert_true(proxy_counts(proxy).heard > heard);
+	mysql_close(mysql);
+	proxy_end(proxy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a delay is waited for", a_delay_is_waited_for),
+		TEST("a dropped request is not executed",
+		     a_dropped_request_is_not_executed),
+		TEST("a request is executed although its reply is dropped",
+		     a_request_is_executed_although_its_reply_is_dropped),
+		TEST("a held request lands after its client has gone",
+		     a_held_request_lands_after_its_client_has_gone),
+		TEST("a cut packet never becomes whole",
+		     a_cut_packet_never_becomes_whole),
+		TEST("a dribbled reply comes byte by byte",
+		     a_dribbled_reply_comes_byte_by_byte),
+		TEST("garbling follows the seed", garbling_follows_the_seed),
+		TEST("a duplicated request is executed twice",
+		     a_duplicated_request_is_executed_twice),
+		TEST("a forged error is the answer",
+		     a_forged_error_is_the_answer),
+		TEST("connecting is refused in every way",
+		     connecting_is_refused_in_every_way),
+		TEST("the server is switched", the_server_is_switched),
+		TEST("the server never hears of who vanished",
+		     the_server_never_hears_of_who_vanished),
+		TEST("what is frozen goes on when it thaws",
+		     what_is_frozen_goes_on_when_it_thaws),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_APP_PRIVATE_H
+#define ROWLOCK_SIM_APP_PRIVATE_H
+
+#include "app.h"
+#include "scheduler.h"
+#include "sim.h"
+
+#define SIM_THREADS 5
+
+struct sim_handle {
+	struct rowlock *lock;
+	unsigned int flags;
+	unsigned int name;
+	bool row;
+	unsigned int cancels;   /* that may still end an acquire of it */
+	unsigned int canceling; /* that are under way */
+};
+
+struct sim_thread {
+	struct sim_app *app;
+	struct sim_fiber *fiber;
+	struct sim_handle handles[2][SIM_NAMES];
+	struct sim_handle *waits; /* its acquire is under way */
+	uint64_t serial;          /* of its acquires, for the history */
+};
+
+struct sim_app {
+	struct sim_proc *proc; /* NULL: not born yet, or dead */
+	struct rowlock_client *client;
+	struct sim_thread threads[SIM_THREADS];
+	unsigned int thread_count;
+	struct sim_event birth;
+	int64_t leaves_us; /* it ends then, of its own will */
+	bool resting;      /* its threads have ended, at the world's end */
+	bool gone;
+};
+
+/** Its threads shall come to their end. */
+bool sim_app_leaves(const struct sim_app *app);
+
+enum sim_app_call {
+	SIM_CALL_CLIENT,
+	SIM_CALL_ACQUIRE,
+	SIM_CALL_RELEASE,
+	SIM_CALL_OTHER,
+};
+
+/** Count what a call returned; returns it. */
+int sim_app_code(enum sim_app_call call, int code);
+
+/** Cancel the acquire that @thread is in, if it is in one. */
+void sim_thread_cancel(struct sim_thread *thread);
+
+void sim_thread_run(void *thread);
+/** After its end: give its handles back. */
+void sim_thread_free(struct sim_thread *thread);
+
+#endif

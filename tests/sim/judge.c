@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who believes to hold what. A grant is noted at the instant at which
+ * rowlock_held() becomes true, and looked at with the library's own rule
+ * (rlk_hold_until_locked()) at any instant after it, without asking the
+ * library: asking would change it.
+ *
+ *   S3  two grants of one name are never both held
+ *   S4  who lost a hold is told at once
+ *   L2  a call returns in time
+ *
+ * What statements may do to others' rows is judged in judge_sql.c.
+ */
+#include "judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge_private.h"
+#include "net.h"
+#include "sim.h"
+#include "trace.h"
+
+#define AUDIT_US 5000
+
+/* A thread that is told so gets to run; the threads before it run first. */
+#define TOLD_US 20000
+
+/* A break is known by the next beat, and by a look after it; where one fails,
+ * by the next. */
+#define BROKEN_US                                                              \
+	(int64_t)(3 * sim_world.ttl_ms +                                       \
+		  5 * (sim_world.call_ms + sim_world.connect_ms)) *            \
+	    1000
+
+/* What every call may take beyond its time. */
+#define GRACE_MS 100
+
+struct rlk_list sim_grants[2][SIM_NAMES];
+
+static struct rlk_list spare = RLK_LIST_INIT(spare);
+static struct rlk_list calls;
+static unsigned int grants;
+static unsigned int contested; /* names with more than one grant */
+static struct sim_event audit;
+
+/* ---------------------------------------------------------------- held */
+
+bool sim_grant_held(const struct sim_grant *grant)
+{
+	const struct rlk_hold *hold = grant->lock->hold;
+
+	return hold && hold == grant->hold && hold->state == RLK_HOLD_HELD &&
+	       sim_proc_ms(grant->proc) < rlk_hold_until_locked(hold);
+}
+
+static struct sim_grant *grant_of(const struct rowlock *lock)
+{
+	for (int row = 0; row < 2; row++)
+		for (unsigned int name = 0; name < SIM_NAMES; name++) {
+			struct rlk_list *list = &sim_grants[row][name];
+			struct rlk_list *node;
+
+			for (node = list->next; node != list; node = node->next)
+				if (sim_grant(node)->lock == lock)
+					return sim_grant(node);
+		}
+	return NULL;
+}
+
+/* Its connection has ended in the server, and that is not known here yet. */
+static bool row_end_unknown(const struct sim_grant *grant)
+{
+	const struct rlk_conn *conn = grant->hold->conn;
+	const struct sim_session *session;
+	int64_t delay = sim_proc_delay(grant->proc);
+
+	if (!conn)
+		return false;
+	session = ((const struct sim_conn *) (const void *) conn)->session;
+	if (session->alive || session->why == SIM_END_IDLE)
+		return false;
+	/* One that was granted by a connection that had ended by then is lost
+	 * in the next moment. */
+	if (session->told_us && session->told_us < grant->began_us)
+		return sim_now - grant->began_us <=
+		       TOLD_US + delay - grant->began_delay_us;
+	if (session->told_us)
+		return sim_now - session->told_us <=
+		       TOLD_US + delay - session->told_delay_us;
+	return sim_now - session->ended_us <=
+	       (int64_t) sim_world.idle_ms * 1000 + TOLD_US;
+}
+
+/* It may be held no more, in the database, without its holder's knowledge. */
+static bool excused(const struct sim_grant *grant)
+{
+	if (grant->row)
+		return row_end_unknown(grant);
+	if (grant->broken_us)
+		return sim_now - grant->broken_us <=
+		       BROKEN_US + sim_proc_delay(grant->proc) -
+			   grant->broken_delay_us;
+	return sim_server.jumped_ahead && !sim_world.observe;
+}
+
+static void compare(const struct sim_grant *a, const struct sim_grant *b)
+{
+	if (a->hold == b->hold || !sim_grant_held(a) || !sim_grant_held(b))
+		return;
+	if (a->proc == b->proc)
+		sim_violation("S3: two owners in process %u hold '%s'",
+			      a->proc->number, sim_names[a->name]);
+	if (excused(a) || excused(b))
+		return;
+	sim_violation("S3: processes %u and %u both hold '%s' (%s)",
+		      a->proc->number, b->proc->number, sim_names[a->name],
+		      a->row ? "row" : "lease");
+}
+
+static void compare_all(struct rlk_list *list)
+{
+	struct rlk_list *node;
+	struct rlk_list *other;
+
+	for (node = list->next; node != list; node = node->next)
+		for (other = node->next; other != list; other = other->next)
+			compare(sim_grant(node), sim_grant(other));
+}
+
+void sim_judge_step(void)
+{
+	if (!contested)
+		return;
+	for (int row = 0; row < 2; row++)
+		for (unsigned int name = 0; name < SIM_NAMES; name++)
+			compare_all(&sim_grants[row][name]);
+}
+
+/* -------------------------------------------------------------- grants */
+
+static bool several(const struct rlk_list *list)
+{
+	return list->next != list->prev;
+}
+
+static struct sim_grant *grant_new(void)
+{
+	struct rlk_list *node = rlk_list_first(&spare);
+	struct sim_grant *grant;
+
+	if (node) {
+		rlk_list_remove(node);
+		return sim_grant(node);
+	}
+	grant = malloc(sizeof(*grant));
+	if (!grant)
+		abort();
+	rlk_list_init(&grant->node);
+	return grant;
+}
+
+static void drop(struct sim_grant *grant)
+{
+	struct rlk_list *list = &sim_grants[grant->row][grant->name];
+
+	contested -= several(list);
+	rlk_list_remove(&grant->node);
+	contested += several(list);
+	grants--;
+	rlk_list_append(&spare, &grant->node);
+}
+
+static uint64_t serial_of(const struct sim_grant *grant)
+{
+	const struct rlk_conn *conn = grant->hold->conn;
+
+	if (!grant->row)
+		return sim_lease_serial(grant->name, grant->hold->attempt);
+	return ((const struct sim_conn *) (const void *) conn)
+	    ->session->lock_serial;
+}
+
+static void begin(struct rowlock *lock, unsigned int name)
+{
+	struct sim_grant *grant = grant_new();
+	struct rlk_list *list;
+
+	*grant = (struct sim_grant){
+		.proc = sim_self->proc,
+		.lock = lock,
+		.hold = lock->hold,
+		.row = lock->strategy->pins_connection,
+		.name = name,
+		.began_us = sim_now,
+		.began_delay_us = sim_proc_delay(sim_self->proc),
+	};
+	rlk_list_init(&grant->node);
+	grant->serial = serial_of(grant);
+	if (!grant->serial)
+		sim_violation("'%s' is held, but nothing in the database was "
+			      "ever made for it",
+			      sim_names[name]);
+	if (!grant->row && sim_was_broken(grant->hold->attempt)) {
+		grant->broken_us = sim_now;
+		grant->broken_delay_us = sim_proc_delay(grant->proc);
+	}
+	list = &sim_grants[grant->row][name];
+	contested -= several(list);
+	rlk_list_append(list, &grant->node);
+	contested += several(list);
+	grants++;
+	compare_all(list);
+	if (!sim_event_is_set(&audit))
+		sim_event_set(&audit, sim_now + AUDIT_US);
+}
+
+void sim_judge_acquire(struct rowlock *lock, unsigned int name)
+{
+	sim_self->acquiring = lock;
+	sim_self->acquiring_name = name;
+}
+
+void sim_judge_began(void)
+{
+	struct rowlock *lock = sim_self->acquiring;
+
+	sim_self->acquiring = NULL;
+	begin(lock, sim_self->acquiring_name);
+}
+
+void sim_judge_acquired(struct rowlock *lock, int code)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	sim_self->acquiring = NULL;
+	if (!code && !grant)
+		sim_violation("'%s' was acquired, but no hold began",
+			      rowlock_name(lock));
+	if (code && grant)
+		drop(grant);
+	/* One that failed after the grant gave it up by itself. */
+	if (!code)
+		grant->watched = true;
+}
+
+void sim_judge_release(struct rowlock *lock)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	if (grant)
+		grant->watched = false;
+}
+
+void sim_judge_released(struct rowlock *lock)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	if (grant)
+		drop(grant);
+}
+
+void sim_judge_told(const struct rowlock *lock)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	if (!grant)
+		return;
+	if (grant->hold == lock->hold && sim_grant_held(grant))
+		sim_violation("S4: told that '%s' is lost while it is held",
+			      sim_names[grant->name]);
+	grant->told = true;
+}
+
+void sim_judge_held(const struct rowlock *lock, bool held)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	if (!grant)
+		return;
+	if (held && grant->not_held)
+		sim_violation("'%s' is held again after it was lost",
+			      sim_names[grant->name]);
+	if (!held)
+		grant->not_held = true;
+}
+
+/* ------------------------------------------------------ in the course */
+
+/* In true time, the instant at which others may have it if nothing more is
+ * heard of its holder. */
+static int64_t safe_until(const struct sim_grant *grant)
+{
+	const struct sim_lease *lease = &sim_tables.leases[grant->name];
+	const struct sim_session_row *row;
+	const struct rlk_conn *conn = grant->hold->conn;
+	int64_t until = INT64_MAX;
+
+	if (grant->row) {
+		const struct sim_session *session =
+		    conn ? ((const struct sim_conn *) (const void *) conn)
+			       ->session
+			 : NULL;
+
+		return session && session->alive
+			   ? sim_session_idle_until(session)
+			   : until;
+	}
+	row = sim_session_row(grant->hold->session);
+	if (row)
+		until = row->beaten_us + (int64_t) row->ttl_ms * 1000;
+	if (row && !sim_world.observe && !sim_server.clock_us) {
+		int64_t left = row->expires_us - sim_server_us();
+
+		left = sim_now + left - left * sim_server.ppm / 1000000;
+		until = left < until ? left : until;
+	}
+	if (lease->there && lease->attempt == grant->hold->attempt &&
+	    lease->expires_us &&
+	    lease->born_us + lease->expires_us - lease->acquired_us < until)
+		until = lease->born_us + lease->expires_us - lease->acquired_us;
+	return until;
+}
+
+/* S3, before it is too late: nobody believes to hold for longer than others
+ * are kept out. */
+static void check_belief(const struct sim_grant *grant)
+{
+	int64_t until_ms = rlk_hold_until_locked(grant->hold);
+
+	if (sim_proc_when(grant->proc, until_ms - 1) < safe_until(grant))
+		return;
+	sim_violation("S3: process %u believes to hold '%s' (%s) %lld us "
+		      "longer than others are kept out",
+		      grant->proc->number, sim_names[grant->name],
+		      grant->row ? "row" : "lease",
+		      (long long) (sim_proc_when(grant->proc, until_ms) -
+				   safe_until(grant)));
+}
+
+static void audit_grant(struct sim_grant *grant)
+{
+	int64_t lost = sim_proc_delay(grant->proc);
+
+	if (sim_grant_held(grant)) {
+		if (grant->lost_us)
+			sim_violation("'%s' is held again after it was lost",
+				      sim_names[grant->name]);
+		check_belief(grant);
+		return;
+	}
+	if (!grant->watched || grant->told)
+		return;
+	if (!grant->lost_us) {
+		grant->lost_us = sim_now;
+		grant->lost_delay_us = lost;
+	}
+	if (sim_now - grant->lost_us > TOLD_US + lost - grant->lost_delay_us)
+		sim_violation("S4: process %u does not hold '%s' any more and "
+			      "was not told",
+			      grant->proc->number, sim_names[grant->name]);
+}
+
+static void check_call(const struct sim_call *call)
+{
+	const struct sim_proc *proc = call->fiber->proc;
+	int64_t lost = sim_proc_delay(proc) - call->delay_us;
+	int64_t lost_ms = (lost + lost / 20) / 1000 + 1; /* by any clock */
+
+	if (call->until_ms == RLK_NEVER ||
+	    sim_proc_ms(proc) <= call->until_ms + GRACE_MS + lost_ms)
+		return;
+	sim_violation("L2: %s of process %u, thread %u is %lld ms late",
+		      call->what, proc->number, call->fiber->number,
+		      (long long) (sim_proc_ms(proc) - call->until_ms));
+}
+
+static void on_audit(struct sim_event *event)
+{
+	struct rlk_list *node;
+
+	for (int row = 0; row < 2; row++)
+		for (unsigned int name = 0; name < SIM_NAMES; name++) {
+			struct rlk_list *list = &sim_grants[row][name];
+
+			for (node = list->next; node != list; node = node->next)
+				audit_grant(sim_grant(node));
+		}
+	for (node = calls.next; node != &calls; node = node->next)
+		check_call(container_of(node, struct sim_call, node));
+	if (grants || !rlk_list_empty(&calls))
+		sim_event_set(event, sim_now + AUDIT_US);
+}
+
+void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms)
+{
+	const struct sim_proc *proc = sim_self->proc;
+
+	*call = (struct sim_call){
+		.what = what,
+		.fiber = sim_self,
+		.until_ms = rlk_after(sim_proc_ms(proc), ms),
+		.delay_us = sim_proc_delay(proc),
+	};
+	rlk_list_init(&call->node);
+	rlk_list_append(&calls, &call->node);
+	if (!sim_event_is_set(&audit))
+		sim_event_set(&audit, sim_now + AUDIT_US);
+}
+
+void sim_call_end(struct sim_call *call)
+{
+	check_call(call);
+	rlk_list_remove(&call->node);
+}
+
+void sim_judge_forget(const struct sim_proc *proc)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	for (int row = 0; row < 2; row++)
+		for (unsigned int name = 0; name < SIM_NAMES; name++)
+			rlk_list_for_each(node, after, &sim_grants[row][name])
+			{
+				if (sim_grant(node)->proc == proc)
+					drop(sim_grant(node));
+			}
+	rlk_list_for_each(node, after, &calls)
+	{
+		if (container_of(node, struct sim_call, node)->fiber->proc ==
+		    proc)
+			rlk_list_remove(node);
+	}
+}
+
+void sim_judge_begin(void)
+{
+	for (int row = 0; row < 2; row++)
+		for (unsigned int name = 0; name < SIM_NAMES; name++)
+			rlk_list_init(&sim_grants[row][name]);
+	rlk_list_init(&calls);
+	grants = 0;
+	contested = 0;
+	audit.fire = on_audit;
+	sim_judge_sql_begin();
+}
+
+void sim_judge_end(void)
+{
+	if (grants || !rlk_list_empty(&calls))
+		sim_violation("the world ends, and something is still held");
+}

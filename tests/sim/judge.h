@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_JUDGE_H
+#define ROWLOCK_SIM_JUDGE_H
+
+/*
+ * The judge knows what clients believe and what the database says, both at the
+ * same instant, and ends the run when a promise does not hold.
+ */
+
+#include "core/lock.h"
+#include "proc.h"
+#include "tables.h"
+
+/* ------------------------------------------------ what applications do */
+
+/** A call of the library that has to return in time. */
+struct sim_call {
+	struct rlk_list node;
+	const char *what;
+	struct sim_fiber *fiber;
+	int64_t until_ms; /* by the process's clock; RLK_NEVER: whenever */
+	int64_t delay_us; /* what the process had lost before */
+};
+
+void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms);
+void sim_call_end(struct sim_call *call);
+
+/** @lock is going to be acquired, on @name; and how that ended. */
+void sim_judge_acquire(struct rowlock *lock, unsigned int name);
+void sim_judge_acquired(struct rowlock *lock, int code);
+/** It is going to be released for good; the call has returned. */
+void sim_judge_release(struct rowlock *lock);
+void sim_judge_released(struct rowlock *lock);
+/** The lost callback ran. */
+void sim_judge_told(const struct rowlock *lock);
+/** rowlock_token() showed @token for its present hold. */
+void sim_judge_token(const struct rowlock *lock, uint64_t token);
+/** rowlock_held() said so. */
+void sim_judge_held(const struct rowlock *lock, bool held);
+
+/** Does anybody's hold come from @lock's grant just now? */
+void sim_judge_began(void);
+
+/** Called where a mutex is unlocked: what happened under it is true now. */
+static inline void sim_judge_acquiring(void)
+{
+	if (sim_self->acquiring && sim_self->acquiring->hold)
+		sim_judge_began();
+}
+
+/** Nothing of @proc is left. */
+void sim_judge_forget(const struct sim_proc *proc);
+
+/* ------------------------------------------------ what the server does */
+
+void sim_judge_lease_made(const struct sim_session *by,
+			  const struct sim_lease *lease);
+void sim_judge_lease_removed(const struct sim_session *by,
+			     const struct sim_lease *lease);
+void sim_judge_session_made(const struct sim_session_row *row);
+void sim_judge_session_removed(const struct sim_session *by,
+			       const struct sim_session_row *row);
+void sim_judge_beat(const struct sim_session *by,
+		    const struct sim_session_row *row);
+void sim_judge_kill(const struct sim_session *by,
+		    const struct sim_session *victim);
+
+/* -------------------------------------------------------------- always */
+
+void sim_judge_begin(void);
+/** After each step of a fiber. */
+void sim_judge_step(void);
+/** Nobody holds or calls anything now? */
+void sim_judge_end(void);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_JUDGE_PRIVATE_H
+#define ROWLOCK_SIM_JUDGE_PRIVATE_H
+
+#include "judge.h"
+#include "sim.h"
+
+/** A handle that acquired a name and has not released it. */
+struct sim_grant {
+	struct rlk_list node;
+	struct sim_proc *proc;
+	struct rowlock *lock;
+	struct rlk_hold *hold;
+	bool row;
+	unsigned int name;
+	uint64_t serial; /* of the row, or of the row's lock */
+	bool watched;    /* acquired, and not being released */
+	bool told;
+	bool not_held; /* rowlock_held() has said so */
+	int64_t began_us;
+	int64_t began_delay_us;
+	int64_t lost_us;   /* it is not held since then, as we saw it */
+	int64_t broken_us; /* its lease was taken by hand then */
+	/* For how long its process had not been let run, at these times. */
+	int64_t lost_delay_us;
+	int64_t broken_delay_us;
+};
+
+static inline struct sim_grant *sim_grant(struct rlk_list *node)
+{
+	return container_of(node, struct sim_grant, node);
+}
+
+/** By strategy (1: row) and name. */
+extern struct rlk_list sim_grants[2][SIM_NAMES];
+
+/** Would rowlock_held() say so now? */
+bool sim_grant_held(const struct sim_grant *grant);
+
+/** Was the lease that @attempt made taken by hand? */
+bool sim_was_broken(uint64_t attempt);
+
+void sim_judge_sql_begin(void);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What statements do to rows.
+ *
+ *   S2  later holds draw larger tokens
+ *   S5  nobody removes or extends what is alive and another's, but by break
+ *       and: an id of a session never comes back, a KILL hits one's own
+ */
+#include "judge_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "trace.h"
+
+/* ------------------------------------------------------- ids of sessions */
+
+#define GONE 4096
+
+static uint64_t gone[GONE];
+
+static bool was_there(uint64_t id, bool remember)
+{
+	size_t at = id % GONE;
+
+	for (size_t i = 0; i < GONE; i++, at = (at + 1) % GONE) {
+		if (gone[at] == id)
+			return true;
+		if (gone[at])
+			continue;
+		if (remember)
+			gone[at] = id;
+		return false;
+	}
+	return false;
+}
+
+void sim_judge_session_made(const struct sim_session_row *row)
+{
+	sim_trace_world((struct sim_note){ "#session %u of process %u begins",
+					   { row->id, row->proc } });
+	if (was_there(row->id, false))
+		sim_violation("the session %" PRIu64
+			      " of process %u comes back after it was deleted",
+			      row->id, row->proc);
+}
+
+/* --------------------------------------------------------------- leases */
+
+static struct sim_grant *lease_grant(const struct sim_lease *lease)
+{
+	struct rlk_list *list = &sim_grants[0][lease - sim_tables.leases];
+	struct rlk_list *node;
+
+	for (node = list->next; node != list; node = node->next)
+		if (sim_grant(node)->hold->attempt == lease->attempt)
+			return sim_grant(node);
+	return NULL;
+}
+
+void sim_judge_lease_made(const struct sim_session *by,
+			  const struct sim_lease *lease)
+{
+	sim_trace_world(
+	    (struct sim_note){ "#lease of %n: process %u attempt %u session %u",
+			       { (uint64_t) (lease - sim_tables.leases),
+				 by->proc, lease->attempt, lease->session } });
+}
+
+/* Attempts whose leases were taken by hand, perhaps before it was known that
+ * they had them. */
+#define BROKEN 64
+
+static uint64_t broken[BROKEN];
+static unsigned int broken_count;
+
+bool sim_was_broken(uint64_t attempt)
+{
+	for (int i = 0; i < BROKEN; i++)
+		if (broken[i] == attempt)
+			return true;
+	return false;
+}
+
+/* By somebody else: is it dead? Those who observe may have seen the attempt's
+ * row when it was there before: then it is no hold any more to who made it. */
+static bool is_dead(const struct sim_session *by, const struct sim_lease *lease,
+		    const struct sim_grant *grant)
+{
+	int64_t max = lease->expires_us - lease->acquired_us;
+
+	if (!sim_session_row(lease->session))
+		return true;
+	if (!lease->expires_us)
+		return false;
+	return lease->expires_us <= by->request.started_us ||
+	       sim_now - lease->born_us >= max ||
+	       !(grant && sim_grant_held(grant));
+}
+
+/* By its own process, and because it wants it so; its reaper treats its own
+ * leases as it treats others'. */
+static bool is_release(const struct sim_session *by,
+		       const struct sim_lease *lease)
+{
+	const struct sim_op *op = by->request.op;
+
+	for (unsigned int i = 0; i < op->conditions; i++)
+		if (op->condition[i].test == SIM_IF_NO_SESSION ||
+		    op->condition[i].test == SIM_IF_EXPIRED)
+			return false;
+	return by->proc == lease->proc;
+}
+
+void sim_judge_lease_removed(const struct sim_session *by,
+			     const struct sim_lease *lease)
+{
+	unsigned int name = (unsigned int) (lease - sim_tables.leases);
+	struct sim_grant *grant = lease_grant(lease);
+
+	sim_trace_world((struct sim_note){
+	    "#lease of %n: attempt %u of process %u removed by process %u",
+	    { name, lease->attempt, lease->proc, by->proc } });
+	if (by->in_trx) {
+		broken[broken_count++ % BROKEN] = lease->attempt;
+		if (grant) {
+			grant->broken_us = sim_now;
+			grant->broken_delay_us = sim_proc_delay(grant->proc);
+		}
+		return;
+	}
+	if (!is_release(by, lease) && !is_dead(by, lease, grant))
+		sim_violation("S5: process %u removed a live lease of '%s' "
+			      "that process %u has",
+			      by->proc, sim_names[name], lease->proc);
+	if (is_release(by, lease) && grant && sim_grant_held(grant))
+		sim_violation("S5: process %u removed its own lease of '%s' "
+			      "while it holds it",
+			      by->proc, sim_names[name]);
+}
+
+/* ------------------------------------------------------------- sessions */
+
+static bool holds_by(uint64_t session)
+{
+	for (unsigned int name = 0; name < SIM_NAMES; name++) {
+		struct rlk_list *list = &sim_grants[0][name];
+		struct rlk_list *node;
+
+		for (node = list->next; node != list; node = node->next)
+			if (sim_grant(node)->hold->session == session &&
+			    sim_grant_held(sim_grant(node)))
+				return true;
+	}
+	return false;
+}
+
+void sim_judge_session_removed(const struct sim_session *by,
+			       const struct sim_session_row *row)
+{
+	int64_t silent_us = sim_now - row->beaten_us;
+
+	sim_trace_world((struct sim_note){
+	    "#session %u of process %u removed by process %u",
+	    { row->id, row->proc, by->proc } });
+	was_there(row->id, true);
+	/* Its reaper treats its own session as it treats others'. */
+	if (by->request.op->conditions == 1 && by->proc == row->proc) {
+		if (holds_by(row->id))
+			sim_violation("S5: process %u deleted its session "
+				      "while it holds by it",
+				      by->proc);
+		return;
+	}
+	if (row->expires_us <= by->request.started_us ||
+	    silent_us >= (int64_t) row->ttl_ms * 1000)
+		return;
+	sim_violation("S5: process %u evicted the live session of process %u",
+		      by->proc, row->proc);
+}
+
+void sim_judge_beat(const struct sim_session *by,
+		    const struct sim_session_row *row)
+{
+	if (by->proc != row->proc)
+		sim_violation("S5: process %u extended the session of process "
+			      "%u",
+			      by->proc, row->proc);
+}
+
+/* ----------------------------------------------------------------- kills */
+
+#define BREAK_LASTS_US 60000000
+
+void sim_judge_kill(const struct sim_session *by,
+		    const struct sim_session *victim)
+{
+	struct rlk_list *node;
+
+	if (by->proc == victim->proc)
+		return;
+	for (node = sim_procs.next; node != &sim_procs; node = node->next) {
+		const struct sim_proc *proc =
+		    container_of(node, struct sim_proc, node);
+
+		if (proc->number == by->proc &&
+		    (!proc->broke_us ||
+		     sim_now - proc->broke_us > BREAK_LASTS_US))
+			sim_violation("process %u killed a connection of "
+				      "process %u",
+				      by->proc, victim->proc);
+	}
+}
+
+/* ---------------------------------------------------------------- tokens */
+
+#define SHOWN 64
+
+static struct shown {
+	uint64_t serial;
+	uint64_t token;
+} shown[2][SIM_NAMES][SHOWN];
+
+static unsigned int shown_next[2][SIM_NAMES];
+
+static void check_order(const struct sim_grant *grant, uint64_t token,
+			const struct shown *other)
+{
+	bool right = other->serial < grant->serial   ? other->token < token
+		     : other->serial > grant->serial ? other->token > token
+						     : other->token == token;
+
+	if (!other->serial || right)
+		return;
+	sim_violation("S2: hold %" PRIu64 " of '%s' has token %" PRIu64
+		      ", hold %" PRIu64 " had %" PRIu64,
+		      grant->serial, sim_names[grant->name], token,
+		      other->serial, other->token);
+}
+
+void sim_judge_token(const struct rowlock *lock, uint64_t token)
+{
+	bool row = lock->strategy->pins_connection;
+
+	for (unsigned int name = 0; name < SIM_NAMES; name++) {
+		struct rlk_list *list = &sim_grants[row][name];
+		struct rlk_list *node;
+
+		for (node = list->next; node != list; node = node->next) {
+			const struct sim_grant *grant = sim_grant(node);
+			unsigned int *next = &shown_next[row][name];
+
+			if (grant->lock != lock)
+				continue;
+			for (int i = 0; i < SHOWN; i++)
+				check_order(grant, token, &shown[row][name][i]);
+			shown[row][name][*next] =
+			    (struct shown){ grant->serial, token };
+			*next = (*next + 1) % SHOWN;
+			return;
+		}
+	}
+}
+
+void sim_judge_sql_begin(void)
+{
+	memset(gone, 0, sizeof(gone));
+	memset(broken, 0, sizeof(broken));
+	memset(shown, 0, sizeof(shown));
+	memset(shown_next, 0, sizeof(shown_next));
+}

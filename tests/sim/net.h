@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_NET_H
+#define ROWLOCK_SIM_NET_H
+
+/*
+ * The client's end of a connection, and how long packets take.
+ */
+
+#include "db/conn_private.h"
+#include "proc.h"
+#include "server.h"
+
+struct sim_conn {
+	struct rlk_conn base; /* what the library sees */
+	struct sim_proc *proc;
+	struct rlk_list node; /* of its process */
+	struct sim_session *session;
+	struct sim_fiber *sleeps;
+	const struct sim_op *op; /* that is under way */
+	int fd;
+	bool ended;    /* the server's FIN, or an RST, has come */
+	bool answered; /* the answer is in the session */
+	int watch;     /* an epoll that wants to know of its end; -1 */
+	uint64_t watch_data;
+};
+
+/** How long a packet takes now, between the server and @proc (NULL: gone). */
+int64_t sim_latency(const struct sim_proc *proc);
+
+/** The answer, or the end, has come to the client's end. */
+void sim_conn_answered(struct sim_conn *conn);
+void sim_conn_ended(struct sim_conn *conn);
+
+/** The process dies: its sockets are closed by the system, or not at all. */
+void sim_net_orphan(struct sim_proc *proc, bool silent);
+
+/** The text of the error @number, as the server would say it. */
+const char *sim_error_text(unsigned int number);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_SERVER_H
+#define ROWLOCK_SIM_SERVER_H
+
+/*
+ * The simulated server: its clock, its sessions (the server's ends of
+ * connections), what becomes of a request on its way.
+ */
+
+#include "db/stmt.h"
+#include "scheduler.h"
+#include "sql.h"
+
+struct sim_conn;
+struct sim_proc;
+struct sim_row;
+
+/** Why a session ended. */
+enum sim_end {
+	SIM_END_QUIT,    /* the client closed it */
+	SIM_END_IDLE,    /* wait_timeout */
+	SIM_END_KILL,    /* KILL CONNECTION */
+	SIM_END_RESTART, /* the server ended */
+	SIM_END_BROKEN,  /* the network broke it, as the server saw it */
+};
+
+enum sim_phase {
+	SIM_RESTING,
+	SIM_TRAVELLING, /* the request is on its way */
+	SIM_EXECUTING,
+	SIM_WAITING, /* for a row's lock */
+	SIM_REPLYING,
+};
+
+struct sim_request {
+	const struct sim_op *op;
+	struct rlk_value params[RLK_STMT_PARAMS];
+	char text[48];       /* of a parameter that is no name */
+	int64_t started_us;  /* UTC_TIMESTAMP(6), when it was executed */
+	unsigned int refuse; /* with this error, if it gets so far */
+	int64_t block_us;    /* behind somebody else's lock */
+	bool reply_lost;
+	bool break_after; /* executed, then the connection breaks */
+};
+
+struct sim_answer {
+	unsigned int error;
+	uint64_t affected;
+	uint64_t insert_id;
+	unsigned int rows;
+	unsigned int columns;
+	struct rlk_value *cells;
+	size_t room;
+};
+
+/** Room for @cells in all. */
+void sim_answer_reserve(struct sim_answer *answer, size_t cells);
+
+struct sim_session {
+	struct rlk_list node; /* of the server, while it is alive */
+	uint64_t id;
+	char mark[48];
+	unsigned int proc;     /* the number of its process */
+	struct sim_conn *conn; /* NULL: the client's end is closed */
+	bool alive;
+	bool killed;  /* it will end soon */
+	bool silent;  /* no packet passes any more, either way */
+	bool hung_up; /* the client's FIN has come while it was busy */
+	bool autocommit;
+	unsigned int lock_wait_s;
+	unsigned int idle_s;
+	enum sim_phase phase;
+	struct sim_request request;
+	struct sim_answer answer;
+	struct sim_event step;   /* of the request */
+	struct sim_event bye;    /* the client's FIN comes */
+	struct sim_event notice; /* ours comes to the client */
+	struct sim_event end;    /* by a KILL, or because it is idle */
+	int64_t active_us;
+	enum sim_end why; /* it is not alive any more */
+	int64_t ended_us;
+	int64_t told_delay_us;
+	int64_t told_us; /* when the client's end heard of it; 0: not yet */
+	struct sim_row *locked; /* by its transaction */
+	uint64_t lock_serial;   /* of the last lock that it got */
+	struct sim_row *wants;
+	struct rlk_list in_line;
+	bool in_trx; /* what a transaction will do when it commits */
+	uint64_t trx_attempt;
+	unsigned int trx_name;
+	uint64_t trx_session;
+};
+
+struct sim_server {
+	struct rlk_list sessions;
+	uint64_t last_id;
+	unsigned int starts;  /* how often it was started */
+	int64_t down_until;   /* not there */
+	int64_t frozen_until; /* does nothing */
+	int64_t full_until;   /* takes no connections */
+	int64_t read_only_until;
+	int64_t clock_us; /* its clock's steps */
+	int64_t ppm;
+	bool jumped_ahead;
+};
+
+extern struct sim_server sim_server;
+
+void sim_server_begin(void);
+/** Its clock: microseconds since 1970. */
+int64_t sim_server_us(void);
+
+/** A session for @conn, as of now. */
+struct sim_session *sim_session_new(struct sim_conn *conn, const char *mark);
+/** The request that is written in @session goes out. */
+void sim_session_send(struct sim_session *session);
+/** The client's end is closed; @silent: the server does not hear of it. */
+void sim_session_close(struct sim_session *session, bool silent);
+void sim_session_end(struct sim_session *session, enum sim_end why);
+/** When it will be over if nothing more is heard of it. */
+int64_t sim_session_idle_until(const struct sim_session *session);
+/** KILL CONNECTION, KILL QUERY. */
+void sim_session_kill(struct sim_session *session);
+void sim_session_interrupt(struct sim_session *session);
+/** What it waited for is there, or will not come (@error). */
+void sim_session_go_on(struct sim_session *session, unsigned int error);
+struct sim_session *sim_session_find(uint64_t id);
+unsigned int sim_session_count(void);
+/** A random one that is alive, NULL if there is none. */
+struct sim_session *sim_session_any(void);
+
+/** The server stops, at once or in an orderly way, and comes back later. */
+void sim_server_restart(int64_t down_us, bool crash);
+
+#endif

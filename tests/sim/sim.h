@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_SIM_H
+#define ROWLOCK_SIM_SIM_H
+
+/*
+ * What all parts of the simulation share: the world that is being played, and
+ * the end of it.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+
+struct sim_proc;
+
+#define SIM_NAMES 8
+
+/** One world: a server, some processes, some names, some kinds of faults. */
+struct sim_world {
+	uint64_t number; /* in the run */
+	unsigned int procs;
+	unsigned int names; /* that are fought for */
+	bool lease;         /* which strategies are used */
+	bool row;
+	bool observe;  /* nobody trusts the server's clock */
+	bool mysql;    /* the server's flavour */
+	bool no_marks; /* it has no GET_LOCK() */
+	bool calm;     /* nothing goes wrong, so nothing may be lost */
+	bool breaks;   /* holds are broken by hand, sometimes */
+	bool ending;   /* the threads come to their end */
+	uint64_t ttl_ms;
+	uint64_t idle_ms;
+	uint64_t call_ms;
+	uint64_t connect_ms;
+	uint64_t set_back_ms; /* how far the server's clock went back */
+	uint64_t cycles;      /* done in this world */
+	uint64_t target;
+};
+
+extern struct sim_world sim_world;
+
+/** The names; also the texts that the server keeps. */
+extern const char *const sim_names[SIM_NAMES];
+
+/** Print what was promised and did not hold, the last events and how to see it
+ *  again; exit 1. */
+_Noreturn void sim_violation(const char *format, ...) RLK_PRINTF(1, 2);
+
+/* What calls of the system become in the library; see meson.build. */
+int sim_epoll_new(void);
+void sim_epoll_free(int fd);
+void sim_epoll_clear(int fd);
+int sim_descriptors(const struct sim_proc *proc);
+
+#endif

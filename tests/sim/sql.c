@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a statement's text to what it means. Only what the library says is
+ * known; a text that is not ends the run, so that nobody can change a statement
+ * and have it simulated as the old one.
+ */
+#include "sql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/stmt.h"
+#include "sim.h"
+
+uint64_t sim_verb_counts[SIM_VERBS];
+
+struct pattern {
+	enum sim_verb verb;
+	const char *label;
+	const char *begins;
+	const char *has;    /* NULL: anything */
+	const char *not_in; /* NULL: anything */
+};
+
+/* clang-format off */
+static const struct pattern patterns[] = {
+	{ SIM_TIME, "time", "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+	  "UTC_TIMESTAMP(6))", NULL, "FROM" },
+	{ SIM_FIND_MARK, "find-mark",
+	  "SELECT CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, "FROM" },
+	{ SIM_FIND_ID, "find-id",
+	  "SELECT CAST(ID AS UNSIGNED) FROM information_schema.PROCESSLIST "
+	  "WHERE ID = ?", NULL, NULL },
+	{ SIM_BLOCKER, "blocker", "SELECT b.trx_mysql_thread_id "
+	  "FROM information_schema.INNODB_LOCK_WAITS", NULL, NULL },
+	{ SIM_BLOCKER, "blocker", "SELECT b.PROCESSLIST_ID "
+	  "FROM performance_schema.data_lock_waits", NULL, NULL },
+	{ SIM_LOOK, "look", "SELECT l.attempt, l.session, "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "
+	  "s.beat, s.ttl, TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
+	  "l.expires_at) DIV 1000 FROM business_lease l LEFT JOIN "
+	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
+	  "l.slot = ?", NULL, NULL },
+	{ SIM_CONFIRM, "confirm", "SELECT s.id FROM business_lease l JOIN "
+	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
+	  "l.slot = ? AND l.attempt = ?", NULL, NULL },
+	{ SIM_LEASES_OF, "leases-of",
+	  "SELECT attempt FROM business_lease WHERE session = ?", NULL, NULL },
+	{ SIM_SESSIONS_AFTER, "sessions", "SELECT id, beat, ttl, host, pid, "
+	  "expires_at <= UTC_TIMESTAMP(6) FROM lease_session WHERE id > ? "
+	  "ORDER BY id LIMIT ?", NULL, NULL },
+	{ SIM_LEASES_DEAD, "dead-leases", "SELECT l.attempt, l.session, "
+	  "s.id IS NULL, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), "
+	  "l.expires_at), TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
+	  "l.expires_at) DIV 1000, l.name, l.slot FROM business_lease l "
+	  "LEFT JOIN lease_session s ON s.id = l.session WHERE (l.name > ? OR "
+	  "(l.name = ? AND l.slot > ?)) AND (s.id IS NULL OR l.expires_at <= "
+	  "UTC_TIMESTAMP(6) OR (? = 1 AND l.expires_at IS NOT NULL)) "
+	  "ORDER BY l.name, l.slot LIMIT ?", NULL, NULL },
+	{ SIM_TOKENS_OLD, "old-tokens",
+	  "SELECT strategy, name FROM lock_token", NULL, NULL },
+	{ SIM_ROW_TRY, "row-try",
+	  "SELECT name FROM business_lock WHERE name = ? FOR UPDATE NOWAIT",
+	  NULL, NULL },
+	{ SIM_ROW_WAIT, "row-wait",
+	  "SELECT name FROM business_lock WHERE name = ? FOR UPDATE", NULL,
+	  "NOWAIT" },
+	{ SIM_ROW_MAKE, "row-make",
+	  "INSERT INTO business_lock (name, info, created_at)",
+	  "ON DUPLICATE KEY UPDATE", NULL },
+	{ SIM_ACQUIRE, "insert", "INSERT INTO business_lease (name, slot, "
+	  "session, attempt, acquired_at, expires_at, info) VALUES (?, ?, ?, "
+	  "?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
+	  "ON DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt, "
+	  "session, ", NULL, NULL },
+	{ SIM_ACQUIRE_LOOKING, "insert-looking", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "SELECT p.n, p.s, p.c, p.a,",
+	  "WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
+	  "WHERE l.name = p.n AND l.slot = p.s)", NULL },
+	{ SIM_DRAW_LEASE, "draw", "INSERT INTO lock_token (strategy, name, "
+	  "token, drawn_at) SELECT 'lease', name, LAST_INSERT_ID(", NULL,
+	  NULL },
+	{ SIM_DRAW_ROW, "draw-row", "INSERT INTO lock_token (strategy, name, "
+	  "token, drawn_at) VALUES ('row', ?, LAST_INSERT_ID(", NULL, NULL },
+	{ SIM_SESSION_OPEN, "open-session", "INSERT INTO lease_session (id, "
+	  "ttl, expires_at, beat, breaks, host, pid, program, started_at) "
+	  "VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, 0, 0, ?, "
+	  "?, ?, UTC_TIMESTAMP(6))", NULL, "DUPLICATE" },
+	{ SIM_BEAT, "beat", "UPDATE lease_session SET expires_at = ",
+	  "WHERE id = ?", NULL },
+	{ SIM_NOTE_BREAK, "note-break", "UPDATE lease_session SET "
+	  "breaks = breaks + 1 WHERE id = ?", NULL, NULL },
+	{ SIM_DELETE_SESSION, "delete-session",
+	  "DELETE FROM lease_session WHERE ", NULL, NULL },
+	{ SIM_DELETE_LEASE, "delete-lease",
+	  "DELETE FROM business_lease WHERE ", NULL, NULL },
+	{ SIM_DELETE_TOKEN, "delete-token",
+	  "DELETE FROM lock_token WHERE ", NULL, NULL },
+	{ SIM_COMMIT, "commit", "COMMIT", NULL, NULL },
+	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NULL },
+	{ SIM_BEGIN, "begin", "START TRANSACTION", NULL, NULL },
+	{ SIM_KILL_CONN, "kill", "KILL CONNECTION ", NULL, NULL },
+	{ SIM_KILL_STMT, "kill-query", "KILL QUERY ", NULL, NULL },
+	{ SIM_PING, "ping", "ping", NULL, NULL },
+};
+
+static const struct {
+	enum sim_test test;
+	const char *text;
+} tests[] = {
+	{ SIM_IF_NAME, "name = ?" },
+	{ SIM_IF_SLOT, "slot = ?" },
+	{ SIM_IF_ATTEMPT, "attempt = ?" },
+	{ SIM_IF_SESSION, "session = ?" },
+	{ SIM_IF_ID, "id = ?" },
+	{ SIM_IF_BEAT, "beat = ?" },
+	{ SIM_IF_EXPIRED, "expires_at <= UTC_TIMESTAMP(6)" },
+	{ SIM_IF_NO_SESSION, "NOT EXISTS (SELECT 1 FROM lease_session s "
+	  "WHERE s.id = session)" },
+};
+/* clang-format on */
+
+const char *sim_verb_name(enum sim_verb verb)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(patterns); i++)
+		if (patterns[i].verb == verb)
+			return patterns[i].label;
+	return "?";
+}
+
+static _Noreturn void unknown(const char *sql)
+{
+	sim_violation("the simulated server does not know this statement; "
+		      "teach it in tests/sim/sql.c: %s",
+		      sql);
+}
+
+/* Blanks and line breaks in a row are one blank. */
+static void squeeze(const char *sql, char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (; *sql && n + 1 < size; sql++) {
+		if (*sql == ' ' && n && to[n - 1] == ' ')
+			continue;
+		to[n++] = *sql;
+	}
+	to[n] = '\0';
+}
+
+static const struct pattern *find(const char *sql)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(patterns); i++) {
+		const struct pattern *pattern = &patterns[i];
+
+		if (strncmp(sql, pattern->begins, strlen(pattern->begins)))
+			continue;
+		if (pattern->has && !strstr(sql, pattern->has))
+			continue;
+		if (pattern->not_in && strstr(sql, pattern->not_in))
+			continue;
+		return pattern;
+	}
+	unknown(sql);
+}
+
+/* One condition at @at; returns what follows it. */
+static const char *read_condition(struct sim_op *op, const char *at,
+				  unsigned int *param, const char *sql)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(tests); i++) {
+		size_t length = strlen(tests[i].text);
+
+		if (strncmp(at, tests[i].text, length))
+			continue;
+		if (op->conditions == RLK_ARRAY_SIZE(op->condition))
+			break;
+		op->condition[op->conditions++] =
+		    (struct sim_condition){ tests[i].test, *param };
+		*param += strchr(tests[i].text, '?') != NULL;
+		return at + length;
+	}
+	unknown(sql);
+}
+
+static void read_where(struct sim_op *op, const char *sql)
+{
+	const char *at = strstr(sql, " WHERE ") + strlen(" WHERE ");
+	unsigned int param = 0;
+
+	for (;;) {
+		at = read_condition(op, at, &param, sql);
+		if (!*at)
+			return;
+		if (strncmp(at, " AND ", 5))
+			unknown(sql);
+		at += 5;
+	}
+}
+
+static unsigned int count_params(const char *sql)
+{
+	unsigned int count = 0;
+
+	for (; *sql; sql++)
+		count += *sql == '?';
+	return count;
+}
+
+static void compile(struct sim_op *op, const char *text)
+{
+	char sql[2048];
+	const struct pattern *pattern;
+
+	squeeze(text, sql, sizeof(sql));
+	pattern = find(sql);
+	*op = (struct sim_op){
+		.verb = pattern->verb,
+		.label = pattern->label,
+		.params = count_params(sql),
+		.writes =
+		    pattern->verb >= SIM_ROW_MAKE || pattern->verb == SIM_BEGIN,
+		.greatest = strstr(sql, "GREATEST(") != NULL,
+		.counts = strstr(sql, "beat = beat + 1") != NULL,
+		.by_attempt = strstr(sql, "attempt = ?") != NULL,
+	};
+	if (op->verb == SIM_DELETE_SESSION || op->verb == SIM_DELETE_LEASE)
+		read_where(op, sql);
+}
+
+const struct sim_op *sim_op_of(const struct rlk_stmt_def *def)
+{
+	static struct {
+		const struct rlk_stmt_def *def;
+		struct sim_op op;
+	} known[64];
+	size_t at = (size_t) ((uintptr_t) def >> 4) % RLK_ARRAY_SIZE(known);
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(known); i++) {
+		if (known[at].def == def)
+			return &known[at].op;
+		if (!known[at].def) {
+			known[at].def = def;
+			compile(&known[at].op, def->sql);
+			return &known[at].op;
+		}
+		at = (at + 1) % RLK_ARRAY_SIZE(known);
+	}
+	unknown("too many");
+}
+
+const struct sim_op *sim_op_of_text(const char *sql, uint64_t *ret_number)
+{
+	static struct sim_op ops[SIM_VERBS];
+	const struct pattern *pattern = find(sql);
+	struct sim_op *op = &ops[pattern->verb];
+
+	if (!op->label)
+		compile(op, sql);
+	if (op->verb == SIM_KILL_CONN || op->verb == SIM_KILL_STMT)
+		*ret_number = strtoull(sql + strlen(pattern->begins), NULL, 10);
+	return op;
+}

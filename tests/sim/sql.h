@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_SQL_H
+#define ROWLOCK_SIM_SQL_H
+
+/*
+ * The statements that the simulated server understands: what they are is found
+ * in their text, once per text. A DELETE means what its WHERE says, so that a
+ * condition that is left out is a condition that does not hold.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rlk_stmt_def;
+
+enum sim_verb {
+	SIM_COMMIT,
+	SIM_ROLLBACK,
+	SIM_BEGIN,
+	SIM_KILL_CONN,
+	SIM_KILL_STMT,
+	SIM_PING,
+	SIM_TIME,
+	SIM_FIND_MARK,
+	SIM_FIND_ID,
+	SIM_BLOCKER,
+	SIM_LOOK,
+	SIM_CONFIRM,
+	SIM_LEASES_OF,
+	SIM_SESSIONS_AFTER,
+	SIM_LEASES_DEAD,
+	SIM_TOKENS_OLD,
+	SIM_ROW_TRY,
+	SIM_ROW_WAIT,
+	SIM_ROW_MAKE,
+	SIM_ACQUIRE,
+	SIM_ACQUIRE_LOOKING,
+	SIM_DRAW_LEASE,
+	SIM_DRAW_ROW,
+	SIM_SESSION_OPEN,
+	SIM_BEAT,
+	SIM_NOTE_BREAK,
+	SIM_DELETE_SESSION,
+	SIM_DELETE_LEASE,
+	SIM_DELETE_TOKEN,
+	SIM_VERBS,
+};
+
+enum sim_test {
+	SIM_IF_NAME,
+	SIM_IF_SLOT,
+	SIM_IF_ATTEMPT,
+	SIM_IF_SESSION,
+	SIM_IF_ID,
+	SIM_IF_BEAT,
+	SIM_IF_EXPIRED,
+	SIM_IF_NO_SESSION,
+	SIM_IF_ALIVE,
+	SIM_TESTS,
+};
+
+struct sim_condition {
+	enum sim_test test;
+	unsigned int param;
+};
+
+struct sim_op {
+	enum sim_verb verb;
+	const char *label;
+	unsigned int params;
+	bool writes;
+	bool greatest;   /* a beat or a draw that never goes back */
+	bool counts;     /* a beat that changes its row in any case */
+	bool by_attempt; /* a draw for one attempt only */
+	unsigned int conditions;
+	struct sim_condition condition[6];
+};
+
+/** What @def is; the end of the run if it is not known. */
+const struct sim_op *sim_op_of(const struct rlk_stmt_def *def);
+/** The same for a text that is not prepared; *@ret_number: of a KILL. */
+const struct sim_op *sim_op_of_text(const char *sql, uint64_t *ret_number);
+
+/** How often each was executed, and its name. */
+extern uint64_t sim_verb_counts[SIM_VERBS];
+const char *sim_verb_name(enum sim_verb verb);
+
+#endif

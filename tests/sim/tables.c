@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The statements, on tables in memory. Each one happens at one instant; its
+ * UTC_TIMESTAMP(6) is the time at which it began, which may be earlier.
+ */
+#include "tables.h"
+
+#include <string.h>
+
+#include "judge.h"
+#include "net.h"
+#include "sim.h"
+
+struct sim_tables sim_tables;
+
+/* Attempts that made a row of each name, by some of their bits. */
+#define SETS 64
+#define WAYS 8
+
+struct made {
+	uint64_t attempt;
+	uint64_t serial;
+};
+
+static struct made made[SIM_NAMES][SETS][WAYS];
+
+void sim_tables_begin(void)
+{
+	memset(&sim_tables, 0, sizeof(sim_tables));
+	memset(made, 0, sizeof(made));
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		sim_tables.rows[i].name = i;
+		rlk_list_init(&sim_tables.rows[i].line);
+	}
+}
+
+uint64_t sim_lease_serial(unsigned int name, uint64_t attempt)
+{
+	const struct made *set = made[name][attempt % SETS];
+	uint64_t serial = 0;
+
+	for (int i = 0; i < WAYS; i++)
+		if (set[i].attempt == attempt && set[i].serial > serial)
+			serial = set[i].serial;
+	return serial;
+}
+
+/* In the place of the oldest. */
+static void remember(unsigned int name, const struct sim_lease *lease)
+{
+	struct made *set = made[name][lease->attempt % SETS];
+	struct made *oldest = set;
+
+	for (int i = 1; i < WAYS; i++)
+		if (set[i].serial < oldest->serial)
+			oldest = &set[i];
+	*oldest = (struct made){ lease->attempt, lease->serial };
+}
+
+struct sim_session_row *sim_session_row(uint64_t id)
+{
+	for (unsigned int i = 0; i < sim_tables.session_places; i++)
+		if (sim_tables.sessions[i].id == id)
+			return &sim_tables.sessions[i];
+	return NULL;
+}
+
+/* -------------------------------------------------------------- answers */
+
+static struct rlk_value *add_row(struct sim_answer *answer,
+				 unsigned int columns)
+{
+	size_t used = (size_t) answer->rows * columns;
+
+	sim_answer_reserve(answer, used + columns);
+	answer->columns = columns;
+	answer->rows++;
+	return &answer->cells[used];
+}
+
+static struct rlk_value signed_value(int64_t number)
+{
+	return (struct rlk_value){ .type = RLK_I64, .i64 = number };
+}
+
+unsigned int sim_param_name(const struct sim_request *request,
+			    unsigned int param)
+{
+	const struct rlk_value *value = &request->params[param];
+
+	for (unsigned int i = 0; i < SIM_NAMES; i++)
+		if (value->text == sim_names[i])
+			return i;
+	sim_violation("%s: '%s' is no name of this world", request->op->label,
+		      value->text);
+}
+
+/* -------------------------------------------------------------- leases */
+
+/* attempt, session, left of the session, left of the maximum. */
+static void tell_holder(struct rlk_value *cells, const struct sim_lease *lease,
+			int64_t now_us)
+{
+	const struct sim_session_row *row = sim_session_row(lease->session);
+
+	cells[0] = rlk_u64(lease->attempt);
+	cells[1] = rlk_u64(lease->session);
+	cells[2] = row ? signed_value(row->expires_us - now_us) : rlk_null();
+	cells[3] = lease->expires_us ? signed_value(lease->expires_us - now_us)
+				     : rlk_null();
+}
+
+static void insert_lease(struct sim_session *session, unsigned int name)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_lease *lease = &sim_tables.leases[name];
+	uint64_t serial = lease->serial + 1;
+
+	*lease = (struct sim_lease){
+		.there = true,
+		.session = request->params[2].u64,
+		.attempt = request->params[3].u64,
+		.acquired_us = request->started_us,
+		.serial = serial,
+		.born_us = sim_now,
+		.proc = session->proc,
+	};
+	if (request->params[4].type != RLK_NULL)
+		lease->expires_us =
+		    request->started_us + request->params[4].i64;
+	remember(name, lease);
+	sim_judge_lease_made(session, lease);
+}
+
+static void acquire(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int name = sim_param_name(request, 0);
+	struct sim_lease *lease = &sim_tables.leases[name];
+
+	if (!lease->there) {
+		insert_lease(session, name);
+		session->answer.affected = 1;
+	}
+	if (request->op->verb == SIM_ACQUIRE)
+		tell_holder(add_row(&session->answer, 4), lease,
+			    request->started_us);
+}
+
+static void look(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *lease =
+	    &sim_tables.leases[sim_param_name(request, 0)];
+	const struct sim_session_row *row;
+	struct rlk_value *cells;
+
+	if (!lease->there)
+		return;
+	cells = add_row(&session->answer, 7);
+	tell_holder(cells, lease, request->started_us);
+	row = sim_session_row(lease->session);
+	cells[4] = row ? rlk_u64(row->beat) : rlk_null();
+	cells[5] = row ? rlk_u64(row->ttl_ms) : rlk_null();
+	cells[6] =
+	    lease->expires_us
+		? signed_value((lease->expires_us - lease->acquired_us) / 1000)
+		: rlk_null();
+}
+
+static void confirm(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *lease =
+	    &sim_tables.leases[sim_param_name(request, 0)];
+
+	if (lease->there && lease->attempt == request->params[2].u64 &&
+	    sim_session_row(lease->session))
+		add_row(&session->answer, 1)[0] = rlk_u64(lease->session);
+}
+
+static void leases_of(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease->there &&
+		    lease->session == session->request.params[0].u64)
+			add_row(&session->answer, 1)[0] =
+			    rlk_u64(lease->attempt);
+	}
+}
+
+static void leases_dead(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const char *after = request->params[0].text;
+	bool all = request->params[3].u64 == 1;
+
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		bool absent = !sim_session_row(lease->session);
+		struct rlk_value *cells;
+
+		if (!lease->there || strcmp(sim_names[i], after) <= 0)
+			continue;
+		if (!absent &&
+		    !(lease->expires_us &&
+		      (all || lease->expires_us <= request->started_us)))
+			continue;
+		if (session->answer.rows == request->params[4].u64)
+			break;
+		cells = add_row(&session->answer, 7);
+		tell_holder(cells, lease, request->started_us);
+		cells[2] = signed_value(absent);
+		cells[4] = signed_value(
+		    (lease->expires_us - lease->acquired_us) / 1000);
+		cells[5] = rlk_text(sim_names[i]);
+		cells[6] = rlk_u64(0);
+	}
+}
+
+static bool lease_matches(const struct sim_request *request,
+			  const struct sim_condition *condition,
+			  const struct sim_lease *lease, unsigned int name)
+{
+	const struct rlk_value *param = &request->params[condition->param];
+
+	switch (condition->test) {
+	case SIM_IF_NAME:
+		return sim_param_name(request, condition->param) == name;
+	case SIM_IF_SLOT:
+		return param->u64 == 0;
+	case SIM_IF_ATTEMPT:
+		return lease->attempt == param->u64;
+	case SIM_IF_SESSION:
+		return lease->session == param->u64;
+	case SIM_IF_EXPIRED:
+		return lease->expires_us &&
+		       lease->expires_us <= request->started_us;
+	case SIM_IF_NO_SESSION:
+		return !sim_session_row(lease->session);
+	default:
+		sim_violation("a DELETE of leases by a column that they do "
+			      "not have");
+	}
+}
+
+static bool lease_meant(const struct sim_request *request,
+			const struct sim_lease *lease, unsigned int name)
+{
+	for (unsigned int i = 0; i < request->op->conditions; i++)
+		if (!lease_matches(request, &request->op->condition[i], lease,
+				   name))
+			return false;
+	return lease->there;
+}
+
+static void remove_lease(struct sim_session *session, struct sim_lease *lease)
+{
+	sim_judge_lease_removed(session, lease);
+	lease->there = false;
+}
+
+static void delete_lease(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (!lease_meant(&session->request, lease, i))
+			continue;
+		session->answer.affected++;
+		if (session->in_trx) {
+			session->trx_name = i;
+			session->trx_attempt = lease->attempt;
+		} else {
+			remove_lease(session, lease);
+		}
+	}
+}
+
+/* ------------------------------------------------------------ sessions */
+
+static void open_session(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_session_row *row = sim_session_row(request->params[0].u64);
+
+	if (row) {
+		session->answer.error = 1062;
+		return;
+	}
+	row = sim_session_row(0);
+	if (!row && sim_tables.session_places < SIM_SESSION_ROWS)
+		row = &sim_tables.sessions[sim_tables.session_places++];
+	if (!row)
+		sim_violation("%d sessions are left in the table",
+			      SIM_SESSION_ROWS);
+	*row = (struct sim_session_row){
+		.id = request->params[0].u64,
+		.ttl_ms = request->params[1].u64,
+		.expires_us = request->started_us + request->params[2].i64,
+		.proc = session->proc,
+		.beaten_us = sim_now,
+	};
+	session->answer.affected = 1;
+	sim_judge_session_made(row);
+}
+
+static void beat(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_session_row *row = sim_session_row(request->params[1].u64);
+	int64_t until = request->started_us + request->params[0].i64;
+
+	if (!row)
+		return;
+	sim_judge_beat(session, row);
+	if (!request->op->greatest || row->expires_us < until)
+		row->expires_us = until;
+	else if (!request->op->counts)
+		return;
+	row->beat += request->op->counts;
+	row->beaten_us = sim_now;
+	session->answer.affected = 1;
+	session->answer.insert_id =
+	    (row->breaks & 4095) | (uint64_t) request->started_us << 12;
+}
+
+static bool session_meant(const struct sim_request *request,
+			  const struct sim_session_row *row)
+{
+	for (unsigned int i = 0; i < request->op->conditions; i++) {
+		const struct sim_condition *condition =
+		    &request->op->condition[i];
+		uint64_t number = request->params[condition->param].u64;
+
+		if (condition->test == SIM_IF_ID && row->id != number)
+			return false;
+		if (condition->test == SIM_IF_BEAT && row->beat != number)
+			return false;
+		if (condition->test == SIM_IF_EXPIRED &&
+		    row->expires_us > request->started_us)
+			return false;
+	}
+	return row->id != 0;
+}
+
+static void delete_session(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < sim_tables.session_places; i++) {
+		struct sim_session_row *row = &sim_tables.sessions[i];
+
+		if (!session_meant(&session->request, row))
+			continue;
+		session->answer.affected++;
+		sim_judge_session_removed(session, row);
+		row->id = 0;
+	}
+}
+
+static void sessions_after(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	uint64_t after = request->params[0].u64;
+
+	while (session->answer.rows < request->params[1].u64) {
+		const struct sim_session_row *next = NULL;
+		struct rlk_value *cells;
+
+		for (unsigned int i = 0; i < sim_tables.session_places; i++) {
+			const struct sim_session_row *row =
+			    &sim_tables.sessions[i];
+
+			if (row->id > after && (!next || row->id < next->id))
+				next = row;
+		}
+		if (!next)
+			return;
+		after = next->id;
+		cells = add_row(&session->answer, 6);
+		cells[0] = rlk_u64(next->id);
+		cells[1] = rlk_u64(next->beat);
+		cells[2] = rlk_u64(next->ttl_ms);
+		cells[3] = rlk_text("host");
+		cells[4] = rlk_u64(next->proc);
+		cells[5] =
+		    signed_value(next->expires_us <= request->started_us);
+	}
+}
+
+/* ------------------------------------------------------ tokens, breaks */
+
+static void draw(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	bool row = request->op->verb == SIM_DRAW_ROW;
+	unsigned int name = sim_param_name(request, 0);
+	const struct sim_lease *lease = &sim_tables.leases[name];
+	uint64_t *token = &sim_tables.tokens[row][name];
+	uint64_t next = (uint64_t) request->started_us;
+
+	if (!row &&
+	    !(lease->there && (!request->op->by_attempt ||
+			       lease->attempt == request->params[2].u64)))
+		return;
+	session->answer.affected = *token ? 2 : 1;
+	if (*token && request->op->greatest && *token + 1 > next)
+		next = *token + 1;
+	*token = next;
+	session->answer.insert_id = next;
+}
+
+static void note_break(struct sim_session *session)
+{
+	session->answer.affected =
+	    sim_session_row(session->request.params[0].u64) != NULL;
+	session->trx_session = session->request.params[0].u64;
+}
+
+static void commit(struct sim_session *session)
+{
+	struct sim_lease *lease = &sim_tables.leases[session->trx_name];
+	struct sim_session_row *row = sim_session_row(session->trx_session);
+
+	if (session->in_trx && session->trx_attempt && lease->there &&
+	    lease->attempt == session->trx_attempt)
+		remove_lease(session, lease);
+	if (session->in_trx && session->trx_session && row)
+		row->breaks++;
+	session->in_trx = false;
+	sim_rows_release(session);
+}
+
+static void begin(struct sim_session *session)
+{
+	session->in_trx = true;
+	session->trx_attempt = 0;
+	session->trx_session = 0;
+}
+
+/* ------------------------------------------------------- other sessions */
+
+static void find_session(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	bool by_mark = request->op->verb == SIM_FIND_MARK;
+	struct rlk_list *node;
+
+	for (node = sim_server.sessions.next; node != &sim_server.sessions;
+	     node = node->next) {
+		struct sim_session *other =
+		    container_of(node, struct sim_session, node);
+
+		if (by_mark ? strcmp(other->mark, request->text) == 0
+			    : other->id == request->params[0].u64) {
+			add_row(&session->answer, 1)[0] = rlk_u64(other->id);
+			return;
+		}
+	}
+	if (by_mark)
+		add_row(&session->answer, 1)[0] = rlk_null();
+}
+
+static void find_blocker(struct sim_session *session)
+{
+	struct sim_session *other =
+	    sim_session_find(session->request.params[0].u64);
+
+	/* The server's picture of its locks is a moment old. */
+	if (other && other->wants && other->wants->owner && sim_below(4))
+		add_row(&session->answer, 1)[0] =
+		    rlk_u64(other->wants->owner->id);
+}
+
+static void kill_session(struct sim_session *session)
+{
+	uint64_t id = session->request.params[0].u64;
+	struct sim_session *other = sim_session_find(id);
+
+	if (!other) {
+		session->answer.error = 1094;
+		return;
+	}
+	sim_judge_kill(session, other);
+	if (session->request.op->verb == SIM_KILL_CONN)
+		sim_session_kill(other);
+	else
+		sim_session_interrupt(other);
+}
+
+static bool lock_row(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_row *row = &sim_tables.rows[sim_param_name(request, 0)];
+	bool locked;
+
+	if (!row->there)
+		return true;
+	locked = request->op->verb == SIM_ROW_WAIT
+		     ? sim_rows_wait(session, row)
+		     : sim_rows_take(session, row);
+	if (locked)
+		add_row(&session->answer, 1)[0] =
+		    rlk_text(sim_names[row->name]);
+	else if (request->op->verb == SIM_ROW_TRY)
+		session->answer.error = sim_world.mysql ? 3572 : 1205;
+	return locked || request->op->verb == SIM_ROW_TRY;
+}
+
+static void make_row(struct sim_session *session)
+{
+	sim_tables.rows[sim_param_name(&session->request, 0)].there = true;
+	session->answer.affected = 1;
+}
+
+static void tell_time(struct sim_session *session)
+{
+	add_row(&session->answer, 1)[0] =
+	    signed_value(session->request.started_us);
+}
+
+static void nothing(struct sim_session *session)
+{
+	(void) session;
+}
+
+bool sim_execute(struct sim_session *session)
+{
+	static void (*const handlers[SIM_VERBS])(struct sim_session *) = {
+		[SIM_COMMIT] = commit,
+		[SIM_ROLLBACK] = nothing,
+		[SIM_BEGIN] = begin,
+		[SIM_KILL_CONN] = kill_session,
+		[SIM_KILL_STMT] = kill_session,
+		[SIM_PING] = nothing,
+		[SIM_TIME] = tell_time,
+		[SIM_FIND_MARK] = find_session,
+		[SIM_FIND_ID] = find_session,
+		[SIM_BLOCKER] = find_blocker,
+		[SIM_LOOK] = look,
+		[SIM_CONFIRM] = confirm,
+		[SIM_LEASES_OF] = leases_of,
+		[SIM_SESSIONS_AFTER] = sessions_after,
+		[SIM_LEASES_DEAD] = leases_dead,
+		[SIM_TOKENS_OLD] = nothing,
+		[SIM_ROW_MAKE] = make_row,
+		[SIM_ACQUIRE] = acquire,
+		[SIM_ACQUIRE_LOOKING] = acquire,
+		[SIM_DRAW_LEASE] = draw,
+		[SIM_DRAW_ROW] = draw,
+		[SIM_SESSION_OPEN] = open_session,
+		[SIM_BEAT] = beat,
+		[SIM_NOTE_BREAK] = note_break,
+		[SIM_DELETE_SESSION] = delete_session,
+		[SIM_DELETE_LEASE] = delete_lease,
+		[SIM_DELETE_TOKEN] = nothing,
+	};
+	enum sim_verb verb = session->request.op->verb;
+
+	if (verb == SIM_ROW_TRY || verb == SIM_ROW_WAIT)
+		return lock_row(session);
+	if (verb == SIM_ROLLBACK) {
+		session->in_trx = false;
+		sim_rows_release(session);
+	}
+	handlers[verb](session);
+	return true;
+}

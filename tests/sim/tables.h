@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_TABLES_H
+#define ROWLOCK_SIM_TABLES_H
+
+/*
+ * What is in the database. There is nothing hidden here: the judge looks at it
+ * as nobody else can.
+ */
+
+#include "server.h"
+
+struct sim_lease {
+	bool there;
+	uint64_t attempt;
+	uint64_t session;
+	int64_t acquired_us;
+	int64_t expires_us; /* 0: no maximum */
+	uint64_t serial;    /* counts the rows that this name has had */
+	int64_t born_us;    /* in true time */
+	unsigned int proc;  /* who made it */
+};
+
+struct sim_session_row {
+	uint64_t id; /* 0: no row */
+	uint64_t ttl_ms;
+	int64_t expires_us;
+	uint64_t beat;
+	uint64_t breaks;
+	unsigned int proc;
+	int64_t beaten_us; /* in true time */
+};
+
+struct sim_row {
+	unsigned int name;
+	bool there;
+	struct sim_session *owner;
+	struct rlk_list line;
+	uint64_t serial; /* counts the locks of it */
+};
+
+#define SIM_SESSION_ROWS 4096
+
+struct sim_tables {
+	struct sim_lease leases[8];
+	struct sim_session_row sessions[SIM_SESSION_ROWS];
+	unsigned int session_places; /* that were ever used */
+	struct sim_row rows[8];
+	uint64_t tokens[2][8];
+};
+
+extern struct sim_tables sim_tables;
+
+void sim_tables_begin(void);
+
+/** Execute the request of @session, write its answer; false: it waits. */
+bool sim_execute(struct sim_session *session);
+
+/** Which of its name's rows @attempt made last, 0 if none. */
+uint64_t sim_lease_serial(unsigned int name, uint64_t attempt);
+struct sim_session_row *sim_session_row(uint64_t id);
+/** Which name a parameter of a request is. */
+unsigned int sim_param_name(const struct sim_request *request,
+			    unsigned int param);
+
+/* Row locks. */
+bool sim_rows_wait(struct sim_session *session, struct sim_row *row);
+bool sim_rows_take(struct sim_session *session, struct sim_row *row);
+/** Its locking read is interrupted, perhaps when it has the lock. */
+void sim_rows_slip(struct sim_session *session);
+/** The transaction is over. */
+void sim_rows_release(struct sim_session *session);
+/** It does not wait any more. */
+void sim_rows_give_up(struct sim_session *session);
+/** The session is over. */
+void sim_rows_leave(struct sim_session *session);
+
+#endif

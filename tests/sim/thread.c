@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread of an application: locks names, and does what one can do with a
+ * hold. Every code that a call returns must be one that its comment in
+ * rowlock.h allows.
+ */
+#include <rowlock.h>
+#include <string.h>
+
+#include "app_private.h"
+#include "judge.h"
+#include "proc.h"
+#include "sim.h"
+#include "trace.h"
+
+/* ------------------------------------------------------------- handles */
+
+static void on_lost(struct rowlock *lock, void *arg)
+{
+	struct sim_thread *thread = arg;
+
+	sim_trace(
+	    (struct sim_note){ "%u.%u lost serial=%u",
+			       { sim_self->proc->number, thread->fiber->number,
+				 thread->serial } });
+	if (sim_world.calm)
+		sim_violation("'%s' is lost in a calm world",
+			      rowlock_name(lock));
+	sim_judge_told(lock);
+	if (sim_below(4) == 0)
+		sim_judge_held(lock, rowlock_held(lock));
+}
+
+static void make(struct sim_thread *thread, struct sim_handle *handle)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error;
+
+	options.strategy = handle->row ? ROWLOCK_ROW : ROWLOCK_LEASE;
+	options.flags = 0;
+	for (unsigned int flag = 1; flag <= ROWLOCK_TOKEN_WITH_GRANT; flag *= 2)
+		if (sim_below(4) == 0)
+			options.flags |= flag;
+	if (!sim_world.calm && sim_below(6) == 0)
+		options.max_hold_ms = (uint64_t) sim_between(1000, 3000);
+	handle->flags = options.flags;
+	if (rowlock_new(thread->app->client, sim_names[handle->name], &options,
+			&handle->lock, &error))
+		sim_violation("no handle: %s", error.message);
+	rowlock_on_lost(handle->lock, on_lost, thread);
+}
+
+static void give_back(struct sim_handle *handle)
+{
+	struct rowlock_errinfo error;
+
+	if (handle->lock && rowlock_free(handle->lock, &error))
+		sim_violation("a handle cannot be freed: %s", error.message);
+	handle->lock = NULL;
+	handle->cancels = 0;
+}
+
+static struct sim_handle *handle_for(struct sim_thread *thread)
+{
+	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
+	unsigned int name = (unsigned int) sim_below(sim_world.names);
+	struct sim_handle *handle = &thread->handles[row][name];
+
+	handle->row = row;
+	handle->name = name;
+	if (handle->lock && !handle->canceling && sim_below(64) == 0)
+		give_back(handle);
+	if (!handle->lock)
+		make(thread, handle);
+	return handle;
+}
+
+void sim_thread_free(struct sim_thread *thread)
+{
+	for (int row = 0; row < 2; row++)
+		for (int name = 0; name < SIM_NAMES; name++)
+			give_back(&thread->handles[row][name]);
+	memset(thread, 0, sizeof(*thread));
+}
+
+/* ----------------------------------------------------------- its calls */
+
+/* The codes that come from the server or the way there. */
+static bool is_trouble(int code)
+{
+	return code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT ||
+	       code == ROWLOCK_EREADONLY || code == ROWLOCK_ESYSTEM;
+}
+
+static void expect(const char *call, int code, bool allowed)
+{
+	if (code == 0 || allowed || (is_trouble(code) && !sim_world.calm))
+		return;
+	sim_violation("%s returned %d (%s), which it may not", call, code,
+		      rowlock_strerror(code));
+}
+
+/* Released for good, the cycle is complete. */
+static void release(struct sim_thread *thread, struct sim_handle *handle,
+		    bool last)
+{
+	struct sim_call call;
+	int code;
+
+	if (last)
+		sim_judge_release(handle->lock);
+	sim_trace((struct sim_note){ "release serial=%u", { thread->serial } });
+	sim_call_begin(&call, "release", sim_world.call_ms);
+	code = rowlock_release(handle->lock, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_RELEASE, code);
+	sim_trace(
+	    (struct sim_note){ "released serial=%u code=%d",
+			       { thread->serial, (uint64_t) (int64_t) code } });
+	if (last)
+		sim_judge_released(handle->lock);
+	expect("release", code, code == ROWLOCK_ELOST && !sim_world.calm);
+}
+
+static uint64_t draw_wait(void)
+{
+	uint64_t die = sim_below(100);
+
+	if (die < 40)
+		return 0;
+	if (die < 85)
+		return (uint64_t) sim_between(1, 300);
+	if (die < 92)
+		return (uint64_t) sim_between(1,
+					      (int64_t) sim_world.ttl_ms * 2);
+	return ROWLOCK_FOREVER;
+}
+
+static int acquire(struct sim_thread *thread, struct sim_handle *handle)
+{
+	uint64_t wait = draw_wait();
+	struct sim_call call;
+	int code;
+
+	thread->serial++;
+	thread->waits = handle;
+	sim_judge_acquire(handle->lock, handle->name);
+	sim_trace(
+	    (struct sim_note){ "acquire serial=%u name=%n wait=%d strategy=%s",
+			       { thread->serial, handle->name, wait,
+				 sim_text(handle->row ? "row" : "lease") } });
+	sim_call_begin(&call, "acquire", wait ? wait : sim_world.call_ms);
+	code = rowlock_acquire(handle->lock, wait, NULL);
+	sim_call_end(&call);
+	thread->waits = NULL;
+	sim_trace(
+	    (struct sim_note){ "acquired serial=%u code=%d",
+			       { thread->serial, (uint64_t) (int64_t) code } });
+	sim_judge_acquired(handle->lock, code);
+	sim_app_code(SIM_CALL_ACQUIRE, code);
+	expect("acquire", code,
+	       (code == ROWLOCK_EBUSY && wait == 0) ||
+		   (code == ROWLOCK_ETIMEDOUT && wait &&
+		    wait != ROWLOCK_FOREVER) ||
+		   (code == ROWLOCK_ECANCELED && handle->cancels) ||
+		   (code == ROWLOCK_ELOST && !sim_world.calm &&
+		    handle->flags & ROWLOCK_TOKEN_WITH_GRANT));
+	if (code == ROWLOCK_ECANCELED)
+		handle->cancels--;
+	return code;
+}
+
+static void ask_token(struct sim_handle *handle)
+{
+	struct sim_call call;
+	uint64_t token = 0;
+	int code;
+
+	sim_call_begin(&call, "token", sim_world.call_ms);
+	code = rowlock_token(handle->lock, &token, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_OTHER, code);
+	expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);
+	sim_trace((struct sim_note){ "drew code=%d token=%u",
+				     { (uint64_t) (int64_t) code, token } });
+	if (code == 0)
+		sim_judge_token(handle->lock, token);
+}
+
+static void ask_server(struct sim_handle *handle)
+{
+	struct sim_call call;
+	int code;
+
+	sim_call_begin(&call, "verify", sim_world.call_ms);
+	code = rowlock_verify(handle->lock, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_OTHER, code);
+	expect("verify", code, code == ROWLOCK_ELOST && !sim_world.calm);
+}
+
+/* Once more, through the same handle. */
+static void reenter(struct sim_thread *thread, struct sim_handle *handle)
+{
+	int code = rowlock_acquire(handle->lock, 0, NULL);
+
+	if (handle->flags & ROWLOCK_NOT_REENTRANT) {
+		expect("acquire", code,
+		       code == ROWLOCK_EDEADLOCK ||
+			   (code == ROWLOCK_ELOST && !sim_world.calm));
+		if (code == 0)
+			sim_violation("a lock that is not reentrant was "
+				      "entered twice");
+		return;
+	}
+	expect("acquire", code, code == ROWLOCK_ELOST && !sim_world.calm);
+	if (code == 0)
+		release(thread, handle, false);
+}
+
+static void break_one(struct sim_thread *thread)
+{
+	struct sim_call call;
+	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
+	int code;
+
+	sim_self->proc->broke_us = sim_now;
+	sim_call_begin(&call, "break", RLK_NEVER);
+	code = rowlock_break(thread->app->client,
+			     row ? ROWLOCK_ROW : ROWLOCK_LEASE,
+			     sim_names[sim_below(sim_world.names)], NULL);
+	sim_call_end(&call);
+	sim_self->proc->broke_us = sim_now;
+	sim_app_code(SIM_CALL_OTHER, code);
+	expect("break", code, code == ROWLOCK_ENOTHELD);
+}
+
+void sim_thread_cancel(struct sim_thread *thread)
+{
+	struct sim_handle *handle = thread->waits;
+
+	if (!handle)
+		return;
+	/* One that comes too late ends a later acquire. */
+	handle->cancels++;
+	handle->canceling++;
+	rowlock_cancel(handle->lock);
+	handle->canceling--;
+}
+
+static void cancel_one(struct sim_thread *thread)
+{
+	struct sim_app *app = thread->app;
+
+	sim_thread_cancel(&app->threads[sim_below(app->thread_count)]);
+}
+
+static void reap(struct sim_thread *thread)
+{
+	int code = rowlock_reap(thread->app->client, NULL, NULL, NULL);
+
+	sim_app_code(SIM_CALL_OTHER, code);
+	expect("reap", code, false);
+}
+
+/* ------------------------------------------------------------ its life */
+
+static void hold(struct sim_thread *thread, struct sim_handle *handle)
+{
+	uint64_t die = sim_below(1000);
+
+	if (die < 100)
+		sim_sleep(sim_between(0, 3000));
+	else if (die < 120)
+		sim_sleep(sim_between(0, 50000));
+	else if (die < 123)
+		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 2500));
+	die = sim_below(64);
+	if (die < 4)
+		ask_token(handle);
+	else if (die < 6)
+		ask_server(handle);
+	else if (die < 8)
+		reenter(thread, handle);
+	else if (die < 12)
+		sim_judge_held(handle->lock, rowlock_held(handle->lock));
+	if (handle->flags & ROWLOCK_TOKEN_WITH_GRANT && sim_below(4) == 0)
+		ask_token(handle);
+}
+
+static void cycle(struct sim_thread *thread)
+{
+	struct sim_handle *handle = handle_for(thread);
+
+	if (acquire(thread, handle)) {
+		/* Nobody asks again and again without a rest. */
+		sim_sleep(sim_between(0, 2000));
+		return;
+	}
+	hold(thread, handle);
+	release(thread, handle, true);
+	sim_cycles++;
+	sim_cycles_by[handle->row]++;
+	sim_world.cycles++;
+}
+
+static void aside(struct sim_thread *thread)
+{
+	uint64_t die = sim_below(4096);
+
+	if (die < 64)
+		cancel_one(thread);
+	else if (die < 96 && sim_world.breaks)
+		break_one(thread);
+	else if (die < 98)
+		reap(thread);
+	else if (die < 230)
+		sim_sleep(sim_between(0, 20000));
+	else if (die < 232)
+		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 1500));
+}
+
+void sim_thread_run(void *arg)
+{
+	struct sim_thread *thread = arg;
+
+	while (!sim_app_leaves(thread->app)) {
+		cycle(thread);
+		aside(thread);
+	}
+}

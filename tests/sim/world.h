@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_WORLD_H
+#define ROWLOCK_SIM_WORLD_H
+
+#include <stdint.h>
+
+/** What the command line asked for. */
+struct sim_options {
+	uint64_t seed;
+	uint64_t cycles;
+	uint64_t world;        /* play only this one; UINT64_MAX: all */
+	unsigned int strategy; /* 0: both, 1: lease, 2: row */
+};
+
+extern struct sim_options sim_options;
+
+/** Play world @number of the run with @seed; returns its cycles. */
+uint64_t sim_world_play(uint64_t seed, uint64_t number);
+
+#endif

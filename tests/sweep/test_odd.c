@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Odd things that networks and servers do, each with its own test: a request
+ * that lands after its client gave up, a beat that is overtaken, another
+ * server at the same address, a peer that dribbles, a breaker that vanishes.
+ *
+ * Two servers: that of ROWLOCK_TEST_DSN, and one of the program's own.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proxy.h"
+#include "server.h"
+#include "sql.h"
+#include "test.h"
+
+static char first_dsn[512]; /* the server that others use, too */
+static char other_dsn[512]; /* our own */
+
+static struct proxy *proxy_to(const char *dsn)
+{
+	char server[160];
+	char reason[256] = "";
+	const struct proxy_options options = { .server = server, .seed = 1 };
+	struct proxy *proxy;
+
+	proxy_server_of(dsn, server, sizeof(server));
+	proxy = proxy_start(&options, reason, sizeof(reason));
+	if (!proxy)
+		fail_msg("%s", reason);
+	return proxy;
+}
+
+__attribute__((format(printf, 2, 3))) static void tell(struct proxy *proxy,
+						       const char *format, ...)
+{
+	char words[512];
+	char *problem;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	problem = proxy_tell(proxy, words);
+	if (problem)
+		fail_msg("%s: %s", words, problem);
+}
+
+/* A client by way of @proxy to the account of @dsn. */
+static struct rowlock_client *client_by(struct proxy *proxy, const char *dsn,
+					uint64_t ttl_ms, uint64_t call_ms)
+{
+	struct rowlock_client_options options = test_client_options(ttl_ms);
+	char by_proxy[512];
+
+	proxy_dsn(proxy, dsn, by_proxy, sizeof(by_proxy));
+	options.dsn = by_proxy;
+	options.call_timeout_ms = call_ms * test_slowness();
+	return test_client_with(&options);
+}
+
+static struct test_sql *sql_on(const char *dsn)
+{
+	struct test_sql *sql;
+
+	test_use_dsn(dsn);
+	sql = test_sql_open();
+	test_use_dsn(first_dsn);
+	return sql;
+}
+
+static void set_event(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	test_event_set(arg);
+}
+
+/* Somebody who talks to the first server directly. */
+struct rival {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+};
+
+static struct rival rival_for(enum rowlock_strategy strategy, const char *name)
+{
+	struct rival rival = { .client = test_client(60000) };
+
+	rival.lock = test_lock(rival.client, strategy, 0, name);
+	return rival;
+}
+
+static void rival_end(struct rival *rival)
+{
+	rowlock_release(rival->lock, NULL);
+	test_lock_end(rival->lock);
+	test_client_end(rival->client);
+}
+
+/* ------------------------------------------------------------- zombies */
+
+/* The INSERT is on its way when its client gives up; then it arrives. */
+static void a_late_request_makes_nobody_a_holder(void **state)
+{
+	const char *name = test_name("zombie");
+	struct proxy *proxy = proxy_to(first_dsn);
+	struct rowlock_client *client = client_by(proxy, first_dsn, 60000, 300);
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct rival rival = rival_for(ROWLOCK_LEASE, name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	/* Nothing gets through until it has given up. */
+	tell(proxy, "request command=execute sql=\"INSERT INTO business_lease*"
+		    "\" do hold then=silence\n"
+		    "connect always do drop then=rst");
+	assert_int_not_equal(rowlock_acquire(lock, 300, &err), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	tell(proxy, "deliver\nclear");
+	/* It lands or not; the client takes it back, and others get it. */
+	assert_ok(rowlock_acquire(rival.lock, TEST_GUARD_MS, &err));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_ok(rowlock_release(rival.lock, &err));
+	assert_ok(rowlock_acquire(lock, TEST_GUARD_MS, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	rival_end(&rival);
+	proxy_end(proxy);
+}
+
+/* ---------------------------------------------------------------- beats */
+
+static uint64_t expires_us(struct test_sql *sql, uint64_t session)
+{
+	return test_sql_number(sql,
+			       "SELECT TIMESTAMPDIFF(MICROSECOND, "
+			       "'1970-01-01', expires_at) FROM lease_session "
+			       "WHERE id = %llu",
+			       (unsigned long long) session);
+}
+
+static uint64_t session_of(struct test_sql *sql, const char *name)
+{
+	return test_sql_number(
+	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
+}
+
+/* One beat waits in the server for the session's row, its client gives it up
+ * and beats on the other connection; the overtaken one executes last. */
+static void an_overtaken_beat_shortens_nothing(void **state)
+{
+	const char *name = test_name("overtaken");
+	struct proxy *proxy = proxy_to(first_dsn);
+	struct rowlock_client *client = client_by(proxy, first_dsn, 3000, 5000);
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct test_sql *sql = sql_on(first_dsn);
+	struct rowlock_errinfo err;
+	uint64_t session, before;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	session = session_of(sql, name);
+	/* The first is held back; the next two pass it. */
+	tell(proxy, "reset\n"
+		    "request command=execute sql=\"UPDATE lease_session*\" do "
+		    "hold then=silence\n"
+		    "reply command=execute sql=\"UPDATE lease_session*\" "
+		    "always do pass");
+	assert_true(proxy_await_acts(proxy, 3, TEST_GUARD_MS));
+	before = expires_us(sql, session);
+	tell(proxy, "deliver");
+	/* It has been executed when its link is gone: only a live one's reply
+	 * would be an act. Two more beats pass meanwhile. */
+	assert_true(proxy_await_acts(proxy, 5, TEST_GUARD_MS));
+	assert_true(expires_us(sql, session) >= before);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(sql);
+	proxy_end(proxy);
+}
+
+/* -------------------------------------------------------- another server */
+
+/* Does @dsn's server know a live lease of this name? */
+static bool is_leased(const char *dsn, const char *name)
+{
+	struct test_sql *sql = sql_on(dsn);
+	uint64_t count = test_sql_number(
+	    sql,
+	    "SELECT COUNT(*) FROM business_lease l JOIN lease_session s ON "
+	    "s.id = l.session WHERE l.name = '%s'",
+	    name);
+
+	test_sql_end(sql);
+	return count > 0;
+}
+
+/* Let the address be the other server's; @keep: old connections live on. */
+static void switch_server(struct proxy *proxy, bool keep)
+{
+	char server[160];
+
+	proxy_server_of(other_dsn, server, sizeof(server));
+	tell(proxy, "server %s%s", server, keep ? " keep" : "");
+}
+
+/* The word @key of @dsn. */
+static const char *word_of(const char *dsn, const char *key, char *buffer,
+			   size_t size)
+{
+	const char *at = strstr(dsn, key);
+
+	assert_non_null(at);
+	at += strlen(key);
+	snprintf(buffer, size, "%.*s", (int) strcspn(at, ";"), at);
+	return buffer;
+}
+
+/* The other server lets in whom the first does; other_dsn says so. */
+static void share_account(void)
+{
+	struct test_sql *sql = sql_on(test_server_dsn("--root"));
+	char user[64], password[128], address[160];
+	char *hosts, *host, *rest;
+
+	word_of(first_dsn, "user=", user, sizeof(user));
+	word_of(first_dsn, "password=", password, sizeof(password));
+	test_sql(sql, "CREATE USER IF NOT EXISTS '%s'@'127.0.0.1'", user);
+	hosts = test_sql_text(sql,
+			      "SELECT Host FROM mysql.user WHERE User = "
+			      "'%s'",
+			      user);
+	for (rest = hosts; (host = strsep(&rest, "\n"));) {
+		if (!*host)
+			continue;
+		test_sql(sql, "ALTER USER '%s'@'%s' IDENTIFIED BY '%s'", user,
+			 host, password);
+		test_sql(sql, "GRANT ALL ON rowlock.* TO '%s'@'%s'", user,
+			 host);
+	}
+	free(hosts);
+	test_sql_end(sql);
+	proxy_server_of(other_dsn, address, sizeof(address));
+	rest = strrchr(address, ':');
+	assert_non_null(rest);
+	*rest++ = '\0';
+	snprintf(other_dsn, sizeof(other_dsn),
+		 "host=%s;port=%s;user=%s;password=%s;database=rowlock",
+		 address, rest, user, password);
+}
+
+/* As after a failover that lost everything: the connections break, and the
+ * server behind the address is one that has never heard of us. */
+static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
+{
+	const char *name = test_name("failover");
+	struct proxy *proxy = proxy_to(first_dsn);
+	struct rowlock_client *client = client_by(proxy, first_dsn, 3000, 5000);
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct test_event lost = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, set_event, &lost);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	switch_server(proxy, false);
+	assert_true(test_event_wait(&lost));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	/* And goes on with that one. */
+	assert_ok(rowlock_acquire(lock, TEST_GUARD_MS, &err));
+	assert_true(is_leased(other_dsn, name));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_event_end(&lost);
+	proxy_end(proxy);
+}
+
+/* A proxy, or a floating address, leads new connections elsewhere while old
+ * ones live on. A lease is never half here and half there: a session that
+ * beats on one server keeps no lease alive on the other. */
+static void a_hold_is_never_spread_over_two_servers(void **state)
+{
+	const char *name = test_name("spread");
+	struct proxy *proxy = proxy_to(first_dsn);
+	struct rowlock_client *client = client_by(proxy, first_dsn, 3000, 2000);
+	struct rowlock *first =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("first"));
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct rowlock_errinfo err;
+	struct rowlock_client_options options = test_client_options(60000);
+	struct rowlock_client *rival_client;
+	struct rowlock *rival;
+	int code;
+
+	(void) state;
+	/* The session is on the first server, and beats there. */
+	assert_ok(rowlock_acquire(first, 0, &err));
+	switch_server(proxy, true);
+	/* The connections of acquire are gone, the keeper's are not. */
+	tell(proxy, "request sql=\"INSERT INTO business_lease*\" do drop "
+		    "then=rst");
+	code = rowlock_acquire(lock, 2000, &err);
+	print_message("# acquire after the switch: %d %s\n", code,
+		      code ? err.message : "");
+	options.dsn = other_dsn;
+	rival_client = test_client_with(&options);
+	rival = test_lock(rival_client, ROWLOCK_LEASE, 0, name);
+	if (code == 0 && rowlock_held(lock) &&
+	    rowlock_acquire(rival, 0, &err) == 0) {
+		if (rowlock_held(lock))
+			fail_msg("two have it: one of them by a session that "
+				 "beats on another server");
+		rowlock_release(rival, NULL);
+	}
+	rowlock_release(lock, NULL);
+	rowlock_release(first, NULL);
+	test_lock_end(rival);
+	test_client_end(rival_client);
+	test_lock_end(lock);
+	test_lock_end(first);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+/* ------------------------------------------------------------- dribbling */
+
+static void ignore_entry(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(void) arg;
+}
+
+/* How late behind @bound_ms; a hang, and no schedule, is a failure. */
+static void note_late(uint64_t began, uint64_t bound_ms, double *most)
+{
+	double late = test_ms(began, test_now_ns()) - (double) bound_ms;
+
+	if (late > *most)
+		*most = late;
+	if (late > 5000.0 * test_slowness())
+		fail_msg("a call was %.0f ms behind its deadline", late);
+}
+
+static void each_call_keeps_its_deadline_with_a_dribbling_peer(void **state)
+{
+	enum { CALL = 300 };
+	uint64_t call = CALL * test_slowness();
+	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	double most = 0;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		enum rowlock_strategy strategy =
+		    i ? ROWLOCK_ROW : ROWLOCK_LEASE;
+		const char *name = test_name("dribble");
+		struct proxy *proxy = proxy_to(first_dsn);
+		struct rowlock_client *client =
+		    client_by(proxy, first_dsn, 60000, CALL);
+		struct rowlock *lock = test_lock(client, strategy, 0, name);
+		struct rowlock *busy =
+		    test_lock(client, strategy, 0, test_name("busy"));
+		struct rowlock_errinfo err;
+		uint64_t token, began;
+
+		assert_ok(rowlock_acquire(lock, 5000, &err));
+		tell(proxy, "reply always do dribble ms=50\n"
+			    "request always do dribble ms=50");
+#define TIMED(bound, call_expression)                                          \
+	do {                                                                   \
+		began = test_now_ns();                                         \
+		if (call_expression) {                                         \
+		}                                                              \
+		note_late(began, bound, &most);                                \
+	} while (0)
+		TIMED(call, rowlock_verify(lock, &err));
+		TIMED(call, rowlock_token(lock, &token, &err));
+		TIMED(call, rowlock_acquire(busy, 0, &err));
+		TIMED(call, rowlock_acquire(busy, call, &err));
+		TIMED(call,
+		      rowlock_list(client, &list, ignore_entry, NULL, &err));
+		TIMED(call, rowlock_break(client, strategy, name, &err));
+		TIMED(call, rowlock_release(lock, &err));
+		rowlock_release(busy, NULL);
+		test_lock_end(lock);
+		test_lock_end(busy);
+		TIMED(call, rowlock_client_free(client, &err));
+#undef TIMED
+		proxy_end(proxy);
+	}
+	print_message("# at most %.0f ms behind a deadline\n", most);
+	test_figure(most, "ms",
+		    "dribbling peer: a call behind its deadline, at most");
+}
+
+/* --------------------------------------------------------------- breaks */
+
+/* The host of who breaks a lease vanishes in the middle: the holder's session
+ * must go on beating, or all its leases would be lost. */
+static void a_breaker_that_vanishes_holds_nobody_up(void **state)
+{
+	const char *name = test_name("broken");
+	const char *kept = test_name("kept");
+	struct proxy *proxy = proxy_to(first_dsn);
+	struct rowlock_client *breaker =
+	    client_by(proxy, first_dsn, 60000, 300);
+	struct rival holder = rival_for(ROWLOCK_LEASE, name);
+	struct rowlock *other =
+	    test_lock(holder.client, ROWLOCK_LEASE, 0, kept);
+	struct test_sql *sql = sql_on(first_dsn);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(holder.lock, 0, &err));
+	assert_ok(rowlock_acquire(other, 0, &err));
+	/* After the first write that succeeds. */
+	tell(proxy, "reply command=execute sql=\"UPDATE *\" do drop "
+		    "then=vanish\n"
+		    "reply command=execute sql=\"DELETE *\" do drop "
+		    "then=vanish");
+	assert_int_not_equal(rowlock_break(breaker, ROWLOCK_LEASE, name, &err),
+			     0);
+	/* Free, or a wait that fails at once. */
+	test_sql(sql, "SET SESSION innodb_lock_wait_timeout = 1");
+	assert_int_equal(
+	    test_sql_try(sql,
+			 "UPDATE lease_session SET beat = beat + 1 WHERE id = "
+			 "%llu",
+			 (unsigned long long) session_of(sql, kept)),
+	    0);
+	assert_ok(rowlock_verify(other, &err));
+	assert_ok(rowlock_release(other, &err));
+	test_lock_end(other);
+	test_client_end(breaker);
+	rival_end(&holder);
+	test_sql_end(sql);
+	proxy_end(proxy);
+}
+
+static void there_are_two_servers(void **state)
+{
+	(void) state;
+	snprintf(other_dsn, sizeof(other_dsn), "%s", test_dsn());
+	test_use_dsn(NULL);
+	snprintf(first_dsn, sizeof(first_dsn), "%s", test_dsn());
+	test_use_dsn(first_dsn);
+	assert_string_not_equal(first_dsn, other_dsn);
+	share_account();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("there are two servers", there_are_two_servers),
+		TEST("a request that lands after its client gave up makes "
+		     "nobody a holder",
+		     a_late_request_makes_nobody_a_holder),
+		TEST("a beat that was overtaken shortens nothing",
+		     an_overtaken_beat_shortens_nothing),
+		TEST("a lease is lost to a server that does not know it",
+		     a_lease_is_lost_to_a_server_that_does_not_know_it),
+		TEST("a hold is never spread over two servers",
+		     a_hold_is_never_spread_over_two_servers),
+		TEST("each call keeps its deadline with a dribbling peer",
+		     each_call_keeps_its_deadline_with_a_dribbling_peer),
+		TEST("a breaker that vanishes holds nobody up",
+		     a_breaker_that_vanishes_holds_nobody_up),
+	};
+
+	if (!test_dsn())
+		return test_skip_all("needs a server: ROWLOCK_TEST_DSN");
+	return test_main_own_server(tests);
+}

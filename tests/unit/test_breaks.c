@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking which leases were broken, when there are many or memory is short.
+ */
+#include "fake/fake.h"
+
+#include <stdio.h>
+
+#include "fake/memory.h"
+#include "test.h"
+
+#define HOLDS 200
+
+static struct rowlock *locks[HOLDS];
+static char names[HOLDS][16];
+
+static struct rowlock_client *hold_many(void)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < HOLDS; i++) {
+		snprintf(names[i], sizeof(names[i]), "job %zu", i);
+		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, names[i]);
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	return client;
+}
+
+static void end(struct rowlock_client *client)
+{
+	for (size_t i = 0; i < HOLDS; i++)
+		rowlock_freep(&locks[i]);
+	fake_client_end(client);
+}
+
+static bool third_is_lost(void *arg)
+{
+	(void) arg;
+	return !rowlock_held(locks[3]);
+}
+
+/* The next beat tells of it; those that were not broken go on. */
+static void expect_one_loss(void)
+{
+	fake_pass_until(third_is_lost, NULL);
+	for (size_t i = 0; i < HOLDS; i++)
+		assert_int_equal(rowlock_held(locks[i]), i != 3);
+}
+
+static void one_of_many_is_found(void **state)
+{
+	struct rowlock_client *client = hold_many();
+
+	(void) state;
+	fake_lease_break("job 3");
+	fake_advance(10000);
+	expect_one_loss();
+	end(client);
+}
+
+static void look_without_memory_is_made_again(void **state)
+{
+	struct rowlock_client *client = hold_many();
+
+	(void) state;
+	fake_lease_break("job 3");
+	fake_memory_fail(1);
+	fake_advance(10000);
+	fake_await(FAKE_LEASES_OF, 1);
+	fake_pass_await(FAKE_LEASES_OF, 2);
+	assert_true(fake_memory_failed());
+	expect_one_loss();
+	end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("one of many is found", one_of_many_is_found),
+		FAKE("a look without memory is made again",
+		     look_without_memory_is_made_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
