@@ -121,7 +121,7 @@ void sim_judge_lease_removed(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u removed by process %u",
 	    { name, lease->attempt, lease->proc, by->proc } });
-	if (by->in_trx) {
+	if (by->request.op->verb == SIM_BREAK) {
 		broken[broken_count++ % BROKEN] = lease->attempt;
 		if (grant) {
 			grant->broken_us = sim_now;

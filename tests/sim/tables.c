@@ -411,11 +411,23 @@ static void draw(struct sim_session *session)
 	session->answer.insert_id = next;
 }
 
-static void note_break(struct sim_session *session)
+/* The row stays, with an attempt and a session that nobody has. */
+static void break_lease(struct sim_session *session)
 {
-	session->answer.affected =
-	    sim_session_row(session->request.params[0].u64) != NULL;
-	session->trx_session = session->request.params[0].u64;
+	const struct sim_request *request = &session->request;
+	struct sim_lease *lease =
+	    &sim_tables.leases[sim_param_name(request, 0)];
+	struct sim_session_row *row;
+
+	if (!lease->there || lease->attempt != request->params[2].u64)
+		return;
+	row = sim_session_row(lease->session);
+	sim_judge_lease_removed(session, lease);
+	lease->attempt = 0;
+	lease->session = UINT64_MAX; /* 0 is a free place here */
+	if (row)
+		row->breaks++;
+	session->answer.affected = row ? 2 : 1;
 }
 
 static void commit(struct sim_session *session)
@@ -551,7 +563,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_DRAW_ROW] = draw,
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,
-		[SIM_NOTE_BREAK] = note_break,
+		[SIM_BREAK] = break_lease,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = delete_lease,
 		[SIM_DELETE_TOKEN] = nothing,
