@@ -227,7 +227,8 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		code = draw_with_grant(lock, until_ms, reterr);
 		if (code != ROWLOCK_ELOST)
 			return code;
-		if (rlk_now(lock->client->clock) >= until_ms)
+		/* Each try has a call's time: a second one would be late. */
+		if (wait_ms == 0 || rlk_now(lock->client->clock) >= until_ms)
 			return rlk_fail(reterr, ROWLOCK_ECONNECT,
 					"acquire " RLK_LOCK_FORMAT
 					": granted, and lost again before its "

@@ -219,13 +219,18 @@ void sim_judge_acquire(struct rowlock *lock, unsigned int name)
 {
 	sim_self->acquiring = lock;
 	sim_self->acquiring_name = name;
+	sim_self->acquiring_attempt = 0;
 }
 
 void sim_judge_began(void)
 {
 	struct rowlock *lock = sim_self->acquiring;
+	struct sim_grant *before = grant_of(lock);
 
-	sim_self->acquiring = NULL;
+	/* One call may be granted twice, if the first is lost in it. */
+	if (before)
+		drop(before);
+	sim_self->acquiring_attempt = lock->hold->attempt;
 	begin(lock, sim_self->acquiring_name);
 }
 

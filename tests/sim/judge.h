@@ -44,7 +44,10 @@ void sim_judge_began(void);
 /** Called where a mutex is unlocked: what happened under it is true now. */
 static inline void sim_judge_acquiring(void)
 {
-	if (sim_self->acquiring && sim_self->acquiring->hold)
+	const struct rowlock *lock = sim_self->acquiring;
+
+	if (lock && lock->hold &&
+	    lock->hold->attempt != sim_self->acquiring_attempt)
 		sim_judge_began();
 }
 
@@ -57,6 +60,8 @@ void sim_judge_lease_made(const struct sim_session *by,
 			  const struct sim_lease *lease);
 void sim_judge_lease_removed(const struct sim_session *by,
 			     const struct sim_lease *lease);
+void sim_judge_lease_broken(const struct sim_session *by,
+			    const struct sim_lease *lease);
 void sim_judge_session_made(const struct sim_session_row *row);
 void sim_judge_session_removed(const struct sim_session *by,
 			       const struct sim_session_row *row);

@@ -98,6 +98,22 @@ static bool is_dead(const struct sim_session *by, const struct sim_lease *lease,
 	       !(grant && sim_grant_held(grant));
 }
 
+void sim_judge_lease_broken(const struct sim_session *by,
+			    const struct sim_lease *lease)
+{
+	struct sim_grant *grant = lease_grant(lease);
+
+	sim_trace_world((struct sim_note){
+	    "#lease of %n: attempt %u of process %u broken by process %u",
+	    { (uint64_t) (lease - sim_tables.leases), lease->attempt,
+	      lease->proc, by->proc } });
+	broken[broken_count++ % BROKEN] = lease->attempt;
+	if (!grant)
+		return;
+	grant->broken_us = sim_now;
+	grant->broken_delay_us = sim_proc_delay(grant->proc);
+}
+
 /* By its own process, and because it wants it so; its reaper treats its own
  * leases as it treats others'. */
 static bool is_release(const struct sim_session *by,
@@ -121,12 +137,8 @@ void sim_judge_lease_removed(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u removed by process %u",
 	    { name, lease->attempt, lease->proc, by->proc } });
-	if (by->request.op->verb == SIM_BREAK) {
-		broken[broken_count++ % BROKEN] = lease->attempt;
-		if (grant) {
-			grant->broken_us = sim_now;
-			grant->broken_delay_us = sim_proc_delay(grant->proc);
-		}
+	if (by->in_trx) {
+		sim_judge_lease_broken(by, lease);
 		return;
 	}
 	if (!is_release(by, lease) && !is_dead(by, lease, grant))

@@ -4,6 +4,7 @@
  */
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,9 +108,20 @@ static void show_progress(void)
 			sim_cycles, worlds);
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+	(void) number;
+	interrupted = 1;
+}
+
+/* Ctrl-C ends it after the world that is being played. */
 static void play(void)
 {
-	while (sim_cycles < sim_options.cycles) {
+	signal(SIGINT, interrupt);
+	signal(SIGTERM, interrupt);
+	while (sim_cycles < sim_options.cycles && !interrupted) {
 		sim_world_play(sim_options.seed, worlds++);
 		if (worlds % 64 == 0)
 			show_progress();

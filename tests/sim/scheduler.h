@@ -80,6 +80,7 @@ struct sim_fiber {
 	struct sim_fiber *joiner;
 	struct rowlock *acquiring; /* its rowlock_acquire() is under way */
 	unsigned int acquiring_name;
+	uint64_t acquiring_attempt; /* that was seen to be granted */
 	void *asan_stack;
 };
 

@@ -91,10 +91,12 @@ static const struct pattern patterns[] = {
 	  "?, ?, UTC_TIMESTAMP(6))", NULL, "DUPLICATE" },
 	{ SIM_BEAT, "beat", "UPDATE lease_session SET expires_at = ",
 	  "WHERE id = ?", NULL },
-	{ SIM_BREAK, "break", "UPDATE business_lease l LEFT JOIN "
-	  "lease_session s ON s.id = l.session SET l.attempt = 0, "
-	  "l.session = 0, s.breaks = s.breaks + 1 WHERE l.name = ? AND "
-	  "l.slot = ? AND l.attempt = ?", NULL, NULL },
+	{ SIM_BREAK, "break", "UPDATE business_lease l LEFT JOIN lease_session "
+	  "s ON s.id = l.session SET l.attempt = 0, l.session = 0, s.breaks = "
+	  "s.breaks + 1 WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+	  NULL, NULL },
+	{ SIM_NOTE_BREAK, "note-break", "UPDATE lease_session SET "
+	  "breaks = breaks + 1 WHERE id = ?", NULL, NULL },
 	{ SIM_DELETE_SESSION, "delete-session",
 	  "DELETE FROM lease_session WHERE ", NULL, NULL },
 	{ SIM_DELETE_LEASE, "delete-lease",

@@ -15,7 +15,7 @@ struct sim_tables sim_tables;
 
 /* Attempts that made a row of each name, by some of their bits. */
 #define SETS 64
-#define WAYS 8
+#define WAYS 32
 
 struct made {
 	uint64_t attempt;
@@ -59,7 +59,7 @@ static void remember(unsigned int name, const struct sim_lease *lease)
 
 struct sim_session_row *sim_session_row(uint64_t id)
 {
-	for (unsigned int i = 0; i < sim_tables.session_places; i++)
+	for (unsigned int i = 0; id && i < sim_tables.session_places; i++)
 		if (sim_tables.sessions[i].id == id)
 			return &sim_tables.sessions[i];
 	return NULL;
@@ -290,7 +290,9 @@ static void open_session(struct sim_session *session)
 		session->answer.error = 1062;
 		return;
 	}
-	row = sim_session_row(0);
+	for (unsigned int i = 0; i < sim_tables.session_places && !row; i++)
+		if (!sim_tables.sessions[i].id)
+			row = &sim_tables.sessions[i];
 	if (!row && sim_tables.session_places < SIM_SESSION_ROWS)
 		row = &sim_tables.sessions[sim_tables.session_places++];
 	if (!row)
@@ -411,23 +413,28 @@ static void draw(struct sim_session *session)
 	session->answer.insert_id = next;
 }
 
-/* The row stays, with an attempt and a session that nobody has. */
 static void break_lease(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
 	struct sim_lease *lease =
 	    &sim_tables.leases[sim_param_name(request, 0)];
-	struct sim_session_row *row;
+	struct sim_session_row *row = sim_session_row(lease->session);
 
 	if (!lease->there || lease->attempt != request->params[2].u64)
 		return;
-	row = sim_session_row(lease->session);
-	sim_judge_lease_removed(session, lease);
+	sim_judge_lease_broken(session, lease);
 	lease->attempt = 0;
-	lease->session = UINT64_MAX; /* 0 is a free place here */
+	lease->session = 0;
 	if (row)
 		row->breaks++;
 	session->answer.affected = row ? 2 : 1;
+}
+
+static void note_break(struct sim_session *session)
+{
+	session->answer.affected =
+	    sim_session_row(session->request.params[0].u64) != NULL;
+	session->trx_session = session->request.params[0].u64;
 }
 
 static void commit(struct sim_session *session)
@@ -564,6 +571,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,
 		[SIM_BREAK] = break_lease,
+		[SIM_NOTE_BREAK] = note_break,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = delete_lease,
 		[SIM_DELETE_TOKEN] = nothing,
