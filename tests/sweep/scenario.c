@@ -435,6 +435,8 @@ const struct scenario scenarios[] = {
 	  .bound_ms = waiting,
 	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	/* A row's connection that ended unseen by the server keeps the name
+	 * from the second try, too. */
 	{ .name = "acquire-with-token",
 	  .lease = true,
 	  .row = true,
