@@ -58,25 +58,31 @@ static uint64_t time_ms(const struct rowlock_client *client)
 }
 
 /* Make sure there is a connection in @place; false if there is none. */
-static bool have_conn(struct rowlock_client *client, int place, uint64_t ms,
-		      struct rowlock_errinfo *reterr)
+static bool have_conn(struct rowlock_client *client, int place,
+		      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	struct rlk_conn **conn = &client->keeper_conns[place];
 
 	if (*conn && rlk_conn_usable(*conn))
 		return true;
 	rlk_pool_put(client->pool, TAKE_PTR(*conn));
-	return rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			    rlk_after(rlk_now(client->clock), ms), false, NULL,
-			    conn, reterr) == 0;
+	return rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, false,
+			    NULL, conn, reterr) == 0;
+}
+
+static int64_t patience_until(const struct rowlock_client *client)
+{
+	return rlk_after(rlk_now(client->clock), patience_ms(client));
 }
 
 int rlk_keeper_prepare(struct rowlock_client *client,
 		       struct rowlock_errinfo *reterr)
 {
+	int64_t until =
+	    rlk_after(rlk_now(client->clock), client->connect_timeout_ms);
+
 	for (int place = 0; place < 2; place++)
-		if (!have_conn(client, place, client->connect_timeout_ms,
-			       reterr))
+		if (!have_conn(client, place, until, reterr))
 			return reterr->code;
 	return 0;
 }
@@ -164,7 +170,7 @@ static bool beat_on(struct keeper *keeper, int place, uint64_t id,
 	struct rlk_beat beat;
 	int64_t t0;
 
-	if (!have_conn(client, place, patience_ms(client), reterr))
+	if (!have_conn(client, place, patience_until(client), reterr))
 		return false;
 	conn = client->keeper_conns[place];
 	t0 = rlk_now(client->clock);
@@ -243,7 +249,7 @@ static void tend_spare(struct keeper *keeper, bool beating)
 
 	keeper->next_time_ms =
 	    rlk_after(rlk_now(client->clock), time_ms(client));
-	if (!have_conn(client, 1, patience_ms(client), &error))
+	if (!have_conn(client, 1, patience_until(client), &error))
 		return;
 	before = rlk_now(client->clock);
 	rlk_conn_set_until(client->keeper_conns[1],

@@ -56,7 +56,7 @@ int sim_app_client(struct rowlock_client **ret_client,
 	if (sim_world.observe)
 		options.flags |= ROWLOCK_OBSERVE_BEATS;
 	sim_call_begin(&call, "client_new",
-		       2 * sim_world.connect_ms + 2 * sim_world.call_ms);
+		       sim_world.connect_ms + sim_world.call_ms);
 	code = rowlock_client_new(&options, ret_client, reterr);
 	sim_call_end(&call);
 	return sim_app_code(SIM_CALL_CLIENT, code);
