@@ -286,6 +286,9 @@ static enum rlk_step question(struct rlk_asking *asking)
 		expose_conn(asking, NULL);
 	if (verdict == RLK_WAITING && strategy->resume)
 		verdict = rlk_take_back(asking);
+	else if (verdict == RLK_AGAIN && strategy->pins_connection)
+		rlk_end_transaction(asking,
+				    rlk_waiter_io_until(asking->waiter));
 	if (verdict == RLK_GRANTED)
 		return rlk_granted(asking, t0);
 	return judge(asking, verdict, &request, &holder);

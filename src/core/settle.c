@@ -94,15 +94,13 @@ static void kill_query(struct rlk_asking *asking, int64_t until)
 	rlk_pool_put(client->pool, conn);
 }
 
-/* The KILL QUERY may have come when the row was locked already: the lock would
- * stay with the connection. */
-static void end_transaction(struct rlk_asking *asking, int64_t until)
+void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
 	struct rowlock_errinfo error;
 	bool found;
 
-	rlk_conn_set_until(asking->conn, until);
+	rlk_conn_set_until(asking->conn, until_ms);
 	if (asking->lock->strategy->release(asking->conn, &request, &found,
 					    &error))
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
@@ -117,6 +115,6 @@ enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
 	rlk_conn_set_until(asking->conn, until);
 	verdict = asking->lock->strategy->resume(asking->conn, &asking->error);
 	if (verdict == RLK_AGAIN)
-		end_transaction(asking, until);
+		rlk_end_transaction(asking, until);
 	return verdict == RLK_WAITING ? RLK_UNCLEAR : verdict;
 }

@@ -23,4 +23,11 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking);
  */
 enum rlk_verdict rlk_take_back(struct rlk_asking *asking);
 
+/**
+ * After a question on a pinned connection that was interrupted: the row may be
+ * locked already, and would stay so with the connection, beside whatever is
+ * locked on it next. Ends its transaction by @until_ms, or gives it up.
+ */
+void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms);
+
 #endif

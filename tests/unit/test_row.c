@@ -386,6 +386,28 @@ static void hanging_ping_loses_the_hold(void **state)
 	test_event_end(&event);
 }
 
+/* A statement that is interrupted may have locked the row already: before the
+ * connection is used again its transaction ends. */
+static void interrupted_try_keeps_nothing_locked(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE,
+		  (struct fake_answer){ .given = true, .result = RLK_AGAIN });
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_true(fake_call(FAKE_RELEASE, 0).order <
+		    fake_call(FAKE_ACQUIRE, 1).order);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -569,6 +591,8 @@ int main(void)
 		     failed_ping_loses_the_hold),
 		FAKE("a hanging ping loses the hold",
 		     hanging_ping_loses_the_hold),
+		FAKE("an interrupted try keeps nothing locked",
+		     interrupted_try_keeps_nothing_locked),
 		FAKE("a hold is over at its bound, whatever threads do",
 		     hold_is_over_at_its_bound_whatever_threads_do),
 		FAKE("a pong after the bound brings nothing back",
