@@ -134,6 +134,12 @@ static void append(struct buffer *buffer, const uint8_t *bytes, size_t size)
 	buffer->size += size;
 }
 
+/* Nobody hears the answer to a held request, but it ends the server's side. */
+bool link_ignores(const struct link *link, enum side side)
+{
+	return link->silent && !(link->zombie && side == REPLY);
+}
+
 bool link_read(struct link *link, enum side side)
 {
 	uint8_t bytes[READ_SIZE];
@@ -145,7 +151,7 @@ bool link_read(struct link *link, enum side side)
 		gone(link, side);
 		return false;
 	}
-	if (link->silent)
+	if (link_ignores(link, side))
 		return false;
 	append(&link->in[side], bytes, (size_t) got);
 	return true;

@@ -65,6 +65,9 @@ struct chunk *link_push(struct link *link, enum side side, const void *bytes,
 /** Read what is there; false: nothing came, or it was thrown away. */
 bool link_read(struct link *link, enum side side);
 
+/** What comes from @side is thrown away. */
+bool link_ignores(const struct link *link, enum side side);
+
 /** Take @size bytes from the front of what was read. */
 void link_consume(struct link *link, enum side side, size_t size);
 

@@ -31,7 +31,8 @@ static void serve_side(struct proxy *proxy, struct link *link, enum side side)
 	if (side == REQUEST)
 		proxy->counts.heard += in->size - before;
 	/* A rule may have ended it meanwhile. */
-	while (link->fd[side] >= 0 && !link->silent && in->size > 0 &&
+	while (link->fd[side] >= 0 && !link_ignores(link, side) &&
+	       in->size > 0 &&
 	       wire_next(&link->wire, side, in->bytes, in->size, &message)) {
 		size_t size = message.size;
 

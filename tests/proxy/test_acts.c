@@ -81,6 +81,27 @@ static void a_held_request_lands_after_its_client_has_gone(void **state)
 	proxy_end(proxy);
 }
 
+static void a_held_request_is_executed_behind_a_silent_client(void **state)
+{
+	const char *name = test_name("held");
+	struct proxy *proxy = px_proxy();
+	MYSQL *mysql = px_client(proxy);
+
+	(void) state;
+	px_tell(proxy, "request sql=INSERT* do hold then=silence");
+	px_assert_gone(px_run(mysql, px_insert(name), NULL, 0));
+	assert_false(px_is_there(name));
+	px_tell(proxy, "deliver");
+	while (!px_is_there(name))
+		;
+	mysql_close(mysql);
+	/* Answered, and its client gone: the server's side ends as well. */
+	while (proxy_counts(proxy).links > 0)
+		;
+	px_remove_name(name);
+	proxy_end(proxy);
+}
+
 static void a_cut_packet_never_becomes_whole(void **state)
 {
 	const char *name = test_name("cut");
@@ -305,6 +326,8 @@ int main(void)
 		     a_request_is_executed_although_its_reply_is_dropped),
 		TEST("a held request lands after its client has gone",
 		     a_held_request_lands_after_its_client_has_gone),
+		TEST("a held request is executed behind a silent client",
+		     a_held_request_is_executed_behind_a_silent_client),
 		TEST("a cut packet never becomes whole",
 		     a_cut_packet_never_becomes_whole),
 		TEST("a dribbled reply comes byte by byte",
