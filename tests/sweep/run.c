@@ -74,7 +74,9 @@ static void describe(const char *command, const char *sql,
 		    !has(sql, "IS_USED_LOCK") && !has(sql, "PROCESSLIST") &&
 		    !has(sql, "INNODB_") && !has(sql, "innodb_trx"),
 	};
-	target->sets_up = target->connects || has(sql, "@@SESSION") ||
+	/* "auth" is what MySQL asks of whom it does not remember. */
+	target->sets_up = target->connects || strcmp(command, "auth") == 0 ||
+			  has(sql, "@@SESSION") ||
 			  strncmp(sql, "SET NAMES", 9) == 0;
 	snprintf(target->command, sizeof(target->command), "%s", command);
 	make_pattern(sql, target->pattern, sizeof(target->pattern));
@@ -152,8 +154,8 @@ static size_t look_once(struct stage *stage, const struct scenario *scenario,
 	return count;
 }
 
-size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
-			 enum rowlock_strategy strategy, struct target *targets)
+static size_t look(struct stage *stage, const struct scenario *scenario,
+		   enum rowlock_strategy strategy, struct target *targets)
 {
 	size_t count = 0;
 
@@ -164,6 +166,36 @@ size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
 			break;
 	}
 	return count;
+}
+
+static bool was_seen(const struct target *targets, size_t count,
+		     const struct target *target)
+{
+	for (size_t i = 0; i < count; i++)
+		if (targets[i].turn == target->turn &&
+		    strcmp(targets[i].command, target->command) == 0 &&
+		    strcmp(targets[i].pattern, target->pattern) == 0)
+			return true;
+	return false;
+}
+
+/* What is said once only is no place for a fault: the KILL after a time-out on
+ * a busy machine, the second half of a login that MySQL remembers afterwards,
+ * one more poll. */
+size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
+			 enum rowlock_strategy strategy, struct target *targets)
+{
+	struct target before[MAX_TARGETS];
+	size_t seen = look(stage, scenario, strategy, before);
+	size_t count = 0;
+	size_t kept = 0;
+
+	if (!*stage->problem)
+		count = look(stage, scenario, strategy, targets);
+	for (size_t i = 0; i < count; i++)
+		if (was_seen(before, seen, &targets[i]))
+			targets[kept++] = targets[i];
+	return kept;
 }
 
 bool run_is_meant(const struct scenario *scenario, const struct target *target,
