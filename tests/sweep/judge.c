@@ -136,16 +136,21 @@ static void rival_gets_it(struct stage *stage, const char *when,
 			   err.message);
 }
 
-static void let_go(struct stage *stage)
+static void let_go(struct stage *stage, enum effect effect)
 {
 	struct rowlock_errinfo err;
-	int held = stage->lock && rowlock_held(stage->lock);
+	bool held = stage->lock && rowlock_held(stage->lock);
+	/* A row hold whose connection does not answer is lost at its release:
+	 * nobody knows since when. */
+	bool cut_off = stage->strategy == ROWLOCK_ROW &&
+		       (effect == EFFECT_ENDED || effect == EFFECT_QUIET);
 	int code;
 
 	if (!stage->lock || !rowlock_depth(stage->lock))
 		return;
 	code = rowlock_release(stage->lock, &err);
-	if (code && !(code == ROWLOCK_ELOST && (!held || stage->lost)))
+	if (code &&
+	    !(code == ROWLOCK_ELOST && (!held || cut_off || stage->lost)))
 		stage_slow(stage, "the release afterwards: %s", err.message);
 }
 
@@ -237,7 +242,7 @@ void judge(struct stage *stage, const struct scenario *scenario,
 		judge_code(stage, scenario, effect);
 		judge_belief(stage, scenario);
 		judge_exclusion(stage);
-		let_go(stage);
+		let_go(stage, kind->effect);
 	}
 	end_rival(stage, scenario, honest);
 	if (honest)
