@@ -75,8 +75,8 @@ static void cycle(struct rowlock *lock, int n)
 static void cycles(enum rowlock_strategy strategy)
 {
 	int n = test_slowness() > 1 ? 1000 : 10000;
-	struct rowlock_client *client = test_client(30000);
 	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(30000);
 	const char *name = test_name("cycles");
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct census before, after;

@@ -195,6 +195,6 @@ uint64_t test_sql_connections(struct test_sql *sql)
 {
 	return test_sql_number(
 	    sql, "SELECT COUNT(*) FROM information_schema.processlist "
-		 "WHERE id <> CONNECTION_ID() "
+		 "WHERE id > CONNECTION_ID() "
 		 "AND user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)");
 }

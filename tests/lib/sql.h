@@ -38,7 +38,9 @@ char *test_sql_rows(struct test_sql *sql, const char *name);
 /** A counter of the server, e.g. "Questions". */
 uint64_t test_sql_status(struct test_sql *sql, const char *variable);
 
-/** How many connections the account of test_dsn() has besides this one. */
+/** How many connections the account of test_dsn() has that are younger than
+ *  this one. Older ones may be of a test before: the server forgets a closed
+ *  connection a moment after its client. */
 uint64_t test_sql_connections(struct test_sql *sql);
 
 #endif
