@@ -9,6 +9,7 @@
 #include "sweep.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,8 @@ static void begin(struct stage *stage, const struct scenario *scenario,
 	static unsigned int serial;
 	char name[64];
 
+	/* What takes so long hangs; SIGALRM ends the worker. */
+	alarm(4 * GUARD_MS / 1000 * stage->slow);
 	snprintf(name, sizeof(name), "test-sweep-%d.%u", (int) getpid(),
 		 ++serial);
 	stage_begin(stage, strategy, name);
@@ -266,6 +269,14 @@ static bool once(struct stage *stage, const struct scenario *scenario,
 	return met;
 }
 
+/* Who waits for the others does not hang. */
+static void take_turn(struct stage *stage)
+{
+	alarm(0);
+	while (flock(stage->turnstile, LOCK_EX) && errno == EINTR)
+		;
+}
+
 bool run_with_fault(struct stage *stage, const struct scenario *scenario,
 		    enum rowlock_strategy strategy, const struct target *target,
 		    const struct kind *kind, struct measure *measure)
@@ -277,7 +288,7 @@ bool run_with_fault(struct stage *stage, const struct scenario *scenario,
 
 		stage->slow = test_slowness() << i;
 		if (scenario->alone)
-			flock(stage->turnstile, LOCK_EX);
+			take_turn(stage);
 		met = once(stage, scenario, strategy, target, kind, measure);
 		if (scenario->alone)
 			flock(stage->turnstile, LOCK_UN);

@@ -47,12 +47,6 @@ void *workers_share(size_t size)
 	return memory;
 }
 
-/* What takes so long hangs; SIGALRM ends the worker. */
-static void guard(const struct stage *stage)
-{
-	alarm(4 * GUARD_MS / 1000 * stage->slow);
-}
-
 /* Connector/C believes what it reads: a NULL where the name of a column should
  * be ends it. That is no fault of the library, nor one that it could prevent
  * (TLS does): such a run is counted by itself. */
@@ -102,7 +96,6 @@ static void work(unsigned int worker, size_t count, work_fn fn)
 	stage_open(stage, worker);
 	while ((number = atomic_fetch_add(&state->next, 1)) < count) {
 		state->current[worker] = number + 1;
-		guard(stage);
 		fn(stage, number);
 		state->current[worker] = 0;
 		atomic_fetch_add(&state->finished, 1);
