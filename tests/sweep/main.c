@@ -35,6 +35,7 @@ struct outcome {
 	bool done, failed, in_driver;
 	struct measure measure;
 	unsigned int repeated;
+	bool missed;
 	int code;
 	char problem[400];
 };
@@ -152,7 +153,9 @@ static void do_job(struct stage *stage, size_t number)
 	    &suite->targets[job->target], &kinds[job->kind], &outcome->measure);
 	outcome->code = stage->code;
 	outcome->repeated = stage->repeated;
+	outcome->missed = stage->missed;
 	stage->repeated = 0;
+	stage->missed = false;
 	snprintf(outcome->problem, sizeof(outcome->problem), "%.399s",
 		 stage->problem);
 	outcome->done = true;
@@ -214,12 +217,14 @@ static void figures(void)
 	struct measure most = { 0 };
 	unsigned int in_driver = 0;
 	unsigned int repeated = 0;
+	unsigned int missed = 0;
 
 	for (size_t i = 0; i < job_count; i++) {
 		const struct measure *measure = &outcomes[i].measure;
 
 		in_driver += outcomes[i].in_driver;
 		repeated += outcomes[i].repeated;
+		missed += outcomes[i].missed;
 		if (measure->late_ms > most.late_ms)
 			most.late_ms = measure->late_ms;
 		if (measure->rival_ms > most.rival_ms)
@@ -233,6 +238,10 @@ static void figures(void)
 	printf("# %u repeated: the machine was too slow, or a fault did not "
 	       "come to pass\n",
 	       repeated);
+	if (missed)
+		printf("# %u without a fault: the call did not say that "
+		       "again\n",
+		       missed);
 	if (in_driver)
 		printf("# %u garbled replies ended Connector/C itself\n",
 		       in_driver);
