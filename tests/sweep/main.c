@@ -239,7 +239,7 @@ static void figures(void)
 	       "come to pass\n",
 	       repeated);
 	if (missed)
-		printf("# %u without a fault: the call did not say that "
+		printf("# %u without a fault: its place was not reached "
 		       "again\n",
 		       missed);
 	if (in_driver)

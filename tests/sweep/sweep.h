@@ -97,7 +97,7 @@ struct stage {
 	char problem[512]; /* "" as long as all is well */
 	bool slow_only;    /* it may be the machine's */
 	unsigned int repeated;
-	bool missed; /* the call did not say what the fault was for */
+	bool missed; /* what the fault was for was not said */
 };
 
 /** What was measured, for the figures. */
