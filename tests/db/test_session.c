@@ -26,6 +26,7 @@ static void check_state(void)
 	expect(lease, "SELECT @@time_zone = '+00:00'");
 	expect(lease, "SELECT @@innodb_lock_wait_timeout = 1");
 	expect(row, "SELECT @@innodb_lock_wait_timeout = 20");
+	expect(lease, "SELECT @@lock_wait_timeout = 1");
 	expect(row, "SELECT @@lock_wait_timeout = 20");
 	expect(lease, "SELECT @@wait_timeout = 30");
 	expect(lease, "SELECT @@idle_transaction_timeout = 0");
