@@ -437,6 +437,8 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* The deadline thread sleeps until then, and is not woken. */
+	fake_await_sleep(8100);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 6000 });
 	fake_advance(3000);
 	assert_true(test_event_wait(&event));
