@@ -151,6 +151,7 @@ static void judge(struct run *run)
 	judge_tokens(run);
 	judge_losses(run);
 	judge_names(run);
+	judge_vanished(run);
 	judge_calls(run);
 	judge_fairness(run);
 	judge_rows(run);

@@ -86,6 +86,9 @@ struct check_result {
 	uint64_t losses;   /* how many such callbacks there were */
 	double worst_call; /* beyond its deadline, where nothing hindered it */
 	double worst_idle; /* a name free and waited for, no fault about */
+	double worst_vanished;  /* row: had by another after its holder's host
+				   was cut off */
+	uint64_t vanished;      /* how many such there were */
 	double worst_notice;    /* row: vouched for after another had it */
 	uint64_t excused_calls; /* late, while a fault hindered the caller */
 };

@@ -63,6 +63,10 @@ static void print_times(const struct check_result *r)
 	if (r->worst_idle > 0)
 		printf("  a name free and waited for: %.0f ms at most\n",
 		       r->worst_idle);
+	if (r->vanished)
+		printf("  row: %" PRIu64 " names of hosts that vanished had by "
+		       "others, the last after %.0f ms\n",
+		       r->vanished, r->worst_vanished);
 	if (r->worst_notice > 0)
 		printf("  row: held() spoke for %.1f ms for an ended "
 		       "connection\n",

@@ -400,6 +400,40 @@ const struct example examples[] = {
 	  HOLD("150", "2400", "2.0", "1", "a"),
 	  GOOD },
 
+	{ "the checker sees a row that a vanished host keeps too long",
+	  ROW("1.0", "1000") ROW("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") FAULT("201", "silence", "1")
+	  LOST("1100", "1.0", "1") HOLD("150", "2202", "2.0", "1", "a"),
+	  BAD(IDLE_NAME, 1, 8) },
+	{ "the checker gives a vanished host its idle bound and a second",
+	  ROW("1.0", "1000") ROW("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") FAULT("201", "silence", "1")
+	  LOST("1100", "1.0", "1") HOLD("150", "2201", "2.0", "1", "a"),
+	  GOOD },
+	{ "the checker accepts a vanished host's row that another has meanwhile",
+	  ROW("1.0", "1000") ROW("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") FAULT("201", "silence", "1")
+	  LOST("1100", "1.0", "1")
+	  ROW("3.0", "1000") HOLD("150", "1300", "3.0", "1", "a")
+	  HOLD("150", "2302", "2.0", "1", "a") END("2300", "2301", "3.0", "1"),
+	  GOOD },
+	{ "the checker does not call a host vanished whose requests arrive",
+	  ROW("1.0", "1000") ROW("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop-in", "1") FAULT("201", "silence", "1")
+	  LOST("1100", "1.0", "1") HOLD("150", "2202", "2.0", "1", "a"),
+	  GOOD },
+	{ "the checker does not blame a vanished host for a crash",
+	  ROW("1.0", "1000") ROW("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "drop", "1") FAULT("201", "silence", "1")
+	  FAULT("500", "crash", "server") LOST("1100", "1.0", "1")
+	  HEAL("2100", "crash", "server") HOLD("150", "2202", "2.0", "1", "a"),
+	  GOOD },
+
 	/* ------------------------------------------------ L2: back in time */
 	{ "the checker sees an acquire that returns late",
 	  "100 1.0 acquire serial=1 name=a wait=500\n"

@@ -169,6 +169,7 @@ void judge_holds(struct run *run);
 void judge_tokens(struct run *run);
 void judge_losses(struct run *run);
 void judge_names(struct run *run);
+void judge_vanished(struct run *run);
 void judge_calls(struct run *run);
 
 #endif
