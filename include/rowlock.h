@@ -166,7 +166,9 @@ enum rowlock_client_flags {
 	/**
 	 * Talk to a server on another host without TLS or without verifying
 	 * its certificate. Whoever is on the network can then take your locks
-	 * and read your password.
+	 * and read your password. What the dsn or the option file asks for is
+	 * still done: ssl-verify-server-cert verifies, and a certificate that
+	 * the authority named by ssl-ca has not signed is refused.
 	 */
 	ROWLOCK_TLS_UNVERIFIED = 1 << 2,
 };

@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "core/threads.h"
 
-/* Of the 100 ms that an acquire may return after its deadline. */
-#define REFRESH_MS 90
+/* Of the same 100 ms, if the question had to be taken back first. */
+#define REFRESH_MS 70
 
 /* A statement without an answer says nothing by itself. */
 static void no_answer(struct rlk_asking *asking)

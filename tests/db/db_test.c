@@ -5,6 +5,9 @@
  */
 #include "db_test.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +193,27 @@ void db_await_lock_wait(struct rlk_conn *conn)
 		assert_true(db_in(0) < guard);
 }
 
+void db_address(char *buffer, size_t size)
+{
+	struct ifaddrs *list = NULL;
+
+	*buffer = '\0';
+	if (getifaddrs(&list))
+		return;
+	for (struct ifaddrs *at = list; at && !*buffer; at = at->ifa_next) {
+		struct sockaddr_in in;
+
+		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET ||
+		    !(at->ifa_flags & IFF_UP))
+			continue;
+		memcpy(&in, at->ifa_addr, sizeof(in));
+		if (ntohl(in.sin_addr.s_addr) >> 24 != 127)
+			inet_ntop(AF_INET, &in.sin_addr, buffer,
+				  (socklen_t) size);
+	}
+	freeifaddrs(list);
+}
+
 /* The end of a program that cannot run here. */
 static int skip_all(const char *reason)
 {
@@ -216,20 +240,6 @@ static int give_turn(void **state)
 	(void) state;
 	turn = rlk_conn_close(turn);
 	return 0;
-}
-
-int db_run(const char *group, const struct CMUnitTest *tests, size_t count)
-{
-	bool own = dsn;
-
-	if (!dsn)
-		dsn = getenv("ROWLOCK_TEST_DSN");
-	if (!dsn || !*dsn)
-		return skip_all("no server: set ROWLOCK_TEST_DSN");
-	if (!own)
-		printf("# server: given\n");
-	return _cmocka_run_group_tests(group, tests, count, take_turn,
-				       give_turn);
 }
 
 static int sandbox(const char *command)
@@ -259,10 +269,18 @@ static const char *sandbox_dsn(const char *account, char *text, size_t size)
 	return text;
 }
 
-int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
+static int run_all(const char *group, const struct CMUnitTest *tests,
+		   size_t count)
 {
-	static char app[256];
-	static char root[256];
+	return _cmocka_run_group_tests(group, tests, count, take_turn,
+				       give_turn);
+}
+
+static int run_own(const char *group, const struct CMUnitTest *tests,
+		   size_t count, const char *start)
+{
+	static char app[512];
+	static char root[512];
 	const char *base = getenv("TMPDIR");
 	int failed;
 
@@ -272,7 +290,7 @@ int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
 		return skip_all("needs a server of its own: no mariadbd here");
 	snprintf(dir, sizeof(dir), "%.30s/rowlock-db-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
-	if (sandbox("start"))
+	if (sandbox(start))
 		return 99;
 	dsn = sandbox_dsn("--app", app, sizeof(app));
 	root_dsn = sandbox_dsn("--root", root, sizeof(root));
@@ -280,7 +298,32 @@ int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
 	if (system("PATH=$PATH:/usr/sbin:/sbin; "
 		   "echo \"# server: own, $(mariadbd --version)\""))
 		return 99;
-	failed = db_run(group, tests, count);
+	failed = run_all(group, tests, count);
 	sandbox("stop");
 	return failed;
+}
+
+int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
+{
+	return run_own(group, tests, count, "start");
+}
+
+int db_run_tls(const char *group, const struct CMUnitTest *tests, size_t count)
+{
+	if (system("command -v openssl >/dev/null"))
+		return skip_all("needs a certificate: no openssl here");
+	return run_own(group, tests, count, "start --tls");
+}
+
+int db_run(const char *group, const struct CMUnitTest *tests, size_t count)
+{
+	const char *tls = getenv("ROWLOCK_TEST_TLS");
+
+	if (tls && *tls)
+		return db_run_tls(group, tests, count);
+	dsn = getenv("ROWLOCK_TEST_DSN");
+	if (!dsn || !*dsn)
+		return skip_all("no server: set ROWLOCK_TEST_DSN");
+	printf("# server: given\n");
+	return run_all(group, tests, count);
 }

@@ -37,6 +37,12 @@
 int db_run(const char *group, const struct CMUnitTest *tests, size_t count);
 int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count);
 
+/** The same, and the sandbox has a certificate. Any program does so where
+ *  ROWLOCK_TEST_TLS is set. */
+#define db_main_tls(tests)                                                     \
+	db_run_tls(#tests, tests, sizeof(tests) / sizeof(tests[0]))
+int db_run_tls(const char *group, const struct CMUnitTest *tests, size_t count);
+
 /** The server's connection string; of the sandbox's root. */
 const char *db_dsn(void);
 const char *db_root_dsn(void);
@@ -79,6 +85,9 @@ void db_says(const char *text, const char *part, const char *file, int line);
 
 /** A counter of @conn's session, or of the server if @global. */
 uint64_t db_status(struct rlk_conn *conn, const char *variable, bool global);
+
+/** An address of this host that is not loopback, "" without. */
+void db_address(char *buffer, size_t size);
 
 /** Wait until some other session of this server waits for a row lock. */
 void db_await_lock_wait(struct rlk_conn *conn);

@@ -35,7 +35,7 @@ const char *test_server_dsn(const char *account)
 {
 	static struct {
 		char account[16];
-		char dsn[256];
+		char dsn[512];
 	} known[8];
 	char line[512];
 	size_t i;
@@ -87,10 +87,18 @@ void test_server_thaw(void)
 	assert_int_equal(sandbox("thaw"), 0);
 }
 
+bool test_wants_tls(void)
+{
+	const char *tls = getenv("ROWLOCK_TEST_TLS");
+
+	return tls && *tls;
+}
+
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n)
 {
 	const char *base = getenv("TMPDIR");
+	bool tls = test_wants_tls();
 	int failed;
 
 	if (!getenv("ROWLOCK_SANDBOX"))
@@ -99,9 +107,11 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 	if (system("PATH=$PATH:/usr/sbin:/sbin command -v mariadbd >/dev/null"))
 		return test_skip_all(
 		    "needs a server of its own: no mariadbd here");
+	if (tls && system("command -v openssl >/dev/null"))
+		return test_skip_all("needs a certificate: no openssl here");
 	snprintf(dir, sizeof(dir), "%.30s/rowlock-test-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
-	if (sandbox("start"))
+	if (sandbox(tls ? "start --tls" : "start"))
 		return 99;
 	test_use_dsn(test_server_dsn(""));
 	fflush(stdout);

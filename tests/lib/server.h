@@ -18,6 +18,10 @@
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n);
 
+/** Is ROWLOCK_TEST_TLS set? Then every program starts a server of its own, with
+ *  a certificate, and verifies that. */
+bool test_wants_tls(void);
+
 /** End it with SIGKILL; start it again on the same data. */
 void test_server_kill(void);
 void test_server_restart(void);

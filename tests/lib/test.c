@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sql.h"
+#include "server.h"
 
 static const char *own_dsn;
 static char prefix[32];
@@ -67,6 +67,8 @@ int test_run(const char *group, const struct CMUnitTest *tests, size_t n)
 	int failed;
 	size_t i;
 
+	if (!own_dsn && test_wants_tls())
+		return test_run_own_server(group, tests, n);
 	if (!test_dsn())
 		return test_skip_all("no server: set ROWLOCK_TEST_DSN, or run "
 				     "tools/check");

@@ -89,9 +89,10 @@ void sim_app_leave(struct rowlock_client *client)
 
 static void open_client(struct sim_app *app)
 {
+	struct rowlock_client *client = NULL;
 	struct rowlock_errinfo error;
 
-	while (!closing && sim_app_client(&app->client, &error)) {
+	while (!closing && sim_app_client(&client, &error)) {
 		if (sim_world.calm)
 			sim_violation("no client in a calm world: %s",
 				      error.message);
@@ -99,6 +100,7 @@ static void open_client(struct sim_app *app)
 		if (sim_world.ending)
 			return;
 	}
+	app->client = client;
 }
 
 static void start_threads(struct sim_app *app)
@@ -147,6 +149,7 @@ static void run(void *arg)
 {
 	struct sim_app *app = arg;
 
+	sim_observe(app);
 	app->proc = sim_self->proc;
 	app->leaves_us = INT64_MAX;
 	if (sim_below(3) == 0)
@@ -165,6 +168,7 @@ static void run(void *arg)
 		sim_sleep(5000);
 	}
 	app->proc = NULL;
+	sim_publish(app);
 	sim_app_leave(app->client);
 	app->client = NULL;
 	if (sim_world.ending)

@@ -60,6 +60,7 @@ int sim_descriptors(const struct sim_proc *proc)
 
 void sim_poke(int fd)
 {
+	sim_publish(&wakers[fd]);
 	wakers[fd].readable = true;
 	if (wakers[fd].sleeps)
 		sim_fiber_wake(wakers[fd].sleeps);
@@ -143,8 +144,11 @@ bool rlk_sleeper_wait(struct rlk_sleeper *sleeper, int64_t until_ms, int fd)
 		sim_block_until(until);
 	}
 	wake->sleeps = NULL;
-	if (other)
+	sim_observe(wake);
+	if (other) {
 		other->sleeps = NULL;
+		sim_observe(other);
+	}
 	woken = wake->readable;
 	wake->readable = false;
 	return woken;

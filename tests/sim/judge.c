@@ -46,12 +46,23 @@ static struct sim_event audit;
 
 /* ---------------------------------------------------------------- held */
 
+/* The judge sees without a mutex: nobody runs meanwhile. */
+static int64_t until_of(const struct rlk_hold *hold)
+{
+	int64_t until_ms;
+
+	sim_peek_begin();
+	until_ms = rlk_hold_until_locked(hold);
+	sim_peek_end();
+	return until_ms;
+}
+
 bool sim_grant_held(const struct sim_grant *grant)
 {
 	const struct rlk_hold *hold = grant->lock->hold;
 
 	return hold && hold == grant->hold && hold->state == RLK_HOLD_HELD &&
-	       sim_proc_ms(grant->proc) < rlk_hold_until_locked(hold);
+	       sim_proc_ms(grant->proc) < until_of(hold);
 }
 
 static struct sim_grant *grant_of(const struct rowlock *lock)
@@ -176,7 +187,7 @@ static uint64_t serial_of(const struct sim_grant *grant)
 	const struct rlk_conn *conn = grant->hold->conn;
 
 	if (!grant->row)
-		return sim_lease_serial(grant->name, grant->hold->attempt);
+		return sim_lease_serial(grant->name, grant->attempt);
 	return ((const struct sim_conn *) (const void *) conn)
 	    ->session->lock_serial;
 }
@@ -190,6 +201,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 		.proc = sim_self->proc,
 		.lock = lock,
 		.hold = lock->hold,
+		.attempt = lock->hold->attempt,
 		.row = lock->strategy->pins_connection,
 		.name = name,
 		.began_us = sim_now,
@@ -201,7 +213,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 		sim_violation("'%s' is held, but nothing in the database was "
 			      "ever made for it",
 			      sim_names[name]);
-	if (!grant->row && sim_was_broken(grant->hold->attempt)) {
+	if (!grant->row && sim_was_broken(grant->attempt)) {
 		grant->broken_us = sim_now;
 		grant->broken_delay_us = sim_proc_delay(grant->proc);
 	}
@@ -320,7 +332,7 @@ static int64_t safe_until(const struct sim_grant *grant)
 		left = sim_now + left - left * sim_server.ppm / 1000000;
 		until = left < until ? left : until;
 	}
-	if (lease->there && lease->attempt == grant->hold->attempt &&
+	if (lease->there && lease->attempt == grant->attempt &&
 	    lease->expires_us &&
 	    lease->born_us + lease->expires_us - lease->acquired_us < until)
 		until = lease->born_us + lease->expires_us - lease->acquired_us;
@@ -331,7 +343,7 @@ static int64_t safe_until(const struct sim_grant *grant)
  * are kept out. */
 static void check_belief(const struct sim_grant *grant)
 {
-	int64_t until_ms = rlk_hold_until_locked(grant->hold);
+	int64_t until_ms = until_of(grant->hold);
 
 	if (sim_proc_when(grant->proc, until_ms - 1) < safe_until(grant))
 		return;

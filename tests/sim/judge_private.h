@@ -10,7 +10,8 @@ struct sim_grant {
 	struct rlk_list node;
 	struct sim_proc *proc;
 	struct rowlock *lock;
-	struct rlk_hold *hold;
+	struct rlk_hold *hold; /* not to be looked into after its end */
+	uint64_t attempt;
 	bool row;
 	unsigned int name;
 	uint64_t serial; /* of the row, or of the row's lock */

@@ -53,7 +53,7 @@ static struct sim_grant *lease_grant(const struct sim_lease *lease)
 	struct rlk_list *node;
 
 	for (node = list->next; node != list; node = node->next)
-		if (sim_grant(node)->hold->attempt == lease->attempt)
+		if (sim_grant(node)->attempt == lease->attempt)
 			return sim_grant(node);
 	return NULL;
 }
@@ -160,8 +160,8 @@ static bool holds_by(uint64_t session)
 		struct rlk_list *node;
 
 		for (node = list->next; node != list; node = node->next)
-			if (sim_grant(node)->hold->session == session &&
-			    sim_grant_held(sim_grant(node)))
+			if (sim_grant_held(sim_grant(node)) &&
+			    sim_grant(node)->hold->session == session)
 				return true;
 	}
 	return false;

@@ -20,6 +20,12 @@
 #include "trace.h"
 #include "world.h"
 
+#ifdef SIM_VALGRIND
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
 struct sim_options sim_options = {
 	.cycles = 1000000,
 	.world = UINT64_MAX,
@@ -212,13 +218,11 @@ static bool parse(int argc, char **argv)
 	return wants_report;
 }
 
-/* As with the other tests: less of it where everything is slow. */
+/* Under valgrind a step takes a hundred times longer. */
 static void be_modest(void)
 {
-	const char *slow = getenv("ROWLOCK_TEST_SLOW");
-
-	if (slow && *slow && strcmp(slow, "0") != 0)
-		sim_options.cycles /= 50;
+	if (RUNNING_ON_VALGRIND)
+		sim_options.cycles /= 200;
 }
 
 int main(int argc, char **argv)
@@ -227,6 +231,7 @@ int main(int argc, char **argv)
 	double seconds;
 
 	be_modest();
+	sim_peek_begin();
 
 	printf("sim: seed %" PRIu64 "\n", sim_options.seed);
 	fflush(stdout);
@@ -241,5 +246,6 @@ int main(int argc, char **argv)
 	       " of processor time, seed %" PRIu64 "\n",
 	       sim_cycles, worlds, (double) sim_cycles / seconds,
 	       sim_options.seed);
+	sim_peek_end();
 	return 0;
 }

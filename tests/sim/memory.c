@@ -114,7 +114,7 @@ static struct header *take_big(struct sim_arena *arena, size_t size)
 /* A sanitizer sees more if every block is one of its own. */
 static bool is_small(size_t size)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(SIM_ASAN) || defined(SIM_TSAN)
 	(void) size;
 	return false;
 #else
@@ -147,11 +147,12 @@ void *sim_calloc(size_t count, size_t size)
 
 void sim_free(void *block)
 {
-	struct header *header = (struct header *) block - 1;
+	struct header *header;
 	struct sim_arena *arena;
 
 	if (!block)
 		return;
+	header = (struct header *) block - 1;
 	arena = header->arena;
 	arena->live--;
 	memset(block, FREED, header->size);

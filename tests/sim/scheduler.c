@@ -8,16 +8,13 @@
 
 #include "fault.h"
 #include "proc.h"
+#include "switch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 #define STACK (128 * 1024)
 #define STEP_US 6
@@ -59,61 +56,15 @@ static void ready_remove(struct sim_fiber *fiber)
 static jmp_buf scheduler;
 static struct rlk_list unused = RLK_LIST_INIT(unused);
 static struct sim_fiber *beginner; /* handed to a new fiber's first call */
-static ucontext_t nowhere;
-
-#ifdef __SANITIZE_ADDRESS__
-static const void *main_stack;
-static size_t main_size;
-static void *main_fake;
-
-static void to_fiber(struct sim_fiber *fiber)
-{
-	__sanitizer_start_switch_fiber(&main_fake, fiber->stack, STACK);
-}
-
-static void in_main(void)
-{
-	__sanitizer_finish_switch_fiber(main_fake, NULL, NULL);
-}
-
-static void to_main(struct sim_fiber *fiber)
-{
-	__sanitizer_start_switch_fiber(&fiber->asan_stack, main_stack,
-				       main_size);
-}
-
-static void in_fiber(void *fake)
-{
-	__sanitizer_finish_switch_fiber(fake, &main_stack, &main_size);
-}
-#else
-static void to_fiber(struct sim_fiber *fiber)
-{
-	(void) fiber;
-}
-
-static void in_main(void)
-{
-}
-
-static void to_main(struct sim_fiber *fiber)
-{
-	(void) fiber;
-}
-
-static void in_fiber(void *fake)
-{
-	(void) fake;
-}
-#endif
 
 /* Back to the scheduler, until it chooses this fiber again. */
 static void leave(struct sim_fiber *fiber)
 {
-	to_main(fiber);
-	if (_setjmp(fiber->context) == 0)
-		_longjmp(scheduler, 1);
-	in_fiber(fiber->asan_stack);
+	if (_setjmp(fiber->context) == 0) {
+		sim_to_main(&fiber->picture);
+		sim_jump(scheduler);
+	}
+	sim_in_fiber(&fiber->picture);
 }
 
 /* A fiber runs one function after another, so that its first call, which needs
@@ -122,9 +73,12 @@ static void first_call(void)
 {
 	struct sim_fiber *fiber = beginner;
 
-	in_fiber(NULL);
+	sim_in_fiber(&fiber->picture);
 	for (;;) {
+		sim_in_new();
+		sim_observe(fiber);
 		fiber->fn(fiber->arg);
+		sim_publish(fiber);
 		fiber->ended = true;
 		ready_remove(fiber);
 		if (fiber->joiner)
@@ -137,7 +91,8 @@ static void first_call(void)
 
 static void enter_first(struct sim_fiber *fiber)
 {
-	ucontext_t context;
+	/* Not on the stack: nobody will leave this frame properly. */
+	static ucontext_t context;
 
 	getcontext(&context);
 	context.uc_stack.ss_sp = fiber->stack;
@@ -146,19 +101,19 @@ static void enter_first(struct sim_fiber *fiber)
 	makecontext(&context, first_call, 0);
 	beginner = fiber;
 	fiber->started = true;
-	swapcontext(&nowhere, &context);
+	setcontext(&context);
 }
 
 static void enter(struct sim_fiber *fiber)
 {
 	sim_self = fiber;
-	to_fiber(fiber);
 	if (_setjmp(scheduler) == 0) {
+		sim_to_fiber(&fiber->picture, fiber->stack, STACK);
 		if (fiber->started)
-			_longjmp(fiber->context, 1);
+			sim_jump(fiber->context);
 		enter_first(fiber);
 	}
-	in_main();
+	sim_in_main();
 	sim_self = NULL;
 }
 
@@ -190,6 +145,7 @@ static struct sim_fiber *make(void)
 	rlk_list_init(&fiber->node);
 	rlk_list_init(&fiber->in_wait);
 	fiber->timer.fire = ring;
+	sim_picture_begin(&fiber->picture, fiber->stack, STACK);
 	return fiber;
 }
 
@@ -215,6 +171,7 @@ struct sim_fiber *sim_fiber_new(struct sim_proc *proc, void (*fn)(void *),
 	fiber->acquiring = NULL;
 	if (proc)
 		rlk_list_append(&proc->fibers, &fiber->node);
+	sim_publish(fiber);
 	ready_add(fiber);
 	return fiber;
 }
@@ -235,8 +192,10 @@ void sim_fiber_kill(struct sim_fiber *fiber)
 		ready_remove(fiber);
 	sim_event_clear(&fiber->timer);
 	rlk_list_remove(&fiber->in_wait);
-	if (!fiber->ended)
+	if (!fiber->ended) {
 		fiber->started = false;
+		sim_picture_wipe(&fiber->picture, fiber->stack, STACK);
+	}
 	sim_fiber_drop(fiber);
 }
 
@@ -291,6 +250,7 @@ void sim_fiber_join(struct sim_fiber *fiber)
 	fiber->joiner = sim_self;
 	while (!fiber->ended)
 		sim_block();
+	sim_observe(fiber);
 	sim_fiber_drop(fiber);
 }
 

@@ -59,6 +59,12 @@ static inline bool sim_event_is_set(const struct sim_event *event)
 
 /* ------------------------------------------------------------- fibers */
 
+/** What a sanitizer knows of a fiber: switch.h. */
+struct sim_picture {
+	void *fake;
+	void *thread;
+};
+
 struct sim_fiber {
 	jmp_buf context;
 	char *stack;
@@ -81,7 +87,7 @@ struct sim_fiber {
 	struct rowlock *acquiring; /* its rowlock_acquire() is under way */
 	unsigned int acquiring_name;
 	uint64_t acquiring_attempt; /* that was seen to be granted */
-	void *asan_stack;
+	struct sim_picture picture;
 };
 
 /** The fiber that runs; NULL in events. */
@@ -114,6 +120,45 @@ void sim_stop(void);
 void sim_reset(void);
 
 extern uint64_t sim_steps;
+
+/* For ThreadSanitizer (switch.h): what was written before @about was published
+ * is seen by who observes it; who peeks has no need of that. */
+#ifdef SIM_TSAN
+#include <sanitizer/tsan_interface.h>
+void __tsan_ignore_thread_begin(void);
+void __tsan_ignore_thread_end(void);
+static inline void sim_publish(void *about)
+{
+	__tsan_release(about);
+}
+static inline void sim_observe(void *about)
+{
+	__tsan_acquire(about);
+}
+static inline void sim_peek_begin(void)
+{
+	__tsan_ignore_thread_begin();
+}
+static inline void sim_peek_end(void)
+{
+	__tsan_ignore_thread_end();
+}
+#else
+static inline void sim_publish(void *about)
+{
+	(void) about;
+}
+static inline void sim_observe(void *about)
+{
+	(void) about;
+}
+static inline void sim_peek_begin(void)
+{
+}
+static inline void sim_peek_end(void)
+{
+}
+#endif
 
 /** Chances in a million: a thread loses the processor where it locks a
  *  mutex; is not let run for long; wakes from a condition for no reason. */

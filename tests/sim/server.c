@@ -359,6 +359,7 @@ struct sim_session *sim_session_new(struct sim_conn *conn, const char *mark)
 		if (!session)
 			abort();
 	}
+	sim_observe(session);
 	*session = (struct sim_session){
 		.id = ++sim_server.last_id,
 		.proc = conn->proc->number,
@@ -380,6 +381,7 @@ struct sim_session *sim_session_new(struct sim_conn *conn, const char *mark)
 	rlk_list_append(&sim_server.sessions, &session->node);
 	sessions++;
 	sim_event_set(&session->end, sim_session_idle_until(session));
+	sim_publish(session);
 	return session;
 }
 

@@ -160,6 +160,7 @@ static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_stmt_def *def,
 		return fault;
 	for (unsigned int i = 0; i < op->params; i++)
 		copy_param(&of(conn)->session->request, i, &params[i]);
+	sim_publish(of(conn)->session);
 	return send(conn, op, reterr);
 }
 

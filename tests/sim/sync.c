@@ -68,6 +68,7 @@ void rlk_mutex_lock(struct rlk_mutex *mutex)
 	}
 	self->owner = sim_self;
 	sim_self->mutexes++;
+	sim_observe(mutex);
 }
 
 static void unlock(struct rlk_mutex *mutex)
@@ -77,6 +78,7 @@ static void unlock(struct rlk_mutex *mutex)
 
 	if (self->owner != sim_self)
 		sim_violation("a thread unlocks a mutex that it has not");
+	sim_publish(mutex);
 	self->owner = NULL;
 	sim_self->mutexes--;
 	if (!first)

@@ -143,6 +143,7 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	int code;
 
 	thread->serial++;
+	sim_publish(thread);
 	thread->waits = handle;
 	sim_judge_acquire(handle->lock, handle->name);
 	sim_trace(
@@ -241,6 +242,7 @@ void sim_thread_cancel(struct sim_thread *thread)
 
 	if (!handle)
 		return;
+	sim_observe(thread);
 	/* One that comes too late ends a later acquire. */
 	handle->cancels++;
 	handle->canceling++;

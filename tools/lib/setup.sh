@@ -33,6 +33,7 @@ needs_check='
 command c++ build-essential
 command mariadb mariadb-client-core
 command ps procps
+command openssl openssl optional
 module libsystemd libsystemd-dev optional
 command scdoc scdoc optional'
 needs_ci='

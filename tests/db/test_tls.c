@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TLS: whose certificate is believed, and that what lies decrypted in the
+ * library's buffer, or half written in it, holds nothing up. Deadlines, cut and
+ * dripping streams under TLS are what db-wait-tls and db-cut-tls are about.
+ */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/conn_private.h"
+#include "db_test.h"
+
+/* db_dsn() without its words about TLS. */
+static const char *plain_dsn(const char *options)
+{
+	static char texts[16][512];
+	static unsigned int used;
+	char *text = texts[used++ % 16];
+	const char *end = strstr(db_dsn(), ";ssl_");
+
+	assert_non_null(end);
+	snprintf(text, sizeof(texts[0]), "%.*s%s", (int) (end - db_dsn()),
+		 db_dsn(), options);
+	return text;
+}
+
+static const char *authority(void)
+{
+	return strstr(db_dsn(), ";ssl_ca=");
+}
+
+/* A certificate, and not of who signed the server's. */
+static const char *stranger(void)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text), ";ssl_ca=%s/tests/cli/tls/%s",
+		 getenv("ROWLOCK_SOURCE"), "somebody-else.pem");
+	return text;
+}
+
+static bool is_encrypted(struct rlk_conn *conn)
+{
+	bool encrypted = db_number(conn, "SELECT VARIABLE_VALUE <> '' FROM "
+					 "information_schema.SESSION_STATUS "
+					 "WHERE VARIABLE_NAME = 'Ssl_cipher'");
+
+	assert_int_equal(conn->tls, encrypted);
+	return encrypted;
+}
+
+static void verified_server_is_talked_to(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+
+	(void) state;
+	assert_true(is_encrypted(conn));
+	rlk_conn_close(conn);
+}
+
+static void assert_not_believed(const char *dsn, unsigned int flags)
+{
+	struct rowlock_errinfo error;
+
+	assert_int_equal(db_refused(dsn, flags, &error), ROWLOCK_ECONNECT);
+	assert_int_equal(error.mysql, 2026);
+	assert_says(error.message, "ssl-ca");
+}
+
+static void certificate_for_another_name_is_refused(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, "127.0.0.2");
+
+	(void) state;
+	assert_not_believed(relay_dsn(relay), 0);
+	relay_end(relay);
+}
+
+static void certificate_of_another_authority_is_refused(void **state)
+{
+	(void) state;
+	assert_not_believed(db_dsn_with(stranger() + 1), 0);
+	/* What the connection string asks for, no flag takes back. */
+	assert_not_believed(db_dsn_with(stranger() + 1),
+			    ROWLOCK_TLS_UNVERIFIED);
+}
+
+static void local_server_needs_no_tls(void **state)
+{
+	struct rlk_conn *conn = db_open(plain_dsn(""), &db_lease);
+
+	(void) state;
+	assert_false(is_encrypted(conn));
+	rlk_conn_close(conn);
+	/* A name that the certificate has not matters only if one asks. */
+	conn = db_open(plain_dsn(";ssl_enforce=1"), &db_lease);
+	assert_true(is_encrypted(conn));
+	rlk_conn_close(conn);
+}
+
+/* By way of an address that is not local, with a connection string that says
+ * nothing of TLS but @options. */
+struct remote {
+	struct relay *relay;
+	char address[64];
+	char dsn[512];
+};
+
+static struct remote remote_start(const char *options)
+{
+	struct remote remote;
+	const char *port;
+
+	db_address(remote.address, sizeof(remote.address));
+	if (!*remote.address)
+		skip();
+	remote.relay = relay_start(RELAY_STRAIGHT, remote.address);
+	port = strrchr(relay_dsn(remote.relay), '=') + 1;
+	snprintf(remote.dsn, sizeof(remote.dsn), "%s;host=%s;port=%s",
+		 plain_dsn(options), remote.address, port);
+	return remote;
+}
+
+static void another_host_is_verified_unasked(void **state)
+{
+	struct remote remote = remote_start(authority());
+	struct rlk_conn *conn = db_open(remote.dsn, &db_lease);
+
+	(void) state;
+	assert_true(is_encrypted(conn));
+	rlk_conn_close(conn);
+	relay_end(remote.relay);
+}
+
+static void another_host_without_its_authority_is_refused(void **state)
+{
+	struct remote remote = remote_start("");
+
+	(void) state;
+	assert_not_believed(remote.dsn, 0);
+	relay_end(remote.relay);
+	remote = remote_start(stranger());
+	assert_not_believed(remote.dsn, 0);
+	relay_end(remote.relay);
+}
+
+static void assert_believed(const char *dsn)
+{
+	struct rlk_conn_target target = db_target(dsn);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	target.flags = ROWLOCK_TLS_UNVERIFIED;
+	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	assert_string_equal(error.message, "");
+	/* Not verified, and still not for everybody to read. */
+	assert_true(is_encrypted(conn));
+	rlk_conn_close(conn);
+}
+
+/* An authority that is named is asked all the same, but not for the name. */
+static void another_host_is_believed_when_told_so(void **state)
+{
+	struct remote remote = remote_start("");
+	char dsn[640];
+
+	(void) state;
+	assert_believed(remote.dsn);
+	relay_end(remote.relay);
+	remote = remote_start(authority());
+	snprintf(dsn, sizeof(dsn), "%s;host=::ffff:%s", remote.dsn,
+		 remote.address);
+	assert_not_believed(dsn, 0);
+	assert_believed(dsn);
+	relay_end(remote.relay);
+	remote = remote_start(stranger());
+	assert_not_believed(remote.dsn, ROWLOCK_TLS_UNVERIFIED);
+	relay_end(remote.relay);
+}
+
+static void handshake_that_stops_is_left_at_the_deadline(void **state)
+{
+	/* Within the server's part of it, which follows the greeting. */
+	static const size_t after[] = { 150, 400, 900 };
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = NULL;
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+		struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+		struct rlk_conn_target target = db_target(relay_dsn(relay));
+
+		relay_stop_after(relay, after[i], false);
+		error = (struct rowlock_errinfo){ 0 };
+		assert_int_equal(rlk_conn_open(&target, &db_lease, db_in(300),
+					       &conn, &error),
+				 ROWLOCK_ECONNECT);
+		assert_says(error.message, "no answer in time");
+		assert_true(relay_stopped(relay));
+		relay_end(relay);
+	}
+}
+
+static void count_rows(const struct rlk_value *columns, void *arg)
+{
+	assert_int_equal(columns[0].u64, *(uint64_t *) arg);
+	++*(uint64_t *) arg;
+}
+
+/* A record holds many packets: once it is decrypted the socket is silent, and
+ * only the library knows that there is more. */
+static void rows_in_the_buffer_are_not_waited_for(void **state)
+{
+	static const struct rlk_stmt_def many = {
+		"many",
+		"SELECT CAST(seq AS UNSIGNED) FROM seq_0_to_49999",
+	};
+	struct rlk_conn *conn = db_open(db_root_dsn(), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	uint64_t count = 0;
+
+	(void) state;
+	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	assert_done(
+	    rlk_stmt_each(conn, &many, NULL, count_rows, &count, &error),
+	    &error);
+	assert_int_equal(count, 50000);
+	assert_true(rlk_conn_alive(conn));
+	rlk_conn_close(conn);
+}
+
+/* Session tickets, a statement's last bytes: nothing may stay in the socket, as
+ * what is readable there is taken for the server's farewell. */
+static void idle_connection_is_alive_until_it_is_killed(void **state)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	int64_t guard = db_in(GUARD_MS);
+	char sql[64];
+
+	(void) state;
+	assert_true(rlk_conn_alive(conn));
+	assert_done(rlk_conn_ping(conn, &error), &error);
+	assert_true(rlk_conn_alive(conn));
+	snprintf(sql, sizeof(sql), "KILL %llu",
+		 (unsigned long long) rlk_conn_id(conn));
+	db_exec(other, sql);
+	while (rlk_conn_alive(conn))
+		assert_true(db_in(0) < guard);
+	assert_int_equal(rlk_conn_ping(conn, &error), RLK_UNKNOWN);
+	rlk_conn_close(conn);
+	rlk_conn_close(other);
+}
+
+/* More than all buffers on the way hold, to a peer that reads nothing. The
+ * application may have taken SIGPIPE back from Connector/C. */
+static void statement_that_nobody_reads_is_left(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	const size_t size = 15 << 20;
+	char *sql = malloc(size + 1);
+
+	(void) state;
+	signal(SIGPIPE, SIG_DFL);
+	assert_non_null(sql);
+	memset(sql, ' ', size);
+	memcpy(sql, "DO 1", 4);
+	sql[size] = '\0';
+	relay_set_mode(relay, RELAY_SILENT);
+	rlk_conn_set_until(conn, db_in(500));
+	assert_int_equal(rlk_stmt_text(conn, sql, &error), RLK_PENDING);
+	assert_true(conn->io.waits_for & MYSQL_WAIT_WRITE);
+	rlk_conn_close(conn);
+	signal(SIGPIPE, SIG_IGN);
+	free(sql);
+	relay_end(relay);
+}
+
+/* OpenSSL's queue of errors is the thread's, and is looked at after each call:
+ * what stays in it ends whoever comes next. */
+static unsigned long next_error(void)
+{
+	unsigned long (*peek)(void);
+	void *symbol = dlsym(RTLD_DEFAULT, "ERR_peek_error");
+
+	if (!symbol)
+		skip();
+	memcpy(&peek, &symbol, sizeof(symbol));
+	return peek();
+}
+
+static void failure_of_one_is_not_the_next_ones(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *good = db_open(NULL, &db_lease);
+	struct rlk_conn *cut = db_open(relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	relay_stop_after(relay, 3, true); /* in the middle of a record */
+	assert_int_equal(rlk_conn_ping(cut, &error), RLK_UNKNOWN);
+	assert_int_equal(next_error(), 0);
+	assert_int_equal(db_number(good, "SELECT SLEEP(0.05) + 7"), 7);
+	rlk_conn_close(cut);
+	assert_int_equal(next_error(), 0);
+	db_exec(good, "DO 1");
+	db_refused(db_dsn_with(stranger() + 1), 0, &error);
+	assert_int_equal(next_error(), 0);
+	db_exec(good, "DO 1");
+	rlk_conn_close(good);
+	relay_end(relay);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a server that is verified is talked to",
+		     verified_server_is_talked_to),
+		TEST("a certificate for another name is refused",
+		     certificate_for_another_name_is_refused),
+		TEST("a certificate of another authority is refused",
+		     certificate_of_another_authority_is_refused),
+		TEST("a local server needs no TLS", local_server_needs_no_tls),
+		TEST("another host is verified unasked",
+		     another_host_is_verified_unasked),
+		TEST("another host without its authority is refused",
+		     another_host_without_its_authority_is_refused),
+		TEST("another host is believed when told so",
+		     another_host_is_believed_when_told_so),
+		TEST("a handshake that stops is left at the deadline",
+		     handshake_that_stops_is_left_at_the_deadline),
+		TEST("rows in the buffer are not waited for",
+		     rows_in_the_buffer_are_not_waited_for),
+		TEST("an idle connection is alive until it is killed",
+		     idle_connection_is_alive_until_it_is_killed),
+		TEST("a statement that nobody reads is left",
+		     statement_that_nobody_reads_is_left),
+		TEST("the failure of one connection is not the next one's",
+		     failure_of_one_is_not_the_next_ones),
+	};
+
+	return db_main_tls(tests);
+}

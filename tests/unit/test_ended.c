@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Holds that end while their client is well: at their maximum, or broken by
+ * hand. */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+static const struct fake_answer no_beat = { .given = true,
+					    .result = RLK_UNKNOWN };
+
+static void note(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	test_event_set(arg);
+}
+
+static struct rowlock *lock_with_maximum(struct rowlock_client *client,
+					 enum rowlock_strategy strategy,
+					 uint64_t max_hold_ms)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+	struct rowlock *lock = NULL;
+
+	options.strategy = strategy;
+	options.max_hold_ms = max_hold_ms;
+	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
+	return lock;
+}
+
+static bool is_free(void *arg)
+{
+	(void) arg;
+	return fake_lease("job") == 0 && fake_row("job") == 0;
+}
+
+static void hold_ends_at_its_maximum(void **state)
+{
+	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
+							    ROWLOCK_ROW };
+
+	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
+		struct rowlock_client *client;
+		struct rowlock *lock;
+		struct test_event told = test_event_new();
+		struct rowlock_errinfo err;
+
+		fake_setup(state);
+		client = fake_client();
+		lock = lock_with_maximum(client, strategies[i], 2000);
+		rowlock_on_lost(lock, note, &told);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		/* A tenth is kept back for clocks that differ. */
+		assert_int_equal(rowlock_remaining_ms(lock), 1800);
+		fake_advance(1799);
+		assert_int_equal(rowlock_held(lock), 1);
+		fake_advance(1);
+		assert_true(test_event_wait(&told));
+		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+		assert_non_null(strstr(err.message, "maximum"));
+		/* The session lives; so the row is removed. */
+		fake_pass_until(is_free, NULL);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_release(lock, &err));
+		fake_lock_end(lock);
+		fake_client_end(client);
+		test_event_end(&told);
+	}
+}
+
+static void maximum_counts_from_the_first_sending(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .result = RLK_UNCLEAR,
+						      .ms = 700 });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 100 });
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(rowlock_remaining_ms(lock), 1000);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void grant_whose_maximum_is_over_is_given_back(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_true(fake_call(FAKE_RELEASE, 0).attempt ==
+		    fake_call(FAKE_ACQUIRE, 0).attempt);
+	assert_true(fake_lease("job") == fake_call(FAKE_ACQUIRE, 1).attempt);
+	assert_true(rowlock_remaining_ms(lock) > 1700);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void late_grant_that_cannot_be_given_back_is_removed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_PENDING });
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "no answer"));
+	fake_pass_until(is_free, NULL);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* --------------------------------------------------------------- break */
+
+static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	struct test_event told = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(a, note, &told);
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	fake_lease_break("a");
+	/* The first look fails; it is made again. */
+	fake_next(FAKE_LEASES_OF,
+		  (struct fake_answer){
+		      .given = true, .skip = true, .result = RLK_UNKNOWN });
+	assert_int_equal(rowlock_held(a), 1);
+	fake_advance(10000);
+	fake_await(FAKE_LEASES_OF, 1);
+	fake_pass_await(FAKE_LEASES_OF, 2);
+	assert_true(test_event_wait(&told));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(rowlock_held(b), 1);
+	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "broken"));
+	assert_ok(rowlock_release(b, &err));
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+	test_event_end(&told);
+}
+
+/* It was acquired while the look was under way, which does not show it. */
+static void break_ends_no_lease_that_came_after_the_look(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	struct test_event told = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(a, note, &told);
+	assert_ok(rowlock_acquire(a, 0, &err));
+	fake_lease_break("a");
+	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true,
+							.skip = true,
+							.given = true,
+							.result = RLK_DONE });
+	fake_advance(10000);
+	fake_await(FAKE_LEASES_OF, 1);
+	assert_ok(rowlock_acquire(b, 0, &err));
+	fake_let(FAKE_LEASES_OF);
+	assert_true(test_event_wait(&told));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(rowlock_held(b), 1);
+	assert_ok(rowlock_release(b, &err));
+	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+	test_event_end(&told);
+}
+
+static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct fake_person *bob = fake_person();
+	struct test_event told = test_event_new();
+	struct rowlock_client *client;
+	struct rowlock *a;
+	struct rowlock *b;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.call_timeout_ms = 60000;
+	client = fake_client_with(&options);
+	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	assert_ok(rowlock_acquire(a, 0, &err));
+	/* Granted, then broken, and only then do we hear of the grant: the
+	 * count of breaks was seen before. */
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
+						      .given = true,
+						      .skip = true,
+						      .result = RLK_GRANTED });
+	fake_tell(bob, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 2);
+	rowlock_on_lost(a, note, &told);
+	fake_lease_break("a");
+	fake_advance(10000);
+	assert_true(test_event_wait(&told));
+	rowlock_on_lost(a, NULL, NULL);
+	rowlock_on_lost(b, note, &told);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(bob, &err));
+	assert_true(test_event_wait(&told));
+	assert_int_equal(rowlock_held(b), 0);
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, b, 0), ROWLOCK_ELOST, NULL);
+	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
+	fake_person_end(bob);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+	test_event_end(&told);
+}
+
+static void verify_knows_at_once(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_verify(lock, &err));
+	/* No answer: nothing is known, nothing is changed. */
+	fake_next(FAKE_CONFIRM, no_beat);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_lease_break("job");
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void break_by_us_ends_anybodys_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, "job", &err),
+		    ROWLOCK_ENOTHELD, &err);
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_lease("job"), 0);
+	fake_next(FAKE_END, no_beat);
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, "job", &err),
+		    ROWLOCK_ECONNECT, &err);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
+		FAKE("the maximum counts from the first sending",
+		     maximum_counts_from_the_first_sending),
+		FAKE("a grant whose maximum is over is given back",
+		     grant_whose_maximum_is_over_is_given_back),
+		FAKE("a late grant that cannot be given back is removed",
+		     late_grant_that_cannot_be_given_back_is_removed),
+		FAKE("a break is known by the next beat and ends only that one",
+		     break_is_known_by_the_next_beat_and_ends_only_that_one),
+		FAKE("a break ends no lease that came after the look",
+		     break_ends_no_lease_that_came_after_the_look),
+		FAKE("verify knows at once", verify_knows_at_once),
+		FAKE("a break while the grant is on its way is known, too",
+		     break_while_the_grant_is_on_its_way_is_known_too),
+		FAKE("a break by us ends anybody's hold",
+		     break_by_us_ends_anybodys_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose hold it is: entering again, and who may release. */
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static void owner_enters_again_through_any_handle(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_int_equal(rowlock_depth(a), 2);
+	assert_int_equal(rowlock_depth(b), 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	/* Each level through the handle that acquired it. */
+	assert_ok(rowlock_release(b, &err));
+	assert_code(rowlock_release(b, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(a), 1);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_int_equal(fake_lease("job"), 0);
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void outer_handle_may_be_released_before_the_inner(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_ok(rowlock_release(a, &err));
+	assert_int_equal(rowlock_held(a), 0);
+	assert_int_equal(rowlock_held(b), 1);
+	assert_int_not_equal(fake_lease("job"), 0);
+	fake_lock_end(a);
+	assert_ok(rowlock_release(b, &err));
+	assert_int_equal(fake_lease("job"), 0);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void lock_that_is_not_reentrant_says_deadlock(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *b =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(a, 0, &err));
+	assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EDEADLOCK, &err);
+	assert_int_equal(rowlock_held(b), 0);
+	assert_int_equal(rowlock_depth(a), 1);
+	assert_ok(rowlock_release(a, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EDEADLOCK, &err);
+	assert_ok(rowlock_release(b, &err));
+	fake_lock_end(a);
+	fake_lock_end(b);
+	fake_client_end(client);
+}
+
+static void another_thread_neither_enters_nor_releases(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_TOKEN, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_VERIFY, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0),
+			 ROWLOCK_ENOTOWNER);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, mine, 0),
+			 ROWLOCK_EBUSY);
+	assert_int_equal(rowlock_depth(lock), 1);
+	assert_ok(rowlock_release(lock, &err));
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_lock_end(mine);
+	fake_client_end(client);
+}
+
+static void new_thread_does_not_inherit_an_ended_ones_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	fake_person_end(bob);
+	/* The next thread mostly gets the same pthread_t. */
+	for (int i = 0; i < 20; i++) {
+		bob = fake_person();
+		assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, other, 0),
+				 ROWLOCK_EBUSY);
+		assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
+				 ROWLOCK_ENOTOWNER);
+		fake_person_end(bob);
+	}
+	fake_lock_end(other);
+	/* It ends with its session; only then can the handle go. */
+	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(27000);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void handle_that_owns_is_released_by_any_thread(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct rowlock *other =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* The same thread, but another owner. */
+	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	assert_int_equal(rowlock_depth(lock), 2);
+	assert_int_equal(fake_ask(bob, FAKE_DO_TOKEN, lock, 0), 0);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("the owner enters again through any handle",
+		     owner_enters_again_through_any_handle),
+		FAKE("the outer handle may be released before the inner",
+		     outer_handle_may_be_released_before_the_inner),
+		FAKE("a lock that is not reentrant says deadlock",
+		     lock_that_is_not_reentrant_says_deadlock),
+		FAKE("another thread neither enters nor releases",
+		     another_thread_neither_enters_nor_releases),
+		FAKE("a new thread does not inherit an ended one's hold",
+		     new_thread_does_not_inherit_an_ended_ones_hold),
+		FAKE("a handle that owns is released by any thread",
+		     handle_that_owns_is_released_by_any_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
