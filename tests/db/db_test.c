@@ -114,18 +114,30 @@ static void see_number(const struct rlk_value *columns, void *arg)
 		*(uint64_t *) arg = columns[0].u64;
 }
 
+/* A connection knows a statement by its definition's address: each text has
+ * one of its own for as long as the program runs. Freed, the address would be
+ * the next text's, and the answer the former's. */
+static const struct rlk_stmt_def *number_def(const char *sql)
+{
+	static struct rlk_stmt_def defs[64];
+	static unsigned int used;
+
+	for (unsigned int i = 0; i < used; i++)
+		if (strcmp(defs[i].sql, sql) == 0)
+			return &defs[i];
+	assert_true(used < 64);
+	defs[used] = (struct rlk_stmt_def){ "number", sql };
+	return &defs[used++];
+}
+
 uint64_t db_number(struct rlk_conn *conn, const char *sql)
 {
-	/* A statement is known by its address: so each gets its own. */
-	struct rlk_stmt_def *def = calloc(1, sizeof(*def));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t number = 0;
 
-	assert_non_null(def);
-	*def = (struct rlk_stmt_def){ "number", sql };
-	assert_done(rlk_stmt_each(conn, def, NULL, see_number, &number, &error),
+	assert_done(rlk_stmt_each(conn, number_def(sql), NULL, see_number,
+				  &number, &error),
 		    &error);
-	free(def);
 	return number;
 }
 

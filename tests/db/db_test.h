@@ -84,7 +84,7 @@ int db_refused(const char *dsn, unsigned int flags,
 void db_exec(struct rlk_conn *conn, const char *sql);
 void db_root(const char *sql);
 
-/** The first number of the first row. */
+/** The first number of the first row. @sql stays: a constant. */
 uint64_t db_number(struct rlk_conn *conn, const char *sql);
 
 /** Fail unless @fault is RLK_DONE; says why. */

@@ -249,6 +249,8 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* The deadline thread sleeps until then, and is not woken. */
+	fake_await_sleep(8100);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 6000 });
 	fake_advance(3000);
 	assert_true(test_event_wait(&event));
@@ -258,19 +260,27 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	test_event_end(&event);
 }
 
+/* First: a ping asks the same, but of a hold that has begun. */
 static void grant_after_a_long_wait_is_confirmed_first(void **state)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
 	(void) state;
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
-	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_CONFIRM, 1);
+	assert_false(rowlock_held(lock));
+	fake_let(FAKE_CONFIRM);
+	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
-	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
