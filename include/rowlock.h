@@ -199,8 +199,10 @@ struct rowlock_client_options {
 	 *  token, list, break, reap). Default 5,000; 100 to 60,000. */
 	uint64_t call_timeout_ms;
 	/** The row strategy's idle bound: how long a hold outlives a host that
-	 *  vanished without a word. Default 10,000; 2,000 to 3,600,000, in
-	 *  whole seconds (rounded up). */
+	 *  vanished without a word. If only its connection went dead, the
+	 *  client ends the session by another one, with KILL, and the name is
+	 *  free at once. Default 10,000; 2,000 to 3,600,000, in whole seconds
+	 *  (rounded up). */
 	uint64_t row_idle_ms;
 	/** How often dead clients' leases are removed, about: the clients of
 	 *  a database share the work, so that each does it the more rarely
@@ -452,7 +454,9 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
  *       It runs on a thread of the client made for this; it may call every
  *       function but rowlock_client_free(), and should return soon, since the
  *       callbacks of a client run one after the other. One that comes late may
- *       find the lock held again: ask rowlock_held().
+ *       find the lock held again: ask rowlock_held(). One may come before
+ *       rowlock_acquire() has returned; if that was still drawing a token, it
+ *       need not return that hold at all.
  * @arg  passed to @fn
  *
  * Any thread. Waits for a callback of this lock that is running, unless it is

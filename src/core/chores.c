@@ -34,6 +34,18 @@ static int64_t chore_until(struct rowlock_client *client)
 
 /* --------------------------------------------------- what was abandoned */
 
+/* The server ends a session that is silent for the idle bound. */
+static bool ended_by_itself(struct rowlock_client *client,
+			    const struct rlk_hold *hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	uint64_t margin = rlk_margin(client->row_idle_ms);
+
+	return hold->idle_until_ms != RLK_NEVER &&
+	       rlk_now(client->clock) >= rlk_after(hold->idle_until_ms, margin);
+}
+
 /* End the session that might still execute a request of @hold. */
 static bool fence(struct rowlock_client *client, struct rlk_hold *hold)
 {
@@ -41,7 +53,7 @@ static bool fence(struct rowlock_client *client, struct rlk_hold *hold)
 	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 
-	if (!hold->mark)
+	if (!hold->mark || ended_by_itself(client, hold))
 		return true;
 	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, chore_until(client),
 			 false, NULL, &conn, &error))
@@ -87,9 +99,11 @@ static bool remove_row(struct rowlock_client *client, struct rlk_hold *hold)
 	return !fault;
 }
 
-/* The connection of a lost row hold; the server ends its transaction. */
+/* The connection of a lost row hold. The server ends the transaction when it
+ * sees it end; where no packet gets through on it, when we end its session. */
 static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 {
+	struct rlk_mark mark;
 	struct rlk_list *node;
 	struct rlk_list *after;
 
@@ -99,8 +113,11 @@ static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 		    container_of(node, struct rlk_hold, node);
 
 		/* Whoever talks on it gives it back, and wakes us. */
-		if (hold->conn && !hold->conn_busy)
-			return TAKE_PTR(hold->conn);
+		if (!hold->conn || hold->conn_busy)
+			continue;
+		rlk_conn_mark(hold->conn, &mark);
+		rlk_hold_mark_locked(hold, &mark);
+		return TAKE_PTR(hold->conn);
 	}
 	return NULL;
 }

@@ -229,15 +229,21 @@ void rlk_hold_over_locked(struct rlk_hold *hold)
 	rlk_hold_put_locked(hold);
 }
 
+void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
+{
+	if (!mark->id || hold->mark)
+		return;
+	/* Without memory the mark is forgotten; then a request that comes late
+	 * leaves a row that ends with its session. */
+	hold->mark = malloc(sizeof(*mark));
+	if (hold->mark)
+		*hold->mark = *mark;
+}
+
 void rlk_hold_abandon_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
 {
-	if (mark && mark->id) {
-		/* Without memory the mark is forgotten; then a request that
-		 * comes late leaves a row that ends with its session. */
-		hold->mark = malloc(sizeof(*mark));
-		if (hold->mark)
-			*hold->mark = *mark;
-	}
+	if (mark)
+		rlk_hold_mark_locked(hold, mark);
 	if (hold->state == RLK_HOLD_RELEASING)
 		leave_name(hold);
 	else

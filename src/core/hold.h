@@ -93,6 +93,10 @@ void rlk_hold_releasing_locked(struct rlk_hold *hold);
 /** RELEASING to OVER: the next local waiter's turn. */
 void rlk_hold_over_locked(struct rlk_hold *hold);
 
+/** The session of @mark has to be ended before this hold is over in the
+ *  server. The first mark stays. */
+void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark);
+
 /** ASKED or RELEASING to ABANDONED: a row of it may be there, or come. @mark
  *  (may be NULL) is a session to end before its absence means anything. */
 void rlk_hold_abandon_locked(struct rlk_hold *hold,

@@ -95,6 +95,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	struct rowlock_client *client = hold->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_conn *conn = NULL;
+	struct rlk_mark mark;
 	enum rlk_fault fault;
 	bool found;
 
@@ -106,6 +107,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	rlk_mutex_unlock(&client->mutex);
 	if (!conn)
 		return lost_before(lock, hold->reason, reterr);
+	rlk_conn_mark(conn, &mark);
 	rlk_conn_set_until(conn, until);
 	fault = hold->strategy->release(conn, &request, &found, reterr);
 	rlk_deadline_unwatch(client, rlk_conn_fd(conn));
@@ -114,7 +116,9 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	else
 		rlk_pool_put(client->pool, conn);
 	rlk_mutex_lock(&client->mutex);
-	if (hold->state == RLK_HOLD_RELEASING)
+	if (hold->state == RLK_HOLD_RELEASING && fault)
+		rlk_hold_abandon_locked(hold, &mark);
+	else if (hold->state == RLK_HOLD_RELEASING)
 		rlk_hold_over_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
 	/* Without an answer the connection has ended, and nobody knows since

@@ -10,7 +10,8 @@
  * callback runs, the hold is over). Before the reply to a list: "entry ...";
  * to a reap: "reaped EVICTED SWEPT TOKENS".
  *
- * Without ROWLOCK_FAKE every call succeeds.
+ * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
+ * the grant. Without ROWLOCK_FAKE every call succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -403,8 +404,14 @@ int rowlock_held(struct rowlock *lock)
 
 void rowlock_cancel(struct rowlock *lock)
 {
+	const char *late = getenv("ROWLOCK_FAKE_CANCEL");
+
 	say("cancel");
 	pthread_mutex_lock(&mutex);
+	if (late && strcmp(late, "late") == 0) {
+		reply_code = 0;
+		replied = true;
+	}
 	lock->cancelled = true;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&mutex);

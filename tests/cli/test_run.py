@@ -256,6 +256,15 @@ while True:
         self.assertNotIn("cancel", self.fake.seen)
 
     def test_a_grant_that_came_with_the_signal_is_given_back(self):
+        self.environment["ROWLOCK_FAKE_CANCEL"] = "late"
+        process = self.waiting()
+        process.terminate()
+        self.assertEqual(process.wait(GUARD), 128 + 15)
+        self.fake.expect("client_free")
+        self.assertIn("release", self.fake.seen)
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
+
+    def test_a_signal_that_came_with_the_grant_is_told_either_way(self):
         self.fake.answers["cancel"] = None
         process = self.waiting()
         self.fake.answers["release"] = None

@@ -29,6 +29,19 @@
 		sentence, function, NULL, NULL, NULL                           \
 	}
 
+/** A test that not every machine can run: where it cannot, it is left out, and
+ *  that is said. (cmocka's skip() is a failure to meson.) */
+struct db_need {
+	bool (*met)(void);
+	const char *what;
+};
+extern struct db_need db_need_address; /* db_address() gives one */
+extern struct db_need db_need_ipv6;
+#define TEST_NEEDS(need, sentence, function)                                   \
+	{                                                                      \
+		sentence, function, NULL, NULL, &(need)                        \
+	}
+
 /** For main(): run @tests on the server of ROWLOCK_TEST_DSN, or on a sandbox
  *  of the program's own, whose settings it may change. */
 #define db_main(tests) db_run(#tests, tests, sizeof(tests) / sizeof(tests[0]))
@@ -71,7 +84,7 @@ int db_refused(const char *dsn, unsigned int flags,
 void db_exec(struct rlk_conn *conn, const char *sql);
 void db_root(const char *sql);
 
-/** The first number of the first row. */
+/** The first number of the first row. @sql stays: a constant. */
 uint64_t db_number(struct rlk_conn *conn, const char *sql);
 
 /** Fail unless @fault is RLK_DONE; says why. */

@@ -11,6 +11,19 @@ static void expect(struct rlk_conn *conn, const char *sql)
 	assert_int_equal(db_number(conn, sql), 1);
 }
 
+/* Not every series of MariaDB has it. */
+static bool has_snapshot_isolation(void)
+{
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	uint64_t count =
+	    db_number(conn, "SELECT COUNT(*) FROM "
+			    "information_schema.GLOBAL_VARIABLES WHERE "
+			    "VARIABLE_NAME = 'INNODB_SNAPSHOT_ISOLATION'");
+
+	rlk_conn_close(conn);
+	return count > 0;
+}
+
 static void check_state(void)
 {
 	struct rlk_conn *lease = db_open(NULL, &db_lease);
@@ -26,6 +39,7 @@ static void check_state(void)
 	expect(lease, "SELECT @@time_zone = '+00:00'");
 	expect(lease, "SELECT @@innodb_lock_wait_timeout = 1");
 	expect(row, "SELECT @@innodb_lock_wait_timeout = 20");
+	expect(lease, "SELECT @@lock_wait_timeout = 1");
 	expect(row, "SELECT @@lock_wait_timeout = 20");
 	expect(lease, "SELECT @@wait_timeout = 30");
 	expect(lease, "SELECT @@idle_transaction_timeout = 0");
@@ -33,6 +47,9 @@ static void check_state(void)
 	expect(lease, "SELECT @@sql_safe_updates = 0");
 	expect(lease, "SELECT @@max_statement_time = 0");
 	expect(lease, "SELECT @@sql_select_limit > 1000000");
+	expect(row, "SELECT COUNT(*) = 0 FROM "
+		    "information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME "
+		    "= 'INNODB_SNAPSHOT_ISOLATION' AND VARIABLE_VALUE = 'ON'");
 	expect(lease, "SELECT @@collation_connection = 'utf8mb4_bin'");
 	expect(lease, "SELECT ABS(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), "
 		      "SYSDATE())) < 60");
@@ -42,7 +59,11 @@ static void check_state(void)
 
 static void hostile_settings_are_normalised(void **state)
 {
+	bool snapshot = has_snapshot_isolation();
+
 	(void) state;
+	if (snapshot)
+		db_root("SET GLOBAL innodb_snapshot_isolation = 1");
 	db_root("SET GLOBAL autocommit = 0, GLOBAL sql_mode = "
 		"'ANSI,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH', "
 		"GLOBAL time_zone = '+05:30', GLOBAL tx_isolation = "
@@ -62,6 +83,8 @@ static void hostile_settings_are_normalised(void **state)
 		"GLOBAL completion_type = DEFAULT, "
 		"GLOBAL max_statement_time = 0, "
 		"GLOBAL sql_select_limit = DEFAULT");
+	if (snapshot)
+		db_root("SET GLOBAL innodb_snapshot_isolation = DEFAULT");
 }
 
 static void init_command_changes_nothing(void **state)

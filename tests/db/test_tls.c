@@ -115,8 +115,6 @@ static struct remote remote_start(const char *options)
 	const char *port;
 
 	db_address(remote.address, sizeof(remote.address));
-	if (!*remote.address)
-		skip();
 	remote.relay = relay_start(RELAY_STRAIGHT, remote.address);
 	port = strrchr(relay_dsn(remote.relay), '=') + 1;
 	snprintf(remote.dsn, sizeof(remote.dsn), "%s;host=%s;port=%s",
@@ -290,7 +288,7 @@ static unsigned long next_error(void)
 	void *symbol = dlsym(RTLD_DEFAULT, "ERR_peek_error");
 
 	if (!symbol)
-		skip();
+		return 0; /* Connector/C has another library */
 	memcpy(&peek, &symbol, sizeof(symbol));
 	return peek();
 }
@@ -327,12 +325,14 @@ int main(void)
 		TEST("a certificate of another authority is refused",
 		     certificate_of_another_authority_is_refused),
 		TEST("a local server needs no TLS", local_server_needs_no_tls),
-		TEST("another host is verified unasked",
-		     another_host_is_verified_unasked),
-		TEST("another host without its authority is refused",
-		     another_host_without_its_authority_is_refused),
-		TEST("another host is believed when told so",
-		     another_host_is_believed_when_told_so),
+		TEST_NEEDS(db_need_address, "another host is verified unasked",
+			   another_host_is_verified_unasked),
+		TEST_NEEDS(db_need_address,
+			   "another host without its authority is refused",
+			   another_host_without_its_authority_is_refused),
+		TEST_NEEDS(db_need_address,
+			   "another host is believed when told so",
+			   another_host_is_believed_when_told_so),
 		TEST("a handshake that stops is left at the deadline",
 		     handshake_that_stops_is_left_at_the_deadline),
 		TEST("rows in the buffer are not waited for",

@@ -10,51 +10,18 @@
 #include "judge.h"
 #include "net.h"
 #include "sim.h"
+#include "tables_private.h"
 
 struct sim_tables sim_tables;
-
-/* Attempts that made a row of each name, by some of their bits. */
-#define SETS 64
-#define WAYS 32
-
-struct made {
-	uint64_t attempt;
-	uint64_t serial;
-};
-
-static struct made made[SIM_NAMES][SETS][WAYS];
 
 void sim_tables_begin(void)
 {
 	memset(&sim_tables, 0, sizeof(sim_tables));
-	memset(made, 0, sizeof(made));
+	sim_leases_begin();
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
 		sim_tables.rows[i].name = i;
 		rlk_list_init(&sim_tables.rows[i].line);
 	}
-}
-
-uint64_t sim_lease_serial(unsigned int name, uint64_t attempt)
-{
-	const struct made *set = made[name][attempt % SETS];
-	uint64_t serial = 0;
-
-	for (int i = 0; i < WAYS; i++)
-		if (set[i].attempt == attempt && set[i].serial > serial)
-			serial = set[i].serial;
-	return serial;
-}
-
-/* In the place of the oldest. */
-static void remember(unsigned int name, const struct sim_lease *lease)
-{
-	struct made *set = made[name][lease->attempt % SETS];
-	struct made *oldest = set;
-
-	for (int i = 1; i < WAYS; i++)
-		if (set[i].serial < oldest->serial)
-			oldest = &set[i];
-	*oldest = (struct made){ lease->attempt, lease->serial };
 }
 
 struct sim_session_row *sim_session_row(uint64_t id)
@@ -67,22 +34,6 @@ struct sim_session_row *sim_session_row(uint64_t id)
 
 /* -------------------------------------------------------------- answers */
 
-static struct rlk_value *add_row(struct sim_answer *answer,
-				 unsigned int columns)
-{
-	size_t used = (size_t) answer->rows * columns;
-
-	sim_answer_reserve(answer, used + columns);
-	answer->columns = columns;
-	answer->rows++;
-	return &answer->cells[used];
-}
-
-static struct rlk_value signed_value(int64_t number)
-{
-	return (struct rlk_value){ .type = RLK_I64, .i64 = number };
-}
-
 unsigned int sim_param_name(const struct sim_request *request,
 			    unsigned int param)
 {
@@ -93,190 +44,6 @@ unsigned int sim_param_name(const struct sim_request *request,
 			return i;
 	sim_violation("%s: '%s' is no name of this world", request->op->label,
 		      value->text);
-}
-
-/* -------------------------------------------------------------- leases */
-
-/* attempt, session, left of the session, left of the maximum. */
-static void tell_holder(struct rlk_value *cells, const struct sim_lease *lease,
-			int64_t now_us)
-{
-	const struct sim_session_row *row = sim_session_row(lease->session);
-
-	cells[0] = rlk_u64(lease->attempt);
-	cells[1] = rlk_u64(lease->session);
-	cells[2] = row ? signed_value(row->expires_us - now_us) : rlk_null();
-	cells[3] = lease->expires_us ? signed_value(lease->expires_us - now_us)
-				     : rlk_null();
-}
-
-static void insert_lease(struct sim_session *session, unsigned int name)
-{
-	const struct sim_request *request = &session->request;
-	struct sim_lease *lease = &sim_tables.leases[name];
-	uint64_t serial = lease->serial + 1;
-
-	*lease = (struct sim_lease){
-		.there = true,
-		.session = request->params[2].u64,
-		.attempt = request->params[3].u64,
-		.acquired_us = request->started_us,
-		.serial = serial,
-		.born_us = sim_now,
-		.proc = session->proc,
-	};
-	if (request->params[4].type != RLK_NULL)
-		lease->expires_us =
-		    request->started_us + request->params[4].i64;
-	remember(name, lease);
-	sim_judge_lease_made(session, lease);
-}
-
-static void acquire(struct sim_session *session)
-{
-	const struct sim_request *request = &session->request;
-	unsigned int name = sim_param_name(request, 0);
-	struct sim_lease *lease = &sim_tables.leases[name];
-
-	if (!lease->there) {
-		insert_lease(session, name);
-		session->answer.affected = 1;
-	}
-	if (request->op->verb == SIM_ACQUIRE)
-		tell_holder(add_row(&session->answer, 4), lease,
-			    request->started_us);
-}
-
-static void look(struct sim_session *session)
-{
-	const struct sim_request *request = &session->request;
-	const struct sim_lease *lease =
-	    &sim_tables.leases[sim_param_name(request, 0)];
-	const struct sim_session_row *row;
-	struct rlk_value *cells;
-
-	if (!lease->there)
-		return;
-	cells = add_row(&session->answer, 7);
-	tell_holder(cells, lease, request->started_us);
-	row = sim_session_row(lease->session);
-	cells[4] = row ? rlk_u64(row->beat) : rlk_null();
-	cells[5] = row ? rlk_u64(row->ttl_ms) : rlk_null();
-	cells[6] =
-	    lease->expires_us
-		? signed_value((lease->expires_us - lease->acquired_us) / 1000)
-		: rlk_null();
-}
-
-static void confirm(struct sim_session *session)
-{
-	const struct sim_request *request = &session->request;
-	const struct sim_lease *lease =
-	    &sim_tables.leases[sim_param_name(request, 0)];
-
-	if (lease->there && lease->attempt == request->params[2].u64 &&
-	    sim_session_row(lease->session))
-		add_row(&session->answer, 1)[0] = rlk_u64(lease->session);
-}
-
-static void leases_of(struct sim_session *session)
-{
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
-		const struct sim_lease *lease = &sim_tables.leases[i];
-
-		if (lease->there &&
-		    lease->session == session->request.params[0].u64)
-			add_row(&session->answer, 1)[0] =
-			    rlk_u64(lease->attempt);
-	}
-}
-
-static void leases_dead(struct sim_session *session)
-{
-	const struct sim_request *request = &session->request;
-	const char *after = request->params[0].text;
-	bool all = request->params[3].u64 == 1;
-
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
-		const struct sim_lease *lease = &sim_tables.leases[i];
-		bool absent = !sim_session_row(lease->session);
-		struct rlk_value *cells;
-
-		if (!lease->there || strcmp(sim_names[i], after) <= 0)
-			continue;
-		if (!absent &&
-		    !(lease->expires_us &&
-		      (all || lease->expires_us <= request->started_us)))
-			continue;
-		if (session->answer.rows == request->params[4].u64)
-			break;
-		cells = add_row(&session->answer, 7);
-		tell_holder(cells, lease, request->started_us);
-		cells[2] = signed_value(absent);
-		cells[4] = signed_value(
-		    (lease->expires_us - lease->acquired_us) / 1000);
-		cells[5] = rlk_text(sim_names[i]);
-		cells[6] = rlk_u64(0);
-	}
-}
-
-static bool lease_matches(const struct sim_request *request,
-			  const struct sim_condition *condition,
-			  const struct sim_lease *lease, unsigned int name)
-{
-	const struct rlk_value *param = &request->params[condition->param];
-
-	switch (condition->test) {
-	case SIM_IF_NAME:
-		return sim_param_name(request, condition->param) == name;
-	case SIM_IF_SLOT:
-		return param->u64 == 0;
-	case SIM_IF_ATTEMPT:
-		return lease->attempt == param->u64;
-	case SIM_IF_SESSION:
-		return lease->session == param->u64;
-	case SIM_IF_EXPIRED:
-		return lease->expires_us &&
-		       lease->expires_us <= request->started_us;
-	case SIM_IF_NO_SESSION:
-		return !sim_session_row(lease->session);
-	default:
-		sim_violation("a DELETE of leases by a column that they do "
-			      "not have");
-	}
-}
-
-static bool lease_meant(const struct sim_request *request,
-			const struct sim_lease *lease, unsigned int name)
-{
-	for (unsigned int i = 0; i < request->op->conditions; i++)
-		if (!lease_matches(request, &request->op->condition[i], lease,
-				   name))
-			return false;
-	return lease->there;
-}
-
-static void remove_lease(struct sim_session *session, struct sim_lease *lease)
-{
-	sim_judge_lease_removed(session, lease);
-	lease->there = false;
-}
-
-static void delete_lease(struct sim_session *session)
-{
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
-		struct sim_lease *lease = &sim_tables.leases[i];
-
-		if (!lease_meant(&session->request, lease, i))
-			continue;
-		session->answer.affected++;
-		if (session->in_trx) {
-			session->trx_name = i;
-			session->trx_attempt = lease->attempt;
-		} else {
-			remove_lease(session, lease);
-		}
-	}
 }
 
 /* ------------------------------------------------------------ sessions */
@@ -380,14 +147,13 @@ static void sessions_after(struct sim_session *session)
 		if (!next)
 			return;
 		after = next->id;
-		cells = add_row(&session->answer, 6);
+		cells = sim_answer_row(&session->answer, 6);
 		cells[0] = rlk_u64(next->id);
 		cells[1] = rlk_u64(next->beat);
 		cells[2] = rlk_u64(next->ttl_ms);
 		cells[3] = rlk_text("host");
 		cells[4] = rlk_u64(next->proc);
-		cells[5] =
-		    signed_value(next->expires_us <= request->started_us);
+		cells[5] = sim_signed(next->expires_us <= request->started_us);
 	}
 }
 
@@ -444,7 +210,7 @@ static void commit(struct sim_session *session)
 
 	if (session->in_trx && session->trx_attempt && lease->there &&
 	    lease->attempt == session->trx_attempt)
-		remove_lease(session, lease);
+		sim_lease_remove(session, lease);
 	if (session->in_trx && session->trx_session && row)
 		row->breaks++;
 	session->in_trx = false;
@@ -473,12 +239,13 @@ static void find_session(struct sim_session *session)
 
 		if (by_mark ? strcmp(other->mark, request->text) == 0
 			    : other->id == request->params[0].u64) {
-			add_row(&session->answer, 1)[0] = rlk_u64(other->id);
+			sim_answer_row(&session->answer, 1)[0] =
+			    rlk_u64(other->id);
 			return;
 		}
 	}
 	if (by_mark)
-		add_row(&session->answer, 1)[0] = rlk_null();
+		sim_answer_row(&session->answer, 1)[0] = rlk_null();
 }
 
 static void find_blocker(struct sim_session *session)
@@ -488,7 +255,7 @@ static void find_blocker(struct sim_session *session)
 
 	/* The server's picture of its locks is a moment old. */
 	if (other && other->wants && other->wants->owner && sim_below(4))
-		add_row(&session->answer, 1)[0] =
+		sim_answer_row(&session->answer, 1)[0] =
 		    rlk_u64(other->wants->owner->id);
 }
 
@@ -520,7 +287,7 @@ static bool lock_row(struct sim_session *session)
 		     ? sim_rows_wait(session, row)
 		     : sim_rows_take(session, row);
 	if (locked)
-		add_row(&session->answer, 1)[0] =
+		sim_answer_row(&session->answer, 1)[0] =
 		    rlk_text(sim_names[row->name]);
 	else if (request->op->verb == SIM_ROW_TRY)
 		session->answer.error = sim_world.mysql ? 3572 : 1205;
@@ -535,8 +302,8 @@ static void make_row(struct sim_session *session)
 
 static void tell_time(struct sim_session *session)
 {
-	add_row(&session->answer, 1)[0] =
-	    signed_value(session->request.started_us);
+	sim_answer_row(&session->answer, 1)[0] =
+	    sim_signed(session->request.started_us);
 }
 
 static void nothing(struct sim_session *session)
@@ -557,15 +324,15 @@ bool sim_execute(struct sim_session *session)
 		[SIM_FIND_MARK] = find_session,
 		[SIM_FIND_ID] = find_session,
 		[SIM_BLOCKER] = find_blocker,
-		[SIM_LOOK] = look,
-		[SIM_CONFIRM] = confirm,
-		[SIM_LEASES_OF] = leases_of,
+		[SIM_LOOK] = sim_lease_look,
+		[SIM_CONFIRM] = sim_lease_confirm,
+		[SIM_LEASES_OF] = sim_leases_of,
 		[SIM_SESSIONS_AFTER] = sessions_after,
-		[SIM_LEASES_DEAD] = leases_dead,
+		[SIM_LEASES_DEAD] = sim_leases_dead,
 		[SIM_TOKENS_OLD] = nothing,
 		[SIM_ROW_MAKE] = make_row,
-		[SIM_ACQUIRE] = acquire,
-		[SIM_ACQUIRE_LOOKING] = acquire,
+		[SIM_ACQUIRE] = sim_lease_acquire,
+		[SIM_ACQUIRE_LOOKING] = sim_lease_acquire,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
 		[SIM_SESSION_OPEN] = open_session,
@@ -573,7 +340,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_BREAK] = break_lease,
 		[SIM_NOTE_BREAK] = note_break,
 		[SIM_DELETE_SESSION] = delete_session,
-		[SIM_DELETE_LEASE] = delete_lease,
+		[SIM_DELETE_LEASE] = sim_lease_delete,
 		[SIM_DELETE_TOKEN] = nothing,
 	};
 	enum sim_verb verb = session->request.op->verb;

@@ -58,6 +58,7 @@ static struct rowlock_client *client_by(struct proxy *proxy, const char *dsn,
 
 	proxy_dsn(proxy, dsn, by_proxy, sizeof(by_proxy));
 	options.dsn = by_proxy;
+	options.row_idle_ms = ttl_ms;
 	options.call_timeout_ms = call_ms * test_slowness();
 	return test_client_with(&options);
 }
@@ -126,6 +127,31 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 	assert_ok(rowlock_release(rival.lock, &err));
 	assert_ok(rowlock_acquire(lock, TEST_GUARD_MS, &err));
 	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	rival_end(&rival);
+	proxy_end(proxy);
+}
+
+/* ----------------------------------------------------- half-open: rows */
+
+/* Nothing gets through on its connection any more, nor that it was closed. The
+ * idle bound is far away: only its client can end the session. */
+static void a_row_on_a_silent_connection_is_free_at_once(void **state)
+{
+	const char *name = test_name("half-open");
+	struct proxy *proxy = proxy_to(first_dsn);
+	struct rowlock_client *client =
+	    client_by(proxy, first_dsn, 2 * TEST_GUARD_MS, 300);
+	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
+	struct rival rival = rival_for(ROWLOCK_ROW, name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	tell(proxy, "request sql=\"COMMIT\" do drop then=vanish");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_ok(rowlock_acquire(rival.lock, TEST_GUARD_MS, &err));
 	test_lock_end(lock);
 	test_client_end(client);
 	rival_end(&rival);
@@ -464,6 +490,8 @@ int main(void)
 		TEST("a request that lands after its client gave up makes "
 		     "nobody a holder",
 		     a_late_request_makes_nobody_a_holder),
+		TEST("a row on a silent connection is free at once",
+		     a_row_on_a_silent_connection_is_free_at_once),
 		TEST("a beat that was overtaken shortens nothing",
 		     an_overtaken_beat_shortens_nothing),
 		TEST("a lease is lost to a server that does not know it",

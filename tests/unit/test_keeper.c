@@ -188,6 +188,7 @@ static void answer_that_comes_after_the_deadline_changes_nothing(void **state)
 	(void) state;
 	/* Sent in time, answered after the end; nobody has looked meanwhile,
 	 * and the deadline thread did not get to run. */
+	fake_await_sleep(27000);
 	fake_next(FAKE_BEAT, (struct fake_answer){ .creep_ms = 20000 });
 	fake_advance(10000);
 	fake_await(FAKE_CLOSE, 1);

@@ -144,9 +144,58 @@ static void hanging_ping_loses_the_hold(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	fake_advance(3500);
 	assert_true(test_event_wait(&event));
+	/* Where nothing gets through on it, the server sees no end of it. */
+	fake_await(FAKE_FENCE, 1);
+	assert_true(fake_call(FAKE_FENCE, 0).id ==
+		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_lock_end(lock);
 	fake_client_end(client);
 	test_event_end(&event);
+}
+
+static unsigned int fences_of(uint64_t conn)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_FENCE); i++)
+		count += fake_call(FAKE_FENCE, i).id == conn;
+	return count;
+}
+
+static bool is_fenced_often(void *arg)
+{
+	return fences_of(*(uint64_t *) arg) >= 4;
+}
+
+/* The server ends it, an idle bound after it last heard of it: then there is
+ * nothing to end any more. */
+static void session_that_cannot_be_ended_ends_by_itself(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
+	struct rowlock_errinfo err;
+	uint64_t first, second;
+	unsigned int fences;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	first = fake_row("job");
+	fake_always(FAKE_CONFIRM, no_answer);
+	fake_always(FAKE_FENCE, no_answer);
+	fake_advance(3000);
+	fake_await(FAKE_FENCE, 1);
+	fake_advance(9000);
+	fences = fences_of(first);
+	assert_ok(rowlock_acquire(other, 0, &err));
+	second = fake_row("other");
+	fake_advance(3000);
+	fake_pass_until(is_fenced_often, &second);
+	/* One may have been on its way. */
+	assert_true(fences_of(first) <= fences + 1);
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
 }
 
 /* A statement that is interrupted may have locked the row already: before the
@@ -200,6 +249,8 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* The deadline thread sleeps until then, and is not woken. */
+	fake_await_sleep(8100);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 6000 });
 	fake_advance(3000);
 	assert_true(test_event_wait(&event));
@@ -209,19 +260,27 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	test_event_end(&event);
 }
 
+/* First: a ping asks the same, but of a hold that has begun. */
 static void grant_after_a_long_wait_is_confirmed_first(void **state)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
 	(void) state;
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
-	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_CONFIRM, 1);
+	assert_false(rowlock_held(lock));
+	fake_let(FAKE_CONFIRM);
+	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
-	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
@@ -298,6 +357,9 @@ static void release_without_an_answer_says_lost(void **state)
 	/* Its connection is closed, so the server ends the transaction. */
 	assert_int_equal(fake_row("job"), 0);
 	assert_int_equal(fake_lent(RLK_BAY_ROW), 0);
+	fake_await(FAKE_FENCE, 1);
+	assert_true(fake_call(FAKE_FENCE, 0).id ==
+		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
@@ -334,6 +396,8 @@ int main(void)
 		     failed_ping_loses_the_hold),
 		FAKE("a hanging ping loses the hold",
 		     hanging_ping_loses_the_hold),
+		FAKE("a session that cannot be ended ends by itself",
+		     session_that_cannot_be_ended_ends_by_itself),
 		FAKE("an interrupted try keeps nothing locked",
 		     interrupted_try_keeps_nothing_locked),
 		FAKE("a hold is over at its bound, whatever threads do",

@@ -95,6 +95,33 @@ static void stale_holder_draws_nothing_and_learns_it(void **state)
 	fake_client_end(client);
 }
 
+static unsigned int gets_of(int bay)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_GET); i++)
+		count += fake_call(FAKE_GET, i).bay == bay;
+	return count;
+}
+
+/* What is drawn in a transaction is drawn again after its rollback. */
+static void row_token_is_drawn_where_each_statement_commits(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
+	token_of(lock);
+	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
+	assert_true(fake_call(FAKE_DRAW, 0).conn != fake_row("job"));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void row_token_is_confirmed_on_the_holds_connection(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -259,6 +286,8 @@ int main(void)
 		     token_of_a_hold_that_ends_meanwhile_is_not_shown),
 		FAKE("a stale holder draws nothing and learns it",
 		     stale_holder_draws_nothing_and_learns_it),
+		FAKE("a row token is drawn where each statement commits",
+		     row_token_is_drawn_where_each_statement_commits),
 		FAKE("a row token is confirmed on the hold's connection",
 		     row_token_is_confirmed_on_the_holds_connection),
 		FAKE("a draw is tried again", draw_is_tried_again),

@@ -106,3 +106,22 @@ void fake_creep(uint64_t ms)
 {
 	now_ms += (int64_t) ms;
 }
+
+static bool is_set(void *arg)
+{
+	const int64_t *at_ms = arg;
+	bool found = false;
+
+	world_lock();
+	for (int i = 0; i < TIMERS; i++)
+		found |= timers[i] == *at_ms;
+	world_unlock();
+	return found;
+}
+
+void fake_await_sleep(uint64_t ms)
+{
+	int64_t at_ms = now_ms + (int64_t) ms;
+
+	fake_until(is_set, &at_ms);
+}

@@ -118,8 +118,10 @@ void fake_pass_await(enum fake_op op, unsigned int count);
 int64_t fake_now(void);
 /** Time passes: who sleeps until then is woken. */
 void fake_advance(uint64_t ms);
-/** Time passes, but no thread gets to run for it. */
+/** Time passes, but no thread gets to run for it: none that sleeps. */
 void fake_creep(uint64_t ms);
+/** Wait until a thread of the library sleeps until so long from now. */
+void fake_await_sleep(uint64_t ms);
 
 /* -------------------------------------------------- the model's tables */
 

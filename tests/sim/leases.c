@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The statements on business_lease, and which rows there ever were.
+ */
+#include <string.h>
+
+#include "judge.h"
+#include "sim.h"
+#include "tables_private.h"
+
+/* Attempts that made a row of each name, by some of their bits. */
+#define SETS 64
+#define WAYS 32
+
+struct made {
+	uint64_t attempt;
+	uint64_t serial;
+};
+
+static struct made made[SIM_NAMES][SETS][WAYS];
+
+void sim_leases_begin(void)
+{
+	memset(made, 0, sizeof(made));
+}
+
+uint64_t sim_lease_serial(unsigned int name, uint64_t attempt)
+{
+	const struct made *set = made[name][attempt % SETS];
+	uint64_t serial = 0;
+
+	for (int i = 0; i < WAYS; i++)
+		if (set[i].attempt == attempt && set[i].serial > serial)
+			serial = set[i].serial;
+	return serial;
+}
+
+/* In the place of the oldest. */
+static void remember(unsigned int name, const struct sim_lease *lease)
+{
+	struct made *set = made[name][lease->attempt % SETS];
+	struct made *oldest = set;
+
+	for (int i = 1; i < WAYS; i++)
+		if (set[i].serial < oldest->serial)
+			oldest = &set[i];
+	*oldest = (struct made){ lease->attempt, lease->serial };
+}
+
+/* attempt, session, left of the session, left of the maximum. */
+static void tell_holder(struct rlk_value *cells, const struct sim_lease *lease,
+			int64_t now_us)
+{
+	const struct sim_session_row *row = sim_session_row(lease->session);
+
+	cells[0] = rlk_u64(lease->attempt);
+	cells[1] = rlk_u64(lease->session);
+	cells[2] = row ? sim_signed(row->expires_us - now_us) : rlk_null();
+	cells[3] = lease->expires_us ? sim_signed(lease->expires_us - now_us)
+				     : rlk_null();
+}
+
+static void insert_lease(struct sim_session *session, unsigned int name)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_lease *lease = &sim_tables.leases[name];
+	uint64_t serial = lease->serial + 1;
+
+	*lease = (struct sim_lease){
+		.there = true,
+		.session = request->params[2].u64,
+		.attempt = request->params[3].u64,
+		.acquired_us = request->started_us,
+		.serial = serial,
+		.born_us = sim_now,
+		.proc = session->proc,
+	};
+	if (request->params[4].type != RLK_NULL)
+		lease->expires_us =
+		    request->started_us + request->params[4].i64;
+	remember(name, lease);
+	sim_judge_lease_made(session, lease);
+}
+
+void sim_lease_acquire(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int name = sim_param_name(request, 0);
+	struct sim_lease *lease = &sim_tables.leases[name];
+
+	if (!lease->there) {
+		insert_lease(session, name);
+		session->answer.affected = 1;
+	}
+	if (request->op->verb == SIM_ACQUIRE)
+		tell_holder(sim_answer_row(&session->answer, 4), lease,
+			    request->started_us);
+}
+
+void sim_lease_look(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *lease =
+	    &sim_tables.leases[sim_param_name(request, 0)];
+	const struct sim_session_row *row;
+	struct rlk_value *cells;
+
+	if (!lease->there)
+		return;
+	cells = sim_answer_row(&session->answer, 7);
+	tell_holder(cells, lease, request->started_us);
+	row = sim_session_row(lease->session);
+	cells[4] = row ? rlk_u64(row->beat) : rlk_null();
+	cells[5] = row ? rlk_u64(row->ttl_ms) : rlk_null();
+	cells[6] =
+	    lease->expires_us
+		? sim_signed((lease->expires_us - lease->acquired_us) / 1000)
+		: rlk_null();
+}
+
+void sim_lease_confirm(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *lease =
+	    &sim_tables.leases[sim_param_name(request, 0)];
+
+	if (lease->there && lease->attempt == request->params[2].u64 &&
+	    sim_session_row(lease->session))
+		sim_answer_row(&session->answer, 1)[0] =
+		    rlk_u64(lease->session);
+}
+
+void sim_leases_of(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease->there &&
+		    lease->session == session->request.params[0].u64)
+			sim_answer_row(&session->answer, 1)[0] =
+			    rlk_u64(lease->attempt);
+	}
+}
+
+void sim_leases_dead(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const char *after = request->params[0].text;
+	bool all = request->params[3].u64 == 1;
+
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		bool absent = !sim_session_row(lease->session);
+		struct rlk_value *cells;
+
+		if (!lease->there || strcmp(sim_names[i], after) <= 0)
+			continue;
+		if (!absent &&
+		    !(lease->expires_us &&
+		      (all || lease->expires_us <= request->started_us)))
+			continue;
+		if (session->answer.rows == request->params[4].u64)
+			break;
+		cells = sim_answer_row(&session->answer, 7);
+		tell_holder(cells, lease, request->started_us);
+		cells[2] = sim_signed(absent);
+		cells[4] =
+		    sim_signed((lease->expires_us - lease->acquired_us) / 1000);
+		cells[5] = rlk_text(sim_names[i]);
+		cells[6] = rlk_u64(0);
+	}
+}
+
+static bool lease_matches(const struct sim_request *request,
+			  const struct sim_condition *condition,
+			  const struct sim_lease *lease, unsigned int name)
+{
+	const struct rlk_value *param = &request->params[condition->param];
+
+	switch (condition->test) {
+	case SIM_IF_NAME:
+		return sim_param_name(request, condition->param) == name;
+	case SIM_IF_SLOT:
+		return param->u64 == 0;
+	case SIM_IF_ATTEMPT:
+		return lease->attempt == param->u64;
+	case SIM_IF_SESSION:
+		return lease->session == param->u64;
+	case SIM_IF_EXPIRED:
+		return lease->expires_us &&
+		       lease->expires_us <= request->started_us;
+	case SIM_IF_NO_SESSION:
+		return !sim_session_row(lease->session);
+	default:
+		sim_violation("a DELETE of leases by a column that they do "
+			      "not have");
+	}
+}
+
+static bool lease_meant(const struct sim_request *request,
+			const struct sim_lease *lease, unsigned int name)
+{
+	for (unsigned int i = 0; i < request->op->conditions; i++)
+		if (!lease_matches(request, &request->op->condition[i], lease,
+				   name))
+			return false;
+	return lease->there;
+}
+
+void sim_lease_remove(struct sim_session *session, struct sim_lease *lease)
+{
+	sim_judge_lease_removed(session, lease);
+	lease->there = false;
+}
+
+void sim_lease_delete(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (!lease_meant(&session->request, lease, i))
+			continue;
+		session->answer.affected++;
+		if (session->in_trx) {
+			session->trx_name = i;
+			session->trx_attempt = lease->attempt;
+		} else {
+			sim_lease_remove(session, lease);
+		}
+	}
+}
