@@ -166,8 +166,10 @@ static bool is_ours(struct link *link, const struct message *message)
 	if (message->side != REPLY)
 		return false;
 	if (link->zombie) {
-		/* The held request has been answered. */
-		if (!link->wire.pending)
+		/* The held request has been answered. A client that is there,
+		 * in silence, keeps its session until it ends it. */
+		link->zombie = link->wire.pending;
+		if (!link->zombie && link->fd[REQUEST] < 0)
 			link_close(link, REPLY, false);
 		return true;
 	}
