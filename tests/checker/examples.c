@@ -132,6 +132,30 @@ const struct example examples[] = {
 	  LOST("315", "1.0", "1") END_LOST("320", "325", "1.0", "1")
 	  HOLD("110", "201", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  BAD(DOUBLE, 1, 5) },
+	{ "the checker lets who is cut off not hear that his row has ended",
+	  ROW("1.0", "1000") ROW("2.0", "1000") FAULT("50", "idle", "all")
+	  HOLD("100", "105", "1.0", "1", "a") FAULT("190", "drop", "1")
+	  HELD("1100", "1.0", "1") LOST("1110", "1.0", "1")
+	  HOLD("110", "201", "2.0", "1", "a") END("1400", "1405", "2.0", "1"),
+	  GOOD },
+	{ "the checker lets him for no longer than the idle bound",
+	  ROW("1.0", "1000") ROW("2.0", "1000") FAULT("50", "idle", "all")
+	  HOLD("100", "105", "1.0", "1", "a") FAULT("190", "drop", "1")
+	  HELD("1300", "1.0", "1") LOST("1310", "1.0", "1")
+	  HOLD("110", "201", "2.0", "1", "a") END("1400", "1405", "2.0", "1"),
+	  BAD(DOUBLE, 1, 5) },
+	{ "the checker lets him only if others may have ended it",
+	  ROW("1.0", "1000") ROW("2.0", "1000")
+	  HOLD("100", "105", "1.0", "1", "a") FAULT("190", "drop", "1")
+	  HELD("1100", "1.0", "1") LOST("1110", "1.0", "1")
+	  HOLD("110", "201", "2.0", "1", "a") END("1400", "1405", "2.0", "1"),
+	  BAD(DOUBLE, 1, 5) },
+	{ "the checker lets nobody whose packets are not those that are lost",
+	  ROW("1.0", "1000") ROW("2.0", "1000") FAULT("50", "idle", "all")
+	  HOLD("100", "105", "1.0", "1", "a") FAULT("190", "drop", "3")
+	  HELD("1100", "1.0", "1") LOST("1110", "1.0", "1")
+	  HOLD("110", "201", "2.0", "1", "a") END("1400", "1405", "2.0", "1"),
+	  BAD(DOUBLE, 1, 5) },
 	{ "the checker lets no server confirm a row that has ended",
 	  ROW("1.0", "10000") ROW("2.0", "10000") FAULT("200", "cut", "server")
 	  HOLD("100", "105", "1.0", "1", "a") VERIFY("260", "262", "1.0", "1")

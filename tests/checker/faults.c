@@ -29,8 +29,8 @@ static const struct kind {
 	{ "silence", FAULT_CUTS, true },
 	/* The network: nothing passes; answers do not; requests do not; some
 	 * packets do not. */
-	{ "drop", AWAY, true },
-	{ "drop-in", AWAY, true },
+	{ "drop", AWAY | FAULT_DEAFENS, true },
+	{ "drop-in", AWAY | FAULT_DEAFENS, true },
 	{ "drop-out", AWAY, true },
 	{ "loss", FAULT_ERRORS | FAULT_SLOWS | FAULT_SPARSE, true },
 	/* The server. */

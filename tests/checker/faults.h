@@ -18,12 +18,13 @@ enum fault_effect {
 	FAULT_CUTS = 1 << 1,      /* no answer of the server gets through */
 	FAULT_LOSES_ROW = 1 << 2, /* holds may be lost */
 	FAULT_LOSES_LEASE = 1 << 3,
-	FAULT_ERRORS = 1 << 4,  /* calls may fail with server errors */
-	FAULT_HINDERS = 1 << 5, /* calls and callbacks may be late */
-	FAULT_SLOWS = 1 << 6,   /* names may stay free */
-	FAULT_ENDS = 1 << 7,    /* connections end: row is free at once */
-	FAULT_CLOCK = 1 << 8,   /* the server's clock may jump */
-	FAULT_SPARSE = 1 << 9,  /* holds with a short TTL may be lost */
+	FAULT_ERRORS = 1 << 4,   /* calls may fail with server errors */
+	FAULT_HINDERS = 1 << 5,  /* calls and callbacks may be late */
+	FAULT_SLOWS = 1 << 6,    /* names may stay free */
+	FAULT_ENDS = 1 << 7,     /* connections end: row is free at once */
+	FAULT_CLOCK = 1 << 8,    /* the server's clock may jump */
+	FAULT_SPARSE = 1 << 9,   /* holds with a short TTL may be lost */
+	FAULT_DEAFENS = 1 << 10, /* the end of a connection is not heard */
 };
 
 struct fault {

@@ -27,6 +27,24 @@ struct proof {
 	uint64_t slack; /* of what held() said */
 };
 
+/* row: a connection that others end (a proxy, a DBA) while no packet reaches
+ * its holder is to him that of a vanished host: the idle bound tells him. */
+static uint64_t heard(const struct run *run, const struct hold *hold,
+		      uint64_t vouched)
+{
+	const struct client *client = run_client(run, hold->process);
+	const uint64_t notice = (uint64_t) NOTICE_MS * RUN_MS;
+	const struct fault *deaf =
+	    faults_find_own(&run->faults, FAULT_DEAFENS, hold->process,
+			    hold->acquire_call, vouched, notice);
+
+	if (!deaf || vouched > deaf->begin + client->ttl ||
+	    !faults_find(&run->faults, FAULT_ENDS, hold->process,
+			 hold->acquire_call, vouched, notice))
+		return vouched;
+	return vouched < deaf->begin ? vouched : deaf->begin;
+}
+
 /* When held() spoke for a hold whose end it could not know yet, it counts up
  * to that end only: a break, or the server's clock jumping ahead. */
 static uint64_t bounded(const struct run *run, const struct hold *hold,
@@ -45,7 +63,9 @@ static uint64_t bounded(const struct run *run, const struct hold *hold,
 		    broke->time >= hold->acquire_call && broke->time < vouched)
 			vouched = broke->time;
 	}
-	if (client->row || client->observe)
+	if (client->row)
+		return heard(run, hold, vouched);
+	if (client->observe)
 		return vouched;
 	clock = faults_find(&run->faults, FAULT_CLOCK, hold->process,
 			    hold->acquire_call, vouched, 0);
