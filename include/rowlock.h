@@ -386,7 +386,9 @@ ROWLOCK_API int rowlock_release(struct rowlock *lock,
  * Is the lock held through this handle, by our own clock? 1 or 0.
  *
  * False for ever once the hold's deadline has passed, even if nobody else has
- * taken the lock. No I/O; does not block. 0 in a forked child.
+ * taken the lock; under ROWLOCK_ROW also once the end of its connection was
+ * heard of, which takes milliseconds if others ended it, and until the idle
+ * bound if no packet gets through just then. No I/O; does not block. 0 in a forked child.
  */
 ROWLOCK_API int rowlock_held(struct rowlock *lock);
 
