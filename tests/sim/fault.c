@@ -85,14 +85,6 @@ bool sim_happens(enum sim_fault_kind kind)
 	return true;
 }
 
-bool sim_clock_may_jump(void)
-{
-	for (unsigned int i = 0; i < drawn_count; i++)
-		if (drawn[i] == SIM_CLOCK_AHEAD)
-			return true;
-	return false;
-}
-
 /* --------------------------------------------------- faults of the world */
 
 static int64_t until(int64_t most_us)
