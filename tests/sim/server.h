@@ -96,7 +96,7 @@ struct sim_server {
 	int64_t read_only_until;
 	int64_t clock_us; /* its clock's steps */
 	int64_t ppm;
-	bool jumped_ahead;
+	int64_t hasty_until; /* leases may be taken too early, after a jump */
 };
 
 extern struct sim_server sim_server;
