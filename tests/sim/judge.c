@@ -277,6 +277,27 @@ void sim_judge_released(struct rowlock *lock)
 		drop(grant);
 }
 
+/* Nobody is told of its loss: there is no callback. */
+void sim_judge_entered(struct rowlock *lock, unsigned int name)
+{
+	const struct rlk_hold *hold = lock->hold;
+
+	if (!hold || hold->state != RLK_HOLD_HELD)
+		return;
+	sim_judge_acquire(lock, name);
+	sim_judge_began();
+	sim_self->acquiring = NULL;
+}
+
+bool sim_judge_left(struct rowlock *lock)
+{
+	const struct sim_grant *grant = grant_of(lock);
+	bool held = grant && sim_grant_held(grant);
+
+	sim_judge_released(lock);
+	return held;
+}
+
 void sim_judge_told(const struct rowlock *lock)
 {
 	struct sim_grant *grant = grant_of(lock);

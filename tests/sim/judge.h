@@ -31,6 +31,10 @@ void sim_judge_acquired(struct rowlock *lock, int code);
 /** It is going to be released for good; the call has returned. */
 void sim_judge_release(struct rowlock *lock);
 void sim_judge_released(struct rowlock *lock);
+/** The present grant of @lock, which began unseen, in rowlock_execute(). */
+void sim_judge_entered(struct rowlock *lock, unsigned int name);
+/** The end of that function: no one is told of a loss later. Is it held? */
+bool sim_judge_left(struct rowlock *lock);
 /** The lost callback ran. */
 void sim_judge_told(const struct rowlock *lock);
 /** rowlock_token() showed @token for its present hold. */

@@ -130,6 +130,36 @@ void sim_lease_confirm(struct sim_session *session)
 		    rlk_u64(lease->session);
 }
 
+void sim_lease_list(struct sim_session *session)
+{
+	int64_t now_us = session->request.started_us;
+
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		uint64_t token = sim_tables.tokens[0][i];
+		struct rlk_value holder[4];
+		struct rlk_value *cells;
+
+		if (!lease->there)
+			continue;
+		tell_holder(holder, lease, now_us);
+		cells = sim_answer_row(&session->answer, 13);
+		cells[0] = rlk_text(sim_names[i]);
+		cells[1] = rlk_u64(0);
+		cells[2] = rlk_null();
+		cells[3] = holder[1];
+		cells[4] = holder[0];
+		cells[5] = rlk_text("2026-11-20 12:00:00.000000");
+		cells[6] = sim_signed(now_us - lease->acquired_us);
+		cells[7] = holder[2];
+		cells[8] = holder[3];
+		cells[9] = rlk_text("host");
+		cells[10] = rlk_u64(lease->proc);
+		cells[11] = rlk_text("sim");
+		cells[12] = token ? rlk_u64(token) : rlk_null();
+	}
+}
+
 void sim_leases_of(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {

@@ -44,6 +44,15 @@ static const struct pattern patterns[] = {
 	  "l.expires_at) DIV 1000 FROM business_lease l LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ?", NULL, NULL },
+	{ SIM_LIST_LEASES, "list-leases", "SELECT l.name, l.slot, l.info, "
+	  "l.session, l.attempt, l.acquired_at, ", "FROM business_lease l "
+	  "LEFT JOIN lease_session s ON s.id = l.session LEFT JOIN lock_token "
+	  "t ON t.strategy = 'lease' AND t.name = l.name WHERE l.name LIKE ? "
+	  "ESCAPE '!' ORDER BY l.name, l.slot", NULL },
+	{ SIM_LIST_ROWS, "list-rows", "SELECT l.name, l.info, t.token FROM "
+	  "business_lock l LEFT JOIN lock_token t ON t.strategy = 'row' AND "
+	  "t.name = l.name WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name",
+	  NULL, NULL },
 	{ SIM_CONFIRM, "confirm", "SELECT s.id FROM business_lease l JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ? AND l.attempt = ?", NULL, NULL },

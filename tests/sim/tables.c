@@ -272,6 +272,21 @@ static void make_row(struct sim_session *session)
 	session->answer.affected = 1;
 }
 
+static void list_rows(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		uint64_t token = sim_tables.tokens[1][i];
+		struct rlk_value *cells;
+
+		if (!sim_tables.rows[i].there)
+			continue;
+		cells = sim_answer_row(&session->answer, 3);
+		cells[0] = rlk_text(sim_names[i]);
+		cells[1] = rlk_null();
+		cells[2] = token ? rlk_u64(token) : rlk_null();
+	}
+}
+
 static void tell_time(struct sim_session *session)
 {
 	sim_answer_row(&session->answer, 1)[0] =
@@ -296,6 +311,8 @@ bool sim_execute(struct sim_session *session)
 		[SIM_FIND_ID] = find_session,
 		[SIM_BLOCKER] = find_blocker,
 		[SIM_LOOK] = sim_lease_look,
+		[SIM_LIST_LEASES] = sim_lease_list,
+		[SIM_LIST_ROWS] = list_rows,
 		[SIM_CONFIRM] = sim_lease_confirm,
 		[SIM_LEASES_OF] = sim_leases_of,
 		[SIM_SESSIONS_AFTER] = sessions_after,

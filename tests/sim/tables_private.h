@@ -31,6 +31,8 @@ void sim_leases_begin(void);
 void sim_lease_acquire(struct sim_session *session);
 void sim_lease_look(struct sim_session *session);
 void sim_lease_confirm(struct sim_session *session);
+/** All of them: nobody lists by a pattern here. */
+void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
