@@ -49,6 +49,15 @@ enum sim_app_call {
 /** Count what a call returned; returns it. */
 int sim_app_code(enum sim_app_call call, int code);
 
+/** The end of the run if @code is neither @allowed nor what faults explain. */
+void sim_app_expect(const char *call, int code, bool allowed);
+
+/* aside.c */
+void sim_aside_break(struct rowlock_client *client);
+void sim_aside_reap(struct rowlock_client *client);
+void sim_aside_execute(struct rowlock_client *client);
+void sim_aside_list(struct rowlock_client *client);
+
 /** Cancel the acquire that @thread is in, if it is in one. */
 void sim_thread_cancel(struct sim_thread *thread);
 

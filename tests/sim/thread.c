@@ -13,9 +13,6 @@
 #include "sim.h"
 #include "trace.h"
 
-/* The longest that a function lasts which is executed under a lock. */
-#define INSIDE_MS 3
-
 /* ------------------------------------------------------------- handles */
 
 static void on_lost(struct rowlock *lock, void *arg)
@@ -96,7 +93,7 @@ static bool is_trouble(int code)
 	       code == ROWLOCK_EREADONLY || code == ROWLOCK_ESYSTEM;
 }
 
-static void expect(const char *call, int code, bool allowed)
+void sim_app_expect(const char *call, int code, bool allowed)
 {
 	if (code == 0 || allowed || (is_trouble(code) && !sim_world.calm))
 		return;
@@ -123,7 +120,8 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	if (last)
 		sim_judge_released(handle->lock);
-	expect("release", code, code == ROWLOCK_ELOST && !sim_world.calm);
+	sim_app_expect("release", code,
+		       code == ROWLOCK_ELOST && !sim_world.calm);
 }
 
 static uint64_t draw_wait(void)
@@ -163,13 +161,13 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	sim_judge_acquired(handle->lock, code);
 	sim_app_code(SIM_CALL_ACQUIRE, code);
-	expect("acquire", code,
-	       (code == ROWLOCK_EBUSY && wait == 0) ||
-		   (code == ROWLOCK_ETIMEDOUT && wait &&
-		    wait != ROWLOCK_FOREVER) ||
-		   (code == ROWLOCK_ECANCELED && handle->cancels) ||
-		   (code == ROWLOCK_ELOST && !sim_world.calm &&
-		    handle->flags & ROWLOCK_TOKEN_WITH_GRANT));
+	sim_app_expect("acquire", code,
+		       (code == ROWLOCK_EBUSY && wait == 0) ||
+			   (code == ROWLOCK_ETIMEDOUT && wait &&
+			    wait != ROWLOCK_FOREVER) ||
+			   (code == ROWLOCK_ECANCELED && handle->cancels) ||
+			   (code == ROWLOCK_ELOST && !sim_world.calm &&
+			    handle->flags & ROWLOCK_TOKEN_WITH_GRANT));
 	if (code == ROWLOCK_ECANCELED)
 		handle->cancels--;
 	return code;
@@ -185,7 +183,7 @@ static void ask_token(struct sim_handle *handle)
 	code = rowlock_token(handle->lock, &token, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
-	expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);
+	sim_app_expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);
 	sim_trace((struct sim_note){ "drew code=%d token=%u",
 				     { (uint64_t) (int64_t) code, token } });
 	if (code == 0)
@@ -201,7 +199,8 @@ static void ask_server(struct sim_handle *handle)
 	code = rowlock_verify(handle->lock, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
-	expect("verify", code, code == ROWLOCK_ELOST && !sim_world.calm);
+	sim_app_expect("verify", code,
+		       code == ROWLOCK_ELOST && !sim_world.calm);
 }
 
 /* Once more, through the same handle. */
@@ -210,34 +209,18 @@ static void reenter(struct sim_thread *thread, struct sim_handle *handle)
 	int code = rowlock_acquire(handle->lock, 0, NULL);
 
 	if (handle->flags & ROWLOCK_NOT_REENTRANT) {
-		expect("acquire", code,
-		       code == ROWLOCK_EDEADLOCK ||
-			   (code == ROWLOCK_ELOST && !sim_world.calm));
+		sim_app_expect("acquire", code,
+			       code == ROWLOCK_EDEADLOCK ||
+				   (code == ROWLOCK_ELOST && !sim_world.calm));
 		if (code == 0)
 			sim_violation("a lock that is not reentrant was "
 				      "entered twice");
 		return;
 	}
-	expect("acquire", code, code == ROWLOCK_ELOST && !sim_world.calm);
+	sim_app_expect("acquire", code,
+		       code == ROWLOCK_ELOST && !sim_world.calm);
 	if (code == 0)
 		release(thread, handle, false);
-}
-
-static void break_one(struct sim_thread *thread)
-{
-	struct sim_call call;
-	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
-	int code;
-
-	sim_self->proc->broke_us = sim_now;
-	sim_call_begin(&call, "break", RLK_NEVER);
-	code = rowlock_break(thread->app->client,
-			     row ? ROWLOCK_ROW : ROWLOCK_LEASE,
-			     sim_names[sim_below(sim_world.names)], NULL);
-	sim_call_end(&call);
-	sim_self->proc->broke_us = sim_now;
-	sim_app_code(SIM_CALL_OTHER, code);
-	expect("break", code, code == ROWLOCK_ENOTHELD);
 }
 
 void sim_thread_cancel(struct sim_thread *thread)
@@ -259,95 +242,6 @@ static void cancel_one(struct sim_thread *thread)
 	struct sim_app *app = thread->app;
 
 	sim_thread_cancel(&app->threads[sim_below(app->thread_count)]);
-}
-
-static void reap(struct sim_thread *thread)
-{
-	int code = rowlock_reap(thread->app->client, NULL, NULL, NULL);
-
-	sim_app_code(SIM_CALL_OTHER, code);
-	expect("reap", code, false);
-}
-
-/* What rowlock_execute() runs, and what it saw. */
-struct inside {
-	unsigned int name;
-	bool ran;
-	bool held; /* until its end */
-};
-
-static void run_inside(struct rowlock *lock, void *arg)
-{
-	struct inside *inside = arg;
-
-	if (inside->ran)
-		sim_violation("execute has run its function twice");
-	inside->ran = true;
-	sim_judge_entered(lock, inside->name);
-	sim_sleep(sim_between(0, INSIDE_MS * 1000));
-	inside->held = sim_judge_left(lock);
-}
-
-static void execute_one(struct sim_thread *thread)
-{
-	struct rowlock_execute_options options =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct inside inside = {
-		.name = (unsigned int) sim_below(sim_world.names),
-	};
-	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
-	struct sim_call call;
-	int code;
-
-	lock.strategy = row ? ROWLOCK_ROW : ROWLOCK_LEASE;
-	options.lock = &lock;
-	options.wait_ms = sim_below(2) ? 0 : (uint64_t) sim_between(1, 300);
-	/* It has to be acquired, and released: twice what is allowed. */
-	sim_call_begin(&call, "execute",
-		       (options.wait_ms ? options.wait_ms : sim_world.call_ms) +
-			   INSIDE_MS + sim_world.call_ms + 100);
-	code = rowlock_execute(thread->app->client, sim_names[inside.name],
-			       &options, run_inside, &inside, NULL);
-	sim_call_end(&call);
-	sim_app_code(SIM_CALL_OTHER, code);
-	expect("execute", code,
-	       (code == ROWLOCK_EBUSY && !options.wait_ms) ||
-		   (code == ROWLOCK_ETIMEDOUT && options.wait_ms) ||
-		   (code == ROWLOCK_ELOST && !sim_world.calm));
-	if (inside.ran != (code == 0 || code == ROWLOCK_ELOST))
-		sim_violation("execute returned %d, and its function has%s run",
-			      code, inside.ran ? "" : " not");
-	if (code == 0 && !inside.held)
-		sim_violation("execute says that '%s' was held, but it was not "
-			      "at the end of its function",
-			      sim_names[inside.name]);
-}
-
-static void list_entry(const struct rowlock_entry *entry, void *arg)
-{
-	unsigned int *entries = arg;
-
-	if (entry->strategy == ROWLOCK_LEASE && !entry->attempt &&
-	    entry->state == ROWLOCK_STATE_HELD)
-		sim_violation("'%s' is listed as held by nobody", entry->name);
-	(*entries)++;
-}
-
-static void list(struct sim_thread *thread)
-{
-	unsigned int entries = 0;
-	struct sim_call call;
-	int code;
-
-	sim_call_begin(&call, "list", sim_world.call_ms);
-	code =
-	    rowlock_list(thread->app->client, NULL, list_entry, &entries, NULL);
-	sim_call_end(&call);
-	sim_app_code(SIM_CALL_OTHER, code);
-	expect("list", code, false);
-	if (entries > 2 * SIM_NAMES)
-		sim_violation("%u names are listed", entries);
 }
 
 /* ------------------------------------------------------------ its life */
@@ -398,17 +292,17 @@ static void aside(struct sim_thread *thread)
 	if (die < 64)
 		cancel_one(thread);
 	else if (die < 96 && sim_world.breaks)
-		break_one(thread);
+		sim_aside_break(thread->app->client);
 	else if (die < 98)
-		reap(thread);
+		sim_aside_reap(thread->app->client);
 	else if (die < 230)
 		sim_sleep(sim_between(0, 20000));
 	else if (die < 232)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 1500));
 	else if (die < 264)
-		execute_one(thread);
+		sim_aside_execute(thread->app->client);
 	else if (die < 266)
-		list(thread);
+		sim_aside_list(thread->app->client);
 }
 
 void sim_thread_run(void *arg)

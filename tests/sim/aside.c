@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread does with its client between two cycles: calls for people, and
+ * a function that is run under a lock.
+ */
+#include <rowlock.h>
+
+#include "app_private.h"
+#include "judge.h"
+#include "proc.h"
+#include "sim.h"
+
+/* The longest that a function lasts which is executed under a lock. */
+#define INSIDE_MS 3
+
+void sim_aside_break(struct rowlock_client *client)
+{
+	struct sim_call call;
+	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
+	int code;
+
+	sim_self->proc->broke_us = sim_now;
+	sim_call_begin(&call, "break", RLK_NEVER);
+	code = rowlock_break(client, row ? ROWLOCK_ROW : ROWLOCK_LEASE,
+			     sim_names[sim_below(sim_world.names)], NULL);
+	sim_call_end(&call);
+	sim_self->proc->broke_us = sim_now;
+	sim_app_code(SIM_CALL_OTHER, code);
+	sim_app_expect("break", code, code == ROWLOCK_ENOTHELD);
+}
+
+void sim_aside_reap(struct rowlock_client *client)
+{
+	int code = rowlock_reap(client, NULL, NULL, NULL);
+
+	sim_app_code(SIM_CALL_OTHER, code);
+	sim_app_expect("reap", code, false);
+}
+
+/* What rowlock_execute() runs, and what it saw. */
+struct inside {
+	unsigned int name;
+	bool ran;
+	bool held; /* until its end */
+};
+
+static void run_inside(struct rowlock *lock, void *arg)
+{
+	struct inside *inside = arg;
+
+	if (inside->ran)
+		sim_violation("execute has run its function twice");
+	inside->ran = true;
+	sim_judge_entered(lock, inside->name);
+	sim_sleep(sim_between(0, INSIDE_MS * 1000));
+	inside->held = sim_judge_left(lock);
+}
+
+void sim_aside_execute(struct rowlock_client *client)
+{
+	struct rowlock_execute_options options =
+	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct inside inside = {
+		.name = (unsigned int) sim_below(sim_world.names),
+	};
+	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
+	struct sim_call call;
+	int code;
+
+	lock.strategy = row ? ROWLOCK_ROW : ROWLOCK_LEASE;
+	options.lock = &lock;
+	options.wait_ms = sim_below(2) ? 0 : (uint64_t) sim_between(1, 300);
+	/* It has to be acquired, and released: twice what is allowed. */
+	sim_call_begin(&call, "execute",
+		       (options.wait_ms ? options.wait_ms : sim_world.call_ms) +
+			   INSIDE_MS + sim_world.call_ms + 100);
+	code = rowlock_execute(client, sim_names[inside.name], &options,
+			       run_inside, &inside, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_OTHER, code);
+	sim_app_expect("execute", code,
+		       (code == ROWLOCK_EBUSY && !options.wait_ms) ||
+			   (code == ROWLOCK_ETIMEDOUT && options.wait_ms) ||
+			   (code == ROWLOCK_ELOST && !sim_world.calm));
+	if (inside.ran != (code == 0 || code == ROWLOCK_ELOST))
+		sim_violation("execute returned %d, and its function has%s run",
+			      code, inside.ran ? "" : " not");
+	if (code == 0 && !inside.held)
+		sim_violation("execute says that '%s' was held, but it was not "
+			      "at the end of its function",
+			      sim_names[inside.name]);
+}
+
+static void list_entry(const struct rowlock_entry *entry, void *arg)
+{
+	unsigned int *entries = arg;
+
+	if (entry->strategy == ROWLOCK_LEASE && !entry->attempt &&
+	    entry->state == ROWLOCK_STATE_HELD)
+		sim_violation("'%s' is listed as held by nobody", entry->name);
+	(*entries)++;
+}
+
+void sim_aside_list(struct rowlock_client *client)
+{
+	unsigned int entries = 0;
+	struct sim_call call;
+	int code;
+
+	sim_call_begin(&call, "list", sim_world.call_ms);
+	code = rowlock_list(client, NULL, list_entry, &entries, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_OTHER, code);
+	sim_app_expect("list", code, false);
+	if (entries > 2 * SIM_NAMES)
+		sim_violation("%u names are listed", entries);
+}
