@@ -87,7 +87,7 @@ static unsigned int travel(struct sim_proc *proc, int64_t until)
 		return 2013;
 	if (sim_server.down_until > sim_now)
 		return 2002;
-	if (sim_server.full_until > sim_now || sim_happens(SIM_TOO_MANY))
+	if (sim_happens(SIM_TOO_MANY))
 		return 1040;
 	return 0;
 }

@@ -85,14 +85,6 @@ bool sim_happens(enum sim_fault_kind kind)
 	return true;
 }
 
-bool sim_clock_may_jump(void)
-{
-	for (unsigned int i = 0; i < drawn_count; i++)
-		if (drawn[i] == SIM_CLOCK_AHEAD)
-			return true;
-	return false;
-}
-
 /* --------------------------------------------------- faults of the world */
 
 static int64_t until(int64_t most_us)
@@ -146,6 +138,16 @@ static void strike_process(enum sim_fault_kind kind, struct sim_proc *proc)
 	}
 }
 
+/* Until nobody believes any more what was promised before the clock jumped:
+ * who has beaten since then is safe. */
+static void note_haste(int64_t more_us)
+{
+	int64_t most_us = (int64_t) SIM_MAXIMUM_MS * 1000;
+
+	most_us = ttl_us() > most_us ? ttl_us() : most_us;
+	sim_server.hasty_until = sim_now + most_us + more_us;
+}
+
 static void strike_server(enum sim_fault_kind kind)
 {
 	int64_t us;
@@ -161,10 +163,14 @@ static void strike_server(enum sim_fault_kind kind)
 		us = sim_between(1000, 3 * ttl_us());
 		sim_server.clock_us -= us;
 		sim_world.set_back_ms += (uint64_t) us / 1000;
+		/* A statement that began while the clock was ahead can be
+		 * executed so much later: blocked, then frozen. */
+		if (sim_server.hasty_until)
+			note_haste(1000000 + ttl_us() * 3 / 2);
 		break;
 	case SIM_CLOCK_AHEAD:
 		sim_server.clock_us += sim_between(1000, 3 * ttl_us());
-		sim_server.jumped_ahead = true;
+		note_haste(0);
 		break;
 	default:
 		sim_server_restart(until(1000000) - sim_now, kind == SIM_CRASH);

@@ -67,7 +67,5 @@ extern uint64_t sim_fault_counts[SIM_FAULTS];
 void sim_faults_begin(bool none);
 /** No more of them from now on; what is under way is healed. */
 void sim_faults_heal(void);
-/** Does the server's clock jump ahead in this world? */
-bool sim_clock_may_jump(void);
 
 #endif

@@ -112,7 +112,7 @@ static bool excused(const struct sim_grant *grant)
 		return sim_now - grant->broken_us <=
 		       BROKEN_US + sim_proc_delay(grant->proc) -
 			   grant->broken_delay_us;
-	return sim_server.jumped_ahead && !sim_world.observe;
+	return sim_now < sim_server.hasty_until && !sim_world.observe;
 }
 
 static void compare(const struct sim_grant *a, const struct sim_grant *b)
@@ -326,7 +326,7 @@ static int64_t safe_until(const struct sim_grant *grant)
 	row = sim_session_row(grant->hold->session);
 	if (row)
 		until = row->beaten_us + (int64_t) row->ttl_ms * 1000;
-	if (row && !sim_world.observe && !sim_server.clock_us) {
+	if (row && !sim_world.observe && sim_now >= sim_server.hasty_until) {
 		int64_t left = row->expires_us - sim_server_us();
 
 		left = sim_now + left - left * sim_server.ppm / 1000000;

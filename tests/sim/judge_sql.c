@@ -137,10 +137,6 @@ void sim_judge_lease_removed(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u removed by process %u",
 	    { name, lease->attempt, lease->proc, by->proc } });
-	if (by->in_trx) {
-		sim_judge_lease_broken(by, lease);
-		return;
-	}
 	if (!is_release(by, lease) && !is_dead(by, lease, grant))
 		sim_violation("S5: process %u removed a live lease of '%s' "
 			      "that process %u has",

@@ -207,12 +207,6 @@ static bool lease_meant(const struct sim_request *request,
 	return lease->there;
 }
 
-void sim_lease_remove(struct sim_session *session, struct sim_lease *lease)
-{
-	sim_judge_lease_removed(session, lease);
-	lease->there = false;
-}
-
 void sim_lease_delete(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
@@ -221,11 +215,7 @@ void sim_lease_delete(struct sim_session *session)
 		if (!lease_meant(&session->request, lease, i))
 			continue;
 		session->answer.affected++;
-		if (session->in_trx) {
-			session->trx_name = i;
-			session->trx_attempt = lease->attempt;
-		} else {
-			sim_lease_remove(session, lease);
-		}
+		sim_judge_lease_removed(session, lease);
+		lease->there = false;
 	}
 }

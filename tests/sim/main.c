@@ -235,10 +235,12 @@ int main(int argc, char **argv)
 
 	printf("sim: seed %" PRIu64 "\n", sim_options.seed);
 	fflush(stdout);
-	if (sim_options.world != UINT64_MAX)
+	if (sim_options.world != UINT64_MAX) {
 		sim_world_play(sim_options.seed, sim_options.world);
-	else
+		worlds = 1;
+	} else {
 		play();
+	}
 	seconds = cpu_seconds();
 	if (wants_report)
 		report();

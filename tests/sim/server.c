@@ -86,7 +86,6 @@ void sim_session_end(struct sim_session *session, enum sim_end why)
 		sim_event_clear(&session->step);
 		session->phase = SIM_RESTING;
 	}
-	session->in_trx = false;
 	sim_rows_leave(session);
 	notify_client(session);
 	maybe_free(session);

@@ -85,10 +85,6 @@ struct sim_session {
 	uint64_t lock_serial;   /* of the last lock that it got */
 	struct sim_row *wants;
 	struct rlk_list in_line;
-	bool in_trx; /* what a transaction will do when it commits */
-	uint64_t trx_attempt;
-	unsigned int trx_name;
-	uint64_t trx_session;
 };
 
 struct sim_server {
@@ -97,11 +93,10 @@ struct sim_server {
 	unsigned int starts;  /* how often it was started */
 	int64_t down_until;   /* not there */
 	int64_t frozen_until; /* does nothing */
-	int64_t full_until;   /* takes no connections */
 	int64_t read_only_until;
 	int64_t clock_us; /* its clock's steps */
 	int64_t ppm;
-	bool jumped_ahead;
+	int64_t hasty_until; /* leases may be taken too early, after a jump */
 };
 
 extern struct sim_server sim_server;

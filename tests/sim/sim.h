@@ -17,6 +17,9 @@ struct sim_proc;
 
 #define SIM_NAMES 8
 
+/** The longest maximum that a hold has. */
+#define SIM_MAXIMUM_MS 3000
+
 /** One world: a server, some processes, some names, some kinds of faults. */
 struct sim_world {
 	uint64_t number; /* in the run */

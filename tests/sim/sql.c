@@ -2,7 +2,8 @@
 /*
  * From a statement's text to what it means. Only what the library says is
  * known; a text that is not ends the run, so that nobody can change a statement
- * and have it simulated as the old one.
+ * and have it simulated as the old one. A token is never dropped: no world
+ * lasts for 30 days.
  */
 #include "sql.h"
 
@@ -95,17 +96,12 @@ static const struct pattern patterns[] = {
 	  "s ON s.id = l.session SET l.attempt = 0, l.session = 0, s.breaks = "
 	  "s.breaks + 1 WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 	  NULL, NULL },
-	{ SIM_NOTE_BREAK, "note-break", "UPDATE lease_session SET "
-	  "breaks = breaks + 1 WHERE id = ?", NULL, NULL },
 	{ SIM_DELETE_SESSION, "delete-session",
 	  "DELETE FROM lease_session WHERE ", NULL, NULL },
 	{ SIM_DELETE_LEASE, "delete-lease",
 	  "DELETE FROM business_lease WHERE ", NULL, NULL },
-	{ SIM_DELETE_TOKEN, "delete-token",
-	  "DELETE FROM lock_token WHERE ", NULL, NULL },
 	{ SIM_COMMIT, "commit", "COMMIT", NULL, NULL },
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NULL },
-	{ SIM_BEGIN, "begin", "START TRANSACTION", NULL, NULL },
 	{ SIM_KILL_CONN, "kill", "KILL CONNECTION ", NULL, NULL },
 	{ SIM_KILL_STMT, "kill-query", "KILL QUERY ", NULL, NULL },
 	{ SIM_PING, "ping", "ping", NULL, NULL },
@@ -225,8 +221,7 @@ static void compile(struct sim_op *op, const char *text)
 		.verb = pattern->verb,
 		.label = pattern->label,
 		.params = count_params(sql),
-		.writes =
-		    pattern->verb >= SIM_ROW_MAKE || pattern->verb == SIM_BEGIN,
+		.writes = pattern->verb >= SIM_ROW_MAKE,
 		.greatest = strstr(sql, "GREATEST(") != NULL,
 		.counts = strstr(sql, "beat = beat + 1") != NULL,
 		.by_attempt = strstr(sql, "attempt = ?") != NULL,

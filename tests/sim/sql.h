@@ -16,7 +16,6 @@ struct rlk_stmt_def;
 enum sim_verb {
 	SIM_COMMIT,
 	SIM_ROLLBACK,
-	SIM_BEGIN,
 	SIM_KILL_CONN,
 	SIM_KILL_STMT,
 	SIM_PING,
@@ -40,10 +39,8 @@ enum sim_verb {
 	SIM_SESSION_OPEN,
 	SIM_BEAT,
 	SIM_BREAK,
-	SIM_NOTE_BREAK,
 	SIM_DELETE_SESSION,
 	SIM_DELETE_LEASE,
-	SIM_DELETE_TOKEN,
 	SIM_VERBS,
 };
 
@@ -56,8 +53,6 @@ enum sim_test {
 	SIM_IF_BEAT,
 	SIM_IF_EXPIRED,
 	SIM_IF_NO_SESSION,
-	SIM_IF_ALIVE,
-	SIM_TESTS,
 };
 
 struct sim_condition {

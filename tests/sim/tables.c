@@ -196,34 +196,6 @@ static void break_lease(struct sim_session *session)
 	session->answer.affected = row ? 2 : 1;
 }
 
-static void note_break(struct sim_session *session)
-{
-	session->answer.affected =
-	    sim_session_row(session->request.params[0].u64) != NULL;
-	session->trx_session = session->request.params[0].u64;
-}
-
-static void commit(struct sim_session *session)
-{
-	struct sim_lease *lease = &sim_tables.leases[session->trx_name];
-	struct sim_session_row *row = sim_session_row(session->trx_session);
-
-	if (session->in_trx && session->trx_attempt && lease->there &&
-	    lease->attempt == session->trx_attempt)
-		sim_lease_remove(session, lease);
-	if (session->in_trx && session->trx_session && row)
-		row->breaks++;
-	session->in_trx = false;
-	sim_rows_release(session);
-}
-
-static void begin(struct sim_session *session)
-{
-	session->in_trx = true;
-	session->trx_attempt = 0;
-	session->trx_session = 0;
-}
-
 /* ------------------------------------------------------- other sessions */
 
 static void find_session(struct sim_session *session)
@@ -314,9 +286,8 @@ static void nothing(struct sim_session *session)
 bool sim_execute(struct sim_session *session)
 {
 	static void (*const handlers[SIM_VERBS])(struct sim_session *) = {
-		[SIM_COMMIT] = commit,
-		[SIM_ROLLBACK] = nothing,
-		[SIM_BEGIN] = begin,
+		[SIM_COMMIT] = sim_rows_release,
+		[SIM_ROLLBACK] = sim_rows_release,
 		[SIM_KILL_CONN] = kill_session,
 		[SIM_KILL_STMT] = kill_session,
 		[SIM_PING] = nothing,
@@ -338,19 +309,13 @@ bool sim_execute(struct sim_session *session)
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,
 		[SIM_BREAK] = break_lease,
-		[SIM_NOTE_BREAK] = note_break,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
-		[SIM_DELETE_TOKEN] = nothing,
 	};
 	enum sim_verb verb = session->request.op->verb;
 
 	if (verb == SIM_ROW_TRY || verb == SIM_ROW_WAIT)
 		return lock_row(session);
-	if (verb == SIM_ROLLBACK) {
-		session->in_trx = false;
-		sim_rows_release(session);
-	}
 	handlers[verb](session);
 	return true;
 }

@@ -34,7 +34,5 @@ void sim_lease_confirm(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
-/** The row goes. */
-void sim_lease_remove(struct sim_session *session, struct sim_lease *lease);
 
 #endif

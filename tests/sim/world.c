@@ -15,6 +15,7 @@
 
 #include "app.h"
 #include "core/client.h"
+#include "death.h"
 #include "fault.h"
 #include "judge.h"
 #include "sim.h"
@@ -213,6 +214,7 @@ static void direct(void *arg)
 		sim_sleep(sim_server.down_until - sim_now);
 	sim_sleep(rest_us());
 	check_rest();
+	sim_death_play();
 	sim_proc_new(visitor, &done)->app = NULL;
 	while (!done)
 		sim_sleep(10000);

@@ -251,6 +251,30 @@ static void lease_past_its_maximum_is_swept(void **state)
 	fake_client_end(client);
 }
 
+/* Polls tell nothing of the holder: when to look is planned by the first. */
+static void waiter_looks_again_when_the_maximum_is_over(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+	int64_t began_ms = fake_now();
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_lease_maximum("job", 1000);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	/* Not when the 30 s of its session are over. */
+	assert_true(fake_now() - began_ms < 15000);
+	assert_int_equal(fake_count(FAKE_SWEEP_EXPIRED), 1);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 /* As above, but it is the maximum of one hold: its session lives on. */
 static void observer_waits_for_the_whole_maximum(void **state)
 {
@@ -404,6 +428,8 @@ int main(void)
 		     server_clock_that_jumped_decides_no_more),
 		FAKE("a lease past its maximum is swept",
 		     lease_past_its_maximum_is_swept),
+		FAKE("a waiter looks again when the maximum is over",
+		     waiter_looks_again_when_the_maximum_is_over),
 		FAKE("an observer waits for the whole maximum",
 		     observer_waits_for_the_whole_maximum),
 		FAKE("an observer that cannot look leaves it alone",

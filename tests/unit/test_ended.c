@@ -89,6 +89,36 @@ static void maximum_counts_from_the_first_sending(void **state)
 	fake_client_end(client);
 }
 
+/* Until it is known what became of the first sending, its row counts: also
+ * where a poll sees the name held, perhaps by that very row. */
+static void poll_between_does_not_move_the_maximum(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+	int64_t sent_ms = fake_now();
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .result = RLK_UNCLEAR,
+						      .ms = 700 });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_AGAIN });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 2).ask, RLK_ASK_AGAIN);
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 3).ask, RLK_ASK_FIRST);
+	assert_true(fake_lease("job") == fake_call(FAKE_ACQUIRE, 0).attempt);
+	assert_int_equal(rowlock_remaining_ms(lock),
+			 sent_ms + 18000 - fake_now());
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void grant_whose_maximum_is_over_is_given_back(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -106,6 +136,27 @@ static void grant_whose_maximum_is_over_is_given_back(void **state)
 	assert_true(rowlock_remaining_ms(lock) > 1700);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* A DELETE was sent for it: what still comes of that one, and who has seen its
+ * row, shall not take the next one for it. */
+static void attempt_that_was_given_back_is_not_asked_for_again(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
+		    fake_call(FAKE_ACQUIRE, 0).attempt);
+	assert_true(fake_lease("job") == fake_call(FAKE_ACQUIRE, 1).attempt);
+	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
@@ -284,8 +335,12 @@ int main(void)
 		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
 		FAKE("the maximum counts from the first sending",
 		     maximum_counts_from_the_first_sending),
+		FAKE("a poll between does not move the maximum",
+		     poll_between_does_not_move_the_maximum),
 		FAKE("a grant whose maximum is over is given back",
 		     grant_whose_maximum_is_over_is_given_back),
+		FAKE("an attempt that was given back is not asked for again",
+		     attempt_that_was_given_back_is_not_asked_for_again),
 		FAKE("a late grant that cannot be given back is removed",
 		     late_grant_that_cannot_be_given_back_is_removed),
 		FAKE("a break is known by the next beat and ends only that one",

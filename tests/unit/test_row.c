@@ -285,6 +285,24 @@ static void grant_after_a_long_wait_is_confirmed_first(void **state)
 	fake_client_end(client);
 }
 
+static void confirmed_grant_counts_from_when_that_was_asked(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 600 });
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
+	assert_int_equal(rowlock_remaining_ms(lock), 8100 - 600);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void confirming_a_grant_takes_no_longer_than_the_caller_has(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -412,6 +430,8 @@ int main(void)
 		     connection_that_comes_too_late_is_not_used),
 		FAKE("a grant after a long wait is confirmed first",
 		     grant_after_a_long_wait_is_confirmed_first),
+		FAKE("a confirmed grant counts from when that was asked",
+		     confirmed_grant_counts_from_when_that_was_asked),
 		FAKE("a release without an answer says lost",
 		     release_without_an_answer_says_lost),
 		FAKE("verify asks on the hold's own connection",
