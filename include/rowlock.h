@@ -274,6 +274,10 @@ ROWLOCK_API int rowlock_client_free(struct rowlock_client *client,
  * any thread at any time before rowlock_free(); the rest one thread at a time.
  * Threads that compete for one name take one struct rowlock each; they queue
  * inside the client, first come, first served, not in the database.
+ *
+ * pthread_cancel() of a thread that is inside a call of this library, or in a
+ * function that the call runs, takes effect after the call: end a wait with
+ * rowlock_cancel().
  */
 struct rowlock;
 
@@ -388,7 +392,8 @@ ROWLOCK_API int rowlock_release(struct rowlock *lock,
  * False for ever once the hold's deadline has passed, even if nobody else has
  * taken the lock; under ROWLOCK_ROW also once the end of its connection was
  * heard of, which takes milliseconds if others ended it, and until the idle
- * bound if no packet gets through just then. No I/O; does not block. 0 in a forked child.
+ * bound if no packet gets through just then. No I/O; does not block. 0 in a
+ * forked child.
  */
 ROWLOCK_API int rowlock_held(struct rowlock *lock);
 

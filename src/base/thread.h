@@ -41,6 +41,23 @@ static inline void rlk_unguardp(struct rlk_mutex **mutex)
 		rlk_mutex_unlock(*mutex);
 }
 
+/** Keep the calling thread from being cancelled (pthread_cancel()) for the rest
+ *  of the block. A thread that ended in a wait of ours would take its mutex,
+ *  its place in a line, and a request with it:
+ *  _cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off(); */
+static inline int rlk_cancel_off(void)
+{
+	int before = PTHREAD_CANCEL_ENABLE;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	return before;
+}
+
+static inline void rlk_cancel_onp(int *before)
+{
+	pthread_setcancelstate(*before, NULL);
+}
+
 void rlk_cond_init(struct rlk_cond *cond);
 void rlk_cond_fini(struct rlk_cond *cond);
 void rlk_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex);

@@ -307,6 +307,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		       struct rowlock_client **ret_client,
 		       struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rowlock_client_options defaults =
 	    ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error = { 0 };
@@ -330,6 +331,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 int rowlock_client_free(struct rowlock_client *client,
 			struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int locks;
 
 	if (!client)

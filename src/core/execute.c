@@ -5,6 +5,7 @@
 #include <rowlock.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 
 /* The function has run: was it protected until its end? */
 static int finish(struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -25,6 +26,7 @@ int rowlock_execute(struct rowlock_client *client, const char *name,
 		    rowlock_execute_fn fn, void *arg,
 		    struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rowlock_execute_options defaults =
 	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	struct rowlock *lock;

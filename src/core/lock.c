@@ -172,6 +172,7 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 		const struct rowlock_options *options,
 		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock;
 	int code;
@@ -229,6 +230,7 @@ void rlk_lock_notify_locked(struct rowlock *lock)
 
 int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client;
 	bool held;
 
@@ -273,6 +275,7 @@ void rowlock_freep(struct rowlock **lock)
 
 int rowlock_held(struct rowlock *lock)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	bool held;
 
 	if (rlk_client_forked(lock->client))
@@ -285,6 +288,7 @@ int rowlock_held(struct rowlock *lock)
 
 uint64_t rowlock_remaining_ms(struct rowlock *lock)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int64_t left = 0;
 
 	if (rlk_client_forked(lock->client))
@@ -299,6 +303,7 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 
 unsigned int rowlock_depth(struct rowlock *lock)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int depth = 0;
 
 	if (rlk_client_forked(lock->client))
@@ -317,6 +322,7 @@ const char *rowlock_name(const struct rowlock *lock)
 
 void rowlock_cancel(struct rowlock *lock)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client = lock->client;
 	struct rlk_waiter *waiter;
 
@@ -340,6 +346,7 @@ void rowlock_cancel(struct rowlock *lock)
 
 void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client = lock->client;
 
 	if (rlk_client_forked(client))

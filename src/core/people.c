@@ -203,6 +203,7 @@ int rowlock_list(struct rowlock_client *client,
 		 const struct rowlock_list_options *options, rowlock_list_fn fn,
 		 void *arg, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rowlock_list_options defaults =
 	    ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const struct listener listener = { fn, arg };
@@ -278,6 +279,7 @@ static int break_it(struct rowlock_client *client,
 int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 		  const char *name, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rlk_strategy *strategy = rlk_strategy(which);
 	struct rowlock_errinfo error;
 	const char *problem = "is NULL";
@@ -308,6 +310,7 @@ int rowlock_reap(struct rowlock_client *client,
 		 struct rowlock_reap_result *result,
 		 struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rowlock_reap_options defaults =
 	    ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result ours = { .size = sizeof(ours) };

@@ -187,6 +187,8 @@ static int release(struct rowlock *lock, int64_t until_ms,
 
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+
 	if (rlk_client_forked(lock->client))
 		return rlk_client_fail_forked(lock->client, reterr);
 	return release(lock, rlk_client_call_until(lock->client), reterr);
@@ -246,6 +248,7 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		    struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
 	int64_t until;
 	int code;

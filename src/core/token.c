@@ -95,6 +95,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, const char *what,
 
 int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int64_t until = rlk_client_call_until(lock->client);
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
@@ -202,6 +203,7 @@ int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 		  struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	if (rlk_client_forked(lock->client))
 		return rlk_client_fail_forked(lock->client, reterr);
 	return rlk_token(lock, rlk_client_call_until(lock->client), ret_token,

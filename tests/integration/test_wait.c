@@ -67,6 +67,39 @@ static void a_cancel_before_is_remembered(void **state)
 	test_client_end(client);
 }
 
+/* pthread_cancel() comes when the call is over: a thread that ended in it would
+ * take a mutex and its place in the line with it. */
+static void a_thread_is_not_canceled_inside_a_call(void **state)
+{
+	const char *name = test_name("pthread");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_errinfo err;
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < TEST_SIZE(both); i++) {
+		struct test_actor actor =
+		    test_actor_start(both[i], name, TTL_MS);
+		struct waiter waiter = {
+			.wait_ms = ROWLOCK_FOREVER,
+			.lock = test_lock(client, both[i], 0, name),
+			.code = 1,
+		};
+
+		assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+		start_waiter(&waiter);
+		pthread_cancel(waiter.thread);
+		rowlock_cancel(waiter.lock);
+		assert_int_equal(end_waiter(&waiter), ROWLOCK_ECANCELED);
+		assert_int_equal(test_actor_ask(&actor, "release"), 0);
+		test_actor_end(&actor);
+		assert_ok(rowlock_acquire(waiter.lock, TEST_GUARD_MS, &err));
+		assert_ok(rowlock_release(waiter.lock, &err));
+		test_lock_end(waiter.lock);
+	}
+	test_client_end(client);
+}
+
 /* @held by another process: the wait is in the server. By this one: the wait
  * is in memory. Either must end. */
 static void cancels(enum rowlock_strategy strategy, bool far)
@@ -237,6 +270,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST("a cancel that comes first is remembered once",
 		     a_cancel_before_is_remembered),
+		TEST("a thread is not canceled inside a call",
+		     a_thread_is_not_canceled_inside_a_call),
 		TEST("a cancel ends a wait for another process",
 		     a_cancel_ends_a_wait_for_another_process),
 		TEST("a cancel ends a wait for a thread of this process",
