@@ -100,13 +100,17 @@ static void poll_between_does_not_move_the_maximum(void **state)
 	int64_t sent_ms = fake_now();
 
 	(void) state;
-	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
-						      .result = RLK_UNCLEAR,
-						      .ms = 700 });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
+						      .given = true,
+						      .result = RLK_UNCLEAR });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .skip = true,
 						      .result = RLK_AGAIN });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	/* Until here time stands still. */
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(700);
+	fake_let(FAKE_ACQUIRE);
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 2).ask, RLK_ASK_AGAIN);
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 3).ask, RLK_ASK_FIRST);
