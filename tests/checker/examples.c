@@ -197,6 +197,13 @@ const struct example examples[] = {
 	  HOLD("140", "145", "3.0", "1", "a")
 	  DRAW("146", "148", "3.0", "1", "8"),
 	  BAD(TOKENS, 1, 6) },
+	{ "the checker sees a token that does not grow for who waited",
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
+	  END("110", "115", "1.0", "1")
+	  HOLD("90", "125", "2.0", "1", "a")
+	  DRAW("126", "128", "2.0", "1", "6"),
+	  BAD(TOKENS, 1, 6) },
 	{ "the checker sees a token given twice",
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("106", "108", "1.0", "1", "7")
@@ -210,6 +217,32 @@ const struct example examples[] = {
 	  END("110", "115", "1.0", "1") ACQUIRE("120", "2.0", "1", "a")
 	  "125 2.0 acquired serial=1 code=0 token=5\n",
 	  BAD(TOKENS, 1, 4) },
+	{ "the checker sees a larger token drawn by who held before",
+	  FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "495", "1.0", "1", "11")
+	  LOST("496", "1.0", "1") END_LOST("500", "505", "1.0", "1")
+	  HOLD("290", "300", "2.0", "1", "a")
+	  DRAW("301", "305", "2.0", "1", "10") END("600", "605", "2.0", "1"),
+	  BAD(TOKENS, 1, 7) },
+	{ "the checker accepts the smaller token of who held before",
+	  FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "495", "1.0", "1", "9")
+	  LOST("496", "1.0", "1") END_LOST("500", "505", "1.0", "1")
+	  HOLD("290", "300", "2.0", "1", "a")
+	  DRAW("301", "305", "2.0", "1", "10") END("600", "605", "2.0", "1"),
+	  GOOD },
+	{ "the checker orders no tokens of who asked at once",
+	  FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "495", "1.0", "1", "11")
+	  END("500", "505", "1.0", "1")
+	  HOLD("104", "601", "2.0", "1", "a")
+	  DRAW("602", "605", "2.0", "1", "12")
+	  HOLD("20", "99", "3.0", "1", "a") DRAW("50", "600", "3.0", "1", "10")
+	  FAULT("51", "stop", "3") HEAL("599", "stop", "3"),
+	  GOOD },
 	{ "the checker sees a hold with two tokens",
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("106", "108", "1.0", "1", "7")
@@ -273,6 +306,22 @@ const struct example examples[] = {
 	  HEAL("2000", "silence", "1")
 	  HEAL("2001", "drop", "1"),
 	  GOOD },
+	{ "the checker allows a loss no more than the time without CPU",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("199", "freeze", "server")
+	  FAULT("200", "silence", "server") FAULT("300", "busy", "1")
+	  HEAL("315", "busy", "1") LOST("1216", "1.0", "1")
+	  HEAL("2000", "silence", "server")
+	  HEAL("2001", "freeze", "server"),
+	  BAD(LATE_LOSS, 1, 5) },
+	{ "the checker allows a loss the time without CPU",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("199", "freeze", "server")
+	  FAULT("200", "silence", "server") FAULT("300", "busy", "1")
+	  HEAL("315", "busy", "1") LOST("1215", "1.0", "1")
+	  HEAL("2000", "silence", "server")
+	  HEAL("2001", "freeze", "server"),
+	  GOOD },
 	{ "the checker sees a loss without a callback",
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
@@ -285,6 +334,32 @@ const struct example examples[] = {
 	  "121 1.0 verified serial=1 code=-4\n"
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 5) },
+	{ "the checker sees a callback long after the loss was told",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  LOST("1122", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
+	  BAD(LATE_LOSS, 1, 4) },
+	{ "the checker accepts a callback soon after the loss was told",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  LOST("1119", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
+	  GOOD },
+	{ "the checker allows a callback the time without CPU",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  FAULT("300", "busy", "1") HEAL("600", "busy", "1")
+	  LOST("1419", "1.0", "1") END_LOST("1423", "1425", "1.0", "1"),
+	  GOOD },
+	{ "the checker sees two callbacks for one hold",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1")
+	  LOST("130", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
+	  BAD(LATE_LOSS, 1, 3) },
+	{ "the checker accepts callbacks for two holds",
+	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a") HOLD("100", "105", "1.1", "1", "b")
+	  LOST("120", "1.0", "1") LOST("130", "1.1", "1"),
+	  GOOD },
 	{ "the checker expects no callback of a loss during the release",
 	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
@@ -485,6 +560,17 @@ const struct example examples[] = {
 	  FAULT("600", "busy", "1") HEAL("640", "busy", "1")
 	  GOT("720", "1.0", "1"),
 	  GOOD },
+	{ "the checker blames it for no more than it lasted",
+	  "100 1.0 acquire serial=1 name=a wait=500\n"
+	  FAULT("600", "busy", "1") HEAL("615", "busy", "1")
+	  GOT("720", "1.0", "1"),
+	  BAD(LATE_CALL, 1, 2) },
+	{ "the checker counts time twice without CPU once",
+	  "100 1.0 acquire serial=1 name=a wait=500\n"
+	  FAULT("600", "busy", "1") FAULT("605", "stop", "1")
+	  HEAL("610", "stop", "1") HEAL("615", "busy", "1")
+	  GOT("717", "1.0", "1"),
+	  BAD(LATE_CALL, 1, 2) },
 	{ "the checker does not blame it for a loss",
 	  HOLD("100", "105", "1.0", "1", "a") FAULT("600", "busy", "1")
 	  HEAL("640", "busy", "1") LOST("641", "1.0", "1"),
@@ -575,6 +661,13 @@ const struct example examples[] = {
 	  "100 1.0 obtain serial=1\n" "100 1 acquire serial=1 name=a\n"
 	  "100 1.0 acquire serial=x name=a\n" "100 1.0 acquire name=a\n",
 	  BAD(BROKEN, 4, 1) },
+	{ "the checker distrusts a fault that it does not know",
+	  FAULT("100", "dorp", "1") HEAL("200", "dorp", "1"),
+	  BAD(BROKEN, 1, 1) },
+	{ "the checker knows the proxy's faults by how they begin",
+	  FAULT("100", "proxy-drop-reply", "server")
+	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1"),
+	  GOOD },
 	{ "the checker distrusts a heal of nothing",
 	  HEAL("100", "drop", "1"), BAD(BROKEN, 1, 1) },
 	{ "the checker passes over a line that was torn by a kill",

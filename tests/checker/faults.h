@@ -44,7 +44,8 @@ struct faults {
 	uint64_t *reach; /* the latest end among all[0] to all[i] */
 };
 
-void faults_begin(struct faults *faults, const struct history_line *line);
+/** False if the kind is unknown: such a fault excuses nothing. */
+bool faults_begin(struct faults *faults, const struct history_line *line);
 /** False if nothing of the kind is open. */
 bool faults_heal(struct faults *faults, const struct history_line *line);
 /** After the last of them, before the first question. */
@@ -59,6 +60,10 @@ void faults_fini(struct faults *faults);
 const struct fault *faults_find(const struct faults *faults,
 				unsigned int effects, int64_t process,
 				uint64_t from, uint64_t to, uint64_t grace);
+
+/** For how long of the time from @from to @to @process was hindered. */
+uint64_t faults_hindered(const struct faults *faults, uint32_t process,
+			 uint64_t from, uint64_t to);
 
 /** One that hits @process and nobody else. */
 const struct fault *faults_find_own(const struct faults *faults,
