@@ -67,6 +67,7 @@ const struct example examples[] = {
 	  GOOD },
 	{ "the checker accepts a late clock of who was stopped in its acquire",
 	  HOLD("100", "105", "1.0", "1", "a") END("400", "405", "1.0", "1")
+	  LEASE("2.0", "300")
 	  FAULT("50", "stop", "2") HOLD("20", "200", "2.0", "1", "a")
 	  HEAL("199", "stop", "2") GONE("210", "2.0", "1")
 	  LOST("211", "2.0", "1"),
@@ -86,18 +87,21 @@ const struct example examples[] = {
 	  HOLD("110", "115", "2.0", "1", "a") END("300", "305", "2.0", "1"),
 	  GOOD },
 	{ "the checker believes a lost hold up to its last proof",
+	  LEASE("1.0", "300")
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("200", "1.0", "1")
 	  LOST("495", "1.0", "1") END_LOST("500", "505", "1.0", "1")
 	  HOLD("290", "300", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  GOOD },
 	{ "the checker does not believe it longer",
+	  LEASE("1.0", "300")
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("301", "1.0", "1")
 	  LOST("495", "1.0", "1") END_LOST("500", "505", "1.0", "1")
 	  HOLD("290", "300", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  BAD(DOUBLE, 1, 5) },
 	{ "the checker sees a token drawn by who lost his hold",
+	  LEASE("1.0", "300")
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("350", "360", "1.0", "1", "9")
@@ -171,17 +175,17 @@ const struct example examples[] = {
 
 	/* -------------------------------------------- S3: lost is for ever */
 	{ "the checker sees a hold that held() took back",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  LOST("121", "1.0", "1") HELD("130", "1.0", "1"),
 	  BAD(REVIVED, 1, 3) },
 	{ "the checker sees a hold that lives after its lost callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1")
 	  VERIFY("130", "135", "1.0", "1"),
 	  BAD(REVIVED, 1, 4) },
 	{ "the checker accepts held() that was asked before the callback ran",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("119", "1.0", "1")
 	  LOST("120", "1.0", "1") END_LOST("130", "135", "1.0", "1"),
 	  GOOD },
@@ -218,7 +222,7 @@ const struct example examples[] = {
 	  "125 2.0 acquired serial=1 code=0 token=5\n",
 	  BAD(TOKENS, 1, 4) },
 	{ "the checker sees a larger token drawn by who held before",
-	  FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  LEASE("1.0", "300") FAULT("107", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("106", "495", "1.0", "1", "11")
 	  LOST("496", "1.0", "1") END_LOST("500", "505", "1.0", "1")
@@ -226,7 +230,7 @@ const struct example examples[] = {
 	  DRAW("301", "305", "2.0", "1", "10") END("600", "605", "2.0", "1"),
 	  BAD(TOKENS, 1, 7) },
 	{ "the checker accepts the smaller token of who held before",
-	  FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  LEASE("1.0", "300") FAULT("107", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("106", "495", "1.0", "1", "9")
 	  LOST("496", "1.0", "1") END_LOST("500", "505", "1.0", "1")
@@ -323,57 +327,57 @@ const struct example examples[] = {
 	  HEAL("2001", "freeze", "server"),
 	  GOOD },
 	{ "the checker sees a loss without a callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 4) },
 	{ "the checker sees a loss that a call told without a callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") "120 1.0 verify serial=1\n"
 	  "121 1.0 verified serial=1 code=-4\n"
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 5) },
 	{ "the checker sees a callback long after the loss was told",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  LOST("1122", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
 	  BAD(LATE_LOSS, 1, 4) },
 	{ "the checker accepts a callback soon after the loss was told",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  LOST("1119", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
 	  GOOD },
 	{ "the checker allows a callback the time without CPU",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  FAULT("300", "busy", "1") HEAL("600", "busy", "1")
 	  LOST("1419", "1.0", "1") END_LOST("1423", "1425", "1.0", "1"),
 	  GOOD },
 	{ "the checker sees two callbacks for one hold",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1")
 	  LOST("130", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
 	  BAD(LATE_LOSS, 1, 3) },
 	{ "the checker accepts callbacks for two holds",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HOLD("100", "105", "1.1", "1", "b")
 	  LOST("120", "1.0", "1") LOST("130", "1.1", "1"),
 	  GOOD },
 	{ "the checker expects no callback of a loss during the release",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  GOOD },
 	{ "the checker waits a moment for the callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1100", "1.0", "2"),
 	  GOOD },
 	{ "the checker knows who has no callback",
 	  "0 1.0 client ttl=30000 strategy=lease callback=0\n"
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
@@ -391,6 +395,33 @@ const struct example examples[] = {
 	{ "the checker does not excuse a lease by a connection that was killed",
 	  HOLD("100", "105", "1.0", "1", "a") FAULT("150", "cut", "server")
 	  LOST("200", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
+	{ "the checker does not excuse a lease by a fault that it outlives",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("790", "crash", "server")
+	  LOST("800", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
+	{ "the checker excuses it by one that may outlast it",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("810", "crash", "server")
+	  LOST("815", "1.0", "1"),
+	  GOOD },
+	{ "the checker adds up faults that follow each other",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("510", "crash", "server")
+	  FAULT("600", "stop", "1") HEAL("910", "stop", "1")
+	  LOST("915", "1.0", "1"),
+	  GOOD },
+	{ "the checker adds none that was long ago",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("510", "crash", "server")
+	  FAULT("9000", "stop", "1") HEAL("9310", "stop", "1")
+	  LOST("9315", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
+	{ "the checker does not excuse a loss by a moment without CPU",
+	  LEASE("1.0", "2000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "starve", "1") HEAL("310", "starve", "1")
+	  LOST("315", "1.0", "1"),
 	  BAD(TAKEN, 1, 3) },
 	{ "the checker excuses a row by a connection that was killed",
 	  ROW("1.0", "10000") HOLD("100", "105", "1.0", "1", "a")

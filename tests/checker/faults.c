@@ -51,9 +51,10 @@ static const struct kind {
 
 #define PROXY "proxy-"
 
-static const struct kind proxy = {
-	PROXY, AWAY | FAULT_HINDERS | FAULT_ENDS | FAULT_CLOCK, true
-};
+static const struct kind proxy = { PROXY,
+				   AWAY | FAULT_HINDERS | FAULT_ENDS |
+				       FAULT_CLOCK | FAULT_TAKES,
+				   true };
 
 static const struct kind *find_kind(struct history_word word)
 {
@@ -217,8 +218,8 @@ const struct fault *faults_find(const struct faults *faults,
 
 /* They lie in the order of their begin: what one has in common with those
  * before it is counted with them. */
-uint64_t faults_hindered(const struct faults *faults, uint32_t process,
-			 uint64_t from, uint64_t to)
+uint64_t faults_time(const struct faults *faults, unsigned int effects,
+		     uint32_t process, uint64_t from, uint64_t to)
 {
 	size_t i, n = begun_by(faults, to), first = n;
 	uint64_t sum = 0;
@@ -229,7 +230,7 @@ uint64_t faults_hindered(const struct faults *faults, uint32_t process,
 		const struct fault *fault = &faults->all[i];
 		uint64_t end = fault->end < to ? fault->end : to;
 
-		if (!(fault->effects & FAULT_HINDERS) ||
+		if (!(fault->effects & effects) ||
 		    !hits(fault, process, false) || end <= from)
 			continue;
 		if (fault->begin > from)

@@ -65,8 +65,9 @@ static void judge_late(struct run *run, const struct note *note)
 	enum history_event call = call_of(note->event);
 	uint64_t limit = limit_of(run, hold, call);
 	uint64_t took = note->returned - note->call;
-	uint64_t hindered = faults_hindered(&run->faults, hold->process,
-					    note->call, note->returned);
+	uint64_t hindered =
+	    faults_time(&run->faults, FAULT_HINDERS, hold->process, note->call,
+			note->returned);
 	struct check_excerpt excerpt = { .n = 0 };
 	double beyond;
 
@@ -106,8 +107,8 @@ static void judge_unreturned(struct run *run, const struct hold *hold)
 		return;
 	if (run_client(run, hold->process)->killed < until)
 		until = run_client(run, hold->process)->killed;
-	limit += hold->call + faults_hindered(&run->faults, hold->process,
-					      hold->call, until);
+	limit += hold->call + faults_time(&run->faults, FAULT_HINDERS,
+					  hold->process, hold->call, until);
 	if (until <= limit)
 		return;
 	if (run_wants(run, CHECK_LATE_CALL)) {

@@ -11,7 +11,8 @@
  * has a callback soon after, and no hold has two.
  *
  * S5. Only a fault that takes holds, a maximum or a break ends a hold against
- * the holder's will.
+ * the holder's will. What ends connections takes rows; what keeps beats away
+ * takes a hold only if it outlasts what the last beat gave.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +23,9 @@
 
 /* How long after a call said "lost" the callback may stay away. */
 #define CALLBACK_MS 1000
+
+/* Who was refused asks again that much later at the latest. */
+#define AGAIN_MS 500
 
 static void report_late(struct run *run, const struct hold *hold,
 			const struct fault *fault, uint64_t limit)
@@ -87,8 +91,8 @@ static void judge_cut(struct run *run, const struct hold *hold)
 		return;
 	if (run->last.time < over)
 		over = run->last.time;
-	hindered = faults_hindered(&run->faults, hold->process, fault->begin,
-				   hold->lost ? hold->lost : over);
+	hindered = faults_time(&run->faults, FAULT_HINDERS, hold->process,
+			       fault->begin, hold->lost ? hold->lost : over);
 	if ((hold->lost ? hold->lost : over) <= limit + hindered &&
 	    (hindered || !hold->lost))
 		return;
@@ -137,8 +141,8 @@ static void judge_callback(struct run *run, const struct hold *hold)
 		return;
 	if (client->killed < until)
 		until = client->killed;
-	limit +=
-	    faults_hindered(&run->faults, hold->process, hold->denied, until);
+	limit += faults_time(&run->faults, FAULT_HINDERS, hold->process,
+			     hold->denied, until);
 	if (until > limit)
 		report_callback(run, hold);
 }
@@ -177,14 +181,35 @@ static bool was_broken(const struct run *run, const struct hold *hold,
 	return false;
 }
 
-/* What may lose a hold of this client. A clock that jumps loses those that the
- * others judge by it; a loss of packets, those with a short TTL. */
+/* A beat goes every third of the TTL, so when a fault begins the hold has two
+ * thirds to go, less the margin. After the fault it takes as long again at most
+ * until a packet that it swallowed is sent once more. Whose loss is told at
+ * once has had the faults shortly before it. */
+static bool is_outlasted(const struct run *run, const struct hold *hold,
+			 uint64_t over)
+{
+	const struct client *client = run_client(run, hold->process);
+	const uint64_t again = (uint64_t) AGAIN_MS * RUN_MS;
+	uint64_t recent = 2 * client->ttl + (uint64_t) CALLBACK_MS * RUN_MS;
+	uint64_t from = hold->acquire_call;
+	uint64_t time;
+
+	from = from > client->ttl ? from - client->ttl : 0;
+	if (!hold->silent && !client->silent && over > recent)
+		from = later_of(from, over - recent);
+	time = faults_time(&run->faults,
+			   client->row ? FAULT_LOSES_ROW : FAULT_LOSES_LEASE,
+			   hold->process, from, over);
+	return time && 2 * time + again + client->margin >= client->ttl / 3 * 2;
+}
+
+/* What may lose a hold of this client at once. A clock that jumps loses those
+ * that the others judge by it; a loss of packets, those with a short TTL. */
 static bool is_excused(const struct run *run, const struct hold *hold,
 		       uint64_t over)
 {
 	const struct client *client = run_client(run, hold->process);
-	unsigned int effects =
-	    client->row ? FAULT_LOSES_ROW : FAULT_LOSES_LEASE;
+	unsigned int effects = FAULT_TAKES | (client->row ? FAULT_ENDS : 0);
 
 	if (client->max && over >= hold->acquire_call + client->max)
 		return true;
@@ -194,7 +219,7 @@ static bool is_excused(const struct run *run, const struct hold *hold,
 		effects |= FAULT_SPARSE;
 	return faults_find(&run->faults, effects, hold->process,
 			   hold->acquire_call, over, client->ttl) ||
-	       was_broken(run, hold, over);
+	       is_outlasted(run, hold, over) || was_broken(run, hold, over);
 }
 
 static void judge_cause(struct run *run, const struct hold *hold, uint64_t over)
