@@ -190,6 +190,48 @@ const struct example examples[] = {
 	  LOST("120", "1.0", "1") END_LOST("130", "135", "1.0", "1"),
 	  GOOD },
 
+	{ "the checker sees a hold that is held after its release",
+	  HOLD("100", "105", "1.0", "1", "a") END("110", "112", "1.0", "1")
+	  HELD("113", "1.0", "1"),
+	  BAD(REVIVED, 1, 3) },
+	{ "the checker sees a hold that is verified after its release",
+	  HOLD("100", "105", "1.0", "1", "a") END("110", "112", "1.0", "1")
+	  VERIFY("113", "115", "1.0", "1"),
+	  BAD(REVIVED, 1, 4) },
+	{ "the checker accepts held() that was asked before the release",
+	  HOLD("100", "105", "1.0", "1", "a") HELD("109", "1.0", "1")
+	  END("110", "112", "1.0", "1") GONE("113", "1.0", "1"),
+	  GOOD },
+	{ "the checker sees a hold past its maximum",
+	  "0 1.0 client ttl=30000 strategy=lease max=3000\n"
+	  HOLD("100", "105", "1.0", "1", "a") HELD("3206", "1.0", "1")
+	  END("3300", "3301", "1.0", "1"),
+	  BAD(REVIVED, 1, 4) },
+	{ "the checker sees a hold that a server confirms past its maximum",
+	  "0 1.0 client ttl=30000 strategy=lease max=3000\n"
+	  HOLD("100", "105", "1.0", "1", "a") VERIFY("3206", "3207", "1.0", "1")
+	  LOST("3300", "1.0", "1"),
+	  BAD(REVIVED, 1, 5) },
+	{ "the checker gives a maximum a moment",
+	  "0 1.0 client ttl=30000 strategy=lease max=3000\n"
+	  HOLD("100", "105", "1.0", "1", "a") HELD("3205", "1.0", "1")
+	  LOST("3206", "1.0", "1"),
+	  GOOD },
+	{ "the checker sees a break that its holder does not notice",
+	  LEASE("1.0", "2000")
+	  HOLD("100", "105", "1.0", "1", "a") "200 0.0 broke name=a\n"
+	  HELD("7201", "1.0", "1"),
+	  BAD(REVIVED, 1, 5) },
+	{ "the checker accepts a break that is noticed within a TTL",
+	  LEASE("1.0", "2000")
+	  HOLD("100", "105", "1.0", "1", "a") "200 0.0 broke name=a\n"
+	  HELD("7200", "1.0", "1") LOST("7201", "1.0", "1"),
+	  GOOD },
+	{ "the checker expects no notice of a break before the grant",
+	  LEASE("1.0", "2000") "104 0.0 broke name=a\n" "200 0.0 broke name=b\n"
+	  HOLD("100", "105", "1.0", "1", "a") HELD("7201", "1.0", "1"),
+	  GOOD },
+
 	/* --------------------------------------------------- S2: tokens */
 	{ "the checker sees a token that does not grow",
 	  HOLD("100", "105", "1.0", "1", "a")
