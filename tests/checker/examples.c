@@ -23,6 +23,12 @@
 #define DRAW(call, t, who, k, n) \
 	call " " who " token serial=" k "\n" \
 	t " " who " drew serial=" k " code=0 token=" n "\n"
+#define TIMEDOUT(call, t, who, k, name) \
+	call " " who " acquire serial=" k " name=" name " wait=400\n" \
+	t " " who " acquired serial=" k " code=-2\n"
+#define BUSY(call, t, who, k, name) \
+	call " " who " acquire serial=" k " name=" name " wait=0\n" \
+	t " " who " acquired serial=" k " code=-1\n"
 #define VERIFY(call, t, who, k) \
 	call " " who " verify serial=" k "\n" \
 	t " " who " verified serial=" k " code=0\n"
@@ -514,6 +520,36 @@ const struct example examples[] = {
 	  "100 1.0 acquire serial=1 name=a wait=2000\n"
 	  "2105 1.0 acquired serial=1 code=-2\n",
 	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker sees short waits in vain for a name that nobody has",
+	  TIMEDOUT("100", "500", "1.0", "1", "a")
+	  TIMEDOUT("510", "910", "2.0", "1", "a")
+	  TIMEDOUT("920", "1320", "1.0", "2", "a")
+	  TIMEDOUT("1330", "1730", "2.0", "2", "a"),
+	  BAD(IDLE_NAME, 1, 6) },
+	{ "the checker sees a name that is busy for all who try and held by none",
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("400", "401", "1.0", "2", "a")
+	  BUSY("800", "801", "2.0", "1", "a")
+	  BUSY("1105", "1106", "1.0", "3", "a"),
+	  BAD(IDLE_NAME, 1, 6) },
+	{ "the checker accepts tries that met each other for a moment",
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("400", "401", "1.0", "2", "a")
+	  BUSY("800", "801", "2.0", "1", "a")
+	  BUSY("1098", "1099", "1.0", "3", "a"),
+	  GOOD },
+	{ "the checker accepts tries in vain that are far from each other",
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("1200", "1201", "1.0", "2", "a")
+	  BUSY("2300", "2301", "2.0", "1", "a")
+	  BUSY("3400", "3401", "1.0", "3", "a"),
+	  GOOD },
+	{ "the checker accepts tries in vain for a name that is held",
+	  HOLD("90", "99", "2.0", "1", "a")
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("600", "601", "1.0", "2", "a")
+	  BUSY("1100", "1101", "1.0", "3", "a") END("1102", "1103", "2.0", "1"),
+	  GOOD },
 	{ "the checker accepts a wait in vain for a name that is held",
 	  HOLD("90", "99", "2.0", "1", "a")
 	  "100 1.0 acquire serial=1 name=a wait=2000\n"
