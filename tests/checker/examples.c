@@ -771,7 +771,7 @@ const struct example examples[] = {
 	  "100 1.0 acquire serial=x name=a\n" "100 1.0 acquire name=a\n",
 	  BAD(BROKEN, 4, 1) },
 	{ "the checker distrusts a fault that it does not know",
-	  FAULT("100", "dorp", "1") HEAL("200", "dorp", "1"),
+	  FAULT("100", "hiccup", "1") HEAL("200", "hiccup", "1"),
 	  BAD(BROKEN, 1, 1) },
 	{ "the checker knows the proxy's faults by how they begin",
 	  FAULT("100", "proxy-drop-reply", "server")
