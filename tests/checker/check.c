@@ -16,7 +16,7 @@ const char *check_kind_name(enum check_kind kind)
 	static const char *const names[CHECK_KINDS] = {
 		"two holds at once",
 		"tokens out of order",
-		"holds that came back",
+		"holds held after their end",
 		"losses told late",
 		"holds lost for no reason",
 		"names left free",

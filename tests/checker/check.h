@@ -23,8 +23,8 @@
 enum check_kind {
 	CHECK_DOUBLE,    /* S1, S3: two holds of one name at once */
 	CHECK_TOKENS,    /* S2: a later token that is not larger */
-	CHECK_REVIVED,   /* S3: held again after it was said to be lost */
-	CHECK_LATE_LOSS, /* S4: the lost callback came late, or never */
+	CHECK_REVIVED,   /* S3: held after it was over */
+	CHECK_LATE_LOSS, /* S4: the lost callback came late, twice, never */
 	CHECK_TAKEN,     /* S5: a hold was lost, and nothing had happened */
 	CHECK_IDLE_NAME, /* L1: free, waited for, and not acquired */
 	CHECK_LATE_CALL, /* L2: a call returned late, or never */

@@ -23,6 +23,12 @@
 #define DRAW(call, t, who, k, n) \
 	call " " who " token serial=" k "\n" \
 	t " " who " drew serial=" k " code=0 token=" n "\n"
+#define TIMEDOUT(call, t, who, k, name) \
+	call " " who " acquire serial=" k " name=" name " wait=400\n" \
+	t " " who " acquired serial=" k " code=-2\n"
+#define BUSY(call, t, who, k, name) \
+	call " " who " acquire serial=" k " name=" name " wait=0\n" \
+	t " " who " acquired serial=" k " code=-1\n"
 #define VERIFY(call, t, who, k) \
 	call " " who " verify serial=" k "\n" \
 	t " " who " verified serial=" k " code=0\n"
@@ -67,6 +73,7 @@ const struct example examples[] = {
 	  GOOD },
 	{ "the checker accepts a late clock of who was stopped in its acquire",
 	  HOLD("100", "105", "1.0", "1", "a") END("400", "405", "1.0", "1")
+	  LEASE("2.0", "300")
 	  FAULT("50", "stop", "2") HOLD("20", "200", "2.0", "1", "a")
 	  HEAL("199", "stop", "2") GONE("210", "2.0", "1")
 	  LOST("211", "2.0", "1"),
@@ -86,18 +93,21 @@ const struct example examples[] = {
 	  HOLD("110", "115", "2.0", "1", "a") END("300", "305", "2.0", "1"),
 	  GOOD },
 	{ "the checker believes a lost hold up to its last proof",
+	  LEASE("1.0", "300")
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("200", "1.0", "1")
 	  LOST("495", "1.0", "1") END_LOST("500", "505", "1.0", "1")
 	  HOLD("290", "300", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  GOOD },
 	{ "the checker does not believe it longer",
+	  LEASE("1.0", "300")
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("301", "1.0", "1")
 	  LOST("495", "1.0", "1") END_LOST("500", "505", "1.0", "1")
 	  HOLD("290", "300", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  BAD(DOUBLE, 1, 5) },
 	{ "the checker sees a token drawn by who lost his hold",
+	  LEASE("1.0", "300")
 	  FAULT("210", "stop", "1") HEAL("490", "stop", "1")
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("350", "360", "1.0", "1", "9")
@@ -171,19 +181,61 @@ const struct example examples[] = {
 
 	/* -------------------------------------------- S3: lost is for ever */
 	{ "the checker sees a hold that held() took back",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  LOST("121", "1.0", "1") HELD("130", "1.0", "1"),
 	  BAD(REVIVED, 1, 3) },
 	{ "the checker sees a hold that lives after its lost callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1")
 	  VERIFY("130", "135", "1.0", "1"),
 	  BAD(REVIVED, 1, 4) },
 	{ "the checker accepts held() that was asked before the callback ran",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("119", "1.0", "1")
 	  LOST("120", "1.0", "1") END_LOST("130", "135", "1.0", "1"),
+	  GOOD },
+
+	{ "the checker sees a hold that is held after its release",
+	  HOLD("100", "105", "1.0", "1", "a") END("110", "112", "1.0", "1")
+	  HELD("113", "1.0", "1"),
+	  BAD(REVIVED, 1, 3) },
+	{ "the checker sees a hold that is verified after its release",
+	  HOLD("100", "105", "1.0", "1", "a") END("110", "112", "1.0", "1")
+	  VERIFY("113", "115", "1.0", "1"),
+	  BAD(REVIVED, 1, 4) },
+	{ "the checker accepts held() that was asked before the release",
+	  HOLD("100", "105", "1.0", "1", "a") HELD("109", "1.0", "1")
+	  END("110", "112", "1.0", "1") GONE("113", "1.0", "1"),
+	  GOOD },
+	{ "the checker sees a hold past its maximum",
+	  "0 1.0 client ttl=30000 strategy=lease max=3000\n"
+	  HOLD("100", "105", "1.0", "1", "a") HELD("3206", "1.0", "1")
+	  END("3300", "3301", "1.0", "1"),
+	  BAD(REVIVED, 1, 4) },
+	{ "the checker sees a hold that a server confirms past its maximum",
+	  "0 1.0 client ttl=30000 strategy=lease max=3000\n"
+	  HOLD("100", "105", "1.0", "1", "a") VERIFY("3206", "3207", "1.0", "1")
+	  LOST("3300", "1.0", "1"),
+	  BAD(REVIVED, 1, 5) },
+	{ "the checker gives a maximum a moment",
+	  "0 1.0 client ttl=30000 strategy=lease max=3000\n"
+	  HOLD("100", "105", "1.0", "1", "a") HELD("3205", "1.0", "1")
+	  LOST("3206", "1.0", "1"),
+	  GOOD },
+	{ "the checker sees a break that its holder does not notice",
+	  LEASE("1.0", "2000")
+	  HOLD("100", "105", "1.0", "1", "a") "200 0.0 broke name=a\n"
+	  HELD("7201", "1.0", "1"),
+	  BAD(REVIVED, 1, 5) },
+	{ "the checker accepts a break that is noticed within a TTL",
+	  LEASE("1.0", "2000")
+	  HOLD("100", "105", "1.0", "1", "a") "200 0.0 broke name=a\n"
+	  HELD("7200", "1.0", "1") LOST("7201", "1.0", "1"),
+	  GOOD },
+	{ "the checker expects no notice of a break before the grant",
+	  LEASE("1.0", "2000") "104 0.0 broke name=a\n" "200 0.0 broke name=b\n"
+	  HOLD("100", "105", "1.0", "1", "a") HELD("7201", "1.0", "1"),
 	  GOOD },
 
 	/* --------------------------------------------------- S2: tokens */
@@ -196,6 +248,13 @@ const struct example examples[] = {
 	  END("130", "135", "2.0", "1")
 	  HOLD("140", "145", "3.0", "1", "a")
 	  DRAW("146", "148", "3.0", "1", "8"),
+	  BAD(TOKENS, 1, 6) },
+	{ "the checker sees a token that does not grow for who waited",
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "108", "1.0", "1", "7")
+	  END("110", "115", "1.0", "1")
+	  HOLD("90", "125", "2.0", "1", "a")
+	  DRAW("126", "128", "2.0", "1", "6"),
 	  BAD(TOKENS, 1, 6) },
 	{ "the checker sees a token given twice",
 	  HOLD("100", "105", "1.0", "1", "a")
@@ -210,6 +269,32 @@ const struct example examples[] = {
 	  END("110", "115", "1.0", "1") ACQUIRE("120", "2.0", "1", "a")
 	  "125 2.0 acquired serial=1 code=0 token=5\n",
 	  BAD(TOKENS, 1, 4) },
+	{ "the checker sees a larger token drawn by who held before",
+	  LEASE("1.0", "300") FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "495", "1.0", "1", "11")
+	  LOST("496", "1.0", "1") END_LOST("500", "505", "1.0", "1")
+	  HOLD("290", "300", "2.0", "1", "a")
+	  DRAW("301", "305", "2.0", "1", "10") END("600", "605", "2.0", "1"),
+	  BAD(TOKENS, 1, 7) },
+	{ "the checker accepts the smaller token of who held before",
+	  LEASE("1.0", "300") FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "495", "1.0", "1", "9")
+	  LOST("496", "1.0", "1") END_LOST("500", "505", "1.0", "1")
+	  HOLD("290", "300", "2.0", "1", "a")
+	  DRAW("301", "305", "2.0", "1", "10") END("600", "605", "2.0", "1"),
+	  GOOD },
+	{ "the checker orders no tokens of who asked at once",
+	  FAULT("107", "stop", "1") HEAL("490", "stop", "1")
+	  HOLD("100", "105", "1.0", "1", "a")
+	  DRAW("106", "495", "1.0", "1", "11")
+	  END("500", "505", "1.0", "1")
+	  HOLD("104", "601", "2.0", "1", "a")
+	  DRAW("602", "605", "2.0", "1", "12")
+	  HOLD("20", "99", "3.0", "1", "a") DRAW("50", "600", "3.0", "1", "10")
+	  FAULT("51", "stop", "3") HEAL("599", "stop", "3"),
+	  GOOD },
 	{ "the checker sees a hold with two tokens",
 	  HOLD("100", "105", "1.0", "1", "a")
 	  DRAW("106", "108", "1.0", "1", "7")
@@ -273,32 +358,74 @@ const struct example examples[] = {
 	  HEAL("2000", "silence", "1")
 	  HEAL("2001", "drop", "1"),
 	  GOOD },
+	{ "the checker allows a loss no more than the time without CPU",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("199", "freeze", "server")
+	  FAULT("200", "silence", "server") FAULT("300", "busy", "1")
+	  HEAL("315", "busy", "1") LOST("1216", "1.0", "1")
+	  HEAL("2000", "silence", "server")
+	  HEAL("2001", "freeze", "server"),
+	  BAD(LATE_LOSS, 1, 5) },
+	{ "the checker allows a loss the time without CPU",
+	  LEASE("1.0", "1000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("199", "freeze", "server")
+	  FAULT("200", "silence", "server") FAULT("300", "busy", "1")
+	  HEAL("315", "busy", "1") LOST("1215", "1.0", "1")
+	  HEAL("2000", "silence", "server")
+	  HEAL("2001", "freeze", "server"),
+	  GOOD },
 	{ "the checker sees a loss without a callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 4) },
 	{ "the checker sees a loss that a call told without a callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") "120 1.0 verify serial=1\n"
 	  "121 1.0 verified serial=1 code=-4\n"
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  BAD(LATE_LOSS, 1, 5) },
+	{ "the checker sees a callback long after the loss was told",
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  LOST("1122", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
+	  BAD(LATE_LOSS, 1, 4) },
+	{ "the checker accepts a callback soon after the loss was told",
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  LOST("1119", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
+	  GOOD },
+	{ "the checker allows a callback the time without CPU",
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
+	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
+	  FAULT("300", "busy", "1") HEAL("600", "busy", "1")
+	  LOST("1419", "1.0", "1") END_LOST("1423", "1425", "1.0", "1"),
+	  GOOD },
+	{ "the checker sees two callbacks for one hold",
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
+	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1")
+	  LOST("130", "1.0", "1") END_LOST("1123", "1125", "1.0", "1"),
+	  BAD(LATE_LOSS, 1, 3) },
+	{ "the checker accepts callbacks for two holds",
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
+	  HOLD("100", "105", "1.0", "1", "a") HOLD("100", "105", "1.1", "1", "b")
+	  LOST("120", "1.0", "1") LOST("130", "1.1", "1"),
+	  GOOD },
 	{ "the checker expects no callback of a loss during the release",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") END_LOST("120", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
 	  GOOD },
 	{ "the checker waits a moment for the callback",
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1100", "1.0", "2"),
 	  GOOD },
 	{ "the checker knows who has no callback",
 	  "0 1.0 client ttl=30000 strategy=lease callback=0\n"
-	  FAULT("110", "stop", "1") HEAL("119", "stop", "1")
+	  FAULT("110", "proxy-cut", "1") HEAL("119", "proxy-cut", "1")
 	  HOLD("100", "105", "1.0", "1", "a") GONE("120", "1.0", "1")
 	  END_LOST("121", "125", "1.0", "1")
 	  HOLD("130", "135", "1.0", "2", "b") HELD("1200", "1.0", "2"),
@@ -316,6 +443,33 @@ const struct example examples[] = {
 	{ "the checker does not excuse a lease by a connection that was killed",
 	  HOLD("100", "105", "1.0", "1", "a") FAULT("150", "cut", "server")
 	  LOST("200", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
+	{ "the checker does not excuse a lease by a fault that it outlives",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("790", "crash", "server")
+	  LOST("800", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
+	{ "the checker excuses it by one that may outlast it",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("810", "crash", "server")
+	  LOST("815", "1.0", "1"),
+	  GOOD },
+	{ "the checker adds up faults that follow each other",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("510", "crash", "server")
+	  FAULT("600", "stop", "1") HEAL("910", "stop", "1")
+	  LOST("915", "1.0", "1"),
+	  GOOD },
+	{ "the checker adds none that was long ago",
+	  LEASE("1.0", "3000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "crash", "server") HEAL("510", "crash", "server")
+	  FAULT("9000", "stop", "1") HEAL("9310", "stop", "1")
+	  LOST("9315", "1.0", "1"),
+	  BAD(TAKEN, 1, 3) },
+	{ "the checker does not excuse a loss by a moment without CPU",
+	  LEASE("1.0", "2000") HOLD("100", "105", "1.0", "1", "a")
+	  FAULT("200", "starve", "1") HEAL("310", "starve", "1")
+	  LOST("315", "1.0", "1"),
 	  BAD(TAKEN, 1, 3) },
 	{ "the checker excuses a row by a connection that was killed",
 	  ROW("1.0", "10000") HOLD("100", "105", "1.0", "1", "a")
@@ -366,6 +520,36 @@ const struct example examples[] = {
 	  "100 1.0 acquire serial=1 name=a wait=2000\n"
 	  "2105 1.0 acquired serial=1 code=-2\n",
 	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker sees short waits in vain for a name that nobody has",
+	  TIMEDOUT("100", "500", "1.0", "1", "a")
+	  TIMEDOUT("510", "910", "2.0", "1", "a")
+	  TIMEDOUT("920", "1320", "1.0", "2", "a")
+	  TIMEDOUT("1330", "1730", "2.0", "2", "a"),
+	  BAD(IDLE_NAME, 1, 6) },
+	{ "the checker sees a name that is busy for all who try and held by none",
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("400", "401", "1.0", "2", "a")
+	  BUSY("800", "801", "2.0", "1", "a")
+	  BUSY("1105", "1106", "1.0", "3", "a"),
+	  BAD(IDLE_NAME, 1, 6) },
+	{ "the checker accepts tries that met each other for a moment",
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("400", "401", "1.0", "2", "a")
+	  BUSY("800", "801", "2.0", "1", "a")
+	  BUSY("1098", "1099", "1.0", "3", "a"),
+	  GOOD },
+	{ "the checker accepts tries in vain that are far from each other",
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("1200", "1201", "1.0", "2", "a")
+	  BUSY("2300", "2301", "2.0", "1", "a")
+	  BUSY("3400", "3401", "1.0", "3", "a"),
+	  GOOD },
+	{ "the checker accepts tries in vain for a name that is held",
+	  HOLD("90", "99", "2.0", "1", "a")
+	  BUSY("100", "101", "1.0", "1", "a")
+	  BUSY("600", "601", "1.0", "2", "a")
+	  BUSY("1100", "1101", "1.0", "3", "a") END("1102", "1103", "2.0", "1"),
+	  GOOD },
 	{ "the checker accepts a wait in vain for a name that is held",
 	  HOLD("90", "99", "2.0", "1", "a")
 	  "100 1.0 acquire serial=1 name=a wait=2000\n"
@@ -485,6 +669,17 @@ const struct example examples[] = {
 	  FAULT("600", "busy", "1") HEAL("640", "busy", "1")
 	  GOT("720", "1.0", "1"),
 	  GOOD },
+	{ "the checker blames it for no more than it lasted",
+	  "100 1.0 acquire serial=1 name=a wait=500\n"
+	  FAULT("600", "busy", "1") HEAL("615", "busy", "1")
+	  GOT("720", "1.0", "1"),
+	  BAD(LATE_CALL, 1, 2) },
+	{ "the checker counts time twice without CPU once",
+	  "100 1.0 acquire serial=1 name=a wait=500\n"
+	  FAULT("600", "busy", "1") FAULT("605", "stop", "1")
+	  HEAL("610", "stop", "1") HEAL("615", "busy", "1")
+	  GOT("717", "1.0", "1"),
+	  BAD(LATE_CALL, 1, 2) },
 	{ "the checker does not blame it for a loss",
 	  HOLD("100", "105", "1.0", "1", "a") FAULT("600", "busy", "1")
 	  HEAL("640", "busy", "1") LOST("641", "1.0", "1"),
@@ -575,6 +770,13 @@ const struct example examples[] = {
 	  "100 1.0 obtain serial=1\n" "100 1 acquire serial=1 name=a\n"
 	  "100 1.0 acquire serial=x name=a\n" "100 1.0 acquire name=a\n",
 	  BAD(BROKEN, 4, 1) },
+	{ "the checker distrusts a fault that it does not know",
+	  FAULT("100", "hiccup", "1") HEAL("200", "hiccup", "1"),
+	  BAD(BROKEN, 1, 1) },
+	{ "the checker knows the proxy's faults by how they begin",
+	  FAULT("100", "proxy-drop-reply", "server")
+	  HOLD("100", "105", "1.0", "1", "a") LOST("120", "1.0", "1"),
+	  GOOD },
 	{ "the checker distrusts a heal of nothing",
 	  HEAL("100", "drop", "1"), BAD(BROKEN, 1, 1) },
 	{ "the checker passes over a line that was torn by a kill",

@@ -120,8 +120,6 @@ void excerpt_add_proof(const struct run *run, struct check_excerpt *excerpt,
 			last[1] = line;
 			found = true;
 		}
-		if (line.event == HISTORY_RELEASED)
-			break;
 		if (line.event != HISTORY_LOST && line.event != HISTORY_HELD)
 			call = line;
 	}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What each kind of fault excuses. A kind that is not in the table excuses all
- * but two holders at once and tokens out of order, which nothing excuses.
+ * What each kind of fault excuses; one that is not in the table, nothing. What
+ * the proxy does to single messages is of too many kinds for a table: it
+ * excuses all but two holders at once and tokens out of order, which nothing
+ * excuses.
  */
 #include "faults.h"
 
@@ -47,9 +49,12 @@ static const struct kind {
 	{ "idle", FAULT_LOSES_ROW | FAULT_ERRORS | FAULT_ENDS, true },
 };
 
-static const struct kind other = {
-	"", AWAY | FAULT_HINDERS | FAULT_ENDS | FAULT_CLOCK, true
-};
+#define PROXY "proxy-"
+
+static const struct kind proxy = { PROXY,
+				   AWAY | FAULT_HINDERS | FAULT_ENDS |
+				       FAULT_CLOCK | FAULT_TAKES,
+				   true };
 
 static const struct kind *find_kind(struct history_word word)
 {
@@ -58,7 +63,10 @@ static const struct kind *find_kind(struct history_word word)
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (history_is(word, kinds[i].name))
 			return &kinds[i];
-	return &other;
+	if (word.length > strlen(PROXY) &&
+	    !memcmp(word.at, PROXY, strlen(PROXY)))
+		return &proxy;
+	return NULL;
 }
 
 /* A number names a process; anything else, or nothing, hits all. */
@@ -83,7 +91,7 @@ static bool same_word(struct history_word a, struct history_word b)
 	       (!a.length || !memcmp(a.at, b.at, a.length));
 }
 
-void faults_begin(struct faults *faults, const struct history_line *line)
+bool faults_begin(struct faults *faults, const struct history_line *line)
 {
 	const struct kind *kind = find_kind(line->kind);
 
@@ -91,13 +99,14 @@ void faults_begin(struct faults *faults, const struct history_line *line)
 				  sizeof(*faults->all));
 	faults->all[faults->n++] = (struct fault){
 		.begin = line->time,
-		.end = kind->lasts ? UINT64_MAX : line->time,
-		.effects = kind->effects,
+		.end = !kind || kind->lasts ? UINT64_MAX : line->time,
+		.effects = kind ? kind->effects : 0,
 		.process = process_of(line->target),
 		.kind = line->kind,
 		.target = line->target,
 		.line = *line,
 	};
+	return kind;
 }
 
 bool faults_heal(struct faults *faults, const struct history_line *line)
@@ -205,6 +214,31 @@ const struct fault *faults_find(const struct faults *faults,
 {
 	return find(faults, effects, process, false,
 		    (struct span){ from, to, grace });
+}
+
+/* They lie in the order of their begin: what one has in common with those
+ * before it is counted with them. */
+uint64_t faults_time(const struct faults *faults, unsigned int effects,
+		     uint32_t process, uint64_t from, uint64_t to)
+{
+	size_t i, n = begun_by(faults, to), first = n;
+	uint64_t sum = 0;
+
+	while (first > 0 && faults->reach[first - 1] > from)
+		first--;
+	for (i = first; i < n; i++) {
+		const struct fault *fault = &faults->all[i];
+		uint64_t end = fault->end < to ? fault->end : to;
+
+		if (!(fault->effects & effects) ||
+		    !hits(fault, process, false) || end <= from)
+			continue;
+		if (fault->begin > from)
+			from = fault->begin;
+		sum += end - from;
+		from = end;
+	}
+	return sum;
 }
 
 const struct fault *faults_find_own(const struct faults *faults,

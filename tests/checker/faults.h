@@ -16,7 +16,7 @@
 enum fault_effect {
 	FAULT_KILLS = 1 << 0,     /* its process is dead */
 	FAULT_CUTS = 1 << 1,      /* no answer of the server gets through */
-	FAULT_LOSES_ROW = 1 << 2, /* holds may be lost */
+	FAULT_LOSES_ROW = 1 << 2, /* holds may be lost if it lasts */
 	FAULT_LOSES_LEASE = 1 << 3,
 	FAULT_ERRORS = 1 << 4,   /* calls may fail with server errors */
 	FAULT_HINDERS = 1 << 5,  /* calls and callbacks may be late */
@@ -25,6 +25,7 @@ enum fault_effect {
 	FAULT_CLOCK = 1 << 8,    /* the server's clock may jump */
 	FAULT_SPARSE = 1 << 9,   /* holds with a short TTL may be lost */
 	FAULT_DEAFENS = 1 << 10, /* the end of a connection is not heard */
+	FAULT_TAKES = 1 << 11,   /* any hold may be lost at once */
 };
 
 struct fault {
@@ -44,7 +45,8 @@ struct faults {
 	uint64_t *reach; /* the latest end among all[0] to all[i] */
 };
 
-void faults_begin(struct faults *faults, const struct history_line *line);
+/** False if the kind is unknown: such a fault excuses nothing. */
+bool faults_begin(struct faults *faults, const struct history_line *line);
 /** False if nothing of the kind is open. */
 bool faults_heal(struct faults *faults, const struct history_line *line);
 /** After the last of them, before the first question. */
@@ -59,6 +61,11 @@ void faults_fini(struct faults *faults);
 const struct fault *faults_find(const struct faults *faults,
 				unsigned int effects, int64_t process,
 				uint64_t from, uint64_t to, uint64_t grace);
+
+/** For how long of the time from @from to @to there was a fault with one of
+ *  these effects that hits @process. */
+uint64_t faults_time(const struct faults *faults, unsigned int effects,
+		     uint32_t process, uint64_t from, uint64_t to);
 
 /** One that hits @process and nobody else. */
 const struct fault *faults_find_own(const struct faults *faults,

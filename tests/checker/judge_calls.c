@@ -2,10 +2,10 @@
 /*
  * L2: a call returns by its deadline; and what it may return, when.
  *
- * Where a fault hindered the caller itself (it was stopped, or had no CPU) a
- * late return is counted, not judged. Server errors are allowed while a fault
- * that causes them is about; a deadlock (1213) or a misuse (not the owner,
- * not held) never is.
+ * Time in which a fault hindered the caller itself (it was stopped, or had no
+ * CPU) does not count: a return that is late by no more is no violation. Server
+ * errors are allowed while a fault that causes them is about; a deadlock (1213)
+ * or a misuse (not the owner, not held) never is.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,6 +65,9 @@ static void judge_late(struct run *run, const struct note *note)
 	enum history_event call = call_of(note->event);
 	uint64_t limit = limit_of(run, hold, call);
 	uint64_t took = note->returned - note->call;
+	uint64_t hindered =
+	    faults_time(&run->faults, FAULT_HINDERS, hold->process, note->call,
+			note->returned);
 	struct check_excerpt excerpt = { .n = 0 };
 	double beyond;
 
@@ -72,8 +75,7 @@ static void judge_late(struct run *run, const struct note *note)
 		return;
 	beyond = ((double) took - (double) limit) / RUN_MS +
 		 (double) run->rules->call_slack_ms;
-	if (faults_find(&run->faults, FAULT_HINDERS, hold->process, note->call,
-			note->returned, 0)) {
+	if (hindered && took <= limit + hindered) {
 		run->result->excused_calls += took > limit;
 		return;
 	}
@@ -98,15 +100,16 @@ static void judge_late(struct run *run, const struct note *note)
 static void judge_unreturned(struct run *run, const struct hold *hold)
 {
 	uint64_t limit = limit_of(run, hold, hold->calling);
+	uint64_t until = run->last.time;
 	struct check_excerpt excerpt = { .n = 0 };
 
 	if (limit == UINT64_MAX)
 		return;
-	limit += hold->call;
-	if (run->last.time <= limit ||
-	    run_client(run, hold->process)->killed <= limit ||
-	    faults_find(&run->faults, FAULT_HINDERS, hold->process, hold->call,
-			limit, 0))
+	if (run_client(run, hold->process)->killed < until)
+		until = run_client(run, hold->process)->killed;
+	limit += hold->call + faults_time(&run->faults, FAULT_HINDERS,
+					  hold->process, hold->call, until);
+	if (until <= limit)
 		return;
 	if (run_wants(run, CHECK_LATE_CALL)) {
 		if (hold->calling != HISTORY_ACQUIRE || !hold->wait_ms)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * S1 and S3: one hold of a name at a time; and a hold that was lost stays so.
+ * S1 and S3: one hold of a name at a time; and a hold that is over stays so,
+ * whether it was lost, released, broken or past its maximum.
  *
  * A hold is proved from the return of its acquire to the last time at which
  * the library vouched for it (held() said yes, a draw, a verify or a release
@@ -17,7 +18,8 @@
 
 #include "run.h"
 
-/* row: how long after its end a connection may go unnoticed. */
+/* How long after its end a connection (row), or after it a maximum, may go
+ * unnoticed. */
 #define NOTICE_MS 100
 
 struct proof {
@@ -162,20 +164,84 @@ static void judge_overlaps(struct run *run)
 	free(numbers);
 }
 
+/* Why a hold is over, and from when on nothing may speak for it. */
+struct ending {
+	uint64_t time; /* 0: it is not */
+	const char *why;
+	const struct history_line *line; /* that says so; NULL: of the hold */
+};
+
+static uint64_t spoken_for(const struct hold *hold)
+{
+	return later_of(hold->vouched, hold->proved);
+}
+
+/* The holder of a lease is told of a break at the next beat; who gets none
+ * through has lost it a TTL later. */
+static struct ending broken_end(const struct run *run, const struct hold *hold)
+{
+	const struct client *client = run_client(run, hold->process);
+	struct history_word name = run_name(run, hold->name);
+	uint64_t late = client->call + client->ttl;
+	size_t i;
+
+	for (i = 0; i < run->broke.n && !client->row; i++) {
+		const struct history_line *broke = &run->broke.all[i];
+
+		if (broke->name.length == name.length &&
+		    !memcmp(broke->name.at, name.at, name.length) &&
+		    broke->time > hold->acquired &&
+		    broke->time + late < spoken_for(hold))
+			return (struct ending){ broke->time + late,
+						"was broken", broke };
+	}
+	return (struct ending){ 0, NULL, NULL };
+}
+
+static struct ending ending_of(const struct run *run, const struct hold *hold)
+{
+	const struct client *client = run_client(run, hold->process);
+	uint64_t over = first_of(hold->denied, hold->lost);
+
+	if (over && spoken_for(hold) > over)
+		return (struct ending){ over, "was lost", NULL };
+	over = hold->release_call;
+	if (over && spoken_for(hold) > over)
+		return (struct ending){ over, "was released", NULL };
+	if (!hold_granted(hold))
+		return (struct ending){ 0, NULL, NULL };
+	over = hold->acquired + client->max + (uint64_t) NOTICE_MS * RUN_MS;
+	if (client->max && spoken_for(hold) > over)
+		return (struct ending){ over, "was past its maximum",
+					&client->line };
+	return broken_end(run, hold);
+}
+
 static void report_revived(struct run *run, const struct hold *hold,
-			   uint64_t over)
+			   const struct ending *ending)
 {
 	struct check_excerpt excerpt = { .n = 0 };
 
 	if (run_wants(run, CHECK_REVIVED)) {
 		excerpt_add(run, &excerpt, hold, HISTORY_ACQUIRE,
 			    hold->acquire_call);
-		excerpt_add_denial(run, &excerpt, hold, over);
-		excerpt_add_proof(run, &excerpt, hold, over + 1, 0);
+		if (ending->line) {
+			excerpt_add_line(&excerpt, ending->line);
+			excerpt_add_line(&excerpt,
+					 &run_client(run, hold->process)->line);
+			excerpt_add(run, &excerpt, hold, HISTORY_ACQUIRED,
+				    hold->acquired);
+		} else if (ending->time == hold->release_call) {
+			excerpt_add(run, &excerpt, hold, HISTORY_RELEASE,
+				    ending->time);
+		} else {
+			excerpt_add_denial(run, &excerpt, hold, ending->time);
+		}
+		excerpt_add_proof(run, &excerpt, hold, ending->time + 1, 0);
 	}
 	run_report(run, CHECK_REVIVED, &excerpt,
-		   "%u.%u: its hold %" PRIu64 " was over, and is held again",
-		   hold->process, hold->thread, hold->serial);
+		   "%u.%u: its hold %" PRIu64 " %s, and is still held",
+		   hold->process, hold->thread, hold->serial, ending->why);
 }
 
 static void judge_revivals(struct run *run)
@@ -184,10 +250,10 @@ static void judge_revivals(struct run *run)
 
 	for (i = 0; i < run->n; i++) {
 		const struct hold *hold = &run->holds[i];
-		uint64_t over = first_of(hold->denied, hold->lost);
+		struct ending ending = ending_of(run, hold);
 
-		if (over && later_of(hold->vouched, hold->proved) > over)
-			report_revived(run, hold, over);
+		if (ending.time)
+			report_revived(run, hold, &ending);
 	}
 }
 

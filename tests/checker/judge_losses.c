@@ -7,11 +7,12 @@
  * told to be lost a TTL after the fault began at the latest, before anybody
  * else can have the name. The deadline itself is the margin earlier: how much
  * later than that the callback ran is a figure. Time in which the process was
- * stopped or starved is not judged. And each loss that a call or held() told
- * has a callback.
+ * stopped or starved is not counted. And each loss that a call or held() told
+ * has a callback soon after, and no hold has two.
  *
  * S5. Only a fault that takes holds, a maximum or a break ends a hold against
- * the holder's will.
+ * the holder's will. What ends connections takes rows; what keeps beats away
+ * takes a hold only if it outlasts what the last beat gave.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -23,10 +24,8 @@
 /* How long after a call said "lost" the callback may stay away. */
 #define CALLBACK_MS 1000
 
-static bool is_told(const struct run *run, uint64_t time)
-{
-	return run->last.time > time;
-}
+/* Who was refused asks again that much later at the latest. */
+#define AGAIN_MS 500
 
 static void report_late(struct run *run, const struct hold *hold,
 			const struct fault *fault, uint64_t limit)
@@ -76,7 +75,7 @@ static void judge_cut(struct run *run, const struct hold *hold)
 	const struct client *client = run_client(run, hold->process);
 	uint64_t over = hold->release_call ? hold->release_call : UINT64_MAX;
 	const struct fault *fault;
-	uint64_t limit;
+	uint64_t limit, hindered;
 	double late;
 
 	if (client->killed < over)
@@ -88,10 +87,14 @@ static void judge_cut(struct run *run, const struct hold *hold)
 	/* Who was told is judged; who was not must have held that long. */
 	if (hold->lost && hold->lost < over)
 		over = UINT64_MAX;
-	if (fault->end < first_of(hold->lost, limit) || over <= limit ||
-	    (!hold->lost && !is_told(run, limit)) ||
-	    faults_find(&run->faults, FAULT_HINDERS, hold->process,
-			fault->begin, limit, 0))
+	if (fault->end < first_of(hold->lost, limit) || over <= limit)
+		return;
+	if (run->last.time < over)
+		over = run->last.time;
+	hindered = faults_time(&run->faults, FAULT_HINDERS, hold->process,
+			       fault->begin, hold->lost ? hold->lost : over);
+	if ((hold->lost ? hold->lost : over) <= limit + hindered &&
+	    (hindered || !hold->lost))
 		return;
 	if (hold->lost ? hold->lost > limit : !hold->silent && !client->silent)
 		report_late(run, hold, fault, limit);
@@ -103,30 +106,59 @@ static void judge_cut(struct run *run, const struct hold *hold)
 		run->result->worst_loss = late;
 }
 
-/* A call, or held(), said so: was the callback run? Who is told by his release
- * needs none: the hold may have been lost during it. */
-static void judge_callback(struct run *run, const struct hold *hold)
+static void report_callback(struct run *run, const struct hold *hold)
 {
-	const struct client *client = run_client(run, hold->process);
-	uint64_t limit = hold->denied + (uint64_t) CALLBACK_MS * RUN_MS;
 	struct check_excerpt excerpt = { .n = 0 };
 
-	if (hold->lost || hold->silent || client->silent ||
-	    hold->denied == hold->released || client->killed <= limit ||
-	    !is_told(run, limit) ||
-	    faults_find(&run->faults, FAULT_HINDERS, hold->process,
-			hold->denied, limit, 0))
-		return;
 	if (run_wants(run, CHECK_LATE_LOSS)) {
 		excerpt_add(run, &excerpt, hold, HISTORY_ACQUIRE,
 			    hold->acquire_call);
 		excerpt_add(run, &excerpt, hold, HISTORY_ACQUIRED,
 			    hold->acquired);
 		excerpt_add_denial(run, &excerpt, hold, hold->denied);
-		excerpt_add_line(&excerpt, &run->last);
+		if (hold->lost)
+			excerpt_add(run, &excerpt, hold, HISTORY_LOST,
+				    hold->lost);
+		else
+			excerpt_add_line(&excerpt, &run->last);
 	}
 	run_report(run, CHECK_LATE_LOSS, &excerpt,
-		   "%u.%u lost its hold %" PRIu64 ", and no callback was run",
+		   "%u.%u lost its hold %" PRIu64 ", and %s", hold->process,
+		   hold->thread, hold->serial,
+		   hold->lost ? "its callback was run late"
+			      : "no callback was run");
+}
+
+/* A call, or held(), said so: was the callback run, and soon? Who is told by
+ * his release needs none: the hold may have been lost during it. */
+static void judge_callback(struct run *run, const struct hold *hold)
+{
+	const struct client *client = run_client(run, hold->process);
+	uint64_t limit = hold->denied + (uint64_t) CALLBACK_MS * RUN_MS;
+	uint64_t until = hold->lost ? hold->lost : run->last.time;
+
+	if (hold->silent || client->silent || hold->denied == hold->released)
+		return;
+	if (client->killed < until)
+		until = client->killed;
+	limit += faults_time(&run->faults, FAULT_HINDERS, hold->process,
+			     hold->denied, until);
+	if (until > limit)
+		report_callback(run, hold);
+}
+
+static void report_twice(struct run *run, const struct hold *hold)
+{
+	struct check_excerpt excerpt = { .n = 0 };
+
+	if (run_wants(run, CHECK_LATE_LOSS)) {
+		excerpt_add(run, &excerpt, hold, HISTORY_ACQUIRE,
+			    hold->acquire_call);
+		excerpt_add(run, &excerpt, hold, HISTORY_LOST, hold->lost);
+		excerpt_add(run, &excerpt, hold, HISTORY_LOST, hold->relost);
+	}
+	run_report(run, CHECK_LATE_LOSS, &excerpt,
+		   "%u.%u: two callbacks for the loss of its hold %" PRIu64,
 		   hold->process, hold->thread, hold->serial);
 }
 
@@ -149,14 +181,35 @@ static bool was_broken(const struct run *run, const struct hold *hold,
 	return false;
 }
 
-/* What may lose a hold of this client. A clock that jumps loses those that the
- * others judge by it; a loss of packets, those with a short TTL. */
+/* A beat goes every third of the TTL, so when a fault begins the hold has two
+ * thirds to go, less the margin. After the fault it takes as long again at most
+ * until a packet that it swallowed is sent once more. Whose loss is told at
+ * once has had the faults shortly before it. */
+static bool is_outlasted(const struct run *run, const struct hold *hold,
+			 uint64_t over)
+{
+	const struct client *client = run_client(run, hold->process);
+	const uint64_t again = (uint64_t) AGAIN_MS * RUN_MS;
+	uint64_t recent = 2 * client->ttl + (uint64_t) CALLBACK_MS * RUN_MS;
+	uint64_t from = hold->acquire_call;
+	uint64_t time;
+
+	from = from > client->ttl ? from - client->ttl : 0;
+	if (!hold->silent && !client->silent && over > recent)
+		from = later_of(from, over - recent);
+	time = faults_time(&run->faults,
+			   client->row ? FAULT_LOSES_ROW : FAULT_LOSES_LEASE,
+			   hold->process, from, over);
+	return time && 2 * time + again + client->margin >= client->ttl / 3 * 2;
+}
+
+/* What may lose a hold of this client at once. A clock that jumps loses those
+ * that the others judge by it; a loss of packets, those with a short TTL. */
 static bool is_excused(const struct run *run, const struct hold *hold,
 		       uint64_t over)
 {
 	const struct client *client = run_client(run, hold->process);
-	unsigned int effects =
-	    client->row ? FAULT_LOSES_ROW : FAULT_LOSES_LEASE;
+	unsigned int effects = FAULT_TAKES | (client->row ? FAULT_ENDS : 0);
 
 	if (client->max && over >= hold->acquire_call + client->max)
 		return true;
@@ -166,7 +219,7 @@ static bool is_excused(const struct run *run, const struct hold *hold,
 		effects |= FAULT_SPARSE;
 	return faults_find(&run->faults, effects, hold->process,
 			   hold->acquire_call, over, client->ttl) ||
-	       was_broken(run, hold, over);
+	       is_outlasted(run, hold, over) || was_broken(run, hold, over);
 }
 
 static void judge_cause(struct run *run, const struct hold *hold, uint64_t over)
@@ -197,6 +250,8 @@ void judge_losses(struct run *run)
 		const struct hold *hold = &run->holds[i];
 		uint64_t over = first_of(hold->denied, hold->lost);
 
+		if (hold->relost)
+			report_twice(run, hold);
 		if (!hold_granted(hold))
 			continue;
 		if (run->faults.n)

@@ -6,8 +6,8 @@
  * each grant to its release, or as long as a dead, cut off or unclear one may
  * block others (its TTL, or idle bound). What is left, and no fault slows, is
  * the time in which it was free for sure; whoever waited through more of it
- * than the slack was failed. Only waits longer than the slack can be, so in a
- * sound run next to nothing is looked at.
+ * than the slack was failed. And so were those who asked again and again in
+ * vain for as long: a single try may meet another's, a row of them does not.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -238,6 +238,14 @@ static uint64_t seen_by(const struct run *run, const struct hold *hold,
 	return later_of(gap->from, hold->acquire_call + look);
 }
 
+static bool is_slowed(const struct run *run, const struct hold *hold,
+		      uint64_t until)
+{
+	return faults_find_own(&run->faults, FAULT_SLOWS, hold->process,
+			       hold->acquire_call, until,
+			       (uint64_t) HEALING_MS * RUN_MS);
+}
+
 static void judge_waiter(struct run *run, const struct gaps *gaps,
 			 const struct hold *hold)
 {
@@ -247,10 +255,11 @@ static void judge_waiter(struct run *run, const struct gaps *gaps,
 
 	if (!until)
 		until = killed < run->last.time ? killed : run->last.time;
+	if (!hold->acquired && hold->wait_ms > 0 &&
+	    until > hold->acquire_call + (uint64_t) hold->wait_ms * RUN_MS)
+		until = hold->acquire_call + (uint64_t) hold->wait_ms * RUN_MS;
 	if (!hold->wait_ms || until < hold->acquire_call + slack(run) / 4 ||
-	    faults_find_own(&run->faults, FAULT_SLOWS, hold->process,
-			    hold->acquire_call, until,
-			    (uint64_t) HEALING_MS * RUN_MS))
+	    is_slowed(run, hold, until))
 		return;
 	for (i = first_gap(gaps, hold->name, hold->acquire_call);
 	     i < gaps->n && gaps->all[i].name == hold->name &&
@@ -268,6 +277,93 @@ static void judge_waiter(struct run *run, const struct gaps *gaps,
 	}
 }
 
+/* Who asked in vain in one gap, each soon after the one before. */
+struct row {
+	const struct gap *gap;
+	const struct hold *first;
+	const struct hold *last;
+	uint64_t until; /* the last answer */
+	unsigned int n;
+	bool told;
+};
+
+static void report_row(struct run *run, const struct row *row,
+		       const struct hold *hold)
+{
+	const struct hold *const asked[] = { row->first, row->last, hold };
+	struct check_excerpt excerpt = { .n = 0 };
+	size_t i;
+
+	for (i = 0; i < 3 && run_wants(run, CHECK_IDLE_NAME); i++) {
+		excerpt_add(run, &excerpt, asked[i], HISTORY_ACQUIRE,
+			    asked[i]->acquire_call);
+		excerpt_add(run, &excerpt, asked[i], HISTORY_ACQUIRED,
+			    asked[i]->acquired);
+	}
+	run_report(run, CHECK_IDLE_NAME, &excerpt,
+		   "%.*s: free since %" PRIu64 ", and asked for in vain "
+		   "%u times from %" PRIu64 " on",
+		   (int) run_name(run, hold->name).length,
+		   run_name(run, hold->name).at, row->gap->from, row->n,
+		   row->first->acquire_call);
+}
+
+/* The gap in which this one asked and had its answer, too soon for a wait that
+ * is judged by itself; NULL if there is none, or the answer may be true: who
+ * watches a dead holder has to look for long. */
+static const struct gap *asked_in(const struct run *run,
+				  const struct gaps *gaps,
+				  const struct hold *hold)
+{
+	const struct client *client = run_client(run, hold->process);
+	size_t i;
+
+	if (!is_clear_miss(hold) || hold->acquire_code == ROWLOCK_ECANCELED ||
+	    hold->acquired > hold->acquire_call + slack(run) ||
+	    is_slowed(run, hold, hold->acquired))
+		return NULL;
+	i = first_gap(gaps, hold->name, hold->acquire_call);
+	if (i == gaps->n || gaps->all[i].name != hold->name ||
+	    gaps->all[i].from > hold->acquire_call ||
+	    gaps->all[i].to < hold->acquired ||
+	    (gaps->all[i].dead && client->observe && !client->row))
+		return NULL;
+	return &gaps->all[i];
+}
+
+/* Three at least, over more than the slack, none of them alone. */
+static void judge_row(struct run *run, struct row *row, const struct gap *gap,
+		      const struct hold *hold)
+{
+	if (row->gap != gap || hold->acquire_call > row->until + slack(run))
+		*row = (struct row){ gap, hold, NULL,
+				     0,   0,    row->gap == gap && row->told };
+	row->n++;
+	row->until = later_of(row->until, hold->acquired);
+	if (!row->told && row->n > 2 &&
+	    row->until > row->first->acquire_call + slack(run)) {
+		report_row(run, row, hold);
+		row->told = true;
+	}
+	row->last = hold;
+}
+
+static void judge_rows_of_asking(struct run *run, const struct gaps *gaps)
+{
+	struct row row = { NULL, NULL, NULL, 0, 0, false };
+	const struct gap *gap;
+	uint32_t *numbers;
+	size_t i, n;
+
+	numbers = run_by_name(run, false, &n);
+	for (i = 0; i < n; i++) {
+		gap = asked_in(run, gaps, &run->holds[numbers[i]]);
+		if (gap)
+			judge_row(run, &row, gap, &run->holds[numbers[i]]);
+	}
+	free(numbers);
+}
+
 void judge_names(struct run *run)
 {
 	struct gaps gaps = { NULL, 0, 0 };
@@ -276,5 +372,6 @@ void judge_names(struct run *run)
 	find_gaps(run, &gaps);
 	for (i = 0; i < run->n; i++)
 		judge_waiter(run, &gaps, &run->holds[i]);
+	judge_rows_of_asking(run, &gaps);
 	free(gaps.all);
 }

@@ -4,8 +4,10 @@
  *
  * They are drawn in the server one after the other; so whoever has his before
  * another asks has the smaller one, and a hold that began later the larger
- * one. A draw proves its hold, so a token drawn by a stale holder shows as two
- * holds at once (judge_holds.c). Within a hold the token stays the same.
+ * one: of two holds the one that was granted before the other was asked for,
+ * whenever the answers came. A holder that is stopped in its draw and is told
+ * a token larger than that of who came after him would pass every fence. Within
+ * a hold the token stays the same.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,13 +42,18 @@ static void add_draw(const struct run *run, struct check_excerpt *excerpt,
 	excerpt_add(run, excerpt, hold, HISTORY_DREW, hold->drew);
 }
 
-static void report(struct run *run, const struct hold *a, const struct hold *b)
+/* @b is the later one, by its grant or by its draw. */
+static void report(struct run *run, const struct hold *a, const struct hold *b,
+		   bool by_grant)
 {
 	struct check_excerpt excerpt = { .n = 0 };
 
 	if (run_wants(run, CHECK_TOKENS)) {
 		add_draw(run, &excerpt, a);
 		add_draw(run, &excerpt, b);
+		if (by_grant)
+			excerpt_add(run, &excerpt, a, HISTORY_ACQUIRED,
+				    a->acquired);
 	}
 	run_report(run, CHECK_TOKENS, &excerpt,
 		   "%.*s: %u.%u drew %" PRIu64 ", then %u.%u drew %" PRIu64,
@@ -55,28 +62,46 @@ static void report(struct run *run, const struct hold *a, const struct hold *b)
 		   b->process, b->thread, b->token);
 }
 
+/* What the holds with larger tokens are known by. */
+struct larger {
+	const struct hold *drawn;   /* the first that had its token */
+	const struct hold *granted; /* the first that was granted */
+	const struct hold *next;    /* the one with the least token */
+};
+
+static void note_larger(struct larger *larger, const struct hold *hold)
+{
+	if (!larger->drawn || hold->drew < larger->drawn->drew)
+		larger->drawn = hold;
+	if (hold->acquired &&
+	    (!larger->granted || hold->acquired < larger->granted->acquired))
+		larger->granted = hold;
+	larger->next = hold;
+}
+
 /*
  * Sorted by name and token. Walking from the largest down, no token may have
- * been asked for after the answer of a larger one; equal tokens are as wrong.
+ * been asked for after the answer of a larger one, and no hold after the grant
+ * of one that has a larger one; equal tokens are as wrong.
  */
 static void judge_order(struct run *run, const uint32_t *numbers, size_t n)
 {
-	const struct hold *first = NULL; /* earliest answer so far */
-	const struct hold *above = NULL;
+	struct larger larger = { NULL, NULL, NULL };
 	size_t i;
 
 	for (i = n; i-- > 0;) {
 		const struct hold *hold = &run->holds[numbers[i]];
 
-		if (first && first->name != hold->name)
-			first = above = NULL;
-		if (above && above->token == hold->token)
-			report(run, hold, above);
-		else if (first && first->drew < hold->token_call)
-			report(run, first, hold);
-		if (!first || hold->drew < first->drew)
-			first = hold;
-		above = hold;
+		if (larger.next && larger.next->name != hold->name)
+			larger = (struct larger){ NULL, NULL, NULL };
+		if (larger.next && larger.next->token == hold->token)
+			report(run, hold, larger.next, false);
+		else if (larger.drawn && larger.drawn->drew < hold->token_call)
+			report(run, larger.drawn, hold, false);
+		else if (larger.granted &&
+			 larger.granted->acquired < hold->acquire_call)
+			report(run, larger.granted, hold, true);
+		note_larger(&larger, hold);
 	}
 }
 

@@ -266,6 +266,8 @@ static void take_of_hold(struct run *run, const struct history_line *line)
 		take_held(hold, line);
 		break;
 	case HISTORY_LOST:
+		if (hold->lost)
+			hold->relost = later_of(hold->lost, line->time);
 		hold->lost = first_of(hold->lost, line->time);
 		break;
 	case HISTORY_RELEASE:
@@ -340,7 +342,8 @@ static void take_fault(struct run *run, const struct history_line *line)
 	const struct fault *fault;
 	struct client *client;
 
-	faults_begin(&run->faults, line);
+	if (!faults_begin(&run->faults, line))
+		broken(run, line, "an unknown kind of fault");
 	run->result->faults++;
 	fault = &run->faults.all[run->faults.n - 1];
 	if (!(fault->effects & FAULT_KILLS))

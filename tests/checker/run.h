@@ -32,6 +32,7 @@ struct hold {
 	uint64_t proved;  /* call of the last one that the server confirmed */
 	uint64_t denied;  /* the first time the library said it was over */
 	uint64_t lost;    /* the callback */
+	uint64_t relost;  /* and again */
 	uint64_t release_call;
 	uint64_t released;
 

@@ -11,19 +11,22 @@ class Crew:
     """Places 1 to n; a process that is killed is replaced by one with a
     number of its own."""
 
-    def __init__(self, program, directory, record, dsn, words, inside):
+    def __init__(self, program, directory, record, dsn, words, inside,
+                 before):
         self.program = program
         self.directory = directory
         self.record = record
         self.dsn = dsn        # of a place
         self.words = words    # for all workers
         self.inside = inside  # of a place: words before a command
+        self.before = before  # called with place and number of a newcomer
         self.last = 0
         self.members = {}     # place: (number, process)
         self.unwell = []      # what ended as it should not
 
     def launch(self, place, *more):
         self.last += 1
+        self.before(place, self.last)
         environment = dict(os.environ, ROWLOCK_TEST_DSN=self.dsn(place))
         path = os.path.join(self.directory, f'stderr-{self.last}')
         with open(path, 'wb') as stderr:
