@@ -69,6 +69,16 @@ static void judge_belief(struct stage *stage, const struct scenario *scenario)
 		stage_wrong(stage, "held after ROWLOCK_ELOST");
 }
 
+/* A lease depends on no connection: what happens to one call loses none. */
+static void judge_life(struct stage *stage)
+{
+	if (stage->strategy != ROWLOCK_LEASE || !stage->had || !stage->lock ||
+	    !rowlock_depth(stage->lock))
+		return;
+	if (stage->lost || !rowlock_held(stage->lock))
+		stage_slow(stage, "the lease was lost, though nobody took it");
+}
+
 /* Does anybody else get it while the client has it? */
 static void judge_exclusion(struct stage *stage)
 {
@@ -241,6 +251,7 @@ void judge(struct stage *stage, const struct scenario *scenario,
 	if (honest) {
 		judge_code(stage, scenario, effect);
 		judge_belief(stage, scenario);
+		judge_life(stage);
 		judge_exclusion(stage);
 		let_go(stage, kind->effect);
 	}
