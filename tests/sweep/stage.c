@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pulse.h"
 #include "test.h"
 
 __attribute__((format(printf, 2, 0))) static void note(struct stage *stage,
@@ -201,6 +202,7 @@ void stage_open(struct stage *stage, unsigned int worker)
 	stage->turnstile = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	make_database(worker);
 	options = test_client_options(5000);
+	pulse_start();
 	start_proxy(stage);
 	options.program = "sweep-rival";
 	if (rowlock_client_new(&options, &stage->rival_client, &err)) {

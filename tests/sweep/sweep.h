@@ -93,6 +93,7 @@ struct stage {
 	bool had;     /* the client held it before the call */
 	int code;
 	struct rowlock_errinfo err;
+	uint64_t called; /* when, in ns */
 	double took_ms;
 	char problem[512]; /* "" as long as all is well */
 	bool slow_only;    /* it may be the machine's */
