@@ -81,8 +81,8 @@ static void judge_belief(struct stage *stage, const struct scenario *scenario)
 /* A lease depends on no connection: what happens to one call loses none. */
 static void judge_life(struct stage *stage)
 {
-	if (stage->strategy != ROWLOCK_LEASE || !stage->had || !stage->lock ||
-	    !rowlock_depth(stage->lock))
+	if (stage->strategy != ROWLOCK_LEASE || !stage->had ||
+	    stage->max_hold_ms || !stage->lock || !rowlock_depth(stage->lock))
 		return;
 	if (stage->lost || !rowlock_held(stage->lock))
 		stage_slow(stage, "the lease was lost, though nobody took it");

@@ -205,12 +205,14 @@ size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
 bool run_is_meant(const struct scenario *scenario, const struct target *target,
 		  const struct kind *kind, bool full)
 {
-	if ((kind->full || (scenario->alone && !kind->main)) && !full)
+	if ((kind->full ||
+	     ((scenario->alone || scenario->few) && !kind->main)) &&
+	    !full)
 		return false;
 	if (!full && target->sets_up && !scenario->deep)
 		return false;
 	/* The third poll is like the second. */
-	if (!full && target->turn > 2)
+	if ((!full || scenario->few) && target->turn > 2)
 		return false;
 	if (kind->effect == EFFECT_LIED && !target->ours_to_garble)
 		return false;

@@ -236,6 +236,7 @@ struct rowlock_client_options stage_options(struct stage *stage)
 	options.connect_timeout_ms = CONNECT_MS * stage->slow;
 	options.row_idle_ms = IDLE_MS * stage->slow;
 	options.reap_interval_ms = 0;
+	options.flags = stage->flags;
 	if (stage->verbose) {
 		options.log = print_log;
 		options.log_level = ROWLOCK_LOG_DEBUG;
@@ -267,6 +268,8 @@ static struct rowlock *new_lock(struct stage *stage,
 
 	options.strategy = stage->strategy;
 	options.flags = flags;
+	if (client == stage->client)
+		options.max_hold_ms = stage->max_hold_ms;
 	stage_must(stage,
 		   rowlock_new(client, stage->name, &options, &lock, NULL),
 		   "rowlock_new");
@@ -301,6 +304,8 @@ void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
 	stage->lost = 0;
 	stage->rival_holds = false;
 	stage->had = false;
+	stage->flags = 0;
+	stage->max_hold_ms = 0;
 	stage->patient = false;
 	stage_tell(stage, "clear\nthaw\nlisten\nreset");
 	stage->threads = stage_threads();
