@@ -134,10 +134,9 @@ static void begin(struct stage *stage, const struct scenario *scenario,
 
 static void call(struct stage *stage, const struct scenario *scenario)
 {
-	uint64_t began = test_now_ns();
-
+	stage->called = test_now_ns();
 	stage->code = scenario->call(stage);
-	stage->took_ms = test_ms(began, test_now_ns());
+	stage->took_ms = test_ms(stage->called, test_now_ns());
 }
 
 static size_t look_once(struct stage *stage, const struct scenario *scenario,
@@ -206,12 +205,14 @@ size_t run_without_fault(struct stage *stage, const struct scenario *scenario,
 bool run_is_meant(const struct scenario *scenario, const struct target *target,
 		  const struct kind *kind, bool full)
 {
-	if ((kind->full || (scenario->alone && !kind->main)) && !full)
+	if ((kind->full ||
+	     ((scenario->alone || scenario->few) && !kind->main)) &&
+	    !full)
 		return false;
 	if (!full && target->sets_up && !scenario->deep)
 		return false;
 	/* The third poll is like the second. */
-	if (!full && target->turn > 2)
+	if ((!full || scenario->few) && target->turn > 2)
 		return false;
 	if (kind->effect == EFFECT_LIED && !target->ours_to_garble)
 		return false;

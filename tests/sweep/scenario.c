@@ -42,6 +42,17 @@ static uint64_t waiting_short(const struct stage *stage)
 	return SHORT_WAIT_MS * stage->slow;
 }
 
+static uint64_t observing(const struct stage *stage)
+{
+	return OBSERVING_MS * stage->slow;
+}
+
+/* Its end, and what is said then. */
+static uint64_t ending(const struct stage *stage)
+{
+	return (MAX_HOLD_MS + CALL_MS) * stage->slow;
+}
+
 /* Each of its statements may take as long as a call. */
 static uint64_t reaping(const struct stage *stage)
 {
@@ -141,6 +152,19 @@ static void dead_holder(struct stage *stage)
 		 stage->name, stage->name);
 }
 
+/* No clock of the server's tells who is dead. */
+static void dead_holder_observed(struct stage *stage)
+{
+	stage->flags = ROWLOCK_OBSERVE_BEATS;
+	dead_holder(stage);
+}
+
+static void holding_for_a_while(struct stage *stage)
+{
+	stage->max_hold_ms = MAX_HOLD_MS * stage->slow;
+	holding(stage);
+}
+
 static void await_loss(struct stage *stage)
 {
 	uint64_t began = test_now_ns();
@@ -193,6 +217,12 @@ static int wait_for_it(struct stage *stage)
 static int wait_shortly(struct stage *stage)
 {
 	return rowlock_acquire(stage->lock, SHORT_WAIT_MS * stage->slow,
+			       &stage->err);
+}
+
+static int observe(struct stage *stage)
+{
+	return rowlock_acquire(stage->lock, OBSERVING_MS * stage->slow,
 			       &stage->err);
 }
 
@@ -327,6 +357,23 @@ static int keep_pinging(struct stage *stage)
 	return hold_on(stage, "");
 }
 
+/* The maximum comes, and the client takes its row back. */
+static int hold_to_the_end(struct stage *stage)
+{
+	uint64_t began = test_now_ns();
+
+	stage_tell(stage, "request sql=\"DELETE FROM business_lease*\" "
+			  "command=execute always do pass");
+	while (!stage->lost &&
+	       test_ms(began, test_now_ns()) < 2 * MAX_HOLD_MS * stage->slow)
+		usleep(1000);
+	if (rowlock_held(stage->lock))
+		return 0;
+	/* A fault is an act, too. */
+	proxy_await_acts(stage->proxy, 1, (int) (CALL_MS * stage->slow));
+	return stage->lost ? ROWLOCK_ELOST : 0;
+}
+
 /* ---------------------------------------------------------------- table */
 
 #define CODES(...) ((const int[]){ __VA_ARGS__, 0 })
@@ -429,6 +476,16 @@ const struct scenario scenarios[] = {
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EBUSY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EBUSY),
 		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "wait-observing",
+	  .lease = true,
+	  .asks = true,
+	  .loose = true,
+	  .few = true,
+	  .prepare = dead_holder_observed,
+	  .call = observe,
+	  .bound_ms = observing,
+	  .codes = { [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT),
+		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
 	{ .name = "again-after-loss",
 	  .lease = true,
 	  .row = true,
@@ -453,8 +510,17 @@ const struct scenario scenarios[] = {
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	/* A lease outlives its connections, and whatever the server refuses:
+	 * nothing of this loses it. What only reads is asked once. */
 	{ .name = "token",
 	  .lease = true,
+	  .prepare = holding,
+	  .call = draw_token,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "token",
 	  .row = true,
 	  .prepare = holding,
 	  .call = draw_token,
@@ -465,6 +531,14 @@ const struct scenario scenarios[] = {
 		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
 	{ .name = "verify",
 	  .lease = true,
+	  .prepare = holding,
+	  .call = verify_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "verify",
 	  .row = true,
 	  .prepare = holding,
 	  .call = verify_it,
@@ -475,6 +549,13 @@ const struct scenario scenarios[] = {
 		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
 	{ .name = "release",
 	  .lease = true,
+	  .prepare = holding,
+	  .call = release_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "release",
 	  .row = true,
 	  .prepare = holding,
 	  .call = release_it,
@@ -490,6 +571,7 @@ const struct scenario scenarios[] = {
 	  .bound_ms = calling },
 	{ .name = "list",
 	  .lease = true,
+	  .row = true,
 	  .prepare = holding,
 	  .call = list_it,
 	  .bound_ms = calling,
@@ -520,6 +602,7 @@ const struct scenario scenarios[] = {
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "reap",
 	  .lease = true,
+	  .row = true,
 	  .prepare = dead_holder,
 	  .call = reap_it,
 	  .bound_ms = reaping,
@@ -529,6 +612,13 @@ const struct scenario scenarios[] = {
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "execute",
 	  .lease = true,
+	  .prepare = warm,
+	  .call = execute_it,
+	  .bound_ms = executing,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT),
+		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
+	{ .name = "execute",
 	  .row = true,
 	  .prepare = warm,
 	  .call = execute_it,
@@ -542,6 +632,13 @@ const struct scenario scenarios[] = {
 	  .prepare = holding,
 	  .call = keep_beating,
 	  .bound_ms = as_long_as_it_takes },
+	{ .name = "maximum",
+	  .lease = true,
+	  .few = true,
+	  .prepare = holding_for_a_while,
+	  .call = hold_to_the_end,
+	  .bound_ms = ending,
+	  .normal = ROWLOCK_ELOST },
 	{ .name = "ping",
 	  .row = true,
 	  .prepare = holding,

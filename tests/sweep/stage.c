@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pulse.h"
 #include "test.h"
 
 __attribute__((format(printf, 2, 0))) static void note(struct stage *stage,
@@ -201,6 +202,7 @@ void stage_open(struct stage *stage, unsigned int worker)
 	stage->turnstile = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	make_database(worker);
 	options = test_client_options(5000);
+	pulse_start();
 	start_proxy(stage);
 	options.program = "sweep-rival";
 	if (rowlock_client_new(&options, &stage->rival_client, &err)) {
@@ -234,6 +236,7 @@ struct rowlock_client_options stage_options(struct stage *stage)
 	options.connect_timeout_ms = CONNECT_MS * stage->slow;
 	options.row_idle_ms = IDLE_MS * stage->slow;
 	options.reap_interval_ms = 0;
+	options.flags = stage->flags;
 	if (stage->verbose) {
 		options.log = print_log;
 		options.log_level = ROWLOCK_LOG_DEBUG;
@@ -265,6 +268,8 @@ static struct rowlock *new_lock(struct stage *stage,
 
 	options.strategy = stage->strategy;
 	options.flags = flags;
+	if (client == stage->client)
+		options.max_hold_ms = stage->max_hold_ms;
 	stage_must(stage,
 		   rowlock_new(client, stage->name, &options, &lock, NULL),
 		   "rowlock_new");
@@ -299,6 +304,8 @@ void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
 	stage->lost = 0;
 	stage->rival_holds = false;
 	stage->had = false;
+	stage->flags = 0;
+	stage->max_hold_ms = 0;
 	stage->patient = false;
 	stage_tell(stage, "clear\nthaw\nlisten\nreset");
 	stage->threads = stage_threads();

@@ -89,10 +89,13 @@ struct stage {
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
 	bool rival_holds;
-	bool patient; /* its calls take PATIENT_CALL_MS */
-	bool had;     /* the client held it before the call */
+	bool patient;         /* its calls take PATIENT_CALL_MS */
+	unsigned int flags;   /* of the client */
+	uint64_t max_hold_ms; /* of its lock; 0: none */
+	bool had;             /* the client held it before the call */
 	int code;
 	struct rowlock_errinfo err;
+	uint64_t called; /* when, in ns */
 	double took_ms;
 	char problem[512]; /* "" as long as all is well */
 	bool slow_only;    /* it may be the machine's */
@@ -117,6 +120,8 @@ struct scenario {
 	/** One at a time, and few kinds: the server's copy of its lock tables
 	 *  is not renewed as long as somebody else reads it. */
 	bool alone;
+	/** Few kinds and places: a run takes seconds. */
+	bool few;
 	/** Prepare, with no fault yet. Fails by stage_wrong(). */
 	void (*prepare)(struct stage *stage);
 	/** The call; its code. */
@@ -142,6 +147,9 @@ enum {
 	IDLE_MS = 2000,
 	WAIT_MS = 1500,
 	SHORT_WAIT_MS = 300,
+	/* An observer looks for a TTL of the dead and a margin. */
+	OBSERVING_MS = 4000,
+	MAX_HOLD_MS = 1000,
 	/* What is not bounded by a promise is a hang after so long. */
 	GUARD_MS = 20000,
 };
