@@ -213,6 +213,12 @@ struct rowlock_client_options {
 	/** How many connections the lease strategy may use for acquire and
 	 *  release. Default 2; 1 to 64. */
 	unsigned int lease_connections;
+	/** How many acquires, releases and draws of leases may share one round
+	 *  trip. A thread that is alone waits for nobody; where many meet, they
+	 *  go together, as one statement of each kind. Default 256; 1 to 256;
+	 *  1: each by itself, for a proxy that forbids several statements in
+	 *  one text. */
+	unsigned int lease_group;
 	/** enum rowlock_client_flags. Default 0. */
 	unsigned int flags;
 
@@ -230,8 +236,8 @@ struct rowlock_client_options {
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
-		    30000, 5000, 5000, 10000, 60000, 2, 0, NULL, NULL, NULL,   \
-		    ROWLOCK_LOG_INFO                                           \
+		    30000, 5000, 5000, 10000, 60000, 2, 256, 0, NULL, NULL,    \
+		    NULL, ROWLOCK_LOG_INFO                                     \
 	}
 
 /**

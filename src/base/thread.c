@@ -55,6 +55,27 @@ void rlk_cond_broadcast(struct rlk_cond *cond)
 	pthread_cond_broadcast(&cond->cond);
 }
 
+void rlk_event_init(struct rlk_event *event)
+{
+	sem_init(&event->sem, 0, 0);
+}
+
+void rlk_event_fini(struct rlk_event *event)
+{
+	sem_destroy(&event->sem);
+}
+
+void rlk_event_set(struct rlk_event *event)
+{
+	sem_post(&event->sem);
+}
+
+void rlk_event_wait(struct rlk_event *event)
+{
+	while (sem_wait(&event->sem))
+		; /* EINTR: a signal of the application */
+}
+
 struct start {
 	void (*fn)(void *);
 	void *arg;

@@ -3,12 +3,13 @@
 #define RLK_BASE_THREAD_H
 
 /*
- * Mutex, condition, thread: thin, so that a test can replace this file at link
- * time. Conditions have no time-outs: who waits for a time has the deadline
- * thread wake it (core/deadline.h).
+ * Mutex, condition, event, thread: thin, so that a test can replace this file
+ * at link time. Conditions have no time-outs: who waits for a time has the
+ * deadline thread wake it (core/deadline.h).
  */
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -63,6 +64,22 @@ void rlk_cond_fini(struct rlk_cond *cond);
 void rlk_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex);
 void rlk_cond_signal(struct rlk_cond *cond);
 void rlk_cond_broadcast(struct rlk_cond *cond);
+
+/**
+ * What one thread waits for and another one sets, once. Whoever sets it may do
+ * so without a mutex, and the woken one needs none to go on; all that was
+ * written before it was set is seen after the wait.
+ */
+struct rlk_event {
+	sem_t sem;
+};
+
+void rlk_event_init(struct rlk_event *event);
+void rlk_event_fini(struct rlk_event *event);
+/** It may be gone as soon as its waiter has returned. */
+void rlk_event_set(struct rlk_event *event);
+/** Afterwards it is not set any more. */
+void rlk_event_wait(struct rlk_event *event);
 
 struct rlk_thread {
 	pthread_t id;

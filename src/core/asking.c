@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/clear.h"
+#include "core/commit.h"
 #include "core/settle.h"
 #include "core/threads.h"
 
@@ -53,10 +54,8 @@ enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
 static enum rlk_step get_conn(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	size_t bay = asking->lock->strategy->pins_connection ? RLK_BAY_ROW
-							     : RLK_BAY_LEASE;
 	int code = rlk_pool_get(
-	    asking->client->pool, bay, rlk_waiter_io_until(waiter),
+	    asking->client->pool, RLK_BAY_ROW, rlk_waiter_io_until(waiter),
 	    !waiter->try, &waiter->pool_waiter, &asking->conn, &asking->error);
 
 	if (code == 0)
@@ -75,8 +74,6 @@ static void put_conn(struct rlk_asking *asking)
 	if (!asking->conn)
 		return;
 	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-	if (!asking->lock->strategy->pins_connection)
-		return;
 	/* It may have a transaction without locks: the chores end it. */
 	rlk_mutex_lock(&client->mutex);
 	client->row_unclean = true;
@@ -110,6 +107,27 @@ static void plan_look(struct rlk_asking *asking,
 	asking->look_ms = now + left_ms;
 }
 
+/* A connection is needed only if there may be something to do. */
+static bool clear_dead(struct rlk_asking *asking,
+		       const struct rlk_request *request,
+		       struct rlk_holder *holder)
+{
+	struct rowlock_client *client = asking->client;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	bool cleared;
+
+	if (!holder->known || !rlk_may_be_dead(client, holder))
+		return false;
+	if (rlk_pool_get(client->pool, RLK_BAY_LEASE,
+			 rlk_waiter_io_until(asking->waiter), false,
+			 &asking->waiter->pool_waiter, &conn, &error))
+		return false;
+	cleared = rlk_clear_dead(client, conn, request, holder);
+	rlk_pool_put(client->pool, conn);
+	return cleared;
+}
+
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
 			  struct rlk_holder *holder)
@@ -129,8 +147,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	rlk_mutex_lock(&client->mutex);
 	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
 	rlk_mutex_unlock(&client->mutex);
-	if (holder->known &&
-	    rlk_clear_dead(client, asking->conn, request, holder)) {
+	if (clear_dead(asking, request, holder)) {
 		asking->ask = RLK_ASK_FIRST;
 		return RLK_STEP_AGAIN;
 	}
@@ -242,41 +259,27 @@ static int64_t question_until(const struct rlk_asking *asking)
 						: asking->waiter->until_ms;
 }
 
-/* Is the session's row where we are about to ask? If another server answers at
- * the address now, a lease there would name a session that nobody keeps alive
- * there: the next beat tells whether that one knows it, too. */
-static bool session_is_here(struct rlk_asking *asking)
+static struct rlk_request next_request(struct rlk_asking *asking)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
-	struct rowlock_client *client = asking->client;
-	const char *server = rlk_conn_server(asking->conn)->identity;
-
-	if (!asking->lock->strategy->needs_session || client->many_writers ||
-	    rlk_server_same(client->session.server, server))
-		return true;
-	client->session.next_beat_ms = rlk_now(client->clock);
-	rlk_sleeper_wake(&client->keeper_sleeper);
-	rlk_fail(&asking->error, ROWLOCK_EDB,
-		 "another server answers at the address of %s, and has not "
-		 "told yet whether it knows this client",
-		 client->server);
-	return false;
-}
-
-static enum rlk_step question(struct rlk_asking *asking)
-{
-	const struct rlk_strategy *strategy = asking->lock->strategy;
 	struct rlk_request request = rlk_hold_request(asking->hold);
-	struct rlk_holder holder = { 0 };
-	enum rlk_verdict verdict;
-	int64_t t0 = rlk_now(asking->client->clock);
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
 	request.info = asking->lock->info;
 	if (asking->sent_ms == 0)
-		asking->sent_ms = t0;
+		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;
+	return request;
+}
+
+/* On a connection that the hold will keep. */
+static enum rlk_step ask_pinned(struct rlk_asking *asking)
+{
+	const struct rlk_strategy *strategy = asking->lock->strategy;
+	struct rlk_request request = next_request(asking);
+	struct rlk_holder holder = { 0 };
+	enum rlk_verdict verdict;
+	int64_t t0 = rlk_now(asking->client->clock);
+
 	rlk_conn_set_until(asking->conn, question_until(asking));
 	if (asking->ask == RLK_ASK_WAIT)
 		expose_conn(asking, asking->conn);
@@ -286,7 +289,7 @@ static enum rlk_step question(struct rlk_asking *asking)
 		expose_conn(asking, NULL);
 	if (verdict == RLK_WAITING && strategy->resume)
 		verdict = rlk_take_back(asking);
-	else if (verdict == RLK_AGAIN && strategy->pins_connection)
+	else if (verdict == RLK_AGAIN)
 		rlk_end_transaction(asking,
 				    rlk_waiter_io_until(asking->waiter));
 	if (verdict == RLK_GRANTED)
@@ -294,33 +297,90 @@ static enum rlk_step question(struct rlk_asking *asking)
 	return judge(asking, verdict, &request, &holder);
 }
 
+/* No connection, or no time: nothing was sent. */
+static enum rlk_step not_sent(struct rlk_asking *asking)
+{
+	int code = asking->error.code;
+
+	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->try)
+		return rlk_end_with(asking, ROWLOCK_EDB);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return RLK_STEP_LATER; /* the loop sees why */
+	return rlk_failed(asking, code);
+}
+
+/* The group will settle it, and have it abandoned if need be. */
+static enum rlk_step left(struct rlk_asking *asking)
+{
+	asking->unsure = false;
+	rlk_fail_abandoned(asking);
+	return rlk_end_with(asking, reason(asking));
+}
+
+/* With others that ask, or draw, or release at the same moment. */
+static enum rlk_step ask_shared(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_request request = next_request(asking);
+	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
+	    rlk_ticket_new(asking->hold, RLK_ACT_ACQUIRE, &request);
+	const struct rlk_errand errand = { rlk_waiter_io_until(waiter),
+					   !waiter->try, &waiter->pool_waiter };
+	enum rlk_outcome outcome;
+
+	if (!ticket)
+		return rlk_end_with(
+		    asking,
+		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
+	ticket->ask = asking->ask;
+	outcome = rlk_commit_run(&ticket, &errand);
+	if (outcome == RLK_OUT_LEFT)
+		return left(asking);
+	if (ticket->error)
+		asking->error = *ticket->error;
+	if (outcome == RLK_OUT_NOT_SENT)
+		return not_sent(asking);
+	if (ticket->fault == RLK_UNKNOWN) {
+		asking->mark = ticket->mark;
+		return judge(asking, RLK_UNCLEAR, &request, NULL);
+	}
+	if (!ticket->part.answered)
+		return rlk_failed(asking, asking->error.code);
+	if (ticket->part.verdict == RLK_GRANTED)
+		return rlk_granted(asking, asking->sent_ms);
+	return judge(asking, ticket->part.verdict, &request,
+		     &ticket->part.holder);
+}
+
+static enum rlk_step ensure_session(struct rlk_asking *asking)
+{
+	uint64_t id;
+	int code = rlk_session_ensure(asking->client, asking->waiter, &id,
+				      &asking->error);
+
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
+	    code == ROWLOCK_EBUSY)
+		return RLK_STEP_LATER;
+	if (code)
+		return rlk_failed(asking, code);
+	/* A new session: what the attempt may have left is dead. */
+	if (asking->hold->session != id) {
+		asking->hold->attempt = rlk_random();
+		asking->unsure = false;
+	}
+	asking->hold->session = id;
+	return RLK_STEP_AGAIN;
+}
+
 static enum rlk_step ask_once(struct rlk_asking *asking)
 {
-	int code;
+	enum rlk_step step;
 
-	if (asking->lock->strategy->needs_session) {
-		uint64_t id;
-
-		code = rlk_session_ensure(asking->client, asking->waiter, &id,
-					  &asking->error);
-		if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
-		    code == ROWLOCK_EBUSY)
-			return RLK_STEP_LATER;
-		if (code)
-			return rlk_failed(asking, code);
-		/* A new session: what the attempt may have left is dead. */
-		if (asking->hold->session != id) {
-			asking->hold->attempt = rlk_random();
-			asking->unsure = false;
-		}
-		asking->hold->session = id;
-	}
-	/* Waiting for one may have taken all the time there was. */
-	if (!asking->conn)
-		return get_conn(asking);
-	if (!session_is_here(asking))
-		return RLK_STEP_LATER;
-	return question(asking);
+	if (!asking->lock->strategy->needs_session)
+		/* Waiting for a connection may have taken all the time. */
+		return asking->conn ? ask_pinned(asking) : get_conn(asking);
+	step = ensure_session(asking);
+	return step == RLK_STEP_AGAIN ? ask_shared(asking) : step;
 }
 
 /* ----------------------------------------------------------------- loop */

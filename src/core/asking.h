@@ -13,7 +13,8 @@ struct rlk_asking {
 	struct rowlock *lock;
 	struct rlk_waiter *waiter;
 	struct rlk_hold *hold; /* what it will be */
-	struct rlk_conn *conn; /* the one in use; row: kept between slices */
+	struct rlk_conn *conn; /* row: the one in use, kept between slices */
+	struct rlk_mark mark;  /* lease: the session that did not answer */
 	int64_t sent_ms;       /* when this attempt was first sent */
 	int64_t look_ms;       /* when its holder may have died */
 	uint64_t delay_ms;     /* before the next try */
@@ -66,5 +67,15 @@ int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter);
  *  Without the mutex. */
 int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 		       uint64_t *ret_id, struct rowlock_errinfo *reterr);
+
+/**
+ * Is the session's row where @conn leads to? If another server answers at the
+ * address now, a lease there would name a session that nobody keeps alive
+ * there. False, with @reterr: the next beat, which is sent at once, tells
+ * whether that one knows it, too. Without the mutex.
+ */
+bool rlk_session_is_at(struct rowlock_client *client,
+		       const struct rlk_conn *conn,
+		       struct rowlock_errinfo *reterr);
 
 #endif

@@ -138,6 +138,15 @@ static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 	return rlk_evict(client, conn, &session);
 }
 
+bool rlk_may_be_dead(struct rowlock_client *client,
+		     const struct rlk_holder *holder)
+{
+	if (!rlk_trusts_clock(client) || holder->absent)
+		return true;
+	return holder->left_us <= 0 ||
+	       (holder->has_max && holder->max_left_us <= 0);
+}
+
 bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
 		    const struct rlk_request *request,
 		    struct rlk_holder *holder)

@@ -31,6 +31,10 @@ bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
 	       const char *name, unsigned int slot,
 	       const struct rlk_holder *holder);
 
+/** Is there a reason to look closer at the holder that an answer told of? */
+bool rlk_may_be_dead(struct rowlock_client *client,
+		     const struct rlk_holder *holder);
+
 /** Do both for the holder that an acquire met, if it is dead. @holder may be
  *  looked up anew. True: the name may be free now, ask again at once. */
 bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,

@@ -6,6 +6,7 @@
 #include "core/client.h"
 
 #include "base/error.h"
+#include "core/commit.h"
 #include "core/hold.h"
 #include "core/options.h"
 #include "core/threads.h"
@@ -101,6 +102,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->row_holds);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
+	rlk_commit_init(client);
 	strcpy(client->server, "the server");
 	return client;
 }
@@ -292,6 +294,7 @@ static void destroy(struct rowlock_client *client)
 	rlk_cond_fini(&client->session_changed);
 	rlk_cond_fini(&client->conn_free);
 	rlk_cond_fini(&client->notices_changed);
+	rlk_group_fini(&client->group);
 	rlk_mutex_fini(&client->mutex);
 	rlk_names_fini(&client->names);
 	rlk_observer_fini(&client->observer);

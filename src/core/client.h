@@ -22,6 +22,7 @@
 #include "core/alarm.h"
 #include "core/names.h"
 #include "core/observer.h"
+#include "db/group.h"
 #include "db/pool.h"
 #include "strategy/session.h"
 
@@ -106,6 +107,11 @@ struct rowlock_client {
 	struct rlk_cond notices_changed;
 	struct rowlock *notifying;
 	uint64_t notifier_serial;
+
+	/* Group commit, and the alarm of those whose time is up. */
+	struct rlk_group group;
+	struct rlk_alarm group_alarm;
+	_Atomic int64_t usual_ms; /* what a packet takes */
 
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;

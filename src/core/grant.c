@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "core/commit.h"
 #include "core/threads.h"
 
 /* Of the same 100 ms, if the question had to be taken back first. */
@@ -127,11 +128,11 @@ static bool too_late(struct rlk_asking *asking)
  * attempt. */
 static enum rlk_step give_back(struct rlk_asking *asking)
 {
-	struct rlk_request request = rlk_hold_request(asking->hold);
+	const struct rlk_errand errand = { rlk_waiter_io_until(asking->waiter),
+					   false, NULL };
 	bool found;
 
-	if (asking->lock->strategy->release(asking->conn, &request, &found,
-					    &asking->error)) {
+	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
 		no_answer(asking);
 		rlk_mutex_lock(&asking->client->mutex);
 		rlk_hold_abandon_locked(asking->hold, NULL);

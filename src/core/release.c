@@ -8,6 +8,7 @@
  * and it dies with the session at the latest. The next local waiter's turn
  * comes when the server has answered.
  */
+#include "core/commit.h"
 #include "core/lock.h"
 
 #include "base/error.h"
@@ -29,46 +30,23 @@ static int lost_before(struct rowlock *lock, const char *reason,
 			RLK_LOCK_ARGS(lock), reason);
 }
 
-/* One sending, or several while others are in the way for a moment. */
-static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
-				 bool *ret_found,
-				 struct rowlock_errinfo *reterr)
-{
-	struct rowlock_client *client = hold->client;
-	struct rlk_request request = rlk_hold_request(hold);
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
-
-	if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn, reterr))
-		return RLK_FAILED;
-	do
-		fault =
-		    hold->strategy->release(conn, &request, ret_found, reterr);
-	while ((fault == RLK_BUSY || fault == RLK_CONFLICT) &&
-	       rlk_now(client->clock) < until);
-	if (fault == RLK_PENDING) {
-		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
-		fault = RLK_UNKNOWN;
-	}
-	rlk_pool_put(client->pool, conn);
-	return fault;
-}
-
 /* A DELETE by attempt may be sent as often as we like. After one without an
  * answer a missing row proves nothing: that one may have deleted it. */
 static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			 int64_t until, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->client;
+	const struct rlk_errand errand = { until, true, NULL };
 	bool unanswered = false;
 	enum rlk_fault fault;
 	bool found = false;
 
 	do {
-		fault = delete_row(hold, until, &found, reterr);
+		fault = rlk_commit_release(hold, &errand, &found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
-	} while (fault == RLK_UNKNOWN && rlk_now(client->clock) < until);
+	} while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
+		  fault == RLK_UNKNOWN) &&
+		 rlk_now(client->clock) < until);
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {
 		if (fault)

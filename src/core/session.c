@@ -161,3 +161,23 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 	}
 	return code;
 }
+
+bool rlk_session_is_at(struct rowlock_client *client,
+		       const struct rlk_conn *conn,
+		       struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	if (client->many_writers ||
+	    rlk_server_same(client->session.server,
+			    rlk_conn_server(conn)->identity))
+		return true;
+	client->session.next_beat_ms = rlk_now(client->clock);
+	rlk_sleeper_wake(&client->keeper_sleeper);
+	rlk_fail(reterr, ROWLOCK_EDB,
+		 "another server answers at the address of %s, and has not "
+		 "told yet whether it knows this client",
+		 client->server);
+	return false;
+}

@@ -22,16 +22,21 @@
  * a busy machine. */
 #define TAKE_BACK_MS 60
 
+void rlk_fail_abandoned(struct rlk_asking *asking)
+{
+	rlk_fail(&asking->error, ROWLOCK_ECONNECT,
+		 "no answer from %s; it is not held, and is busy for others "
+		 "until this client has taken the request back",
+		 asking->client->server);
+}
+
 static enum rlk_settled abandon(struct rlk_asking *asking,
 				const struct rlk_mark *mark)
 {
 	rlk_mutex_lock(&asking->client->mutex);
 	rlk_hold_abandon_locked(asking->hold, mark);
 	rlk_mutex_unlock(&asking->client->mutex);
-	rlk_fail(&asking->error, ROWLOCK_ECONNECT,
-		 "no answer from %s; it is not held, and is busy for others "
-		 "until this client has taken the request back",
-		 asking->client->server);
+	rlk_fail_abandoned(asking);
 	return RLK_UNSETTLED;
 }
 
@@ -70,7 +75,9 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 {
 	struct rlk_mark mark;
 
-	rlk_conn_mark(asking->conn, &mark);
+	if (asking->conn)
+		rlk_conn_mark(asking->conn, &asking->mark);
+	mark = asking->mark;
 	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 	while (end_session(asking, &mark))
 		if (!rest(asking))

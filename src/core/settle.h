@@ -10,11 +10,15 @@ enum rlk_settled {
 };
 
 /**
- * No answer came on @asking->conn. Give the connection up, and end its session
- * in the server, so that the request cannot be executed any more; then its
- * outcome can be asked for by its attempt. Blocks up to the waiter's time.
+ * No answer came on @asking->conn, or, if that is NULL, on the session of
+ * @asking->mark. Give the connection up, and end its session in the server, so
+ * that the request cannot be executed any more; then its outcome can be asked
+ * for by its attempt. Blocks up to the waiter's time.
  */
 enum rlk_settled rlk_settle(struct rlk_asking *asking);
+
+/** The words for an acquire whose request is abandoned: asking->error. */
+void rlk_fail_abandoned(struct rlk_asking *asking);
 
 /**
  * The server makes us wait and our time is up, or we were canceled: take the

@@ -7,6 +7,7 @@
  * too; a lease on any. What the server says of a hold counts only if the hold
  * is still good by our own clock when the answer is there.
  */
+#include "core/commit.h"
 #include "core/lock.h"
 
 #include "base/error.h"
@@ -122,29 +123,42 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 /* ---------------------------------------------------------------- token */
 
+/* For a row hold: on another connection, that commits by itself. */
+static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
+				uint64_t *ret_token,
+				struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn, reterr))
+		return RLK_FAILED;
+	fault = hold->strategy->draw(conn, &request, ret_token, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 client->server);
+	rlk_pool_put(client->pool, conn);
+	return fault;
+}
+
 /* Draw on a connection that commits by itself. A draw without an answer is
  * not looked for: the next one is larger, and gaps do no harm. */
 static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
 			   uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
-	struct rlk_request request = rlk_hold_request(hold);
+	const struct rlk_errand errand = { until, true, NULL };
+	bool pinned = hold->strategy->pins_connection;
 	enum rlk_fault fault;
 
-	do {
-		struct rlk_conn *conn;
-
-		if (rlk_client_conn(client, RLK_BAY_LEASE, until, &conn,
-				    reterr))
-			return RLK_FAILED;
-		fault = hold->strategy->draw(conn, &request, ret_token, reterr);
-		if (fault == RLK_PENDING)
-			rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-				 client->server);
-		rlk_pool_put(client->pool, conn);
-	} while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
-		  fault == RLK_UNKNOWN) &&
-		 rlk_now(client->clock) < until);
+	do
+		fault = pinned
+			    ? draw_once(hold, until, ret_token, reterr)
+			    : rlk_commit_draw(hold, &errand, ret_token, reterr);
+	while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
+		fault == RLK_UNKNOWN) &&
+	       rlk_now(hold->client->clock) < until);
 	return fault;
 }
 

@@ -28,6 +28,7 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 		rlk_io_forget_errors(conn);
 	}
 	rlk_stmt_free_all(conn);
+	rlk_packet_drop(conn);
 	if (conn->wake >= 0)
 		close(conn->wake);
 	free(conn);

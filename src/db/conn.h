@@ -47,6 +47,7 @@ struct rlk_conn_profile {
 				     lock_wait_timeout; at least 1 */
 	unsigned int idle_s;      /* wait_timeout: how long the server keeps
 				     the session of a silent peer */
+	bool packets;             /* several statements in one text */
 };
 
 /**

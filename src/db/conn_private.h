@@ -21,6 +21,7 @@ enum rlk_call {
 	RLK_CALL_CONNECT,
 	RLK_CALL_QUERY, /* conn->io.sql */
 	RLK_CALL_STORE, /* its result, to conn->io.result */
+	RLK_CALL_NEXT,  /* the next answer of the same text */
 	RLK_CALL_PING,
 	RLK_CALL_PREPARE, /* conn->io.stmt with conn->io.sql */
 	RLK_CALL_EXECUTE, /* conn->io.stmt */
@@ -47,6 +48,7 @@ enum rlk_stage {
 	RLK_STAGE_BUFFER,
 	RLK_STAGE_QUERY,
 	RLK_STAGE_STORE,
+	RLK_STAGE_NEXT,
 	RLK_STAGE_PING,
 };
 
@@ -69,6 +71,7 @@ struct rlk_conn {
 	const char *label;     /* of this stage, for messages */
 	bool again;            /* may still be prepared again */
 	struct rlk_list stmts;
+	struct rlk_packet *packet; /* NULL before the first */
 
 	struct rlk_server server;
 	char where[300]; /* for messages, also before there is a server */
@@ -133,6 +136,12 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 /* stmt.c */
 
 void rlk_stmt_free_all(struct rlk_conn *conn);
+
+/* packet.c */
+
+void rlk_packet_drop(struct rlk_conn *conn);
+
+/* stmt.c */
 
 /** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
  * nobody will read is still to come. Everything else stays as it is. */

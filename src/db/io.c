@@ -152,6 +152,11 @@ static const char *host_argument(const struct rlk_conn *conn)
 	return conn->io.sql;
 }
 
+static unsigned long client_flag(const struct rlk_conn *conn)
+{
+	return conn->profile.packets ? CLIENT_MULTI_STATEMENTS : 0;
+}
+
 static int start(struct rlk_conn *conn, enum rlk_call call)
 {
 	struct rlk_io *io = &conn->io;
@@ -159,14 +164,16 @@ static int start(struct rlk_conn *conn, enum rlk_call call)
 
 	switch (call) {
 	case RLK_CALL_CONNECT:
-		return mysql_real_connect_start(&io->connected, mysql,
-						host_argument(conn), NULL, NULL,
-						NULL, 0, NULL, 0);
+		return mysql_real_connect_start(
+		    &io->connected, mysql, host_argument(conn), NULL, NULL,
+		    NULL, 0, NULL, client_flag(conn));
 	case RLK_CALL_QUERY:
 		return mysql_real_query_start(&io->status, mysql, io->sql,
 					      strlen(io->sql));
 	case RLK_CALL_STORE:
 		return mysql_store_result_start(&io->result, mysql);
+	case RLK_CALL_NEXT:
+		return mysql_next_result_start(&io->status, mysql);
 	case RLK_CALL_PING:
 		return mysql_ping_start(&io->status, mysql);
 	case RLK_CALL_PREPARE:
@@ -192,6 +199,8 @@ static int go_on(struct rlk_conn *conn, int events)
 		return mysql_real_query_cont(&io->status, mysql, events);
 	case RLK_CALL_STORE:
 		return mysql_store_result_cont(&io->result, mysql, events);
+	case RLK_CALL_NEXT:
+		return mysql_next_result_cont(&io->status, mysql, events);
 	case RLK_CALL_PING:
 		return mysql_ping_cont(&io->status, mysql, events);
 	case RLK_CALL_PREPARE:

@@ -112,6 +112,28 @@ static const struct rlk_stmt_def look_and_acquire = {
 	"ON DUPLICATE KEY UPDATE name = p.n",
 };
 
+/* No attempt is ever another name's: so two lists find what pairs would, and
+ * both servers read the first as points of the primary key. */
+#define RELEASE_MANY                                                           \
+	"DELETE FROM business_lease WHERE name IN ({?0|, }) AND slot = 0 "     \
+	"AND attempt IN ({?1|, })"
+
+static const struct rlk_many_def release_many_mariadb = {
+	"release",
+	RELEASE_MANY " RETURNING attempt",
+};
+
+static const struct rlk_many_def release_many_mysql = {
+	"release",
+	RELEASE_MANY,
+};
+
+static const struct rlk_many_def present_many = {
+	"release",
+	"SELECT attempt FROM business_lease WHERE name IN ({?0|, }) "
+	"AND slot = 0 AND attempt IN ({?1|, })",
+};
+
 /* Answers 1205 on MariaDB, 3572 on MySQL: RLK_BUSY in both. */
 static const struct rlk_stmt_def row_try = {
 	"try",
@@ -158,6 +180,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_acquire = &acquire_mariadb,
 		.lease_acquire_returns_row = true,
 		.lease_again = &look_and_acquire,
+		.lease_release_many = &release_many_mariadb,
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mariadb,
@@ -167,6 +190,8 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_acquire = &look_and_acquire,
 		.lease_acquire_returns_row = false,
 		.lease_again = &look_and_acquire,
+		.lease_release_many = &release_many_mysql,
+		.lease_present_many = &present_many,
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mysql,

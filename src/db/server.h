@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "db/packet.h"
 #include "db/stmt.h"
 
 enum rlk_flavour {
@@ -59,6 +60,11 @@ struct rlk_dialect {
 	 *  no lock of a held row. The same parameters; 1 affected row: ours, 0:
 	 *  held. On MySQL it is the first try too. */
 	const struct rlk_stmt_def *lease_again;
+	/** Release many leases. Values of a row: name, attempt. On MariaDB the
+	 *  attempts that were there come back; MySQL cannot do that, and is
+	 *  asked with lease_present_many before, in the same packet. */
+	const struct rlk_many_def *lease_release_many;
+	const struct rlk_many_def *lease_present_many; /* NULL: not needed */
 	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
 	 *  Parameter: name. One row: locked. No row: there is none. */
 	const struct rlk_stmt_def *row_try;

@@ -182,6 +182,18 @@ static enum rlk_fault do_store(struct rlk_conn *conn,
 	return RLK_DONE;
 }
 
+static enum rlk_fault do_next(struct rlk_conn *conn,
+			      struct rowlock_errinfo *reterr)
+{
+	if (!rlk_io_run(conn, RLK_CALL_NEXT))
+		return RLK_PENDING;
+	if (conn->io.status)
+		return fail_query(conn, reterr);
+	conn->stage =
+	    mysql_field_count(conn->mysql) ? RLK_STAGE_STORE : RLK_STAGE_NONE;
+	return RLK_DONE;
+}
+
 static enum rlk_fault do_ping(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr)
 {
@@ -214,6 +226,9 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 			break;
 		case RLK_STAGE_STORE:
 			fault = do_store(conn, reterr);
+			break;
+		case RLK_STAGE_NEXT:
+			fault = do_next(conn, reterr);
 			break;
 		case RLK_STAGE_PING:
 			fault = do_ping(conn, reterr);

@@ -103,7 +103,7 @@ int rlk_bind_params(struct rlk_stmt *stmt, const struct rlk_value *params)
 	return mysql_stmt_bind_param(stmt->stmt, stmt->param) ? -1 : 0;
 }
 
-static bool is_number(const MYSQL_FIELD *field)
+bool rlk_bind_is_number(const MYSQL_FIELD *field)
 {
 	switch (field->type) {
 	case MYSQL_TYPE_TINY:
@@ -120,7 +120,7 @@ static bool is_number(const MYSQL_FIELD *field)
 
 static size_t room_of(const MYSQL_FIELD *field)
 {
-	if (is_number(field))
+	if (rlk_bind_is_number(field))
 		return 0;
 	/* A time's metadata leave out what Connector/C may write. */
 	if (field->length < 32)
@@ -140,7 +140,7 @@ static void make_column(struct rlk_stmt *stmt, unsigned int i,
 		.is_null = &stmt->is_null[i],
 		.error = &stmt->error[i],
 	};
-	if (is_number(field)) {
+	if (rlk_bind_is_number(field)) {
 		bind->buffer_type = MYSQL_TYPE_LONGLONG;
 		bind->buffer = &stmt->cell[i];
 		bind->buffer_length = sizeof(stmt->cell[i]);

@@ -57,6 +57,9 @@ enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 
 /* stmt_bind.c */
 
+/** Does the column travel as a 64-bit number? */
+bool rlk_bind_is_number(const MYSQL_FIELD *field);
+
 /** As many parameters as the text has '?'; none is in a literal. */
 unsigned int rlk_bind_count(const char *sql);
 

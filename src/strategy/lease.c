@@ -12,7 +12,7 @@
  * shared lock on the duplicate, and two of those deadlock when the row goes
  * (MySQL manual, "Locks Set by Different SQL Statements in InnoDB").
  */
-#include "strategy/lease.h"
+#include "strategy/lease_private.h"
 
 #include "db/server.h"
 
@@ -65,9 +65,8 @@ static struct rlk_value max_us(const struct rlk_request *request)
 	return rlk_u64(request->max_hold_ms * 1000);
 }
 
-/* Columns: attempt, session, left, maximum left[, beat, ttl, maximum]. */
-static void read_holder(const struct rlk_value *columns, bool looked,
-			struct rlk_holder *holder)
+void rlk_lease_read_holder(const struct rlk_value *columns, bool looked,
+			   struct rlk_holder *holder)
 {
 	*holder = (struct rlk_holder){
 		.known = true,
@@ -106,7 +105,7 @@ static enum rlk_fault lease_look(struct rlk_conn *conn,
 		return fault;
 	*ret_holder = (struct rlk_holder){ 0 };
 	if (reply.has_row)
-		read_holder(reply.columns, true, ret_holder);
+		rlk_lease_read_holder(reply.columns, true, ret_holder);
 	return RLK_DONE;
 }
 
@@ -165,7 +164,7 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 		return RLK_AGAIN;
 	if (reply.columns[0].u64 == request->attempt)
 		return RLK_GRANTED;
-	read_holder(reply.columns, false, ret_holder);
+	rlk_lease_read_holder(reply.columns, false, ret_holder);
 	return RLK_HELD;
 }
 
@@ -305,6 +304,7 @@ const struct rlk_strategy rlk_strategy_lease = {
 	.needs_session = true,
 	.acquire = lease_acquire,
 	.release = lease_release,
+	.batch = rlk_lease_batch,
 	.confirm = lease_confirm,
 	.draw = lease_draw,
 	.look = lease_look,

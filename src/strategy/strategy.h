@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "db/conn.h"
+#include "db/packet.h"
 #include "db/stmt.h"
 
 /** What is asked for. */
@@ -65,6 +66,31 @@ enum rlk_ask {
 	RLK_ASK_WAIT,  /* wait in the server, a slice at the most */
 };
 
+/** What is asked for together with others. */
+enum rlk_act {
+	RLK_ACT_ACQUIRE,
+	RLK_ACT_RELEASE,
+	RLK_ACT_DRAW,
+};
+
+struct rlk_part {
+	enum rlk_act act;
+	struct rlk_request request;
+	bool answered;            /* what follows is filled in */
+	enum rlk_verdict verdict; /* of an acquire: RLK_GRANTED, RLK_HELD with
+				     the holder, or RLK_AGAIN */
+	struct rlk_holder holder;
+	bool found;     /* of a release */
+	uint64_t token; /* of a draw; 0: the grant is not there any more */
+};
+
+/** Called when the deadline of a connection has come while an answer is
+ *  outstanding. True: go on waiting, for which a new one was set. */
+struct rlk_patience {
+	bool (*go_on)(struct rlk_conn *conn, void *arg);
+	void *arg;
+};
+
 struct rlk_strategy {
 	const char *name; /* as in lock_token, in messages, on command lines */
 	/** A grant stays on the connection that it was got on, and ends with
@@ -106,6 +132,19 @@ struct rlk_strategy {
 				  const struct rlk_request *request,
 				  bool *ret_found,
 				  struct rowlock_errinfo *reterr);
+
+	/**
+	 * Ask for all of @parts, of different names and slot 0, in one round
+	 * trip; another one if some are held. The order of @parts is changed.
+	 * RLK_DONE: all are answered. Else those that are not were not executed
+	 * and may be asked alone; after RLK_PENDING and RLK_UNKNOWN that is
+	 * open. A connection that is RLK_PENDING has to be given up. NULL:
+	 * requests cannot be put together.
+	 */
+	enum rlk_fault (*batch)(struct rlk_conn *conn, struct rlk_part **parts,
+				size_t count,
+				const struct rlk_patience *patience,
+				struct rowlock_errinfo *reterr);
 
 	/** Is the grant still there? @conn as for release(). */
 	enum rlk_fault (*confirm)(struct rlk_conn *conn,

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_COMMIT_H
+#define RLK_CORE_COMMIT_H
+
+/*
+ * Group commit: acquires, releases and draws of this client that come at the
+ * same moment share one round trip. See db/group.h for who runs it, and the
+ * strategy's batch() for what is sent.
+ *
+ * One that meets no other is sent by its own thread, as if there were no group.
+ * One whose packet failed half way is sent alone, by its own thread, so that
+ * what is wrong with one is nothing to the others.
+ */
+
+#include "core/client.h"
+#include "core/hold.h"
+#include "db/group.h"
+
+/** A request, on the heap: it may outlive its caller. */
+struct rlk_ticket {
+	struct rlk_member member;
+	struct rlk_part part;
+	enum rlk_ask ask; /* how an acquire is sent if it is alone */
+	struct rlk_hold *hold;
+
+	/* What came out, besides part's answer. */
+	enum rlk_fault fault;
+	struct rlk_mark mark;          /* if no answer came: of which session */
+	struct rowlock_errinfo *error; /* NULL: none */
+
+	bool alone; /* its packet failed half way */
+	bool left;  /* under client->mutex: one of two has let it go */
+};
+
+/** What rlk_commit_run() is told by its caller, besides the ticket. */
+struct rlk_errand {
+	int64_t until_ms;
+	bool persist;                   /* wait out a server that is away */
+	struct rlk_pool_waiter *waiter; /* NULL: cannot be interrupted */
+};
+
+enum rlk_outcome {
+	RLK_OUT_ANSWERED, /* ticket->part, or ticket->fault and its error */
+	RLK_OUT_NOT_SENT, /* its error: no connection, no time, canceled */
+	RLK_OUT_LEFT,     /* sent, and no answer in time: the group settles it.
+			     The ticket is not the caller's any more. */
+};
+
+/** Each request alone, until client->group.most is set. */
+void rlk_commit_init(struct rowlock_client *client);
+
+/** A ticket for @hold; NULL: no memory. */
+struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
+				  const struct rlk_request *request);
+struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket);
+
+static inline void rlk_ticket_freep(struct rlk_ticket **ticket)
+{
+	if (*ticket)
+		*ticket = rlk_ticket_free(*ticket);
+}
+
+/**
+ * Run @ticket, together with others of the moment. Blocks until
+ * errand->until_ms at most; no mutex held. After RLK_OUT_LEFT the caller's
+ * pointer is NULL.
+ */
+enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
+				const struct rlk_errand *errand);
+
+/**
+ * Give the row of @hold back, or draw a token for it: one sending, together
+ * with others. RLK_DONE, and *@ret_found or *@ret_token as the strategy's
+ * operations; RLK_BUSY, RLK_CONFLICT, RLK_KILLED: send again; RLK_UNKNOWN: no
+ * answer; RLK_FAILED: not sent; else refused. All with @reterr.
+ */
+enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
+				  const struct rlk_errand *errand,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
+			       const struct rlk_errand *errand,
+			       uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue of group commit; see group.h for the drawing.
+ *
+ * A sleeper is woken by a leader (its answer, or the lead) or by expire(). The
+ * next expiry is kept as a time that is early enough: a request that comes with
+ * a later deadline sets no alarm, so that in the common case, where all have
+ * the same patience, one alarm serves thousands of requests.
+ *
+ * Failure modes: a leader that is stuck keeps those whom it took until their
+ * deadlines, and those who queue likewise if there is no other lane.
+ */
+#include "db/group.h"
+
+#include "base/clock.h"
+
+void rlk_group_init(struct rlk_group *group, const struct rlk_group_ops *ops,
+		    void *arg, unsigned int lanes, unsigned int most)
+{
+	*group = (struct rlk_group){
+		.ops = ops,
+		.arg = arg,
+		.lanes = lanes,
+		.most = most,
+		.next_expiry_ms = RLK_NEVER,
+	};
+	rlk_mutex_init(&group->mutex);
+	rlk_list_init(&group->queue);
+	rlk_list_init(&group->taken);
+}
+
+void rlk_group_fini(struct rlk_group *group)
+{
+	rlk_mutex_fini(&group->mutex);
+}
+
+void rlk_member_init(struct rlk_member *member)
+{
+	rlk_list_init(&member->node);
+	rlk_event_init(&member->event);
+	member->state = RLK_MEMBER_DONE;
+}
+
+void rlk_member_fini(struct rlk_member *member)
+{
+	rlk_event_fini(&member->event);
+}
+
+static struct rlk_member *member_of(struct rlk_list *node)
+{
+	return container_of(node, struct rlk_member, node);
+}
+
+/* The leader and all that is queued, as far as there is room. */
+static size_t take_locked(struct rlk_group *group, struct rlk_member *leader,
+			  struct rlk_member **members)
+{
+	struct rlk_list *node;
+	size_t count = 1;
+
+	members[0] = leader;
+	while (count < group->most && (node = rlk_list_first(&group->queue))) {
+		rlk_list_remove(node);
+		rlk_list_append(&group->taken, node);
+		members[count] = member_of(node);
+		members[count++]->state = RLK_MEMBER_TAKEN;
+	}
+	return count;
+}
+
+/* Queue; true: its deadline is earlier than all before. */
+static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
+{
+	member->state = RLK_MEMBER_QUEUED;
+	rlk_list_append(&group->queue, &member->node);
+	if (member->until_ms >= group->next_expiry_ms)
+		return false;
+	group->next_expiry_ms = member->until_ms;
+	return true;
+}
+
+/* Lead at once if a lane is idle. Nobody queues then. */
+static bool lead(struct rlk_group *group, struct rlk_member *member,
+		 struct rlk_member **members, size_t *ret_count)
+{
+	bool earlier = false;
+	bool leads;
+
+	rlk_mutex_lock(&group->mutex);
+	leads = group->busy < group->lanes;
+	if (leads) {
+		group->busy++;
+		member->state = RLK_MEMBER_LEADING;
+		*ret_count = take_locked(group, member, members);
+	} else {
+		earlier = queue_locked(group, member);
+	}
+	rlk_mutex_unlock(&group->mutex);
+	if (earlier)
+		group->ops->expire_at(member->until_ms, group->arg);
+	return leads;
+}
+
+enum rlk_member_state rlk_group_enter(struct rlk_group *group,
+				      struct rlk_member *member,
+				      struct rlk_member **members,
+				      size_t *ret_count)
+{
+	enum rlk_member_state state;
+
+	if (lead(group, member, members, ret_count))
+		return RLK_MEMBER_LEADING;
+	rlk_event_wait(&member->event);
+	/* One that was left may be gone already: read under the mutex by
+	 * whoever set it, and told to us by the event. */
+	state = member->state;
+	if (state != RLK_MEMBER_LEADING)
+		return state;
+	rlk_mutex_lock(&group->mutex);
+	*ret_count = take_locked(group, member, members);
+	rlk_mutex_unlock(&group->mutex);
+	return state;
+}
+
+/* The one that can stay longest, so that no leader has to leave before those
+ * whom it leads. */
+static struct rlk_member *next_leader_locked(struct rlk_group *group)
+{
+	struct rlk_member *best = NULL;
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &group->queue)
+	{
+		struct rlk_member *member = member_of(node);
+
+		if (!best || member->until_ms > best->until_ms)
+			best = member;
+	}
+	if (best) {
+		rlk_list_remove(&best->node);
+		best->state = RLK_MEMBER_LEADING;
+	} else {
+		group->busy--;
+	}
+	return best;
+}
+
+/* Woken after the mutex was let go, or they would all wait for it at once. */
+static void wake(struct rlk_group *group, struct rlk_member *member, bool left)
+{
+	if (left)
+		group->ops->settle_left(member, group->arg);
+	else
+		rlk_event_set(&member->event);
+}
+
+void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
+		     size_t count)
+{
+	bool left[RLK_GROUP_MOST];
+	struct rlk_member *next;
+
+	rlk_mutex_lock(&group->mutex);
+	for (size_t i = 1; i < count; i++) {
+		left[i] = members[i]->state == RLK_MEMBER_LEFT;
+		rlk_list_remove(&members[i]->node);
+		if (!left[i])
+			members[i]->state = RLK_MEMBER_DONE;
+	}
+	next = next_leader_locked(group);
+	rlk_mutex_unlock(&group->mutex);
+	if (next)
+		rlk_event_set(&next->event);
+	for (size_t i = 1; i < count; i++)
+		wake(group, members[i], left[i]);
+}
+
+static void expire_list(struct rlk_list *list, enum rlk_member_state to,
+			int64_t now_ms, int64_t *next_ms)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, list)
+	{
+		struct rlk_member *member = member_of(node);
+
+		if (member->until_ms > now_ms) {
+			if (member->until_ms < *next_ms)
+				*next_ms = member->until_ms;
+			continue;
+		}
+		rlk_list_remove(node);
+		member->state = to;
+		rlk_event_set(&member->event);
+	}
+}
+
+int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&group->mutex);
+	int64_t next = RLK_NEVER;
+
+	expire_list(&group->queue, RLK_MEMBER_OVER, now_ms, &next);
+	expire_list(&group->taken, RLK_MEMBER_LEFT, now_ms, &next);
+	group->next_expiry_ms = next;
+	return next;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_GROUP_H
+#define RLK_DB_GROUP_H
+
+/*
+ * Group commit: requests of one moment share one round trip, without a thread
+ * of its own.
+ *
+ * Who brings a request and finds a lane idle leads: it does its own I/O at
+ * once, and pays nothing for the others that there are not. Who finds all lanes
+ * busy queues and sleeps. When a leader is done, the one of those who queue
+ * that can stay longest becomes the next leader, and takes with it all that is
+ * queued by then. So a request is never led by one who has to leave before it:
+ *
+ *     QUEUED ----------------> LEADING          its caller does the I/O
+ *       |  taken by a leader
+ *       +----------> TAKEN --> DONE             its answer is there
+ *       |              |
+ *       | time is up   | time is up
+ *       v              v
+ *      OVER           LEFT ---> (settled later, without its caller)
+ *
+ * Each caller leaves at its own deadline. What was never sent is OVER. What was
+ * sent belongs to the group: its caller leaves it there (LEFT), and the leader
+ * hands its answer to struct rlk_group_ops' settle_left().
+ *
+ * Takes group->mutex, a leaf, never held across I/O or a callback.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/thread.h"
+
+/** The most requests of one packet. */
+#define RLK_GROUP_MOST 256
+
+enum rlk_member_state {
+	RLK_MEMBER_QUEUED,
+	RLK_MEMBER_LEADING,
+	RLK_MEMBER_TAKEN,
+	RLK_MEMBER_DONE,
+	RLK_MEMBER_OVER,
+	RLK_MEMBER_LEFT,
+};
+
+/** A request. Embedded in what the group's user makes of it; on the heap, since
+ *  it may outlive its caller. */
+struct rlk_member {
+	struct rlk_list node; /* queued or taken */
+	struct rlk_event event;
+	enum rlk_member_state state;
+	int64_t until_ms;
+};
+
+struct rlk_group_ops {
+	/** Have rlk_group_expire() called at @at_ms, or earlier. On a caller's
+	 *  thread, without group->mutex. */
+	void (*expire_at)(int64_t at_ms, void *arg);
+	/** @member's answer is there, and its caller has left: it is the
+	 *  callee's now. On a leader's thread, without group->mutex. */
+	void (*settle_left)(struct rlk_member *member, void *arg);
+};
+
+struct rlk_group {
+	const struct rlk_group_ops *ops;
+	void *arg;
+	struct rlk_mutex mutex;
+	struct rlk_list queue;
+	struct rlk_list taken; /* of all lanes */
+	unsigned int lanes;    /* how many may lead at a time */
+	unsigned int busy;
+	unsigned int most;      /* requests of one packet */
+	int64_t next_expiry_ms; /* when rlk_group_expire() is due */
+};
+
+/** @lanes at least 1, @most from 1 to RLK_GROUP_MOST. */
+void rlk_group_init(struct rlk_group *group, const struct rlk_group_ops *ops,
+		    void *arg, unsigned int lanes, unsigned int most);
+void rlk_group_fini(struct rlk_group *group);
+
+void rlk_member_init(struct rlk_member *member);
+void rlk_member_fini(struct rlk_member *member);
+
+/**
+ * Bring @member, to be answered by member->until_ms. Returns what it came to.
+ * LEADING: the caller has to run the *@ret_count requests of @members (room for
+ * RLK_GROUP_MOST; its own is the first), and to say rlk_group_leave() with them
+ * in the end. DONE, OVER, LEFT: as in the drawing.
+ */
+enum rlk_member_state rlk_group_enter(struct rlk_group *group,
+				      struct rlk_member *member,
+				      struct rlk_member **members,
+				      size_t *ret_count);
+
+/** The leader is done with @members: the next one leads, and those who wait for
+ *  their answers are woken. Its own state stays LEADING. */
+void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
+		     size_t count);
+
+/** Let go all whose time is up at @now_ms. Returns when it is due again. */
+int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms);
+
+#endif

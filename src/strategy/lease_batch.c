@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many leases in one round trip: one DELETE for all that are given back, one
+ * INSERT for all that are asked for, one statement for each draw.
+ *
+ * Both have their rows in the order of the primary key, and each statement
+ * commits by itself: so two packets that share names wait for each other, but
+ * never in a circle; and an error in the middle leaves nothing open.
+ *
+ * The INSERT looks before it touches: a row that is held, or tied up by
+ * somebody's transaction, delays nobody. If fewer rows were made than asked
+ * for, one more statement tells who has each name.
+ */
+#include "strategy/lease_private.h"
+
+#include "base/error.h"
+#include "db/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* See the lease strategy's other statements, of which these are the plurals. */
+static const struct rlk_many_def acquire_many = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) "
+	"WITH p (n, c, a, m, i) AS ("
+	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "
+	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
+	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
+	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
+	"WHERE l.name = p.n AND l.slot = 0) "
+	"ON DUPLICATE KEY UPDATE name = p.n",
+};
+
+static const struct rlk_many_def look_many = {
+	"look",
+	"SELECT l.attempt, l.session,"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"
+	" s.beat, s.ttl,"
+	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, l.expires_at) DIV 1000,"
+	" l.name"
+	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
+	" WHERE l.name IN ({?0|, }) AND l.slot = 0",
+};
+
+static const struct rlk_many_def draw_one = {
+	"token",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
+	" SELECT 'lease', name, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,"
+	" '1970-01-01', UTC_TIMESTAMP(6))), UTC_TIMESTAMP(6)"
+	" FROM business_lease"
+	" WHERE {name = ?0 AND slot = 0 AND attempt = ?1|}"
+	" LOCK IN SHARE MODE"
+	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
+	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+};
+
+/* A packet in the making. Parts are sorted by act, then by name, so that those
+ * of one act are neighbours. */
+struct batch {
+	struct rlk_conn *conn;
+	struct rlk_packet *packet;
+	const struct rlk_patience *patience;
+	struct rowlock_errinfo *reterr;
+	struct rlk_part **acquires;
+	size_t acquire_count;
+	int acquire_statement;
+	struct rlk_part **releases;
+	size_t release_count;
+	int present_statement;
+	int release_statement;
+	struct rlk_part **draws;
+	size_t draw_count;
+	int draw_statement; /* the first */
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct rlk_part *one = *(struct rlk_part *const *) a;
+	const struct rlk_part *other = *(struct rlk_part *const *) b;
+
+	if (one->act != other->act)
+		return one->act < other->act ? -1 : 1;
+	return strcmp(one->request.name, other->request.name);
+}
+
+static size_t count_act(struct rlk_part **parts, size_t count, enum rlk_act act)
+{
+	size_t found = 0;
+
+	while (found < count && parts[found]->act == act)
+		found++;
+	return found;
+}
+
+static void sort(struct batch *batch, struct rlk_part **parts, size_t count)
+{
+	qsort(parts, count, sizeof(*parts), compare);
+	batch->acquires = parts;
+	batch->acquire_count = count_act(parts, count, RLK_ACT_ACQUIRE);
+	parts += batch->acquire_count;
+	count -= batch->acquire_count;
+	batch->releases = parts;
+	batch->release_count = count_act(parts, count, RLK_ACT_RELEASE);
+	batch->draws = parts + batch->release_count;
+	batch->draw_count = count - batch->release_count;
+}
+
+static enum rlk_fault fail_memory(struct batch *batch)
+{
+	rlk_fail(batch->reterr, ROWLOCK_ENOMEM, "out of memory");
+	return RLK_FAILED;
+}
+
+/* ------------------------------------------------------------ questions */
+
+static struct rlk_value max_us(const struct rlk_request *request)
+{
+	if (request->max_hold_ms == 0)
+		return rlk_null();
+	return rlk_u64(request->max_hold_ms * 1000);
+}
+
+static void values_of_acquire(const void *parts, size_t row,
+			      struct rlk_value *ret_values)
+{
+	struct rlk_part *const *acquires = parts;
+	const struct rlk_request *request = &acquires[row]->request;
+
+	ret_values[0] = rlk_text(request->name);
+	ret_values[1] = rlk_u64(request->session);
+	ret_values[2] = rlk_u64(request->attempt);
+	ret_values[3] = max_us(request);
+	ret_values[4] = rlk_text(request->info);
+}
+
+static void values_of_pair(const void *parts, size_t row,
+			   struct rlk_value *ret_values)
+{
+	struct rlk_part *const *pairs = parts;
+	const struct rlk_request *request = &pairs[row]->request;
+
+	ret_values[0] = rlk_text(request->name);
+	ret_values[1] = rlk_u64(request->attempt);
+}
+
+/* Rows of name and attempt. */
+static int add_pairs(struct batch *batch, const struct rlk_many_def *def,
+		     struct rlk_part **parts, size_t count)
+{
+	return rlk_packet_add(batch->packet, def, values_of_pair, parts, count);
+}
+
+static bool add_releases(struct batch *batch)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(batch->conn));
+
+	if (dialect->lease_present_many)
+		batch->present_statement =
+		    add_pairs(batch, dialect->lease_present_many,
+			      batch->releases, batch->release_count);
+	batch->release_statement =
+	    add_pairs(batch, dialect->lease_release_many, batch->releases,
+		      batch->release_count);
+	if (!dialect->lease_present_many)
+		batch->present_statement = batch->release_statement;
+	return batch->release_statement >= 0 && batch->present_statement >= 0;
+}
+
+/* What is given back goes first: others may be waiting for it. */
+static bool add_all(struct batch *batch)
+{
+	if (batch->release_count && !add_releases(batch))
+		return false;
+	if (batch->acquire_count) {
+		batch->acquire_statement = rlk_packet_add(
+		    batch->packet, &acquire_many, values_of_acquire,
+		    batch->acquires, batch->acquire_count);
+		if (batch->acquire_statement < 0)
+			return false;
+	}
+	for (size_t i = 0; i < batch->draw_count; i++) {
+		int number = add_pairs(batch, &draw_one, &batch->draws[i], 1);
+
+		if (number < 0)
+			return false;
+		if (i == 0)
+			batch->draw_statement = number;
+	}
+	return true;
+}
+
+static enum rlk_fault run(struct batch *batch)
+{
+	const struct rlk_patience *patience = batch->patience;
+	enum rlk_fault fault = rlk_packet_run(batch->packet, batch->reterr);
+
+	while (fault == RLK_PENDING &&
+	       patience->go_on(batch->conn, patience->arg))
+		fault = rlk_packet_resume(batch->packet, batch->reterr);
+	return fault;
+}
+
+/* -------------------------------------------------------------- answers */
+
+static void found(const struct rlk_value *columns, void *arg)
+{
+	const struct batch *batch = arg;
+
+	for (size_t i = 0; i < batch->release_count; i++) {
+		struct rlk_part *part = batch->releases[i];
+
+		if (part->request.attempt == columns[0].u64)
+			part->found = true;
+	}
+}
+
+static void read_releases(struct batch *batch)
+{
+	size_t count = batch->release_count;
+	bool all = rlk_packet_affected(batch->packet,
+				       batch->release_statement) == count;
+
+	for (size_t i = 0; i < count; i++) {
+		batch->releases[i]->found = all;
+		batch->releases[i]->answered = true;
+	}
+	/* Where the attempts come back, no row was counted. */
+	if (!all)
+		rlk_packet_each(batch->packet, batch->present_statement, found,
+				batch);
+}
+
+static void read_draws(struct batch *batch, size_t answered)
+{
+	for (size_t i = 0; i < batch->draw_count; i++) {
+		struct rlk_part *part = batch->draws[i];
+		int number = batch->draw_statement + (int) i;
+
+		if ((size_t) number >= answered)
+			return;
+		part->token = rlk_packet_affected(batch->packet, number)
+				  ? rlk_packet_insert_id(batch->packet, number)
+				  : 0;
+		part->answered = true;
+	}
+}
+
+static int compare_name(const void *name, const void *part)
+{
+	return strcmp(name, (*(struct rlk_part *const *) part)->request.name);
+}
+
+static void holder_of(const struct rlk_value *columns, void *arg)
+{
+	const struct batch *batch = arg;
+	struct rlk_part **found =
+	    bsearch(columns[7].text, batch->acquires, batch->acquire_count,
+		    sizeof(struct rlk_part *), compare_name);
+	struct rlk_part *part;
+
+	if (!found)
+		return;
+	part = *found;
+	if (columns[0].u64 == part->request.attempt) {
+		part->verdict = RLK_GRANTED;
+		return;
+	}
+	part->verdict = RLK_HELD;
+	rlk_lease_read_holder(columns, true, &part->holder);
+}
+
+/* Some were held, or are ours from an earlier sending: who has what? One that
+ * nobody has any more is asked for again. */
+static enum rlk_fault look(struct batch *batch)
+{
+	enum rlk_fault fault;
+
+	rlk_packet_begin(batch->conn);
+	if (add_pairs(batch, &look_many, batch->acquires,
+		      batch->acquire_count) < 0)
+		return fail_memory(batch);
+	fault = run(batch);
+	if (fault)
+		return fault;
+	for (size_t i = 0; i < batch->acquire_count; i++) {
+		batch->acquires[i]->verdict = RLK_AGAIN;
+		batch->acquires[i]->answered = true;
+	}
+	rlk_packet_each(batch->packet, 0, holder_of, batch);
+	return RLK_DONE;
+}
+
+static bool read_acquires(struct batch *batch)
+{
+	size_t count = batch->acquire_count;
+
+	if (rlk_packet_affected(batch->packet, batch->acquire_statement) !=
+	    count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		batch->acquires[i]->verdict = RLK_GRANTED;
+		batch->acquires[i]->answered = true;
+	}
+	return true;
+}
+
+/* What was answered counts, also if not all was. False: who has the names that
+ * were asked for is not known yet. */
+static bool read_all(struct batch *batch)
+{
+	size_t answered = rlk_packet_answered(batch->packet);
+
+	if (batch->release_count &&
+	    answered > (size_t) batch->release_statement)
+		read_releases(batch);
+	if (batch->draw_count)
+		read_draws(batch, answered);
+	return !batch->acquire_count ||
+	       answered <= (size_t) batch->acquire_statement ||
+	       read_acquires(batch);
+}
+
+enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
+			       size_t count,
+			       const struct rlk_patience *patience,
+			       struct rowlock_errinfo *reterr)
+{
+	struct batch batch = {
+		.conn = conn,
+		.packet = rlk_packet_begin(conn),
+		.patience = patience,
+		.reterr = reterr,
+	};
+	enum rlk_fault fault;
+	bool known;
+
+	sort(&batch, parts, count);
+	if (!batch.packet || !add_all(&batch))
+		return fail_memory(&batch);
+	fault = run(&batch);
+	known = read_all(&batch);
+	return known || fault ? fault : look(&batch);
+}

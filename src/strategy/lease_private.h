@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_LEASE_PRIVATE_H
+#define RLK_STRATEGY_LEASE_PRIVATE_H
+
+/*
+ * What the files of the lease strategy share.
+ */
+
+#include "strategy/lease.h"
+
+/** From columns: attempt, session, left, maximum left[, beat, ttl, maximum];
+ *  the last three only if @looked. */
+void rlk_lease_read_holder(const struct rlk_value *columns, bool looked,
+			   struct rlk_holder *holder);
+
+/* lease_batch.c */
+
+enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
+			       size_t count,
+			       const struct rlk_patience *patience,
+			       struct rowlock_errinfo *reterr);
+
+#endif
