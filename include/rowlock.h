@@ -210,9 +210,14 @@ struct rowlock_client_options {
 	 *  client (run rowlock-reaperd). Who asks for a name removes its dead
 	 *  holder in any case. */
 	uint64_t reap_interval_ms;
-	/** How many connections the lease strategy may use for acquire and
-	 *  release. Default 2; 1 to 64. */
+	/** How many connections the lease strategy uses for acquire, release
+	 *  and token. Each name goes by one of them. Default 2; 1 to 16. */
 	unsigned int lease_connections;
+	/** How many leases this client may wait for in the server at a time,
+	 *  each on a connection of its own, which it keeps as long as it has
+	 *  what it waited for. Those that find none free ask again and again,
+	 *  politely. Default 16; 0 to 1,024. */
+	unsigned int wait_connections;
 	/** How many acquires, releases and draws of leases may share one round
 	 *  trip. A thread that is alone waits for nobody; where many meet, they
 	 *  go together, as one statement of each kind. Default 256; 1 to 256;
@@ -236,8 +241,8 @@ struct rowlock_client_options {
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
-		    30000, 5000, 5000, 10000, 60000, 2, 256, 0, NULL, NULL,    \
-		    NULL, ROWLOCK_LOG_INFO                                     \
+		    30000, 5000, 5000, 10000, 60000, 2, 16, 256, 0, NULL,      \
+		    NULL, NULL, ROWLOCK_LOG_INFO                               \
 	}
 
 /**

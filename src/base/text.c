@@ -77,3 +77,12 @@ const char *rlk_name_problem(const char *name, char *buffer, size_t size)
 		return "has a blank at the end";
 	return rlk_text_problem(name, ROWLOCK_NAME_MAX, buffer, size);
 }
+
+uint64_t rlk_text_hash(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char) *text) * 1099511628211u;
+	return hash;
+}

@@ -9,6 +9,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * Check @text: well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates),
@@ -23,5 +24,9 @@ const char *rlk_text_problem(const char *text, size_t max, char *buffer,
 /** The same for a name: also not empty and without a blank at the end, which
  *  the database's collation would not see. */
 const char *rlk_name_problem(const char *name, char *buffer, size_t size);
+
+/** A number that spreads texts well (FNV-1a). The same everywhere, for ever:
+ *  clients of different versions meet by it. */
+uint64_t rlk_text_hash(const char *text);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "core/clear.h"
 #include "core/commit.h"
+#include "core/doorbell.h"
 #include "core/settle.h"
 #include "core/threads.h"
 
@@ -74,6 +75,8 @@ static void put_conn(struct rlk_asking *asking)
 	if (!asking->conn)
 		return;
 	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+	if (!asking->lock->strategy->pins_connection)
+		return;
 	/* It may have a transaction without locks: the chores end it. */
 	rlk_mutex_lock(&client->mutex);
 	client->row_unclean = true;
@@ -81,8 +84,7 @@ static void put_conn(struct rlk_asking *asking)
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-/* Let rowlock_cancel() reach a statement that waits in the server. */
-static void expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
+void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 {
 	rlk_mutex_lock(&asking->client->mutex);
 	asking->waiter->conn = conn;
@@ -119,7 +121,7 @@ static bool clear_dead(struct rlk_asking *asking,
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (rlk_pool_get(client->pool, RLK_BAY_LEASE,
+	if (rlk_pool_get(client->pool, rlk_client_lane(client, request->name),
 			 rlk_waiter_io_until(asking->waiter), false,
 			 &asking->waiter->pool_waiter, &conn, &error))
 		return false;
@@ -153,11 +155,15 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (asking->waiter->try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
+	rlk_doorbell_note_busy(client, request->name);
 	if (holder->known)
 		plan_look(asking, holder);
 	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
 								: RLK_ASK_AGAIN;
-	return RLK_STEP_LATER;
+	/* The first in line knows that the holder will not ring. */
+	asking->on_bell = rlk_doorbell_usable(asking);
+	return asking->on_bell && !asking->has_bell ? RLK_STEP_AGAIN
+						    : RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
@@ -170,7 +176,8 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	enum rlk_fault fault;
 	int code;
 
-	code = rlk_pool_get(asking->client->pool, RLK_BAY_LEASE,
+	code = rlk_pool_get(asking->client->pool,
+			    rlk_client_lane(asking->client, request->name),
 			    rlk_waiter_io_until(waiter), !waiter->try,
 			    &waiter->pool_waiter, &conn, &asking->error);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
@@ -224,9 +231,9 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 	return rlk_end_with(asking, reason(asking));
 }
 
-static enum rlk_step judge(struct rlk_asking *asking, enum rlk_verdict verdict,
-			   const struct rlk_request *request,
-			   struct rlk_holder *holder)
+enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+			const struct rlk_request *request,
+			struct rlk_holder *holder)
 {
 	switch (verdict) {
 	case RLK_HELD:
@@ -259,7 +266,7 @@ static int64_t question_until(const struct rlk_asking *asking)
 						: asking->waiter->until_ms;
 }
 
-static struct rlk_request next_request(struct rlk_asking *asking)
+struct rlk_request rlk_next_request(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
 
@@ -275,18 +282,18 @@ static struct rlk_request next_request(struct rlk_asking *asking)
 static enum rlk_step ask_pinned(struct rlk_asking *asking)
 {
 	const struct rlk_strategy *strategy = asking->lock->strategy;
-	struct rlk_request request = next_request(asking);
+	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
 	int64_t t0 = rlk_now(asking->client->clock);
 
 	rlk_conn_set_until(asking->conn, question_until(asking));
 	if (asking->ask == RLK_ASK_WAIT)
-		expose_conn(asking, asking->conn);
+		rlk_expose_conn(asking, asking->conn);
 	verdict = strategy->acquire(asking->conn, &request, asking->ask,
 				    &holder, &asking->error);
 	if (asking->ask == RLK_ASK_WAIT)
-		expose_conn(asking, NULL);
+		rlk_expose_conn(asking, NULL);
 	if (verdict == RLK_WAITING && strategy->resume)
 		verdict = rlk_take_back(asking);
 	else if (verdict == RLK_AGAIN)
@@ -294,7 +301,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 				    rlk_waiter_io_until(asking->waiter));
 	if (verdict == RLK_GRANTED)
 		return rlk_granted(asking, t0);
-	return judge(asking, verdict, &request, &holder);
+	return rlk_judge(asking, verdict, &request, &holder);
 }
 
 /* No connection, or no time: nothing was sent. */
@@ -321,7 +328,7 @@ static enum rlk_step left(struct rlk_asking *asking)
 static enum rlk_step ask_shared(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	struct rlk_request request = next_request(asking);
+	struct rlk_request request = rlk_next_request(asking);
 	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
 	    rlk_ticket_new(asking->hold, RLK_ACT_ACQUIRE, &request);
 	const struct rlk_errand errand = { rlk_waiter_io_until(waiter),
@@ -342,14 +349,29 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		return not_sent(asking);
 	if (ticket->fault == RLK_UNKNOWN) {
 		asking->mark = ticket->mark;
-		return judge(asking, RLK_UNCLEAR, &request, NULL);
+		return rlk_judge(asking, RLK_UNCLEAR, &request, NULL);
 	}
 	if (!ticket->part.answered)
 		return rlk_failed(asking, asking->error.code);
 	if (ticket->part.verdict == RLK_GRANTED)
 		return rlk_granted(asking, asking->sent_ms);
-	return judge(asking, ticket->part.verdict, &request,
-		     &ticket->part.holder);
+	return rlk_judge(asking, ticket->part.verdict, &request,
+			 &ticket->part.holder);
+}
+
+enum rlk_step rlk_ask_here(struct rlk_asking *asking)
+{
+	const struct rlk_strategy *strategy = asking->lock->strategy;
+	struct rlk_request request = rlk_next_request(asking);
+	struct rlk_holder holder = { 0 };
+	enum rlk_verdict verdict;
+
+	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
+	verdict = strategy->acquire(asking->conn, &request, asking->ask,
+				    &holder, &asking->error);
+	if (verdict == RLK_GRANTED)
+		return rlk_granted(asking, asking->sent_ms);
+	return rlk_judge(asking, verdict, &request, &holder);
 }
 
 static enum rlk_step ensure_session(struct rlk_asking *asking)
@@ -380,7 +402,10 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 		/* Waiting for a connection may have taken all the time. */
 		return asking->conn ? ask_pinned(asking) : get_conn(asking);
 	step = ensure_session(asking);
-	return step == RLK_STEP_AGAIN ? ask_shared(asking) : step;
+	if (step != RLK_STEP_AGAIN)
+		return step;
+	return asking->on_bell && !asking->polls ? rlk_doorbell_step(asking)
+						 : ask_shared(asking);
 }
 
 /* ----------------------------------------------------------------- loop */
@@ -412,7 +437,8 @@ static void pause(struct rlk_asking *asking)
 			     : POLL_DELAY_MS;
 	int64_t at;
 
-	put_conn(asking);
+	if (!asking->has_bell)
+		put_conn(asking);
 	asking->delay_ms =
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
 	if (asking->delay_ms > limit)
@@ -507,7 +533,10 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	enum rlk_step step = RLK_STEP_AGAIN;
 
 	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
-	step_back(asking);
+	asking->on_bell = rlk_doorbell_usable(asking) &&
+			  rlk_doorbell_busy(asking->client, asking->lock->name);
+	if (!asking->on_bell)
+		step_back(asking);
 	while (step != RLK_STEP_END) {
 		int code = over(asking);
 
@@ -521,6 +550,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	}
 	note_turn(asking);
 	give_up(asking);
+	rlk_doorbell_leave(asking);
 	put_conn(asking);
 	return explain(asking, reterr);
 }

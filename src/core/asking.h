@@ -19,6 +19,12 @@ struct rlk_asking {
 	int64_t look_ms;       /* when its holder may have died */
 	uint64_t delay_ms;     /* before the next try */
 	enum rlk_ask ask;
+	bool on_bell;          /* lease: waits on the bell, on conn */
+	bool has_bell;         /* conn has it: the first in line */
+	bool polls;            /* bells are of no use to this one */
+	uint64_t bell_owner;   /* which connection has it, if not conn */
+	uint64_t seen_attempt; /* who had the name at the last look, */
+	uint64_t seen_owner;   /* and which connection the bell */
 	bool saw_others;
 	bool unsure; /* an unanswered sending may have left a row */
 	int code;    /* why it ended */
@@ -37,6 +43,21 @@ enum rlk_step rlk_end_with(struct rlk_asking *asking, int code);
 
 /** A failure: one that may pass is waited out, but not by a try. */
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
+
+/** What is asked for next, and when it was first sent. */
+struct rlk_request rlk_next_request(struct rlk_asking *asking);
+
+/** Ask for a lease on asking->conn itself, as asking->ask says. */
+enum rlk_step rlk_ask_here(struct rlk_asking *asking);
+
+/** What follows from a verdict that is not RLK_GRANTED. */
+enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+			const struct rlk_request *request,
+			struct rlk_holder *holder);
+
+/** Let rowlock_cancel() reach a statement that waits in the server on @conn;
+ *  NULL: it does not wait any more. */
+void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn);
 
 /** The answer to a question that was sent at @t0 is yes; see grant.c. */
 enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0);

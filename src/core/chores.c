@@ -115,8 +115,12 @@ static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 		/* Whoever talks on it gives it back, and wakes us. */
 		if (!hold->conn || hold->conn_busy)
 			continue;
-		rlk_conn_mark(hold->conn, &mark);
-		rlk_hold_mark_locked(hold, &mark);
+		/* A bell is let go with its connection; nothing hangs on
+		 * when. */
+		if (hold->strategy->pins_connection) {
+			rlk_conn_mark(hold->conn, &mark);
+			rlk_hold_mark_locked(hold, &mark);
+		}
 		return TAKE_PTR(hold->conn);
 	}
 	return NULL;
@@ -251,7 +255,7 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	unclean = client->row_unclean;
 	client->row_unclean = false;
 	rlk_mutex_unlock(&client->mutex);
-	for (size_t bay = 0; bay < RLK_BAYS; bay++) {
+	for (size_t bay = 0; bay < RLK_BAY_LANE + client->lane_count; bay++) {
 		int64_t third =
 		    (int64_t) client->bays[bay].profile.idle_s * 1000 / 3;
 		int64_t next = rlk_now(client->clock) + third;

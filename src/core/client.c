@@ -6,6 +6,7 @@
 #include "core/client.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "core/commit.h"
 #include "core/hold.h"
 #include "core/options.h"
@@ -57,9 +58,13 @@ bool rlk_client_stopping(struct rowlock_client *client)
 	return client->stopping;
 }
 
-int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
-		    int64_t until_ms, struct rlk_conn **ret_conn,
-		    struct rowlock_errinfo *reterr)
+size_t rlk_client_lane(const struct rowlock_client *client, const char *name)
+{
+	return RLK_BAY_LANE + (rlk_text_hash(name) >> 32) % client->lane_count;
+}
+
+int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {
 	int64_t began = rlk_now(client->clock);
 	int code = rlk_pool_get(client->pool, bay, until_ms, true, NULL,
@@ -100,6 +105,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->session.holds);
 	rlk_list_init(&client->old_sessions);
 	rlk_list_init(&client->row_holds);
+	rlk_list_init(&client->bells);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
 	rlk_commit_init(client);
@@ -182,7 +188,8 @@ static int build(struct rowlock_client *client,
 	if (!code)
 		code = open_descriptors(client, reterr);
 	if (!code)
-		code = rlk_pool_new(&client->target, client->bays, RLK_BAYS,
+		code = rlk_pool_new(&client->target, client->bays,
+				    RLK_BAY_LANE + client->lane_count,
 				    &client->pool, reterr);
 	if (!code)
 		code = look_at_server(client, reterr);
@@ -294,7 +301,7 @@ static void destroy(struct rowlock_client *client)
 	rlk_cond_fini(&client->session_changed);
 	rlk_cond_fini(&client->conn_free);
 	rlk_cond_fini(&client->notices_changed);
-	rlk_group_fini(&client->group);
+	rlk_commit_fini(client);
 	rlk_mutex_fini(&client->mutex);
 	rlk_names_fini(&client->names);
 	rlk_observer_fini(&client->observer);

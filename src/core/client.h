@@ -29,9 +29,21 @@
 /** The pool's bays. */
 enum rlk_bay {
 	RLK_BAY_CONTROL, /* keeper, chores, reaper, people */
-	RLK_BAY_LEASE,   /* short autocommitted statements */
 	RLK_BAY_ROW,     /* row holds and waits; autocommit off */
-	RLK_BAYS,
+	RLK_BAY_BELL,    /* lease: waits, and holds that were got by waiting */
+	RLK_BAY_LANE,    /* lease: one for each lane, with one connection */
+};
+
+#define RLK_LANES_MOST 16
+#define RLK_BUSY_NAMES 256
+
+/** What is said of a lease goes by its name's lane: one connection, and the
+ *  group commit of those who meet there. See core/commit.h. */
+struct rlk_lane {
+	struct rowlock_client *client;
+	struct rlk_group group;
+	struct rlk_alarm alarm;   /* of those whose time is up */
+	_Atomic int64_t usual_ms; /* what a packet takes */
 };
 
 /** The client's present session. A session that is lost is abandoned: its id
@@ -78,7 +90,8 @@ struct rowlock_client {
 	char host[256];
 
 	struct rlk_conn_target target;
-	struct rlk_pool_bay bays[RLK_BAYS];
+	unsigned int lane_count;
+	struct rlk_pool_bay bays[RLK_BAY_LANE + RLK_LANES_MOST];
 	struct rlk_pool *pool;
 	char server[300];  /* its name, for messages */
 	bool many_writers; /* Galera, or a group with several primaries */
@@ -91,9 +104,13 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list abandoned; /* attempts that may have made a row, and
-				      connections of holds that were lost */
-	struct rlk_cond conn_free; /* a pinned connection is not busy now */
+	struct rlk_list bells;      /* holds of leases that have one */
+	struct rlk_list abandoned;  /* attempts that may have made a row, and
+				       connections of holds that were lost */
+	struct rlk_cond conn_free;  /* a pinned connection is not busy now */
+	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
+	/* Names that others wanted lately, by their hashes. */
+	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
 	bool clock_jumped; /* the server's clock was seen to jump */
@@ -108,10 +125,7 @@ struct rowlock_client {
 	struct rowlock *notifying;
 	uint64_t notifier_serial;
 
-	/* Group commit, and the alarm of those whose time is up. */
-	struct rlk_group group;
-	struct rlk_alarm group_alarm;
-	_Atomic int64_t usual_ms; /* what a packet takes */
+	struct rlk_lane lanes[RLK_LANES_MOST];
 
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;
@@ -147,10 +161,12 @@ int64_t rlk_client_call_until(const struct rowlock_client *client);
 /** The client is about to end. Takes client->mutex. */
 bool rlk_client_stopping(struct rowlock_client *client);
 
+/** The bay of the lane of @name. */
+size_t rlk_client_lane(const struct rowlock_client *client, const char *name);
+
 /** A connection for such a call, or its error. */
-int rlk_client_conn(struct rowlock_client *client, enum rlk_bay bay,
-		    int64_t until_ms, struct rlk_conn **ret_conn,
-		    struct rowlock_errinfo *reterr);
+int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
 
 /** What is kept back from @duration_ms, for clocks that run differently: a
  *  tenth, at least 50 ms (chrony may slew by 8 %). */

@@ -23,10 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many packets may be under way at a time: while one waits for the disk,
- * the server works on the other. */
-#define LANES 2
-
 /* A packet that takes so long, and so many times what is usual, is taken to
  * wait for a row that is locked. */
 #define LINGER_MS 100
@@ -113,17 +109,17 @@ static void leave_ticket(struct rlk_ticket *ticket, bool caller)
 		rlk_ticket_free(ticket);
 }
 
-static void settle_left(struct rlk_member *member, void *client)
+static void settle_left(struct rlk_member *member, void *lane)
 {
-	(void) client;
+	(void) lane;
 	leave_ticket(ticket_of(member), false);
 }
 
 static void ring(struct rlk_alarm *alarm)
 {
-	struct rowlock_client *client =
-	    container_of(alarm, struct rowlock_client, group_alarm);
-	int64_t next = rlk_group_expire(&client->group, rlk_now(client->clock));
+	struct rlk_lane *lane = container_of(alarm, struct rlk_lane, alarm);
+	struct rowlock_client *client = lane->client;
+	int64_t next = rlk_group_expire(&lane->group, rlk_now(client->clock));
 
 	if (next != RLK_NEVER)
 		rlk_deadline_set_locked(client, alarm, next);
@@ -131,13 +127,13 @@ static void ring(struct rlk_alarm *alarm)
 
 static void expire_at(int64_t at_ms, void *arg)
 {
-	struct rowlock_client *client = arg;
-	struct rlk_alarm *alarm = &client->group_alarm;
+	struct rlk_lane *lane = arg;
+	struct rowlock_client *client = lane->client;
 
 	rlk_mutex_lock(&client->mutex);
 	/* Another may have come with an earlier one meanwhile. */
-	if (!alarm->set || alarm->at_ms > at_ms)
-		rlk_deadline_set_locked(client, alarm, at_ms);
+	if (!lane->alarm.set || lane->alarm.at_ms > at_ms)
+		rlk_deadline_set_locked(client, &lane->alarm, at_ms);
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -145,8 +141,19 @@ void rlk_commit_init(struct rowlock_client *client)
 {
 	static const struct rlk_group_ops ops = { expire_at, settle_left };
 
-	client->group_alarm.ring = ring;
-	rlk_group_init(&client->group, &ops, client, LANES, 1);
+	for (size_t i = 0; i < RLK_LANES_MOST; i++) {
+		struct rlk_lane *lane = &client->lanes[i];
+
+		lane->client = client;
+		lane->alarm.ring = ring;
+		rlk_group_init(&lane->group, &ops, lane, 1, 1);
+	}
+}
+
+void rlk_commit_fini(struct rowlock_client *client)
+{
+	for (size_t i = 0; i < RLK_LANES_MOST; i++)
+		rlk_group_fini(&client->lanes[i].group);
 }
 
 /* ------------------------------------------------------------- outcomes */
@@ -237,6 +244,7 @@ static void run_alone(struct rlk_ticket *ticket, struct rlk_conn *conn)
 /* Of one packet. */
 struct packet {
 	struct rowlock_client *client;
+	struct rlk_lane *lane;
 	struct rlk_member **members;
 	size_t count;
 	int64_t until_ms; /* the leader's */
@@ -300,9 +308,9 @@ static bool fence(const struct packet *packet, const struct rlk_mark *mark)
 	return fault == RLK_DONE;
 }
 
-static void note_duration(struct rowlock_client *client, int64_t took_ms)
+static void note_duration(struct rlk_lane *lane, int64_t took_ms)
 {
-	client->usual_ms = (3 * client->usual_ms + took_ms) / 4;
+	lane->usual_ms = (3 * lane->usual_ms + took_ms) / 4;
 }
 
 static void run_packet(struct packet *packet, struct rlk_conn *conn)
@@ -317,8 +325,9 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	size_t count = 0;
 	bool unclear;
 
-	packet->linger_ms = rlk_after(
-	    began, LINGER_MS + LINGER_TIMES * (uint64_t) client->usual_ms);
+	packet->linger_ms =
+	    rlk_after(began, LINGER_MS + LINGER_TIMES *
+					     (uint64_t) packet->lane->usual_ms);
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
 
@@ -331,7 +340,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	    ticket_of(packet->members[0])
 		->hold->strategy->batch(conn, parts, count, &patience, &error);
 	rlk_pool_put(client->pool, conn);
-	note_duration(client, rlk_now(client->clock) - began);
+	note_duration(packet->lane, rlk_now(client->clock) - began);
 	unclear = fault == RLK_PENDING || fault == RLK_UNKNOWN;
 	if (unclear)
 		unclear = !fence(packet, &mark);
@@ -379,19 +388,13 @@ static void fail_all(const struct packet *packet, int code,
 	}
 }
 
-static int get_conn(struct rowlock_client *client,
-		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
-		    struct rowlock_errinfo *reterr)
-{
-	return rlk_pool_get(client->pool, RLK_BAY_LEASE, errand->until_ms,
-			    errand->persist, errand->waiter, ret_conn, reterr);
-}
-
-static void lead(struct rowlock_client *client, struct rlk_member **members,
+static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 		 size_t count, const struct rlk_errand *errand)
 {
+	struct rowlock_client *client = lane->client;
 	struct packet packet = {
 		.client = client,
+		.lane = lane,
 		.members = members,
 		.count = count,
 		.until_ms = errand->until_ms,
@@ -399,7 +402,8 @@ static void lead(struct rowlock_client *client, struct rlk_member **members,
 	struct rlk_ticket *own = ticket_of(members[0]);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
-	int code = get_conn(client, errand, &conn, &error);
+	int code = rlk_pool_get(client->pool, bay, errand->until_ms,
+				errand->persist, errand->waiter, &conn, &error);
 
 	if (code) {
 		fail_all(&packet, code, &error);
@@ -414,14 +418,16 @@ static void lead(struct rowlock_client *client, struct rlk_member **members,
 		rlk_pool_put(client->pool, conn);
 }
 
-/* Without a lane: nobody waits for us. */
-static void go_alone(struct rowlock_client *client, struct rlk_ticket *ticket,
-		     const struct rlk_errand *errand)
+/* On the lane's connection, or, after its packet has failed, on another: if
+ * this is the one that has to wait for somebody's transaction, it shall not
+ * keep the lane. */
+static void go_alone(struct rlk_lane *lane, size_t bay,
+		     struct rlk_ticket *ticket, const struct rlk_errand *errand)
 {
 	struct rlk_member *member = &ticket->member;
 
 	ticket->alone = false;
-	lead(client, &member, 1, errand);
+	lead(lane, bay, &member, 1, errand);
 }
 
 static void fail_over(struct rowlock_client *client, struct rlk_ticket *ticket)
@@ -433,38 +439,54 @@ static void fail_over(struct rowlock_client *client, struct rlk_ticket *ticket)
 	fail_ticket(ticket, RLK_FAILED, &error);
 }
 
+/* Does @ticket go together with others? */
+static bool shares(const struct rlk_lane *lane, const struct rlk_ticket *ticket)
+{
+	return lane->group.most > 1 && ticket->hold->strategy->batch;
+}
+
+static enum rlk_member_state share(struct rlk_lane *lane, size_t bay,
+				   struct rlk_ticket *ticket,
+				   const struct rlk_errand *errand)
+{
+	struct rlk_member *members[RLK_GROUP_MOST];
+	enum rlk_member_state state;
+	size_t count;
+
+	state = rlk_group_enter(&lane->group, &ticket->member, members, &count);
+	if (state != RLK_MEMBER_LEADING)
+		return state;
+	lead(lane, bay, members, count, errand);
+	rlk_group_leave(&lane->group, members, count);
+	return state;
+}
+
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 				const struct rlk_errand *errand)
 {
 	struct rlk_ticket *ticket = *ticket_pointer;
 	struct rowlock_client *client = ticket->hold->client;
-	struct rlk_member *members[RLK_GROUP_MOST];
-	size_t count;
+	size_t bay = rlk_client_lane(client, ticket->part.request.name);
+	struct rlk_lane *lane = &client->lanes[bay - RLK_BAY_LANE];
 
 	ticket->member.until_ms = errand->until_ms;
-	if (client->group.most == 1 || !ticket->hold->strategy->batch) {
-		go_alone(client, ticket, errand);
-		return ticket->fault == RLK_FAILED ? RLK_OUT_NOT_SENT
-						   : RLK_OUT_ANSWERED;
-	}
-	switch (
-	    rlk_group_enter(&client->group, &ticket->member, members, &count)) {
-	case RLK_MEMBER_LEADING:
-		lead(client, members, count, errand);
-		rlk_group_leave(&client->group, members, count);
-		break;
-	case RLK_MEMBER_LEFT:
-		*ticket_pointer = NULL;
-		leave_ticket(ticket, true);
-		return RLK_OUT_LEFT;
-	case RLK_MEMBER_OVER:
-		fail_over(client, ticket);
-		break;
-	default:
-		break;
+	if (shares(lane, ticket)) {
+		switch (share(lane, bay, ticket, errand)) {
+		case RLK_MEMBER_LEFT:
+			*ticket_pointer = NULL;
+			leave_ticket(ticket, true);
+			return RLK_OUT_LEFT;
+		case RLK_MEMBER_OVER:
+			fail_over(client, ticket);
+			break;
+		default:
+			break;
+		}
+	} else {
+		go_alone(lane, bay, ticket, errand);
 	}
 	if (ticket->alone)
-		go_alone(client, ticket, errand);
+		go_alone(lane, RLK_BAY_BELL, ticket, errand);
 	return ticket->fault == RLK_FAILED ? RLK_OUT_NOT_SENT
 					   : RLK_OUT_ANSWERED;
 }

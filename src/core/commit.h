@@ -46,8 +46,9 @@ enum rlk_outcome {
 			     The ticket is not the caller's any more. */
 };
 
-/** Each request alone, until client->group.most is set. */
+/** Each request alone, until the options are applied. */
 void rlk_commit_init(struct rowlock_client *client);
+void rlk_commit_fini(struct rowlock_client *client);
 
 /** A ticket for @hold; NULL: no memory. */
 struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,

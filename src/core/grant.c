@@ -37,6 +37,10 @@ static bool begin_lease(struct rlk_asking *asking)
 	    session->id != hold->session ||
 	    rlk_now(asking->client->clock) >= session->valid_until_ms)
 		return false;
+	if (asking->has_bell) {
+		asking->has_bell = false;
+		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
+	}
 	rlk_hold_start_locked(hold, asking->waiter->name);
 	/* At once: a loss in the next moment must find whom to tell. */
 	rlk_lock_attach_locked(asking->lock, hold);

@@ -60,6 +60,7 @@ struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
 	};
 	rlk_list_init(&hold->node);
 	rlk_list_init(&hold->handles);
+	rlk_list_init(&hold->in_bells);
 	memcpy(hold->text, text, length);
 	return hold;
 }
@@ -146,6 +147,13 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 	rlk_pinger_plan_locked(hold, t0_ms);
 }
 
+void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
+{
+	hold->conn = conn;
+	rlk_list_append(&hold->client->bells, &hold->in_bells);
+	rlk_pinger_plan_locked(hold, rlk_now(hold->client->clock));
+}
+
 /* The name is free for the next local waiter; the name's reference goes. */
 static void leave_name(struct rlk_hold *hold)
 {
@@ -154,6 +162,7 @@ static void leave_name(struct rlk_hold *hold)
 	hold->name = NULL;
 	name->hold = NULL;
 	rlk_list_remove(&hold->node);
+	rlk_list_remove(&hold->in_bells);
 	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
 	rlk_name_next_locked(name);
 	rlk_names_put(&hold->client->names, name);
@@ -304,7 +313,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 		rlk_cond_wait(&client->conn_free, &client->mutex);
 		rlk_alarms_clear(&client->alarms, &wait.alarm);
 	}
-	if (hold->conn_busy)
+	if (hold->conn_busy && hold->strategy->pins_connection)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
 	if (hold->conn_busy || !hold->conn)
 		return false;

@@ -49,17 +49,18 @@ struct rlk_hold {
 	uint64_t session; /* lease */
 	uint64_t token;   /* 0: not drawn */
 	unsigned int depth;
-	int64_t max_until_ms;    /* of a maximum hold, else RLK_NEVER */
-	int64_t idle_until_ms;   /* row: of the idle bound; else RLK_NEVER */
-	struct rlk_alarm alarm;  /* at the earlier of the two */
-	struct rlk_list node;    /* session.holds, row_holds or abandoned */
-	struct rlk_list handles; /* struct rowlock, to be told */
-	const char *reason;      /* why it was lost; static */
-	struct rlk_conn *conn;   /* row: its own */
-	bool conn_busy;          /* some thread talks on it */
-	int64_t next_ping_ms;    /* row */
-	struct rlk_mark *mark;   /* ABANDONED: a session to end first */
-	char text[];             /* the name */
+	int64_t max_until_ms;     /* of a maximum hold, else RLK_NEVER */
+	int64_t idle_until_ms;    /* row: of the idle bound; else RLK_NEVER */
+	struct rlk_alarm alarm;   /* at the earlier of the two */
+	struct rlk_list node;     /* session.holds, row_holds or abandoned */
+	struct rlk_list handles;  /* struct rowlock, to be told */
+	const char *reason;       /* why it was lost; static */
+	struct rlk_conn *conn;    /* row: its own; lease: that has its bell */
+	struct rlk_list in_bells; /* client->bells */
+	bool conn_busy;           /* some thread talks on it */
+	int64_t next_ping_ms;     /* of conn */
+	struct rlk_mark *mark;    /* ABANDONED: a session to end first */
+	char text[];              /* the name */
 };
 
 /** Made before it is asked for, so that a grant never lacks memory. */
@@ -101,6 +102,10 @@ void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark);
  *  (may be NULL) is a session to end before its absence means anything. */
 void rlk_hold_abandon_locked(struct rlk_hold *hold,
 			     const struct rlk_mark *mark);
+
+/** The lease was got by waiting on @conn, which has its bell: it stays with the
+ *  hold. */
+void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn);
 
 /** Move the end of a row hold's idle bound: answered at @t0_ms. */
 void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms);

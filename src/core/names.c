@@ -6,17 +6,15 @@
 #include "core/names.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a. */
 static uint64_t hash_of(const struct rlk_strategy *strategy, const char *text)
 {
-	uint64_t hash = 14695981039346656037u ^ (uintptr_t) strategy;
+	uint64_t hash = rlk_text_hash(text) ^ (uintptr_t) strategy >> 4;
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char) *text) * 1099511628211u;
 	return hash ^ hash >> 32;
 }
 

@@ -36,7 +36,9 @@ static int check_ranges(const struct rowlock_client_options *options,
 		  60000 },
 		{ "call_timeout_ms", options->call_timeout_ms, 100, 60000 },
 		{ "row_idle_ms", options->row_idle_ms, 2000, 3600000 },
-		{ "lease_connections", options->lease_connections, 1, 64 },
+		{ "lease_connections", options->lease_connections, 1,
+		  RLK_LANES_MOST },
+		{ "wait_connections", options->wait_connections, 0, 1024 },
 		{ "lease_group", options->lease_group, 1, RLK_GROUP_MOST },
 		/* 0 stands for never */
 		{ "reap_interval_ms",
@@ -145,11 +147,19 @@ static void set_bays(struct rowlock_client *client,
 			     ttl_s > 30 ? ttl_s : 30, false },
 		.keep = 1,
 	};
-	client->bays[RLK_BAY_LEASE] = (struct rlk_pool_bay){
-		.profile = { "lease", true, SHORT_LOCK_WAIT_S,
-			     ttl_s > 2 ? ttl_s : 2, true },
-		.limit = options->lease_connections,
-		.keep = options->lease_connections,
+	for (unsigned int i = 0; i < options->lease_connections; i++)
+		client->bays[RLK_BAY_LANE + i] = (struct rlk_pool_bay){
+			.profile = { "lease", true, SHORT_LOCK_WAIT_S,
+				     ttl_s > 2 ? ttl_s : 2, true },
+			.limit = 1,
+			.keep = 1,
+		};
+	client->bays[RLK_BAY_BELL] = (struct rlk_pool_bay){
+		.profile = { "bell", true, SHORT_LOCK_WAIT_S,
+			     ttl_s > 2 ? ttl_s : 2, false },
+		.limit =
+		    options->wait_connections ? options->wait_connections : 1,
+		.keep = 2,
 	};
 	client->bays[RLK_BAY_ROW] = (struct rlk_pool_bay){
 		.profile = { "row", false, row_s, row_s, false },
@@ -171,7 +181,10 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->call_timeout_ms = options->call_timeout_ms;
 	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
 	client->reap_interval_ms = options->reap_interval_ms;
-	client->group.most = options->lease_group;
+	client->bells_refused = options->wait_connections == 0;
+	client->lane_count = options->lease_connections;
+	for (unsigned int i = 0; i < RLK_LANES_MOST; i++)
+		client->lanes[i].group.most = options->lease_group;
 	client->flags = options->flags;
 	client->log = (struct rlk_log){ options->log, options->log_arg,
 					options->log_level };

@@ -13,27 +13,49 @@
 #include "core/hold.h"
 #include "core/threads.h"
 
-static uint64_t ping_ms(const struct rowlock_client *client)
+/* A third of what the server waits for a word on it. */
+static uint64_t ping_ms(const struct rlk_hold *hold)
 {
-	return client->row_idle_ms / 3;
+	const struct rowlock_client *client = hold->client;
+
+	return hold->strategy->pins_connection
+		   ? client->row_idle_ms / 3
+		   : (uint64_t) client->bays[RLK_BAY_BELL].profile.idle_s *
+			 1000 / 3;
 }
 
-static uint64_t patience_ms(const struct rowlock_client *client)
+static uint64_t patience_ms(const struct rlk_hold *hold)
 {
-	uint64_t ping = ping_ms(client);
+	uint64_t ping = ping_ms(hold);
+	uint64_t call = hold->client->call_timeout_ms;
 
-	return ping < client->call_timeout_ms ? ping : client->call_timeout_ms;
+	return ping < call ? ping : call;
 }
 
 void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms)
 {
 	struct rowlock_client *client = hold->client;
 
-	hold->next_ping_ms = rlk_after(answered_ms, ping_ms(client));
+	hold->next_ping_ms = rlk_after(answered_ms, ping_ms(hold));
 	if (hold->next_ping_ms >= client->pinger_armed_ms)
 		return;
 	client->pinger_armed_ms = hold->next_ping_ms;
 	rlk_sleeper_wake(&client->pinger_sleeper);
+}
+
+static bool is_due_locked(struct rlk_hold *hold, int64_t *next_ms)
+{
+	/* Who talks on it gets the answer that a ping would. */
+	if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
+		return false;
+	if (hold->next_ping_ms <= rlk_now(hold->client->clock)) {
+		hold->conn_busy = true;
+		rlk_hold_get_locked(hold);
+		return true;
+	}
+	if (hold->next_ping_ms < *next_ms)
+		*next_ms = hold->next_ping_ms;
+	return false;
 }
 
 /* A hold whose ping is due, its connection taken for us; else NULL and when the
@@ -41,28 +63,26 @@ void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms)
 static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
 					int64_t *ret_next_ms)
 {
-	int64_t now = rlk_now(client->clock);
-	int64_t next = RLK_NEVER;
 	struct rlk_list *node;
 	struct rlk_list *after;
 
+	*ret_next_ms = RLK_NEVER;
 	rlk_list_for_each(node, after, &client->row_holds)
 	{
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
 
-		/* Who talks on it gets the answer that a ping would. */
-		if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
-			continue;
-		if (hold->next_ping_ms <= now) {
-			hold->conn_busy = true;
-			rlk_hold_get_locked(hold);
+		if (is_due_locked(hold, ret_next_ms))
 			return hold;
-		}
-		if (hold->next_ping_ms < next)
-			next = hold->next_ping_ms;
 	}
-	*ret_next_ms = next;
+	rlk_list_for_each(node, after, &client->bells)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, in_bells);
+
+		if (is_due_locked(hold, ret_next_ms))
+			return hold;
+	}
 	return NULL;
 }
 
@@ -87,9 +107,36 @@ bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
 	return !fault;
 }
 
+/* The connection of a lease's bell, which the hold can do without. */
+static void ping_bell(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rowlock_client *client = hold->client;
+	struct rlk_conn *conn = hold->conn;
+	struct rowlock_errinfo error;
+
+	rlk_conn_set_until(conn, until_ms);
+	if (!rlk_conn_ping(conn, &error))
+		conn = NULL;
+	rlk_mutex_lock(&client->mutex);
+	if (conn) {
+		hold->conn = NULL;
+		rlk_list_remove(&hold->in_bells);
+	} else {
+		rlk_pinger_plan_locked(hold, rlk_now(client->clock));
+	}
+	rlk_hold_put_conn_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	rlk_pool_discard(client->pool, conn);
+}
+
 static void ping(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	rlk_ping(hold, rlk_after(rlk_now(client->clock), patience_ms(client)));
+	int64_t until = rlk_after(rlk_now(client->clock), patience_ms(hold));
+
+	if (hold->strategy->pins_connection)
+		rlk_ping(hold, until);
+	else
+		ping_bell(hold, until);
 	rlk_mutex_lock(&client->mutex);
 	rlk_hold_put_locked(hold);
 	rlk_mutex_unlock(&client->mutex);

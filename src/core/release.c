@@ -9,6 +9,7 @@
  * comes when the server has answered.
  */
 #include "core/commit.h"
+#include "core/doorbell.h"
 #include "core/lock.h"
 
 #include "base/error.h"
@@ -30,6 +31,21 @@ static int lost_before(struct rowlock *lock, const char *reason,
 			RLK_LOCK_ARGS(lock), reason);
 }
 
+/* The connection that has the bell of @hold, NULL if it has none. */
+static struct rlk_conn *take_bell(struct rlk_hold *hold, int64_t until)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->client->mutex);
+	struct rlk_conn *conn = NULL;
+
+	if (hold->conn && rlk_hold_take_conn_locked(hold, until)) {
+		conn = TAKE_PTR(hold->conn);
+		rlk_list_remove(&hold->in_bells);
+		rlk_hold_put_conn_locked(hold);
+	}
+	return conn;
+}
+
 /* A DELETE by attempt may be sent as often as we like. After one without an
  * answer a missing row proves nothing: that one may have deleted it. */
 static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
@@ -37,12 +53,17 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 {
 	struct rowlock_client *client = hold->client;
 	const struct rlk_errand errand = { until, true, NULL };
+	struct rlk_conn *conn;
 	bool unanswered = false;
 	enum rlk_fault fault;
 	bool found = false;
 
 	do {
-		fault = rlk_commit_release(hold, &errand, &found, reterr);
+		conn = take_bell(hold, until);
+		fault = conn
+			    ? rlk_doorbell_release(hold, conn, until, &found,
+						   reterr)
+			    : rlk_commit_release(hold, &errand, &found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
 	} while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
 		  fault == RLK_UNKNOWN) &&

@@ -56,7 +56,8 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 	enum rlk_fault fault;
 	int64_t t0;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_LEASE,
+	if (rlk_pool_get(client->pool,
+			 rlk_client_lane(client, waiter->lock->name),
 			 rlk_waiter_io_until(waiter), false,
 			 &waiter->pool_waiter, &conn, reterr))
 		return RLK_FAILED;

@@ -78,6 +78,7 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 	if (asking->conn)
 		rlk_conn_mark(asking->conn, &asking->mark);
 	mark = asking->mark;
+	asking->has_bell = false;
 	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 	while (end_session(asking, &mark))
 		if (!rest(asking))
@@ -114,13 +115,20 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
 
-enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
+int64_t rlk_interrupt_wait(struct rlk_asking *asking)
 {
 	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
-	enum rlk_verdict verdict;
 
 	kill_query(asking, until);
 	rlk_conn_set_until(asking->conn, until);
+	return until;
+}
+
+enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
+{
+	int64_t until = rlk_interrupt_wait(asking);
+	enum rlk_verdict verdict;
+
 	verdict = asking->lock->strategy->resume(asking->conn, &asking->error);
 	if (verdict == RLK_AGAIN)
 		rlk_end_transaction(asking, until);

@@ -34,4 +34,9 @@ enum rlk_verdict rlk_take_back(struct rlk_asking *asking);
  */
 void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms);
 
+/** The deadline or an interrupt has come while the server makes us wait on
+ *  asking->conn: interrupt the statement, by KILL QUERY. Its end can be waited
+ *  for, until the time that is returned, and set for the connection. */
+int64_t rlk_interrupt_wait(struct rlk_asking *asking);
+
 #endif

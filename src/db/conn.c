@@ -92,6 +92,16 @@ const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)
 	return &conn->server;
 }
 
+const char *rlk_conn_schema(const struct rlk_conn *conn)
+{
+	return conn->mysql->db ? conn->mysql->db : "";
+}
+
+void rlk_conn_spoil(struct rlk_conn *conn)
+{
+	conn->dead = true;
+}
+
 const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 {
 	return &conn->profile;

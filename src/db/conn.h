@@ -102,6 +102,12 @@ bool rlk_conn_usable(const struct rlk_conn *conn);
 /** The socket, to watch for its end; owned by @conn. */
 int rlk_conn_fd(const struct rlk_conn *conn);
 
+/** The database that statements are about. */
+const char *rlk_conn_schema(const struct rlk_conn *conn);
+
+/** It shall not be used any more: what it keeps in the server ends with it. */
+void rlk_conn_spoil(struct rlk_conn *conn);
+
 /** The server's CONNECTION_ID(), for KILL. */
 uint64_t rlk_conn_id(const struct rlk_conn *conn);
 

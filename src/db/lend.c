@@ -296,3 +296,12 @@ struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 	lend(&pool->bays[bay], conn);
 	return conn;
 }
+
+bool rlk_pool_full(struct rlk_pool *pool, size_t bay)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+	const struct rlk_bay *place = &pool->bays[bay];
+
+	return rlk_list_empty(&place->idle) && !rlk_bay_has_room(place);
+}

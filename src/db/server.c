@@ -134,6 +134,19 @@ static const struct rlk_many_def present_many = {
 	"AND slot = 0 AND attempt IN ({?1|, })",
 };
 
+static const struct rlk_stmt_def release_ringing_mariadb = {
+	"release",
+	"DELETE FROM business_lease WHERE name = ? AND slot = ? "
+	"AND attempt = ? RETURNING RELEASE_LOCK(?)",
+};
+
+/* The last condition is true: both servers are given the same parameters. */
+static const struct rlk_stmt_def release_ringing_mysql = {
+	"release",
+	"DELETE FROM business_lease WHERE name = ? AND slot = ? "
+	"AND attempt = ? AND ? IS NOT NULL",
+};
+
 /* Answers 1205 on MariaDB, 3572 on MySQL: RLK_BUSY in both. */
 static const struct rlk_stmt_def row_try = {
 	"try",
@@ -181,6 +194,8 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_acquire_returns_row = true,
 		.lease_again = &look_and_acquire,
 		.lease_release_many = &release_many_mariadb,
+		.lease_release_ringing = &release_ringing_mariadb,
+		.bell_fractions = true,
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mariadb,
@@ -191,6 +206,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_acquire_returns_row = false,
 		.lease_again = &look_and_acquire,
 		.lease_release_many = &release_many_mysql,
+		.lease_release_ringing = &release_ringing_mysql,
 		.lease_present_many = &present_many,
 		.row_try = &row_try,
 		.row_wait = &row_wait,

@@ -65,6 +65,13 @@ struct rlk_dialect {
 	 *  asked with lease_present_many before, in the same packet. */
 	const struct rlk_many_def *lease_release_many;
 	const struct rlk_many_def *lease_present_many; /* NULL: not needed */
+	/** Release a lease and let its bell go. Parameters: name, slot,
+	 *  attempt, bell. On MariaDB a row comes back if there was one, and the
+	 *  bell was let go then; on MySQL one row is affected, and the bell is
+	 *  still to be let go. */
+	const struct rlk_stmt_def *lease_release_ringing;
+	/** GET_LOCK() waits for parts of seconds, too. */
+	bool bell_fractions;
 	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
 	 *  Parameter: name. One row: locked. No row: there is none. */
 	const struct rlk_stmt_def *row_try;

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting on the bell of a lease.
+ *
+ * A waiter that finds its name held takes a connection of its own and stands in
+ * the server's line for the name's bell. It is woken when the bell is let go,
+ * which is with the row's end if the holder got it by waiting, too. Then:
+ *
+ *   - the row is free: it is ours, and bell and connection stay with the hold
+ *   - it is held: the holder has no bell, and will ring for nobody. We are the
+ *     first in line now: keep the bell, and ask again and again, politely
+ *
+ * It stands there no longer than the holder's session can be sure to live, and
+ * a slice at the most, and then looks: a holder may have died, a bell may have
+ * been lost, or be had by a ghost. Who sees the name go from one to another
+ * while the bell stays where it is knows that nobody rings, and polls from then
+ * on.
+ *
+ * A name that others wanted lately is asked for by the bell from the start, so
+ * that nobody jumps the line.
+ *
+ * Failure modes: a wait leaves nothing in the server that could land later; its
+ * connection can be given up at any time.
+ */
+#include "core/doorbell.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/clear.h"
+#include "core/settle.h"
+#include "core/threads.h"
+#include "strategy/bell.h"
+
+/* A wait in the server. Two statements per slice, and less than 0.2 per second
+ * and waiter. */
+#define SLICE_MS 12000
+
+/* The server's own end of a wait comes first. */
+#define GRACE_MS 20
+
+/* How long a name counts as busy. */
+#define BUSY_MS 1000
+
+/* ----------------------------------------------------------------- busy */
+
+static _Atomic int64_t *busy_until(struct rowlock_client *client,
+				   const char *name)
+{
+	return &client->busy_until_ms[rlk_text_hash(name) >> 32 &
+				      (RLK_BUSY_NAMES - 1)];
+}
+
+bool rlk_doorbell_busy(struct rowlock_client *client, const char *name)
+{
+	return rlk_now(client->clock) < *busy_until(client, name);
+}
+
+void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name)
+{
+	*busy_until(client, name) = rlk_after(rlk_now(client->clock), BUSY_MS);
+}
+
+/* ------------------------------------------------------------ connection */
+
+bool rlk_doorbell_usable(const struct rlk_asking *asking)
+{
+	const struct rowlock_client *client = asking->client;
+
+	return asking->lock->strategy->needs_session && !asking->waiter->try &&
+	       !asking->polls && !client->many_writers &&
+	       !client->bells_refused && client->bays[RLK_BAY_BELL].limit > 0;
+}
+
+static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
+{
+	asking->polls = true;
+	rlk_log(&asking->client->log, ROWLOCK_LOG_DEBUG,
+		"'%s' (lease): asked for again and again, not by its bell: %s",
+		asking->lock->name, reason);
+	return RLK_STEP_AGAIN;
+}
+
+static enum rlk_step get_conn(struct rlk_asking *asking)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_waiter *waiter = asking->waiter;
+	int code;
+
+	if (rlk_pool_full(client->pool, RLK_BAY_BELL))
+		return poll_instead(asking, "all wait_connections are in use");
+	code = rlk_pool_get(
+	    client->pool, RLK_BAY_BELL, rlk_waiter_io_until(waiter), true,
+	    &waiter->pool_waiter, &asking->conn, &asking->error);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return RLK_STEP_LATER;
+	if (code)
+		return rlk_failed(asking, code);
+	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,
+		"'%s' (lease): waits on its bell", asking->lock->name);
+	return RLK_STEP_AGAIN;
+}
+
+/* ------------------------------------------------------------------ line */
+
+/* How long to stand in line before the next look. */
+static uint64_t slice(const struct rlk_asking *asking, int64_t now)
+{
+	int64_t until = rlk_after(now, SLICE_MS);
+
+	if (asking->look_ms > now && asking->look_ms < until)
+		until = asking->look_ms;
+	if (asking->waiter->until_ms < until)
+		until = asking->waiter->until_ms;
+	return until > now ? (uint64_t) (until - now) : 0;
+}
+
+static enum rlk_fault stand(struct rlk_asking *asking)
+{
+	int64_t now = rlk_now(asking->client->clock);
+	uint64_t wait_ms = slice(asking, now);
+	enum rlk_fault fault;
+
+	rlk_conn_set_until(asking->conn, rlk_after(now, wait_ms + GRACE_MS));
+	rlk_expose_conn(asking, asking->conn);
+	fault = rlk_bell_wait(asking->conn, asking->lock->name, wait_ms,
+			      &asking->has_bell, &asking->bell_owner,
+			      &asking->error);
+	rlk_expose_conn(asking, NULL);
+	if (fault == RLK_PENDING) {
+		rlk_interrupt_wait(asking);
+		fault = rlk_bell_resume(asking->conn, &asking->has_bell,
+					&asking->bell_owner, &asking->error);
+	}
+	if (rlk_now(asking->client->clock) > now)
+		rlk_doorbell_note_busy(asking->client, asking->lock->name);
+	return fault;
+}
+
+/* Stand in line, a slice: RLK_STEP_AGAIN, and asking->has_bell. */
+static enum rlk_step wait_for_bell(struct rlk_asking *asking)
+{
+	enum rlk_fault fault = stand(asking);
+
+	switch (fault) {
+	case RLK_DONE:
+	case RLK_KILLED:
+	case RLK_CONFLICT:
+	case RLK_BUSY:
+		return RLK_STEP_AGAIN;
+	case RLK_REFUSED:
+	case RLK_FAILED:
+		rlk_pool_put(asking->client->pool, TAKE_PTR(asking->conn));
+		asking->client->bells_refused = true;
+		rlk_log(&asking->client->log, ROWLOCK_LOG_WARNING,
+			"no waiting on bells, leases are asked for again and "
+			"again: %s",
+			asking->error.message);
+		return poll_instead(asking, "bells are refused");
+	default:
+		/* Nothing of it can land: there is nothing to settle. */
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		if (fault == RLK_PENDING)
+			return RLK_STEP_AGAIN;
+		return rlk_failed(asking, ROWLOCK_ECONNECT);
+	}
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* The name went from one to another, and the bell stayed where it was. */
+static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
+{
+	return asking->seen_attempt && asking->seen_attempt != attempt &&
+	       asking->seen_owner == asking->bell_owner;
+}
+
+/* The slice is over and the bell is another's. Who has the name? */
+static enum rlk_step look(struct rlk_asking *asking)
+{
+	struct rlk_request request = rlk_next_request(asking);
+	struct rlk_holder holder = { 0 };
+	enum rlk_fault fault;
+
+	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
+	fault = asking->lock->strategy->look(asking->conn, &request, &holder,
+					     &asking->error);
+	if (fault)
+		return rlk_judge(asking, rlk_verdict_of(fault), &request,
+				 &holder);
+	if (!holder.known || holder.attempt == request.attempt) {
+		/* Free, and nobody told us: look no more, take it. */
+		asking->ask = RLK_ASK_FIRST;
+		return rlk_ask_here(asking);
+	}
+	if (nobody_rings(asking, holder.attempt)) {
+		rlk_pool_put(asking->client->pool, TAKE_PTR(asking->conn));
+		poll_instead(asking, "it went to others, and nobody rang");
+	}
+	asking->seen_attempt = holder.attempt;
+	asking->seen_owner = asking->bell_owner;
+	return rlk_judge(asking, RLK_HELD, &request, &holder);
+}
+
+enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
+{
+	enum rlk_step step;
+
+	if (!asking->conn)
+		return get_conn(asking);
+	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
+		return RLK_STEP_LATER;
+	if (!asking->has_bell) {
+		step = wait_for_bell(asking);
+		if (step != RLK_STEP_AGAIN || !asking->conn)
+			return step;
+		if (!asking->has_bell)
+			return look(asking);
+		asking->seen_attempt = 0;
+		asking->ask = RLK_ASK_FIRST;
+	}
+	return rlk_ask_here(asking);
+}
+
+void rlk_doorbell_leave(struct rlk_asking *asking)
+{
+	struct rowlock_errinfo error;
+
+	if (!asking->has_bell)
+		return;
+	asking->has_bell = false;
+	if (!asking->conn)
+		return;
+	rlk_conn_set_until(asking->conn,
+			   rlk_after(rlk_now(asking->client->clock), GRACE_MS));
+	if (rlk_bell_ring(asking->conn, asking->lock->name, &error))
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+}
+
+/* ---------------------------------------------------------------- release */
+
+enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
+				    struct rlk_conn *conn, int64_t until_ms,
+				    bool *ret_found,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	const struct rlk_request request = rlk_hold_request(hold);
+	enum rlk_fault fault;
+
+	rlk_conn_set_until(conn, until_ms);
+	do
+		fault = rlk_bell_release(conn, &request, ret_found, reterr);
+	while ((fault == RLK_BUSY || fault == RLK_CONFLICT) &&
+	       rlk_now(client->clock) < until_ms);
+	if (fault == RLK_PENDING) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 client->server);
+		fault = RLK_UNKNOWN;
+	}
+	/* Its bell ends with it. */
+	if (fault)
+		rlk_pool_discard(client->pool, conn);
+	else
+		rlk_pool_put(client->pool, conn);
+	return fault;
+}

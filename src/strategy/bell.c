@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Doorbells, in SQL. The name of a bell is a hash of the schema and the name,
+ * since a server has one room for all user-level locks, and MySQL allows 64
+ * characters whose case it ignores. Two names with one hash only wait for each
+ * other's bells.
+ *
+ * On MariaDB the DELETE lets the bell go itself: the next in line is on its way
+ * while the row's end is being committed, and its INSERT waits for just that.
+ * On MySQL the same starves those who wait, so it takes a statement more.
+ */
+#include "strategy/bell.h"
+
+#include "base/text.h"
+#include "db/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct rlk_stmt_def wait_def = {
+	"wait",
+	"SELECT CAST(GET_LOCK(?, ?) AS SIGNED),"
+	" CAST(IS_USED_LOCK(?) AS UNSIGNED)",
+};
+
+static const struct rlk_stmt_def ring_def = {
+	"ring",
+	"DO RELEASE_LOCK(?)",
+};
+
+struct bell {
+	char text[40];
+};
+
+static struct bell bell_of(struct rlk_conn *conn, const char *name)
+{
+	struct bell bell;
+
+	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
+		 rlk_text_hash(name) ^
+		     rlk_text_hash(rlk_conn_schema(conn)) * 31);
+	return bell;
+}
+
+static void read_wait(const struct rlk_reply *reply, bool *ret_got,
+		      uint64_t *ret_owner)
+{
+	*ret_got = reply->has_row && reply->columns[0].type != RLK_NULL &&
+		   reply->columns[0].i64 == 1;
+	*ret_owner = reply->has_row ? reply->columns[1].u64 : 0;
+}
+
+struct seconds {
+	char text[32];
+};
+
+static struct seconds seconds_of(struct rlk_conn *conn, uint64_t ms)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	struct seconds seconds;
+
+	if (dialect->bell_fractions)
+		snprintf(seconds.text, sizeof(seconds.text), "%" PRIu64 ".%03u",
+			 ms / 1000, (unsigned int) (ms % 1000));
+	else
+		snprintf(seconds.text, sizeof(seconds.text), "%" PRIu64,
+			 (ms + 999) / 1000);
+	return seconds;
+}
+
+enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
+			     uint64_t wait_ms, bool *ret_got,
+			     uint64_t *ret_owner,
+			     struct rowlock_errinfo *reterr)
+{
+	struct bell bell = bell_of(conn, name);
+	struct seconds seconds = seconds_of(conn, wait_ms);
+	const struct rlk_value params[] = { rlk_text(bell.text),
+					    rlk_text(seconds.text),
+					    rlk_text(bell.text) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &wait_def, params, &reply, reterr);
+
+	if (!fault)
+		read_wait(&reply, ret_got, ret_owner);
+	return fault;
+}
+
+enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
+			       uint64_t *ret_owner,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_resume(conn, &reply, reterr);
+
+	if (!fault)
+		read_wait(&reply, ret_got, ret_owner);
+	return fault;
+}
+
+enum rlk_fault rlk_bell_ring(struct rlk_conn *conn, const char *name,
+			     struct rowlock_errinfo *reterr)
+{
+	struct bell bell = bell_of(conn, name);
+	const struct rlk_value params[] = { rlk_text(bell.text) };
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &ring_def, params, &reply, reterr);
+}
+
+enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	struct bell bell = bell_of(conn, request->name);
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+		rlk_text(bell.text),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+	bool rung;
+
+	fault = rlk_stmt_run(conn, dialect->lease_release_ringing, params,
+			     &reply, reterr);
+	if (fault)
+		return fault;
+	rung = reply.has_row;
+	*ret_found = rung || reply.affected == 1;
+	/* Without a row nothing was rung. The row is gone in any case: what
+	 * fails here only makes others wait a slice longer. */
+	if (!rung) {
+		struct rowlock_errinfo error;
+
+		if (rlk_bell_ring(conn, request->name, &error))
+			rlk_conn_spoil(conn);
+	}
+	return RLK_DONE;
+}
