@@ -353,6 +353,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	}
 	if (!ticket->part.answered)
 		return rlk_failed(asking, asking->error.code);
+	if (ticket->part.verdict == RLK_GRANTED && ticket->part.holder.bell)
+		asking->hold->bell_conn = ticket->ran_on;
 	if (ticket->part.verdict == RLK_GRANTED)
 		return rlk_granted(asking, asking->sent_ms);
 	return rlk_judge(asking, ticket->part.verdict, &request,

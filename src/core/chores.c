@@ -16,7 +16,7 @@
 #include "core/threads.h"
 
 #include "core/breaks.h"
-#include "core/hold.h"
+#include "core/doorbell.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -146,7 +146,13 @@ static bool clear(struct rowlock_client *client, struct rlk_hold *hold)
 {
 	if (!fence(client, hold))
 		return false;
-	return dies_by_itself(client, hold) || remove_row(client, hold);
+	if (!dies_by_itself(client, hold) && !remove_row(client, hold))
+		return false;
+	/* Or those who wait for the name would sleep a slice. */
+	rlk_doorbell_ring(client, hold->text, hold->bell_conn,
+			  chore_until(client));
+	hold->bell_conn = 0;
+	return true;
 }
 
 static void clear_abandoned(struct rowlock_client *client, int64_t *next_ms)

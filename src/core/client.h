@@ -44,6 +44,9 @@ struct rlk_lane {
 	struct rlk_group group;
 	struct rlk_alarm alarm;   /* of those whose time is up */
 	_Atomic int64_t usual_ms; /* what a packet takes */
+	/* Bells that its connection has; of whoever has that connection. */
+	uint64_t bell_conn;
+	unsigned int bells;
 };
 
 /** The client's present session. A session that is lost is abandoned: its id

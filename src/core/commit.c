@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "core/asking.h"
+#include "core/doorbell.h"
 #include "core/threads.h"
 
 #include <stdio.h>
@@ -54,6 +55,7 @@ struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
 	ticket->hold = hold;
 	ticket->fault = RLK_DONE;
 	ticket->mark.id = 0;
+	ticket->ran_on = 0;
 	ticket->error = NULL;
 	ticket->alone = false;
 	ticket->left = false;
@@ -193,6 +195,34 @@ static enum rlk_fault fault_of(enum rlk_verdict verdict)
 	}
 }
 
+/* A connection with many user-level locks is slow at taking another: MariaDB
+ * keeps them in a list. */
+#define BELLS_MOST 64
+
+/* Has the lane's connection room for one more bell? */
+static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn)
+{
+	const struct rowlock_client *client = lane->client;
+	uint64_t id = rlk_conn_id(conn);
+
+	if (lane->bell_conn != id) {
+		lane->bell_conn = id;
+		lane->bells = 0;
+	}
+	return lane->bells < BELLS_MOST && !client->bells_refused &&
+	       !client->many_writers;
+}
+
+static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)
+{
+	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_GRANTED &&
+	    part->holder.bell)
+		lane->bells++;
+	if (part->act == RLK_ACT_RELEASE && lane->bells > 0 &&
+	    part->request.bell_conn == lane->bell_conn)
+		lane->bells--;
+}
+
 static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 				struct rlk_conn *conn,
 				struct rowlock_errinfo *reterr)
@@ -216,15 +246,23 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 }
 
 /* On @conn, which is given back. */
-static void run_alone(struct rlk_ticket *ticket, struct rlk_conn *conn)
+static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
+		      struct rlk_conn *conn)
 {
 	struct rowlock_client *client = ticket->hold->client;
+	bool of_lane = rlk_conn_profile(conn)->packets;
 	struct rowlock_errinfo error = { .code = 0 };
-	enum rlk_fault fault = ask_alone(ticket, conn, &error);
+	enum rlk_fault fault;
 	struct rlk_mark mark;
 
+	/* Who waits for it behind us is woken by the server, then. */
+	ticket->part.request.bell = of_lane && wants_bell(lane, conn);
+	fault = ask_alone(ticket, conn, &error);
 	ticket->part.answered = fault == RLK_DONE;
 	if (fault == RLK_DONE) {
+		ticket->ran_on = rlk_conn_id(conn);
+		if (of_lane)
+			count_bell(lane, &ticket->part);
 		rlk_pool_put(client->pool, conn);
 		return;
 	}
@@ -339,6 +377,9 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	fault =
 	    ticket_of(packet->members[0])
 		->hold->strategy->batch(conn, parts, count, &patience, &error);
+	for (size_t i = 0; i < count; i++)
+		if (parts[i]->answered && parts[i]->act == RLK_ACT_RELEASE)
+			count_bell(packet->lane, parts[i]);
 	rlk_pool_put(client->pool, conn);
 	note_duration(packet->lane, rlk_now(client->clock) - began);
 	unclear = fault == RLK_PENDING || fault == RLK_UNKNOWN;
@@ -413,7 +454,7 @@ static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 	if (count > 1)
 		run_packet(&packet, conn);
 	else if (!own->part.answered)
-		run_alone(own, conn);
+		run_alone(lane, own, conn);
 	else
 		rlk_pool_put(client->pool, conn);
 }
@@ -542,9 +583,13 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 	    rlk_ticket_new(hold, RLK_ACT_RELEASE, &request);
 	enum rlk_fault fault = run(&ticket, errand, reterr);
 
-	if (!fault)
-		*ret_found = ticket->part.found;
-	return fault;
+	if (fault)
+		return fault;
+	*ret_found = ticket->part.found;
+	if (ticket->ran_on && ticket->ran_on != hold->bell_conn)
+		rlk_doorbell_ring(hold->client, hold->text, hold->bell_conn,
+				  errand->until_ms);
+	return RLK_DONE;
 }
 
 enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,

@@ -28,6 +28,8 @@ struct rlk_ticket {
 	struct rlk_mark mark;          /* if no answer came: of which session */
 	struct rowlock_errinfo *error; /* NULL: none */
 
+	uint64_t ran_on; /* the connection, if it was alone; else 0 */
+
 	bool alone; /* its packet failed half way */
 	bool left;  /* under client->mutex: one of two has let it go */
 };

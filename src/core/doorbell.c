@@ -264,3 +264,18 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 		rlk_pool_put(client->pool, conn);
 	return fault;
 }
+
+void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
+		       uint64_t bell_conn, int64_t until_ms)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+
+	if (!bell_conn ||
+	    rlk_pool_get(client->pool, rlk_client_lane(client, name), until_ms,
+			 false, NULL, &conn, &error))
+		return;
+	if (rlk_conn_id(conn) == bell_conn)
+		rlk_bell_ring(conn, name, &error);
+	rlk_pool_put(client->pool, conn);
+}

@@ -31,4 +31,9 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 				    bool *ret_found,
 				    struct rowlock_errinfo *reterr);
 
+/** The row of @name is gone, but not over the lane's connection @bell_conn that
+ *  has its bell: let it go there. Nothing if that is 0, or there no more. */
+void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
+		       uint64_t bell_conn, int64_t until_ms);
+
 #endif

@@ -144,6 +144,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 		return rlk_end_with(asking, ROWLOCK_ECONNECT);
 	}
 	asking->hold->attempt = rlk_random();
+	asking->hold->bell_conn = 0;
 	asking->sent_ms = 0;
 	asking->ask = RLK_ASK_FIRST;
 	return RLK_STEP_AGAIN;

@@ -86,6 +86,7 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 		.name = hold->text,
 		.attempt = hold->attempt,
 		.session = hold->session,
+		.bell_conn = hold->bell_conn,
 	};
 }
 

@@ -46,8 +46,9 @@ struct rlk_hold {
 	struct rlk_name *name; /* while HELD or RELEASING */
 	uint64_t owner;
 	uint64_t attempt;
-	uint64_t session; /* lease */
-	uint64_t token;   /* 0: not drawn */
+	uint64_t session;   /* lease */
+	uint64_t token;     /* 0: not drawn */
+	uint64_t bell_conn; /* a connection of its lane that has its bell; 0 */
 	unsigned int depth;
 	int64_t max_until_ms;     /* of a maximum hold, else RLK_NEVER */
 	int64_t idle_until_ms;    /* row: of the idle bound; else RLK_NEVER */

@@ -29,7 +29,7 @@ struct rlk_many_def {
 /** The packet of @conn, empty; it ends with the connection. NULL: no memory. */
 struct rlk_packet *rlk_packet_begin(struct rlk_conn *conn);
 
-#define RLK_PACKET_STATEMENTS 260
+#define RLK_PACKET_STATEMENTS 520
 #define RLK_PACKET_VALUES 10 /* of one row */
 
 /** Write the values of row @row, at most RLK_PACKET_VALUES. */

@@ -93,6 +93,21 @@ static const struct rlk_stmt_def acquire_mariadb = {
 	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)",
 };
 
+/* The bell is let go at once if the row is another's. */
+static const struct rlk_stmt_def acquire_ringing_mariadb = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) SELECT ?, ?, ?, ?, "
+	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ? "
+	"FROM DUAL WHERE GET_LOCK(?, 0) = 1 "
+	"ON DUPLICATE KEY UPDATE name = VALUES(name) "
+	"RETURNING attempt, session, "
+	"(SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at) "
+	"FROM lease_session s WHERE s.id = business_lease.session), "
+	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at), "
+	"IF(attempt = ?, 1, RELEASE_LOCK(?))",
+};
+
 /* The NOT EXISTS is a consistent read under READ COMMITTED: it sees a held row
  * without touching its lock. MySQL has no RETURNING, and its plain INSERT would
  * wait behind a guard, so there this is the first try too. The casts give NULL
@@ -194,6 +209,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_acquire_returns_row = true,
 		.lease_again = &look_and_acquire,
 		.lease_release_many = &release_many_mariadb,
+		.lease_acquire_ringing = &acquire_ringing_mariadb,
 		.lease_release_ringing = &release_ringing_mariadb,
 		.bell_fractions = true,
 		.row_try = &row_try,

@@ -29,13 +29,9 @@ static const struct rlk_stmt_def ring_def = {
 	"DO RELEASE_LOCK(?)",
 };
 
-struct bell {
-	char text[40];
-};
-
-static struct bell bell_of(struct rlk_conn *conn, const char *name)
+struct rlk_bell rlk_bell_of(struct rlk_conn *conn, const char *name)
 {
-	struct bell bell;
+	struct rlk_bell bell;
 
 	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
 		 rlk_text_hash(name) ^
@@ -75,7 +71,7 @@ enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
 			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr)
 {
-	struct bell bell = bell_of(conn, name);
+	struct rlk_bell bell = rlk_bell_of(conn, name);
 	struct seconds seconds = seconds_of(conn, wait_ms);
 	const struct rlk_value params[] = { rlk_text(bell.text),
 					    rlk_text(seconds.text),
@@ -104,7 +100,7 @@ enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
 enum rlk_fault rlk_bell_ring(struct rlk_conn *conn, const char *name,
 			     struct rowlock_errinfo *reterr)
 {
-	struct bell bell = bell_of(conn, name);
+	struct rlk_bell bell = rlk_bell_of(conn, name);
 	const struct rlk_value params[] = { rlk_text(bell.text) };
 	struct rlk_reply reply;
 
@@ -117,7 +113,7 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	struct bell bell = bell_of(conn, request->name);
+	struct rlk_bell bell = rlk_bell_of(conn, request->name);
 	const struct rlk_value params[] = {
 		rlk_text(request->name),
 		rlk_u64(request->slot),

@@ -19,6 +19,13 @@
 
 #include "strategy/strategy.h"
 
+/** The bell of @name, as GET_LOCK() takes it. */
+struct rlk_bell {
+	char text[40];
+};
+
+struct rlk_bell rlk_bell_of(struct rlk_conn *conn, const char *name);
+
 /**
  * Stand in line for the bell of @name, @wait_ms at the most. RLK_DONE, and
  * *@ret_got; *@ret_owner is the connection that has it. RLK_PENDING: the

@@ -15,6 +15,7 @@
 #include "strategy/lease_private.h"
 
 #include "db/server.h"
+#include "strategy/bell.h"
 
 static const struct rlk_stmt_def look = {
 	"look",
@@ -143,6 +144,37 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
+/* As first(), and take the bell, so that those who come to wait are woken when
+ * the row goes. If another has it, he is about to take the name, or has it. */
+static enum rlk_verdict first_ringing(struct rlk_conn *conn,
+				      const struct rlk_stmt_def *def,
+				      const struct rlk_request *request,
+				      struct rlk_holder *ret_holder,
+				      struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request->name);
+	const struct rlk_value params[] = {
+		rlk_text(request->name),   rlk_u64(request->slot),
+		rlk_u64(request->session), rlk_u64(request->attempt),
+		max_us(request),           rlk_text(request->info),
+		rlk_text(bell.text),       rlk_u64(request->attempt),
+		rlk_text(bell.text),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
+
+	if (fault)
+		return rlk_verdict_of(fault);
+	if (!reply.has_row)
+		return who_has_it(conn, request, ret_holder, reterr);
+	if (reply.columns[0].u64 == request->attempt) {
+		*ret_holder = (struct rlk_holder){ .bell = true };
+		return RLK_GRANTED;
+	}
+	rlk_lease_read_holder(reply.columns, false, ret_holder);
+	return RLK_HELD;
+}
+
 static enum rlk_verdict first(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rlk_holder *ret_holder,
@@ -153,6 +185,9 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
+	if (request->bell && dialect->lease_acquire_ringing)
+		return first_ringing(conn, dialect->lease_acquire_ringing,
+				     request, ret_holder, reterr);
 	fault = insert(conn, dialect->lease_acquire, request, &reply, reterr);
 	if (fault)
 		return rlk_verdict_of(fault);
@@ -220,9 +255,11 @@ static enum rlk_fault lease_release(struct rlk_conn *conn,
 				    struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    run_by_attempt(conn, &release, request, &reply, reterr);
+	enum rlk_fault fault;
 
+	if (request->bell_conn && request->bell_conn == rlk_conn_id(conn))
+		return rlk_bell_release(conn, request, ret_found, reterr);
+	fault = run_by_attempt(conn, &release, request, &reply, reterr);
 	if (!fault)
 		*ret_found = reply.affected == 1;
 	return fault;

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
+#include "strategy/bell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,11 @@ static const struct rlk_many_def draw_one = {
 	" LOCK IN SHARE MODE"
 	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
 	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+};
+
+static const struct rlk_many_def ring_one = {
+	"ring",
+	"DO {RELEASE_LOCK(?0)|}",
 };
 
 /* A packet in the making. Parts are sorted by act, then by name, so that those
@@ -146,6 +152,13 @@ static void values_of_pair(const void *parts, size_t row,
 	ret_values[1] = rlk_u64(request->attempt);
 }
 
+static void value_of_bell(const void *bell, size_t row,
+			  struct rlk_value *ret_values)
+{
+	(void) row;
+	ret_values[0] = rlk_text(((const struct rlk_bell *) bell)->text);
+}
+
 /* Rows of name and attempt. */
 static int add_pairs(struct batch *batch, const struct rlk_many_def *def,
 		     struct rlk_part **parts, size_t count)
@@ -170,6 +183,26 @@ static bool add_releases(struct batch *batch)
 	return batch->release_statement >= 0 && batch->present_statement >= 0;
 }
 
+/* Those bells that the connection has. */
+static bool add_rings(struct batch *batch)
+{
+	uint64_t id = rlk_conn_id(batch->conn);
+
+	for (size_t i = 0; i < batch->release_count; i++) {
+		const struct rlk_request *request =
+		    &batch->releases[i]->request;
+		struct rlk_bell bell;
+
+		if (!request->bell_conn || request->bell_conn != id)
+			continue;
+		bell = rlk_bell_of(batch->conn, request->name);
+		if (rlk_packet_add(batch->packet, &ring_one, value_of_bell,
+				   &bell, 1) < 0)
+			return false;
+	}
+	return true;
+}
+
 /* What is given back goes first: others may be waiting for it. */
 static bool add_all(struct batch *batch)
 {
@@ -190,7 +223,7 @@ static bool add_all(struct batch *batch)
 		if (i == 0)
 			batch->draw_statement = number;
 	}
-	return true;
+	return add_rings(batch);
 }
 
 static enum rlk_fault run(struct batch *batch)

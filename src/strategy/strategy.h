@@ -30,6 +30,9 @@ struct rlk_request {
 	uint64_t session;     /* lease: who it will belong to */
 	uint64_t max_hold_ms; /* 0: no maximum */
 	const char *info;     /* NULL: none */
+	bool bell;            /* acquire: take its bell too, if that is free */
+	uint64_t bell_conn;   /* release: the connection that has its bell, by
+				 rlk_conn_id(); 0: none */
 };
 
 /** Who has it, as far as an answer told. */
@@ -45,6 +48,7 @@ struct rlk_holder {
 	uint64_t beat;
 	uint64_t ttl_ms;
 	uint64_t max_ms; /* its maximum hold, if has_max */
+	bool bell;       /* it is ours, and so is its bell */
 };
 
 enum rlk_verdict {
