@@ -99,13 +99,13 @@ static const struct rlk_stmt_def acquire_ringing_mariadb = {
 	"INSERT INTO business_lease (name, slot, session, attempt, "
 	"acquired_at, expires_at, info) SELECT ?, ?, ?, ?, "
 	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ? "
-	"FROM DUAL WHERE GET_LOCK(?, 0) = 1 "
+	"FROM DUAL WHERE GET_LOCK(?, 0) IS NOT NULL "
 	"ON DUPLICATE KEY UPDATE name = VALUES(name) "
 	"RETURNING attempt, session, "
 	"(SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at) "
 	"FROM lease_session s WHERE s.id = business_lease.session), "
 	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at), "
-	"IF(attempt = ?, 1, RELEASE_LOCK(?))",
+	"IF(attempt = ?, IS_USED_LOCK(?) = CONNECTION_ID(), RELEASE_LOCK(?))",
 };
 
 /* The NOT EXISTS is a consistent read under READ COMMITTED: it sees a held row

@@ -66,9 +66,10 @@ struct rlk_dialect {
 	const struct rlk_many_def *lease_release_many;
 	const struct rlk_many_def *lease_present_many; /* NULL: not needed */
 	/** First try that takes the bell, too, if nobody has it. Parameters: as
-	 *  lease_acquire, with the bell behind them, then the attempt and the
-	 *  bell again. The same row comes back; none if another has the bell.
-	 *  NULL: the server cannot do both at once. */
+	 *  lease_acquire, with the bell behind them, then the attempt, the bell
+	 *  and the bell. The same row comes back, and a column more: 1 if the
+	 *  row is ours and the bell, too. NULL: the server cannot do both at
+	 *  once. */
 	const struct rlk_stmt_def *lease_acquire_ringing;
 	/** Release a lease and let its bell go. Parameters: name, slot,
 	 *  attempt, bell. On MariaDB a row comes back if there was one, and the

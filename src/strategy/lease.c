@@ -144,8 +144,8 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
-/* As first(), and take the bell, so that those who come to wait are woken when
- * the row goes. If another has it, he is about to take the name, or has it. */
+/* As first(), and take the bell if it is free, so that those who come to wait
+ * are woken when the row goes. */
 static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 				      const struct rlk_stmt_def *def,
 				      const struct rlk_request *request,
@@ -158,7 +158,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 		rlk_u64(request->session), rlk_u64(request->attempt),
 		max_us(request),           rlk_text(request->info),
 		rlk_text(bell.text),       rlk_u64(request->attempt),
-		rlk_text(bell.text),
+		rlk_text(bell.text),       rlk_text(bell.text),
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
@@ -166,9 +166,12 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	if (fault)
 		return rlk_verdict_of(fault);
 	if (!reply.has_row)
-		return who_has_it(conn, request, ret_holder, reterr);
+		return RLK_AGAIN;
 	if (reply.columns[0].u64 == request->attempt) {
-		*ret_holder = (struct rlk_holder){ .bell = true };
+		*ret_holder = (struct rlk_holder){
+			.bell = reply.columns[4].type != RLK_NULL &&
+				reply.columns[4].u64 == 1,
+		};
 		return RLK_GRANTED;
 	}
 	rlk_lease_read_holder(reply.columns, false, ret_holder);
