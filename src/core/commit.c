@@ -346,6 +346,13 @@ static bool fence(const struct packet *packet, const struct rlk_mark *mark)
 	return fault == RLK_DONE;
 }
 
+/* When something that began at @now_ms takes suspiciously long. */
+static int64_t linger_until(const struct rlk_lane *lane, int64_t now_ms)
+{
+	return rlk_after(now_ms,
+			 LINGER_MS + LINGER_TIMES * (uint64_t) lane->usual_ms);
+}
+
 static void note_duration(struct rlk_lane *lane, int64_t took_ms)
 {
 	lane->usual_ms = (3 * lane->usual_ms + took_ms) / 4;
@@ -363,9 +370,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	size_t count = 0;
 	bool unclear;
 
-	packet->linger_ms =
-	    rlk_after(began, LINGER_MS + LINGER_TIMES *
-					     (uint64_t) packet->lane->usual_ms);
+	packet->linger_ms = linger_until(packet->lane, began);
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
 
@@ -471,10 +476,16 @@ static void go_alone(struct rlk_lane *lane, size_t bay,
 	lead(lane, bay, &member, 1, errand);
 }
 
-static void fail_over(struct rowlock_client *client, struct rlk_ticket *ticket)
+/* It has queued for too long: its own time is up, or the leader is stuck, and
+ * there are other connections. */
+static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
+		 const struct rlk_errand *errand)
 {
 	struct rowlock_errinfo error;
 
+	ticket->alone = rlk_now(client->clock) < errand->until_ms;
+	if (ticket->alone)
+		return;
 	rlk_fail(&error, ROWLOCK_ETIMEDOUT,
 		 "no lease connection to %s came free in time", client->server);
 	fail_ticket(ticket, RLK_FAILED, &error);
@@ -511,6 +522,10 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 	struct rlk_lane *lane = &client->lanes[bay - RLK_BAY_LANE];
 
 	ticket->member.until_ms = errand->until_ms;
+	ticket->member.queue_until_ms =
+	    linger_until(lane, rlk_now(client->clock));
+	if (errand->until_ms < ticket->member.queue_until_ms)
+		ticket->member.queue_until_ms = errand->until_ms;
 	if (shares(lane, ticket)) {
 		switch (share(lane, bay, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
@@ -518,7 +533,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 			leave_ticket(ticket, true);
 			return RLK_OUT_LEFT;
 		case RLK_MEMBER_OVER:
-			fail_over(client, ticket);
+			over(client, ticket, errand);
 			break;
 		default:
 			break;

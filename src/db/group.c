@@ -73,9 +73,9 @@ static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 {
 	member->state = RLK_MEMBER_QUEUED;
 	rlk_list_append(&group->queue, &member->node);
-	if (member->until_ms >= group->next_expiry_ms)
+	if (member->queue_until_ms >= group->next_expiry_ms)
 		return false;
-	group->next_expiry_ms = member->until_ms;
+	group->next_expiry_ms = member->queue_until_ms;
 	return true;
 }
 
@@ -97,7 +97,7 @@ static bool lead(struct rlk_group *group, struct rlk_member *member,
 	}
 	rlk_mutex_unlock(&group->mutex);
 	if (earlier)
-		group->ops->expire_at(member->until_ms, group->arg);
+		group->ops->expire_at(member->queue_until_ms, group->arg);
 	return leads;
 }
 
@@ -176,25 +176,18 @@ void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
 		wake(group, members[i], left[i]);
 }
 
-static void expire_list(struct rlk_list *list, enum rlk_member_state to,
-			int64_t now_ms, int64_t *next_ms)
+/* Let @member go if its time is up, else keep in mind when it will be. */
+static void expire(struct rlk_member *member, int64_t until_ms,
+		   enum rlk_member_state to, int64_t now_ms, int64_t *next_ms)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
-
-	rlk_list_for_each(node, after, list)
-	{
-		struct rlk_member *member = member_of(node);
-
-		if (member->until_ms > now_ms) {
-			if (member->until_ms < *next_ms)
-				*next_ms = member->until_ms;
-			continue;
-		}
-		rlk_list_remove(node);
-		member->state = to;
-		rlk_event_set(&member->event);
+	if (until_ms > now_ms) {
+		if (until_ms < *next_ms)
+			*next_ms = until_ms;
+		return;
 	}
+	rlk_list_remove(&member->node);
+	member->state = to;
+	rlk_event_set(&member->event);
 }
 
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
@@ -202,9 +195,22 @@ int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&group->mutex);
 	int64_t next = RLK_NEVER;
+	struct rlk_member *member;
+	struct rlk_list *node;
+	struct rlk_list *after;
 
-	expire_list(&group->queue, RLK_MEMBER_OVER, now_ms, &next);
-	expire_list(&group->taken, RLK_MEMBER_LEFT, now_ms, &next);
+	rlk_list_for_each(node, after, &group->queue)
+	{
+		member = member_of(node);
+		expire(member, member->queue_until_ms, RLK_MEMBER_OVER, now_ms,
+		       &next);
+	}
+	rlk_list_for_each(node, after, &group->taken)
+	{
+		member = member_of(node);
+		expire(member, member->until_ms, RLK_MEMBER_LEFT, now_ms,
+		       &next);
+	}
 	group->next_expiry_ms = next;
 	return next;
 }

@@ -20,7 +20,9 @@
  *       v              v
  *      OVER           LEFT ---> (settled later, without its caller)
  *
- * Each caller leaves at its own deadline. What was never sent is OVER. What was
+ * Each caller leaves at its own deadline. What was never sent is OVER; also
+ * if it has queued for too long behind a leader that is stuck, so that it can
+ * be sent another way. What was
  * sent belongs to the group: its caller leaves it there (LEFT), and the leader
  * hands its answer to struct rlk_group_ops' settle_left().
  *
@@ -51,7 +53,8 @@ struct rlk_member {
 	struct rlk_list node; /* queued or taken */
 	struct rlk_event event;
 	enum rlk_member_state state;
-	int64_t until_ms;
+	int64_t until_ms;       /* its caller's deadline */
+	int64_t queue_until_ms; /* how long it queues at the most */
 };
 
 struct rlk_group_ops {
@@ -84,7 +87,7 @@ void rlk_member_init(struct rlk_member *member);
 void rlk_member_fini(struct rlk_member *member);
 
 /**
- * Bring @member, to be answered by member->until_ms. Returns what it came to.
+ * Bring @member, with its two deadlines. Returns what it came to.
  * LEADING: the caller has to run the *@ret_count requests of @members (room for
  * RLK_GROUP_MOST; its own is the first), and to say rlk_group_leave() with them
  * in the end. DONE, OVER, LEFT: as in the drawing.
