@@ -362,7 +362,13 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  * any handle of the client, counts one level up at once and must release as
  * often, each level through the handle that acquired it. Local waiters are
  * served first come, first served. Between processes: under row the server's
- * order; under lease by chance, as waiters ask again with back-off.
+ * order, too, where GET_LOCK() works: a waiter stands in the server's line for
+ * the name's doorbell, and is woken when the name is given back. Where it does
+ * not (Galera, a proxy that forbids it, no connection to spare: see
+ * wait_connections) waiters ask again with back-off, and chance decides. Two
+ * kinds of acquires may jump the line: a try, and the first of a client that
+ * did not know that others wait. The log tells which of the two is in use
+ * (ROWLOCK_LOG_DEBUG; once at ROWLOCK_LOG_WARNING if the server refuses).
  *
  * @wait_ms  0: try; one round trip at most for a name that is held. A dead
  *           holder is removed first, also by a try. ROWLOCK_FOREVER: no limit.
