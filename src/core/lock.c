@@ -338,6 +338,7 @@ void rowlock_cancel(struct rowlock *lock)
 		if (waiter->conn)
 			rlk_conn_interrupt(waiter->conn);
 		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
+		rlk_group_withdraw(&client->group, &waiter->canceled);
 		if (waiter->in_session)
 			rlk_cond_broadcast(&client->session_changed);
 	}

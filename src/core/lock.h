@@ -20,7 +20,7 @@ struct rlk_waiter {
 	struct rlk_cond cond;
 	struct rlk_alarm alarm; /* while it sleeps */
 	bool rang;
-	bool canceled;
+	_Atomic bool canceled; /* written under the mutex */
 	bool in_session;    /* it sleeps on client->session_changed */
 	int64_t until_ms;   /* the caller's deadline */
 	int64_t give_up_ms; /* no statement may last longer than that */
