@@ -112,6 +112,9 @@ struct rowlock_client {
 	struct rlk_group group;
 	struct rlk_alarm group_alarm;
 	_Atomic int64_t usual_ms; /* what a packet takes */
+	/* The way to the server takes no packets: each request goes alone. */
+	_Atomic bool unshared;
+	_Atomic unsigned int cut_packets; /* in a row, on this way */
 
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;

@@ -136,10 +136,11 @@ struct rlk_strategy {
 	/**
 	 * Ask for all of @parts, of different names and slot 0, in one round
 	 * trip; another one if some are held. The order of @parts is changed.
-	 * RLK_DONE: all are answered. Else those that are not were not executed
-	 * and may be asked alone; after RLK_PENDING and RLK_UNKNOWN that is
-	 * open. A connection that is RLK_PENDING has to be given up. NULL:
-	 * requests cannot be put together.
+	 * RLK_DONE: all are answered. Else those that are not have to be asked
+	 * alone. A release or a draw among them was not executed, but after
+	 * RLK_PENDING and RLK_UNKNOWN that is open; an acquire may have been.
+	 * A connection that is RLK_PENDING has to be given up. NULL: requests
+	 * cannot be put together.
 	 */
 	enum rlk_fault (*batch)(struct rlk_conn *conn, struct rlk_part **parts,
 				size_t count,
