@@ -162,6 +162,7 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	if (of(conn)->sleeps)
 		sim_violation("a connection is closed under who waits on it");
 	let_go(of(conn), false);
+	rlk_packet_drop(conn);
 	sim_free(conn);
 	return NULL;
 }
