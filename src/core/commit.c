@@ -182,6 +182,10 @@ static void fail_unclear(struct rlk_ticket *ticket, const struct rlk_mark *mark,
 {
 	fail_ticket(ticket, RLK_UNKNOWN, error);
 	ticket->mark = *mark;
+	/* That our time is up was no error so far. */
+	if (!error->code)
+		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 ticket->hold->client->server);
 }
 
 /* ---------------------------------------------------------------- alone */
@@ -245,9 +249,6 @@ static void run_alone(struct rlk_ticket *ticket, struct rlk_conn *conn)
 		rlk_pool_put(client->pool, conn);
 		return;
 	}
-	if (fault == RLK_PENDING)
-		rlk_fail(&error, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(client->pool, conn);
 	if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
