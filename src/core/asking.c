@@ -331,8 +331,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	struct rlk_request request = rlk_next_request(asking);
 	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
 	    rlk_ticket_new(asking->hold, RLK_ACT_ACQUIRE, &request);
-	const struct rlk_errand errand = { rlk_waiter_io_until(waiter),
-					   !waiter->try, &waiter->pool_waiter };
+	const struct rlk_errand errand = { waiter->give_up_ms, !waiter->try,
+					   waiter };
 	enum rlk_outcome outcome;
 
 	if (!ticket)
@@ -340,11 +340,14 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		    asking,
 		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
 	ticket->ask = asking->ask;
+	ticket->unsure = asking->unsure;
 	outcome = rlk_commit_run(&ticket, &errand);
 	if (outcome == RLK_OUT_LEFT)
 		return left(asking);
-	if (ticket->error)
-		asking->error = *ticket->error;
+	asking->ask = ticket->ask;
+	asking->unsure = ticket->unsure;
+	if (ticket->error.code)
+		asking->error = ticket->error;
 	if (outcome == RLK_OUT_NOT_SENT)
 		return not_sent(asking);
 	if (ticket->fault == RLK_UNKNOWN) {
@@ -354,7 +357,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	if (!ticket->part.answered)
 		return rlk_failed(asking, asking->error.code);
 	if (ticket->part.verdict == RLK_GRANTED && ticket->part.holder.bell)
-		asking->hold->bell_conn = ticket->ran_on;
+		asking->hold->bell_conn = ticket->part.ran_on;
 	if (ticket->part.verdict == RLK_GRANTED)
 		return rlk_granted(asking, asking->sent_ms);
 	return rlk_judge(asking, ticket->part.verdict, &request,

@@ -129,6 +129,9 @@ struct rowlock_client {
 	uint64_t notifier_serial;
 
 	struct rlk_lane lanes[RLK_LANES_MOST];
+	/* The way to the server takes no packets: each request goes alone. */
+	_Atomic bool unshared;
+	_Atomic unsigned int cut_packets; /* in a row, on this way */
 
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;

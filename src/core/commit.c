@@ -6,12 +6,16 @@
  * Failure modes of a packet:
  *   - a statement fails (a deadlock, a right that is missing): those that were
  *     answered are done, each of the others is sent again, alone
+ *   - no connection for the leader: each of the others tries, with its own
+ *     patience
  *   - the answer does not come for long: perhaps a row is locked by somebody's
  *     transaction. The statement is interrupted, and again each is sent alone
  *   - the connection is lost: its session is ended in the server, by its mark,
  *     and then each is sent alone: a row with its attempt is its own
- *   - that cannot be done in the leader's time, which is the longest of all:
- *     nobody knows, and the chores will see to it
+ *   - that cannot be done in the leader's time: nobody knows. Who has time left
+ *     sees to it by himself, for the others the chores do
+ *   - something between us and the server does not take several statements in
+ *     one text: from then on each is sent alone
  */
 #include "core/commit.h"
 
@@ -20,6 +24,7 @@
 #include "core/doorbell.h"
 #include "core/threads.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +37,32 @@
 /* An interruption may take so long. */
 #define INTERRUPT_MS 1000
 
+/* What a proxy says that takes the second statement for a mistake; and how many
+ * packets in a row may end the connection without an answer. */
+#define ERROR_SYNTAX 1064
+#define CUT_PACKETS 3
+
 static struct rlk_ticket *ticket_of(struct rlk_member *member)
 {
 	return container_of(member, struct rlk_ticket, member);
 }
 
 /* -------------------------------------------------------------- tickets */
+
+/* Everything but the texts that it is to own, and its event. */
+static void init_ticket(struct rlk_ticket *ticket, struct rlk_hold *hold,
+			enum rlk_act act, const struct rlk_request *request)
+{
+	ticket->part = (struct rlk_part){ .act = act, .request = *request };
+	ticket->ask = RLK_ASK_FIRST;
+	ticket->hold = hold;
+	ticket->fault = RLK_DONE;
+	ticket->mark.id = 0;
+	ticket->error.code = 0;
+	ticket->unsure = false;
+	ticket->alone = false;
+	ticket->left = false;
+}
 
 struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
 				  const struct rlk_request *request)
@@ -50,15 +75,7 @@ struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
 	if (!ticket)
 		return NULL;
 	text = (char *) (ticket + 1);
-	ticket->part = (struct rlk_part){ .act = act, .request = *request };
-	ticket->ask = RLK_ASK_FIRST;
-	ticket->hold = hold;
-	ticket->fault = RLK_DONE;
-	ticket->mark.id = 0;
-	ticket->ran_on = 0;
-	ticket->error = NULL;
-	ticket->alone = false;
-	ticket->left = false;
+	init_ticket(ticket, hold, act, request);
 	ticket->part.request.name = memcpy(text, request->name, name);
 	if (info)
 		ticket->part.request.info =
@@ -70,7 +87,6 @@ struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
 struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket)
 {
 	rlk_member_fini(&ticket->member);
-	free(ticket->error);
 	free(ticket);
 	return NULL;
 }
@@ -83,9 +99,10 @@ static void settle_locked(struct rlk_ticket *ticket)
 {
 	const struct rlk_part *part = &ticket->part;
 	bool unclear = ticket->fault == RLK_UNKNOWN;
+	bool granted = part->answered && part->verdict == RLK_GRANTED;
 
 	if (part->act == RLK_ACT_ACQUIRE &&
-	    (unclear || (part->answered && part->verdict == RLK_GRANTED)))
+	    (unclear || granted || ticket->unsure))
 		rlk_hold_abandon_locked(ticket->hold,
 					unclear ? &ticket->mark : NULL);
 }
@@ -158,17 +175,22 @@ void rlk_commit_fini(struct rowlock_client *client)
 		rlk_group_fini(&client->lanes[i].group);
 }
 
+void rlk_commit_withdraw(struct rowlock_client *client,
+			 const struct rlk_waiter *waiter)
+{
+	size_t bay = rlk_client_lane(client, waiter->lock->name);
+
+	rlk_group_withdraw(&client->lanes[bay - RLK_BAY_LANE].group,
+			   &waiter->canceled);
+}
+
 /* ------------------------------------------------------------- outcomes */
 
-/* Without memory for its words there is still the code. */
 static void fail_ticket(struct rlk_ticket *ticket, enum rlk_fault fault,
 			const struct rowlock_errinfo *error)
 {
 	ticket->fault = fault;
-	if (!ticket->error)
-		ticket->error = malloc(sizeof(*ticket->error));
-	if (ticket->error)
-		*ticket->error = *error;
+	ticket->error = *error;
 }
 
 /* The connection is not usable any more: nobody knows what it has done. */
@@ -177,6 +199,10 @@ static void fail_unclear(struct rlk_ticket *ticket, const struct rlk_mark *mark,
 {
 	fail_ticket(ticket, RLK_UNKNOWN, error);
 	ticket->mark = *mark;
+	/* That our time is up was no error so far. */
+	if (!error->code)
+		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 ticket->hold->client->server);
 }
 
 /* ---------------------------------------------------------------- alone */
@@ -245,6 +271,14 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 	return fault_of(part->verdict);
 }
 
+/* Only of what was not stopped: that tells nothing about the server. */
+static void note_duration(struct rlk_lane *lane, int64_t began_ms)
+{
+	int64_t took = rlk_now(lane->client->clock) - began_ms;
+
+	lane->usual_ms = (3 * lane->usual_ms + took) / 4;
+}
+
 /* On @conn, which is given back. */
 static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 		      struct rlk_conn *conn)
@@ -252,6 +286,7 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 	struct rowlock_client *client = ticket->hold->client;
 	bool of_lane = rlk_conn_profile(conn)->packets;
 	struct rowlock_errinfo error = { .code = 0 };
+	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
 	struct rlk_mark mark;
 
@@ -260,15 +295,13 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 	fault = ask_alone(ticket, conn, &error);
 	ticket->part.answered = fault == RLK_DONE;
 	if (fault == RLK_DONE) {
-		ticket->ran_on = rlk_conn_id(conn);
+		ticket->part.ran_on = rlk_conn_id(conn);
 		if (of_lane)
 			count_bell(lane, &ticket->part);
+		note_duration(lane, began);
 		rlk_pool_put(client->pool, conn);
 		return;
 	}
-	if (fault == RLK_PENDING)
-		rlk_fail(&error, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(client->pool, conn);
 	if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
@@ -353,52 +386,105 @@ static int64_t linger_until(const struct rlk_lane *lane, int64_t now_ms)
 			 LINGER_MS + LINGER_TIMES * (uint64_t) lane->usual_ms);
 }
 
-static void note_duration(struct rlk_lane *lane, int64_t took_ms)
+/* Something on the way does not let packets pass: see what does. */
+static void stop_sharing(struct rowlock_client *client,
+			 const struct rowlock_errinfo *error)
 {
-	lane->usual_ms = (3 * lane->usual_ms + took_ms) / 4;
+	if (atomic_exchange(&client->unshared, true))
+		return;
+	rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+		"%s, or what is between, does not take several statements in "
+		"one text, so each lease costs a round trip of its own (%s); "
+		"set lease_group to 1 to spare the try",
+		client->server, error->message);
+}
+
+/* Several statements make a packet; one of them passes everywhere. */
+static void note_passage(struct rowlock_client *client, bool mixed,
+			 enum rlk_fault fault, bool answered,
+			 const struct rowlock_errinfo *error)
+{
+	if (fault == RLK_REFUSED && error->mysql == ERROR_SYNTAX)
+		stop_sharing(client, error);
+	else if (!mixed)
+		return;
+	else if (fault != RLK_UNKNOWN || answered)
+		client->cut_packets = 0;
+	else if (++client->cut_packets >= CUT_PACKETS)
+		stop_sharing(client, error);
+}
+
+/* Those that are still to be sent; false: they are all of one kind. */
+static bool collect(const struct packet *packet, struct rlk_part **parts,
+		    size_t *ret_count)
+{
+	bool mixed = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < packet->count; i++) {
+		struct rlk_part *part = &ticket_of(packet->members[i])->part;
+
+		if (part->answered)
+			continue;
+		parts[count++] = part;
+		mixed = mixed || part->act != parts[0]->act;
+	}
+	*ret_count = count;
+	return mixed;
+}
+
+/* A row of it may be there if it is an acquire, and it was gone before if it is
+ * a release: what is sent now has to tell its own from others'. */
+static void send_alone(struct rlk_ticket *ticket, bool fenced)
+{
+	ticket->alone = true;
+	ticket->ask = RLK_ASK_FIRST;
+	if (fenced || ticket->part.act == RLK_ACT_ACQUIRE)
+		ticket->unsure = true;
 }
 
 static void run_packet(struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_client *client = packet->client;
 	const struct rlk_patience patience = { go_on, packet };
+	struct rlk_ticket *first = ticket_of(packet->members[0]);
 	struct rlk_part *parts[RLK_GROUP_MOST];
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
 	struct rlk_mark mark;
-	size_t count = 0;
-	bool unclear;
+	size_t answered = 0;
+	bool unanswered;
+	bool fenced;
+	size_t count;
+	bool mixed = collect(packet, parts, &count);
 
 	packet->linger_ms = linger_until(packet->lane, began);
-	for (size_t i = 0; i < packet->count; i++) {
-		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
-
-		if (!ticket->part.answered)
-			parts[count++] = &ticket->part;
-	}
 	set_until(packet, conn);
 	rlk_conn_mark(conn, &mark);
-	fault =
-	    ticket_of(packet->members[0])
-		->hold->strategy->batch(conn, parts, count, &patience, &error);
-	for (size_t i = 0; i < count; i++)
+	fault = count ? first->hold->strategy->batch(conn, parts, count,
+						     &patience, &error)
+		      : RLK_DONE;
+	for (size_t i = 0; i < count; i++) {
+		answered += parts[i]->answered;
 		if (parts[i]->answered && parts[i]->act == RLK_ACT_RELEASE)
 			count_bell(packet->lane, parts[i]);
+	}
 	rlk_pool_put(client->pool, conn);
-	note_duration(packet->lane, rlk_now(client->clock) - began);
-	unclear = fault == RLK_PENDING || fault == RLK_UNKNOWN;
-	if (unclear)
-		unclear = !fence(packet, &mark);
+	if (!packet->interrupted && !fault)
+		note_duration(packet->lane, began);
+	note_passage(client, mixed, fault, answered > 0, &error);
+	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
+	fenced = unanswered && answered < count && fence(packet, &mark);
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
 
 		if (ticket->part.answered)
 			continue;
-		if (unclear)
+		if (unanswered && !fenced)
 			fail_unclear(ticket, &mark, &error);
 		else
-			ticket->alone = true;
+			send_alone(ticket, fenced);
 	}
 }
 
@@ -420,39 +506,45 @@ static void check_sessions(const struct packet *packet, struct rlk_conn *conn)
 	}
 }
 
-static void fail_all(const struct packet *packet, int code,
-		     const struct rowlock_errinfo *error)
+/* No connection: the leader was canceled, or has no time or patience left. The
+ * others have their own. */
+static void fail_leader(const struct packet *packet,
+			const struct rowlock_errinfo *error)
 {
-	for (size_t i = 0; i < packet->count; i++) {
-		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
+	fail_ticket(ticket_of(packet->members[0]), RLK_FAILED, error);
+	for (size_t i = 1; i < packet->count; i++)
+		ticket_of(packet->members[i])->alone = true;
+}
 
-		/* That the leader was canceled is nothing to the others. */
-		if (i > 0 && code == ROWLOCK_ECANCELED)
-			ticket->alone = true;
-		else
-			fail_ticket(ticket, RLK_FAILED, error);
-	}
+static int get_conn(const struct packet *packet, size_t bay,
+		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rlk_pool_waiter *waiter =
+	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
+
+	return rlk_pool_get(packet->client->pool, bay, packet->until_ms,
+			    errand->persist, waiter, ret_conn, reterr);
 }
 
 static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 		 size_t count, const struct rlk_errand *errand)
 {
 	struct rowlock_client *client = lane->client;
+	int64_t call = rlk_client_call_until(client);
 	struct packet packet = {
 		.client = client,
 		.lane = lane,
 		.members = members,
 		.count = count,
-		.until_ms = errand->until_ms,
+		.until_ms = call < errand->until_ms ? call : errand->until_ms,
 	};
 	struct rlk_ticket *own = ticket_of(members[0]);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
-	int code = rlk_pool_get(client->pool, bay, errand->until_ms,
-				errand->persist, errand->waiter, &conn, &error);
 
-	if (code) {
-		fail_all(&packet, code, &error);
+	if (get_conn(&packet, bay, errand, &conn, &error)) {
+		fail_leader(&packet, &error);
 		return;
 	}
 	check_sessions(&packet, conn);
@@ -481,20 +573,26 @@ static void go_alone(struct rlk_lane *lane, size_t bay,
 static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 		 const struct rlk_errand *errand)
 {
+	bool canceled = errand->waiter && errand->waiter->canceled;
 	struct rowlock_errinfo error;
 
-	ticket->alone = rlk_now(client->clock) < errand->until_ms;
+	ticket->alone = !canceled && rlk_now(client->clock) < errand->until_ms;
 	if (ticket->alone)
 		return;
-	rlk_fail(&error, ROWLOCK_ETIMEDOUT,
-		 "no lease connection to %s came free in time", client->server);
+	if (canceled)
+		rlk_fail(&error, ROWLOCK_ECANCELED, "canceled");
+	else
+		rlk_fail(&error, ROWLOCK_ETIMEDOUT,
+			 "no lease connection to %s came free in time",
+			 client->server);
 	fail_ticket(ticket, RLK_FAILED, &error);
 }
 
 /* Does @ticket go together with others? */
 static bool shares(const struct rlk_lane *lane, const struct rlk_ticket *ticket)
 {
-	return lane->group.most > 1 && ticket->hold->strategy->batch;
+	return lane->group.most > 1 && !lane->client->unshared &&
+	       ticket->hold->strategy->batch;
 }
 
 static enum rlk_member_state share(struct rlk_lane *lane, size_t bay,
@@ -526,6 +624,8 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 	    linger_until(lane, rlk_now(client->clock));
 	if (errand->until_ms < ticket->member.queue_until_ms)
 		ticket->member.queue_until_ms = errand->until_ms;
+	if (errand->waiter)
+		ticket->member.wants_out = &errand->waiter->canceled;
 	if (shares(lane, ticket)) {
 		switch (share(lane, bay, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
@@ -560,32 +660,52 @@ static enum rlk_fault not_sent(struct rowlock_client *client,
 	return RLK_FAILED;
 }
 
-/* The outcome of a ticket that is not an acquire. */
-static enum rlk_fault run(struct rlk_ticket **ticket,
-			  const struct rlk_errand *errand,
-			  struct rowlock_errinfo *reterr)
+static enum rlk_fault outcome_of(const struct rlk_ticket *ticket,
+				 struct rlk_part *ret_part,
+				 struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client;
-	enum rlk_outcome outcome;
+	/* An earlier sending may have deleted it. */
+	ret_part->found = ticket->part.found || ticket->unsure;
+	ret_part->token = ticket->part.token;
+	ret_part->ran_on = ticket->part.ran_on;
+	if (ticket->fault)
+		*reterr = ticket->error;
+	if (ticket->fault == RLK_FAILED)
+		return not_sent(ticket->hold->client, reterr);
+	return ticket->fault;
+}
 
-	if (!*ticket) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-		return RLK_FAILED;
-	}
-	client = (*ticket)->hold->client;
-	outcome = rlk_commit_run(ticket, errand);
-	if (outcome == RLK_OUT_LEFT) {
+/* To give up what one has needs no memory. */
+static enum rlk_fault run_without_memory(struct rlk_hold *hold,
+					 const struct rlk_errand *errand,
+					 struct rlk_part *ret_part,
+					 struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->client;
+	size_t bay = rlk_client_lane(client, hold->text);
+	struct rlk_ticket ticket;
+
+	init_ticket(&ticket, hold, ret_part->act, &ret_part->request);
+	go_alone(&client->lanes[bay - RLK_BAY_LANE], bay, &ticket, errand);
+	return outcome_of(&ticket, ret_part, reterr);
+}
+
+/* Any act but an acquire; *@part is what to do, and what came out. */
+static enum rlk_fault run(struct rlk_hold *hold,
+			  const struct rlk_errand *errand,
+			  struct rlk_part *part, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
+	    rlk_ticket_new(hold, part->act, &part->request);
+
+	if (!ticket)
+		return run_without_memory(hold, errand, part, reterr);
+	if (rlk_commit_run(&ticket, errand) == RLK_OUT_LEFT) {
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
+			 hold->client->server);
 		return RLK_UNKNOWN;
 	}
-	if ((*ticket)->error)
-		*reterr = *(*ticket)->error;
-	else if ((*ticket)->fault)
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	if (outcome == RLK_OUT_NOT_SENT)
-		return not_sent(client, reterr);
-	return (*ticket)->fault;
+	return outcome_of(ticket, part, reterr);
 }
 
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
@@ -593,15 +713,14 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  bool *ret_found,
 				  struct rowlock_errinfo *reterr)
 {
-	const struct rlk_request request = rlk_hold_request(hold);
-	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
-	    rlk_ticket_new(hold, RLK_ACT_RELEASE, &request);
-	enum rlk_fault fault = run(&ticket, errand, reterr);
+	struct rlk_part part = { .act = RLK_ACT_RELEASE,
+				 .request = rlk_hold_request(hold) };
+	enum rlk_fault fault = run(hold, errand, &part, reterr);
 
 	if (fault)
 		return fault;
-	*ret_found = ticket->part.found;
-	if (ticket->ran_on && ticket->ran_on != hold->bell_conn)
+	*ret_found = part.found;
+	if (part.ran_on && part.ran_on != hold->bell_conn)
 		rlk_doorbell_ring(hold->client, hold->text, hold->bell_conn,
 				  errand->until_ms);
 	return RLK_DONE;
@@ -612,12 +731,11 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr)
 {
-	const struct rlk_request request = rlk_hold_request(hold);
-	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
-	    rlk_ticket_new(hold, RLK_ACT_DRAW, &request);
-	enum rlk_fault fault = run(&ticket, errand, reterr);
+	struct rlk_part part = { .act = RLK_ACT_DRAW,
+				 .request = rlk_hold_request(hold) };
+	enum rlk_fault fault = run(hold, errand, &part, reterr);
 
 	if (!fault)
-		*ret_token = ticket->part.token;
+		*ret_token = part.token;
 	return fault;
 }

@@ -14,6 +14,7 @@
 
 #include "core/client.h"
 #include "core/hold.h"
+#include "core/lock.h"
 #include "db/group.h"
 
 /** A request, on the heap: it may outlive its caller. */
@@ -25,20 +26,21 @@ struct rlk_ticket {
 
 	/* What came out, besides part's answer. */
 	enum rlk_fault fault;
-	struct rlk_mark mark;          /* if no answer came: of which session */
-	struct rowlock_errinfo *error; /* NULL: none */
+	struct rlk_mark mark;         /* if no answer came: of which session */
+	struct rowlock_errinfo error; /* code 0: none */
 
-	uint64_t ran_on; /* the connection, if it was alone; else 0 */
-
-	bool alone; /* its packet failed half way */
+	/* Nobody knows what an earlier sending has done: it was not answered,
+	 * and cannot be executed any more. */
+	bool unsure;
+	bool alone; /* it has to be sent by itself */
 	bool left;  /* under client->mutex: one of two has let it go */
 };
 
 /** What rlk_commit_run() is told by its caller, besides the ticket. */
 struct rlk_errand {
-	int64_t until_ms;
-	bool persist;                   /* wait out a server that is away */
-	struct rlk_pool_waiter *waiter; /* NULL: cannot be interrupted */
+	int64_t until_ms; /* the caller's; what it leads ends with a call's */
+	bool persist;     /* wait out a server that is away */
+	struct rlk_waiter *waiter; /* NULL: cannot be interrupted */
 };
 
 enum rlk_outcome {
@@ -51,6 +53,10 @@ enum rlk_outcome {
 /** Each request alone, until the options are applied. */
 void rlk_commit_init(struct rowlock_client *client);
 void rlk_commit_fini(struct rowlock_client *client);
+
+/** rowlock_cancel() of a waiter whose request may be queued, or taken. */
+void rlk_commit_withdraw(struct rowlock_client *client,
+			 const struct rlk_waiter *waiter);
 
 /** A ticket for @hold; NULL: no memory. */
 struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,

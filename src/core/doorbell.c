@@ -174,6 +174,26 @@ static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
 	       asking->seen_owner == asking->bell_owner;
 }
 
+/* A look leaves nothing behind, either. */
+static enum rlk_step look_failed(struct rlk_asking *asking,
+				 enum rlk_fault fault)
+{
+	switch (fault) {
+	case RLK_BUSY:
+	case RLK_CONFLICT:
+	case RLK_KILLED:
+		return RLK_STEP_LATER;
+	case RLK_PENDING:
+	case RLK_UNKNOWN:
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 asking->client->server);
+		return rlk_failed(asking, ROWLOCK_ECONNECT);
+	default:
+		return rlk_failed(asking, asking->error.code);
+	}
+}
+
 /* The slice is over and the bell is another's. Who has the name? */
 static enum rlk_step look(struct rlk_asking *asking)
 {
@@ -185,8 +205,7 @@ static enum rlk_step look(struct rlk_asking *asking)
 	fault = asking->lock->strategy->look(asking->conn, &request, &holder,
 					     &asking->error);
 	if (fault)
-		return rlk_judge(asking, rlk_verdict_of(fault), &request,
-				 &holder);
+		return look_failed(asking, fault);
 	if (!holder.known || holder.attempt == request.attempt) {
 		/* Free, and nobody told us: look no more, take it. */
 		asking->ask = RLK_ASK_FIRST;

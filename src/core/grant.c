@@ -132,12 +132,11 @@ static bool too_late(struct rlk_asking *asking)
  * attempt. */
 static enum rlk_step give_back(struct rlk_asking *asking)
 {
-	const struct rlk_errand errand = { rlk_waiter_io_until(asking->waiter),
-					   false, NULL };
+	const struct rlk_errand errand = { asking->waiter->give_up_ms, false,
+					   NULL };
 	bool found;
 
 	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
-		no_answer(asking);
 		rlk_mutex_lock(&asking->client->mutex);
 		rlk_hold_abandon_locked(asking->hold, NULL);
 		rlk_mutex_unlock(&asking->client->mutex);

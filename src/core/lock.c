@@ -7,7 +7,7 @@
  * hold was lost cannot release the next one, and a nested user that shares a
  * name through another handle cannot release for its caller.
  */
-#include "core/lock.h"
+#include "core/commit.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -338,6 +338,7 @@ void rowlock_cancel(struct rowlock *lock)
 		if (waiter->conn)
 			rlk_conn_interrupt(waiter->conn);
 		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
+		rlk_commit_withdraw(client, waiter);
 		if (waiter->in_session)
 			rlk_cond_broadcast(&client->session_changed);
 	}

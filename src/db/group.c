@@ -39,6 +39,7 @@ void rlk_member_init(struct rlk_member *member)
 	rlk_list_init(&member->node);
 	rlk_event_init(&member->event);
 	member->state = RLK_MEMBER_DONE;
+	member->wants_out = NULL;
 }
 
 void rlk_member_fini(struct rlk_member *member)
@@ -79,26 +80,29 @@ static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 	return true;
 }
 
-/* Lead at once if a lane is idle. Nobody queues then. */
-static bool lead(struct rlk_group *group, struct rlk_member *member,
-		 struct rlk_member **members, size_t *ret_count)
+/* Lead at once if a lane is idle; nobody queues then. True: it has to wait. */
+static bool must_wait(struct rlk_group *group, struct rlk_member *member,
+		      struct rlk_member **members, size_t *ret_count)
 {
+	int64_t until_ms = member->queue_until_ms;
 	bool earlier = false;
-	bool leads;
+	bool waits = false;
 
 	rlk_mutex_lock(&group->mutex);
-	leads = group->busy < group->lanes;
-	if (leads) {
+	if (member->wants_out && *member->wants_out) {
+		member->state = RLK_MEMBER_OVER;
+	} else if (group->busy < group->lanes) {
 		group->busy++;
 		member->state = RLK_MEMBER_LEADING;
 		*ret_count = take_locked(group, member, members);
 	} else {
 		earlier = queue_locked(group, member);
+		waits = true;
 	}
 	rlk_mutex_unlock(&group->mutex);
 	if (earlier)
-		group->ops->expire_at(member->queue_until_ms, group->arg);
-	return leads;
+		group->ops->expire_at(until_ms, group->arg);
+	return waits;
 }
 
 enum rlk_member_state rlk_group_enter(struct rlk_group *group,
@@ -108,11 +112,10 @@ enum rlk_member_state rlk_group_enter(struct rlk_group *group,
 {
 	enum rlk_member_state state;
 
-	if (lead(group, member, members, ret_count))
-		return RLK_MEMBER_LEADING;
+	if (!must_wait(group, member, members, ret_count))
+		return member->state;
 	rlk_event_wait(&member->event);
-	/* One that was left may be gone already: read under the mutex by
-	 * whoever set it, and told to us by the event. */
+	/* Whoever set the event has set the state before, and not since. */
 	state = member->state;
 	if (state != RLK_MEMBER_LEADING)
 		return state;
@@ -176,18 +179,60 @@ void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
 		wake(group, members[i], left[i]);
 }
 
-/* Let @member go if its time is up, else keep in mind when it will be. */
-static void expire(struct rlk_member *member, int64_t until_ms,
-		   enum rlk_member_state to, int64_t now_ms, int64_t *next_ms)
+/* Its caller goes; what it has brought is not asked for any more, or stays with
+ * the leader that has taken it. */
+static void let_go_locked(struct rlk_member *member)
 {
-	if (until_ms > now_ms) {
-		if (until_ms < *next_ms)
-			*next_ms = until_ms;
-		return;
-	}
 	rlk_list_remove(&member->node);
-	member->state = to;
+	member->state = member->state == RLK_MEMBER_QUEUED ? RLK_MEMBER_OVER
+							   : RLK_MEMBER_LEFT;
 	rlk_event_set(&member->event);
+}
+
+static void withdraw_from(struct rlk_list *list, const _Atomic bool *wants_out)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, list)
+	{
+		if (member_of(node)->wants_out == wants_out)
+			let_go_locked(member_of(node));
+	}
+}
+
+void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&group->mutex);
+
+	withdraw_from(&group->queue, wants_out);
+	withdraw_from(&group->taken, wants_out);
+}
+
+/* How long it stays where it is. */
+static int64_t due_ms(const struct rlk_member *member)
+{
+	return member->state == RLK_MEMBER_QUEUED ? member->queue_until_ms
+						  : member->until_ms;
+}
+
+static void expire_list(struct rlk_list *list, int64_t now_ms, int64_t *next_ms)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, list)
+	{
+		struct rlk_member *member = member_of(node);
+
+		if (due_ms(member) > now_ms) {
+			if (due_ms(member) < *next_ms)
+				*next_ms = due_ms(member);
+			continue;
+		}
+		let_go_locked(member);
+	}
 }
 
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
@@ -195,22 +240,9 @@ int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&group->mutex);
 	int64_t next = RLK_NEVER;
-	struct rlk_member *member;
-	struct rlk_list *node;
-	struct rlk_list *after;
 
-	rlk_list_for_each(node, after, &group->queue)
-	{
-		member = member_of(node);
-		expire(member, member->queue_until_ms, RLK_MEMBER_OVER, now_ms,
-		       &next);
-	}
-	rlk_list_for_each(node, after, &group->taken)
-	{
-		member = member_of(node);
-		expire(member, member->until_ms, RLK_MEMBER_LEFT, now_ms,
-		       &next);
-	}
+	expire_list(&group->queue, now_ms, &next);
+	expire_list(&group->taken, now_ms, &next);
 	group->next_expiry_ms = next;
 	return next;
 }

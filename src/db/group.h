@@ -10,7 +10,7 @@
  * once, and pays nothing for the others that there are not. Who finds all lanes
  * busy queues and sleeps. When a leader is done, the one of those who queue
  * that can stay longest becomes the next leader, and takes with it all that is
- * queued by then. So a request is never led by one who has to leave before it:
+ * queued by then. So one is seldom led by another who has to leave before it:
  *
  *     QUEUED ----------------> LEADING          its caller does the I/O
  *       |  taken by a leader
@@ -20,11 +20,11 @@
  *       v              v
  *      OVER           LEFT ---> (settled later, without its caller)
  *
- * Each caller leaves at its own deadline. What was never sent is OVER; also
- * if it has queued for too long behind a leader that is stuck, so that it can
- * be sent another way. What was
- * sent belongs to the group: its caller leaves it there (LEFT), and the leader
- * hands its answer to struct rlk_group_ops' settle_left().
+ * Each caller leaves at its own deadline, or when it wants to. What was never
+ * sent is OVER; also what has queued for too long behind a leader that is
+ * stuck, so that it can be sent another way. What was sent belongs to the
+ * group: its caller leaves it there (LEFT), and the leader hands its answer to
+ * struct rlk_group_ops' settle_left().
  *
  * Takes group->mutex, a leaf, never held across I/O or a callback.
  */
@@ -55,6 +55,9 @@ struct rlk_member {
 	enum rlk_member_state state;
 	int64_t until_ms;       /* its caller's deadline */
 	int64_t queue_until_ms; /* how long it queues at the most */
+	/** Its caller wants to go, once this is true; NULL: never. Only looked
+	 *  at while the caller is there. */
+	const _Atomic bool *wants_out;
 };
 
 struct rlk_group_ops {
@@ -101,6 +104,10 @@ enum rlk_member_state rlk_group_enter(struct rlk_group *group,
  *  their answers are woken. Its own state stays LEADING. */
 void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
 		     size_t count);
+
+/** *@wants_out was set to true: let its caller go, unless it leads. Any thread;
+ *  who has not entered yet will not queue. */
+void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out);
 
 /** Let go all whose time is up at @now_ms. Returns when it is due again. */
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms);

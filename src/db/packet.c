@@ -107,6 +107,8 @@ static bool put_quoted(struct rlk_packet *packet, const struct rlk_value *value)
 	at[0] = '\'';
 	length = mysql_real_escape_string(packet->conn->mysql, at + 1,
 					  value->text, value->length);
+	if (length > 2 * value->length)
+		return false; /* no text in this character set */
 	at[1 + length] = '\'';
 	packet->length += length + 2;
 	return true;

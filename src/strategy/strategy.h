@@ -84,8 +84,9 @@ struct rlk_part {
 	enum rlk_verdict verdict; /* of an acquire: RLK_GRANTED, RLK_HELD with
 				     the holder, or RLK_AGAIN */
 	struct rlk_holder holder;
-	bool found;     /* of a release */
-	uint64_t token; /* of a draw; 0: the grant is not there any more */
+	bool found;      /* of a release */
+	uint64_t token;  /* of a draw; 0: the grant is not there any more */
+	uint64_t ran_on; /* core's: which connection, if it was alone; else 0 */
 };
 
 /** Called when the deadline of a connection has come while an answer is
@@ -140,10 +141,11 @@ struct rlk_strategy {
 	/**
 	 * Ask for all of @parts, of different names and slot 0, in one round
 	 * trip; another one if some are held. The order of @parts is changed.
-	 * RLK_DONE: all are answered. Else those that are not were not executed
-	 * and may be asked alone; after RLK_PENDING and RLK_UNKNOWN that is
-	 * open. A connection that is RLK_PENDING has to be given up. NULL:
-	 * requests cannot be put together.
+	 * RLK_DONE: all are answered. Else those that are not have to be asked
+	 * alone. A release or a draw among them was not executed, but after
+	 * RLK_PENDING and RLK_UNKNOWN that is open; an acquire may have been.
+	 * A connection that is RLK_PENDING has to be given up. NULL: requests
+	 * cannot be put together.
 	 */
 	enum rlk_fault (*batch)(struct rlk_conn *conn, struct rlk_part **parts,
 				size_t count,

@@ -53,6 +53,8 @@ int sim_app_client(struct rowlock_client **ret_client,
 	options.reap_interval_ms =
 	    sim_below(3) ? (uint64_t) sim_between(100, 2000) : 0;
 	options.lease_connections = (unsigned int) sim_between(1, 4);
+	options.wait_connections = 0;
+	options.lease_group = sim_world.group;
 	if (sim_world.observe)
 		options.flags |= ROWLOCK_OBSERVE_BEATS;
 	sim_call_begin(&call, "client_new",
@@ -105,7 +107,7 @@ static void open_client(struct sim_app *app)
 
 static void start_threads(struct sim_app *app)
 {
-	app->thread_count = (unsigned int) sim_between(1, SIM_THREADS);
+	app->thread_count = (unsigned int) sim_between(1, sim_world.threads);
 	for (unsigned int i = 0; i < app->thread_count; i++) {
 		struct sim_thread *thread = &app->threads[i];
 

@@ -6,7 +6,7 @@
 #include "scheduler.h"
 #include "sim.h"
 
-#define SIM_THREADS 5
+#define SIM_THREADS 12
 
 struct sim_handle {
 	struct rowlock *lock;

@@ -162,6 +162,7 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	if (of(conn)->sleeps)
 		sim_violation("a connection is closed under who waits on it");
 	let_go(of(conn), false);
+	rlk_packet_drop(conn);
 	sim_free(conn);
 	return NULL;
 }
@@ -277,6 +278,17 @@ int rlk_conn_fd(const struct rlk_conn *conn)
 uint64_t rlk_conn_id(const struct rlk_conn *conn)
 {
 	return conn->id;
+}
+
+const char *rlk_conn_schema(const struct rlk_conn *conn)
+{
+	(void) conn;
+	return "simulation";
+}
+
+void rlk_conn_spoil(struct rlk_conn *conn)
+{
+	conn->dead = true;
 }
 
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)

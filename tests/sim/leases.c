@@ -237,6 +237,14 @@ static bool lease_meant(const struct sim_request *request,
 	return lease->there;
 }
 
+void sim_lease_present(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++)
+		if (lease_meant(&session->request, &sim_tables.leases[i], i))
+			sim_answer_row(&session->answer, 1)[0] =
+			    rlk_u64(sim_tables.leases[i].attempt);
+}
+
 void sim_lease_delete(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {

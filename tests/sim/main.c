@@ -14,6 +14,7 @@
 
 #include "app.h"
 #include "fault.h"
+#include "packet.h"
 #include "scheduler.h"
 #include "sim.h"
 #include "sql.h"
@@ -95,6 +96,12 @@ static void report(void)
 	for (int i = 0; i < SIM_VERBS; i++)
 		printf("statement %-20s %" PRIu64 "\n",
 		       sim_verb_name((enum sim_verb) i), sim_verb_counts[i]);
+	printf("packets %" PRIu64 " of %" PRIu64 " requests, the largest of "
+	       "%" PRIu64 "; of several statements %" PRIu64
+	       ", answered in part %" PRIu64 "\n",
+	       sim_packet_counts.packets, sim_packet_counts.rows,
+	       sim_packet_counts.largest, sim_packet_counts.mixed,
+	       sim_packet_counts.halves);
 	for (int call = 0; call < 4; call++)
 		for (int code = 0; code < SIM_CODES; code++)
 			if (sim_app_codes[call][code])

@@ -34,6 +34,18 @@ void sim_conn_ended(struct sim_conn *conn);
 /** The process dies: its sockets are closed by the system, or not at all. */
 void sim_net_orphan(struct sim_proc *proc, bool silent);
 
+/* stmt.c: how statements are run, one or a packet of them. */
+
+enum rlk_fault sim_stmt_begin(struct rlk_conn *conn, const char *label,
+			      struct rowlock_errinfo *reterr);
+enum rlk_fault sim_stmt_send(struct rlk_conn *conn, const struct sim_op *op,
+			     bool packet, struct rowlock_errinfo *reterr);
+/** Until there is an answer, or a reason not to wait for it. */
+enum rlk_fault sim_stmt_await(struct sim_conn *conn,
+			      struct rowlock_errinfo *reterr);
+/** One that outlives its caller: a name becomes the world's text of it. */
+struct rlk_value sim_stmt_param(const struct rlk_value *param);
+
 /** The text of the error @number, as the server would say it. */
 const char *sim_error_text(unsigned int number);
 

@@ -32,8 +32,34 @@ enum sim_phase {
 	SIM_REPLYING,
 };
 
+/** One row of a statement of a packet, and what became of it. */
+struct sim_part {
+	const struct sim_op *op; /* what it would be alone */
+	struct rlk_value params[6];
+	unsigned int statement;
+	bool returns; /* its attempt, instead of a count */
+	uint64_t affected;
+	uint64_t insert_id;
+	bool has_row;
+	struct rlk_value cells[RLK_STMT_COLUMNS];
+};
+
+/** Several statements in one request. */
+struct sim_packet {
+	struct sim_part *parts;
+	size_t count;
+	size_t room;
+	unsigned int statements;
+	unsigned int executed; /* statements */
+	size_t next;           /* part */
+};
+
+/** Room for one more part; it is zero but for its statement. */
+struct sim_part *sim_packet_grow(struct sim_packet *packet);
+
 struct sim_request {
 	const struct sim_op *op;
+	bool packet; /* it is one, and this is what it has come to */
 	struct rlk_value params[RLK_STMT_PARAMS];
 	char text[48];       /* of a parameter that is no name */
 	int64_t started_us;  /* UTC_TIMESTAMP(6), when it was executed */
@@ -72,6 +98,7 @@ struct sim_session {
 	enum sim_phase phase;
 	struct sim_request request;
 	struct sim_answer answer;
+	struct sim_packet packet;
 	struct sim_event step;   /* of the request */
 	struct sim_event bye;    /* the client's FIN comes */
 	struct sim_event notice; /* ours comes to the client */

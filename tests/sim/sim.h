@@ -33,6 +33,8 @@ struct sim_world {
 	bool calm;     /* nothing goes wrong, so nothing may be lost */
 	bool breaks;   /* holds are broken by hand, sometimes */
 	bool ending;   /* the threads come to their end */
+	unsigned int threads; /* of one process, at most */
+	unsigned int group;   /* requests that may share a packet */
 	uint64_t ttl_ms;
 	uint64_t idle_ms;
 	uint64_t call_ms;

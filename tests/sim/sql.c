@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/stmt.h"
+#include "db/packet.h"
 #include "sim.h"
 
 uint64_t sim_verb_counts[SIM_VERBS];
@@ -130,6 +130,48 @@ static const struct {
 	{ SIM_IF_NO_SESSION, "NOT EXISTS (SELECT 1 FROM lease_session s "
 	  "WHERE s.id = session)" },
 };
+
+/* Of packets; what follows a DELETE's or a SELECT's WHERE is read. */
+#define ATTEMPTS "SELECT attempt FROM business_lease WHERE "
+#define DELETES "DELETE FROM business_lease WHERE "
+static const struct {
+	enum sim_verb verb;
+	const char *label;
+	const char *text;
+	const char *or_else; /* begins so, and has a WHERE for who reads it */
+	int at[6];
+} manies[] = {
+	{ SIM_ACQUIRE_LOOKING, "insert-many", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "WITH p (n, c, a, m, i) AS ({SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, "
+	  "?3, ?4| UNION ALL }) SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
+	  "UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p WHERE NOT "
+	  "EXISTS (SELECT 1 FROM business_lease l WHERE l.name = p.n AND "
+	  "l.slot = 0) ON DUPLICATE KEY UPDATE name = p.n", NULL,
+	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_LOOK, "look-many", "SELECT l.attempt, l.session, "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "
+	  "s.beat, s.ttl, TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
+	  "l.expires_at) DIV 1000, l.name FROM business_lease l LEFT JOIN "
+	  "lease_session s ON s.id = l.session WHERE l.name IN ({?0|, }) AND "
+	  "l.slot = 0", NULL, { 0, SIM_ZERO, SIM_ZERO } },
+	{ SIM_DRAW_LEASE, "draw-many", NULL, "INSERT INTO lock_token "
+	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
+	  "LAST_INSERT_ID(", { 0, SIM_ZERO, 1 } },
+	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
+	{ SIM_DELETE_LEASE, "delete-many", NULL, DELETES,
+	  { 0, SIM_ZERO, 1 } },
+};
+
+static const struct {
+	struct sim_condition condition;
+	const char *text;
+} many_tests[] = {
+	{ { SIM_IF_NAME, 0 }, "name IN ({?0|, })" },
+	{ { SIM_IF_SLOT, 1 }, "slot = 0" },
+	{ { SIM_IF_ATTEMPT, 2 }, "attempt IN ({?1|, })" },
+};
 /* clang-format on */
 
 const char *sim_verb_name(enum sim_verb verb)
@@ -137,7 +179,7 @@ const char *sim_verb_name(enum sim_verb verb)
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(patterns); i++)
 		if (patterns[i].verb == verb)
 			return patterns[i].label;
-	return "?";
+	return verb == SIM_PRESENT ? "present" : "?";
 }
 
 static _Noreturn void unknown(const char *sql)
@@ -271,4 +313,85 @@ const struct sim_op *sim_op_of_text(const char *sql, uint64_t *ret_number)
 	if (op->verb == SIM_KILL_CONN || op->verb == SIM_KILL_STMT)
 		*ret_number = strtoull(sql + strlen(pattern->begins), NULL, 10);
 	return op;
+}
+
+/* --------------------------------------------------------------- packets */
+
+static const char *read_many_condition(struct sim_op *op, const char *at,
+				       const char *sql)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(many_tests); i++) {
+		size_t length = strlen(many_tests[i].text);
+
+		if (strncmp(at, many_tests[i].text, length))
+			continue;
+		op->condition[op->conditions++] = many_tests[i].condition;
+		return at + length;
+	}
+	unknown(sql);
+}
+
+static void read_many_where(struct sim_many *many, const char *sql)
+{
+	const char *at = strstr(sql, " WHERE ") + strlen(" WHERE ");
+
+	for (;;) {
+		at = read_many_condition(&many->each, at, sql);
+		if (!*at)
+			return;
+		if (strcmp(at, " RETURNING attempt") == 0)
+			break;
+		if (strncmp(at, " AND ", 5))
+			unknown(sql);
+		at += 5;
+	}
+	many->returns = true;
+}
+
+static void compile_many(struct sim_many *many, const char *text)
+{
+	char sql[2048];
+	size_t i = 0;
+
+	squeeze(text, sql, sizeof(sql));
+	while (i < RLK_ARRAY_SIZE(manies) &&
+	       (manies[i].text ? strcmp(sql, manies[i].text)
+			       : strncmp(sql, manies[i].or_else,
+					 strlen(manies[i].or_else))))
+		i++;
+	if (i == RLK_ARRAY_SIZE(manies))
+		unknown(sql);
+	*many = (struct sim_many){
+		.each = {
+			.verb = manies[i].verb,
+			.label = manies[i].label,
+			.params = RLK_ARRAY_SIZE(many->at),
+			.writes = manies[i].verb >= SIM_ROW_MAKE,
+			.greatest = strstr(sql, "GREATEST(") != NULL,
+			.by_attempt = strstr(sql, "attempt = ?1") != NULL,
+		},
+	};
+	memcpy(many->at, manies[i].at, sizeof(many->at));
+	if (many->each.verb == SIM_PRESENT ||
+	    many->each.verb == SIM_DELETE_LEASE)
+		read_many_where(many, sql);
+}
+
+const struct sim_many *sim_many_of(const struct rlk_many_def *def)
+{
+	static struct {
+		const struct rlk_many_def *def;
+		struct sim_many many;
+	} known[16];
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(known); i++) {
+		if (known[i].def == def)
+			return &known[i].many;
+		if (known[i].def)
+			continue;
+		known[i].def = def;
+		compile_many(&known[i].many, def->sql);
+		return &known[i].many;
+	}
+	unknown("too many");
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct rlk_stmt_def;
+struct rlk_many_def;
 
 enum sim_verb {
 	SIM_COMMIT,
@@ -24,6 +25,7 @@ enum sim_verb {
 	SIM_FIND_ID,
 	SIM_BLOCKER,
 	SIM_LOOK,
+	SIM_PRESENT,
 	SIM_LIST_LEASES,
 	SIM_LIST_ROWS,
 	SIM_CONFIRM,
@@ -78,6 +80,15 @@ struct sim_op {
 const struct sim_op *sim_op_of(const struct rlk_stmt_def *def);
 /** The same for a text that is not prepared; *@ret_number: of a KILL. */
 const struct sim_op *sim_op_of_text(const char *sql, uint64_t *ret_number);
+
+/** A statement of a packet. Its row's values, put where one alone has them. */
+struct sim_many {
+	struct sim_op each;
+	bool returns; /* attempts, instead of a count */
+	int at[6];    /* the value for each parameter, or SIM_ZERO */
+};
+#define SIM_ZERO (-1)
+const struct sim_many *sim_many_of(const struct rlk_many_def *def);
 
 /** How often each was executed, and its name. */
 extern uint64_t sim_verb_counts[SIM_VERBS];

@@ -74,9 +74,8 @@ static enum rlk_fault fail(struct rlk_conn *conn, unsigned int number,
 	return fault;
 }
 
-/* Until there is an answer, or a reason not to wait for it. */
-static enum rlk_fault await(struct sim_conn *conn,
-			    struct rowlock_errinfo *reterr)
+enum rlk_fault sim_stmt_await(struct sim_conn *conn,
+			      struct rowlock_errinfo *reterr)
 {
 	struct rlk_conn *base = &conn->base;
 	int64_t until = sim_proc_when(conn->proc, base->until_ms);
@@ -104,25 +103,30 @@ static enum rlk_fault await(struct sim_conn *conn,
 }
 
 /* Parameters outlive their caller: a name becomes the world's text of it. */
+struct rlk_value sim_stmt_param(const struct rlk_value *param)
+{
+	struct rlk_value value = *param;
+
+	if (param->type != RLK_TEXT)
+		return value;
+	value.text = "";
+	for (unsigned int n = 0; n < SIM_NAMES; n++)
+		if (strcmp(param->text, sim_names[n]) == 0)
+			value.text = sim_names[n];
+	return value;
+}
+
 static void copy_param(struct sim_request *request, unsigned int i,
 		       const struct rlk_value *param)
 {
-	request->params[i] = *param;
-	if (param->type != RLK_TEXT)
-		return;
-	for (unsigned int n = 0; n < SIM_NAMES; n++) {
-		if (strcmp(param->text, sim_names[n]))
-			continue;
-		request->params[i].text = sim_names[n];
-		return;
-	}
-	request->params[i].text = "";
-	if (param->length < sizeof(request->text))
+	request->params[i] = sim_stmt_param(param);
+	if (param->type == RLK_TEXT && !*request->params[i].text &&
+	    param->length < sizeof(request->text))
 		memcpy(request->text, param->text, param->length + 1);
 }
 
-static enum rlk_fault begin(struct rlk_conn *conn, const char *label,
-			    struct rowlock_errinfo *reterr)
+enum rlk_fault sim_stmt_begin(struct rlk_conn *conn, const char *label,
+			      struct rowlock_errinfo *reterr)
 {
 	conn->label = label;
 	if (rlk_conn_usable(conn))
@@ -133,20 +137,21 @@ static enum rlk_fault begin(struct rlk_conn *conn, const char *label,
 	return RLK_FAILED;
 }
 
-static enum rlk_fault send(struct rlk_conn *conn, const struct sim_op *op,
-			   struct rowlock_errinfo *reterr)
+enum rlk_fault sim_stmt_send(struct rlk_conn *conn, const struct sim_op *op,
+			     bool packet, struct rowlock_errinfo *reterr)
 {
 	conn->stage = RLK_STAGE_EXECUTE;
 	of(conn)->op = op;
 	of(conn)->answered = false;
 	of(conn)->session->request.op = op;
+	of(conn)->session->request.packet = packet;
 	sim_trace((struct sim_note){
 	    "#process %u thread %u connection %u: asks %s until=%d",
 	    { of(conn)->proc->number, sim_self->number, conn->id,
 	      sim_text(op->label), (uint64_t) conn->until_ms } });
 	if (!of(conn)->ended)
 		sim_session_send(of(conn)->session);
-	return await(of(conn), reterr);
+	return sim_stmt_await(of(conn), reterr);
 }
 
 static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_stmt_def *def,
@@ -154,14 +159,14 @@ static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_stmt_def *def,
 			  struct rowlock_errinfo *reterr)
 {
 	const struct sim_op *op = sim_op_of(def);
-	enum rlk_fault fault = begin(conn, def->label, reterr);
+	enum rlk_fault fault = sim_stmt_begin(conn, def->label, reterr);
 
 	if (fault)
 		return fault;
 	for (unsigned int i = 0; i < op->params; i++)
 		copy_param(&of(conn)->session->request, i, &params[i]);
 	sim_publish(of(conn)->session);
-	return send(conn, op, reterr);
+	return sim_stmt_send(conn, op, false, reterr);
 }
 
 static void read_reply(struct rlk_conn *conn, struct rlk_reply *ret_reply)
@@ -201,7 +206,7 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 			 conn->server.name);
 		return RLK_FAILED;
 	}
-	fault = await(of(conn), reterr);
+	fault = sim_stmt_await(of(conn), reterr);
 	if (!fault)
 		read_reply(conn, ret_reply);
 	return fault;
@@ -243,12 +248,12 @@ enum rlk_fault rlk_stmt_text(struct rlk_conn *conn, const char *sql,
 {
 	uint64_t number = 0;
 	const struct sim_op *op = sim_op_of_text(sql, &number);
-	enum rlk_fault fault = begin(conn, "query", reterr);
+	enum rlk_fault fault = sim_stmt_begin(conn, "query", reterr);
 
 	if (fault)
 		return fault;
 	of(conn)->session->request.params[0] = rlk_u64(number);
-	return send(conn, op, reterr);
+	return sim_stmt_send(conn, op, false, reterr);
 }
 
 enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,

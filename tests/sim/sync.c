@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's mutexes, conditions and threads, for fibers. Linked instead of
+ * The library's mutexes, conditions, events and threads, for fibers. Linked instead of
  * base/thread.c; the state lives in the room of the pthread objects.
  *
  * A mutex may be taken by a thread that comes between an unlock and the one
@@ -25,6 +25,13 @@ struct mutex {
 
 _Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "room");
 _Static_assert(sizeof(struct rlk_list) <= sizeof(pthread_cond_t), "room");
+
+struct event {
+	struct sim_fiber *sleeper;
+	bool set;
+};
+
+_Static_assert(sizeof(struct event) <= sizeof(sem_t), "room");
 
 static struct mutex *of(struct rlk_mutex *mutex)
 {
@@ -148,6 +155,49 @@ void rlk_cond_broadcast(struct rlk_cond *cond)
 		rlk_list_remove(node);
 		sim_fiber_wake(waiter(node));
 	}
+}
+
+static struct event *event_of(struct rlk_event *event)
+{
+	return (struct event *) (void *) event;
+}
+
+void rlk_event_init(struct rlk_event *event)
+{
+	*event_of(event) = (struct event){ 0 };
+}
+
+void rlk_event_fini(struct rlk_event *event)
+{
+	if (event_of(event)->sleeper)
+		sim_violation("an event was destroyed while it was waited for");
+}
+
+void rlk_event_set(struct rlk_event *event)
+{
+	struct event *self = event_of(event);
+
+	if (self->set)
+		sim_violation("an event is set twice");
+	sim_publish(event);
+	self->set = true;
+	if (self->sleeper)
+		sim_fiber_wake(self->sleeper);
+}
+
+void rlk_event_wait(struct rlk_event *event)
+{
+	struct event *self = event_of(event);
+
+	if (sim_self->mutexes)
+		sim_violation("a thread sleeps with a mutex locked");
+	self->sleeper = sim_self;
+	while (!self->set)
+		sim_block();
+	self->sleeper = NULL;
+	self->set = false;
+	sim_self->woken = false;
+	sim_observe(event);
 }
 
 /* ------------------------------------------------------------ threads */

@@ -328,6 +328,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_BREAK] = break_lease,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
+		[SIM_PRESENT] = sim_lease_present,
 	};
 	enum sim_verb verb = session->request.op->verb;
 

@@ -35,6 +35,7 @@ void sim_lease_confirm(struct sim_session *session);
 void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
+void sim_lease_present(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
 
 #endif

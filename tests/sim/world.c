@@ -34,6 +34,7 @@ const char *const sim_names[SIM_NAMES] = {
 
 static void draw_world(void)
 {
+	static const unsigned int groups[] = { 1, 2, 3, 256, 256 };
 	unsigned int strategy = (unsigned int) sim_below(3);
 
 	sim_world.lease = strategy != 1;
@@ -50,6 +51,11 @@ static void draw_world(void)
 	sim_world.idle_ms = (uint64_t) sim_between(2, 4) * 1000;
 	sim_world.call_ms = (uint64_t) sim_between(200, 3000);
 	sim_world.connect_ms = (uint64_t) sim_between(200, 3000);
+	/* Many threads on many names, so that requests meet. */
+	sim_world.threads = sim_below(3) ? 5 : 12;
+	if (sim_world.threads > 5)
+		sim_world.names = SIM_NAMES;
+	sim_world.group = groups[sim_below(RLK_ARRAY_SIZE(groups))];
 	sim_world.target = 1ull << sim_between(6, 13);
 }
 

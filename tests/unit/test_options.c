@@ -84,9 +84,9 @@ static void number_of_lease_connections_has_limits(void **state)
 	(void) state;
 	options.lease_connections = 0;
 	refuse(&options, "lease_connections");
-	options.lease_connections = 65;
+	options.lease_connections = RLK_LANES_MOST + 1;
 	refuse(&options, "lease_connections");
-	options.lease_connections = 64;
+	options.lease_connections = RLK_LANES_MOST;
 	allow(&options);
 	options.lease_connections = 1;
 	allow(&options);
@@ -154,7 +154,7 @@ static void strings_and_sizes_are_copied(void **state)
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.idle_s, 3);
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.lock_wait_s, 3);
 	assert_false(client->bays[RLK_BAY_ROW].profile.autocommit);
-	assert_true(client->bays[RLK_BAY_LEASE].profile.autocommit);
+	assert_true(client->bays[RLK_BAY_LANE].profile.autocommit);
 	fake_client_end(client);
 }
 

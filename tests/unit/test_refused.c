@@ -17,6 +17,10 @@ static const struct fake_answer no_answer = { .given = true,
 static const struct fake_answer pending = { .given = true,
 					    .skip = true,
 					    .result = RLK_PENDING };
+static const struct fake_answer pending_for_long = { .given = true,
+						     .skip = true,
+						     .result = RLK_PENDING,
+						     .ms = 5000 };
 static const struct fake_answer refused = { .given = true,
 					    .skip = true,
 					    .result = RLK_REFUSED };
@@ -326,7 +330,7 @@ static void calls_without_an_answer_say_so(void **state)
 	fake_next(FAKE_CONFIRM, pending);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ECONNECT, &err);
 	assert_says(&err, "nothing is known: no answer from fake:3306");
-	fake_next(FAKE_DRAW, pending);
+	fake_next(FAKE_DRAW, pending_for_long);
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ECONNECT, &err);
 	assert_says(&err, "no answer from fake:3306");
 	assert_int_equal(rowlock_held(lock), 1);

@@ -20,7 +20,7 @@
 struct rlk_pool {
 	const struct rlk_pool_bay *bays;
 	size_t count;
-	unsigned int wanted[8];
+	unsigned int wanted[32]; /* by bay */
 };
 
 struct rlk_server fake_server;
@@ -123,6 +123,16 @@ const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)
 {
 	(void) conn;
 	return &fake_server;
+}
+
+uint64_t rlk_conn_id(const struct rlk_conn *conn)
+{
+	return conn->id;
+}
+
+const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
+{
+	return &pool.bays[conn->bay].profile;
 }
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
@@ -241,6 +251,17 @@ static unsigned int exist(int bay)
 	for (size_t i = 0; i < WORLD_CONNS; i++)
 		count += world.conns[i].open && world.conns[i].bay == bay;
 	return count;
+}
+
+bool rlk_pool_full(struct rlk_pool *of, size_t bay)
+{
+	bool full;
+
+	world_lock();
+	full = of->bays[bay].limit && exist((int) bay) >= of->bays[bay].limit &&
+	       !idle_conn((int) bay, 0);
+	world_unlock();
+	return full;
 }
 
 unsigned int fake_lent(int bay)

@@ -32,6 +32,7 @@ enum fake_op {
 	FAKE_RELEASE,
 	FAKE_CONFIRM,
 	FAKE_DRAW,
+	FAKE_BATCH, /* .id is the number of its parts, .name of the first */
 	FAKE_LOOK,
 	FAKE_END,
 	FAKE_OPEN,
@@ -65,6 +66,9 @@ struct fake_answer {
 	bool given;  /* the answer is .result, whatever the server did */
 	int result;  /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
 	int code;    /* in the error; 0: what fits .result */
+	unsigned int mysql; /* in the error; 0: 1 */
+	unsigned int half;  /* FAKE_BATCH: so many parts, by name, are executed
+			       and answered, and the others are neither */
 	uint64_t ms; /* passes before the answer comes */
 	uint64_t creep_ms; /* the same, but no thread is woken by it */
 	bool wait;         /* until fake_let(), the deadline or an interrupt */
@@ -73,7 +77,7 @@ struct fake_answer {
 struct fake_call {
 	char name[128];
 	uint64_t attempt;
-	uint64_t id; /* session, or connection (FAKE_FENCE) */
+	uint64_t id; /* session, connection (FAKE_FENCE), or a count */
 	uint64_t conn;
 	int bay;
 	enum rlk_ask ask;

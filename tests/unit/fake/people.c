@@ -17,6 +17,7 @@ struct rowlock_client_options fake_options(void)
 	options.dsn = "host=fake";
 	options.row_idle_ms = 9000;
 	options.reap_interval_ms = 0;
+	options.wait_connections = 0;
 	return options;
 }
 

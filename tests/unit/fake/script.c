@@ -126,8 +126,11 @@ static struct fake_answer take(struct script *script)
 }
 
 /* Held back until it is let go on, interrupted, or its deadline comes. */
-static void hold_back(struct world_op *op, struct script *script)
+void world_hold_back(struct world_op *op)
 {
+	struct script *script = &scripts[op->op];
+
+	op->pending = false;
 	while (script->let == 0) {
 		if (op->conn && (op->conn->interrupted ||
 				 fake_now() >= op->conn->until_ms)) {
@@ -164,7 +167,7 @@ bool world_begin(struct world_op *op, const struct fake_call *call)
 		fake_problem("operation %d on a connection that was given back",
 			     op->op);
 	if (!op->dead && op->answer.wait)
-		hold_back(op, script);
+		world_hold_back(op);
 	return !op->dead && !op->pending && !op->answer.skip;
 }
 
@@ -201,7 +204,8 @@ enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
 		op->conn->outstanding = true;
 	pass(op);
 	if (fault && fault != RLK_PENDING)
-		rlk_fail_db(reterr, code_of(op, fault == RLK_UNKNOWN), 1,
+		rlk_fail_db(reterr, code_of(op, fault == RLK_UNKNOWN),
+			    op->answer.mysql ? op->answer.mysql : 1,
 			    "operation %d: fault %d", op->op, fault);
 	return fault;
 }

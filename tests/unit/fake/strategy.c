@@ -5,6 +5,7 @@
 #include "world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct fake_call call_of(const struct rlk_request *request)
@@ -132,6 +133,73 @@ static enum rlk_fault lease_draw(struct rlk_conn *conn,
 
 	if (world_begin(&op, &call))
 		*ret_token = mine(request) ? ++world.tables.token : 0;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+/* By name, so that a test knows which half is which. */
+static int compare_parts(const void *a, const void *b)
+{
+	const struct rlk_part *one = *(struct rlk_part *const *) a;
+	const struct rlk_part *other = *(struct rlk_part *const *) b;
+
+	return strcmp(one->request.name, other->request.name);
+}
+
+static void execute_part(struct rlk_part *part)
+{
+	const struct rlk_request *request = &part->request;
+
+	switch (part->act) {
+	case RLK_ACT_ACQUIRE:
+		part->verdict = insert(request, RLK_ASK_FIRST, &part->holder);
+		break;
+	case RLK_ACT_RELEASE:
+		part->found = mine(request) != NULL;
+		if (part->found)
+			mine(request)->attempt = 0;
+		break;
+	case RLK_ACT_DRAW:
+		part->token = mine(request) ? ++world.tables.token : 0;
+		break;
+	}
+}
+
+static bool await_batch(struct world_op *op,
+			const struct rlk_patience *patience)
+{
+	while (op->pending) {
+		bool more;
+
+		world_unlock();
+		more = patience->go_on(op->conn, patience->arg);
+		world_lock();
+		if (!more)
+			return false;
+		world_hold_back(op);
+	}
+	return true;
+}
+
+static enum rlk_fault lease_batch(struct rlk_conn *conn,
+				  struct rlk_part **parts, size_t count,
+				  const struct rlk_patience *patience,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_BATCH, .conn = conn };
+	struct fake_call call = { .id = count };
+	size_t most = count;
+
+	qsort(parts, count, sizeof(*parts), compare_parts);
+	snprintf(call.name, sizeof(call.name), "%s", parts[0]->request.name);
+	world_begin(&op, &call);
+	if (op.answer.half)
+		most = op.answer.half;
+	if (!await_batch(&op, patience) || op.dead || op.answer.skip)
+		most = 0;
+	for (size_t i = 0; i < most; i++) {
+		execute_part(parts[i]);
+		parts[i]->answered = op.answer.half || !op.answer.given;
+	}
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
@@ -293,6 +361,7 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 		.release = lease_release,
 		.confirm = lease_confirm,
 		.draw = lease_draw,
+		.batch = lease_batch,
 		.look = lease_look,
 		.end = lease_end,
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's mutexes and conditions, with two things added: whoever lets a
- * mutex go, or goes to sleep, tells the waiting test that something may have
+ * The library's mutexes, conditions and events, with two things added: whoever
+ * lets a mutex go, or goes to sleep, tells the waiting test that something may have
  * changed; and each thread knows how many mutexes it holds, since none may be
  * held where the library calls what is below it. The real ones are linked
  * under the names base_*.
@@ -13,6 +13,7 @@
 void base_mutex_lock(struct rlk_mutex *mutex);
 void base_mutex_unlock(struct rlk_mutex *mutex);
 void base_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex);
+void base_event_wait(struct rlk_event *event);
 
 static _Thread_local int held;
 
@@ -55,5 +56,15 @@ void rlk_cond_wait(struct rlk_cond *cond, struct rlk_mutex *mutex)
 	sleepers++;
 	tell();
 	base_cond_wait(cond, mutex);
+	sleepers--;
+}
+
+void rlk_event_wait(struct rlk_event *event)
+{
+	if (held)
+		fake_problem("a thread waits for an event with a mutex held");
+	sleepers++;
+	tell();
+	base_event_wait(event);
 	sleepers--;
 }

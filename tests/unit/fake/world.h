@@ -96,6 +96,8 @@ struct world_op {
 /** Note a call and do what its answer says before it is executed. Locks the
  *  world; returns whether it is to be executed. */
 bool world_begin(struct world_op *op, const struct fake_call *call);
+/** The world is locked, and the call was pending: hold it back once more. */
+void world_hold_back(struct world_op *op);
 /** Unlocks the world. Returns the fault of the call: @fault if nothing else
  *  was said. */
 enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue of group commit: who leads, who is taken, who has to go.
+ */
+#include <pthread.h>
+
+#include "db/group.h"
+#include "fake/fake.h"
+#include "fake/world.h"
+#include "test.h"
+
+/* Somebody with a request, on a thread of its own. */
+struct person {
+	pthread_t thread;
+	struct rlk_group *group;
+	struct rlk_member member;
+	struct rlk_member *members[RLK_GROUP_MOST];
+	size_t count;
+	enum rlk_member_state state;
+	bool done;
+};
+
+static struct rlk_group group;
+static unsigned int expiries;
+static int64_t expiry_ms;
+static struct rlk_member *settled;
+
+static void expire_at(int64_t at_ms, void *arg)
+{
+	assert_ptr_equal(arg, &group);
+	expiries++;
+	expiry_ms = at_ms;
+}
+
+static void settle_left(struct rlk_member *member, void *arg)
+{
+	(void) arg;
+	settled = member;
+}
+
+static void begin(unsigned int lanes, unsigned int most)
+{
+	static const struct rlk_group_ops ops = { expire_at, settle_left };
+
+	expiries = 0;
+	settled = NULL;
+	rlk_group_init(&group, &ops, &group, lanes, most);
+}
+
+static void end(void)
+{
+	assert_int_equal(group.busy, 0);
+	assert_true(rlk_list_empty(&group.queue));
+	assert_true(rlk_list_empty(&group.taken));
+	rlk_group_fini(&group);
+}
+
+static void *enter(void *arg)
+{
+	struct person *person = arg;
+	enum rlk_member_state state = rlk_group_enter(
+	    &group, &person->member, person->members, &person->count);
+
+	world_lock();
+	person->state = state;
+	person->done = true;
+	world_changed();
+	world_unlock();
+	return NULL;
+}
+
+static bool is_done(void *arg)
+{
+	const struct person *person = arg;
+	bool done;
+
+	world_lock();
+	done = person->done;
+	world_unlock();
+	return done;
+}
+
+static enum rlk_member_state hear(struct person *person)
+{
+	fake_until(is_done, person);
+	pthread_join(person->thread, NULL);
+	return person->state;
+}
+
+static bool are_queued(void *arg)
+{
+	size_t left = *(size_t *) arg;
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_mutex_lock(&group.mutex);
+	rlk_list_for_each(node, after, &group.queue)
+	{
+		left--;
+	}
+	rlk_mutex_unlock(&group.mutex);
+	return left == 0;
+}
+
+/* Come in with a request; the queue is then so long. */
+static void come(struct person *person, int64_t until_ms, size_t queued)
+{
+	*person = (struct person){ .group = &group };
+	rlk_member_init(&person->member);
+	person->member.until_ms = until_ms;
+	person->member.queue_until_ms = until_ms;
+	assert_int_equal(pthread_create(&person->thread, NULL, enter, person),
+			 0);
+	if (queued)
+		fake_until(are_queued, &queued);
+}
+
+static void leave(struct person *leader)
+{
+	rlk_group_leave(&group, leader->members, leader->count);
+}
+
+static void lone_request_leads_at_once(void **state)
+{
+	struct person a;
+
+	(void) state;
+	begin(1, 256);
+	for (int i = 0; i < 3; i++) {
+		come(&a, 1000, 0);
+		assert_int_equal(hear(&a), RLK_MEMBER_LEADING);
+		assert_int_equal(a.count, 1);
+		assert_ptr_equal(a.members[0], &a.member);
+		leave(&a);
+		rlk_member_fini(&a.member);
+	}
+	/* And nobody had to be told of its deadline. */
+	assert_int_equal(expiries, 0);
+	end();
+}
+
+static void those_who_come_meanwhile_go_together(void **state)
+{
+	struct person first;
+	struct person others[3];
+	struct person *leader = NULL;
+
+	(void) state;
+	begin(1, 256);
+	come(&first, 1000, 0);
+	assert_int_equal(hear(&first), RLK_MEMBER_LEADING);
+	for (size_t i = 0; i < 3; i++)
+		come(&others[i], 1000, i + 1);
+	leave(&first);
+	leader = &others[0];
+	assert_int_equal(hear(leader), RLK_MEMBER_LEADING);
+	assert_int_equal(leader->count, 3);
+	assert_ptr_equal(leader->members[1], &others[1].member);
+	assert_ptr_equal(leader->members[2], &others[2].member);
+	assert_false(is_done(&others[1]) || is_done(&others[2]));
+	leave(leader);
+	assert_int_equal(hear(&others[1]), RLK_MEMBER_DONE);
+	assert_int_equal(hear(&others[2]), RLK_MEMBER_DONE);
+	assert_null(settled);
+	end();
+}
+
+static void one_who_can_stay_longest_leads(void **state)
+{
+	static const int64_t until[] = { 1000, 3000, 2000 };
+	struct person first;
+	struct person others[3];
+
+	(void) state;
+	begin(1, 256);
+	come(&first, 500, 0);
+	hear(&first);
+	for (size_t i = 0; i < 3; i++)
+		come(&others[i], until[i], i + 1);
+	leave(&first);
+	assert_int_equal(hear(&others[1]), RLK_MEMBER_LEADING);
+	assert_int_equal(others[1].count, 3);
+	leave(&others[1]);
+	assert_int_equal(hear(&others[0]), RLK_MEMBER_DONE);
+	assert_int_equal(hear(&others[2]), RLK_MEMBER_DONE);
+	end();
+}
+
+static void no_more_than_allowed_go_together(void **state)
+{
+	struct person first;
+	struct person others[4];
+
+	(void) state;
+	begin(1, 3);
+	come(&first, 1000, 0);
+	hear(&first);
+	for (size_t i = 0; i < 4; i++)
+		come(&others[i], 1000, i + 1);
+	leave(&first);
+	assert_int_equal(hear(&others[0]), RLK_MEMBER_LEADING);
+	assert_int_equal(others[0].count, 3);
+	/* The one that stays leads the next. */
+	leave(&others[0]);
+	assert_int_equal(hear(&others[3]), RLK_MEMBER_LEADING);
+	assert_int_equal(others[3].count, 1);
+	assert_int_equal(hear(&others[1]), RLK_MEMBER_DONE);
+	assert_int_equal(hear(&others[2]), RLK_MEMBER_DONE);
+	leave(&others[3]);
+	end();
+}
+
+static void as_many_lead_as_there_are_lanes(void **state)
+{
+	struct person a;
+	struct person b;
+	struct person c;
+
+	(void) state;
+	begin(2, 256);
+	come(&a, 1000, 0);
+	assert_int_equal(hear(&a), RLK_MEMBER_LEADING);
+	come(&b, 1000, 0);
+	assert_int_equal(hear(&b), RLK_MEMBER_LEADING);
+	come(&c, 1000, 1);
+	assert_int_equal(group.busy, 2);
+	leave(&b);
+	assert_int_equal(hear(&c), RLK_MEMBER_LEADING);
+	assert_int_equal(group.busy, 2);
+	leave(&c);
+	assert_int_equal(group.busy, 1);
+	leave(&a);
+	end();
+}
+
+static void one_whose_time_is_up_before_it_is_sent_is_over(void **state)
+{
+	struct person first;
+	struct person soon;
+	struct person late;
+
+	(void) state;
+	begin(1, 256);
+	come(&first, 9000, 0);
+	hear(&first);
+	come(&late, 2000, 1);
+	assert_int_equal(expiries, 1);
+	assert_int_equal(expiry_ms, 2000);
+	come(&soon, 1000, 2);
+	assert_int_equal(expiries, 2);
+	assert_int_equal(expiry_ms, 1000);
+	assert_int_equal(rlk_group_expire(&group, 999), 1000);
+	assert_false(is_done(&soon));
+	assert_int_equal(rlk_group_expire(&group, 1000), 2000);
+	assert_int_equal(hear(&soon), RLK_MEMBER_OVER);
+	leave(&first);
+	assert_int_equal(hear(&late), RLK_MEMBER_LEADING);
+	assert_int_equal(late.count, 1);
+	leave(&late);
+	assert_true(rlk_group_expire(&group, 9000) == RLK_NEVER);
+	end();
+}
+
+static void one_whose_time_is_up_afterwards_leaves_its_answer(void **state)
+{
+	struct person first;
+	struct person leader;
+	struct person soon;
+
+	(void) state;
+	begin(1, 256);
+	come(&first, 9000, 0);
+	hear(&first);
+	come(&leader, 2000, 1);
+	come(&soon, 1000, 2);
+	leave(&first);
+	assert_int_equal(hear(&leader), RLK_MEMBER_LEADING);
+	assert_int_equal(leader.count, 2);
+	assert_true(rlk_group_expire(&group, 1500) == RLK_NEVER);
+	assert_int_equal(hear(&soon), RLK_MEMBER_LEFT);
+	assert_null(settled);
+	leave(&leader);
+	assert_ptr_equal(settled, &soon.member);
+	end();
+}
+
+static void alarm_is_set_only_for_an_earlier_deadline(void **state)
+{
+	struct person first;
+	struct person others[3];
+
+	(void) state;
+	begin(1, 256);
+	come(&first, 1000, 0);
+	hear(&first);
+	for (size_t i = 0; i < 3; i++)
+		come(&others[i], 1000 + (int64_t) i, i + 1);
+	assert_int_equal(expiries, 1);
+	/* What is left says when it is due. */
+	assert_int_equal(rlk_group_expire(&group, 1000), 1001);
+	assert_int_equal(hear(&others[0]), RLK_MEMBER_OVER);
+	leave(&first);
+	assert_int_equal(hear(&others[2]), RLK_MEMBER_LEADING);
+	assert_int_equal(rlk_group_expire(&group, 1000), 1001);
+	leave(&others[2]);
+	assert_int_equal(hear(&others[1]), RLK_MEMBER_DONE);
+	end();
+}
+
+static void who_wants_out_goes_unless_it_leads(void **state)
+{
+	_Atomic bool out[4] = { false };
+	struct person first;
+	struct person leader;
+	struct person taken;
+	struct person queued;
+	struct person late;
+
+	(void) state;
+	begin(1, 2);
+	come(&first, 9000, 0);
+	hear(&first);
+	first.member.wants_out = &out[0];
+	come(&leader, 8000, 1);
+	come(&taken, 2000, 2);
+	taken.member.wants_out = &out[1];
+	come(&queued, 2000, 3);
+	queued.member.wants_out = &out[2];
+	leave(&first);
+	assert_int_equal(hear(&leader), RLK_MEMBER_LEADING);
+	leader.member.wants_out = &out[0];
+	for (int i = 0; i < 4; i++) {
+		out[i] = true;
+		rlk_group_withdraw(&group, &out[i]);
+	}
+	assert_int_equal(hear(&taken), RLK_MEMBER_LEFT);
+	assert_int_equal(hear(&queued), RLK_MEMBER_OVER);
+	/* One that did not come in yet does not even queue. */
+	late = (struct person){ .group = &group };
+	rlk_member_init(&late.member);
+	late.member.wants_out = &out[3];
+	assert_int_equal(
+	    rlk_group_enter(&group, &late.member, late.members, &late.count),
+	    RLK_MEMBER_OVER);
+	assert_int_equal(leader.count, 2);
+	leave(&leader);
+	assert_ptr_equal(settled, &taken.member);
+	end();
+}
+
+/* ---------------------------------------------------------------- many */
+
+#define THREADS 24
+#define ROUNDS 300
+
+struct request {
+	struct rlk_member member;
+	unsigned int answers;
+};
+
+static _Atomic unsigned int leading;
+static _Atomic unsigned int together;
+
+static void lead(struct rlk_member **members, size_t count)
+{
+	if (++leading > 2)
+		fake_problem("more lead than there are lanes");
+	for (size_t i = 0; i < count; i++)
+		container_of(members[i], struct request, member)->answers++;
+	together += count > 1;
+	leading--;
+	rlk_group_leave(&group, members, count);
+}
+
+static void *come_often(void *arg)
+{
+	struct rlk_member *members[RLK_GROUP_MOST];
+	size_t count;
+
+	(void) arg;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct request request = { .answers = 0 };
+		enum rlk_member_state state;
+
+		rlk_member_init(&request.member);
+		request.member.until_ms = 1000 + i % 7;
+		request.member.queue_until_ms = request.member.until_ms;
+		state =
+		    rlk_group_enter(&group, &request.member, members, &count);
+		if (state == RLK_MEMBER_LEADING)
+			lead(members, count);
+		else if (state != RLK_MEMBER_DONE)
+			fake_problem("state %d", (int) state);
+		if (request.answers != 1)
+			fake_problem("%u answers", request.answers);
+		rlk_member_fini(&request.member);
+	}
+	return NULL;
+}
+
+static void each_of_many_is_answered_once(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void) state;
+	begin(2, 5);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(
+		    pthread_create(&threads[i], NULL, come_often, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	test_figure(together, "packets", "of more than one, %d requests",
+		    THREADS * ROUNDS);
+	end();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a lone request leads at once",
+		     lone_request_leads_at_once),
+		FAKE("those who come meanwhile go together",
+		     those_who_come_meanwhile_go_together),
+		FAKE("the one that can stay longest leads",
+		     one_who_can_stay_longest_leads),
+		FAKE("no more than allowed go together",
+		     no_more_than_allowed_go_together),
+		FAKE("as many lead as there are lanes",
+		     as_many_lead_as_there_are_lanes),
+		FAKE("one whose time is up before it is sent is over",
+		     one_whose_time_is_up_before_it_is_sent_is_over),
+		FAKE("one whose time is up afterwards leaves its answer",
+		     one_whose_time_is_up_afterwards_leaves_its_answer),
+		FAKE("an alarm is set only for an earlier deadline",
+		     alarm_is_set_only_for_an_earlier_deadline),
+		FAKE("who wants out goes, unless it leads",
+		     who_wants_out_goes_unless_it_leads),
+		FAKE("each of many is answered once",
+		     each_of_many_is_answered_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
