@@ -238,6 +238,9 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 	code = reenter_locked(lock, reterr);
 	if (code <= 0)
 		return code;
+	/* Its time may have come up between the two looks. */
+	if (lock->hold)
+		return own_hold_locked(lock, reterr);
 	if (lock->cancel_next) {
 		lock->cancel_next = false;
 		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
