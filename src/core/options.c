@@ -41,6 +41,8 @@ static int check_ranges(const struct rowlock_client_options *options,
 		{ "reap_interval_ms",
 		  options->reap_interval_ms ? options->reap_interval_ms : 100,
 		  100, DAY_MS },
+		{ "handover_ms", options->handover_ms, 0, 60000 },
+		{ "handover_passes", options->handover_passes, 0, 1000000 },
 	};
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(ranges); i++) {
@@ -170,6 +172,8 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->call_timeout_ms = options->call_timeout_ms;
 	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
 	client->reap_interval_ms = options->reap_interval_ms;
+	client->handover_ms = options->handover_ms;
+	client->handover_passes = options->handover_passes;
 	client->flags = options->flags;
 	client->log = (struct rlk_log){ options->log, options->log_arg,
 					options->log_level };

@@ -11,6 +11,7 @@
 #include "core/lock.h"
 
 #include "base/error.h"
+#include "core/handover.h"
 #include "core/threads.h"
 
 /* A part of the 100 ms that an acquire may return after its deadline. */
@@ -128,24 +129,49 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	return 0;
 }
 
-/* The last level: the hold, with a reference of ours, is RELEASING; NULL: one
- * level less, or it was lost (*@ret_lost). */
-static struct rlk_hold *let_go_locked(struct rowlock *lock, bool *ret_lost)
+/* What becomes of a level that is let go: nothing more, if all is empty. */
+struct parting {
+	bool lost;              /* before */
+	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
+	struct rlk_waker *next; /* it was handed over: wake the new owner */
+};
+
+static struct parting let_go_locked(struct rowlock *lock)
 {
 	struct rlk_hold *hold = lock->hold;
+	struct parting parting = { .lost = !rlk_hold_check_locked(hold) };
 
-	*ret_lost = !rlk_hold_check_locked(hold);
 	hold->depth--;
 	if (--lock->depth > 0)
-		return NULL;
+		return parting;
 	rlk_hold_get_locked(hold);
 	rlk_lock_detach_locked(lock);
-	if (*ret_lost || hold->depth > 0) {
-		rlk_hold_put_locked(hold);
-		return NULL;
+	if (!parting.lost && hold->depth == 0) {
+		parting.next = rlk_hand_over_locked(hold, lock);
+		if (!parting.next) {
+			rlk_hold_releasing_locked(hold);
+			parting.hold = hold;
+			return parting;
+		}
 	}
-	rlk_hold_releasing_locked(hold);
-	return hold;
+	rlk_hold_put_locked(hold);
+	return parting;
+}
+
+/* Say to the server that it is given up; the reference goes. */
+static int give_up(struct rowlock *lock, struct rlk_hold *hold,
+		   int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->client;
+	int code = hold->strategy->pins_connection
+		       ? release_pinned(lock, hold, until_ms, reterr)
+		       : release_lease(lock, hold, until_ms, reterr);
+
+	rlk_mutex_lock(&client->mutex);
+	rlk_hold_put_locked(hold);
+	lock->calls--;
+	rlk_mutex_unlock(&client->mutex);
+	return code;
 }
 
 static int release(struct rowlock *lock, int64_t until_ms,
@@ -153,9 +179,9 @@ static int release(struct rowlock *lock, int64_t until_ms,
 {
 	struct rowlock_client *client = lock->client;
 	struct rowlock_errinfo error;
+	struct parting parting;
 	struct rlk_hold *hold;
 	const char *reason;
-	bool lost;
 	int code = 0;
 
 	rlk_mutex_lock(&client->mutex);
@@ -166,20 +192,16 @@ static int release(struct rowlock *lock, int64_t until_ms,
 	}
 	rlk_hold_check_locked(hold);
 	reason = hold->reason;
-	lock->calls++;
-	hold = let_go_locked(lock, &lost);
+	parting = let_go_locked(lock);
+	if (parting.hold)
+		lock->calls++;
 	rlk_mutex_unlock(&client->mutex);
-	if (lost)
+	if (parting.next)
+		rlk_cond_signal(&parting.next->cond);
+	if (parting.lost)
 		code = lost_before(lock, reason, &error);
-	else if (hold)
-		code = hold->strategy->pins_connection
-			   ? release_pinned(lock, hold, until_ms, &error)
-			   : release_lease(lock, hold, until_ms, &error);
-	rlk_mutex_lock(&client->mutex);
-	if (hold)
-		rlk_hold_put_locked(hold);
-	lock->calls--;
-	rlk_mutex_unlock(&client->mutex);
+	else if (parting.hold)
+		code = give_up(lock, parting.hold, until_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -15,6 +15,15 @@ static const struct fake_answer lost_before = { .given = true,
 						.skip = true,
 						.result = RLK_UNKNOWN };
 
+/* Each release is said to the server. */
+static struct rowlock_client *client_without_handover(void)
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.handover_passes = 0;
+	return fake_client_with(&options);
+}
+
 static bool is_gone(void *arg)
 {
 	return fake_lease("job") != *(uint64_t *) arg;
@@ -82,7 +91,7 @@ static void release_without_an_answer_is_sent_again(void **state)
 
 static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 {
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *next =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
@@ -207,7 +216,7 @@ static void every_level_of_a_lost_hold_is_released(void **state)
 
 static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
 {
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
