@@ -33,7 +33,10 @@
  * polls, if they were seen to want it lately. */
 #define TURN_MS 50 /* without hand-over, which has its own */
 #define STEP_BACK_MS (POLL_DELAY_MS * 3 / 2)
-#define LATELY_MS 30000
+#define LATELY_MS 5000
+/* Where nobody was seen it is done so often to find out: the holder cannot know
+ * who polls. */
+#define PROBE_MS 2000
 
 enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
 {
@@ -379,7 +382,7 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 			      : TURN_MS;
 
 	if (name->others_seen_ms <= now - LATELY_MS)
-		return false;
+		return name->turn_over && name->probed_ms <= now - PROBE_MS;
 	return name->turn_over || (name->turn_began_ms < now - turn_ms &&
 				   name->turn_began_ms > now - LATELY_MS);
 }
@@ -389,6 +392,7 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 static void step_back(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_name *name = waiter->name;
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at = now + STEP_BACK_MS;
 
@@ -402,6 +406,7 @@ static void step_back(struct rlk_asking *asking)
 		       rlk_now(asking->client->clock) < at)
 			rlk_waiter_sleep_locked(waiter, at);
 		asking->saw_others = true;
+		name->probed_ms = now;
 	}
 	rlk_mutex_unlock(&asking->client->mutex);
 }
@@ -416,6 +421,8 @@ static void note_turn(struct rlk_asking *asking)
 	rlk_mutex_lock(&asking->client->mutex);
 	if (asking->saw_others || name->turn_began_ms == -RLK_NEVER)
 		name->turn_began_ms = rlk_now(asking->client->clock);
+	if (name->probed_ms == -RLK_NEVER)
+		name->probed_ms = name->turn_began_ms;
 	name->turn_over = false;
 	rlk_mutex_unlock(&asking->client->mutex);
 }

@@ -30,6 +30,8 @@ struct rlk_name {
 	 * whether that has reached its bounds. */
 	int64_t turn_began_ms;
 	bool turn_over;
+	/* When others were last let ask first. */
+	int64_t probed_ms;
 	uint64_t hash;
 	char text[]; /* terminated */
 };

@@ -255,6 +255,39 @@ static void turn_that_ended_by_passes_lets_others_ask_first(void **state)
 	scene_end(&s);
 }
 
+/* Who polls cannot be seen by who holds: now and then he is given the time. */
+static void turns_without_others_let_them_ask_now_and_then(void **state)
+{
+	struct rowlock_client_options client = fake_options();
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+	struct scene s;
+	int64_t began;
+
+	(void) state;
+	client.handover_passes = 1;
+	client.handover_ms = 60000;
+	s = scene_of(&client, &options, &options);
+	release_to_bob(&s);
+	/* Its first turn is over, but nobody needs time yet. */
+	add_eve(&s, 1);
+	bob_releases(&s);
+	assert_ok(fake_hear(s.eve, &err));
+	wait_in_line(s.bob, s.bobs, ROWLOCK_FOREVER, 1);
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	assert_ok(fake_hear(s.bob, &err));
+	assert_said(2, 1);
+	wait_in_line(s.eve, s.eves, ROWLOCK_FOREVER, 1);
+	fake_advance(2000);
+	began = fake_now();
+	bob_releases(&s);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	assert_true(fake_now() - began >= 75);
+	assert_ok(fake_hear(s.eve, &err));
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	scene_end(&s);
+}
+
 /* --------------------------------------------------- what does not pass */
 
 static void waits_with(const struct rowlock_options *holds,
@@ -697,6 +730,8 @@ int main(void)
 		     with_0_of_either_nothing_is_handed_over),
 		FAKE("a turn that ended by passes lets others ask first",
 		     turn_that_ended_by_passes_lets_others_ask_first),
+		FAKE("turns without others let them ask now and then",
+		     turns_without_others_let_them_ask_now_and_then),
 		FAKE("a maximum hold goes back to the server",
 		     maximum_hold_goes_back_to_the_server),
 		FAKE("another info goes back to the server",
