@@ -6,6 +6,7 @@
 #include "fake/fake.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/client.h"
 #include "core/handover.h"
@@ -394,6 +395,24 @@ static void lease_that_may_be_broken_goes_back_to_the_server(void **state)
 	scene_end(&s);
 }
 
+/* Not even the look has begun. */
+static void lease_of_a_session_with_a_break_goes_back(void **state)
+{
+	struct scene s = scene(ROWLOCK_LEASE);
+	struct rlk_waker *waker;
+
+	(void) state;
+	rlk_mutex_lock(&s.client->mutex);
+	s.client->look_breaks = true;
+	waker = rlk_hand_over_locked(s.held->hold, s.held);
+	s.client->look_breaks = false;
+	rlk_mutex_unlock(&s.client->mutex);
+	assert_null(waker);
+	release_to_bob(&s);
+	bob_releases(&s);
+	scene_end(&s);
+}
+
 static bool suspicion_is_gone(void *arg)
 {
 	struct scene *s = arg;
@@ -422,7 +441,8 @@ static void lease_that_was_looked_up_passes_again(void **state)
 	scene_end(&s);
 }
 
-/* Its end is there to be seen, and the deadline thread has not run yet. */
+/* Its end is there to be seen, nobody has spoken on it since, and the deadline
+ * thread has not run yet. */
 static void row_whose_connection_has_ended_does_not_pass(void **state)
 {
 	struct scene s = scene(ROWLOCK_ROW);
@@ -432,7 +452,7 @@ static void row_whose_connection_has_ended_does_not_pass(void **state)
 
 	(void) state;
 	rlk_mutex_lock(&s.client->mutex);
-	fake_row_hang_up("job");
+	shutdown(rlk_conn_fd(hold->conn), SHUT_RD);
 	waker = rlk_hand_over_locked(hold, s.held);
 	rlk_mutex_unlock(&s.client->mutex);
 	assert_null(waker);
@@ -740,6 +760,8 @@ int main(void)
 		     hold_of_two_infos_goes_back_to_the_server),
 		FAKE("a lease that may be broken goes back to the server",
 		     lease_that_may_be_broken_goes_back_to_the_server),
+		FAKE("a lease of a session with a break goes back",
+		     lease_of_a_session_with_a_break_goes_back),
 		FAKE("a lease that was looked up passes again",
 		     lease_that_was_looked_up_passes_again),
 		FAKE("a row whose connection has ended does not pass",
