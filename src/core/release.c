@@ -131,7 +131,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 
 /* What becomes of a level that is let go: nothing more, if all is empty. */
 struct parting {
-	bool lost;              /* before */
+	const char *lost;       /* before: why */
 	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
 	struct rlk_waker *next; /* it was handed over: wake the new owner */
 };
@@ -139,14 +139,15 @@ struct parting {
 static struct parting let_go_locked(struct rowlock *lock)
 {
 	struct rlk_hold *hold = lock->hold;
-	struct parting parting = { .lost = !rlk_hold_check_locked(hold) };
+	bool held = rlk_hold_check_locked(hold);
+	struct parting parting = { .lost = held ? NULL : hold->reason };
 
 	hold->depth--;
 	if (--lock->depth > 0)
 		return parting;
 	rlk_hold_get_locked(hold);
 	rlk_lock_detach_locked(lock);
-	if (!parting.lost && hold->depth == 0) {
+	if (held && hold->depth == 0) {
 		parting.next = rlk_hand_over_locked(hold, lock);
 		if (!parting.next) {
 			rlk_hold_releasing_locked(hold);
@@ -158,17 +159,22 @@ static struct parting let_go_locked(struct rowlock *lock)
 	return parting;
 }
 
-/* Say to the server that it is given up; the reference goes. */
-static int give_up(struct rowlock *lock, struct rlk_hold *hold,
-		   int64_t until_ms, struct rowlock_errinfo *reterr)
+/* What there is to say: to the caller, or to the server. */
+static int finish(struct rowlock *lock, const struct parting *parting,
+		  int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->client;
-	int code = hold->strategy->pins_connection
-		       ? release_pinned(lock, hold, until_ms, reterr)
-		       : release_lease(lock, hold, until_ms, reterr);
+	int code;
 
+	if (parting->lost)
+		code = lost_before(lock, parting->lost, reterr);
+	else if (lock->strategy->pins_connection)
+		code = release_pinned(lock, parting->hold, until_ms, reterr);
+	else
+		code = release_lease(lock, parting->hold, until_ms, reterr);
 	rlk_mutex_lock(&client->mutex);
-	rlk_hold_put_locked(hold);
+	if (parting->hold)
+		rlk_hold_put_locked(parting->hold);
 	lock->calls--;
 	rlk_mutex_unlock(&client->mutex);
 	return code;
@@ -180,28 +186,23 @@ static int release(struct rowlock *lock, int64_t until_ms,
 	struct rowlock_client *client = lock->client;
 	struct rowlock_errinfo error;
 	struct parting parting;
-	struct rlk_hold *hold;
-	const char *reason;
 	int code = 0;
+	bool more;
 
 	rlk_mutex_lock(&client->mutex);
-	hold = rlk_lock_hold_locked(lock, &code, reterr);
-	if (!hold) {
+	if (!rlk_lock_hold_locked(lock, &code, reterr)) {
 		rlk_mutex_unlock(&client->mutex);
 		return code;
 	}
-	rlk_hold_check_locked(hold);
-	reason = hold->reason;
 	parting = let_go_locked(lock);
-	if (parting.hold)
+	more = parting.lost || parting.hold;
+	if (more)
 		lock->calls++;
 	rlk_mutex_unlock(&client->mutex);
 	if (parting.next)
 		rlk_cond_signal(&parting.next->cond);
-	if (parting.lost)
-		code = lost_before(lock, reason, &error);
-	else if (parting.hold)
-		code = give_up(lock, parting.hold, until_ms, &error);
+	if (more)
+		code = finish(lock, &parting, until_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -166,6 +166,26 @@ static void release_of_a_row_that_is_gone_says_lost(void **state)
 	fake_client_end(client);
 }
 
+/* Its time comes up at one of the looks at the clock that a release makes. */
+static void release_that_finds_the_time_up_says_why(void **state)
+{
+	for (unsigned int look = 1; look <= 2; look++) {
+		struct rowlock_client *client = fake_client();
+		struct rowlock *lock =
+		    fake_lock(client, ROWLOCK_LEASE, 0, "job");
+		struct rowlock_errinfo err;
+
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		fake_creep_at_look(look, 27000);
+		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+		fake_creep_at_look(0, 0);
+		assert_non_null(strstr(err.message, "no heartbeat"));
+		fake_lock_end(lock);
+		fake_client_end(client);
+		fake_setup(state);
+	}
+}
+
 static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -263,6 +283,8 @@ int main(void)
 		     release_in_others_way_is_tried_again),
 		FAKE("a release of a row that is gone says lost",
 		     release_of_a_row_that_is_gone_says_lost),
+		FAKE("a release that finds the time up says why",
+		     release_that_finds_the_time_up_says_why),
 		FAKE("a handle whose hold was lost cannot release the next",
 		     handle_whose_hold_was_lost_cannot_release_the_next),
 		FAKE("every level of a lost hold is released",
