@@ -210,6 +210,21 @@ struct rowlock_client_options {
 	 *  client (run rowlock-reaperd). Who asks for a name removes its dead
 	 *  holder in any case. */
 	uint64_t reap_interval_ms;
+	/**
+	 * Local hand-over: what one thread releases, the next one that waits
+	 * for the name in this client has at once, without asking the server.
+	 * Such a turn lasts for at most so long and so many passes since the
+	 * server granted the name; then it goes back to the server, since other
+	 * processes want their turn, too, and the holder cannot know of them.
+	 * Longer turns are faster, shorter ones let others wait less. What is
+	 * never handed over: a hold with a maximum, or to a waiter who wants
+	 * one or gives another info.
+	 *
+	 * handover_ms: default 50; at most 60,000; 0: no hand-over.
+	 * handover_passes: default 10,000; at most 1,000,000; 0: none.
+	 */
+	uint64_t handover_ms;
+	unsigned int handover_passes;
 	/** How many connections the lease strategy uses for acquire, release
 	 *  and token. Each name goes by one of them. Default 2; 1 to 16. */
 	unsigned int lease_connections;
@@ -241,8 +256,8 @@ struct rowlock_client_options {
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
-		    30000, 5000, 5000, 10000, 60000, 2, 16, 256, 0, NULL,      \
-		    NULL, NULL, ROWLOCK_LOG_INFO                               \
+		    30000, 5000, 5000, 10000, 60000, 50, 10000, 2, 16, 256, 0, \
+		    NULL, NULL, NULL, ROWLOCK_LOG_INFO                         \
 	}
 
 /**
@@ -361,7 +376,9 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  * An owner (by default the calling thread) that has the name already, through
  * any handle of the client, counts one level up at once and must release as
  * often, each level through the handle that acquired it. Local waiters are
- * served first come, first served. Between processes: under row the server's
+ * served first come, first served, and have it without a round trip from the
+ * thread that releases it, for a turn (client option handover_ms). Between
+ * processes: under row the server's order; under lease the server's
  * order, too, where GET_LOCK() works: a waiter stands in the server's line for
  * the name's doorbell, and is woken when the name is given back. Where it does
  * not (Galera, a proxy that forbids it, no connection to spare: see
@@ -398,7 +415,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire(struct rowlock *lock,
  * here any more in any case; the client goes on trying to remove the row,
  * which ends with its session at the latest.
  *
- * Blocks for one round trip, at most call_timeout_ms.
+ * If a thread of this client waits for the name it may have the hold from here
+ * on (client option handover_ms). Then the server is not asked, and what only
+ * it knows, as that somebody broke the lease a moment ago, is not told here but
+ * to the next owner.
+ *
+ * Blocks for one round trip, at most call_timeout_ms; handed over, not at all.
  */
 ROWLOCK_API int rowlock_release(struct rowlock *lock,
 				struct rowlock_errinfo *reterr);
@@ -479,8 +501,9 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
  *       function but rowlock_client_free(), and should return soon, since the
  *       callbacks of a client run one after the other. One that comes late may
  *       find the lock held again: ask rowlock_held(). One may come before
- *       rowlock_acquire() has returned; if that was still drawing a token, it
- *       need not return that hold at all.
+ *       rowlock_acquire() has returned; if that was still drawing a token, or
+ *       had just got the hold from another thread, it need not return that
+ *       hold at all.
  * @arg  passed to @fn
  *
  * Any thread. Waits for a callback of this lock that is running, unless it is

@@ -4,12 +4,14 @@
  * ask the server (asking.c).
  *
  * The line is one per name and client: first come, first served, whatever the
- * handles. Only its first waiter uses a connection; the others sleep, each on
+ * handles. Only its first waiter uses a connection, and only if the name is not
+ * handed to it by its last owner here (handover.c); the others sleep, each on
  * its own condition, so that one wake wakes one thread.
  */
 #include "core/asking.h"
 
 #include "base/error.h"
+#include "core/handover.h"
 #include "core/threads.h"
 
 /* How much later than its deadline an acquire may return, in part. */
@@ -21,7 +23,7 @@ static void ring(struct rlk_alarm *alarm)
 	    container_of(alarm, struct rlk_waiter, alarm);
 
 	waiter->rang = true;
-	rlk_cond_signal(&waiter->cond);
+	rlk_cond_signal(&waiter->waker->cond);
 	if (waiter->in_session)
 		rlk_cond_broadcast(&waiter->lock->client->session_changed);
 }
@@ -32,7 +34,7 @@ void rlk_name_next_locked(struct rlk_name *name)
 
 	if (node && !name->hold)
 		rlk_cond_signal(
-		    &container_of(node, struct rlk_waiter, node)->cond);
+		    &container_of(node, struct rlk_waiter, node)->waker->cond);
 }
 
 int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter)
@@ -59,7 +61,7 @@ void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms)
 	waiter->rang = false;
 	if (at_ms != RLK_NEVER)
 		rlk_deadline_set_locked(client, &waiter->alarm, at_ms);
-	rlk_cond_wait(&waiter->cond, &client->mutex);
+	rlk_cond_wait(&waiter->waker->cond, &client->mutex);
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 }
 
@@ -68,10 +70,12 @@ static bool is_first(const struct rlk_waiter *waiter)
 	return waiter->name->waiters.next == &waiter->node;
 }
 
-/* Wait until it is our turn to ask. Lets the mutex go. */
+/* Wait until the name is handed to us, or it is our turn to ask. Lets the mutex
+ * go. */
 static int wait_turn_locked(struct rlk_waiter *waiter)
 {
-	while (!is_first(waiter) || waiter->name->hold) {
+	while (!rlk_handed_over_locked(waiter) &&
+	       (!is_first(waiter) || waiter->name->hold)) {
 		int code = rlk_waiter_over_locked(waiter);
 
 		if (!code && waiter->try)
@@ -80,7 +84,8 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 			return code;
 		rlk_waiter_sleep_locked(waiter, waiter->until_ms);
 	}
-	return rlk_waiter_over_locked(waiter);
+	/* What was handed over before the end of the wait is held. */
+	return waiter->handed ? 0 : rlk_waiter_over_locked(waiter);
 }
 
 int rlk_fail_waiting(const struct rowlock *lock, int code,
@@ -95,31 +100,55 @@ int rlk_fail_waiting(const struct rowlock *lock, int code,
 			RLK_LOCK_ARGS(lock), what);
 }
 
+static int fail_memory(const struct rowlock *lock,
+		       struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ENOMEM,
+			"acquire " RLK_LOCK_FORMAT ": out of memory",
+			RLK_LOCK_ARGS(lock));
+}
+
 /* The thread asks without the mutex; the line stays as it is behind it. */
-static int ask_locked(struct rlk_waiter *waiter, struct rlk_hold *hold,
-		      struct rowlock_errinfo *reterr)
+static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 {
 	struct rowlock *lock = waiter->lock;
 	struct rlk_asking asking = {
 		.client = lock->client,
 		.lock = lock,
 		.waiter = waiter,
-		.hold = hold,
+		.hold = rlk_hold_new(lock->client, lock->strategy, lock->name),
 	};
 	int code;
 
+	if (!asking.hold)
+		return fail_memory(lock, reterr);
+	asking.hold->owner = waiter->owner;
+	waiter->asking = true;
 	rlk_mutex_unlock(&lock->client->mutex);
 	code = rlk_ask(&asking, reterr);
 	rlk_mutex_lock(&lock->client->mutex);
+	rlk_hold_put_locked(asking.hold);
 	return code;
 }
 
-static void enter_line(struct rlk_waiter *waiter, struct rlk_name *name)
+/* False: out of memory. */
+static bool enter_line(struct rlk_waiter *waiter)
 {
-	waiter->name = name;
-	rlk_cond_init(&waiter->cond);
-	rlk_list_append(&name->waiters, &waiter->node);
-	waiter->lock->waiter = waiter;
+	struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = lock->client;
+
+	waiter->waker = rlk_waker_get_locked(client);
+	if (!waiter->waker)
+		return false;
+	waiter->name =
+	    rlk_names_get(&client->names, lock->strategy, lock->name);
+	if (!waiter->name) {
+		rlk_waker_put_locked(client, waiter->waker);
+		return false;
+	}
+	rlk_list_append(&waiter->name->waiters, &waiter->node);
+	lock->waiter = waiter;
+	return true;
 }
 
 static void leave_line(struct rlk_waiter *waiter)
@@ -129,12 +158,13 @@ static void leave_line(struct rlk_waiter *waiter)
 	waiter->lock->waiter = NULL;
 	rlk_list_remove(&waiter->node);
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
-	rlk_cond_fini(&waiter->cond);
 	rlk_name_next_locked(waiter->name);
 	rlk_names_put(&client->names, waiter->name);
+	rlk_waker_put_locked(client, waiter->waker);
 }
 
-/* Stand in line, ask, and attach the hold to the handle. */
+/* Stand in line until it is handed over or asked for: then the handle has the
+ * hold. */
 static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
 			struct rowlock_errinfo *reterr)
 {
@@ -142,6 +172,7 @@ static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
 	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
 	struct rlk_waiter waiter = {
 		.lock = lock,
+		.owner = rlk_lock_owner(lock),
 		.alarm = { .ring = ring },
 		.until_ms = until,
 		/* A short statement that is under way at the deadline is let
@@ -151,30 +182,16 @@ static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
 		.try = wait_ms == 0,
 		.pool_waiter = RLK_POOL_WAITER_NULL,
 	};
-	struct rlk_hold *hold =
-	    rlk_hold_new(client, lock->strategy, lock->name);
-	struct rlk_name *name =
-	    rlk_names_get(&client->names, lock->strategy, lock->name);
 	int code;
 
-	if (!hold || !name) {
-		if (hold)
-			rlk_hold_put_locked(hold);
-		if (name)
-			rlk_names_put(&client->names, name);
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"acquire " RLK_LOCK_FORMAT ": out of memory",
-				RLK_LOCK_ARGS(lock));
-	}
-	hold->owner = rlk_lock_owner(lock);
-	enter_line(&waiter, name);
+	if (!enter_line(&waiter))
+		return fail_memory(lock, reterr);
 	code = wait_turn_locked(&waiter);
 	if (code)
 		rlk_fail_waiting(lock, code, reterr);
-	else
-		code = ask_locked(&waiter, hold, reterr);
+	else if (!waiter.handed)
+		code = ask_locked(&waiter, reterr);
 	leave_line(&waiter);
-	rlk_hold_put_locked(hold);
 	return code;
 }
 
@@ -238,6 +255,9 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 	code = reenter_locked(lock, reterr);
 	if (code <= 0)
 		return code;
+	/* Its time may have come up between the two looks. */
+	if (lock->hold)
+		return own_hold_locked(lock, reterr);
 	if (lock->cancel_next) {
 		lock->cancel_next = false;
 		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);

@@ -31,11 +31,14 @@
 #define POLL_DELAY_MS 50     /* between polls for a name that is held */
 #define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
 
-/* A client whose threads pass a name among themselves steps back after so
- * long, if others were seen to want it lately, for longer than their polls. */
-#define TURN_MS 100
+/* Who has had the name for a turn lets others ask first, for longer than their
+ * polls, if they were seen to want it lately. */
+#define TURN_MS 50 /* without hand-over, which has its own */
 #define STEP_BACK_MS (POLL_DELAY_MS * 3 / 2)
-#define LATELY_MS 30000
+#define LATELY_MS 5000
+/* Where nobody was seen it is done so often to find out: the holder cannot know
+ * who polls. */
+#define PROBE_MS 2000
 
 enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
 {
@@ -460,7 +463,23 @@ static void pause(struct rlk_asking *asking)
 	rlk_mutex_unlock(&asking->client->mutex);
 }
 
-/* Nobody may keep a name among its own threads while others wait for it. */
+/* Have our threads had the name among themselves for a turn, while others want
+ * it? */
+static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
+{
+	const struct rlk_name *name = asking->waiter->name;
+	int64_t turn_ms = asking->client->handover_ms
+			      ? (int64_t) asking->client->handover_ms
+			      : TURN_MS;
+
+	if (name->others_seen_ms <= now - LATELY_MS)
+		return name->turn_over && name->probed_ms <= now - PROBE_MS;
+	return name->turn_over || (name->turn_began_ms < now - turn_ms &&
+				   name->turn_began_ms > now - LATELY_MS);
+}
+
+/* Nobody may keep a name among its own threads while others wait for it. Where
+ * waiters queue in the server, they get their turn by that. */
 static void step_back(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
@@ -473,13 +492,12 @@ static void step_back(struct rlk_asking *asking)
 	if (waiter->until_ms < at)
 		at = waiter->until_ms;
 	rlk_mutex_lock(&asking->client->mutex);
-	if (name->others_seen_ms > now - LATELY_MS &&
-	    name->turn_began_ms < now - TURN_MS &&
-	    name->turn_began_ms > now - LATELY_MS) {
+	if (turn_is_over_locked(asking, now)) {
 		while (!rlk_waiter_over_locked(waiter) &&
 		       rlk_now(asking->client->clock) < at)
 			rlk_waiter_sleep_locked(waiter, at);
 		asking->saw_others = true;
+		name->probed_ms = now;
 	}
 	rlk_mutex_unlock(&asking->client->mutex);
 }
@@ -494,6 +512,9 @@ static void note_turn(struct rlk_asking *asking)
 	rlk_mutex_lock(&asking->client->mutex);
 	if (asking->saw_others || name->turn_began_ms == -RLK_NEVER)
 		name->turn_began_ms = rlk_now(asking->client->clock);
+	if (name->probed_ms == -RLK_NEVER)
+		name->probed_ms = name->turn_began_ms;
+	name->turn_over = false;
 	rlk_mutex_unlock(&asking->client->mutex);
 }
 

@@ -65,7 +65,7 @@ static uint64_t suspect_all(struct rowlock_client *client)
 	client->look_breaks = false;
 	rlk_list_for_each(node, after, &client->session.holds)
 	{
-		container_of(node, struct rlk_hold, node)->suspect = true;
+		container_of(node, struct rlk_hold, node)->suspect = id != 0;
 	}
 	rlk_mutex_unlock(&client->mutex);
 	return id;
@@ -88,6 +88,8 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
 		    !is_there(seen, hold->attempt))
 			rlk_hold_lose_locked(hold, "it was broken by hand");
+		else
+			hold->suspect = false;
 	}
 	rlk_mutex_unlock(&client->mutex);
 }

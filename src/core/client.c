@@ -11,6 +11,7 @@
 #include "core/hold.h"
 #include "core/options.h"
 #include "core/threads.h"
+#include "core/waker.h"
 #include "db/schema.h"
 
 #include <errno.h>
@@ -109,6 +110,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
 	rlk_commit_init(client);
+	rlk_list_init(&client->wakers);
 	strcpy(client->server, "the server");
 	return client;
 }
@@ -303,6 +305,7 @@ static void destroy(struct rowlock_client *client)
 	rlk_cond_fini(&client->notices_changed);
 	rlk_commit_fini(client);
 	rlk_mutex_fini(&client->mutex);
+	rlk_wakers_fini(client);
 	rlk_names_fini(&client->names);
 	rlk_observer_fini(&client->observer);
 	free(client->session.grave);

@@ -88,6 +88,8 @@ struct rowlock_client {
 	uint64_t call_timeout_ms;
 	uint64_t row_idle_ms;
 	uint64_t reap_interval_ms;
+	uint64_t handover_ms; /* 0 of either: no hand-over */
+	uint64_t handover_passes;
 	unsigned int flags;
 	char *program;
 	char host[256];
@@ -103,6 +105,7 @@ struct rowlock_client {
 	struct rlk_mutex mutex; /* protects all below */
 	struct rlk_names names;
 	struct rlk_alarms alarms;
+	struct rlk_list wakers; /* that nobody sleeps on; core/waker.h */
 	struct rlk_session session;
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */

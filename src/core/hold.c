@@ -124,6 +124,7 @@ void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name)
 
 	assert(!name->hold);
 	move(hold, RLK_HOLD_HELD);
+	hold->began_ms = rlk_now(client->clock);
 	hold->name = name;
 	name->hold = hold;
 	rlk_hold_get_locked(hold);

@@ -18,6 +18,8 @@
  * server or by the end of a connection, and is for ever. ABANDONED means that
  * something of it may still be in the server; core/chores.c removes it.
  *
+ * A HELD one may go on with another owner of this process: see handover.c.
+ *
  * Counted references: the name's while HELD or RELEASING, the chores' while
  * ABANDONED, and one of each handle that acquired it, so that a handle can
  * learn that its hold was lost.
@@ -50,6 +52,10 @@ struct rlk_hold {
 	uint64_t token;     /* 0: not drawn */
 	uint64_t bell_conn; /* a connection of its lane that has its bell; 0 */
 	unsigned int depth;
+	int64_t began_ms;         /* when the server granted it */
+	uint64_t passes;          /* how often it was handed over since */
+	bool mixed_info;          /* it may be in the server under another info
+				     than that of its last handle */
 	int64_t max_until_ms;     /* of a maximum hold, else RLK_NEVER */
 	int64_t idle_until_ms;    /* row: of the idle bound; else RLK_NEVER */
 	struct rlk_alarm alarm;   /* at the earlier of the two */

@@ -26,9 +26,27 @@ uint64_t rlk_lock_owner(const struct rowlock *lock)
 	return rlk_thread_serial();
 }
 
+bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
+{
+	if (!a->info || !b->info)
+		return a->info == b->info;
+	return strcmp(a->info, b->info) == 0;
+}
+
+/* By what its row in the server was made, if all handles say the same. */
+static void compare_info(struct rlk_hold *hold, const struct rowlock *lock)
+{
+	const struct rlk_list *other = rlk_list_first(&hold->handles);
+
+	if (other && !rlk_lock_same_info(
+			 container_of(other, struct rowlock, in_hold), lock))
+		hold->mixed_info = true;
+}
+
 void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
 {
 	if (!lock->hold) {
+		compare_info(hold, lock);
 		lock->hold = hold;
 		lock->lost_told = false;
 		rlk_hold_get_locked(hold);
@@ -334,7 +352,7 @@ void rowlock_cancel(struct rowlock *lock)
 		lock->cancel_next = true;
 	} else {
 		waiter->canceled = true;
-		rlk_cond_signal(&waiter->cond);
+		rlk_cond_signal(&waiter->waker->cond);
 		if (waiter->conn)
 			rlk_conn_interrupt(waiter->conn);
 		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);

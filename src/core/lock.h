@@ -8,16 +8,21 @@
 
 #include "core/client.h"
 #include "core/hold.h"
+#include "core/waker.h"
 
 /**
- * A thread in rowlock_acquire(), on its stack. It sleeps on its own condition;
- * whoever grants, cancels or rings wakes just this one.
+ * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that
+ * nobody else has meanwhile; whoever grants, cancels or rings wakes just this
+ * one.
  */
 struct rlk_waiter {
 	struct rlk_list node; /* in its name's queue */
 	struct rowlock *lock;
 	struct rlk_name *name;
-	struct rlk_cond cond;
+	uint64_t owner; /* who will have it */
+	bool asking;    /* the server; until then it may be handed over */
+	bool handed;    /* it has lock->hold from the owner before */
+	struct rlk_waker *waker;
 	struct rlk_alarm alarm; /* while it sleeps */
 	bool rang;
 	_Atomic bool canceled; /* written under the mutex */
@@ -67,6 +72,9 @@ void rlk_lock_detach_locked(struct rowlock *lock);
 /** Tell @lock that its present hold is lost, once: if it has a function for
  *  that, the notifier will call it. */
 void rlk_lock_notify_locked(struct rowlock *lock);
+
+/** Do both tell people the same? */
+bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 
 /** "'name' on server": every message about a lock has it. */
 #define RLK_LOCK_FORMAT "'%s' (%s) on %s"

@@ -63,6 +63,7 @@ static struct rlk_name *make(struct rlk_names *names,
 		.hash = hash,
 		.others_seen_ms = -RLK_NEVER,
 		.turn_began_ms = -RLK_NEVER,
+		.probed_ms = -RLK_NEVER,
 	};
 	rlk_list_init(&name->waiters);
 	memcpy(name->text, text, length);

@@ -26,8 +26,12 @@ struct rlk_name {
 	/* When an answer last said that another client has it: then our own
 	 * waiters must not take turns among themselves for ever. */
 	int64_t others_seen_ms;
-	/* Since when it has gone from one of our waiters to the next. */
+	/* Since when it has gone from one of our waiters to the next, and
+	 * whether that has reached its bounds. */
 	int64_t turn_began_ms;
+	bool turn_over;
+	/* When others were last let ask first. */
+	int64_t probed_ms;
 	uint64_t hash;
 	char text[]; /* terminated */
 };

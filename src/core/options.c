@@ -44,6 +44,8 @@ static int check_ranges(const struct rowlock_client_options *options,
 		{ "reap_interval_ms",
 		  options->reap_interval_ms ? options->reap_interval_ms : 100,
 		  100, DAY_MS },
+		{ "handover_ms", options->handover_ms, 0, 60000 },
+		{ "handover_passes", options->handover_passes, 0, 1000000 },
 	};
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(ranges); i++) {
@@ -185,6 +187,8 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->lane_count = options->lease_connections;
 	for (unsigned int i = 0; i < RLK_LANES_MOST; i++)
 		client->lanes[i].group.most = options->lease_group;
+	client->handover_ms = options->handover_ms;
+	client->handover_passes = options->handover_passes;
 	client->flags = options->flags;
 	client->log = (struct rlk_log){ options->log, options->log_arg,
 					options->log_level };

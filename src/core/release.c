@@ -13,6 +13,7 @@
 #include "core/lock.h"
 
 #include "base/error.h"
+#include "core/handover.h"
 #include "core/threads.h"
 
 /* A part of the 100 ms that an acquire may return after its deadline. */
@@ -127,24 +128,55 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	return 0;
 }
 
-/* The last level: the hold, with a reference of ours, is RELEASING; NULL: one
- * level less, or it was lost (*@ret_lost). */
-static struct rlk_hold *let_go_locked(struct rowlock *lock, bool *ret_lost)
+/* What becomes of a level that is let go: nothing more, if all is empty. */
+struct parting {
+	const char *lost;       /* before: why */
+	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
+	struct rlk_waker *next; /* it was handed over: wake the new owner */
+};
+
+static struct parting let_go_locked(struct rowlock *lock)
 {
 	struct rlk_hold *hold = lock->hold;
+	bool held = rlk_hold_check_locked(hold);
+	struct parting parting = { .lost = held ? NULL : hold->reason };
 
-	*ret_lost = !rlk_hold_check_locked(hold);
 	hold->depth--;
 	if (--lock->depth > 0)
-		return NULL;
+		return parting;
 	rlk_hold_get_locked(hold);
 	rlk_lock_detach_locked(lock);
-	if (*ret_lost || hold->depth > 0) {
-		rlk_hold_put_locked(hold);
-		return NULL;
+	if (held && hold->depth == 0) {
+		parting.next = rlk_hand_over_locked(hold, lock);
+		if (!parting.next) {
+			rlk_hold_releasing_locked(hold);
+			parting.hold = hold;
+			return parting;
+		}
 	}
-	rlk_hold_releasing_locked(hold);
-	return hold;
+	rlk_hold_put_locked(hold);
+	return parting;
+}
+
+/* What there is to say: to the caller, or to the server. */
+static int finish(struct rowlock *lock, const struct parting *parting,
+		  int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->client;
+	int code;
+
+	if (parting->lost)
+		code = lost_before(lock, parting->lost, reterr);
+	else if (lock->strategy->pins_connection)
+		code = release_pinned(lock, parting->hold, until_ms, reterr);
+	else
+		code = release_lease(lock, parting->hold, until_ms, reterr);
+	rlk_mutex_lock(&client->mutex);
+	if (parting->hold)
+		rlk_hold_put_locked(parting->hold);
+	lock->calls--;
+	rlk_mutex_unlock(&client->mutex);
+	return code;
 }
 
 static int release(struct rowlock *lock, int64_t until_ms,
@@ -152,33 +184,24 @@ static int release(struct rowlock *lock, int64_t until_ms,
 {
 	struct rowlock_client *client = lock->client;
 	struct rowlock_errinfo error;
-	struct rlk_hold *hold;
-	const char *reason;
-	bool lost;
+	struct parting parting;
 	int code = 0;
+	bool more;
 
 	rlk_mutex_lock(&client->mutex);
-	hold = rlk_lock_hold_locked(lock, &code, reterr);
-	if (!hold) {
+	if (!rlk_lock_hold_locked(lock, &code, reterr)) {
 		rlk_mutex_unlock(&client->mutex);
 		return code;
 	}
-	rlk_hold_check_locked(hold);
-	reason = hold->reason;
-	lock->calls++;
-	hold = let_go_locked(lock, &lost);
+	parting = let_go_locked(lock);
+	more = parting.lost || parting.hold;
+	if (more)
+		lock->calls++;
 	rlk_mutex_unlock(&client->mutex);
-	if (lost)
-		code = lost_before(lock, reason, &error);
-	else if (hold)
-		code = hold->strategy->pins_connection
-			   ? release_pinned(lock, hold, until_ms, &error)
-			   : release_lease(lock, hold, until_ms, &error);
-	rlk_mutex_lock(&client->mutex);
-	if (hold)
-		rlk_hold_put_locked(hold);
-	lock->calls--;
-	rlk_mutex_unlock(&client->mutex);
+	if (parting.next)
+		rlk_cond_signal(&parting.next->cond);
+	if (more)
+		code = finish(lock, &parting, until_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -81,15 +81,19 @@ static struct rlk_hold *begin(struct rowlock *lock, const char *what,
 	return hold;
 }
 
-/* Still good after the call? Ends what begin() began. */
-static int end(struct rowlock *lock, struct rlk_hold *hold, const char *what,
-	       struct rowlock_errinfo *reterr)
+/* Still good after the call, and this handle's? If another thread has let it go
+ * through the handle meanwhile, it may go on with another owner. Keeps @token,
+ * if there is one. Ends what begin() began. */
+static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t token,
+	       const char *what, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->client->mutex);
-	bool held = rlk_hold_check_locked(hold);
+	bool held = rlk_hold_check_locked(hold) && lock->hold == hold;
 	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
 
+	if (held && token)
+		hold->token = token;
 	rlk_hold_put_locked(hold);
 	lock->calls--;
 	return code;
@@ -114,7 +118,7 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		confirm_pinned(hold, until);
 	else
 		fault = confirm_lease(hold, until, &error);
-	ended = end(lock, hold, "verify", reterr);
+	ended = end(lock, hold, 0, "verify", reterr);
 	if (ended || !fault)
 		return ended;
 	return rlk_fail_db(reterr, error.code, error.mysql,
@@ -203,9 +207,7 @@ int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 	token = hold->token;
 	if (!token)
 		fault = draw_proven(hold, until_ms, &token, &error);
-	if (!fault)
-		hold->token = token;
-	ended = end(lock, hold, "token of", reterr);
+	ended = end(lock, hold, fault ? 0 : token, "token of", reterr);
 	if (ended)
 		return ended;
 	if (fault)

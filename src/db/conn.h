@@ -99,6 +99,10 @@ enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
  *  has found another server at the same address (db/opener.c). */
 bool rlk_conn_usable(const struct rlk_conn *conn);
 
+/** Usable, and as far as its socket tells not closed by the server. For one
+ *  that nobody talks on. Does not block. */
+bool rlk_conn_alive(const struct rlk_conn *conn);
+
 /** The socket, to watch for its end; owned by @conn. */
 int rlk_conn_fd(const struct rlk_conn *conn);
 

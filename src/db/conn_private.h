@@ -160,7 +160,4 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      unsigned int number, const char *text,
 			      struct rowlock_errinfo *reterr);
 
-/** Has the server closed an idle connection? Does not block. */
-bool rlk_conn_alive(const struct rlk_conn *conn);
-
 #endif

@@ -121,6 +121,8 @@ static void client_options_out_of_range(void **state)
 	REFUSED(row_idle_ms, 1999);
 	REFUSED(row_idle_ms, 3600001);
 	REFUSED(reap_interval_ms, 99);
+	REFUSED(handover_ms, 60001);
+	REFUSED(handover_passes, 1000001);
 	REFUSED(lease_connections, 0);
 	REFUSED(lease_connections, 65);
 	REFUSED(flags, 1u << 20);

@@ -18,6 +18,8 @@
 
 #include <rowlock.h>
 
+#include "handover.h"
+
 struct state {
 	struct rowlock_client *client;
 	struct rowlock *lock;
@@ -155,6 +157,7 @@ static int start(struct state *state, char **argv)
 	client.ttl_ms = strtoull(argv[3], NULL, 10);
 	client.row_idle_ms = client.ttl_ms > 2000 ? client.ttl_ms : 2000;
 	client.reap_interval_ms = 0;
+	test_handover(&client);
 	options.strategy = strcmp(argv[1], "row") ? ROWLOCK_LEASE : ROWLOCK_ROW;
 	options.info = "a test's actor";
 	if (explain(rowlock_client_new(&client, &state->client, &err), &err))

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handover.h"
 #include "server.h"
 
 static const char *own_dsn;
@@ -120,6 +121,7 @@ struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 	options.reap_interval_ms = 0;
 	options.connect_timeout_ms *= test_slowness();
 	options.call_timeout_ms *= test_slowness();
+	test_handover(&options);
 	return options;
 }
 

@@ -37,6 +37,19 @@ int sim_app_code(enum sim_app_call call, int code)
 
 /* ------------------------------------------------------------- clients */
 
+/* Off, short turns, or what it is by default. */
+static void draw_handover(struct rowlock_client_options *options)
+{
+	uint64_t die = sim_below(8);
+
+	if (die < 2)
+		options->handover_passes = 0;
+	else if (die < 5)
+		options->handover_passes = (unsigned int) sim_between(1, 8);
+	if (sim_below(8) == 0)
+		options->handover_ms = (uint64_t) sim_between(0, 5);
+}
+
 int sim_app_client(struct rowlock_client **ret_client,
 		   struct rowlock_errinfo *reterr)
 {
@@ -55,6 +68,7 @@ int sim_app_client(struct rowlock_client **ret_client,
 	options.lease_connections = (unsigned int) sim_between(1, 4);
 	options.wait_connections = 0;
 	options.lease_group = sim_world.group;
+	draw_handover(&options);
 	if (sim_world.observe)
 		options.flags |= ROWLOCK_OBSERVE_BEATS;
 	sim_call_begin(&call, "client_new",

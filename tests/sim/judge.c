@@ -37,6 +37,7 @@
 #define GRACE_MS 100
 
 struct rlk_list sim_grants[2][SIM_NAMES];
+uint64_t sim_passes;
 
 static struct rlk_list spare = RLK_LIST_INIT(spare);
 static struct rlk_list calls;
@@ -117,7 +118,7 @@ static bool excused(const struct sim_grant *grant)
 
 static void compare(const struct sim_grant *a, const struct sim_grant *b)
 {
-	if (a->hold == b->hold || !sim_grant_held(a) || !sim_grant_held(b))
+	if (!sim_grant_held(a) || !sim_grant_held(b))
 		return;
 	if (a->proc == b->proc)
 		sim_violation("S3: two owners in process %u hold '%s'",
@@ -202,6 +203,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 		.lock = lock,
 		.hold = lock->hold,
 		.attempt = lock->hold->attempt,
+		.pass = lock->hold->passes,
 		.row = lock->strategy->pins_connection,
 		.name = name,
 		.began_us = sim_now,
@@ -222,6 +224,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 	rlk_list_append(list, &grant->node);
 	contested += several(list);
 	grants++;
+	sim_passes += grant->pass > 0;
 	compare_all(list);
 	if (!sim_event_is_set(&audit))
 		sim_event_set(&audit, sim_now + AUDIT_US);

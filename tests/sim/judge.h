@@ -42,6 +42,9 @@ void sim_judge_token(const struct rowlock *lock, uint64_t token);
 /** rowlock_held() said so. */
 void sim_judge_held(const struct rowlock *lock, bool held);
 
+/** How many grants came from another thread, not from the server. */
+extern uint64_t sim_passes;
+
 /** Does anybody's hold come from @lock's grant just now? */
 void sim_judge_began(void);
 

@@ -12,6 +12,7 @@ struct sim_grant {
 	struct rowlock *lock;
 	struct rlk_hold *hold; /* not to be looked into after its end */
 	uint64_t attempt;
+	uint64_t pass; /* how often the hold had been handed over by then */
 	bool row;
 	unsigned int name;
 	uint64_t serial; /* of the row, or of the row's lock */

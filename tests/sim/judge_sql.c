@@ -222,10 +222,13 @@ void sim_judge_kill(const struct sim_session *by,
 
 /* ---------------------------------------------------------------- tokens */
 
+/* The same hold has a token of its own with each owner that it is handed to. */
+
 #define SHOWN 64
 
 static struct shown {
 	uint64_t serial;
+	uint64_t pass;
 	uint64_t token;
 } shown[2][SIM_NAMES][SHOWN];
 
@@ -234,16 +237,21 @@ static unsigned int shown_next[2][SIM_NAMES];
 static void check_order(const struct sim_grant *grant, uint64_t token,
 			const struct shown *other)
 {
-	bool right = other->serial < grant->serial   ? other->token < token
-		     : other->serial > grant->serial ? other->token > token
-						     : other->token == token;
+	bool earlier =
+	    other->serial < grant->serial ||
+	    (other->serial == grant->serial && other->pass < grant->pass);
+	bool same =
+	    other->serial == grant->serial && other->pass == grant->pass;
+	bool right = earlier ? other->token < token
+		     : same  ? other->token == token
+			     : other->token > token;
 
 	if (!other->serial || right)
 		return;
-	sim_violation("S2: hold %" PRIu64 " of '%s' has token %" PRIu64
-		      ", hold %" PRIu64 " had %" PRIu64,
-		      grant->serial, sim_names[grant->name], token,
-		      other->serial, other->token);
+	sim_violation("S2: hold %" PRIu64 ".%" PRIu64 " of '%s' has token "
+		      "%" PRIu64 ", hold %" PRIu64 ".%" PRIu64 " had %" PRIu64,
+		      grant->serial, grant->pass, sim_names[grant->name], token,
+		      other->serial, other->pass, other->token);
 }
 
 void sim_judge_token(const struct rowlock *lock, uint64_t token)
@@ -263,7 +271,7 @@ void sim_judge_token(const struct rowlock *lock, uint64_t token)
 			for (int i = 0; i < SHOWN; i++)
 				check_order(grant, token, &shown[row][name][i]);
 			shown[row][name][*next] =
-			    (struct shown){ grant->serial, token };
+			    (struct shown){ grant->serial, grant->pass, token };
 			*next = (*next + 1) % SHOWN;
 			return;
 		}

@@ -14,6 +14,7 @@
 
 #include "app.h"
 #include "fault.h"
+#include "judge.h"
 #include "packet.h"
 #include "scheduler.h"
 #include "sim.h"
@@ -109,8 +110,9 @@ static void report(void)
 				       calls[call], -code,
 				       code ? rowlock_strerror(-code) : "done",
 				       sim_app_codes[call][code]);
-	printf("cycles lease %" PRIu64 " row %" PRIu64 " steps %" PRIu64 "\n",
-	       sim_cycles_by[0], sim_cycles_by[1], sim_steps);
+	printf("cycles lease %" PRIu64 " row %" PRIu64 " handed over %" PRIu64
+	       " steps %" PRIu64 "\n",
+	       sim_cycles_by[0], sim_cycles_by[1], sim_passes, sim_steps);
 }
 
 static void show_progress(void)

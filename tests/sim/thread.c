@@ -44,6 +44,8 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	if (!sim_world.calm && sim_below(6) == 0)
 		options.max_hold_ms =
 		    (uint64_t) sim_between(1000, SIM_MAXIMUM_MS);
+	if (sim_below(8) == 0)
+		options.info = sim_below(2) ? "night" : "day";
 	handle->flags = options.flags;
 	if (rowlock_new(thread->app->client, sim_names[handle->name], &options,
 			&handle->lock, &error))

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handover.h"
+
 #define TICK_MS 10
 #define BUSY_MS 15 /* woken so late, a tick tells something */
 #define AWAY_MS 100
@@ -54,6 +56,7 @@ static struct rowlock_client *open_client(const struct plan *plan,
 	options.call_timeout_ms = plan->call_ms;
 	options.reap_interval_ms = plan->reap_ms;
 	options.flags = plan->observe ? ROWLOCK_OBSERVE_BEATS : 0;
+	test_handover(&options);
 	if (plan->tls_unverified)
 		options.flags |= ROWLOCK_TLS_UNVERIFIED;
 	while (rowlock_client_new(&options, &client, &err)) {

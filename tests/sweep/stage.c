@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "handover.h"
 #include "pulse.h"
 #include "test.h"
 
@@ -236,6 +237,7 @@ struct rowlock_client_options stage_options(struct stage *stage)
 	options.connect_timeout_ms = CONNECT_MS * stage->slow;
 	options.row_idle_ms = IDLE_MS * stage->slow;
 	options.reap_interval_ms = 0;
+	test_handover(&options);
 	options.flags = stage->flags;
 	if (stage->verbose) {
 		options.log = print_log;

@@ -92,6 +92,25 @@ static void number_of_lease_connections_has_limits(void **state)
 	allow(&options);
 }
 
+static void bounds_of_a_turn_may_be_0_and_have_limits(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	assert_int_equal(options.handover_ms, 50);
+	assert_int_equal(options.handover_passes, 10000);
+	options.handover_ms = 60001;
+	refuse(&options, "handover_ms");
+	options.handover_ms = 60000;
+	options.handover_passes = 1000001;
+	refuse(&options, "handover_passes");
+	options.handover_passes = 1000000;
+	allow(&options);
+	options.handover_ms = 0;
+	options.handover_passes = 0;
+	allow(&options);
+}
+
 static void reap_interval_is_never_or_not_too_often(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -415,6 +434,8 @@ int main(void)
 		     numbers_outside_their_range_are_refused),
 		FAKE("the number of lease connections has limits",
 		     number_of_lease_connections_has_limits),
+		FAKE("the bounds of a turn may be 0 and have limits",
+		     bounds_of_a_turn_may_be_0_and_have_limits),
 		FAKE("the reap interval is never, or not too often",
 		     reap_interval_is_never_or_not_too_often),
 		FAKE("what does not fit together is refused",

@@ -164,6 +164,29 @@ static void handle_that_owns_is_released_by_any_thread(void **state)
 	fake_client_end(client);
 }
 
+/* Of the looks at the clock that an acquire makes, each may be the one that
+ * finds the time of the handle's hold up. */
+static void hold_that_ends_during_an_acquire_is_lost(void **state)
+{
+	(void) state;
+	for (unsigned int look = 1; look <= 3; look++) {
+		struct rowlock_client *client = fake_client();
+		struct rowlock *lock =
+		    fake_lock(client, ROWLOCK_LEASE, 0, "job");
+		struct rowlock_errinfo err;
+
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		fake_creep_at_look(look, 27000);
+		assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ELOST,
+			    &err);
+		fake_creep_at_look(0, 0);
+		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+		fake_lock_end(lock);
+		fake_client_end(client);
+		fake_setup(state);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -179,6 +202,8 @@ int main(void)
 		     new_thread_does_not_inherit_an_ended_ones_hold),
 		FAKE("a handle that owns is released by any thread",
 		     handle_that_owns_is_released_by_any_thread),
+		FAKE("a hold that ends during an acquire is lost",
+		     hold_that_ends_during_an_acquire_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

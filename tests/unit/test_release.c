@@ -15,6 +15,15 @@ static const struct fake_answer lost_before = { .given = true,
 						.skip = true,
 						.result = RLK_UNKNOWN };
 
+/* Each release is said to the server. */
+static struct rowlock_client *client_without_handover(void)
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.handover_passes = 0;
+	return fake_client_with(&options);
+}
+
 static bool is_gone(void *arg)
 {
 	return fake_lease("job") != *(uint64_t *) arg;
@@ -82,7 +91,7 @@ static void release_without_an_answer_is_sent_again(void **state)
 
 static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 {
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *next =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
@@ -157,6 +166,26 @@ static void release_of_a_row_that_is_gone_says_lost(void **state)
 	fake_client_end(client);
 }
 
+/* Its time comes up at one of the looks at the clock that a release makes. */
+static void release_that_finds_the_time_up_says_why(void **state)
+{
+	for (unsigned int look = 1; look <= 2; look++) {
+		struct rowlock_client *client = fake_client();
+		struct rowlock *lock =
+		    fake_lock(client, ROWLOCK_LEASE, 0, "job");
+		struct rowlock_errinfo err;
+
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		fake_creep_at_look(look, 27000);
+		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+		fake_creep_at_look(0, 0);
+		assert_non_null(strstr(err.message, "no heartbeat"));
+		fake_lock_end(lock);
+		fake_client_end(client);
+		fake_setup(state);
+	}
+}
+
 static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -207,7 +236,7 @@ static void every_level_of_a_lost_hold_is_released(void **state)
 
 static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
 {
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -254,6 +283,8 @@ int main(void)
 		     release_in_others_way_is_tried_again),
 		FAKE("a release of a row that is gone says lost",
 		     release_of_a_row_that_is_gone_says_lost),
+		FAKE("a release that finds the time up says why",
+		     release_that_finds_the_time_up_says_why),
 		FAKE("a handle whose hold was lost cannot release the next",
 		     handle_whose_hold_was_lost_cannot_release_the_next),
 		FAKE("every level of a lost hold is released",

@@ -8,6 +8,7 @@
  */
 #include "world.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -112,6 +113,13 @@ bool rlk_conn_usable(const struct rlk_conn *conn)
 	usable = !conn->dead && !conn->outstanding;
 	world_unlock();
 	return usable;
+}
+
+bool rlk_conn_alive(const struct rlk_conn *conn)
+{
+	struct pollfd fd = { .fd = conn->fd, .events = POLLIN };
+
+	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
 }
 
 int rlk_conn_fd(const struct rlk_conn *conn)

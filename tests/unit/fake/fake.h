@@ -124,6 +124,9 @@ int64_t fake_now(void);
 void fake_advance(uint64_t ms);
 /** Time passes, but no thread gets to run for it: none that sleeps. */
 void fake_creep(uint64_t ms);
+/** The same just before the calling thread's look at the clock with this
+ *  number, from 1; 0: not at all any more. */
+void fake_creep_at_look(unsigned int look, uint64_t ms);
 /** Wait until a thread of the library sleeps until so long from now. */
 void fake_await_sleep(uint64_t ms);
 
