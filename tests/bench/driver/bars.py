@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What must hold, and whether it does."""
+
+import collections
+import operator
+
+Bar = collections.namedtuple('Bar', 'workload text compare limit figure unit')
+Verdict = collections.namedtuple('Verdict', 'bar value holds')
+
+WORDS = {operator.ge: '>=', operator.le: '<=', operator.lt: '<'}
+PEERS = ('get_lock', 'redis', 'redis-aof', 'zookeeper')
+
+
+def ratio(workload, ours, theirs, of=None):
+    """ours in this workload to theirs in this, or another one."""
+    def figure(results):
+        mine = results.get(workload, ours)
+        other = results.get(of or workload, theirs)
+        return mine / other if mine is not None and other else None
+    return figure
+
+
+def to_best_peer(workload, ours):
+    def figure(results):
+        rates = [results.get(workload, peer) for peer in PEERS]
+        rates = [rate for rate in rates if rate]
+        mine = results.get(workload, ours)
+        return mine / max(rates) if mine is not None and rates else None
+    return figure
+
+
+def field(workload, system, name, factor=1):
+    def figure(results):
+        value = results.get(workload, system, name)
+        return None if value is None else value * factor
+    return figure
+
+
+def at_least(workload, text, limit, figure, unit=''):
+    return Bar(workload, text, operator.ge, limit, figure, unit)
+
+
+def at_most(workload, text, limit, figure, unit=''):
+    return Bar(workload, text, operator.le, limit, figure, unit)
+
+
+def compared(workload, ours, theirs, limit, of=None):
+    text = f'{ours} : {theirs}' + (f' {of}' if of else '')
+    return at_least(workload, text, limit, ratio(workload, ours, theirs, of))
+
+
+def all_bars():
+    bars = [
+        compared('lone', 'row', 'raw-row', 0.95),
+        compared('lone', 'lease', 'raw-lease', 0.90),
+        compared('lone', 'lease', 'redis-aof', 1),
+        compared('lone', 'lease-token', 'raw-lease', 0.6),
+        compared('spread-64', 'lease', 'raw-lease', 2.5),
+        compared('spread-64', 'lease', 'redis-aof', 0.95),
+        compared('spread-256', 'lease', 'redis', 0.9),
+        compared('hot-processes', 'row', 'get_lock', 0.95),
+        compared('hot-processes', 'lease', 'raw-lease', 0.85, 'lone'),
+    ]
+    for ours in ('row', 'lease'):
+        bars += [
+            at_least('hot-threads', f'{ours} : best peer', 5,
+                     to_best_peer('hot-threads', ours)),
+            compared('hot-threads', ours, 'mutex', 0.5),
+            at_least('hot-processes', f'{ours} fairness', 0.8,
+                     field('hot-processes', ours, 'fairness')),
+            compared('hot-processes', ours, 'zookeeper', 10),
+        ]
+        for what, text in (('holds', 'shares of the holds'),
+                           ('held', 'shares of the time')):
+            bars.append(at_most(
+                'shared', f'{ours} {text}, off a quarter by at most', 20,
+                field('shared', ours, f'{what}_off', 100), ' %'))
+    return bars
+
+
+def judge(results):
+    """Verdicts on those whose workloads were measured."""
+    verdicts = []
+    played = results.workloads()
+    for bar in all_bars():
+        value = bar.figure(results)
+        if value is not None:
+            verdicts.append(Verdict(bar, value,
+                                    bar.compare(value, bar.limit)))
+    return sorted(verdicts, key=lambda v: played.index(v.bar.workload))
+
+
+def lines(verdicts):
+    if not verdicts:
+        return []
+    held = sum(verdict.holds for verdict in verdicts)
+    result = [f'What must hold: {held} of {len(verdicts)} do']
+    for bar, value, holds in verdicts:
+        shown = f'{value:,.0f}' if value >= 1000 else f'{value:.3g}'
+        result.append(
+            f'  {"holds         " if holds else "does not hold "} '
+            f'{bar.workload:14} {bar.text}: {shown}{bar.unit} '
+            f'({WORDS[bar.compare]} {bar.limit:,g}{bar.unit})')
+    return result
