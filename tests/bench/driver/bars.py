@@ -8,6 +8,7 @@ Bar = collections.namedtuple('Bar', 'workload text compare limit figure unit')
 Verdict = collections.namedtuple('Verdict', 'bar value holds')
 
 WORDS = {operator.ge: '>=', operator.le: '<=', operator.lt: '<'}
+OURS = ('row', 'lease')
 PEERS = ('get_lock', 'redis', 'redis-aof', 'zookeeper')
 
 
@@ -44,6 +45,10 @@ def at_most(workload, text, limit, figure, unit=''):
     return Bar(workload, text, operator.le, limit, figure, unit)
 
 
+def less_than(workload, text, limit, figure, unit=''):
+    return Bar(workload, text, operator.lt, limit, figure, unit)
+
+
 def compared(workload, ours, theirs, limit, of=None):
     text = f'{ours} : {theirs}' + (f' {of}' if of else '')
     return at_least(workload, text, limit, ratio(workload, ours, theirs, of))
@@ -57,11 +62,37 @@ def all_bars():
         compared('lone', 'lease-token', 'raw-lease', 0.6),
         compared('spread-64', 'lease', 'raw-lease', 2.5),
         compared('spread-64', 'lease', 'redis-aof', 0.95),
+        at_most('spread-64', 'lease connections, the keeper\'s two included', 6,
+                field('spread-64', 'lease', 'connections')),
         compared('spread-256', 'lease', 'redis', 0.9),
         compared('hot-processes', 'row', 'get_lock', 0.95),
         compared('hot-processes', 'lease', 'raw-lease', 0.85, 'lone'),
     ]
-    for ours in ('row', 'lease'):
+    bars += [
+        less_than('waiting', f'{ours} statements per second and waiter', 0.2,
+                  field('waiting', ours, 'per_waiter'))
+        for ours in OURS]
+    bars += [
+        less_than('waiting', f'{ours} next holder, p99', 10,
+                  field('waiting', ours, 'p99_us', 1e-3), ' ms')
+        for ours in OURS]
+    bars += [
+        at_least('many-take', 'leases taken per second', 30000,
+                 field('many-take', 'lease', 'pairs_per_s')),
+        at_least('many-give-back', 'leases given back per second', 30000,
+                 field('many-give-back', 'lease', 'pairs_per_s')),
+        at_most('many', 'statements per beat', 1,
+                field('many', 'lease', 'per_beat')),
+        at_most('many', 'memory of the client per hold', 400,
+                field('many', 'lease', 'bytes_per_hold'), ' bytes'),
+        at_most('dead', 'row next holder, p99', 50,
+                field('dead', 'row', 'p99_us', 1e-3), ' ms'),
+        at_most('dead', 'lease next holder, p99', 2100,
+                field('dead', 'lease', 'p99_us', 1e-3), ' ms'),
+    ]
+    bars += [at_most('grown', f'{ours} p50 to that of an empty table', 1.2,
+                     field('grown', ours, 'to_empty')) for ours in OURS]
+    for ours in OURS:
         bars += [
             at_least('hot-threads', f'{ours} : best peer', 5,
                      to_best_peer('hot-threads', ours)),

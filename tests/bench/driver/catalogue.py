@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Which workloads there are."""
 
+from special import Dead, Grown, Many, Waiting
 from workloads import NO_MUTEX, OURS, Pairs, Shared
 
 
-def usual():
+def usual(quick):
     return [
         Pairs('lone', 1, 1, 1),
         Pairs('spread-64', 1, 64, 64),
@@ -13,6 +14,10 @@ def usual():
         Pairs('hot-processes', 16, 1, 1),
         Shared('shared', 4, 16, 1, words=('--hold-us', 100), systems=OURS,
                shape='4 processes x 16 threads, 1 name, held for 100 us'),
+        Waiting(quick),
+        Many(quick),
+        Grown(),
+        Dead(quick),
     ]
 
 

@@ -9,6 +9,14 @@ FIELDS = ('workload', 'system', 'processes', 'threads', 'names', 'pairs_per_s',
           'p50_us', 'p99_us', 'max_us', 'fairness', 'server_statements_per_s',
           'rss_bytes')
 
+# Of events that are so few that those of all rounds are taken together, in
+# order: from seconds.
+SINGLES = {
+    'p50_us': statistics.median,
+    'p99_us': lambda some: some[-(-99 * len(some) // 100) - 1],
+    'max_us': lambda some: some[-1],
+}
+
 
 @dataclasses.dataclass
 class Figure:
@@ -25,13 +33,6 @@ class Figure:
     server_statements_per_s: float = None
     rss_bytes: int = None
     more: dict = dataclasses.field(default_factory=dict)
-
-    def latencies(self, seconds):
-        """Take p50, p99 and maximum of a few single ones."""
-        some = sorted(seconds)
-        self.p50_us = 1e6 * statistics.median(some)
-        self.p99_us = 1e6 * some[-(-99 * len(some) // 100) - 1]
-        self.max_us = 1e6 * some[-1]
 
 
 def percentile(steps, part):
@@ -66,6 +67,9 @@ class Results:
         """The median; None if it was not measured. A maximum is that of all
         rounds."""
         values = self.all(workload, system, field)
+        singles = sorted(sum(self.all(workload, system, 'singles'), []))
+        if singles and field in SINGLES:
+            return 1e6 * SINGLES[field](singles)
         if not values:
             return None
         return max(values) if field == 'max_us' else statistics.median(values)

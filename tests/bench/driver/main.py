@@ -125,9 +125,9 @@ class Run:
             charts.draw(self.results, self.options.svg, self.machine)
 
 
-def chosen(words, growth):
+def chosen(words, growth, quick):
     """The workloads and systems that --only leaves."""
-    workloads = catalogue.growth() if growth else catalogue.usual()
+    workloads = catalogue.growth() if growth else catalogue.usual(quick)
     known = {workload.name for workload in workloads}
     families = {name.partition('-')[0] for name in known} - known
     for word in words:
@@ -177,7 +177,8 @@ def parse():
     options.rounds = options.rounds or (1 if options.quick else 5)
     options.seconds = options.seconds or (0.3 if options.quick else 2)
     options.workloads, options.systems = chosen(
-        [word for word in options.only.split(',') if word], options.growth)
+        [word for word in options.only.split(',') if word], options.growth,
+        options.quick)
     return options
 
 

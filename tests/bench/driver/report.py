@@ -17,6 +17,10 @@ def number(value, unit=''):
     return f'{value:,.{digits}f}{unit}'
 
 
+def duration(us):
+    return '-' if us is None else f'{us:,.1f}' if us < 10 else f'{us:,.0f}'
+
+
 def cpu():
     with open('/proc/cpuinfo', encoding='utf-8') as info:
         found = re.search(r'^model name\s*: (.*)$', info.read(), re.MULTILINE)
@@ -70,12 +74,12 @@ def row(results, workload, system):
     ours = SYSTEMS[system].against
     base = results.get(workload, ours)
     return (system, number(figure.pairs_per_s),
-            f'{number(min(rates))}-{number(max(rates))}' if rates else '-',
+            f'{number(min(rates))} - {number(max(rates))}' if rates else '-',
             f'{figure.pairs_per_s / base:.2f} x {ours}'
             if base and figure.pairs_per_s is not None and system != ours
             else '',
-            number(figure.p50_us), number(figure.p99_us),
-            number(figure.max_us),
+            duration(figure.p50_us), duration(figure.p99_us),
+            duration(figure.max_us),
             '-' if figure.fairness is None else f'{figure.fairness:.2f}',
             number(figure.server_statements_per_s),
             '-' if figure.rss_bytes is None

@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 
-from processes import BenchError, Daemon, free_port, run, which
+from processes import BenchError, Daemon, free_port, run
 
 
 class Counter:
@@ -38,6 +38,8 @@ class Counter:
 class Database:
     """What MariaDB and MySQL have in common."""
 
+    own = 1  # of what statements() says, asked before and after something
+
     def prepare(self):
         self.counter = Counter(self._client())
         self._check_durable()
@@ -61,10 +63,11 @@ class Database:
 
     def _check_durable(self):
         """A grant that is not on disk would be a faster one."""
-        for name, wanted in (('innodb_flush_log_at_trx_commit', '1'),
-                             ('innodb_doublewrite', '1')):
+        log = self.counter.ask("SHOW GLOBAL VARIABLES LIKE 'log_bin'")[1]
+        for name in ('innodb_flush_log_at_trx_commit', 'innodb_doublewrite',
+                     *(('sync_binlog',) if log == 'ON' else ())):
             value = self.counter.ask(f"SHOW GLOBAL VARIABLES LIKE '{name}'")[1]
-            if value != wanted and value != 'ON':
+            if value not in ('1', 'ON'):
                 raise BenchError(f'{self.kind} has {name} = {value}: its '
                                  'commits are not durable')
 
@@ -113,9 +116,62 @@ class MariaDB(Database):
         self._sandbox('stop')
 
 
+class MySQL(Database):
+    """With its defaults: a binary log, flushed at each commit."""
+
+    kind = 'MySQL'
+
+    def __init__(self, root, work):
+        self.root = root
+        self.dir = os.path.join(work, 'mysql')
+        os.mkdir(self.dir)
+        self.port = free_port()
+        self.password = os.urandom(16).hex()
+        user = run('id', '-un').strip()
+        common = ['mysqld', '--no-defaults', f'--user={user}',
+                  f'--datadir={self.dir}/data']
+        run(*common, '--initialize-insecure')
+        self.daemon = Daemon(
+            common + [f'--port={self.port}', f'--socket={self.dir}/sock',
+                      '--bind-address=127.0.0.1', '--mysqlx=OFF',
+                      '--max-connections=2000', '--skip-name-resolve',
+                      f'--pid-file={self.dir}/pid'],
+            os.path.join(self.dir, 'log'))
+        try:
+            self.daemon.await_answer(lambda: [self.sql('DO 0', 'mysql')])
+            self._accounts()
+            self.prepare()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _client(self):
+        return ['mariadb', '--no-defaults', '--user=root',
+                f'--socket={self.dir}/sock']
+
+    def _accounts(self):
+        self.sql('CREATE DATABASE rowlock; '
+                 f"CREATE USER 'rowlock'@'%' IDENTIFIED BY '{self.password}', "
+                 f"'root'@'127.0.0.1' IDENTIFIED BY '{self.password}'; "
+                 "GRANT ALL ON rowlock.* TO 'rowlock'@'%'; "
+                 "GRANT ALL ON *.* TO 'root'@'127.0.0.1'", 'mysql')
+        self.migrate('rowlock')
+
+    def dsn(self, database='rowlock', account='rowlock', port=None):
+        return (f'host=127.0.0.1;port={port or self.port};user={account};'
+                f'password={self.password};database={database}')
+
+    def stop(self):
+        if hasattr(self, 'counter'):
+            self.counter.close()
+        self.daemon.stop()
+
+
 class Redis:
     """With no persistence, or with an append-only file that is flushed before
     each answer."""
+
+    own = 2  # INFO and QUIT
 
     def __init__(self, root, work, aof=False):
         del root
@@ -161,6 +217,7 @@ class ZooKeeper:
     """One server, which flushes its log before each answer, as it does by
     itself. Ticks are short so that sessions may be (workload dead)."""
 
+    own = 1
     JAR = '/usr/share/java/zookeeper.jar'
 
     def __init__(self, root, work):
@@ -207,6 +264,7 @@ class ZooKeeper:
 class NoServer:
     """For what needs none."""
 
+    own = 0
     port = 0
 
     def __init__(self, root, work):

@@ -3,6 +3,7 @@
 
 import collections
 import os
+import subprocess
 
 import servers
 from processes import BenchError, Client, kill_clients, run, which
@@ -24,8 +25,8 @@ SYSTEMS = {system.name: system for system in (
     System('mutex', 'mutex', 'none', 'lease'),
 )}
 
+DATABASES = {'mariadb': servers.MariaDB, 'mysql': servers.MySQL}
 SERVERS = {
-    'database': servers.MariaDB,
     'redis': servers.Redis,
     'redis-aof': servers.RedisAof,
     'zookeeper': servers.ZooKeeper,
@@ -45,7 +46,10 @@ class Stage:
         if not os.access(self.program, os.X_OK):
             raise BenchError(f'there is no {self.program}; build first')
         self.built = run(self.program, '--list').split()
+        self.kinds = {**SERVERS, 'database': DATABASES[options.server]}
         self.servers = {}
+        self.ports = {}     # where clients find them
+        self.delays = []
         self.left_out = {}
 
     def why_not(self, name):
@@ -57,6 +61,9 @@ class Stage:
                    'zookeeper': 'java'}.get(system.server)
         if program and not which(program):
             return f'there is no {program} on this machine'
+        if system.server == 'database' and self.options.server == 'mysql' \
+                and not which('mysqld'):
+            return 'there is no mysqld on this machine'
         if name == 'zookeeper' and not os.path.exists(servers.ZooKeeper.JAR):
             return f'there is no {servers.ZooKeeper.JAR} on this machine'
         return None
@@ -72,9 +79,22 @@ class Stage:
             kind = SYSTEMS[name].server
             if kind not in self.servers:
                 progress(f'starting the server of {name}')
-                self.servers[kind] = SERVERS[kind](self.root, self.work)
+                self._start(kind)
             able.append(name)
         return able
+
+    def _start(self, kind):
+        server = self.servers[kind] = self.kinds[kind](self.root, self.work)
+        self.ports[kind] = server.port
+        if not self.options.delay_ms or not server.port:
+            return
+        delay = subprocess.Popen(
+            [os.path.join(os.path.dirname(self.program), 'bench-delay'),
+             f'{self.options.delay_ms * 500:.0f}', str(server.port)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            start_new_session=True)
+        self.delays.append(delay)
+        self.ports[kind] = int(delay.stdout.readline())
 
     def server(self, name):
         return self.servers[SYSTEMS[name].server]
@@ -88,14 +108,26 @@ class Stage:
             return None
         return self.database().status('Threads_connected') - 1
 
+    def beats(self, name):
+        """How many all sessions have had; each is a statement."""
+        if SYSTEMS[name].server != 'database':
+            return 0
+        return int(self.database().counter.ask(
+            'SELECT COALESCE(SUM(beat), 0) FROM rowlock.lease_session')[0])
+
     def client(self, name, act, *words, database='rowlock'):
         system = SYSTEMS[name]
         server = self.servers[system.server]
         return Client([self.program, '--system', system.client, '--act', act,
-                       *server.words(server.port, database), *words],
+                       *server.words(self.ports[system.server],
+                                     database), *words],
                       self.work)
 
     def close(self):
         kill_clients()
+        for delay in self.delays:
+            delay.kill()
+            delay.wait()
+            delay.stdout.close()
         for server in self.servers.values():
             server.stop()

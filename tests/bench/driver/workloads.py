@@ -5,7 +5,6 @@ import json
 import time
 
 from figures import Figure, percentile
-from processes import BenchError
 
 OURS = ('row', 'lease')
 LIBRARY = ('row', 'lease', 'lease-token')
@@ -123,8 +122,3 @@ def share(parts):
 
 def sleep_until(ns):
     time.sleep(max(0, ns - time.monotonic_ns()) / 1e9)
-
-
-def check_server(server, system):
-    if server is None:
-        raise BenchError(f'{system} has no server')
