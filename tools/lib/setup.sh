@@ -142,9 +142,11 @@ want()
 		packages=$(printf '%s\n' "$lacking" | cut -d' ' -f3 | sort -u)
 		# shellcheck disable=SC2086 # words are wanted
 		say "installing Debian packages, if they can be had:" $packages
-		for package in $packages; do
-			install_packages "$package" >/dev/null 2>&1 || :
-		done
+		# shellcheck disable=SC2086
+		install_packages $packages >/dev/null 2>&1 ||
+			for package in $packages; do
+				install_packages "$package" >/dev/null 2>&1 || :
+			done
 		lacking=$(missing "$1")
 	fi
 	[ -z "$lacking" ] || tell_missing "$lacking"

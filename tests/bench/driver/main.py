@@ -20,6 +20,7 @@ import report
 from figures import Results
 from processes import BenchError, kill_clients, undisturbed
 from stage import SYSTEMS, Stage
+from workloads import counted
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), '..', '..',
                                      '..'))
@@ -55,12 +56,13 @@ class Run:
         self.began = time.monotonic()
         self.work = tempfile.mkdtemp(prefix='rowlock-bench-')
         self.stage = None
-        self.machine = []
+        self.machine, self.footnote = [], ''
 
     def play(self):
         self.stage = Stage(self.options, ROOT, self.work)
         able = self.stage.start(self.options.systems, self.progress)
         self.machine = report.machine(self.stage)
+        self.footnote = report.footnote(self.stage)
         for workload in self.options.workloads:
             workload.prepare(self.stage)
         steps = [[(workload, system)
@@ -97,8 +99,9 @@ class Run:
 
     def tell(self):
         """Returns whether all bars hold."""
-        shapes = {workload.name: workload.shape
-                  for workload in self.options.workloads}
+        shapes = {**self.stage.shapes, **{
+            workload.name: workload.shape
+            for workload in self.options.workloads}}
         for line in self.machine:
             say(line)
         for line in report.table(self.results, shapes):
@@ -111,18 +114,24 @@ class Run:
             say(f'left out: {name}: {why}')
         for failure in self.failures:
             say(f'FAILED: {failure}')
-        self._write()
-        say(f'{time.monotonic() - self.began:.0f} s, {self.options.rounds} '
-            f'rounds of {self.options.seconds:g} s, medians')
+        self._write(shapes)
+        say(f'{time.monotonic() - self.began:.0f} s, '
+            + counted(self.options.rounds, 'round', 'rounds')
+            + f' of {self.options.seconds:g} s, medians')
         return all(verdict.holds for verdict in verdicts)
 
-    def _write(self):
+    def _write(self, shapes):
         if self.options.json:
             with open(self.options.json, 'w', encoding='utf-8') as file:
                 json.dump(self.results.json(), file, indent=1)
                 file.write('\n')
         if self.options.svg:
-            charts.draw(self.results, self.options.svg, self.machine)
+            try:
+                charts.draw(self.results, self.options.svg, shapes,
+                            self.footnote)
+            except BenchError as error:
+                self.failures.append(str(error))
+                say(f'FAILED: {error}')
 
 
 def chosen(words, growth, quick):
@@ -173,6 +182,8 @@ def parse():
                         '(ROWLOCK_BUILD, or build-bench)',
                         default=os.environ.get('ROWLOCK_BUILD')
                         or os.path.join(ROOT, 'build-bench'))
+    parser.add_argument('--check-words', action='store_true',
+                        help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 5)
     options.seconds = options.seconds or (0.3 if options.quick else 2)
@@ -185,6 +196,8 @@ def parse():
 def main():
     os.environ['PATH'] += ':/usr/sbin:/sbin'
     options = parse()
+    if options.check_words:
+        return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     run = Run(options)
     try:

@@ -64,6 +64,17 @@ def machine(stage):
     return lines
 
 
+def footnote(stage):
+    """The machine in one short line."""
+    words = [f'{cpu()}, {os.cpu_count()} cores']
+    words += [re.sub(r'-\S*', '', server.version())
+              for kind, server in stage.servers.items()
+              if kind not in ('none', 'redis-aof')]
+    if stage.options.delay_ms:
+        words.append(f'{stage.options.delay_ms:g} ms network')
+    return ', '.join(words)
+
+
 HEAD = ('system', 'pairs/s', 'min-max', 'ratio', 'p50 us', 'p99 us', 'max us',
         'fairness', 'statements/s', 'memory')
 

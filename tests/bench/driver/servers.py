@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 
-from processes import BenchError, Daemon, free_port, run
+from processes import BenchError, Daemon, free_port, run, which
 
 
 class Counter:
@@ -116,6 +116,15 @@ class MariaDB(Database):
         self._sandbox('stop')
 
 
+def find_mysqld():
+    """MySQL's, which ROWLOCK_MYSQLD may name; None if there is none. Debian's
+    MariaDB has a program of the same name."""
+    program = os.environ.get('ROWLOCK_MYSQLD') or which('mysqld')
+    if not program or 'MariaDB' in run(program, '--version'):
+        return None
+    return program
+
+
 class MySQL(Database):
     """With its defaults: a binary log, flushed at each commit."""
 
@@ -128,7 +137,7 @@ class MySQL(Database):
         self.port = free_port()
         self.password = os.urandom(16).hex()
         user = run('id', '-un').strip()
-        common = ['mysqld', '--no-defaults', f'--user={user}',
+        common = [find_mysqld(), '--no-defaults', f'--user={user}',
                   f'--datadir={self.dir}/data']
         run(*common, '--initialize-insecure')
         self.daemon = Daemon(

@@ -155,6 +155,8 @@ class Many(Workload):
                           self.count, pairs_per_s=1e9 * self.count / ns)
                    for word, ns in (('', took + gave), ('-take', took),
                                     ('-give-back', gave))]
+        for figure, shape in zip(figures[1:], ('taken', 'given back')):
+            stage.shapes[figure.workload] = f'leases {shape} per second'
         figures[0].rss_bytes = after
         figures[0].server_statements_per_s = rate
         figures[0].more.update(per_beat=per_beat, bytes_per_hold=(

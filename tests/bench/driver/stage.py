@@ -50,6 +50,7 @@ class Stage:
         self.servers = {}
         self.ports = {}     # where clients find them
         self.delays = []
+        self.shapes = {}    # of the workloads, for people
         self.left_out = {}
 
     def why_not(self, name):
@@ -62,8 +63,9 @@ class Stage:
         if program and not which(program):
             return f'there is no {program} on this machine'
         if system.server == 'database' and self.options.server == 'mysql' \
-                and not which('mysqld'):
-            return 'there is no mysqld on this machine'
+                and not servers.find_mysqld():
+            return ("there is no MySQL's mysqld on this machine (ROWLOCK_MYSQLD "
+                    'may name one)')
         if name == 'zookeeper' and not os.path.exists(servers.ZooKeeper.JAR):
             return f'there is no {servers.ZooKeeper.JAR} on this machine'
         return None

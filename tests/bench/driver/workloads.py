@@ -14,6 +14,10 @@ NO_MUTEX = LIBRARY + RAW + PEERS
 WARM_S = 0.3
 
 
+def counted(n, one, more):
+    return f'{n} {one if n == 1 else more}'
+
+
 class Workload:
     """measure() makes one round's figures on one system."""
 
@@ -42,10 +46,9 @@ class Pairs(Workload):
         self.threads = threads
         self.names = names
         self.shape = shape or (
-            f'{processes} x {threads} threads, {names} names'
-            .replace('1 x ', '').replace(' 1 names', ' 1 name')
-            .replace('1 threads', '1 thread') if processes == 1 else
-            f'{processes} processes x {threads}, {names} name')
+            f'{counted(processes, "process", "processes")} of '
+            f'{counted(threads, "thread", "threads")}, '
+            f'{counted(names, "name", "names")}')
         self.database = more.pop('database', 'rowlock')
         self.words = more.pop('words', ())
         self.__dict__.update(more)
