@@ -10,6 +10,7 @@
  * standard output. README.md beside this file has the words.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +30,8 @@ struct bench_options {
 	unsigned int zookeeper_port;
 	unsigned int threads;
 	unsigned int names;
-	unsigned int count;   /* of locks, for the act "many" */
+	unsigned int count;   /* many: of locks; pairs: of each thread, 0: no
+				 limit */
 	unsigned int hold_us; /* how long each hold is kept */
 	unsigned int ttl_ms;  /* of what a system calls so */
 };
@@ -40,6 +42,8 @@ struct bench_worker {
 	unsigned int number;
 	char name[BENCH_NAME_SIZE];
 	void *state; /* the system's */
+	atomic_bool
+	    *inside; /* is somebody, of this process, who has the name? */
 
 	/* Counted by the act, read when the thread has ended. */
 	uint64_t pairs;

@@ -21,7 +21,7 @@ static const char usage[] =
     "  --redis PORT  --zookeeper PORT       on 127.0.0.1\n"
     "  --hold-us N   keep each hold so long (0)\n"
     "  --ttl-ms N    of what the system calls so (its default)\n"
-    "  --count N     of locks, for the act many (100000)\n"
+    "  --count N     many: of locks; pairs: end when each thread has made N\n"
     "  --list        the systems that this program was built with\n"
     "It is started and told when to do what by tools/bench; see\n"
     "tests/bench/README.md.\n";
@@ -137,7 +137,6 @@ int main(int argc, char **argv)
 		.dsn = getenv("ROWLOCK_DSN"),
 		.threads = 1,
 		.names = 1,
-		.count = 100000,
 	};
 	int option;
 

@@ -92,7 +92,7 @@ class Charts:
 
     def _systems(self, workload, field):
         return [name for name in SYSTEMS
-                if self.results.all(workload, name, field)]
+                if self.results.get(workload, name, field) is not None]
 
     def rates(self, workload, shape):
         get, rows = self.results.get, []
@@ -137,7 +137,7 @@ class Charts:
         workloads = [word for word in self.results.workloads()
                      if word.startswith('growth-')]
         systems = [system for system in SYSTEMS
-                   if any(self.results.all(word, system, field)
+                   if any(self.results.get(word, system, field)
                           for word in workloads)]
         blocks, lines = '', []
         for i, system in enumerate(systems):

@@ -19,15 +19,22 @@ class BenchError(Exception):
 
 
 def run(*words, **more):
-    """Run a command to its end; BenchError with what it said if it fails."""
-    done = subprocess.run([str(word) for word in words], text=True,
+    """Run a command to its end; BenchError with what it said if it fails. Who
+    is interrupted meanwhile lets it clean up."""
+    with subprocess.Popen([str(word) for word in words], text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, check=False,
-                          start_new_session=True, **more)
-    if done.returncode:
-        raise BenchError(f'{os.path.basename(words[0])}: '
-                         + '\n'.join(done.stdout.strip().splitlines()[-15:]))
-    return done.stdout
+                          stderr=subprocess.STDOUT, start_new_session=True,
+                          **more) as process:
+        try:
+            said, _ = process.communicate()
+        except BaseException:
+            process.terminate()
+            process.communicate()
+            raise
+    if process.returncode:
+        raise BenchError(f'{os.path.basename(str(words[0]))}: '
+                         + '\n'.join(said.strip().splitlines()[-15:]))
+    return said
 
 
 def which(program):

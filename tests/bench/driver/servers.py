@@ -92,10 +92,15 @@ class MariaDB(Database):
     def __init__(self, root, work):
         self.root = root
         self.dir = os.path.join(work, 'sandbox')
-        self._sandbox('start')
-        with open(os.path.join(self.dir, 'port'), encoding='ascii') as port:
-            self.port = int(port.read())
-        self.prepare()
+        try:
+            self._sandbox('start')
+            with open(os.path.join(self.dir, 'port'),
+                      encoding='ascii') as port:
+                self.port = int(port.read())
+            self.prepare()
+        except BaseException:
+            self.stop()
+            raise
 
     def _sandbox(self, *words):
         return run(os.path.join(self.root, 'tools', 'sandbox'), *words,
