@@ -5,6 +5,7 @@ system whose server is on this machine, on private servers. Speaks TAP."""
 
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,9 @@ def check(truth, words):
 
 def makes_the_pairs_it_is_asked_for(stage, system):
     client = stage.client(system, 'pairs', '--threads', 4, '--names', 2,
-                          '--count', 25, '--prefix', 'test-pairs-')
+                          '--count', 25, '--prefix', 'test-pairs-',
+                          # Long enough for another to come in as well.
+                          '--hold-us', 300)
     client.hear_word('ready')
     client.tell(f'go 0 {FAR}')
     told = json.loads(client.hear())
@@ -49,6 +52,7 @@ def hands_over_when_it_is_given_back(stage, system):
         client.hear_word('ready')
     take(holder)
     waiter.tell('take')
+    check(not select.select([waiter], [], [], 0.1)[0], 'two hold at once')
     holder.tell('give')
     gave, = holder.hear_word('gave')
     held, = waiter.hear_word('held')
