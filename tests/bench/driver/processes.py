@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 PATIENCE_S = 120
@@ -90,12 +91,11 @@ class Client:
     alive = set()
 
     def __init__(self, words, work):
-        self.errors = os.path.join(work, 'client.err')
-        with open(self.errors, 'ab') as errors:
-            self.process = subprocess.Popen(
-                [str(word) for word in words], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=errors, bufsize=0,
-                start_new_session=True)
+        self.errors = tempfile.TemporaryFile(dir=work)
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.errors, bufsize=0,
+            start_new_session=True)
         self.buffer = b''
         Client.alive.add(self)
 
@@ -135,10 +135,10 @@ class Client:
 
     def _died(self):
         self.process.wait()
-        with open(self.errors, encoding='utf-8', errors='replace') as errors:
-            said = errors.readlines()[-3:]
-        raise BenchError(''.join(said).strip()
-                         or f'a client ended: {self._words()}')
+        self.errors.seek(0)
+        said = self.errors.read().decode(errors='replace').strip()
+        raise BenchError(said or 'a client ended with '
+                         f'{self.process.returncode}: {self._words()}')
 
     def kill(self):
         self.process.kill()
@@ -159,7 +159,7 @@ class Client:
     def _forget(self):
         Client.alive.discard(self)
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
+        for pipe in (self.process.stdin, self.process.stdout, self.errors):
             with contextlib.suppress(OSError):
                 pipe.close()
 
