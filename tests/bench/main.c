@@ -17,14 +17,13 @@ static const char usage[] =
     "Usage: bench-client --system NAME --act pairs|hold|many [OPTION]...\n"
     "  --threads N   (1)      --names N     (1); thread i has name i mod N\n"
     "  --prefix P    of the names (bench-)\n"
-    "  --dsn DSN     of the database (ROWLOCK_DSN)\n"
     "  --redis PORT  --zookeeper PORT       on 127.0.0.1\n"
     "  --hold-us N   keep each hold so long (0)\n"
     "  --ttl-ms N    of what the system calls so (its default)\n"
     "  --count N     many: of locks; pairs: end when each thread has made N\n"
     "  --list        the systems that this program was built with\n"
     "It is started and told when to do what by tools/bench; see\n"
-    "tests/bench/README.md.\n";
+    "tests/bench/README.md. The database is that of ROWLOCK_DSN.\n";
 
 static const struct bench_system *const systems[] = {
 	&bench_row,       &bench_lease,     &bench_lease_token,
@@ -77,7 +76,6 @@ static const struct option words[] = {
 	{ "threads", required_argument, NULL, 't' },
 	{ "names", required_argument, NULL, 'n' },
 	{ "prefix", required_argument, NULL, 'p' },
-	{ "dsn", required_argument, NULL, 'd' },
 	{ "redis", required_argument, NULL, 'r' },
 	{ "zookeeper", required_argument, NULL, 'z' },
 	{ "hold-us", required_argument, NULL, 'u' },
@@ -100,7 +98,6 @@ static int take(struct bench_options *options, int option)
 	const char **const texts[] = {
 		['a'] = &options->act,
 		['p'] = &options->prefix,
-		['d'] = &options->dsn,
 	};
 
 	if (option == 's')

@@ -27,6 +27,20 @@ void bench_sql(MYSQL *mysql, const char *text)
 		bench_die("%s: %s", text, mysql_error(mysql));
 }
 
+bool bench_sql_any(MYSQL *mysql, const char *text)
+{
+	MYSQL_RES *result;
+	bool any;
+
+	bench_sql(mysql, text);
+	result = mysql_store_result(mysql);
+	if (!result)
+		bench_die("%s: %s", text, mysql_error(mysql));
+	any = mysql_num_rows(result) > 0;
+	mysql_free_result(result);
+	return any;
+}
+
 MYSQL_STMT *bench_sql_prepare(MYSQL *mysql, const char *text)
 {
 	MYSQL_STMT *statement = mysql_stmt_init(mysql);

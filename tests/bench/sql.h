@@ -8,11 +8,15 @@
  */
 
 #include <mysql.h>
+#include <stdbool.h>
 
 /** A connection with this, as SQL, said on it first. */
 MYSQL *bench_sql_open(const char *dsn, const char *first);
 
 void bench_sql(MYSQL *mysql, const char *text);
+
+/** Does this query have a row? */
+bool bench_sql_any(MYSQL *mysql, const char *text);
 
 MYSQL_STMT *bench_sql_prepare(MYSQL *mysql, const char *text);
 

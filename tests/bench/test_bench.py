@@ -46,11 +46,12 @@ def makes_the_pairs_it_is_asked_for(stage, system):
 
 
 def hands_over_when_it_is_given_back(stage, system):
-    holder, waiter = (stage.client(system, 'hold', '--prefix', 'test-hold-')
-                      for _ in range(2))
-    for client in (holder, waiter):
-        client.hear_word('ready')
+    # The second one is opened while the name is held.
+    holder = stage.client(system, 'hold', '--prefix', 'test-hold-')
+    holder.hear_word('ready')
     take(holder)
+    waiter = stage.client(system, 'hold', '--prefix', 'test-hold-')
+    waiter.hear_word('ready', 20)
     waiter.tell('take')
     check(not select.select([waiter], [], [], 0.1)[0], 'two hold at once')
     holder.tell('give')

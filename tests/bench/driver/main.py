@@ -85,7 +85,7 @@ class Run:
         try:
             for figure in workload.measure(self.stage, system):
                 self.results.add(figure)
-        except BenchError as error:
+        except (BenchError, OSError) as error:
             kill_clients()
             self.failures.append(f'{workload.name} on {system}: {error}')
 
@@ -198,12 +198,16 @@ def main():
     options = parse()
     if options.check_words:
         return 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     run = Run(options)
     try:
         run.play()
     except KeyboardInterrupt:
         run.close()
+        if run.results.rounds:
+            say('interrupted; what was measured until then:')
+            run.tell()
         return 130
     except (BenchError, OSError, subprocess.SubprocessError) as error:
         run.close()

@@ -90,12 +90,12 @@ class Client:
 
     alive = set()
 
-    def __init__(self, words, work):
+    def __init__(self, words, work, environment):
         self.errors = tempfile.TemporaryFile(dir=work)
         self.process = subprocess.Popen(
             [str(word) for word in words], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=self.errors, bufsize=0,
-            start_new_session=True)
+            start_new_session=True, env={**os.environ, **environment})
         self.buffer = b''
         Client.alive.add(self)
 

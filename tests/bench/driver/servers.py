@@ -2,6 +2,7 @@
 """The servers, private ones all: how each is started and ended, what it is
 called, how many statements it has had, and what a client has to be told."""
 
+import contextlib
 import os
 import re
 import socket
@@ -30,7 +31,8 @@ class Counter:
         return line.rstrip('\n').split('\t')
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
 
@@ -82,8 +84,13 @@ class Database:
         self.sql(f"GRANT ALL ON {name}.* TO 'rowlock'@'%'")
         self.migrate(name)
 
-    def words(self, port, database='rowlock'):
-        return ['--dsn', self.dsn(database, port=port)]
+    def words(self, port):
+        del port
+        return []
+
+    def environment(self, port, database):
+        """The password is not for everybody who looks at the processes."""
+        return {'ROWLOCK_DSN': self.dsn(database, port=port)}
 
 
 class MariaDB(Database):
@@ -92,6 +99,7 @@ class MariaDB(Database):
     def __init__(self, root, work):
         self.root = root
         self.dir = os.path.join(work, 'sandbox')
+        self.dsns = {}
         try:
             self._sandbox('start')
             with open(os.path.join(self.dir, 'port'),
@@ -110,8 +118,10 @@ class MariaDB(Database):
         return ['mariadb', f'--defaults-file={self.dir}/root.cnf']
 
     def dsn(self, database='rowlock', account='rowlock', port=None):
-        words = ('--root',) if account == 'root' else ()
-        dsn = self._sandbox('dsn', *words).strip()
+        if account not in self.dsns:
+            words = ('--root',) if account == 'root' else ()
+            self.dsns[account] = self._sandbox('dsn', *words).strip()
+        dsn = self.dsns[account]
         return re.sub(r'port=\d+', f'port={port or self.port}',
                       dsn.replace('database=rowlock', f'database={database}'))
 
@@ -214,9 +224,12 @@ class Redis:
     def version(self):
         return f'Redis {self._info("redis_version")}'
 
-    def words(self, port, database=None):
-        del database
+    def words(self, port):
         return ['--redis', str(port)]
+
+    def environment(self, port, database):
+        del port, database
+        return {}
 
     def stop(self):
         self.daemon.stop()
@@ -267,9 +280,12 @@ class ZooKeeper:
     def version(self):
         return 'ZooKeeper ' + re.search(r'version: ([\d.]+)', self._srvr())[1]
 
-    def words(self, port, database=None):
-        del database
+    def words(self, port):
         return ['--zookeeper', str(port)]
+
+    def environment(self, port, database):
+        del port, database
+        return {}
 
     def stop(self):
         self.daemon.stop()
@@ -287,9 +303,13 @@ class NoServer:
     def statements(self):
         return None
 
-    def words(self, port, database=None):
-        del port, database
+    def words(self, port):
+        del port
         return []
+
+    def environment(self, port, database):
+        del port, database
+        return {}
 
     def stop(self):
         pass

@@ -2,6 +2,7 @@
 """What the workloads play on: the systems, their servers, their clients."""
 
 import collections
+import contextlib
 import os
 import subprocess
 
@@ -120,10 +121,10 @@ class Stage:
     def client(self, name, act, *words, database='rowlock'):
         system = SYSTEMS[name]
         server = self.servers[system.server]
+        port = self.ports[system.server]
         return Client([self.program, '--system', system.client, '--act', act,
-                       *server.words(self.ports[system.server],
-                                     database), *words],
-                      self.work)
+                       *server.words(port), *words],
+                      self.work, server.environment(port, database))
 
     def close(self):
         kill_clients()
@@ -132,4 +133,6 @@ class Stage:
             delay.wait()
             delay.stdout.close()
         for server in self.servers.values():
-            server.stop()
+            # One that has died cannot keep the others alive.
+            with contextlib.suppress(OSError, BenchError):
+                server.stop()
