@@ -136,6 +136,15 @@ def rounds_are_summed_up_by_medians():
     check(results.get('w', 's') == 30, 'not the median')
     check(results.get('w', 's', 'max_us') == 1000, 'not the maximum')
     check(results.all('w', 's', 'p50_us') == [], 'a value from nowhere')
+    for number, rate in ((0, 10), (2, 50)):
+        results.add(Figure('w', 't', pairs_per_s=rate, round=number))
+    for number, figure in enumerate(results.rounds['w', 's']):
+        figure.round = number
+    check(results.ratio('w', 't', 's') == (10 / 10 + 50 / 30) / 2,
+          'not round by round')
+    results.add(Figure('v', 's', pairs_per_s=60))
+    check(results.ratio('v', 's', 's', 'w') == 2, 'not of the medians')
+    check(results.ratio('w', 't', 'u') is None, 'a ratio from nowhere')
     for some in ([1, 5], [3]):
         results.add(Figure('e', 's', more={'singles': some}))
     check(results.get('e', 's', 'p50_us') == 3e6, 'not of all events')

@@ -12,21 +12,10 @@ OURS = ('row', 'lease')
 PEERS = ('get_lock', 'redis', 'redis-aof', 'zookeeper')
 
 
-def ratio(workload, ours, theirs, of=None):
-    """ours in this workload to theirs in this, or another one."""
-    def figure(results):
-        mine = results.get(workload, ours)
-        other = results.get(of or workload, theirs)
-        return mine / other if mine is not None and other else None
-    return figure
-
-
 def to_best_peer(workload, ours):
     def figure(results):
-        rates = [results.get(workload, peer) for peer in PEERS]
-        rates = [rate for rate in rates if rate]
-        mine = results.get(workload, ours)
-        return mine / max(rates) if mine is not None and rates else None
+        ratios = [results.ratio(workload, ours, peer) for peer in PEERS]
+        return min((one for one in ratios if one), default=None)
     return figure
 
 
@@ -51,7 +40,8 @@ def less_than(workload, text, limit, figure, unit=''):
 
 def compared(workload, ours, theirs, limit, of=None):
     text = f'{ours} : {theirs}' + (f' {of}' if of else '')
-    return at_least(workload, text, limit, ratio(workload, ours, theirs, of))
+    return at_least(workload, text, limit, lambda results: results.ratio(
+        workload, ours, theirs, of))
 
 
 def all_bars():

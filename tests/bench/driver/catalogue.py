@@ -12,12 +12,13 @@ MOST = tuple(name for name in NO_MUTEX
 
 def usual(quick):
     return [
-        Pairs('lone', 1, 1, 1),
+        # One thread and its server find each other on one core or on two, for
+        # a while: in many short turns all systems meet both.
+        Pairs('lone', 1, 1, 1, parts=5),
         Pairs('spread-64', 1, 64, 64),
         Pairs('spread-256', 1, 256, 256, quick=FEW),
         Pairs('hot-threads', 1, 64, 1, systems=NO_MUTEX + ('mutex',)),
-        Pairs('hot-processes', 16, 1, 1,
-              quick=MOST),
+        Pairs('hot-processes', 16, 1, 1, quick=MOST),
         Shared('shared', 4, 16, 1, words=('--hold-us', 100), systems=OURS,
                shape='4 processes x 16 threads, 1 name, held for 100 us'),
         Waiting(quick),

@@ -32,6 +32,7 @@ class Figure:
     fairness: float = None
     server_statements_per_s: float = None
     rss_bytes: int = None
+    round: int = 0
     more: dict = dataclasses.field(default_factory=dict)
 
 
@@ -73,6 +74,24 @@ class Results:
         if not values:
             return None
         return max(values) if field == 'max_us' else statistics.median(values)
+
+    def ratio(self, workload, ours, theirs, of=None):
+        """The median of the rounds' ratios, as the machine's own pace changes
+        from round to round; to another workload, that of the medians. None if
+        there is no round that has both."""
+        if of and of != workload:
+            mine, other = self.get(workload, ours), self.get(of, theirs)
+            return mine / other if mine is not None and other else None
+
+        def rates(system):
+            return {figure.round: figure.pairs_per_s
+                    for figure in self.rounds.get((workload, system), ())
+                    if figure.pairs_per_s}
+
+        mine, other = rates(ours), rates(theirs)
+        ratios = [mine[number] / other[number]
+                  for number in mine if number in other]
+        return statistics.median(ratios) if ratios else None
 
     def workloads(self):
         return list(dict.fromkeys(workload for workload, _ in self.rounds))

@@ -60,30 +60,39 @@ class Run:
 
     def play(self):
         self.stage = Stage(self.options, ROOT, self.work)
+        busy = report.busy_cores()
         able = self.stage.start(self.options.systems, self.progress)
-        self.machine = report.machine(self.stage)
+        self.machine = report.machine(self.stage, busy)
         self.footnote = report.footnote(self.stage)
         for workload in self.options.workloads:
             workload.prepare(self.stage)
-        steps = [[(workload, system)
-                  for workload in self.options.workloads
-                  if number < workload.rounds
-                  for system in workload.wanted(self.options.quick)
-                  if system in able]
-                 for number in range(self.options.rounds)]
-        total = sum(len(some) for some in steps)
-        done = 0
-        for number, some in enumerate(steps):
-            for workload, system in some:
-                done += 1
-                self.progress(f'[{done}/{total}] round {number + 1} of '
-                              f'{self.options.rounds}: {workload.name} on '
-                              f'{system}')
-                self._measure(workload, system)
+        steps = list(self._steps(able))
+        for done, (number, part, workload, system) in enumerate(steps, 1):
+            self.progress(f'[{done}/{len(steps)}] round {number + 1} of '
+                          f'{self.options.rounds}: {workload.name} on '
+                          f'{system}')
+            parts = self._parts(workload)
+            self.stage.seconds = self.options.seconds / parts
+            self._measure(workload, system, number * parts + part)
 
-    def _measure(self, workload, system):
+    def _parts(self, workload):
+        return 1 if self.options.quick else workload.parts
+
+    def _steps(self, able):
+        """Round by round, part by part, system by system."""
+        for number in range(self.options.rounds):
+            for workload in self.options.workloads:
+                if number >= workload.rounds:
+                    continue
+                for part in range(self._parts(workload)):
+                    for system in workload.wanted(self.options.quick):
+                        if system in able:
+                            yield number, part, workload, system
+
+    def _measure(self, workload, system, number):
         try:
             for figure in workload.measure(self.stage, system):
+                figure.round = number
                 self.results.add(figure)
         except (BenchError, OSError) as error:
             kill_clients()

@@ -4,6 +4,7 @@
 import os
 import platform
 import re
+import time
 
 from stage import SYSTEMS
 
@@ -33,7 +34,6 @@ def memory_gib():
 
 def fsync_us(directory):
     """The median of a few 4 KiB appends that are flushed."""
-    import time  # pylint: disable=import-outside-toplevel
     path = os.path.join(directory, 'fsync')
     took = []
     with open(path, 'wb', buffering=0) as file:
@@ -46,18 +46,30 @@ def fsync_us(directory):
     return sorted(took)[len(took) // 2] * 1e6
 
 
-def machine(stage):
+def busy_cores(seconds=0.5):
+    """How many cores others keep busy just now."""
+    def idle():
+        with open('/proc/stat', encoding='ascii') as stat:
+            return int(stat.readline().split()[4])
+    before = idle()
+    time.sleep(seconds)
+    idle_s = (idle() - before) / os.sysconf('SC_CLK_TCK')
+    return max(0, os.cpu_count() - idle_s / seconds)
+
+
+def machine(stage, busy):
     """Lines about where this was measured."""
-    load = os.getloadavg()[0]
     lines = [f'{cpu()}, {os.cpu_count()} cores, {memory_gib():.0f} GiB, '
-             f'{platform.system()} {platform.release()}, load {load:.1f} '
-             'before the start',
+             f'{platform.system()} {platform.release()}',
              'a write of 4 KiB and its flush to this disk: '
              f'{fsync_us(stage.work):.0f} us']
     versions = dict.fromkeys(server.version()
                              for kind, server in stage.servers.items()
                              if kind != 'none')
     lines.append(', '.join(versions))
+    if busy > 0.25:
+        lines.append(f'others kept {busy:.1f} cores busy before the start: '
+                     'these figures are noisy')
     if stage.options.delay_ms:
         lines.append(f'{stage.options.delay_ms:g} ms are added to each round '
                      'trip')
@@ -83,12 +95,10 @@ def row(results, workload, system):
     figure = results.figure(workload, system)
     rates = results.all(workload, system, 'pairs_per_s')
     ours = SYSTEMS[system].against
-    base = results.get(workload, ours)
+    ratio = results.ratio(workload, system, ours)
     return (system, number(figure.pairs_per_s),
             f'{number(min(rates))} - {number(max(rates))}' if rates else '-',
-            f'{figure.pairs_per_s / base:.2f} x {ours}'
-            if base and figure.pairs_per_s is not None and system != ours
-            else '',
+            f'{ratio:.2f} x {ours}' if ratio and system != ours else '',
             duration(figure.p50_us), duration(figure.p99_us),
             duration(figure.max_us),
             '-' if figure.fairness is None else f'{figure.fairness:.2f}',

@@ -196,7 +196,7 @@ class Grown(Pairs):
     def __init__(self):
         super().__init__('grown', 1, 1, 1, database=self.database, shape=(
             '1 thread, 1 name; 1,000,000 rows in business_lock, 100,000 other '
-            'leases held'), systems=OURS)
+            'leases held'), systems=OURS, parts=5)
         self.empty = Pairs('grown', 1, 1, 1)
 
     def prepare(self, stage):

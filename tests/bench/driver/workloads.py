@@ -26,6 +26,7 @@ class Workload:
     systems = NO_MUTEX
     quick = None    # fewer systems, if there is little time
     rounds = 1000   # at most; quick: one
+    parts = 1       # of a round, the systems in turn in each; quick: one
 
     def wanted(self, quick):
         return self.quick if quick and self.quick else self.systems
