@@ -47,6 +47,12 @@ command ip iproute2 optional
 command iptables iptables optional
 command haproxy haproxy optional
 file /usr/lib/*/faketime/libfaketimeMT.so.1 libfaketime optional'
+needs_bench='
+command redis-server redis-server optional
+module hiredis libhiredis-dev optional
+file /usr/share/java/zookeeper.jar zookeeper optional
+file /usr/include/zookeeper/zookeeper.h libzookeeper-mt-dev optional
+command gnuplot gnuplot-nox optional'
 needs_coverage='
 command gcovr gcovr'
 needs_docker='
@@ -124,6 +130,26 @@ apt-get install $packages"
 	lacking=$(missing "$1")
 	[ -z "$lacking" ] || die "still missing after that:
 $lacking"
+}
+
+# want NEEDS: what of NEEDS can be had. What cannot is told, and done without.
+want()
+{
+	lacking=$(missing "$1")
+	[ -n "$lacking" ] || return 0
+	if command -v apt-get >/dev/null &&
+		{ [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; then
+		packages=$(printf '%s\n' "$lacking" | cut -d' ' -f3 | sort -u)
+		# shellcheck disable=SC2086 # words are wanted
+		say "installing Debian packages, if they can be had:" $packages
+		# shellcheck disable=SC2086
+		install_packages $packages >/dev/null 2>&1 ||
+			for package in $packages; do
+				install_packages "$package" >/dev/null 2>&1 || :
+			done
+		lacking=$(missing "$1")
+	fi
+	[ -z "$lacking" ] || tell_missing "$lacking"
 }
 
 install_packages()

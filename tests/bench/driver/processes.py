@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Processes of ours: servers that are started and ended, clients that are told
+what to do by lines and answer by lines."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+PATIENCE_S = 120
+
+
+class BenchError(Exception):
+    """Something did not run as it must; no figure comes of it."""
+
+
+def run(*words, **more):
+    """Run a command to its end; BenchError with what it said if it fails. Who
+    is interrupted meanwhile lets it clean up."""
+    with subprocess.Popen([str(word) for word in words], text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, start_new_session=True,
+                          **more) as process:
+        try:
+            said, _ = process.communicate()
+        except BaseException:
+            process.terminate()
+            process.communicate()
+            raise
+    if process.returncode:
+        raise BenchError(f'{os.path.basename(str(words[0]))}: '
+                         + '\n'.join(said.strip().splitlines()[-15:]))
+    return said
+
+
+def which(program):
+    return shutil.which(program, path=os.environ['PATH'] + ':/usr/sbin:/sbin')
+
+
+def free_port():
+    """A port that nobody listens on just now."""
+    with socket.socket() as some:
+        some.bind(('127.0.0.1', 0))
+        return some.getsockname()[1]
+
+
+class Daemon:
+    """A server in the foreground of a process of ours."""
+
+    def __init__(self, words, log):
+        self.log = log
+        with open(log, 'ab') as out:
+            self.process = subprocess.Popen(
+                [str(word) for word in words], stdin=subprocess.DEVNULL,
+                stdout=out, stderr=out, start_new_session=True)
+
+    def await_answer(self, answers, seconds=60):
+        """Until answers() is true."""
+        until = time.monotonic() + seconds
+        while True:
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise BenchError(f'{self.process.args[0]} did not start: '
+                                 + self.last_words())
+            with contextlib.suppress(OSError, BenchError):
+                if answers():
+                    return
+            time.sleep(0.05)
+
+    def last_words(self):
+        with open(self.log, encoding='utf-8', errors='replace') as log:
+            return ''.join(log.readlines()[-10:])
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+
+
+class Client:
+    """One bench-client. Its lines come one by one."""
+
+    alive = set()
+
+    def __init__(self, words, work, environment):
+        self.errors = tempfile.TemporaryFile(dir=work)
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.errors, bufsize=0,
+            start_new_session=True, env={**os.environ, **environment})
+        self.buffer = b''
+        Client.alive.add(self)
+
+    def fileno(self):
+        return self.process.stdout.fileno()
+
+    def tell(self, line):
+        try:
+            self.process.stdin.write(line.encode() + b'\n')
+        except BrokenPipeError:
+            self._died()
+
+    def hear(self, seconds=PATIENCE_S):
+        """The next line."""
+        until = time.monotonic() + seconds
+        while b'\n' not in self.buffer:
+            if not select.select([self], [], [],
+                                 max(0, until - time.monotonic()))[0]:
+                raise BenchError('a client does not answer after '
+                                 f'{seconds:g} s: ' + self._words())
+            more = os.read(self.fileno(), 1 << 16)
+            if not more:
+                self._died()
+            self.buffer += more
+        line, _, self.buffer = self.buffer.partition(b'\n')
+        return line.decode()
+
+    def hear_word(self, word, seconds=PATIENCE_S):
+        """The numbers after the word that has to come now."""
+        line = self.hear(seconds).split()
+        if line[0] != word:
+            raise BenchError(f"a client said '{line[0]}', not '{word}'")
+        return [int(number) for number in line[1:]]
+
+    def _words(self):
+        return ' '.join(self.process.args)
+
+    def _died(self):
+        self.process.wait()
+        self.errors.seek(0)
+        said = self.errors.read().decode(errors='replace').strip()
+        raise BenchError(said or 'a client ended with '
+                         f'{self.process.returncode}: {self._words()}')
+
+    def kill(self):
+        self.process.kill()
+        self._forget()
+
+    def end(self, seconds=PATIENCE_S):
+        """Nothing more will be told."""
+        self.process.stdin.close()
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            raise BenchError(f'a client does not end: {self._words()}') \
+                from error
+        if self.process.returncode:
+            self._died()
+        self._forget()
+
+    def _forget(self):
+        Client.alive.discard(self)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.errors):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def first_to_speak(clients, seconds=PATIENCE_S):
+    """Whoever of them has something to say."""
+    heard = [client for client in clients if b'\n' in client.buffer] \
+        or select.select(clients, [], [], seconds)[0]
+    if not heard:
+        raise BenchError(f'none of {len(clients)} clients answers after '
+                         f'{seconds:g} s')
+    return heard[0]
+
+
+def kill_clients():
+    for client in list(Client.alive):
+        client.kill()
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Nobody interrupts the cleaning up."""
+    old = [(number, signal.signal(number, signal.SIG_IGN))
+           for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in old:
+            signal.signal(number, handler)

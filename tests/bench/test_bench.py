@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""That the benchmark does what it says: counts only, no time is judged. Each
+system whose server is on this machine, on private servers. Speaks TAP."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import types
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, 'driver'))
+os.environ['PATH'] += ':/usr/sbin:/sbin'
+
+# pylint: disable=wrong-import-position
+from figures import FIELDS, Figure, Results, percentile  # noqa: E402
+from processes import which  # noqa: E402
+from special import take  # noqa: E402
+from stage import SYSTEMS, Stage  # noqa: E402
+
+ROOT = os.environ['ROWLOCK_SOURCE']
+BUILD = os.environ['ROWLOCK_BUILD']
+FAR = 1 << 62  # ns: a run that ends by count
+
+
+def check(truth, words):
+    if not truth:
+        raise AssertionError(words)
+
+
+def makes_the_pairs_it_is_asked_for(stage, system):
+    client = stage.client(system, 'pairs', '--threads', 4, '--names', 2,
+                          '--count', 25, '--prefix', 'test-pairs-',
+                          # Long enough for another to come in as well.
+                          '--hold-us', 300)
+    client.hear_word('ready')
+    client.tell(f'go 0 {FAR}')
+    told = json.loads(client.hear())
+    client.end()
+    check(told['pairs'] == [25] * 4, f'pairs: {told["pairs"]}')
+    counted = sum(count for _, count in told['latency'])
+    check(counted == 100, f'{counted} latencies for 100 pairs')
+
+
+def hands_over_when_it_is_given_back(stage, system):
+    # The second one is opened while the name is held.
+    holder = stage.client(system, 'hold', '--prefix', 'test-hold-')
+    holder.hear_word('ready')
+    take(holder)
+    waiter = stage.client(system, 'hold', '--prefix', 'test-hold-')
+    waiter.hear_word('ready', 20)
+    waiter.tell('take')
+    check(not select.select([waiter], [], [], 0.1)[0], 'two hold at once')
+    holder.tell('give')
+    gave, = holder.hear_word('gave')
+    held, = waiter.hear_word('held')
+    check(held > gave, 'held before it was given back')
+    waiter.tell('give')
+    waiter.hear_word('gave')
+    for client in (holder, waiter):
+        client.end()
+
+
+def many_are_held_and_given_back(stage):
+    def held():
+        return int(stage.database().sql(
+            'SELECT COUNT(*) FROM business_lease '
+            "WHERE name LIKE 'test-many-%'")[0][0])
+
+    client = stage.client('lease', 'many', '--threads', 3, '--count', 50,
+                          '--prefix', 'test-many-')
+    client.hear_word('ready')
+    client.tell('take')
+    client.hear_word('took')
+    check(held() == 50, f'{held()} leases for 50')
+    client.tell('give')
+    client.hear_word('gave')
+    check(held() == 0, f'{held()} leases left')
+    client.end()
+
+
+def the_delay_passes_all_on(stage):
+    """Through a network of 2 ms a pair takes two round trips or more."""
+    delay = subprocess.Popen(
+        [os.path.join(BUILD, 'tests', 'bench', 'bench-delay'), '1000',
+         str(stage.ports['database'])], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, text=True)
+    direct = stage.ports['database']
+    try:
+        stage.ports['database'] = int(delay.stdout.readline())
+        makes_the_pairs_it_is_asked_for(stage, 'row')
+        client = stage.client('raw-row', 'pairs', '--count', 10)
+        client.hear_word('ready')
+        client.tell(f'go 0 {FAR}')
+        steps = json.loads(client.hear())['latency']
+        client.end()
+        check(steps[0][0] > 3.9e6, f'a pair in {steps[0][0]} ns')
+    finally:
+        stage.ports['database'] = direct
+        delay.kill()
+        delay.wait()
+
+
+def json_has_the_fields():
+    systems = 'lease,mutex' if which('mariadbd') else 'mutex'
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, 'figures.json')
+        subprocess.run(
+            [sys.executable, '-B', os.path.join(HERE, 'driver', 'main.py'),
+             '--build', BUILD, '--rounds', '2', '--seconds', '0.05',
+             '--only', f'hot-threads,{systems}', '--json', path],
+            check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+        with open(path, encoding='utf-8') as file:
+            figures = json.load(file)
+    check([figure['system'] for figure in figures] == systems.split(','),
+          f'{figures}')
+    for figure in figures:
+        check(tuple(figure) == FIELDS, f'{list(figure)}')
+        check((figure['processes'], figure['threads'], figure['names'])
+              == (1, 64, 1), f'{figure}')
+        # null where it does not apply, or nothing came of so short a run.
+        check(all(figure[name] is None or
+                  isinstance(figure[name], (int, float))
+                  for name in FIELDS[5:]), f'{figure}')
+        check((figure['server_statements_per_s'] is None)
+              == (figure['system'] == 'mutex'), f'{figure}')
+
+
+def rounds_are_summed_up_by_medians():
+    results = Results()
+    for rate in (10, 1000, 30):
+        results.add(Figure('w', 's', pairs_per_s=rate, max_us=rate))
+    check(results.get('w', 's') == 30, 'not the median')
+    check(results.get('w', 's', 'max_us') == 1000, 'not the maximum')
+    check(results.all('w', 's', 'p50_us') == [], 'a value from nowhere')
+    for number, rate in ((0, 10), (2, 50)):
+        results.add(Figure('w', 't', pairs_per_s=rate, round=number))
+    for number, figure in enumerate(results.rounds['w', 's']):
+        figure.round = number
+    check(results.ratio('w', 't', 's') == (10 / 10 + 50 / 30) / 2,
+          'not round by round')
+    results.add(Figure('v', 's', pairs_per_s=60))
+    check(results.ratio('v', 's', 's', 'w') == 2, 'not of the medians')
+    check(results.ratio('w', 't', 'u') is None, 'a ratio from nowhere')
+    for some in ([1, 5], [3]):
+        results.add(Figure('e', 's', more={'singles': some}))
+    check(results.get('e', 's', 'p50_us') == 3e6, 'not of all events')
+    check(results.get('e', 's', 'p99_us') == 5e6, 'not the worst of three')
+    check(percentile({1000: 98, 5000: 1, 9000: 1}, 0.99) == 5, 'not the 99th')
+
+
+class Tap:
+    def __init__(self, count):
+        print(f'1..{count}', flush=True)
+        self.number = self.failed = 0
+
+    def case(self, name, test, *arguments, skip=None):
+        self.number += 1
+        if skip:
+            print(f'ok {self.number} - {name} # SKIP {skip}', flush=True)
+            return
+        try:
+            test(*arguments)
+            print(f'ok {self.number} - {name}', flush=True)
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            self.failed += 1
+            for line in f'{type(error).__name__}: {error}'.splitlines():
+                print(f'# {line}')
+            print(f'not ok {self.number} - {name}', flush=True)
+
+
+def words_of(test):
+    return test.__name__.replace('_', ' ')
+
+
+def main():
+    per_system = (makes_the_pairs_it_is_asked_for,
+                  hands_over_when_it_is_given_back)
+    database = None if which('mariadbd') else 'no mariadbd here'
+    tap = Tap(len(SYSTEMS) * len(per_system) + 4)
+    if not database:
+        print('# server: own, ' + subprocess.run(
+            ['mariadbd', '--version'], capture_output=True, text=True,
+            check=True).stdout.strip())
+    tap.case(words_of(rounds_are_summed_up_by_medians),
+             rounds_are_summed_up_by_medians)
+    tap.case(words_of(json_has_the_fields), json_has_the_fields)
+    with tempfile.TemporaryDirectory(prefix='rowlock-test-') as work:
+        stage = Stage(types.SimpleNamespace(
+            build=BUILD, seconds=1, quick=True, delay_ms=0,
+            server='mariadb'), ROOT, work)
+        try:
+            able = stage.start([name for name in SYSTEMS if not (
+                database and SYSTEMS[name].server == 'database')],
+                lambda text: None)
+            for name in SYSTEMS:
+                skip = None if name in able else \
+                    stage.left_out.get(name, database)
+                for test in per_system:
+                    alone = name == 'mutex' and test is per_system[1]
+                    tap.case(f'{name} {words_of(test)}', test, stage, name,
+                             skip=skip or alone and 'there is one process')
+            for test in (many_are_held_and_given_back,
+                         the_delay_passes_all_on):
+                tap.case(words_of(test), test, stage, skip=database)
+        finally:
+            stage.close()
+    return 1 if tap.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
