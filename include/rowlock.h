@@ -387,7 +387,7 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  * did not know that others wait. The log tells which of the two is in use
  * (ROWLOCK_LOG_DEBUG; once at ROWLOCK_LOG_WARNING if the server refuses).
  *
- * @wait_ms  0: try; one round trip at most for a name that is held. A dead
+ * @wait_ms  0: try; two round trips at most for a name that is held. A dead
  *           holder is removed first, also by a try. ROWLOCK_FOREVER: no limit.
  *
  * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;

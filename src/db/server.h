@@ -48,9 +48,8 @@ struct rlk_dialect {
 	 * maximum in microseconds or NULL, info or NULL.
 	 *
 	 * On MariaDB INSERT ... ON DUPLICATE KEY UPDATE ... RETURNING: one row
-	 * comes back in any case (see lease_acquire_returns_row): attempt,
-	 * session, and how the row there fares (microseconds that its session
-	 * and its maximum have left by the server's clock, NULL if absent).
+	 * comes back in any case, with the attempt that is there (see
+	 * lease_acquire_returns_row).
 	 * On MySQL INSERT ... SELECT ... WHERE NOT EXISTS: 1 affected row is
 	 * ours, 0: held.
 	 */

@@ -66,7 +66,7 @@ static struct rlk_value max_us(const struct rlk_request *request)
 	return rlk_u64(request->max_hold_ms * 1000);
 }
 
-void rlk_lease_read_holder(const struct rlk_value *columns, bool looked,
+void rlk_lease_read_holder(const struct rlk_value *columns,
 			   struct rlk_holder *holder)
 {
 	*holder = (struct rlk_holder){
@@ -78,8 +78,6 @@ void rlk_lease_read_holder(const struct rlk_value *columns, bool looked,
 		.has_max = columns[3].type != RLK_NULL,
 		.max_left_us = columns[3].i64,
 	};
-	if (!looked)
-		return;
 	holder->looked = true;
 	if (!holder->absent) {
 		holder->beat = columns[4].u64;
@@ -106,7 +104,7 @@ static enum rlk_fault lease_look(struct rlk_conn *conn,
 		return fault;
 	*ret_holder = (struct rlk_holder){ 0 };
 	if (reply.has_row)
-		rlk_lease_read_holder(reply.columns, true, ret_holder);
+		rlk_lease_read_holder(reply.columns, ret_holder);
 	return RLK_DONE;
 }
 
@@ -169,13 +167,12 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 		return RLK_AGAIN;
 	if (reply.columns[0].u64 == request->attempt) {
 		*ret_holder = (struct rlk_holder){
-			.bell = reply.columns[4].type != RLK_NULL &&
-				reply.columns[4].u64 == 1,
+			.bell = reply.columns[1].type != RLK_NULL &&
+				reply.columns[1].u64 == 1,
 		};
 		return RLK_GRANTED;
 	}
-	rlk_lease_read_holder(reply.columns, false, ret_holder);
-	return RLK_HELD;
+	return who_has_it(conn, request, ret_holder, reterr);
 }
 
 static enum rlk_verdict first(struct rlk_conn *conn,
@@ -202,8 +199,7 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 		return RLK_AGAIN;
 	if (reply.columns[0].u64 == request->attempt)
 		return RLK_GRANTED;
-	rlk_lease_read_holder(reply.columns, false, ret_holder);
-	return RLK_HELD;
+	return who_has_it(conn, request, ret_holder, reterr);
 }
 
 static enum rlk_verdict again(struct rlk_conn *conn,

@@ -303,7 +303,7 @@ static void holder_of(const struct rlk_value *columns, void *arg)
 		return;
 	}
 	part->verdict = RLK_HELD;
-	rlk_lease_read_holder(columns, true, &part->holder);
+	rlk_lease_read_holder(columns, &part->holder);
 }
 
 /* Some were held, or are ours from an earlier sending: who has what? One that

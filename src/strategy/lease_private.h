@@ -8,9 +8,8 @@
 
 #include "strategy/lease.h"
 
-/** From columns: attempt, session, left, maximum left[, beat, ttl, maximum];
- *  the last three only if @looked. */
-void rlk_lease_read_holder(const struct rlk_value *columns, bool looked,
+/** From columns: attempt, session, left, maximum left, beat, ttl, maximum. */
+void rlk_lease_read_holder(const struct rlk_value *columns,
 			   struct rlk_holder *holder);
 
 /* lease_batch.c */

@@ -83,8 +83,8 @@ static const struct pattern patterns[] = {
 	{ SIM_ACQUIRE, "insert", "INSERT INTO business_lease (name, slot, "
 	  "session, attempt, acquired_at, expires_at, info) VALUES (?, ?, ?, "
 	  "?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
-	  "ON DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt, "
-	  "session, ", NULL, NULL },
+	  "ON DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt",
+	  NULL, NULL },
 	{ SIM_ACQUIRE_LOOKING, "insert-looking", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, p.s, p.c, p.a,",
