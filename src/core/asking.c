@@ -243,6 +243,8 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 		return held(asking, request, holder);
 	case RLK_ABSENT:
 		return make_row(asking, request);
+	case RLK_WAITED:
+		return RLK_STEP_AGAIN;
 	case RLK_AGAIN:
 		if (asking->lock->strategy->pins_connection)
 			return RLK_STEP_AGAIN;

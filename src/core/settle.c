@@ -130,7 +130,7 @@ enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
 	enum rlk_verdict verdict;
 
 	verdict = asking->lock->strategy->resume(asking->conn, &asking->error);
-	if (verdict == RLK_AGAIN)
+	if (verdict == RLK_AGAIN || verdict == RLK_WAITED)
 		rlk_end_transaction(asking, until);
 	return verdict == RLK_WAITING ? RLK_UNCLEAR : verdict;
 }

@@ -63,7 +63,7 @@ static enum rlk_verdict row_acquire(struct rlk_conn *conn,
 	*ret_holder = (struct rlk_holder){ 0 };
 	fault = rlk_stmt_run(conn, wait ? dialect->row_wait : dialect->row_try,
 			     params, &reply, reterr);
-	return verdict_of(fault, &reply, wait ? RLK_AGAIN : RLK_HELD);
+	return verdict_of(fault, &reply, wait ? RLK_WAITED : RLK_HELD);
 }
 
 static enum rlk_verdict row_resume(struct rlk_conn *conn,
@@ -72,7 +72,7 @@ static enum rlk_verdict row_resume(struct rlk_conn *conn,
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_resume(conn, &reply, reterr);
 
-	return verdict_of(fault, &reply, RLK_AGAIN);
+	return verdict_of(fault, &reply, RLK_WAITED);
 }
 
 static enum rlk_fault row_make(struct rlk_conn *conn,

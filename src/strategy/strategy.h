@@ -55,8 +55,9 @@ enum rlk_verdict {
 	RLK_GRANTED, /* ours */
 	RLK_HELD,    /* another's: *ret_holder */
 	RLK_ABSENT,  /* row: the name has no row yet: make() it, ask again */
-	RLK_AGAIN,   /* nothing happened: a passing conflict, or a slice of
-			waiting in the server is over. Ask again. */
+	RLK_AGAIN,   /* nothing happened: a passing conflict. Ask again. */
+	RLK_WAITED,  /* a slice of waiting in the server is over. Ask again, on
+			the same connection if it is pinned. */
 	RLK_WAITING, /* the deadline came, or an interrupt, while the server
 			has not answered: resume() or close */
 	RLK_UNCLEAR, /* no answer: it may be ours or not, or become ours */
