@@ -504,10 +504,15 @@ static void go_alone(struct rowlock_client *client, struct rlk_ticket *ticket,
 
 static void fail_over(struct rowlock_client *client, struct rlk_ticket *ticket)
 {
+	const _Atomic bool *canceled = ticket->member.wants_out;
 	struct rowlock_errinfo error;
 
-	rlk_fail(&error, ROWLOCK_ETIMEDOUT,
-		 "no lease connection to %s came free in time", client->server);
+	if (canceled && *canceled)
+		rlk_fail(&error, ROWLOCK_ECANCELED, "canceled");
+	else
+		rlk_fail(&error, ROWLOCK_ETIMEDOUT,
+			 "no lease connection to %s came free in time",
+			 client->server);
 	fail_ticket(ticket, RLK_FAILED, &error);
 }
 
