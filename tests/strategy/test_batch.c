@@ -75,7 +75,7 @@ static void each_is_answered_as_if_alone(void **state)
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch");
-	struct rlk_part parts[6];
+	struct rlk_part parts[7];
 	struct rlk_request held = ground_request(ground, 1, numbered(word, 1));
 	struct rlk_request mine = ground_request(ground, 0, numbered(word, 2));
 	struct rlk_request gone = ground_request(ground, 0, numbered(word, 3));
@@ -91,7 +91,9 @@ static void each_is_answered_as_if_alone(void **state)
 	parts[3] = ask(ground, 0, numbered(word, 5));
 	parts[4] = part_of(RLK_ACT_RELEASE, &gone);
 	parts[5] = part_of(RLK_ACT_DRAW, &gone);
-	run_all(ground, 0, parts, 6);
+	parts[6] = parts[1];
+	parts[6].act = RLK_ACT_DRAW;
+	run_all(ground, 0, parts, 7);
 
 	assert_true(parts[0].token > 0);
 	assert_true(ground_draw(ground, &drawn) > parts[0].token);
@@ -110,6 +112,7 @@ static void each_is_answered_as_if_alone(void **state)
 	assert_true(ground_confirm(ground, 0, &parts[3].request));
 	assert_false(parts[4].found);
 	assert_true(parts[5].token == 0);
+	assert_true(parts[6].token == 0);
 	/* The other's is as it was. */
 	assert_true(ground_confirm(ground, 1, &held));
 	assert_true(ground_release(ground, 1, &held));

@@ -49,6 +49,7 @@ static void begin_with(struct rowlock_client_options options)
 	struct rowlock_errinfo err;
 
 	warnings = 0;
+	options.call_timeout_ms = 500;
 	options.log = note_warning;
 	options.log_level = ROWLOCK_LOG_WARNING;
 	client = fake_client_with(&options);
@@ -308,6 +309,31 @@ static void lost_answer_is_settled_by_each_attempt(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3 + MANY);
 	for (unsigned int i = 3; i < 3 + MANY; i++)
 		assert_int_equal(fake_call(FAKE_ACQUIRE, i).ask, RLK_ASK_FIRST);
+	end();
+}
+
+/* A question that only looks would take it for another's. */
+static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
+{
+	(void) state;
+	begin();
+	fake_session_add(77);
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_lease_add(lock[i]->name, 1000 + i, 77);
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
+		fake_await(FAKE_ACQUIRE, 2 + i);
+	}
+	fill_lanes();
+	for (int i = 0; i < MANY; i++)
+		fake_lease_remove(lock[i]->name);
+	fake_next(FAKE_BATCH, lost_reply);
+	fake_advance(100);
+	await_queued(MANY);
+	free_a_lane();
+	fake_await(FAKE_ACQUIRE, 3 + 2 * MANY);
+	for (unsigned int i = 3 + MANY; i < 3 + 2 * MANY; i++)
+		assert_int_equal(fake_call(FAKE_ACQUIRE, i).ask, RLK_ASK_FIRST);
+	all_hold();
 	end();
 }
 
@@ -752,6 +778,8 @@ static void other_refusals_do_not(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		FAKE("one that polls finds its own row after a lost answer",
+		     one_that_polls_finds_its_own_row_after_a_lost_answer),
 		FAKE("those of one moment share a round trip",
 		     those_of_one_moment_share_a_round_trip),
 		FAKE("releases and draws go along",

@@ -257,6 +257,14 @@ static void one_whose_time_is_up_before_it_is_sent_is_over(void **state)
 	assert_int_equal(late.count, 1);
 	leave(&late);
 	assert_true(rlk_group_expire(&group, 9000) == RLK_NEVER);
+	/* Who comes then sets an alarm of its own. */
+	come(&first, 20000, 0);
+	hear(&first);
+	come(&late, 10000, 1);
+	assert_int_equal(expiries, 3);
+	leave(&first);
+	hear(&late);
+	leave(&late);
 	end();
 }
 
