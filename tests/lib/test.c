@@ -120,6 +120,9 @@ struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 	options.reap_interval_ms = 0;
 	options.connect_timeout_ms *= test_slowness();
 	options.call_timeout_ms *= test_slowness();
+	if (getenv("ROWLOCK_TEST_GROUP"))
+		options.lease_group =
+		    (unsigned int) atoi(getenv("ROWLOCK_TEST_GROUP"));
 	return options;
 }
 
