@@ -122,6 +122,9 @@ struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 	options.connect_timeout_ms *= test_slowness();
 	options.call_timeout_ms *= test_slowness();
 	test_handover(&options);
+	if (getenv("ROWLOCK_TEST_GROUP"))
+		options.lease_group =
+		    (unsigned int) atoi(getenv("ROWLOCK_TEST_GROUP"));
 	return options;
 }
 

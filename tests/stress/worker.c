@@ -57,6 +57,9 @@ static struct rowlock_client *open_client(const struct plan *plan,
 	options.reap_interval_ms = plan->reap_ms;
 	options.flags = plan->observe ? ROWLOCK_OBSERVE_BEATS : 0;
 	test_handover(&options);
+	if (getenv("ROWLOCK_TEST_GROUP"))
+		options.lease_group =
+		    (unsigned int) atoi(getenv("ROWLOCK_TEST_GROUP"));
 	if (plan->tls_unverified)
 		options.flags |= ROWLOCK_TLS_UNVERIFIED;
 	while (rowlock_client_new(&options, &client, &err)) {

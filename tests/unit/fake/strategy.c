@@ -190,7 +190,9 @@ static enum rlk_fault lease_batch(struct rlk_conn *conn,
 	size_t most = count;
 
 	qsort(parts, count, sizeof(*parts), compare_parts);
-	snprintf(call.name, sizeof(call.name), "%s", parts[0]->request.name);
+	if (count)
+		snprintf(call.name, sizeof(call.name), "%s",
+			 parts[0]->request.name);
 	world_begin(&op, &call);
 	if (op.answer.half)
 		most = op.answer.half;

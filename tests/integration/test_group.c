@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many threads of one process, each with a name of its own: their requests go
+ * together, and what goes wrong with one is nothing to the others.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server.h"
+#include "test.h"
+
+#define THREADS 32
+#define ROUNDS 50
+#define CUTS 30
+
+struct person {
+	struct rowlock *lock;
+	pthread_t thread;
+	uint64_t wait_ms;
+	int rounds;
+	int failures;
+	int code;
+	double late_ms;         /* of the acquire that failed */
+	struct test_event *got; /* told of each acquire that is done */
+	struct rowlock_errinfo err;
+};
+
+static void start(struct person *people, size_t count, void *(*live)(void *arg))
+{
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(
+		    pthread_create(&people[i].thread, NULL, live, &people[i]),
+		    0);
+}
+
+static void join(struct person *people, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		pthread_join(people[i].thread, NULL);
+}
+
+static void make(struct person *people, size_t count,
+		 struct rowlock_client *client, const char *word)
+{
+	for (size_t i = 0; i < count; i++) {
+		char name[100];
+
+		snprintf(name, sizeof(name), "%s-%zu", word, i);
+		people[i] = (struct person){
+			.lock = test_lock(client, ROWLOCK_LEASE,
+					  ROWLOCK_OWNER_HANDLE, name),
+			.wait_ms = 30000,
+			.rounds = ROUNDS,
+		};
+	}
+}
+
+static void end(struct person *people, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rowlock_held(people[i].lock) == 1)
+			rowlock_release(people[i].lock, NULL);
+		test_lock_end(people[i].lock);
+	}
+}
+
+static _Atomic bool over;
+
+static void *take_turns(void *arg)
+{
+	struct person *person = arg;
+
+	for (int i = 0; i < person->rounds && !over; i++) {
+		struct rowlock_errinfo err = { 0 };
+		uint64_t token;
+
+		if (rowlock_acquire(person->lock, person->wait_ms, &err) ||
+		    (i % 10 == 0 &&
+		     rowlock_token(person->lock, &token, &err)) ||
+		    rowlock_release(person->lock, &err)) {
+			person->failures++;
+			person->err = err;
+		}
+	}
+	return NULL;
+}
+
+static uint64_t statements(struct test_sql *sql)
+{
+	return test_sql_status(sql, "Com_insert_select") +
+	       test_sql_status(sql, "Com_insert") +
+	       test_sql_status(sql, "Com_delete") +
+	       test_sql_status(sql, "Com_stmt_execute");
+}
+
+static void many_names_take_few_statements(void **state)
+{
+	static struct person people[THREADS];
+	struct rowlock_client *client = test_client(30000);
+	struct test_sql *sql = test_server_root();
+	const char *word = test_name("group");
+	uint64_t pairs = THREADS * ROUNDS;
+	uint64_t before;
+	uint64_t took;
+
+	(void) state;
+	make(people, THREADS, client, word);
+	before = statements(sql);
+	start(people, THREADS, take_turns);
+	join(people, THREADS);
+	took = statements(sql) - before;
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(people[i].failures, 0);
+		assert_int_equal(rowlock_held(people[i].lock), 0);
+	}
+	test_figure((double) took / (double) pairs, "",
+		    "group: statements per acquire and release, %d threads, a "
+		    "tenth with a token",
+		    THREADS);
+	/* Alone they are 2.1 at least; as many as a group may have, together. */
+	if (!getenv("ROWLOCK_TEST_GROUP"))
+		assert_true(took < pairs);
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name LIKE '%s-%%'",
+					 word),
+			 0);
+	end(people, THREADS);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+static void *take_and_tell(void *arg)
+{
+	struct person *person = arg;
+
+	person->code =
+	    rowlock_acquire(person->lock, person->wait_ms, &person->err);
+	test_event_set(person->got);
+	return NULL;
+}
+
+static void *give_back(void *arg)
+{
+	struct person *person = arg;
+
+	person->code = rowlock_release(person->lock, &person->err);
+	if (person->got)
+		test_event_set(person->got);
+	return NULL;
+}
+
+/* The first one's row is tied up; all give back at once. What is awaited while
+ * it is tied up comes, or the test fails after its guard. */
+static void row_that_is_tied_up_keeps_nobody_else(void **state)
+{
+	static struct person people[THREADS];
+	struct rowlock_client *client = test_client(30000);
+	struct test_sql *sql = test_server_root();
+	const char *word = test_name("tied");
+	struct test_event got[THREADS];
+
+	(void) state;
+	make(people, THREADS, client, word);
+	for (int i = 0; i < THREADS; i++) {
+		got[i] = test_event_new();
+		people[i].got = &got[i];
+	}
+	start(people, THREADS, take_and_tell);
+	for (int i = 0; i < THREADS; i++)
+		assert_true(test_event_wait(&got[i]));
+	join(people, THREADS);
+	test_sql(sql, "START TRANSACTION");
+	test_sql_number(sql,
+			"SELECT attempt FROM business_lease WHERE name = "
+			"'%s-0' AND slot = 0 FOR UPDATE",
+			word);
+	start(people, THREADS, give_back);
+	for (int i = 1; i < THREADS; i++)
+		assert_true(test_event_wait(&got[i]));
+	/* Others' acquires pass, too, while it is still tied up. */
+	join(&people[1], THREADS - 1);
+	for (int i = 1; i < THREADS; i++)
+		assert_code(people[i].code, 0, &people[i].err);
+	start(&people[1], THREADS - 1, take_and_tell);
+	for (int i = 1; i < THREADS; i++)
+		assert_true(test_event_wait(&got[i]));
+	join(&people[1], THREADS - 1);
+	for (int i = 1; i < THREADS; i++)
+		assert_code(people[i].code, 0, &people[i].err);
+	test_sql(sql, "COMMIT");
+	join(people, 1);
+	end(people, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		test_event_end(&got[i]);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+static void *ask_in_time(void *arg)
+{
+	struct person *person = arg;
+	uint64_t began = test_now_ns();
+
+	person->code =
+	    rowlock_acquire(person->lock, person->wait_ms, &person->err);
+	person->late_ms =
+	    test_ms(began, test_now_ns()) - (double) person->wait_ms;
+	return NULL;
+}
+
+/* Nobody's deadline is another's: who leads and who follows is not told. */
+static void each_leaves_a_frozen_server_in_time(void **state)
+{
+	static struct person people[THREADS];
+	struct rowlock_client *client = test_client(60000);
+	struct test_sql *sql = test_server_root();
+	const char *word = test_name("frozen");
+	struct rowlock_errinfo err;
+	double worst = 0;
+
+	(void) state;
+	make(people, THREADS, client, word);
+	start(people, THREADS, take_turns);
+	join(people, THREADS);
+	test_server_freeze();
+	/* Not all of its threads have stopped when that returns. */
+	while (rowlock_acquire(people[0].lock, 100, &err) == 0)
+		assert_ok(rowlock_release(people[0].lock, &err));
+	for (int i = 0; i < THREADS; i++)
+		people[i].wait_ms = 100 + 50 * (uint64_t) i;
+	start(people, THREADS, ask_in_time);
+	join(people, THREADS);
+	test_server_thaw();
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_not_equal(people[i].code, 0);
+		assert_int_equal(rowlock_held(people[i].lock), 0);
+		if (people[i].late_ms > worst)
+			worst = people[i].late_ms;
+	}
+	test_figure(worst, "ms",
+		    "group: the latest return after its deadline, server "
+		    "frozen, %d threads",
+		    THREADS);
+	/* What may have been granted meanwhile is given back: each can be had
+	 * again, by this client and in the end by all. */
+	for (int i = 0; i < THREADS; i++) {
+		people[i].wait_ms = 30000;
+		people[i].rounds = 1;
+		people[i].failures = 0;
+	}
+	start(people, THREADS, take_turns);
+	join(people, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		assert_code(people[i].failures ? people[i].err.code : 0, 0,
+			    &people[i].err);
+	end(people, THREADS);
+	test_client_end(client);
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name LIKE '%s-%%' AND EXISTS "
+					 "(SELECT 1 FROM lease_session s WHERE "
+					 "s.id = session)",
+					 word),
+			 0);
+	test_sql_end(sql);
+}
+
+/* Ends connections that have leases to ask for, one after the other. */
+static void *cut(void *arg)
+{
+	struct test_sql *sql = arg;
+	int cuts = 0;
+
+	while (cuts < CUTS) {
+		uint64_t id = test_sql_number(
+		    sql, "SELECT COALESCE(MIN(ID), 0) FROM "
+			 "information_schema.PROCESSLIST WHERE USER <> 'root' "
+			 "AND INFO LIKE '%%business_lease%%'");
+
+		if (id && !test_sql_try(sql, "KILL CONNECTION %llu",
+					(unsigned long long) id))
+			cuts++;
+	}
+	over = true;
+	return NULL;
+}
+
+static void lost_answers_cost_nobody_a_grant(void **state)
+{
+	static struct person people[THREADS];
+	struct rowlock_client *client = test_client(60000);
+	struct test_sql *sql = test_server_root();
+	struct test_sql *knife = test_server_root();
+	const char *word = test_name("cut");
+	pthread_t cutter;
+
+	(void) state;
+	make(people, THREADS, client, word);
+	for (int i = 0; i < THREADS; i++)
+		people[i].rounds = INT_MAX;
+	assert_int_equal(pthread_create(&cutter, NULL, cut, knife), 0);
+	start(people, THREADS, take_turns);
+	join(people, THREADS);
+	pthread_join(cutter, NULL);
+	over = false;
+	for (int i = 0; i < THREADS; i++)
+		assert_code(people[i].failures ? people[i].err.code : 0, 0,
+			    &people[i].err);
+	end(people, THREADS);
+	test_client_end(client);
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name LIKE '%s-%%'",
+					 word),
+			 0);
+	test_sql_end(knife);
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("many names take few statements",
+		     many_names_take_few_statements),
+		TEST("a row that is tied up keeps nobody else",
+		     row_that_is_tied_up_keeps_nobody_else),
+		TEST("each leaves a frozen server in time",
+		     each_leaves_a_frozen_server_in_time),
+		TEST("lost answers cost nobody a grant",
+		     lost_answers_cost_nobody_a_grant),
+	};
+
+	return test_main_own_server(tests);
+}
