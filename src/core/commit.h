@@ -12,29 +12,7 @@
  * what is wrong with one is nothing to the others.
  */
 
-#include "core/client.h"
-#include "core/hold.h"
-#include "core/lock.h"
-#include "db/group.h"
-
-/** A request, on the heap: it may outlive its caller. */
-struct rlk_ticket {
-	struct rlk_member member;
-	struct rlk_part part;
-	enum rlk_ask ask; /* how an acquire is sent if it is alone */
-	struct rlk_hold *hold;
-
-	/* What came out, besides part's answer. */
-	enum rlk_fault fault;
-	struct rlk_mark mark;         /* if no answer came: of which session */
-	struct rowlock_errinfo error; /* code 0: none */
-
-	/* Nobody knows what an earlier sending has done: it was not answered,
-	 * and cannot be executed any more. */
-	bool unsure;
-	bool alone; /* it has to be sent by itself */
-	bool left;  /* under client->mutex: one of two has let it go */
-};
+#include "core/ticket.h"
 
 /** What rlk_commit_run() is told by its caller, besides the ticket. */
 struct rlk_errand {
@@ -52,17 +30,6 @@ enum rlk_outcome {
 
 /** Before the options are known. */
 void rlk_commit_init(struct rowlock_client *client);
-
-/** A ticket for @hold; NULL: no memory. */
-struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
-				  const struct rlk_request *request);
-struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket);
-
-static inline void rlk_ticket_freep(struct rlk_ticket **ticket)
-{
-	if (*ticket)
-		*ticket = rlk_ticket_free(*ticket);
-}
 
 /**
  * Run @ticket, together with others of the moment. Blocks until

@@ -21,9 +21,9 @@ struct rlk_waiter {
 	struct rlk_alarm alarm; /* while it sleeps */
 	bool rang;
 	_Atomic bool canceled; /* written under the mutex */
-	bool in_session;    /* it sleeps on client->session_changed */
-	int64_t until_ms;   /* the caller's deadline */
-	int64_t give_up_ms; /* no statement may last longer than that */
+	bool in_session;       /* it sleeps on client->session_changed */
+	int64_t until_ms;      /* the caller's deadline */
+	int64_t give_up_ms;    /* no statement may last longer than that */
 	bool try;
 	uint64_t breaks;       /* of the session, when it was last asked for */
 	struct rlk_conn *conn; /* the server makes it wait: interrupt */
