@@ -42,8 +42,8 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 /**
  * Give the row of @hold back, or draw a token for it: one sending, together
  * with others. RLK_DONE, and *@ret_found or *@ret_token as the strategy's
- * operations; RLK_BUSY, RLK_CONFLICT, RLK_KILLED: send again; RLK_UNKNOWN: no
- * answer; RLK_FAILED: not sent; else refused. All with @reterr.
+ * operations; RLK_UNKNOWN: no answer; RLK_FAILED: not sent; else refused. All
+ * with @reterr.
  */
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  const struct rlk_errand *errand,
@@ -53,5 +53,13 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
 			       const struct rlk_errand *errand,
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr);
+
+/** Shall a release or a draw be sent again? Others were in the way, somebody
+ *  interrupted it, or no answer came. */
+static inline bool rlk_commit_again(enum rlk_fault fault)
+{
+	return fault == RLK_BUSY || fault == RLK_CONFLICT ||
+	       fault == RLK_KILLED || fault == RLK_UNKNOWN;
+}
 
 #endif
