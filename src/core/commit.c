@@ -42,96 +42,12 @@
 #define ERROR_SYNTAX 1064
 #define CUT_PACKETS 3
 
-static struct rlk_ticket *ticket_of(struct rlk_member *member)
-{
-	return container_of(member, struct rlk_ticket, member);
-}
-
-/* -------------------------------------------------------------- tickets */
-
-/* Everything but the texts that it is to own, and its event. */
-static void init_ticket(struct rlk_ticket *ticket, struct rlk_hold *hold,
-			enum rlk_act act, const struct rlk_request *request)
-{
-	ticket->part = (struct rlk_part){ .act = act, .request = *request };
-	ticket->ask = RLK_ASK_FIRST;
-	ticket->hold = hold;
-	ticket->fault = RLK_DONE;
-	ticket->mark.id = 0;
-	ticket->error.code = 0;
-	ticket->unsure = false;
-	ticket->alone = false;
-	ticket->left = false;
-}
-
-struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
-				  const struct rlk_request *request)
-{
-	size_t name = strlen(request->name) + 1;
-	size_t info = request->info ? strlen(request->info) + 1 : 0;
-	struct rlk_ticket *ticket = malloc(sizeof(*ticket) + name + info);
-	char *text;
-
-	if (!ticket)
-		return NULL;
-	text = (char *) (ticket + 1);
-	init_ticket(ticket, hold, act, request);
-	ticket->part.request.name = memcpy(text, request->name, name);
-	if (info)
-		ticket->part.request.info =
-		    memcpy(text + name, request->info, info);
-	rlk_member_init(&ticket->member);
-	return ticket;
-}
-
-struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket)
-{
-	rlk_member_fini(&ticket->member);
-	free(ticket);
-	return NULL;
-}
-
-/* ----------------------------------------------------------- left alone */
-
-/* The answer to a request whose caller has left: what may be there is cleaned
- * up. A release is being repeated by the chores, a draw does no harm. */
-static void settle_locked(struct rlk_ticket *ticket)
-{
-	const struct rlk_part *part = &ticket->part;
-	bool unclear = ticket->fault == RLK_UNKNOWN;
-	bool granted = part->answered && part->verdict == RLK_GRANTED;
-
-	if (part->act == RLK_ACT_ACQUIRE &&
-	    (unclear || granted || ticket->unsure))
-		rlk_hold_abandon_locked(ticket->hold,
-					unclear ? &ticket->mark : NULL);
-}
-
-/* The caller leaves, or the answer comes: the second of the two sees to what is
- * left. */
-static void leave_ticket(struct rlk_ticket *ticket, bool caller)
-{
-	struct rowlock_client *client = ticket->hold->client;
-	bool second;
-
-	rlk_mutex_lock(&client->mutex);
-	second = ticket->left;
-	ticket->left = true;
-	if (second)
-		settle_locked(ticket);
-	if (second && !caller)
-		rlk_hold_put_locked(ticket->hold);
-	if (!second && caller)
-		rlk_hold_get_locked(ticket->hold);
-	rlk_mutex_unlock(&client->mutex);
-	if (second)
-		rlk_ticket_free(ticket);
-}
+/* ------------------------------------------------- the clock, and who left */
 
 static void settle_left(struct rlk_member *member, void *lane)
 {
 	(void) lane;
-	leave_ticket(ticket_of(member), false);
+	rlk_ticket_leave(rlk_ticket_of(member), false);
 }
 
 static void ring(struct rlk_alarm *alarm)
@@ -182,27 +98,6 @@ void rlk_commit_withdraw(struct rowlock_client *client,
 
 	rlk_group_withdraw(&client->lanes[bay - RLK_BAY_LANE].group,
 			   &waiter->canceled);
-}
-
-/* ------------------------------------------------------------- outcomes */
-
-static void fail_ticket(struct rlk_ticket *ticket, enum rlk_fault fault,
-			const struct rowlock_errinfo *error)
-{
-	ticket->fault = fault;
-	ticket->error = *error;
-}
-
-/* The connection is not usable any more: nobody knows what it has done. */
-static void fail_unclear(struct rlk_ticket *ticket, const struct rlk_mark *mark,
-			 const struct rowlock_errinfo *error)
-{
-	fail_ticket(ticket, RLK_UNKNOWN, error);
-	ticket->mark = *mark;
-	/* That our time is up was no error so far. */
-	if (!error->code)
-		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 ticket->hold->client->server);
 }
 
 /* ---------------------------------------------------------------- alone */
@@ -305,9 +200,9 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(client->pool, conn);
 	if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
-		fail_unclear(ticket, &mark, &error);
+		rlk_ticket_fail_unclear(ticket, &mark, &error);
 	else
-		fail_ticket(ticket, fault, &error);
+		rlk_ticket_fail(ticket, fault, &error);
 }
 
 /* ------------------------------------------------------------- together */
@@ -422,7 +317,8 @@ static bool collect(const struct packet *packet, struct rlk_part **parts,
 	size_t count = 0;
 
 	for (size_t i = 0; i < packet->count; i++) {
-		struct rlk_part *part = &ticket_of(packet->members[i])->part;
+		struct rlk_part *part =
+		    &rlk_ticket_of(packet->members[i])->part;
 
 		if (part->answered)
 			continue;
@@ -447,7 +343,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_client *client = packet->client;
 	const struct rlk_patience patience = { go_on, packet };
-	struct rlk_ticket *first = ticket_of(packet->members[0]);
+	struct rlk_ticket *first = rlk_ticket_of(packet->members[0]);
 	struct rlk_part *parts[RLK_GROUP_MOST];
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
@@ -477,12 +373,12 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
 	fenced = unanswered && answered < count && fence(packet, &mark);
 	for (size_t i = 0; i < packet->count; i++) {
-		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
+		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
 
 		if (ticket->part.answered)
 			continue;
 		if (unanswered && !fenced)
-			fail_unclear(ticket, &mark, &error);
+			rlk_ticket_fail_unclear(ticket, &mark, &error);
 		else
 			send_alone(ticket, fenced);
 	}
@@ -494,13 +390,13 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 static void check_sessions(const struct packet *packet, struct rlk_conn *conn)
 {
 	for (size_t i = 0; i < packet->count; i++) {
-		struct rlk_ticket *ticket = ticket_of(packet->members[i]);
+		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
 		struct rowlock_errinfo error;
 
 		if (ticket->part.act != RLK_ACT_ACQUIRE ||
 		    rlk_session_is_at(packet->client, conn, &error))
 			continue;
-		fail_ticket(ticket, RLK_DONE, &error);
+		rlk_ticket_fail(ticket, RLK_DONE, &error);
 		ticket->part.verdict = RLK_AGAIN;
 		ticket->part.answered = true;
 	}
@@ -511,9 +407,9 @@ static void check_sessions(const struct packet *packet, struct rlk_conn *conn)
 static void fail_leader(const struct packet *packet,
 			const struct rowlock_errinfo *error)
 {
-	fail_ticket(ticket_of(packet->members[0]), RLK_FAILED, error);
+	rlk_ticket_fail(rlk_ticket_of(packet->members[0]), RLK_FAILED, error);
 	for (size_t i = 1; i < packet->count; i++)
-		ticket_of(packet->members[i])->alone = true;
+		rlk_ticket_of(packet->members[i])->alone = true;
 }
 
 static int get_conn(const struct packet *packet, size_t bay,
@@ -539,7 +435,7 @@ static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 		.count = count,
 		.until_ms = call < errand->until_ms ? call : errand->until_ms,
 	};
-	struct rlk_ticket *own = ticket_of(members[0]);
+	struct rlk_ticket *own = rlk_ticket_of(members[0]);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 
@@ -585,7 +481,7 @@ static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 		rlk_fail(&error, ROWLOCK_ETIMEDOUT,
 			 "no lease connection to %s came free in time",
 			 client->server);
-	fail_ticket(ticket, RLK_FAILED, &error);
+	rlk_ticket_fail(ticket, RLK_FAILED, &error);
 }
 
 /* Does @ticket go together with others? */
@@ -630,7 +526,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 		switch (share(lane, bay, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;
-			leave_ticket(ticket, true);
+			rlk_ticket_leave(ticket, true);
 			return RLK_OUT_LEFT;
 		case RLK_MEMBER_OVER:
 			over(client, ticket, errand);
@@ -685,7 +581,7 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 	size_t bay = rlk_client_lane(client, hold->text);
 	struct rlk_ticket ticket;
 
-	init_ticket(&ticket, hold, ret_part->act, &ret_part->request);
+	rlk_ticket_init(&ticket, hold, ret_part->act, &ret_part->request);
 	go_alone(&client->lanes[bay - RLK_BAY_LANE], bay, &ticket, errand);
 	return outcome_of(&ticket, ret_part, reterr);
 }

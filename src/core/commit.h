@@ -12,29 +12,7 @@
  * what is wrong with one is nothing to the others.
  */
 
-#include "core/client.h"
-#include "core/hold.h"
-#include "core/lock.h"
-#include "db/group.h"
-
-/** A request, on the heap: it may outlive its caller. */
-struct rlk_ticket {
-	struct rlk_member member;
-	struct rlk_part part;
-	enum rlk_ask ask; /* how an acquire is sent if it is alone */
-	struct rlk_hold *hold;
-
-	/* What came out, besides part's answer. */
-	enum rlk_fault fault;
-	struct rlk_mark mark;         /* if no answer came: of which session */
-	struct rowlock_errinfo error; /* code 0: none */
-
-	/* Nobody knows what an earlier sending has done: it was not answered,
-	 * and cannot be executed any more. */
-	bool unsure;
-	bool alone; /* it has to be sent by itself */
-	bool left;  /* under client->mutex: one of two has let it go */
-};
+#include "core/ticket.h"
 
 /** What rlk_commit_run() is told by its caller, besides the ticket. */
 struct rlk_errand {
@@ -58,17 +36,6 @@ void rlk_commit_fini(struct rowlock_client *client);
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter);
 
-/** A ticket for @hold; NULL: no memory. */
-struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
-				  const struct rlk_request *request);
-struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket);
-
-static inline void rlk_ticket_freep(struct rlk_ticket **ticket)
-{
-	if (*ticket)
-		*ticket = rlk_ticket_free(*ticket);
-}
-
 /**
  * Run @ticket, together with others of the moment. Blocks until
  * errand->until_ms at most; no mutex held. After RLK_OUT_LEFT the caller's
@@ -80,8 +47,8 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 /**
  * Give the row of @hold back, or draw a token for it: one sending, together
  * with others. RLK_DONE, and *@ret_found or *@ret_token as the strategy's
- * operations; RLK_BUSY, RLK_CONFLICT, RLK_KILLED: send again; RLK_UNKNOWN: no
- * answer; RLK_FAILED: not sent; else refused. All with @reterr.
+ * operations; RLK_UNKNOWN: no answer; RLK_FAILED: not sent; else refused. All
+ * with @reterr.
  */
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  const struct rlk_errand *errand,
@@ -91,5 +58,13 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
 			       const struct rlk_errand *errand,
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr);
+
+/** Shall a release or a draw be sent again? Others were in the way, somebody
+ *  interrupted it, or no answer came. */
+static inline bool rlk_commit_again(enum rlk_fault fault)
+{
+	return fault == RLK_BUSY || fault == RLK_CONFLICT ||
+	       fault == RLK_KILLED || fault == RLK_UNKNOWN;
+}
 
 #endif

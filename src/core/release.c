@@ -66,9 +66,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 						   reterr)
 			    : rlk_commit_release(hold, &errand, &found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
-	} while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
-		  fault == RLK_UNKNOWN) &&
-		 rlk_now(client->clock) < until);
+	} while (rlk_commit_again(fault) && rlk_now(client->clock) < until);
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {
 		if (fault)

@@ -162,9 +162,7 @@ static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
 		fault = pinned
 			    ? draw_once(hold, until, ret_token, reterr)
 			    : rlk_commit_draw(hold, &errand, ret_token, reterr);
-	while ((fault == RLK_BUSY || fault == RLK_CONFLICT ||
-		fault == RLK_UNKNOWN) &&
-	       rlk_now(hold->client->clock) < until);
+	while (rlk_commit_again(fault) && rlk_now(hold->client->clock) < until);
 	return fault;
 }
 

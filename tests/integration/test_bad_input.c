@@ -125,6 +125,8 @@ static void client_options_out_of_range(void **state)
 	REFUSED(handover_passes, 1000001);
 	REFUSED(lease_connections, 0);
 	REFUSED(lease_connections, 65);
+	REFUSED(lease_group, 0);
+	REFUSED(lease_group, 257);
 	REFUSED(flags, 1u << 20);
 	REFUSED(program, program);
 	REFUSED(defaults_file, "/nonexistent"); /* not together with dsn */

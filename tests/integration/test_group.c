@@ -120,7 +120,8 @@ static void many_names_take_few_statements(void **state)
 		    "group: statements per acquire and release, %d threads, a "
 		    "tenth with a token",
 		    THREADS);
-	/* Alone they are 2.1 at least; as many as a group may have, together. */
+	/* Alone they are 2.1 at least; as many as a group may have, together.
+	 */
 	if (!getenv("ROWLOCK_TEST_GROUP"))
 		assert_true(took < pairs);
 	assert_int_equal(test_sql_number(sql,

@@ -20,7 +20,8 @@ LAYERS = {
 # One file may look further: opening a client is where the layers are put
 # together (a pool of connections, a check of the tables, a strategy over both).
 WIRING = {('src/core/client.c', 'db/schema.h'),
-          ('src/core/client.h', 'db/pool.h')}
+          ('src/core/client.h', 'db/pool.h'),
+          ('src/core/client.h', 'db/group.h')}
 # Macros for cleanup by scope are for everybody; they are no part of the library.
 FOR_ALL = {'base/macro.h'}
 # Trees that know the library through its public headers only.

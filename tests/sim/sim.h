@@ -27,12 +27,12 @@ struct sim_world {
 	unsigned int names; /* that are fought for */
 	bool lease;         /* which strategies are used */
 	bool row;
-	bool observe;  /* nobody trusts the server's clock */
-	bool mysql;    /* the server's flavour */
-	bool no_marks; /* it has no GET_LOCK() */
-	bool calm;     /* nothing goes wrong, so nothing may be lost */
-	bool breaks;   /* holds are broken by hand, sometimes */
-	bool ending;   /* the threads come to their end */
+	bool observe;         /* nobody trusts the server's clock */
+	bool mysql;           /* the server's flavour */
+	bool no_marks;        /* it has no GET_LOCK() */
+	bool calm;            /* nothing goes wrong, so nothing may be lost */
+	bool breaks;          /* holds are broken by hand, sometimes */
+	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */
 	unsigned int group;   /* requests that may share a packet */
 	uint64_t ttl_ms;

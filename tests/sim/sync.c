@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's mutexes, conditions, events and threads, for fibers. Linked instead of
- * base/thread.c; the state lives in the room of the pthread objects.
+ * The library's mutexes, conditions, events and threads, for fibers. Linked
+ * instead of base/thread.c; the state lives in the room of the pthread objects.
  *
  * A mutex may be taken by a thread that comes between an unlock and the one
  * that was woken by it, a signal wakes any of those that wait, and a wait may

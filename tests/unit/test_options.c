@@ -111,6 +111,21 @@ static void bounds_of_a_turn_may_be_0_and_have_limits(void **state)
 	allow(&options);
 }
 
+static void size_of_a_group_has_limits(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	options.lease_group = 0;
+	refuse(&options, "lease_group");
+	options.lease_group = RLK_GROUP_MOST + 1;
+	refuse(&options, "lease_group");
+	options.lease_group = RLK_GROUP_MOST;
+	allow(&options);
+	options.lease_group = 1;
+	allow(&options);
+}
+
 static void reap_interval_is_never_or_not_too_often(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -436,6 +451,8 @@ int main(void)
 		     number_of_lease_connections_has_limits),
 		FAKE("the bounds of a turn may be 0 and have limits",
 		     bounds_of_a_turn_may_be_0_and_have_limits),
+		FAKE("the size of a group has limits",
+		     size_of_a_group_has_limits),
 		FAKE("the reap interval is never, or not too often",
 		     reap_interval_is_never_or_not_too_often),
 		FAKE("what does not fit together is refused",

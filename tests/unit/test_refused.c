@@ -17,10 +17,9 @@ static const struct fake_answer no_answer = { .given = true,
 static const struct fake_answer pending = { .given = true,
 					    .skip = true,
 					    .result = RLK_PENDING };
-static const struct fake_answer pending_for_long = { .given = true,
-						     .skip = true,
-						     .result = RLK_PENDING,
-						     .ms = 5000 };
+static const struct fake_answer pending_for_long = {
+	.given = true, .skip = true, .result = RLK_PENDING, .ms = 5000
+};
 static const struct fake_answer refused = { .given = true,
 					    .skip = true,
 					    .result = RLK_REFUSED };

@@ -140,8 +140,11 @@ static void release_in_others_way_is_tried_again(void **state)
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
 						      .skip = true,
 						      .result = RLK_CONFLICT });
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_KILLED });
 	assert_ok(rowlock_release(lock, &err));
-	assert_int_equal(fake_count(FAKE_RELEASE), 3);
+	assert_int_equal(fake_count(FAKE_RELEASE), 4);
 	assert_int_equal(fake_lease("job"), 0);
 	fake_lock_end(lock);
 	fake_client_end(client);

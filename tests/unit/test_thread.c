@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads: serial numbers that never come back, signals that stay outside.
+ * Threads: serial numbers that never come back, signals that stay outside; and
+ * events.
  */
 #include "base/thread.h"
 
@@ -110,6 +111,67 @@ static void guard_unlocks_by_leaving_its_block(void **state)
 	rlk_mutex_fini(&mutex);
 }
 
+/* A thread of the application's, with a handler that interrupts waits. */
+struct sleeper {
+	struct rlk_event event;
+	_Atomic bool woken;
+};
+
+static sem_t handled;
+
+static void handle(int number)
+{
+	(void) number;
+	sem_post(&handled);
+}
+
+static void *sleep_on(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	rlk_event_wait(&sleeper->event);
+	sleeper->woken = true;
+	return NULL;
+}
+
+static void signal_does_not_end_the_wait_for_an_event(void **state)
+{
+	const struct sigaction action = { .sa_handler = handle };
+	struct sleeper sleeper = { .woken = false };
+	struct sigaction before;
+	pthread_t thread;
+
+	(void) state;
+	sem_init(&handled, 0, 0);
+	rlk_event_init(&sleeper.event);
+	sigaction(SIGUSR1, &action, &before);
+	assert_int_equal(pthread_create(&thread, NULL, sleep_on, &sleeper), 0);
+	for (int i = 0; i < 200; i++) {
+		pthread_kill(thread, SIGUSR1);
+		sem_wait(&handled);
+	}
+	assert_false(sleeper.woken);
+	rlk_event_set(&sleeper.event);
+	pthread_join(thread, NULL);
+	assert_true(sleeper.woken);
+	sigaction(SIGUSR1, &before, NULL);
+	rlk_event_fini(&sleeper.event);
+	sem_destroy(&handled);
+}
+
+static void event_that_was_set_before_is_not_missed(void **state)
+{
+	struct rlk_event event;
+
+	(void) state;
+	rlk_event_init(&event);
+	for (int i = 0; i < 3; i++) {
+		rlk_event_set(&event);
+		rlk_event_wait(&event);
+	}
+	rlk_event_fini(&event);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -122,6 +184,10 @@ int main(void)
 		     joining_what_was_not_started_returns),
 		TEST("a guard unlocks by leaving its block",
 		     guard_unlocks_by_leaving_its_block),
+		TEST("a signal does not end the wait for an event",
+		     signal_does_not_end_the_wait_for_an_event),
+		TEST("an event that was set before is not missed",
+		     event_that_was_set_before_is_not_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

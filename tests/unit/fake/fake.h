@@ -62,16 +62,16 @@ enum fake_op {
 
 /** What becomes of one call. All zeros: what the model says. */
 struct fake_answer {
-	bool skip;   /* the server does not execute it */
-	bool given;  /* the answer is .result, whatever the server did */
-	int result;  /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
-	int code;    /* in the error; 0: what fits .result */
+	bool skip;  /* the server does not execute it */
+	bool given; /* the answer is .result, whatever the server did */
+	int result; /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
+	int code;   /* in the error; 0: what fits .result */
 	unsigned int mysql; /* in the error; 0: 1 */
 	unsigned int half;  /* FAKE_BATCH: so many parts, by name, are executed
 			       and answered, and the others are neither */
-	uint64_t ms; /* passes before the answer comes */
-	uint64_t creep_ms; /* the same, but no thread is woken by it */
-	bool wait;         /* until fake_let(), the deadline or an interrupt */
+	uint64_t ms;        /* passes before the answer comes */
+	uint64_t creep_ms;  /* the same, but no thread is woken by it */
+	bool wait;          /* until fake_let(), the deadline or an interrupt */
 };
 
 struct fake_call {

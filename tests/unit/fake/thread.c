@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The library's mutexes, conditions and events, with two things added: whoever
- * lets a mutex go, or goes to sleep, tells the waiting test that something may have
- * changed; and each thread knows how many mutexes it holds, since none may be
- * held where the library calls what is below it. The real ones are linked
+ * lets a mutex go, or goes to sleep, tells the waiting test that something may
+ * have changed; and each thread knows how many mutexes it holds, since none may
+ * be held where the library calls what is below it. The real ones are linked
  * under the names base_*.
  */
 #include "world.h"

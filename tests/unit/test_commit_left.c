@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Group commit: who leaves before the answer is there, whose leader has trouble
+ * of its own, and what happens where packets do not pass.
+ */
+#include "fake/lanes.h"
+
+#include <string.h>
+
+#include "core/commit.h"
+#include "test.h"
+
+/* ------------------------------------------------------- who leaves early */
+
+/* The last one's time is short, and the packet's answer stays away. */
+static void send_and_hold_back(enum fake_verb verb, uint64_t short_ms)
+{
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_tell(person[i], verb, lock[i],
+			  i == MANY - 1 ? short_ms : 4000);
+		await_queued(i + 1);
+	}
+	fake_next(FAKE_BATCH, held_back);
+	free_a_lane();
+	fake_await(FAKE_BATCH, 1);
+}
+
+static void each_leaves_at_its_own_deadline(void **state)
+{
+	struct rowlock_errinfo err;
+	int64_t began;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	began = fake_now();
+	send_and_hold_back(FAKE_DO_ACQUIRE, 30);
+	assert_code(fake_pass_hear(person[MANY - 1], &err), ROWLOCK_ECONNECT,
+		    &err);
+	assert_in_range(fake_now() - began, 30, 100);
+	assert_true(fake_busy(person[0]));
+	/* Its grant comes when it has gone: it is given back. */
+	fake_let(FAKE_BATCH);
+	for (int i = 0; i < MANY - 1; i++)
+		assert_code(fake_hear(person[i], &err), 0, &err);
+	fake_pass_until(is_free, lock[MANY - 1]);
+	assert_int_equal(rowlock_held(lock[MANY - 1]), 0);
+	assert_code(rowlock_acquire(lock[MANY - 1], 1000, &err), 0, &err);
+	lanes_end();
+}
+
+static void one_that_was_never_sent_leaves_nothing(void **state)
+{
+	struct rowlock_errinfo err;
+	unsigned int releases;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	releases = fake_count(FAKE_RELEASE);
+	fake_tell(person[0], FAKE_DO_ACQUIRE, lock[0], 30);
+	await_queued(1);
+	assert_code(fake_pass_hear(person[0], &err), ROWLOCK_ETIMEDOUT, &err);
+	free_a_lane();
+	fake_until(is_a_lane_free, NULL);
+	assert_int_equal(fake_count(FAKE_BATCH), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), releases);
+	lanes_end();
+}
+
+/* All leave: the leader last, since it gives up its packet then. */
+static void group_that_gets_no_answer_is_abandoned(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	all_ask(FAKE_DO_ACQUIRE, 3000);
+	fake_always(FAKE_FENCE, refused);
+	fake_next(FAKE_BATCH, held_back);
+	free_a_lane();
+	fake_await(FAKE_BATCH, 1);
+	for (int i = 0; i < MANY; i++)
+		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ECONNECT,
+			    &err);
+	/* As it is not known what became of it, it is cleaned up. */
+	assert_false(rlk_list_empty(&client->abandoned));
+	lanes_end();
+}
+
+static void release_whose_answer_stays_away_is_over_in_time(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	all_have();
+	fill_lanes();
+	all_ask(FAKE_DO_RELEASE, 0);
+	fake_always(FAKE_FENCE, refused);
+	fake_next(FAKE_BATCH, held_back);
+	free_a_lane();
+	fake_await(FAKE_BATCH, 1);
+	for (int i = 0; i < MANY; i++) {
+		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ECONNECT,
+			    &err);
+		assert_int_equal(rowlock_held(lock[i]), 0);
+	}
+	/* The chores go on. */
+	for (int i = 0; i < MANY; i++)
+		fake_pass_until(is_free, lock[i]);
+	lanes_end();
+}
+
+static void draw_whose_answer_stays_away_says_so(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	all_have();
+	fill_lanes();
+	all_ask(FAKE_DO_TOKEN, 0);
+	fake_always(FAKE_FENCE, refused);
+	fake_always(FAKE_BATCH, held_back);
+	free_a_lane();
+	fake_await(FAKE_BATCH, 1);
+	for (int i = 0; i < MANY; i++) {
+		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ECONNECT,
+			    &err);
+		assert_string_not_equal(err.message, "");
+	}
+	fake_always(FAKE_BATCH, normal);
+	lanes_end();
+}
+
+/* --------------------------------------------------------------- cancels */
+
+static void cancel_reaches_who_queues(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	all_ask(FAKE_DO_ACQUIRE, 0);
+	rowlock_cancel(lock[1]);
+	assert_code(fake_hear(person[1], &err), ROWLOCK_ECANCELED, &err);
+	await_queued(MANY - 1);
+	free_a_lane();
+	for (int i = 0; i < MANY; i++)
+		if (i != 1)
+			assert_code(fake_hear(person[i], &err), 0, &err);
+	assert_int_equal(fake_lease("job-1"), 0);
+	lanes_end();
+}
+
+static void cancel_reaches_who_was_taken(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	send_and_hold_back(FAKE_DO_ACQUIRE, 3000);
+	rowlock_cancel(lock[MANY - 1]);
+	assert_code(fake_hear(person[MANY - 1], &err), ROWLOCK_ECANCELED, &err);
+	fake_let(FAKE_BATCH);
+	for (int i = 0; i < MANY - 1; i++)
+		assert_code(fake_hear(person[i], &err), 0, &err);
+	fake_pass_until(is_free, lock[MANY - 1]);
+	lanes_end();
+}
+
+/* ----------------------------------------------------- the leader's trouble */
+
+static void canceled_leader_is_nothing_to_the_others(void **state)
+{
+	struct rowlock_errinfo err;
+	unsigned int gets;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	all_ask(FAKE_DO_ACQUIRE, 10000);
+	/* It waits for a connection. */
+	gets = fake_count(FAKE_GET);
+	fake_next(FAKE_GET,
+		  (struct fake_answer){ .wait = true,
+					.given = true,
+					.result = ROWLOCK_ECANCELED });
+	free_a_lane();
+	fake_await(FAKE_GET, gets + 1);
+	rowlock_cancel(lock[0]);
+	fake_let(FAKE_GET);
+	assert_code(fake_hear(person[0], &err), ROWLOCK_ECANCELED, &err);
+	for (int i = 1; i < MANY; i++)
+		assert_code(fake_hear(person[i], &err), 0, &err);
+	assert_int_equal(fake_lease("job-0"), 0);
+	lanes_end();
+}
+
+static void leader_without_a_connection_is_nothing_to_the_others(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	all_have();
+	assert_ok(rowlock_release(lock[0], &err));
+	fill_lanes();
+	/* A try can stay longest, and does not wait for a server. */
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_tell(person[i], i ? FAKE_DO_RELEASE : FAKE_DO_ACQUIRE,
+			  lock[i], 0);
+		await_queued(i + 1);
+	}
+	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
+						  .result = ROWLOCK_ECONNECT });
+	free_a_lane();
+	assert_code(fake_hear(person[0], &err), ROWLOCK_ECONNECT, &err);
+	for (int i = 1; i < MANY; i++)
+		assert_code(fake_hear(person[i], &err), 0, &err);
+	lanes_end();
+}
+
+/* Until a beat has shown that it knows us. Not even an empty packet is sent. */
+static void nothing_is_asked_of_another_server(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	all_ask(FAKE_DO_ACQUIRE, 10000);
+	fake_next(FAKE_BEAT, held_back);
+	strcpy(fake_server.identity, "another");
+	free_a_lane();
+	fake_until(is_a_lane_free, NULL);
+	fake_let(FAKE_BEAT);
+	for (int i = 0; i < MANY; i++)
+		assert_code(fake_pass_hear(person[i], &err), 0, &err);
+	for (unsigned int i = 0; i < fake_count(FAKE_BATCH); i++)
+		assert_int_not_equal(fake_call(FAKE_BATCH, i).id, 0);
+	lanes_end();
+}
+
+/* ------------------------------------------------- ways that take no packets
+ */
+
+static void round_of_packets(struct fake_answer answer)
+{
+	struct rowlock_errinfo err;
+
+	fill_lanes();
+	for (unsigned int i = 0; i < MANY; i++) {
+		bool held = rowlock_held(lock[i]) == 1;
+
+		fake_tell(person[i], held ? FAKE_DO_RELEASE : FAKE_DO_ACQUIRE,
+			  lock[i], 10000);
+		await_queued(i + 1);
+	}
+	fake_next(FAKE_BATCH, answer);
+	free_a_lane();
+	hear_all(0);
+	for (int i = 0; i < LANES; i++) {
+		assert_code(fake_hear(of_lane[i], &err), 0, &err);
+		assert_ok(rowlock_release(in_lane[i], &err));
+	}
+}
+
+/* Some hold, some do not: a packet of both kinds. */
+static void begin_mixed(void)
+{
+	struct rowlock_errinfo err;
+
+	lanes_begin();
+	for (int i = 0; i < MANY; i += 2)
+		assert_code(fake_ask(person[i], FAKE_DO_ACQUIRE, lock[i], 0), 0,
+			    &err);
+}
+
+static void all_share(bool shares)
+{
+	assert_int_equal(client->unshared, !shares);
+	assert_int_equal(warnings, !shares);
+}
+
+static void syntax_error_ends_the_sharing(void **state)
+{
+	static const struct fake_answer syntax = { .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED,
+						   .mysql = 1064 };
+	unsigned int batches;
+
+	(void) state;
+	begin_mixed();
+	round_of_packets(normal);
+	all_share(true);
+	round_of_packets(syntax);
+	all_share(false);
+	batches = fake_count(FAKE_BATCH);
+	/* Each by itself, and it is said once. */
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(fake_ask(person[i],
+					  rowlock_held(lock[i]) == 1
+					      ? FAKE_DO_RELEASE
+					      : FAKE_DO_ACQUIRE,
+					  lock[i], 0),
+				 0);
+	assert_int_equal(fake_count(FAKE_BATCH), batches);
+	all_share(false);
+	lanes_end();
+}
+
+static void connections_that_end_again_and_again_do(void **state)
+{
+	(void) state;
+	begin_mixed();
+	round_of_packets(lost_request);
+	round_of_packets(lost_request);
+	round_of_packets(normal);
+	all_share(true);
+	round_of_packets(lost_request);
+	round_of_packets(lost_request);
+	all_share(true);
+	round_of_packets(lost_request);
+	all_share(false);
+	lanes_end();
+}
+
+static void other_refusals_do_not(void **state)
+{
+	static const struct fake_answer right = { .given = true,
+						  .skip = true,
+						  .result = RLK_REFUSED,
+						  .mysql = 1142 };
+
+	(void) state;
+	begin_mixed();
+	for (int i = 0; i < 4; i++)
+		round_of_packets(right);
+	all_share(true);
+	lanes_end();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("each leaves at its own deadline",
+		     each_leaves_at_its_own_deadline),
+		FAKE("one that was never sent leaves nothing",
+		     one_that_was_never_sent_leaves_nothing),
+		FAKE("a group that gets no answer is abandoned",
+		     group_that_gets_no_answer_is_abandoned),
+		FAKE("a release whose answer stays away is over in time",
+		     release_whose_answer_stays_away_is_over_in_time),
+		FAKE("a draw whose answer stays away says so",
+		     draw_whose_answer_stays_away_says_so),
+		FAKE("a cancel reaches who queues", cancel_reaches_who_queues),
+		FAKE("a cancel reaches who was taken",
+		     cancel_reaches_who_was_taken),
+		FAKE("a canceled leader is nothing to the others",
+		     canceled_leader_is_nothing_to_the_others),
+		FAKE("a leader without a connection is nothing to the others",
+		     leader_without_a_connection_is_nothing_to_the_others),
+		FAKE("nothing is asked of another server",
+		     nothing_is_asked_of_another_server),
+		FAKE("a syntax error ends the sharing",
+		     syntax_error_ends_the_sharing),
+		FAKE("connections that end again and again do",
+		     connections_that_end_again_and_again_do),
+		FAKE("other refusals do not", other_refusals_do_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
