@@ -121,6 +121,19 @@ static void lost_answer_is_settled_by_each_attempt(void **state)
 	lanes_end();
 }
 
+/* All have seen that others hold, and rest before they ask again. */
+static bool do_all_rest(void *arg)
+{
+	bool all = true;
+
+	(void) arg;
+	rlk_mutex_lock(&client->mutex);
+	for (int i = 0; i < MANY; i++)
+		all = all && lock[i]->waiter && lock[i]->waiter->alarm.set;
+	rlk_mutex_unlock(&client->mutex);
+	return all;
+}
+
 /* A question that only looks would take it for another's. */
 static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
 {
@@ -132,6 +145,7 @@ static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
 		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
 		fake_await(FAKE_ACQUIRE, 2 + i);
 	}
+	fake_until(do_all_rest, NULL);
 	fill_lanes();
 	for (int i = 0; i < MANY; i++)
 		fake_lease_remove(lock[i]->name);
