@@ -240,6 +240,13 @@ static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
 	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
 }
 
+/* A draw that did not come about, and was not refused by the server either. */
+static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
+			 const struct rowlock_errinfo *error)
+{
+	return error->mysql == 0 && rlk_now(lock->client->clock) >= until_ms;
+}
+
 /* A hold that is lost before its token is drawn was never shown to the caller:
  * he has nothing to release, and asks on for as long as he has. */
 static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
@@ -251,6 +258,13 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		if (code)
 			return code;
 		code = draw_with_grant(lock, until_ms, reterr);
+		if (code == ROWLOCK_EDB && no_time_left(lock, until_ms, reterr))
+			return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+					"acquire " RLK_LOCK_FORMAT
+					": granted, but no connection was free "
+					"in time to draw its token; it is not "
+					"held",
+					RLK_LOCK_ARGS(lock));
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* Each try has a call's time: a second one would be late. */
