@@ -184,6 +184,10 @@ static enum rlk_step look_failed(struct rlk_asking *asking,
 	case RLK_KILLED:
 		return RLK_STEP_LATER;
 	case RLK_PENDING:
+		/* Its time is up, and it was held when we last heard. */
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		asking->error.code = 0;
+		return RLK_STEP_LATER;
 	case RLK_UNKNOWN:
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
