@@ -258,7 +258,8 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		if (code)
 			return code;
 		code = draw_with_grant(lock, until_ms, reterr);
-		if (code == ROWLOCK_EDB && no_time_left(lock, until_ms, reterr))
+		if (wait_ms && code == ROWLOCK_EDB &&
+		    no_time_left(lock, until_ms, reterr))
 			return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
 					"acquire " RLK_LOCK_FORMAT
 					": granted, but no connection was free "
