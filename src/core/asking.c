@@ -98,10 +98,19 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 /* ----------------------------------------------------------------- held */
 
-/* Two looks that are so long apart see that it is dead. */
-static int64_t observe_ms(const struct rlk_holder *holder)
+/* To observe a beat from the server's line: so many looks see that it is dead,
+ * and that a part later than one that looks all the time. */
+#define OBSERVE_LOOKS 4
+
+static int64_t observe_ms(const struct rlk_asking *asking,
+			  const struct rlk_holder *holder)
 {
-	return (int64_t) (holder->ttl_ms + rlk_margin(holder->ttl_ms)) / 2 + 1;
+	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+
+	if (!asking->on_bell || asking->has_bell || !holder->looked ||
+	    holder->absent)
+		return POLL_DELAY_MS;
+	return (int64_t) ms / OBSERVE_LOOKS + 1;
 }
 
 /* When the holder may be dead, as far as we know. */
@@ -114,9 +123,7 @@ static void plan_look(struct rlk_asking *asking,
 	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
 		left_ms = holder->max_left_us / 1000 + 1;
 	if (asking->client->observe)
-		left_ms = asking->on_bell && holder->looked && !holder->absent
-			      ? observe_ms(holder)
-			      : POLL_DELAY_MS;
+		left_ms = observe_ms(asking, holder);
 	if (left_ms < POLL_DELAY_MS)
 		left_ms = POLL_DELAY_MS;
 	asking->look_ms = now + left_ms;

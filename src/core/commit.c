@@ -236,8 +236,7 @@ static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn)
 		lane->bell_conn = id;
 		lane->bells = 0;
 	}
-	return lane->bells < BELLS_MOST && !client->bells_refused &&
-	       !client->many_writers;
+	return lane->bells < BELLS_MOST && rlk_doorbell_reaches(client, conn);
 }
 
 static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)

@@ -73,6 +73,16 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 	       !client->bells_refused && client->bays[RLK_BAY_BELL].limit > 0;
 }
 
+bool rlk_doorbell_reaches(const struct rowlock_client *client,
+			  const struct rlk_conn *conn)
+{
+	struct rlk_mark mark;
+
+	/* A mark is a user-level lock, too. */
+	rlk_conn_mark(conn, &mark);
+	return *mark.lock && !client->bells_refused && !client->many_writers;
+}
+
 static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 {
 	asking->polls = true;
@@ -80,6 +90,19 @@ static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 		"'%s' (lease): asked for again and again, not by its bell: %s",
 		asking->lock->name, reason);
 	return RLK_STEP_AGAIN;
+}
+
+static enum rlk_step refuse(struct rlk_asking *asking)
+{
+	struct rowlock_client *client = asking->client;
+
+	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+	if (!atomic_exchange(&client->bells_refused, true))
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"no waiting on bells, leases are asked for again and "
+			"again: %s",
+			asking->error.message);
+	return poll_instead(asking, "bells are refused");
 }
 
 static enum rlk_step get_conn(struct rlk_asking *asking)
@@ -97,6 +120,11 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
+	if (!rlk_doorbell_reaches(client, asking->conn)) {
+		rlk_fail(&asking->error, ROWLOCK_EDB,
+			 "%s has no user-level locks", client->server);
+		return refuse(asking);
+	}
 	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,
 		"'%s' (lease): waits on its bell", asking->lock->name);
 	return RLK_STEP_AGAIN;
@@ -162,19 +190,6 @@ static void let_go(struct rlk_asking *asking)
 	rlk_conn_set_until(asking->conn, until);
 	if (rlk_bell_ring(asking->conn, asking->lock->name, &error))
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
-}
-
-static enum rlk_step refuse(struct rlk_asking *asking)
-{
-	struct rowlock_client *client = asking->client;
-
-	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-	if (!atomic_exchange(&client->bells_refused, true))
-		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
-			"no waiting on bells, leases are asked for again and "
-			"again: %s",
-			asking->error.message);
-	return poll_instead(asking, "bells are refused");
 }
 
 /* Stand in line, a slice: RLK_STEP_AGAIN, and asking->has_bell. */

@@ -13,6 +13,10 @@
  *  not reach all clients; not if it has turned out that nobody rings. */
 bool rlk_doorbell_usable(const struct rlk_asking *asking);
 
+/** Are there bells on @conn, and do they reach all clients? */
+bool rlk_doorbell_reaches(const struct rowlock_client *client,
+			  const struct rlk_conn *conn);
+
 /** Was @name wanted by others just now? Then all its acquires stand in line. */
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);

@@ -7,6 +7,7 @@
  *
  *   S3  two grants of one name are never both held
  *   S4  who lost a hold is told at once
+ *   L1  what is free is not left lying while somebody waits for it
  *   L2  a call returns in time
  *
  * What statements may do to others' rows is judged in judge_sql.c.
@@ -22,6 +23,9 @@
 #include "trace.h"
 
 #define AUDIT_US 5000
+
+/* A turn that others are given, and a poll. */
+#define NEGLECT_US 250000
 
 /* A thread that is told so gets to run; the threads before it run first. */
 #define TOLD_US 20000
@@ -416,9 +420,40 @@ static void check_call(const struct sim_call *call)
 		      (long long) (sim_proc_ms(proc) - call->until_ms));
 }
 
+/* Since when nobody has had the lease of each name. */
+static int64_t free_us[SIM_NAMES];
+
+static void note_free(void)
+{
+	for (unsigned int name = 0; name < SIM_NAMES; name++)
+		if (sim_tables.leases[name].there)
+			free_us[name] = sim_now;
+}
+
+/* Where nothing goes wrong, what is free is taken by who waits for it: a poll
+ * later, or as soon as the bell is rung. */
+static void check_neglect(const struct sim_call *call)
+{
+	const struct rowlock *lock = call->fiber->acquiring;
+	unsigned int name = call->fiber->acquiring_name;
+	int64_t since;
+
+	if (!sim_world.calm || !lock || lock->strategy->pins_connection)
+		return;
+	since = call->began_us > free_us[name] ? call->began_us : free_us[name];
+	if (sim_now - since <= NEGLECT_US)
+		return;
+	sim_violation("L1: '%s' is free for %lld ms, and process %u, thread "
+		      "%u waits for it",
+		      sim_names[name], (long long) (sim_now - since) / 1000,
+		      call->fiber->proc->number, call->fiber->number);
+}
+
 static void on_audit(struct sim_event *event)
 {
 	struct rlk_list *node;
+
+	note_free();
 
 	for (int row = 0; row < 2; row++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++) {
@@ -427,8 +462,13 @@ static void on_audit(struct sim_event *event)
 			for (node = list->next; node != list; node = node->next)
 				audit_grant(sim_grant(node));
 		}
-	for (node = calls.next; node != &calls; node = node->next)
-		check_call(container_of(node, struct sim_call, node));
+	for (node = calls.next; node != &calls; node = node->next) {
+		struct sim_call *call =
+		    container_of(node, struct sim_call, node);
+
+		check_call(call);
+		check_neglect(call);
+	}
 	if (grants || !rlk_list_empty(&calls))
 		sim_event_set(event, sim_now + AUDIT_US);
 }
@@ -440,6 +480,7 @@ void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms)
 	*call = (struct sim_call){
 		.what = what,
 		.fiber = sim_self,
+		.began_us = sim_now,
 		.until_ms = rlk_after(sim_proc_ms(proc), ms),
 		.delay_us = sim_proc_delay(proc),
 	};
@@ -483,6 +524,7 @@ void sim_judge_begin(void)
 	rlk_list_init(&calls);
 	grants = 0;
 	contested = 0;
+	memset(free_us, 0, sizeof(free_us));
 	audit.fire = on_audit;
 	sim_judge_sql_begin();
 }
