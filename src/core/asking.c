@@ -177,7 +177,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	if (asking->waiter->try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	rlk_doorbell_note_busy(client, request->name);
-	asking->on_bell = rlk_doorbell_usable(asking);
+	asking->on_bell = rlk_doorbell_choose(asking);
 	if (holder->known)
 		plan_look(asking, holder);
 	asking->skips_line = asking->unsure;

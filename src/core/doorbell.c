@@ -92,6 +92,21 @@ static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 	return RLK_STEP_AGAIN;
 }
 
+bool rlk_doorbell_choose(struct rlk_asking *asking)
+{
+	const struct rowlock_client *client = asking->client;
+
+	if (rlk_doorbell_usable(asking))
+		return true;
+	if (asking->lock->strategy->needs_session && !asking->waiter->try &&
+	    !asking->polls)
+		poll_instead(asking, client->many_writers
+					 ? "bells do not reach all clients here"
+					 : "bells are refused, or there are no "
+					   "wait_connections");
+	return false;
+}
+
 static enum rlk_step refuse(struct rlk_asking *asking)
 {
 	struct rowlock_client *client = asking->client;

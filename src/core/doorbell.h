@@ -13,6 +13,9 @@
  *  not reach all clients; not if it has turned out that nobody rings. */
 bool rlk_doorbell_usable(const struct rlk_asking *asking);
 
+/** The same, once it has to wait; says so in the log if not. */
+bool rlk_doorbell_choose(struct rlk_asking *asking);
+
 /** Are there bells on @conn, and do they reach all clients? */
 bool rlk_doorbell_reaches(const struct rowlock_client *client,
 			  const struct rlk_conn *conn);

@@ -420,27 +420,20 @@ static void check_call(const struct sim_call *call)
 		      (long long) (sim_proc_ms(proc) - call->until_ms));
 }
 
-/* Since when nobody has had the lease of each name. */
-static int64_t free_us[SIM_NAMES];
-
-static void note_free(void)
-{
-	for (unsigned int name = 0; name < SIM_NAMES; name++)
-		if (sim_tables.leases[name].there)
-			free_us[name] = sim_now;
-}
-
 /* Where nothing goes wrong, what is free is taken by who waits for it: a poll
  * later, or as soon as the bell is rung. */
 static void check_neglect(const struct sim_call *call)
 {
 	const struct rowlock *lock = call->fiber->acquiring;
 	unsigned int name = call->fiber->acquiring_name;
-	int64_t since;
+	const struct sim_lease *lease = &sim_tables.leases[name];
+	int64_t since = call->began_us;
 
-	if (!sim_world.calm || !lock || lock->strategy->pins_connection)
+	if (!sim_world.calm || !lock || lock->strategy->pins_connection ||
+	    lease->there)
 		return;
-	since = call->began_us > free_us[name] ? call->began_us : free_us[name];
+	if (lease->gone_us > since)
+		since = lease->gone_us;
 	if (sim_now - since <= NEGLECT_US)
 		return;
 	sim_violation("L1: '%s' is free for %lld ms, and process %u, thread "
@@ -452,8 +445,6 @@ static void check_neglect(const struct sim_call *call)
 static void on_audit(struct sim_event *event)
 {
 	struct rlk_list *node;
-
-	note_free();
 
 	for (int row = 0; row < 2; row++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++) {
@@ -524,7 +515,6 @@ void sim_judge_begin(void)
 	rlk_list_init(&calls);
 	grants = 0;
 	contested = 0;
-	memset(free_us, 0, sizeof(free_us));
 	audit.fire = on_audit;
 	sim_judge_sql_begin();
 }

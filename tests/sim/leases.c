@@ -263,6 +263,7 @@ void sim_lease_delete(struct sim_session *session)
 		session->answer.affected++;
 		sim_judge_lease_removed(session, lease);
 		lease->there = false;
+		lease->gone_us = sim_now;
 		if (session->request.op->rings)
 			sim_bell_ring_after(session);
 	}

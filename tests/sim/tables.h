@@ -17,6 +17,7 @@ struct sim_lease {
 	int64_t expires_us; /* 0: no maximum */
 	uint64_t serial;    /* counts the rows that this name has had */
 	int64_t born_us;    /* in true time */
+	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
 };
 
