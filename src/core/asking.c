@@ -98,6 +98,21 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 /* ----------------------------------------------------------------- held */
 
+/* To observe a beat from the server's line: so many looks see that it is dead,
+ * and that a part later than one that looks all the time. */
+#define OBSERVE_LOOKS 4
+
+static int64_t observe_ms(const struct rlk_asking *asking,
+			  const struct rlk_holder *holder)
+{
+	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+
+	if (!asking->on_bell || asking->has_bell || !holder->looked ||
+	    holder->absent)
+		return POLL_DELAY_MS;
+	return (int64_t) ms / OBSERVE_LOOKS + 1;
+}
+
 /* When the holder may be dead, as far as we know. */
 static void plan_look(struct rlk_asking *asking,
 		      const struct rlk_holder *holder)
@@ -107,7 +122,9 @@ static void plan_look(struct rlk_asking *asking,
 
 	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
 		left_ms = holder->max_left_us / 1000 + 1;
-	if (asking->client->observe || left_ms < POLL_DELAY_MS)
+	if (asking->client->observe)
+		left_ms = observe_ms(asking, holder);
+	if (left_ms < POLL_DELAY_MS)
 		left_ms = POLL_DELAY_MS;
 	asking->look_ms = now + left_ms;
 }
@@ -152,21 +169,24 @@ static enum rlk_step held(struct rlk_asking *asking,
 	rlk_mutex_lock(&client->mutex);
 	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
 	rlk_mutex_unlock(&client->mutex);
-	if (clear_dead(asking, request, holder)) {
+	asking->skips_line = clear_dead(asking, request, holder);
+	if (asking->skips_line) {
 		asking->ask = RLK_ASK_FIRST;
 		return RLK_STEP_AGAIN;
 	}
 	if (asking->waiter->try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	rlk_doorbell_note_busy(client, request->name);
+	asking->on_bell = rlk_doorbell_choose(asking);
 	if (holder->known)
 		plan_look(asking, holder);
+	asking->skips_line = asking->unsure;
 	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
 								: RLK_ASK_AGAIN;
 	/* The first in line knows that the holder will not ring. */
-	asking->on_bell = rlk_doorbell_usable(asking);
-	return asking->on_bell && !asking->has_bell ? RLK_STEP_AGAIN
-						    : RLK_STEP_LATER;
+	return asking->on_bell && !asking->has_bell && !asking->skips_line
+		   ? RLK_STEP_AGAIN
+		   : RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
@@ -229,6 +249,7 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 {
 	/* Abandoned, or asked again: then there is something to know. */
 	asking->unsure = rlk_settle(asking) == RLK_SETTLED;
+	asking->skips_line = asking->unsure;
 	if (asking->unsure)
 		return RLK_STEP_AGAIN;
 	return rlk_end_with(asking, reason(asking));
@@ -414,8 +435,10 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	step = ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)
 		return step;
-	return asking->on_bell && !asking->polls ? rlk_doorbell_step(asking)
-						 : ask_shared(asking);
+	/* Who has it keeps it, also where others have begun to poll. */
+	return asking->has_bell || (asking->on_bell && !asking->polls)
+		   ? rlk_doorbell_step(asking)
+		   : ask_shared(asking);
 }
 
 /* ----------------------------------------------------------------- loop */

@@ -21,6 +21,7 @@ struct rlk_asking {
 	enum rlk_ask ask;
 	bool on_bell;          /* lease: waits on the bell, on conn */
 	bool has_bell;         /* conn has it: the first in line */
+	bool skips_line;       /* it may be ours, or free: ask at once */
 	bool polls;            /* bells are of no use to this one */
 	uint64_t bell_owner;   /* which connection has it, if not conn */
 	uint64_t seen_attempt; /* who had the name at the last look, */

@@ -19,6 +19,7 @@
 #include "core/doorbell.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define RETRY_MS 500
@@ -149,9 +150,9 @@ static bool clear(struct rowlock_client *client, struct rlk_hold *hold)
 	if (!dies_by_itself(client, hold) && !remove_row(client, hold))
 		return false;
 	/* Or those who wait for the name would sleep a slice. */
-	rlk_doorbell_ring(client, hold->text, hold->bell_conn,
+	rlk_doorbell_ring(client, hold->text,
+			  atomic_exchange(&hold->bell_conn, 0),
 			  chore_until(client));
-	hold->bell_conn = 0;
 	return true;
 }
 

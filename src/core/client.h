@@ -47,6 +47,8 @@ struct rlk_lane {
 	/* Bells that its connection has; of whoever has that connection. */
 	uint64_t bell_conn;
 	unsigned int bells;
+	/* A connection with a bell that nobody will let go: to be closed. */
+	_Atomic uint64_t ghost;
 };
 
 /** The client's present session. A session that is lost is abandoned: its id

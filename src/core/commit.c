@@ -23,6 +23,7 @@
 #include "core/asking.h"
 #include "core/doorbell.h"
 #include "core/threads.h"
+#include "strategy/bell.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -130,8 +131,7 @@ static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn)
 		lane->bell_conn = id;
 		lane->bells = 0;
 	}
-	return lane->bells < BELLS_MOST && !client->bells_refused &&
-	       !client->many_writers;
+	return lane->bells < BELLS_MOST && rlk_doorbell_reaches(client, conn);
 }
 
 static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)
@@ -339,6 +339,25 @@ static void send_alone(struct rlk_ticket *ticket, bool fenced)
 		ticket->unsure = true;
 }
 
+/* A packet that ended half way may have deleted rows, but not let go of their
+ * bells. */
+static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
+		      struct rlk_part **parts, size_t count)
+{
+	uint64_t id = rlk_conn_id(conn);
+
+	rlk_conn_set_until(conn, packet->until_ms);
+	for (size_t i = 0; i < count && rlk_conn_usable(conn); i++) {
+		const struct rlk_request *request = &parts[i]->request;
+		struct rowlock_errinfo error;
+
+		if (!parts[i]->answered || request->bell_conn != id)
+			continue;
+		if (rlk_bell_ring(conn, request->name, &error))
+			rlk_conn_spoil(conn);
+	}
+}
+
 static void run_packet(struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_client *client = packet->client;
@@ -366,6 +385,8 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		if (parts[i]->answered && parts[i]->act == RLK_ACT_RELEASE)
 			count_bell(packet->lane, parts[i]);
 	}
+	if (fault)
+		ring_rest(packet, conn, parts, count);
 	rlk_pool_put(client->pool, conn);
 	if (!packet->interrupted && !fault)
 		note_duration(packet->lane, began);
@@ -416,11 +437,26 @@ static int get_conn(const struct packet *packet, size_t bay,
 		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
 		    struct rowlock_errinfo *reterr)
 {
+	struct rowlock_client *client = packet->client;
 	struct rlk_pool_waiter *waiter =
 	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
+	int code = ROWLOCK_EBUSY;
 
-	return rlk_pool_get(packet->client->pool, bay, packet->until_ms,
-			    errand->persist, waiter, ret_conn, reterr);
+	if (bay == RLK_BAY_BELL)
+		code = rlk_pool_get_spare(client->pool, bay, packet->until_ms,
+					  waiter, ret_conn, reterr);
+	if (code != ROWLOCK_EBUSY)
+		return code;
+	/* Those who wait on bells may have them all, for long. */
+	bay = RLK_BAY_LANE + (size_t) (packet->lane - client->lanes);
+	for (;;) {
+		code = rlk_pool_get(client->pool, bay, packet->until_ms,
+				    errand->persist, waiter, ret_conn, reterr);
+		if (code || rlk_conn_id(*ret_conn) != packet->lane->ghost)
+			return code;
+		packet->lane->ghost = 0;
+		rlk_pool_discard(client->pool, *ret_conn);
+	}
 }
 
 static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
@@ -612,12 +648,15 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 	struct rlk_part part = { .act = RLK_ACT_RELEASE,
 				 .request = rlk_hold_request(hold) };
 	enum rlk_fault fault = run(hold, errand, &part, reterr);
+	uint64_t bell_conn;
 
 	if (fault)
 		return fault;
 	*ret_found = part.found;
-	if (part.ran_on && part.ran_on != hold->bell_conn)
-		rlk_doorbell_ring(hold->client, hold->text, hold->bell_conn,
+	/* A packet, and the lane's connection, have let it go already. */
+	bell_conn = atomic_exchange(&hold->bell_conn, 0);
+	if (part.ran_on && part.ran_on != bell_conn)
+		rlk_doorbell_ring(hold->client, hold->text, bell_conn,
 				  errand->until_ms);
 	return RLK_DONE;
 }

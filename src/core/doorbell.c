@@ -31,6 +31,8 @@
 #include "core/threads.h"
 #include "strategy/bell.h"
 
+#include <stdatomic.h>
+
 /* A wait in the server. Two statements per slice, and less than 0.2 per second
  * and waiter. */
 #define SLICE_MS 12000
@@ -71,6 +73,16 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 	       !client->bells_refused && client->bays[RLK_BAY_BELL].limit > 0;
 }
 
+bool rlk_doorbell_reaches(const struct rowlock_client *client,
+			  const struct rlk_conn *conn)
+{
+	struct rlk_mark mark;
+
+	/* A mark is a user-level lock, too. */
+	rlk_conn_mark(conn, &mark);
+	return *mark.lock && !client->bells_refused && !client->many_writers;
+}
+
 static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 {
 	asking->polls = true;
@@ -80,21 +92,54 @@ static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 	return RLK_STEP_AGAIN;
 }
 
+bool rlk_doorbell_choose(struct rlk_asking *asking)
+{
+	const struct rowlock_client *client = asking->client;
+
+	if (rlk_doorbell_usable(asking))
+		return true;
+	if (asking->lock->strategy->needs_session && !asking->waiter->try &&
+	    !asking->polls)
+		poll_instead(asking, client->many_writers
+					 ? "bells do not reach all clients here"
+					 : "bells are refused, or there are no "
+					   "wait_connections");
+	return false;
+}
+
+static enum rlk_step refuse(struct rlk_asking *asking)
+{
+	struct rowlock_client *client = asking->client;
+
+	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+	if (!atomic_exchange(&client->bells_refused, true))
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"no waiting on bells, leases are asked for again and "
+			"again: %s",
+			asking->error.message);
+	return poll_instead(asking, "bells are refused");
+}
+
 static enum rlk_step get_conn(struct rlk_asking *asking)
 {
 	struct rowlock_client *client = asking->client;
 	struct rlk_waiter *waiter = asking->waiter;
 	int code;
 
-	if (rlk_pool_full(client->pool, RLK_BAY_BELL))
-		return poll_instead(asking, "all wait_connections are in use");
-	code = rlk_pool_get(
-	    client->pool, RLK_BAY_BELL, rlk_waiter_io_until(waiter), true,
+	code = rlk_pool_get_spare(
+	    client->pool, RLK_BAY_BELL, rlk_waiter_io_until(waiter),
 	    &waiter->pool_waiter, &asking->conn, &asking->error);
+	if (code == ROWLOCK_EBUSY)
+		return poll_instead(asking, "all wait_connections are in use");
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
+	if (!rlk_doorbell_reaches(client, asking->conn)) {
+		rlk_fail(&asking->error, ROWLOCK_EDB,
+			 "%s has no user-level locks", client->server);
+		return refuse(asking);
+	}
 	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,
 		"'%s' (lease): waits on its bell", asking->lock->name);
 	return RLK_STEP_AGAIN;
@@ -114,12 +159,23 @@ static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 	return until > now ? (uint64_t) (until - now) : 0;
 }
 
+/* Longer than it takes where nobody else is in line? */
+static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
+{
+	struct rowlock_client *client = asking->client;
+	size_t bay = rlk_client_lane(client, asking->lock->name);
+	int64_t usual = client->lanes[bay - RLK_BAY_LANE].usual_ms;
+
+	return rlk_now(client->clock) - began_ms > 2 * usual;
+}
+
 static enum rlk_fault stand(struct rlk_asking *asking)
 {
 	int64_t now = rlk_now(asking->client->clock);
 	uint64_t wait_ms = slice(asking, now);
 	enum rlk_fault fault;
 
+	asking->bell_owner = 0;
 	rlk_conn_set_until(asking->conn, rlk_after(now, wait_ms + GRACE_MS));
 	rlk_expose_conn(asking, asking->conn);
 	fault = rlk_bell_wait(asking->conn, asking->lock->name, wait_ms,
@@ -131,9 +187,24 @@ static enum rlk_fault stand(struct rlk_asking *asking)
 		fault = rlk_bell_resume(asking->conn, &asking->has_bell,
 					&asking->bell_owner, &asking->error);
 	}
-	if (rlk_now(asking->client->clock) > now)
+	if (took_long(asking, now))
 		rlk_doorbell_note_busy(asking->client, asking->lock->name);
 	return fault;
+}
+
+/* Let the bell go that the connection has, or may have. What gives no answer in
+ * time lets it go with its end. */
+static void let_go(struct rlk_asking *asking)
+{
+	int64_t until = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
+	struct rowlock_errinfo error;
+
+	if (asking->waiter->give_up_ms < until)
+		until = asking->waiter->give_up_ms;
+	asking->has_bell = false;
+	rlk_conn_set_until(asking->conn, until);
+	if (rlk_bell_ring(asking->conn, asking->lock->name, &error))
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
 
 /* Stand in line, a slice: RLK_STEP_AGAIN, and asking->has_bell. */
@@ -143,19 +214,18 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 
 	switch (fault) {
 	case RLK_DONE:
+		return RLK_STEP_AGAIN;
 	case RLK_KILLED:
+		/* Perhaps in the moment after it was got. */
+		let_go(asking);
+		return RLK_STEP_AGAIN;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
-		return RLK_STEP_AGAIN;
+		return RLK_STEP_LATER;
 	case RLK_REFUSED:
+		return refuse(asking);
 	case RLK_FAILED:
-		rlk_pool_put(asking->client->pool, TAKE_PTR(asking->conn));
-		asking->client->bells_refused = true;
-		rlk_log(&asking->client->log, ROWLOCK_LOG_WARNING,
-			"no waiting on bells, leases are asked for again and "
-			"again: %s",
-			asking->error.message);
-		return poll_instead(asking, "bells are refused");
+		return rlk_failed(asking, asking->error.code);
 	default:
 		/* Nothing of it can land: there is nothing to settle. */
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
@@ -167,11 +237,12 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 
 /* ------------------------------------------------------------------ steps */
 
-/* The name went from one to another, and the bell stayed where it was. */
+/* The name went from one to another, and the bell stayed where it was: as far
+ * as a wait told that it did not end before its time. */
 static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
 {
 	return asking->seen_attempt && asking->seen_attempt != attempt &&
-	       asking->seen_owner == asking->bell_owner;
+	       asking->bell_owner && asking->seen_owner == asking->bell_owner;
 }
 
 /* A look leaves nothing behind, either. */
@@ -224,6 +295,13 @@ static enum rlk_step look(struct rlk_asking *asking)
 	return rlk_judge(asking, RLK_HELD, &request, &holder);
 }
 
+/* Canceled, or too late to ask. */
+static bool must_go(const struct rlk_asking *asking)
+{
+	return asking->waiter->canceled ||
+	       rlk_now(asking->client->clock) >= asking->waiter->give_up_ms;
+}
+
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
 {
 	enum rlk_step step;
@@ -232,9 +310,9 @@ enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
 		return get_conn(asking);
 	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
 		return RLK_STEP_LATER;
-	if (!asking->has_bell) {
+	if (!asking->has_bell && !asking->skips_line) {
 		step = wait_for_bell(asking);
-		if (step != RLK_STEP_AGAIN || !asking->conn)
+		if (step != RLK_STEP_AGAIN || !asking->conn || must_go(asking))
 			return step;
 		if (!asking->has_bell)
 			return look(asking);
@@ -246,17 +324,8 @@ enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
 
 void rlk_doorbell_leave(struct rlk_asking *asking)
 {
-	struct rowlock_errinfo error;
-
-	if (!asking->has_bell)
-		return;
-	asking->has_bell = false;
-	if (!asking->conn)
-		return;
-	rlk_conn_set_until(asking->conn,
-			   rlk_after(rlk_now(asking->client->clock), GRACE_MS));
-	if (rlk_bell_ring(asking->conn, asking->lock->name, &error))
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+	if (asking->has_bell && asking->conn)
+		let_go(asking);
 }
 
 /* ---------------------------------------------------------------- release */
@@ -288,17 +357,35 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 	return fault;
 }
 
+/* Whoever has it: by the lane's own account. */
+static void ring(struct rlk_lane *lane, struct rlk_conn *conn, const char *name)
+{
+	struct rowlock_errinfo error;
+
+	if (lane->bell_conn == rlk_conn_id(conn) && lane->bells > 0)
+		lane->bells--;
+	if (rlk_bell_ring(conn, name, &error))
+		rlk_conn_spoil(conn);
+}
+
 void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 		       uint64_t bell_conn, int64_t until_ms)
 {
+	size_t bay = rlk_client_lane(client, name);
+	struct rlk_lane *lane = &client->lanes[bay - RLK_BAY_LANE];
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
+	int code;
 
-	if (!bell_conn ||
-	    rlk_pool_get(client->pool, rlk_client_lane(client, name), until_ms,
-			 false, NULL, &conn, &error))
+	if (!bell_conn)
+		return;
+	code = rlk_pool_get(client->pool, bay, until_ms, false, NULL, &conn,
+			    &error);
+	if (code == ROWLOCK_ETIMEDOUT)
+		lane->ghost = bell_conn;
+	if (code)
 		return;
 	if (rlk_conn_id(conn) == bell_conn)
-		rlk_bell_ring(conn, name, &error);
+		ring(lane, conn, name);
 	rlk_pool_put(client->pool, conn);
 }

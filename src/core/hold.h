@@ -48,9 +48,11 @@ struct rlk_hold {
 	struct rlk_name *name; /* while HELD or RELEASING */
 	uint64_t owner;
 	uint64_t attempt;
-	uint64_t session;   /* lease */
-	uint64_t token;     /* 0: not drawn */
-	uint64_t bell_conn; /* a connection of its lane that has its bell; 0 */
+	uint64_t session; /* lease */
+	uint64_t token;   /* 0: not drawn */
+	/* A connection of its lane that has its bell; 0. Whoever takes the
+	 * number away sees to the bell. */
+	_Atomic uint64_t bell_conn;
 	unsigned int depth;
 	int64_t began_ms;         /* when the server granted it */
 	uint64_t passes;          /* how often it was handed over since */

@@ -113,16 +113,18 @@ static void ping_bell(struct rlk_hold *hold, int64_t until_ms)
 	struct rowlock_client *client = hold->client;
 	struct rlk_conn *conn = hold->conn;
 	struct rowlock_errinfo error;
+	bool answered;
 
 	rlk_conn_set_until(conn, until_ms);
-	if (!rlk_conn_ping(conn, &error))
-		conn = NULL;
+	answered = !rlk_conn_ping(conn, &error);
 	rlk_mutex_lock(&client->mutex);
-	if (conn) {
+	/* Who gave the hold up meanwhile has left its connection to us. */
+	if (answered && hold->state == RLK_HOLD_HELD) {
+		conn = NULL;
+		rlk_pinger_plan_locked(hold, rlk_now(client->clock));
+	} else {
 		hold->conn = NULL;
 		rlk_list_remove(&hold->in_bells);
-	} else {
-		rlk_pinger_plan_locked(hold, rlk_now(client->clock));
 	}
 	rlk_hold_put_conn_locked(hold);
 	rlk_mutex_unlock(&client->mutex);

@@ -32,19 +32,17 @@ static int lost_before(struct rowlock *lock, const char *reason,
 			RLK_LOCK_ARGS(lock), reason);
 }
 
-/* The connection that has the bell of @hold, NULL if it has none. */
-static struct rlk_conn *take_bell(struct rlk_hold *hold, int64_t until)
+/* The connection that has the bell of @hold. NULL if it has none, or just pings
+ * it: then the pinger ends it. */
+static struct rlk_conn *take_bell(struct rlk_hold *hold)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&hold->client->mutex);
-	struct rlk_conn *conn = NULL;
 
-	if (hold->conn && rlk_hold_take_conn_locked(hold, until)) {
-		conn = TAKE_PTR(hold->conn);
-		rlk_list_remove(&hold->in_bells);
-		rlk_hold_put_conn_locked(hold);
-	}
-	return conn;
+	if (!hold->conn || hold->conn_busy)
+		return NULL;
+	rlk_list_remove(&hold->in_bells);
+	return TAKE_PTR(hold->conn);
 }
 
 /* A DELETE by attempt may be sent as often as we like. After one without an
@@ -60,7 +58,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 	bool found = false;
 
 	do {
-		conn = take_bell(hold, until);
+		conn = take_bell(hold);
 		fault = conn
 			    ? rlk_doorbell_release(hold, conn, until, &found,
 						   reterr)

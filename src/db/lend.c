@@ -121,6 +121,7 @@ struct wish {
 	size_t bay;
 	int64_t until_ms;
 	bool persist;
+	bool spare; /* only one that nobody else waits for */
 	struct rlk_pool_waiter *waiter;
 };
 
@@ -182,6 +183,8 @@ static int get(struct rlk_pool *pool, const struct wish *wish,
 
 	if (wish->waiter && wish->waiter->interrupted)
 		return rlk_fail(reterr, ROWLOCK_ECANCELED, "canceled");
+	if (wish->spare && !rlk_bay_has_spare(bay))
+		return ROWLOCK_EBUSY;
 	if (rlk_list_empty(&bay->idle) || !rlk_list_empty(&bay->waits))
 		return get_waiting(pool, wish, ret_conn, reterr);
 	*ret_conn = rlk_pool_conn(bay->idle.prev);
@@ -189,16 +192,15 @@ static int get(struct rlk_pool *pool, const struct wish *wish,
 	return 0;
 }
 
-int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
-		 bool persist, struct rlk_pool_waiter *waiter,
-		 struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+/* One that is alive, with its deadline. */
+static int get_alive(struct rlk_pool *pool, const struct wish *wish,
+		     struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {
-	const struct wish wish = { bay, until_ms, persist, waiter };
 	struct rlk_conn *conn = NULL;
 	int code;
 
 	for (;;) {
-		code = get(pool, &wish, &conn, reterr);
+		code = get(pool, wish, &conn, reterr);
 		if (code)
 			return code;
 		if (rlk_conn_alive(conn))
@@ -206,9 +208,28 @@ int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 		conn->dead = true;
 		rlk_pool_put(pool, conn);
 	}
-	rlk_conn_set_until(conn, until_ms);
+	rlk_conn_set_until(conn, wish->until_ms);
 	*ret_conn = conn;
 	return 0;
+}
+
+int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
+		 bool persist, struct rlk_pool_waiter *waiter,
+		 struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	const struct wish wish = { bay, until_ms, persist, false, waiter };
+
+	return get_alive(pool, &wish, ret_conn, reterr);
+}
+
+int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
+		       struct rlk_pool_waiter *waiter,
+		       struct rlk_conn **ret_conn,
+		       struct rowlock_errinfo *reterr)
+{
+	const struct wish wish = { bay, until_ms, true, true, waiter };
+
+	return get_alive(pool, &wish, ret_conn, reterr);
 }
 
 void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter)
@@ -295,13 +316,4 @@ struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 		return NULL;
 	lend(&pool->bays[bay], conn);
 	return conn;
-}
-
-bool rlk_pool_full(struct rlk_pool *pool, size_t bay)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
-	const struct rlk_bay *place = &pool->bays[bay];
-
-	return rlk_list_empty(&place->idle) && !rlk_bay_has_room(place);
 }

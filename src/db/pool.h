@@ -78,8 +78,12 @@ int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
  *  Any thread. */
 void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter);
 
-/** Is nothing idle in @bay, and no room for another? Then a get would wait. */
-bool rlk_pool_full(struct rlk_pool *pool, size_t bay);
+/** The same, persisting; but ROWLOCK_EBUSY at once, without @reterr, if all of
+ *  the bay's limit is lent or wanted by others. */
+int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
+		       struct rlk_pool_waiter *waiter,
+		       struct rlk_conn **ret_conn,
+		       struct rowlock_errinfo *reterr);
 
 /** Give back. One that is not usable any more is closed. NULL is ignored. */
 void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);

@@ -86,6 +86,16 @@ static inline unsigned int rlk_bay_waiting(const struct rlk_bay *bay)
 	return waiting;
 }
 
+/** Is there one more, idle or to be opened, than those who wait will take?
+ *  Under the mutex. */
+static inline bool rlk_bay_has_spare(const struct rlk_bay *bay)
+{
+	unsigned int waiting = rlk_bay_waiting(bay);
+	unsigned int coming = waiting > bay->opening ? waiting : bay->opening;
+
+	return !bay->spec.limit || bay->lent + coming < bay->spec.limit;
+}
+
 /** Serve @wait and wake it. Under the mutex. */
 void rlk_pool_serve(struct rlk_pool_wait *wait);
 

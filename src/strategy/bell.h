@@ -31,7 +31,7 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn, const char *name);
  * *@ret_got; *@ret_owner is the connection that has it. RLK_PENDING: the
  * deadline or an interrupt came first; take it back by KILL QUERY and
  * rlk_bell_resume(), or give the connection up, which leaves nothing behind.
- * RLK_KILLED, RLK_CONFLICT: not got.
+ * RLK_KILLED: perhaps got, so ring it. RLK_CONFLICT: not got.
  */
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
 			     uint64_t wait_ms, bool *ret_got,

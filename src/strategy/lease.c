@@ -142,6 +142,16 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
+/* A statement that failed after all may have got it: a user-level lock knows of
+ * no transaction. */
+static void drop_bell(struct rlk_conn *conn, const char *name)
+{
+	struct rowlock_errinfo error;
+
+	if (rlk_conn_usable(conn) && rlk_bell_ring(conn, name, &error))
+		rlk_conn_spoil(conn);
+}
+
 /* As first(), and take the bell if it is free, so that those who come to wait
  * are woken when the row goes. */
 static enum rlk_verdict first_ringing(struct rlk_conn *conn,
@@ -161,8 +171,10 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 
-	if (fault)
+	if (fault) {
+		drop_bell(conn, request->name);
 		return rlk_verdict_of(fault);
+	}
 	if (!reply.has_row)
 		return RLK_AGAIN;
 	if (reply.columns[0].u64 == request->attempt) {

@@ -206,7 +206,7 @@ static bool add_rings(struct batch *batch)
 /* What is given back goes first: others may be waiting for it. */
 static bool add_all(struct batch *batch)
 {
-	if (batch->release_count && !add_releases(batch))
+	if (batch->release_count && (!add_releases(batch) || !add_rings(batch)))
 		return false;
 	if (batch->acquire_count) {
 		batch->acquire_statement = rlk_packet_add(
@@ -223,7 +223,7 @@ static bool add_all(struct batch *batch)
 		if (i == 0)
 			batch->draw_statement = number;
 	}
-	return add_rings(batch);
+	return true;
 }
 
 static enum rlk_fault run(struct batch *batch)

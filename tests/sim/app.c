@@ -53,6 +53,7 @@ static void draw_handover(struct rowlock_client_options *options)
 int sim_app_client(struct rowlock_client **ret_client,
 		   struct rowlock_errinfo *reterr)
 {
+	static const unsigned int waits[] = { 0, 1, 3, 16 };
 	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 	struct sim_call call;
 	int code;
@@ -66,7 +67,7 @@ int sim_app_client(struct rowlock_client **ret_client,
 	options.reap_interval_ms =
 	    sim_below(3) ? (uint64_t) sim_between(100, 2000) : 0;
 	options.lease_connections = (unsigned int) sim_between(1, 4);
-	options.wait_connections = 0;
+	options.wait_connections = waits[sim_below(RLK_ARRAY_SIZE(waits))];
 	options.lease_group = sim_world.group;
 	draw_handover(&options);
 	if (sim_world.observe)

@@ -125,6 +125,10 @@ static int64_t due_us(const struct death *death)
 		from = death->started_us;
 	if (!death->row && sim_world.observe)
 		from += (ttl + (int64_t) rlk_margin((uint64_t) ttl)) * 1000;
+	/* One who stands in line behind the dead one's bell looks four times
+	 * meanwhile, the first of them perhaps just before the last beat. */
+	if (!death->row && sim_world.observe)
+		from += (ttl + (int64_t) rlk_margin((uint64_t) ttl)) * 250;
 	return death->row ? from : from + ttl * 1000 / 20;
 }
 

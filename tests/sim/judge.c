@@ -7,6 +7,7 @@
  *
  *   S3  two grants of one name are never both held
  *   S4  who lost a hold is told at once
+ *   L1  what is free is not left lying while somebody waits for it
  *   L2  a call returns in time
  *
  * What statements may do to others' rows is judged in judge_sql.c.
@@ -22,6 +23,9 @@
 #include "trace.h"
 
 #define AUDIT_US 5000
+
+/* A turn that others are given, and a poll. */
+#define NEGLECT_US 250000
 
 /* A thread that is told so gets to run; the threads before it run first. */
 #define TOLD_US 20000
@@ -416,6 +420,28 @@ static void check_call(const struct sim_call *call)
 		      (long long) (sim_proc_ms(proc) - call->until_ms));
 }
 
+/* Where nothing goes wrong, what is free is taken by who waits for it: a poll
+ * later, or as soon as the bell is rung. */
+static void check_neglect(const struct sim_call *call)
+{
+	const struct rowlock *lock = call->fiber->acquiring;
+	unsigned int name = call->fiber->acquiring_name;
+	const struct sim_lease *lease = &sim_tables.leases[name];
+	int64_t since = call->began_us;
+
+	if (!sim_world.calm || !lock || lock->strategy->pins_connection ||
+	    lease->there)
+		return;
+	if (lease->gone_us > since)
+		since = lease->gone_us;
+	if (sim_now - since <= NEGLECT_US)
+		return;
+	sim_violation("L1: '%s' is free for %lld ms, and process %u, thread "
+		      "%u waits for it",
+		      sim_names[name], (long long) (sim_now - since) / 1000,
+		      call->fiber->proc->number, call->fiber->number);
+}
+
 static void on_audit(struct sim_event *event)
 {
 	struct rlk_list *node;
@@ -427,8 +453,13 @@ static void on_audit(struct sim_event *event)
 			for (node = list->next; node != list; node = node->next)
 				audit_grant(sim_grant(node));
 		}
-	for (node = calls.next; node != &calls; node = node->next)
-		check_call(container_of(node, struct sim_call, node));
+	for (node = calls.next; node != &calls; node = node->next) {
+		struct sim_call *call =
+		    container_of(node, struct sim_call, node);
+
+		check_call(call);
+		check_neglect(call);
+	}
 	if (grants || !rlk_list_empty(&calls))
 		sim_event_set(event, sim_now + AUDIT_US);
 }
@@ -440,6 +471,7 @@ void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms)
 	*call = (struct sim_call){
 		.what = what,
 		.fiber = sim_self,
+		.began_us = sim_now,
 		.until_ms = rlk_after(sim_proc_ms(proc), ms),
 		.delay_us = sim_proc_delay(proc),
 	};

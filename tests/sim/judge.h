@@ -20,6 +20,7 @@ struct sim_call {
 	struct sim_fiber *fiber;
 	int64_t until_ms; /* by the process's clock; RLK_NEVER: whenever */
 	int64_t delay_us; /* what the process had lost before */
+	int64_t began_us;
 };
 
 void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms);

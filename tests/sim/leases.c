@@ -87,14 +87,22 @@ void sim_lease_acquire(struct sim_session *session)
 	const struct sim_request *request = &session->request;
 	unsigned int name = sim_param_name(request, 0);
 	struct sim_lease *lease = &sim_tables.leases[name];
+	bool rings = request->op->verb == SIM_ACQUIRE_RINGING;
+	struct rlk_value *cells;
 
+	if (rings)
+		sim_bell_take(session);
 	if (!lease->there) {
 		insert_lease(session, name);
 		session->answer.affected = 1;
 	}
-	if (request->op->verb == SIM_ACQUIRE)
-		tell_holder(sim_answer_row(&session->answer, 4), lease,
-			    request->started_us);
+	if (request->op->verb == SIM_ACQUIRE_LOOKING)
+		return;
+	cells = sim_answer_row(&session->answer, rings ? 2 : 1);
+	cells[0] = rlk_u64(lease->attempt);
+	if (rings)
+		cells[1] = sim_signed(sim_bell_keep(
+		    session, lease->attempt == request->params[3].u64));
 }
 
 void sim_lease_look(struct sim_session *session)
@@ -255,5 +263,8 @@ void sim_lease_delete(struct sim_session *session)
 		session->answer.affected++;
 		sim_judge_lease_removed(session, lease);
 		lease->there = false;
+		lease->gone_us = sim_now;
+		if (session->request.op->rings)
+			sim_bell_ring_after(session);
 	}
 }

@@ -19,6 +19,7 @@
 #include "scheduler.h"
 #include "sim.h"
 #include "sql.h"
+#include "tables_private.h"
 #include "trace.h"
 #include "world.h"
 
@@ -103,6 +104,13 @@ static void report(void)
 	       sim_packet_counts.packets, sim_packet_counts.rows,
 	       sim_packet_counts.largest, sim_packet_counts.mixed,
 	       sim_packet_counts.halves);
+	printf("bells waited for %" PRIu64 ", rung %" PRIu64 " (nobody was "
+	       "there any more %" PRIu64 "), given up %" PRIu64
+	       ", got and interrupted %" PRIu64 ", lost with their connection "
+	       "%" PRIu64 "\n",
+	       sim_bell_counts.waits, sim_bell_counts.woken,
+	       sim_bell_counts.ghosts, sim_bell_counts.ended,
+	       sim_bell_counts.slipped, sim_bell_counts.lost);
 	for (int call = 0; call < 4; call++)
 		for (int code = 0; code < SIM_CODES; code++)
 			if (sim_app_codes[call][code])

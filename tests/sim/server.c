@@ -87,6 +87,7 @@ void sim_session_end(struct sim_session *session, enum sim_end why)
 		session->phase = SIM_RESTING;
 	}
 	sim_rows_leave(session);
+	sim_bells_leave(session);
 	notify_client(session);
 	maybe_free(session);
 }
@@ -327,6 +328,8 @@ static void execute(struct sim_session *session)
 	/* The interruption may come when the row is locked already. */
 	if (answer->error == 1317)
 		sim_rows_slip(session);
+	if (answer->error)
+		sim_bells_slip(session);
 	if (!answer->error && request->op->writes &&
 	    sim_server.read_only_until > sim_now)
 		answer->error = 1290;
@@ -385,7 +388,8 @@ static void step(struct sim_event *event)
 		break;
 	case SIM_WAITING:
 		sim_rows_give_up(session);
-		sim_session_go_on(session, 1205);
+		sim_session_go_on(session,
+				  sim_bell_give_up(session) ? 0 : 1205);
 		break;
 	default:
 		session->phase = SIM_RESTING;
@@ -511,11 +515,14 @@ void sim_session_kill(struct sim_session *session)
 
 void sim_session_interrupt(struct sim_session *session)
 {
-	if (session->phase == SIM_WAITING)
+	if (session->phase == SIM_WAITING) {
 		sim_rows_give_up(session);
-	else if (session->phase != SIM_EXECUTING)
+		sim_bell_give_up(session);
+	} else if (session->phase != SIM_EXECUTING) {
 		return;
+	}
 	sim_rows_slip(session);
+	sim_bells_slip(session);
 	sim_session_go_on(session, 1317);
 }
 

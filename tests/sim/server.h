@@ -14,6 +14,7 @@
 struct sim_conn;
 struct sim_proc;
 struct sim_row;
+struct sim_bell;
 
 /** Why a session ended. */
 enum sim_end {
@@ -28,7 +29,7 @@ enum sim_phase {
 	SIM_RESTING,
 	SIM_TRAVELLING, /* the request is on its way */
 	SIM_EXECUTING,
-	SIM_WAITING, /* for a row's lock */
+	SIM_WAITING, /* for a row's lock, or a bell */
 	SIM_REPLYING,
 };
 
@@ -111,6 +112,7 @@ struct sim_session {
 	struct sim_row *locked; /* by its transaction */
 	uint64_t lock_serial;   /* of the last lock that it got */
 	struct sim_row *wants;
+	struct sim_bell *wants_bell;
 	struct rlk_list in_line;
 };
 

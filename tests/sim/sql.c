@@ -71,6 +71,9 @@ static const struct pattern patterns[] = {
 	  "ORDER BY l.name, l.slot LIMIT ?", NULL, NULL },
 	{ SIM_TOKENS_OLD, "old-tokens",
 	  "SELECT strategy, name FROM lock_token", NULL, NULL },
+	{ SIM_BELL_WAIT, "bell-wait", "SELECT CAST(GET_LOCK(?, ?) AS SIGNED), "
+	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
+	{ SIM_BELL_RING, "bell-ring", "DO RELEASE_LOCK(?)", NULL, NULL },
 	{ SIM_ROW_TRY, "row-try",
 	  "SELECT name FROM business_lock WHERE name = ? FOR UPDATE NOWAIT",
 	  NULL, NULL },
@@ -85,6 +88,13 @@ static const struct pattern patterns[] = {
 	  "?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
 	  "ON DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt",
 	  NULL, NULL },
+	{ SIM_ACQUIRE_RINGING, "insert-ringing", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "SELECT ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
+	  "MICROSECOND, ? FROM DUAL WHERE GET_LOCK(?, 0) IS NOT NULL ON "
+	  "DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt, "
+	  "IF(attempt = ?, IS_USED_LOCK(?) = CONNECTION_ID(), "
+	  "RELEASE_LOCK(?))", NULL, NULL },
 	{ SIM_ACQUIRE_LOOKING, "insert-looking", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, p.s, p.c, p.a,",
@@ -159,6 +169,8 @@ static const struct {
 	{ SIM_DRAW_LEASE, "draw-many", NULL, "INSERT INTO lock_token "
 	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
 	  "LAST_INSERT_ID(", { 0, SIM_ZERO, 1 } },
+	{ SIM_BELL_RING, "ring-many", "DO {RELEASE_LOCK(?0)|}", NULL,
+	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
 	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
 	{ SIM_DELETE_LEASE, "delete-many", NULL, DELETES,
 	  { 0, SIM_ZERO, 1 } },
@@ -244,7 +256,10 @@ static void read_where(struct sim_op *op, const char *sql)
 
 	for (;;) {
 		at = read_condition(op, at, &param, sql);
-		if (!*at)
+		if (!*at || strcmp(at, " AND ? IS NOT NULL") == 0)
+			return;
+		op->rings = strcmp(at, " RETURNING RELEASE_LOCK(?)") == 0;
+		if (op->rings)
 			return;
 		if (strncmp(at, " AND ", 5))
 			unknown(sql);

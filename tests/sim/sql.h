@@ -33,10 +33,13 @@ enum sim_verb {
 	SIM_SESSIONS_AFTER,
 	SIM_LEASES_DEAD,
 	SIM_TOKENS_OLD,
+	SIM_BELL_WAIT,
+	SIM_BELL_RING,
 	SIM_ROW_TRY,
 	SIM_ROW_WAIT,
 	SIM_ROW_MAKE,
 	SIM_ACQUIRE,
+	SIM_ACQUIRE_RINGING,
 	SIM_ACQUIRE_LOOKING,
 	SIM_DRAW_LEASE,
 	SIM_DRAW_ROW,
@@ -72,6 +75,7 @@ struct sim_op {
 	bool greatest;   /* a beat or a draw that never goes back */
 	bool counts;     /* a beat that changes its row in any case */
 	bool by_attempt; /* a draw for one attempt only */
+	bool rings;      /* a DELETE that lets the bell go */
 	unsigned int conditions;
 	struct sim_condition condition[6];
 };

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "net.h"
 #include "sim.h"
+#include "tables.h"
 #include "trace.h"
 
 struct rlk_value rlk_text(const char *text)
@@ -109,6 +110,9 @@ struct rlk_value sim_stmt_param(const struct rlk_value *param)
 
 	if (param->type != RLK_TEXT)
 		return value;
+	value.text = sim_bell_text(param->text);
+	if (value.text)
+		return value;
 	value.text = "";
 	for (unsigned int n = 0; n < SIM_NAMES; n++)
 		if (strcmp(param->text, sim_names[n]) == 0)
@@ -120,7 +124,12 @@ static void copy_param(struct sim_request *request, unsigned int i,
 		       const struct rlk_value *param)
 {
 	request->params[i] = sim_stmt_param(param);
-	if (param->type == RLK_TEXT && !*request->params[i].text &&
+	/* Seconds. */
+	if (param->type == RLK_TEXT && *param->text >= '0' &&
+	    *param->text <= '9')
+		request->params[i] =
+		    rlk_u64((uint64_t) (strtod(param->text, NULL) * 1000000));
+	if (request->params[i].type == RLK_TEXT && !*request->params[i].text &&
 	    param->length < sizeof(request->text))
 		memcpy(request->text, param->text, param->length + 1);
 }

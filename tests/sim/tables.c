@@ -18,6 +18,7 @@ void sim_tables_begin(void)
 {
 	memset(&sim_tables, 0, sizeof(sim_tables));
 	sim_leases_begin();
+	sim_bells_begin();
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
 		sim_tables.rows[i].name = i;
 		rlk_list_init(&sim_tables.rows[i].line);
@@ -319,7 +320,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LEASES_DEAD] = sim_leases_dead,
 		[SIM_TOKENS_OLD] = nothing,
 		[SIM_ROW_MAKE] = make_row,
+		[SIM_BELL_RING] = sim_bell_ring,
 		[SIM_ACQUIRE] = sim_lease_acquire,
+		[SIM_ACQUIRE_RINGING] = sim_lease_acquire,
 		[SIM_ACQUIRE_LOOKING] = sim_lease_acquire,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
@@ -334,6 +337,8 @@ bool sim_execute(struct sim_session *session)
 
 	if (verb == SIM_ROW_TRY || verb == SIM_ROW_WAIT)
 		return lock_row(session);
+	if (verb == SIM_BELL_WAIT)
+		return sim_bell_wait(session);
 	handlers[verb](session);
 	return true;
 }

@@ -17,6 +17,7 @@ struct sim_lease {
 	int64_t expires_us; /* 0: no maximum */
 	uint64_t serial;    /* counts the rows that this name has had */
 	int64_t born_us;    /* in true time */
+	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
 };
 
@@ -73,5 +74,17 @@ void sim_rows_release(struct sim_session *session);
 void sim_rows_give_up(struct sim_session *session);
 /** The session is over. */
 void sim_rows_leave(struct sim_session *session);
+
+/* Bells; see bells.c. */
+void sim_bells_begin(void);
+/** The server's own copy of a bell's name; NULL: it is no such name. */
+const char *sim_bell_text(const char *text);
+/** The session stands in line no more, and is told so; false: it did not. */
+bool sim_bell_give_up(struct sim_session *session);
+/** Its statement fails, perhaps when it has the bell. */
+void sim_bells_slip(struct sim_session *session);
+void sim_bells_leave(struct sim_session *session);
+/** In the end: nobody has one who will not ring. */
+void sim_bells_check(void);
 
 #endif

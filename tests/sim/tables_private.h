@@ -38,4 +38,25 @@ void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
 
+/* bells.c. The first four execute the request of @session, or a part of it. */
+struct sim_bell_counts {
+	uint64_t waits;   /* that did not get it at once */
+	uint64_t woken;   /* of them, by the bell */
+	uint64_t ended;   /* of them, by their time or an interruption */
+	uint64_t slipped; /* got by who was told that it was not */
+	uint64_t lost;    /* with the session that had it */
+	uint64_t ghosts;  /* woken, and nobody was there any more */
+};
+extern struct sim_bell_counts sim_bell_counts;
+
+/** False: it stands in line. */
+bool sim_bell_wait(struct sim_session *session);
+void sim_bell_ring(struct sim_session *session);
+/** As the last thing that a DELETE does: an answer. */
+void sim_bell_ring_after(struct sim_session *session);
+/** As the first thing that an INSERT does; and as the last, @mine: the row is.
+ *  Tells whether the session has it, or has let it go. */
+void sim_bell_take(struct sim_session *session);
+bool sim_bell_keep(struct sim_session *session, bool mine);
+
 #endif

@@ -90,6 +90,7 @@ static void check_rest(void)
 			sim_violation("process %u left '%s' locked",
 				      row->owner->proc, sim_names[i]);
 	}
+	sim_bells_check();
 }
 
 /* The longest that a dead holder may be in the way. */

@@ -64,6 +64,7 @@ static void close_conn(struct rlk_conn *conn)
 	close(conn->fd);
 	close(conn->peer);
 	world_end_transaction(conn->id);
+	world_end_bells(conn->id);
 	*conn = (struct rlk_conn){ 0 };
 }
 
@@ -113,6 +114,13 @@ bool rlk_conn_usable(const struct rlk_conn *conn)
 	usable = !conn->dead && !conn->outstanding;
 	world_unlock();
 	return usable;
+}
+
+void rlk_conn_spoil(struct rlk_conn *conn)
+{
+	world_lock();
+	conn->dead = true;
+	world_unlock();
 }
 
 bool rlk_conn_alive(const struct rlk_conn *conn)
@@ -261,17 +269,6 @@ static unsigned int exist(int bay)
 	return count;
 }
 
-bool rlk_pool_full(struct rlk_pool *of, size_t bay)
-{
-	bool full;
-
-	world_lock();
-	full = of->bays[bay].limit && exist((int) bay) >= of->bays[bay].limit &&
-	       !idle_conn((int) bay, 0);
-	world_unlock();
-	return full;
-}
-
 unsigned int fake_lent(int bay)
 {
 	unsigned int count = 0;
@@ -336,6 +333,24 @@ int rlk_pool_get(struct rlk_pool *from, size_t bay, int64_t until_ms,
 		return rlk_fail(reterr, code, "no connection");
 	*ret_conn = conn;
 	return 0;
+}
+
+int rlk_pool_get_spare(struct rlk_pool *from, size_t bay, int64_t until_ms,
+		       struct rlk_pool_waiter *waiter,
+		       struct rlk_conn **ret_conn,
+		       struct rowlock_errinfo *reterr)
+{
+	bool spare;
+
+	world_lock();
+	spare = !from->bays[bay].limit ||
+		exist((int) bay) < from->bays[bay].limit ||
+		idle_conn((int) bay, INT64_MIN);
+	world_unlock();
+	if (!spare)
+		return ROWLOCK_EBUSY;
+	return rlk_pool_get(from, bay, until_ms, true, waiter, ret_conn,
+			    reterr);
 }
 
 void rlk_pool_interrupt(struct rlk_pool *from, struct rlk_pool_waiter *waiter)

@@ -56,6 +56,9 @@ enum fake_op {
 	FAKE_LIST,       /* leases; .name is the pattern */
 	FAKE_LIST_ROWS,
 	FAKE_PROBE,
+	FAKE_BELL_WAIT,   /* .name, .id is how long */
+	FAKE_BELL_RESUME, /* .half: it was got before it was taken back */
+	FAKE_RING,        /* by itself; .name */
 	FAKE_BREAK_ROW,
 	FAKE_OPS,
 };
@@ -81,6 +84,7 @@ struct fake_call {
 	uint64_t conn;
 	int bay;
 	enum rlk_ask ask;
+	bool bell;          /* FAKE_ACQUIRE: its bell is to be taken, too */
 	unsigned int order; /* among the calls of all operations */
 };
 
@@ -167,6 +171,19 @@ void fake_row_unlock(const char *name);
 uint64_t fake_row(const char *name);
 /** The server closes the connection that has the name's row. */
 void fake_row_hang_up(const char *name);
+
+/** The number of the connection that has the name's bell; 0: nobody;
+ *  UINT64_MAX: somebody else. */
+uint64_t fake_bell(const char *name);
+/** Somebody else takes it, which must be free, or lets it go. */
+void fake_bell_take(const char *name);
+void fake_bell_ring(const char *name);
+/** The server ends the connection that has it. */
+void fake_bell_hang_up(const char *name);
+/** How many bells the client has. */
+unsigned int fake_bells(void);
+/** Wait until so many stand in line for it. */
+void fake_await_bell_line(const char *name, unsigned int count);
 
 /** How many connections of @bay are lent now. */
 unsigned int fake_lent(int bay);

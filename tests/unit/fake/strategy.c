@@ -88,9 +88,22 @@ static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
 	struct fake_call call = call_of(request);
 
 	call.ask = ask;
-	if (world_begin(&op, &call))
+	call.bell = request->bell;
+	if (world_begin(&op, &call)) {
 		verdict = insert(request, ask, ret_holder);
+		if (request->bell && ask == RLK_ASK_FIRST &&
+		    verdict == RLK_GRANTED)
+			ret_holder->bell =
+			    world_bell_take(request->name, conn->id);
+	}
 	return world_verdict(&op, verdict, reterr);
+}
+
+/* If the connection has it. */
+static void ring(const struct rlk_conn *conn, const struct rlk_request *request)
+{
+	if (request->bell_conn == conn->id)
+		world_bell_ring(request->name, conn->id);
 }
 
 static enum rlk_fault lease_release(struct rlk_conn *conn,
@@ -102,9 +115,11 @@ static enum rlk_fault lease_release(struct rlk_conn *conn,
 	struct fake_call call = call_of(request);
 
 	*ret_found = false;
-	if (world_begin(&op, &call) && mine(request)) {
-		mine(request)->attempt = 0;
-		*ret_found = true;
+	if (world_begin(&op, &call)) {
+		*ret_found = mine(request) != NULL;
+		if (*ret_found)
+			mine(request)->attempt = 0;
+		ring(conn, request);
 	}
 	return world_fault(&op, RLK_DONE, reterr);
 }
@@ -200,6 +215,9 @@ static enum rlk_fault lease_batch(struct rlk_conn *conn,
 		most = 0;
 	for (size_t i = 0; i < most; i++) {
 		execute_part(parts[i]);
+		/* What ends half way rings for nobody. */
+		if (parts[i]->act == RLK_ACT_RELEASE && !op.answer.half)
+			ring(conn, &parts[i]->request);
 		parts[i]->answered = op.answer.half || !op.answer.given;
 	}
 	return world_fault(&op, RLK_DONE, reterr);

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "base/list.h"
 #include "db/pool.h"
 
 #define WORLD_CONNS 64
@@ -29,6 +30,14 @@ struct rlk_conn {
 	int64_t until_ms;
 	int64_t idle_since_ms;
 	struct rlk_conn_profile profile;
+	struct world_bell *bell; /* that was last waited for on it */
+};
+
+struct world_bell {
+	char name[512];       /* "": an empty place */
+	uint64_t conn;        /* 0: free */
+	unsigned int depth;   /* how often it has it */
+	struct rlk_list line; /* those who wait, in their order */
 };
 
 struct world_lease {
@@ -55,6 +64,7 @@ struct world_tables {
 	struct world_lease leases[256];
 	struct world_session sessions[64];
 	struct world_row rows[16];
+	struct world_bell bells[128];
 	uint64_t token;
 	unsigned int old_tokens;
 };
@@ -83,6 +93,14 @@ void world_insert_lease(const char *name, uint64_t attempt, uint64_t session);
 void world_insert_session(uint64_t id, uint64_t ttl_ms);
 /** The transaction on @conn is over. */
 void world_end_transaction(uint64_t conn);
+
+/** @conn takes the bell of @name, once more if it has it; false: another has
+ *  it. */
+bool world_bell_take(const char *name, uint64_t conn);
+/** Nothing if @conn has not got it. */
+void world_bell_ring(const char *name, uint64_t conn);
+/** All that @conn has. */
+void world_end_bells(uint64_t conn);
 
 /** A call that is under way. */
 struct world_op {
