@@ -278,6 +278,34 @@ static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 	fake_client_end(client);
 }
 
+static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
+    void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	const struct fake_answer none = { .given = true,
+					  .result = ROWLOCK_ETIMEDOUT };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	/* The session is there from now on. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_next(FAKE_GET, (struct fake_answer){ 0 });
+	fake_next(FAKE_GET, none);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .creep_ms = 30 });
+	assert_code(rowlock_acquire(lock, 20, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_non_null(strstr(err.message, "not held"));
+	assert_int_equal(fake_lease("job"), 0);
+	/* A try has no time of its own to run out. */
+	fake_next(FAKE_GET, (struct fake_answer){ 0 });
+	fake_next(FAKE_GET, none);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -305,6 +333,10 @@ int main(void)
 		FAKE("a token with the grant does not wait for a ping that "
 		     "hangs",
 		     token_with_grant_does_not_wait_for_a_ping_that_hangs),
+		FAKE(
+		    "a draw without a connection in time is a wait that was "
+		    "too short",
+		    draw_without_a_connection_in_time_is_a_wait_that_was_too_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
