@@ -21,6 +21,9 @@ static const struct fake_answer let = { .wait = true };
 static const struct fake_answer killed = { .given = true,
 					   .skip = true,
 					   .result = RLK_KILLED };
+static const struct fake_answer killed_late = {
+	.given = true, .skip = true, .wait = true, .result = RLK_KILLED
+};
 static const struct fake_answer refused = { .given = true,
 					    .skip = true,
 					    .result = RLK_REFUSED };
@@ -187,18 +190,20 @@ static void with_many_writers_nobody_rings_or_waits(void **state)
 
 static void try_does_not_stand_in_line(void **state)
 {
-	struct one bob = one(client_of(4), "job");
+	struct one bob = waiting(10);
 	struct rowlock_errinfo err;
 
 	(void) state;
-	other_holds("job");
-	assert_code(rowlock_acquire(bob.lock, 0, &err), ROWLOCK_EBUSY, &err);
+	fake_advance(10);
+	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
 	/* Its name is busy now, and it tries all the same. */
+	assert_code(rowlock_acquire(bob.lock, 0, &err), ROWLOCK_EBUSY, &err);
 	fake_lease_remove("job");
 	assert_ok(rowlock_acquire(bob.lock, 0, &err));
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_ok(rowlock_release(bob.lock, &err));
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	fake_bell_ring("job");
 	end(&bob);
 }
 
@@ -518,14 +523,15 @@ static void interrupted_waits_tell_nothing_about_ghosts(void **state)
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
 	(void) state;
-	fake_next(FAKE_BELL_WAIT, killed);
+	fake_next(FAKE_BELL_WAIT, killed_late);
+	fake_next(FAKE_BELL_WAIT, killed_late);
 	fake_advance(SLICE_MS);
+	fake_await(FAKE_BELL_WAIT, 2);
+	fake_let(FAKE_BELL_WAIT);
 	fake_await(FAKE_BELL_WAIT, 3);
-	fake_await_bell_line("job", 1);
 	other_client_takes_over(8);
-	fake_next(FAKE_BELL_WAIT, killed);
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_BELL_WAIT, 5);
+	fake_let(FAKE_BELL_WAIT);
+	fake_await(FAKE_BELL_WAIT, 4);
 	fake_await_bell_line("job", 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	other_rings("job");
