@@ -81,6 +81,32 @@ static void limit_holds_until_the_deadline(void **state)
 	rlk_pool_free(pool, GUARD_MS);
 }
 
+static int get_spare(struct rlk_pool *pool, struct rlk_conn **ret_conn)
+{
+	struct rowlock_errinfo error = { 0 };
+
+	return rlk_pool_get_spare(pool, 0, db_in(GUARD_MS), NULL, ret_conn,
+				  &error);
+}
+
+static void spare_one_is_not_waited_for(void **state)
+{
+	struct rlk_pool *pool = pool_open(NULL, 2, 2);
+	struct rlk_conn *conns[2];
+	struct rlk_conn *none = NULL;
+
+	(void) state;
+	assert_int_equal(get_spare(pool, &conns[0]), 0);
+	assert_int_equal(get_spare(pool, &conns[1]), 0);
+	assert_int_equal(get_spare(pool, &none), ROWLOCK_EBUSY);
+	assert_null(none);
+	rlk_pool_put(pool, conns[0]);
+	assert_int_equal(get_spare(pool, &conns[0]), 0);
+	rlk_pool_put(pool, conns[0]);
+	rlk_pool_put(pool, conns[1]);
+	rlk_pool_free(pool, GUARD_MS);
+}
+
 /* One who waits in the pool, and the place that he got. */
 struct client {
 	struct rlk_pool *pool;
@@ -338,6 +364,8 @@ int main(void)
 		     pending_connection_is_closed),
 		TEST("the longest idle is taken to be pinged",
 		     idle_one_is_taken_by_age),
+		TEST("a spare one is not waited for",
+		     spare_one_is_not_waited_for),
 		TEST("a refused connection is told, at once or at the deadline",
 		     refused_is_told_at_once),
 		TEST("a wrong password is told at once, also to the patient",

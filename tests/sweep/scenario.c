@@ -454,7 +454,10 @@ const struct scenario scenarios[] = {
 	  .call = wait_shortly,
 	  .bound_ms = waiting_short,
 	  .normal = ROWLOCK_ETIMEDOUT,
-	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+	  /* A wait in line that is executed twice has no answer left for
+	   * the last look. */
+	  .codes = { [EFFECT_TWICE] = CODES(AWAY),
+		     [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
 	{ .name = "wait-released",

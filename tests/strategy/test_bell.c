@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bells in SQL: had by a connection and not by a transaction, as often as they
+ * were got, and let go with the row.
+ */
+#include "db/server.h"
+#include "ground.h"
+#include "strategy/bell.h"
+
+static const char *text_of(struct ground *ground, const char *name)
+{
+	static struct rlk_bell bell;
+
+	bell = rlk_bell_of(ground->conns[0], name);
+	return bell.text;
+}
+
+static uint64_t owner_of(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COALESCE(IS_USED_LOCK('%s'), 0)",
+			       text_of(ground, name));
+}
+
+static uint64_t id_of(struct ground *ground, int who)
+{
+	return rlk_conn_id(ground->conns[who]);
+}
+
+static bool wait_for(struct ground *ground, int who, const char *name,
+		     uint64_t *ret_owner)
+{
+	struct rowlock_errinfo err;
+	bool got = false;
+
+	assert_done(
+	    rlk_bell_wait(ground->conns[who], name, 0, &got, ret_owner, &err),
+	    &err);
+	return got;
+}
+
+static void ring(struct ground *ground, int who, const char *name)
+{
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_bell_ring(ground->conns[who], name, &err), &err);
+}
+
+static void wait_tells_who_has_it(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("bell");
+	uint64_t owner = 0;
+
+	assert_true(wait_for(ground, 0, name, &owner));
+	assert_true(owner == id_of(ground, 0));
+	assert_false(wait_for(ground, 1, name, &owner));
+	assert_true(owner == id_of(ground, 0));
+	/* What one has not got one does not let go. */
+	ring(ground, 1, name);
+	assert_true(owner_of(ground, name) == id_of(ground, 0));
+	ring(ground, 0, name);
+	assert_true(wait_for(ground, 1, name, &owner));
+	ring(ground, 1, name);
+	assert_true(owner_of(ground, name) == 0);
+}
+
+static void bells_of_names_differ(void **state)
+{
+	struct ground *ground = *state;
+	uint64_t owner;
+
+	assert_true(wait_for(ground, 0, "bell-a", &owner));
+	assert_true(wait_for(ground, 1, "bell-A", &owner));
+	ring(ground, 0, "bell-a");
+	ring(ground, 1, "bell-A");
+}
+
+/* As a lane's connection asks that has room for a bell; MySQL takes none. */
+static struct rlk_request ringing(struct ground *ground, const char *name)
+{
+	struct rlk_request request = ground_request(ground, 0, name);
+
+	request.bell = true;
+	return request;
+}
+
+static bool has_ringing(struct ground *ground)
+{
+	return rlk_server_dialect(rlk_conn_server(ground->conns[0]))
+		   ->lease_acquire_ringing != NULL;
+}
+
+static void first_try_takes_the_bell_with_the_row(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("first");
+	struct rlk_request request = ringing(ground, name);
+	struct rlk_holder holder = { 0 };
+
+	assert_int_equal(
+	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
+	    RLK_GRANTED);
+	assert_int_equal(holder.bell, has_ringing(ground));
+	assert_true(owner_of(ground, name) ==
+		    (holder.bell ? id_of(ground, 0) : 0));
+	request.bell_conn = holder.bell ? id_of(ground, 0) : 0;
+	assert_true(ground_release(ground, 0, &request));
+	assert_true(owner_of(ground, name) == 0);
+}
+
+static void held_name_leaves_no_bell(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("held");
+	struct rlk_request other = ground_request(ground, 1, name);
+	struct rlk_request request = ringing(ground, name);
+	struct rlk_holder holder;
+
+	assert_int_equal(ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	assert_int_equal(
+	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder), RLK_HELD);
+	assert_true(holder.known && holder.attempt == other.attempt);
+	assert_true(owner_of(ground, name) == 0);
+	assert_true(ground_release(ground, 1, &other));
+}
+
+static void bell_of_another_does_not_keep_the_row_away(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("ghost");
+	struct rlk_request request = ringing(ground, name);
+	struct rlk_holder holder = { 0 };
+	uint64_t owner;
+
+	assert_true(wait_for(ground, 1, name, &owner));
+	assert_int_equal(
+	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
+	    RLK_GRANTED);
+	assert_false(holder.bell);
+	assert_true(ground_release(ground, 0, &request));
+	assert_true(owner_of(ground, name) == id_of(ground, 1));
+	ring(ground, 1, name);
+}
+
+/* The row is locked by somebody's transaction: the INSERT has the bell by then,
+ * and ends with 1205. */
+static void failed_insert_leaves_no_bell(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("failed");
+	struct rlk_request other = ground_request(ground, 1, name);
+	struct rlk_request request = ringing(ground, name);
+	struct rlk_holder holder;
+
+	assert_int_equal(ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	test_sql(ground->sql, "BEGIN");
+	test_sql_number(ground->sql,
+			"SELECT 1 FROM business_lease WHERE name = '%s' "
+			"FOR UPDATE",
+			name);
+	assert_int_equal(
+	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
+	    has_ringing(ground) ? RLK_AGAIN : RLK_HELD);
+	assert_true(owner_of(ground, name) == 0);
+	test_sql(ground->sql, "COMMIT");
+	assert_true(ground_release(ground, 1, &other));
+}
+
+static bool release_ringing(struct ground *ground, struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	bool found = false;
+
+	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err),
+		    &err);
+	return found;
+}
+
+static void release_rings_found_or_not(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("release");
+	struct rlk_request request = ground_request(ground, 0, name);
+	uint64_t owner;
+
+	for (int there = 1; there >= 0; there--) {
+		assert_true(wait_for(ground, 0, name, &owner));
+		if (there)
+			assert_int_equal(ground_ask(ground, 0, &request,
+						    RLK_ASK_FIRST, NULL),
+					 RLK_GRANTED);
+		assert_int_equal(release_ringing(ground, &request), there);
+		assert_true(owner_of(ground, name) == 0);
+	}
+}
+
+static struct rlk_conn *open_lane(void)
+{
+	static const struct rlk_conn_profile profile = { "lane", true, 1, 60,
+							 true };
+	static struct rlk_conn_target target;
+	struct rlk_conn *conn = NULL;
+	struct rowlock_errinfo err;
+	int64_t until;
+
+	target = (struct rlk_conn_target){
+		.dsn = (char *) test_dsn(),
+		.defaults_group = (char *) "rowlock",
+		.flags = ROWLOCK_TLS_UNVERIFIED,
+		.program = "test",
+		.clock = rlk_clock_real(),
+	};
+	until = rlk_now(target.clock) + GROUND_UNTIL_MS;
+	assert_ok(rlk_conn_open(&target, &profile, until, &conn, &err));
+	rlk_conn_set_until(conn, until);
+	return conn;
+}
+
+static void batch_rings_what_its_connection_has(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch");
+	const char *other = test_name("other");
+	struct rlk_part parts[2] = { 0 };
+	struct rlk_part *both[] = { &parts[0], &parts[1] };
+	const struct rlk_patience patience = { NULL, NULL };
+	struct rowlock_errinfo err;
+	struct rlk_conn *lane = open_lane();
+	uint64_t owner;
+	bool got;
+
+	for (int i = 0; i < 2; i++) {
+		parts[i].act = RLK_ACT_RELEASE;
+		parts[i].request = ground_request(ground, 0, i ? other : name);
+		assert_int_equal(ground_ask(ground, 0, &parts[i].request,
+					    RLK_ASK_FIRST, NULL),
+				 RLK_GRANTED);
+		assert_done(rlk_bell_wait(lane, parts[i].request.name, 0, &got,
+					  &owner, &err),
+			    &err);
+	}
+	/* The other's bell is on a connection that is not there any more. */
+	parts[0].request.bell_conn = rlk_conn_id(lane);
+	parts[1].request.bell_conn = rlk_conn_id(lane) + 1000000;
+	assert_done(ground->strategy->batch(lane, both, 2, &patience, &err),
+		    &err);
+	assert_true(parts[0].found && parts[1].found);
+	assert_true(owner_of(ground, name) == 0);
+	assert_true(owner_of(ground, other) == rlk_conn_id(lane));
+	rlk_conn_close(lane);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(ROWLOCK_LEASE, "a wait tells who has it",
+		   wait_tells_who_has_it),
+		ON(ROWLOCK_LEASE, "bells of names differ",
+		   bells_of_names_differ),
+		ON(ROWLOCK_LEASE, "a first try takes the bell with the row",
+		   first_try_takes_the_bell_with_the_row),
+		ON(ROWLOCK_LEASE, "a held name leaves no bell",
+		   held_name_leaves_no_bell),
+		ON(ROWLOCK_LEASE,
+		   "a bell of another does not keep the row away",
+		   bell_of_another_does_not_keep_the_row_away),
+		ON(ROWLOCK_LEASE, "a failed INSERT leaves no bell",
+		   failed_insert_leaves_no_bell),
+		ON(ROWLOCK_LEASE, "a release rings, found or not",
+		   release_rings_found_or_not),
+		ON(ROWLOCK_LEASE, "a batch rings what its connection has",
+		   batch_rings_what_its_connection_has),
+	};
+
+	return test_main(tests);
+}

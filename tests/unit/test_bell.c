@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bells of holds: none is left behind however a hold ends, and none costs the
+ * connection that somebody else needs.
+ */
+#include "doorbell.h"
+
+static const struct fake_answer normal = { .given = false };
+static const struct fake_answer let = { .wait = true };
+static const struct fake_answer no_answer = { .given = true,
+					      .skip = true,
+					      .result = RLK_UNKNOWN };
+
+/* --------------------------------------------------- how a hold ends */
+
+static struct one holding_a_bell(void)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	other_rings("job");
+	is_granted(&bob);
+	return bob;
+}
+
+static void lease_outlives_its_bell(void **state)
+{
+	struct one bob = holding_a_bell();
+
+	(void) state;
+	fake_bell_hang_up("job");
+	fake_advance(10000); /* a third of its wait_timeout */
+	await_given_back(RLK_BAY_BELL);
+	assert_int_equal(rowlock_held(bob.lock), 1);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	end(&bob);
+}
+
+static void release_finds_the_bells_connection_dead(void **state)
+{
+	struct one bob = holding_a_bell();
+
+	(void) state;
+	fake_bell_hang_up("job");
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 2);
+	end(&bob);
+}
+
+static void release_without_an_answer_ends_the_bell(void **state)
+{
+	struct one bob = holding_a_bell();
+
+	(void) state;
+	fake_next(FAKE_RELEASE, no_answer);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	end(&bob);
+}
+
+static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
+{
+	struct one bob = holding_a_bell();
+	struct one eve = one(bob.client, "other");
+	unsigned int pings = 0;
+
+	(void) state;
+	fake_advance(9000);
+	/* So that the lane's connection is not pinged, too. */
+	acquire(&eve, ROWLOCK_FOREVER);
+	is_granted(&eve);
+	fake_always(FAKE_PING, let);
+	fake_advance(1000);
+	/* The pinger's; the chores have others at the same time. */
+	do
+		fake_await(FAKE_PING, ++pings);
+	while (fake_call(FAKE_PING, pings - 1).bay != RLK_BAY_BELL);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	fake_always(FAKE_PING, normal);
+	for (int i = 0; i < 8; i++)
+		fake_let(FAKE_PING);
+	await_given_back(RLK_BAY_BELL);
+	assert_int_equal(release(&eve), 0);
+	leave(&eve);
+	end(&bob);
+}
+
+static void hold_that_is_found_gone_lets_its_bell_go(void **state)
+{
+	struct one bob = holding_a_bell();
+
+	(void) state;
+	fake_lease_remove("job");
+	assert_int_equal(release(&bob), ROWLOCK_ELOST);
+	end(&bob);
+}
+
+static void lost_session_lets_its_bells_go(void **state)
+{
+	struct one bob = holding_a_bell();
+	struct one eve = one(bob.client, "other");
+
+	(void) state;
+	acquire(&eve, ROWLOCK_FOREVER);
+	is_granted(&eve);
+	assert_int_equal(fake_bells(), 2);
+	fake_always(FAKE_BEAT, no_answer);
+	fake_advance(30000);
+	fake_until(no_bells, NULL);
+	fake_always(FAKE_BEAT, normal);
+	assert_int_equal(release(&eve), ROWLOCK_ELOST);
+	assert_int_equal(release(&bob), ROWLOCK_ELOST);
+	leave(&eve);
+	end(&bob);
+}
+
+/* As often as a lane's connection may have bells: each counts once. */
+static void holds_that_outlast_their_maximum_let_their_bells_go(void **state)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client = client_of(4);
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.max_hold_ms = 1000;
+	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
+	for (unsigned int i = 0; i < 70; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_true(fake_call(FAKE_ACQUIRE, i).bell);
+		assert_int_equal(fake_bells(), 1);
+		fake_advance(1000);
+		assert_int_equal(rowlock_held(lock), 0);
+		fake_until(no_bells, NULL);
+		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	}
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void session_lost_in_line_is_replaced(void **state)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+	uint64_t before = fake_call(FAKE_ACQUIRE, 0).id;
+
+	(void) state;
+	fake_session_remove(before);
+	fake_advance(10000); /* the next beat */
+	fake_await(FAKE_CLOSE, 1);
+	fake_await_bell_line("job", 1);
+	other_rings("job");
+	is_granted(&bob);
+	assert_true(fake_call(FAKE_ACQUIRE, fake_count(FAKE_ACQUIRE) - 1).id !=
+		    before);
+	assert_int_equal(fake_bell("job"), fake_call(FAKE_BELL_WAIT, 0).conn);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_lease("job"), 0);
+	end(&bob);
+}
+
+/* -------------------------------------------- connections to spare */
+
+static void one_wait_connection_is_for_one_name(void **state)
+{
+	struct rowlock_client *client = client_of(1);
+	struct one bob = one(client, "job");
+	struct one eve = one(client, "other");
+
+	(void) state;
+	other_holds("job");
+	other_holds("other");
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	acquire(&eve, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 6);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	other_rings("other");
+	is_granted_in_time(&eve);
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&eve), 0);
+	assert_int_equal(release(&bob), 0);
+	leave(&eve);
+	end(&bob);
+}
+
+/* Of a packet that failed half way one has to be sent alone, and all that it
+ * could be sent on waits for bells. */
+struct queue {
+	struct rowlock_client *client;
+	unsigned int count;
+};
+
+static bool have_queued(void *arg)
+{
+	const struct queue *queue = arg;
+	struct rlk_group *group = &queue->client->lanes[0].group;
+	const struct rlk_list *node;
+	unsigned int count = 0;
+
+	rlk_mutex_lock(&group->mutex);
+	for (node = group->queue.next; node != &group->queue; node = node->next)
+		count++;
+	rlk_mutex_unlock(&group->mutex);
+	return count == queue->count;
+}
+
+static void half_a_packet_rings_all_its_bells(void **state)
+{
+	struct rowlock_client *client = client_of(1);
+	struct one first = one(client, "first");
+	struct one half = one(client, "half");
+	struct one rest = one(client, "rest");
+	struct one bob = one(client, "job");
+
+	(void) state;
+	acquire(&first, ROWLOCK_FOREVER);
+	is_granted(&first);
+	acquire(&half, ROWLOCK_FOREVER);
+	is_granted(&half);
+	acquire(&rest, ROWLOCK_FOREVER);
+	is_granted(&rest);
+	assert_int_equal(fake_bells(), 3);
+	other_holds("job");
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+
+	fake_next(FAKE_RELEASE, let);
+	fake_next(FAKE_BATCH, (struct fake_answer){ .half = 1,
+						    .given = true,
+						    .result = RLK_CONFLICT });
+	fake_tell(first.person, FAKE_DO_RELEASE, first.lock, 0);
+	fake_await(FAKE_RELEASE, 1);
+	fake_tell(half.person, FAKE_DO_RELEASE, half.lock, 0);
+	fake_tell(rest.person, FAKE_DO_RELEASE, rest.lock, 0);
+	fake_until(have_queued, &(struct queue){ client, 2 });
+	fake_let(FAKE_RELEASE);
+	is_granted(&first);
+	is_granted(&half);
+	is_granted(&rest);
+	assert_int_equal(fake_count(FAKE_BATCH), 1);
+	assert_int_equal(fake_bells(), 0);
+
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	leave(&first);
+	leave(&half);
+	leave(&rest);
+	end(&bob);
+}
+
+/* The same, with a connection to spare: it is not the one that has the bell. */
+static void release_over_another_connection_rings(void **state)
+{
+	struct rowlock_client *client = client_of(4);
+	struct one first = one(client, "first");
+	struct one half = one(client, "half");
+	struct one rest = one(client, "rest");
+
+	(void) state;
+	acquire(&first, ROWLOCK_FOREVER);
+	is_granted(&first);
+	acquire(&half, ROWLOCK_FOREVER);
+	is_granted(&half);
+	acquire(&rest, ROWLOCK_FOREVER);
+	is_granted(&rest);
+	fake_next(FAKE_RELEASE, let);
+	fake_next(FAKE_BATCH, (struct fake_answer){ .half = 1,
+						    .given = true,
+						    .result = RLK_CONFLICT });
+	fake_tell(first.person, FAKE_DO_RELEASE, first.lock, 0);
+	fake_await(FAKE_RELEASE, 1);
+	fake_tell(half.person, FAKE_DO_RELEASE, half.lock, 0);
+	fake_tell(rest.person, FAKE_DO_RELEASE, rest.lock, 0);
+	fake_until(have_queued, &(struct queue){ client, 2 });
+	fake_let(FAKE_RELEASE);
+	is_granted(&first);
+	is_granted(&half);
+	is_granted(&rest);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
+	assert_true(fake_call(FAKE_RELEASE, 1).conn !=
+		    fake_call(FAKE_RELEASE, 0).conn);
+	assert_int_equal(fake_bells(), 0);
+	leave(&half);
+	leave(&rest);
+	end(&first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FAKE("lease outlives its bell", lease_outlives_its_bell),
+		FAKE("release finds the bell's connection dead",
+		     release_finds_the_bells_connection_dead),
+		FAKE("release without an answer ends the bell",
+		     release_without_an_answer_ends_the_bell),
+		FAKE("release does not wait for a ping of the bell",
+		     release_does_not_wait_for_a_ping_of_the_bell),
+		FAKE("hold that is found gone lets its bell go",
+		     hold_that_is_found_gone_lets_its_bell_go),
+		FAKE("lost session lets its bells go",
+		     lost_session_lets_its_bells_go),
+		FAKE("holds that outlast their maximum let their bells go",
+		     holds_that_outlast_their_maximum_let_their_bells_go),
+		FAKE("session lost in line is replaced",
+		     session_lost_in_line_is_replaced),
+		FAKE("one wait connection is for one name",
+		     one_wait_connection_is_for_one_name),
+		FAKE("half a packet rings all its bells",
+		     half_a_packet_rings_all_its_bells),
+		FAKE("release over another connection rings",
+		     release_over_another_connection_rings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
