@@ -84,13 +84,24 @@ stale()
 
 state_of() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 
+# A signal has been sent, and takes effect when the machine gets round to it.
+reaches()
+{
+	tries=0
+	until [ "$(state_of "$1")" "$2" T ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || return 1
+		sleep 0.05
+	done
+}
+
 freeze_and_thaw()
 {
 	was=$(server_of "$tmp/a")
 	box freeze
-	[ "$(state_of "$was")" = T ]
+	reaches "$was" =
 	box thaw
-	[ "$(state_of "$was")" != T ]
+	reaches "$was" !=
 	ask 'DO 0'
 	box freeze
 	box restart
