@@ -88,7 +88,7 @@ state_of() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 reaches()
 {
 	tries=0
-	until [ "$(state_of "$1")" "$2" T ]; do
+	until case $(state_of "$1") in T) [ "$2" = frozen ] ;; *) [ "$2" = thawed ] ;; esac; do
 		tries=$((tries + 1))
 		[ $tries -lt 200 ] || return 1
 		sleep 0.05
@@ -99,9 +99,9 @@ freeze_and_thaw()
 {
 	was=$(server_of "$tmp/a")
 	box freeze
-	reaches "$was" =
+	reaches "$was" frozen
 	box thaw
-	reaches "$was" !=
+	reaches "$was" thawed
 	ask 'DO 0'
 	box freeze
 	box restart
