@@ -29,16 +29,36 @@ void sim_bells_begin(void)
 	memset(bells, 0, sizeof(bells));
 }
 
+/* By hand: ThreadSanitizer takes the calls of string.h for accesses of the
+ * simulated thread. */
+static void copy_text(char *to, const char *from)
+{
+	size_t i = 0;
+
+	for (; from[i] && i < sizeof(bells[0].text) - 1; i++)
+		to[i] = from[i];
+	to[i] = '\0';
+}
+
+static bool is_text(const char *one, const char *other)
+{
+	size_t i = 0;
+
+	while (one[i] && one[i] == other[i])
+		i++;
+	return one[i] == other[i];
+}
+
 static struct sim_bell *bell_of(const char *text)
 {
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
 		struct sim_bell *bell = &bells[i];
 
 		if (!*bell->text) {
-			snprintf(bell->text, sizeof(bell->text), "%s", text);
+			copy_text(bell->text, text);
 			rlk_list_init(&bell->line);
 		}
-		if (strcmp(bell->text, text) == 0)
+		if (is_text(bell->text, text))
 			return bell;
 	}
 	sim_violation("there are more bells than names: '%s'", text);
