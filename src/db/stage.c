@@ -159,10 +159,11 @@ static enum rlk_fault do_buffer(struct rlk_conn *conn,
 	return RLK_DONE;
 }
 
-static enum rlk_fault do_query(struct rlk_conn *conn,
-			       struct rowlock_errinfo *reterr)
+/* The first answer to a text, or the next one. */
+static enum rlk_fault do_answer(struct rlk_conn *conn, enum rlk_call call,
+				struct rowlock_errinfo *reterr)
 {
-	if (!rlk_io_run(conn, RLK_CALL_QUERY))
+	if (!rlk_io_run(conn, call))
 		return RLK_PENDING;
 	if (conn->io.status)
 		return fail_query(conn, reterr);
@@ -179,18 +180,6 @@ static enum rlk_fault do_store(struct rlk_conn *conn,
 	if (!conn->io.result)
 		return fail_query(conn, reterr);
 	conn->stage = RLK_STAGE_NONE;
-	return RLK_DONE;
-}
-
-static enum rlk_fault do_next(struct rlk_conn *conn,
-			      struct rowlock_errinfo *reterr)
-{
-	if (!rlk_io_run(conn, RLK_CALL_NEXT))
-		return RLK_PENDING;
-	if (conn->io.status)
-		return fail_query(conn, reterr);
-	conn->stage =
-	    mysql_field_count(conn->mysql) ? RLK_STAGE_STORE : RLK_STAGE_NONE;
 	return RLK_DONE;
 }
 
@@ -222,13 +211,13 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 			fault = do_buffer(conn, reterr);
 			break;
 		case RLK_STAGE_QUERY:
-			fault = do_query(conn, reterr);
+			fault = do_answer(conn, RLK_CALL_QUERY, reterr);
 			break;
 		case RLK_STAGE_STORE:
 			fault = do_store(conn, reterr);
 			break;
 		case RLK_STAGE_NEXT:
-			fault = do_next(conn, reterr);
+			fault = do_answer(conn, RLK_CALL_NEXT, reterr);
 			break;
 		case RLK_STAGE_PING:
 			fault = do_ping(conn, reterr);

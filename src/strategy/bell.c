@@ -16,7 +16,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct rlk_stmt_def wait_def = {
 	"wait",

@@ -59,7 +59,7 @@ static const struct rlk_stmt_def draw = {
 	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
 };
 
-static struct rlk_value max_us(const struct rlk_request *request)
+struct rlk_value rlk_lease_max_us(const struct rlk_request *request)
 {
 	if (request->max_hold_ms == 0)
 		return rlk_null();
@@ -136,7 +136,7 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	const struct rlk_value params[] = {
 		rlk_text(request->name),   rlk_u64(request->slot),
 		rlk_u64(request->session), rlk_u64(request->attempt),
-		max_us(request),           rlk_text(request->info),
+		rlk_lease_max_us(request), rlk_text(request->info),
 	};
 
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
@@ -164,7 +164,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	const struct rlk_value params[] = {
 		rlk_text(request->name),   rlk_u64(request->slot),
 		rlk_u64(request->session), rlk_u64(request->attempt),
-		max_us(request),           rlk_text(request->info),
+		rlk_lease_max_us(request), rlk_text(request->info),
 		rlk_text(bell.text),       rlk_u64(request->attempt),
 		rlk_text(bell.text),       rlk_text(bell.text),
 	};

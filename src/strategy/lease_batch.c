@@ -122,13 +122,6 @@ static enum rlk_fault fail_memory(struct batch *batch)
 
 /* ------------------------------------------------------------ questions */
 
-static struct rlk_value max_us(const struct rlk_request *request)
-{
-	if (request->max_hold_ms == 0)
-		return rlk_null();
-	return rlk_u64(request->max_hold_ms * 1000);
-}
-
 static void values_of_acquire(const void *parts, size_t row,
 			      struct rlk_value *ret_values)
 {
@@ -138,7 +131,7 @@ static void values_of_acquire(const void *parts, size_t row,
 	ret_values[0] = rlk_text(request->name);
 	ret_values[1] = rlk_u64(request->session);
 	ret_values[2] = rlk_u64(request->attempt);
-	ret_values[3] = max_us(request);
+	ret_values[3] = rlk_lease_max_us(request);
 	ret_values[4] = rlk_text(request->info);
 }
 
