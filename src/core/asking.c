@@ -141,7 +141,8 @@ static bool clear_dead(struct rlk_asking *asking,
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (rlk_pool_get(client->pool, rlk_client_lane(client, request->name),
+	if (rlk_pool_get(client->pool,
+			 rlk_client_lane(client, request->name)->bay,
 			 rlk_waiter_io_until(asking->waiter), false,
 			 &asking->waiter->pool_waiter, &conn, &error))
 		return false;
@@ -200,7 +201,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	int code;
 
 	code = rlk_pool_get(asking->client->pool,
-			    rlk_client_lane(asking->client, request->name),
+			    rlk_client_lane(asking->client, request->name)->bay,
 			    rlk_waiter_io_until(waiter), !waiter->try,
 			    &waiter->pool_waiter, &conn, &asking->error);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
@@ -382,12 +383,12 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	}
 	if (!ticket->part.answered)
 		return rlk_failed(asking, asking->error.code);
-	if (ticket->part.verdict == RLK_GRANTED && ticket->part.holder.bell)
+	if (ticket->part.verdict != RLK_GRANTED)
+		return rlk_judge(asking, ticket->part.verdict, &request,
+				 &ticket->part.holder);
+	if (ticket->part.holder.bell)
 		asking->hold->bell_conn = ticket->part.ran_on;
-	if (ticket->part.verdict == RLK_GRANTED)
-		return rlk_granted(asking, asking->sent_ms);
-	return rlk_judge(asking, ticket->part.verdict, &request,
-			 &ticket->part.holder);
+	return rlk_granted(asking, asking->sent_ms);
 }
 
 enum rlk_step rlk_ask_here(struct rlk_asking *asking)

@@ -50,18 +50,9 @@ static bool ended_by_itself(struct rowlock_client *client,
 /* End the session that might still execute a request of @hold. */
 static bool fence(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	struct rlk_conn *conn;
-	struct rowlock_errinfo error;
-	enum rlk_fault fault;
-
 	if (!hold->mark || ended_by_itself(client, hold))
 		return true;
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, chore_until(client),
-			 false, NULL, &conn, &error))
-		return false;
-	fault = rlk_conn_fence(conn, hold->mark, &error);
-	rlk_pool_put(client->pool, conn);
-	if (fault)
+	if (!rlk_client_fence(client, hold->mark, chore_until(client), false))
 		return false;
 	free(TAKE_PTR(hold->mark));
 	return true;

@@ -59,9 +59,10 @@ bool rlk_client_stopping(struct rowlock_client *client)
 	return client->stopping;
 }
 
-size_t rlk_client_lane(const struct rowlock_client *client, const char *name)
+struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
+				 const char *name)
 {
-	return RLK_BAY_LANE + (rlk_text_hash(name) >> 32) % client->lane_count;
+	return &client->lanes[(rlk_text_hash(name) >> 32) % client->lane_count];
 }
 
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
@@ -78,6 +79,37 @@ int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 			"for %" PRId64 " ms; allow more or longer calls",
 			client->bays[bay].profile.label, client->server,
 			rlk_now(client->clock) - began);
+}
+
+void rlk_client_kill_query(struct rowlock_client *client,
+			   const struct rlk_conn *conn, int64_t until_ms)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *control;
+	struct rlk_mark mark;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, false, NULL,
+			 &control, &error))
+		return;
+	rlk_conn_mark(conn, &mark);
+	rlk_conn_kill_query(control, &mark, &error);
+	rlk_pool_put(client->pool, control);
+}
+
+bool rlk_client_fence(struct rowlock_client *client,
+		      const struct rlk_mark *mark, int64_t until_ms,
+		      bool persist)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, persist, NULL,
+			 &conn, &error))
+		return false;
+	fault = rlk_conn_fence(conn, mark, &error);
+	rlk_pool_put(client->pool, conn);
+	return fault == RLK_DONE;
 }
 
 /* ----------------------------------------------------------------- born */

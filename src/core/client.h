@@ -41,6 +41,7 @@ enum rlk_bay {
  *  group commit of those who meet there. See core/commit.h. */
 struct rlk_lane {
 	struct rowlock_client *client;
+	size_t bay;
 	struct rlk_group group;
 	struct rlk_alarm alarm;   /* of those whose time is up */
 	_Atomic int64_t usual_ms; /* what a packet takes */
@@ -172,12 +173,24 @@ int64_t rlk_client_call_until(const struct rowlock_client *client);
 /** The client is about to end. Takes client->mutex. */
 bool rlk_client_stopping(struct rowlock_client *client);
 
-/** The bay of the lane of @name. */
-size_t rlk_client_lane(const struct rowlock_client *client, const char *name);
+/** The lane of @name. */
+struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
+				 const char *name);
 
 /** A connection for such a call, or its error. */
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
+
+/** Interrupt the statement that the session of @conn runs (KILL QUERY), by
+ *  another connection. */
+void rlk_client_kill_query(struct rowlock_client *client,
+			   const struct rlk_conn *conn, int64_t until_ms);
+
+/** Have the session of @mark over in the server (rlk_conn_fence()). @persist:
+ *  wait out a server that is away. */
+bool rlk_client_fence(struct rowlock_client *client,
+		      const struct rlk_mark *mark, int64_t until_ms,
+		      bool persist);
 
 /** What is kept back from @duration_ms, for clocks that run differently: a
  *  tenth, at least 50 ms (chrony may slew by 8 %). */

@@ -26,9 +26,6 @@
 #include "strategy/bell.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A packet that takes so long, and so many times what is usual, is taken to
  * wait for a row that is locked. */
@@ -81,6 +78,7 @@ void rlk_commit_init(struct rowlock_client *client)
 		struct rlk_lane *lane = &client->lanes[i];
 
 		lane->client = client;
+		lane->bay = RLK_BAY_LANE + i;
 		lane->alarm.ring = ring;
 		rlk_group_init(&lane->group, &ops, lane, 1, 1);
 	}
@@ -95,9 +93,7 @@ void rlk_commit_fini(struct rowlock_client *client)
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter)
 {
-	size_t bay = rlk_client_lane(client, waiter->lock->name);
-
-	rlk_group_withdraw(&client->lanes[bay - RLK_BAY_LANE].group,
+	rlk_group_withdraw(&rlk_client_lane(client, waiter->lock->name)->group,
 			   &waiter->canceled);
 }
 
@@ -222,19 +218,11 @@ static void interrupt(struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_client *client = packet->client;
 	int64_t until = rlk_after(rlk_now(client->clock), INTERRUPT_MS);
-	struct rowlock_errinfo error;
-	struct rlk_conn *control;
-	struct rlk_mark mark;
 
 	if (packet->until_ms < until)
 		until = packet->until_ms;
 	packet->interrupted = true;
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false, NULL,
-			 &control, &error))
-		return;
-	rlk_conn_mark(conn, &mark);
-	rlk_conn_kill_query(control, &mark, &error);
-	rlk_pool_put(client->pool, control);
+	rlk_client_kill_query(client, conn, until);
 }
 
 static void set_until(const struct packet *packet, struct rlk_conn *conn)
@@ -256,22 +244,6 @@ static bool go_on(struct rlk_conn *conn, void *arg)
 		interrupt(packet, conn);
 	set_until(packet, conn);
 	return true;
-}
-
-/* No answer came: end the session, so that what was sent is over for good. */
-static bool fence(const struct packet *packet, const struct rlk_mark *mark)
-{
-	struct rowlock_client *client = packet->client;
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
-
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, packet->until_ms, true,
-			 NULL, &conn, &error))
-		return false;
-	fault = rlk_conn_fence(conn, mark, &error);
-	rlk_pool_put(client->pool, conn);
-	return fault == RLK_DONE;
 }
 
 /* When something that began at @now_ms takes suspiciously long. */
@@ -392,7 +364,9 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		note_duration(packet->lane, began);
 	note_passage(client, mixed, fault, answered > 0, &error);
 	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
-	fenced = unanswered && answered < count && fence(packet, &mark);
+	/* End the session, so that what was sent is over for good. */
+	fenced = unanswered && answered < count &&
+		 rlk_client_fence(client, &mark, packet->until_ms, true);
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
 
@@ -407,15 +381,27 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 
 /* ----------------------------------------------------------- the leader */
 
-/* An acquire may be sent only to where its session is. */
-static void check_sessions(const struct packet *packet, struct rlk_conn *conn)
+static bool has_acquires(const struct packet *packet)
 {
+	for (size_t i = 0; i < packet->count; i++)
+		if (rlk_ticket_of(packet->members[i])->part.act ==
+		    RLK_ACT_ACQUIRE)
+			return true;
+	return false;
+}
+
+/* An acquire may be sent only to where the session is. */
+static void check_session(const struct packet *packet, struct rlk_conn *conn)
+{
+	struct rowlock_errinfo error;
+
+	if (!has_acquires(packet) ||
+	    rlk_session_is_at(packet->client, conn, &error))
+		return;
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
-		struct rowlock_errinfo error;
 
-		if (ticket->part.act != RLK_ACT_ACQUIRE ||
-		    rlk_session_is_at(packet->client, conn, &error))
+		if (ticket->part.act != RLK_ACT_ACQUIRE)
 			continue;
 		rlk_ticket_fail(ticket, RLK_DONE, &error);
 		ticket->part.verdict = RLK_AGAIN;
@@ -448,10 +434,10 @@ static int get_conn(const struct packet *packet, size_t bay,
 	if (code != ROWLOCK_EBUSY)
 		return code;
 	/* Those who wait on bells may have them all, for long. */
-	bay = RLK_BAY_LANE + (size_t) (packet->lane - client->lanes);
 	for (;;) {
-		code = rlk_pool_get(client->pool, bay, packet->until_ms,
-				    errand->persist, waiter, ret_conn, reterr);
+		code = rlk_pool_get(client->pool, packet->lane->bay,
+				    packet->until_ms, errand->persist, waiter,
+				    ret_conn, reterr);
 		if (code || rlk_conn_id(*ret_conn) != packet->lane->ghost)
 			return code;
 		packet->lane->ghost = 0;
@@ -479,7 +465,7 @@ static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 		fail_leader(&packet, &error);
 		return;
 	}
-	check_sessions(&packet, conn);
+	check_session(&packet, conn);
 	if (count > 1)
 		run_packet(&packet, conn);
 	else if (!own->part.answered)
@@ -527,7 +513,7 @@ static bool shares(const struct rlk_lane *lane, const struct rlk_ticket *ticket)
 	       ticket->hold->strategy->batch;
 }
 
-static enum rlk_member_state share(struct rlk_lane *lane, size_t bay,
+static enum rlk_member_state share(struct rlk_lane *lane,
 				   struct rlk_ticket *ticket,
 				   const struct rlk_errand *errand)
 {
@@ -538,7 +524,7 @@ static enum rlk_member_state share(struct rlk_lane *lane, size_t bay,
 	state = rlk_group_enter(&lane->group, &ticket->member, members, &count);
 	if (state != RLK_MEMBER_LEADING)
 		return state;
-	lead(lane, bay, members, count, errand);
+	lead(lane, lane->bay, members, count, errand);
 	rlk_group_leave(&lane->group, members, count);
 	return state;
 }
@@ -548,8 +534,8 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 {
 	struct rlk_ticket *ticket = *ticket_pointer;
 	struct rowlock_client *client = ticket->hold->client;
-	size_t bay = rlk_client_lane(client, ticket->part.request.name);
-	struct rlk_lane *lane = &client->lanes[bay - RLK_BAY_LANE];
+	struct rlk_lane *lane =
+	    rlk_client_lane(client, ticket->part.request.name);
 
 	ticket->member.until_ms = errand->until_ms;
 	ticket->member.queue_until_ms =
@@ -559,7 +545,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 	if (errand->waiter)
 		ticket->member.wants_out = &errand->waiter->canceled;
 	if (shares(lane, ticket)) {
-		switch (share(lane, bay, ticket, errand)) {
+		switch (share(lane, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;
 			rlk_ticket_leave(ticket, true);
@@ -571,7 +557,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 			break;
 		}
 	} else {
-		go_alone(lane, bay, ticket, errand);
+		go_alone(lane, lane->bay, ticket, errand);
 	}
 	if (ticket->alone)
 		go_alone(lane, RLK_BAY_BELL, ticket, errand);
@@ -613,12 +599,11 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 					 struct rlk_part *ret_part,
 					 struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
-	size_t bay = rlk_client_lane(client, hold->text);
+	struct rlk_lane *lane = rlk_client_lane(hold->client, hold->text);
 	struct rlk_ticket ticket;
 
 	rlk_ticket_init(&ticket, hold, ret_part->act, &ret_part->request);
-	go_alone(&client->lanes[bay - RLK_BAY_LANE], bay, &ticket, errand);
+	go_alone(lane, lane->bay, &ticket, errand);
 	return outcome_of(&ticket, ret_part, reterr);
 }
 

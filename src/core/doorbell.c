@@ -70,7 +70,7 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 
 	return asking->lock->strategy->needs_session && !asking->waiter->try &&
 	       !asking->polls && !client->many_writers &&
-	       !client->bells_refused && client->bays[RLK_BAY_BELL].limit > 0;
+	       !client->bells_refused;
 }
 
 bool rlk_doorbell_reaches(const struct rowlock_client *client,
@@ -163,8 +163,7 @@ static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
 {
 	struct rowlock_client *client = asking->client;
-	size_t bay = rlk_client_lane(client, asking->lock->name);
-	int64_t usual = client->lanes[bay - RLK_BAY_LANE].usual_ms;
+	int64_t usual = rlk_client_lane(client, asking->lock->name)->usual_ms;
 
 	return rlk_now(client->clock) - began_ms > 2 * usual;
 }
@@ -371,16 +370,15 @@ static void ring(struct rlk_lane *lane, struct rlk_conn *conn, const char *name)
 void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 		       uint64_t bell_conn, int64_t until_ms)
 {
-	size_t bay = rlk_client_lane(client, name);
-	struct rlk_lane *lane = &client->lanes[bay - RLK_BAY_LANE];
+	struct rlk_lane *lane = rlk_client_lane(client, name);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	int code;
 
 	if (!bell_conn)
 		return;
-	code = rlk_pool_get(client->pool, bay, until_ms, false, NULL, &conn,
-			    &error);
+	code = rlk_pool_get(client->pool, lane->bay, until_ms, false, NULL,
+			    &conn, &error);
 	if (code == ROWLOCK_ETIMEDOUT)
 		lane->ghost = bell_conn;
 	if (code)

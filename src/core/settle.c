@@ -88,21 +88,6 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 	return RLK_SETTLED;
 }
 
-static void kill_query(struct rlk_asking *asking, int64_t until)
-{
-	struct rowlock_client *client = asking->client;
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	struct rlk_mark mark;
-
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false, NULL,
-			 &conn, &error))
-		return;
-	rlk_conn_mark(asking->conn, &mark);
-	rlk_conn_kill_query(conn, &mark, &error);
-	rlk_pool_put(client->pool, conn);
-}
-
 void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
@@ -119,7 +104,7 @@ int64_t rlk_interrupt_wait(struct rlk_asking *asking)
 {
 	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
 
-	kill_query(asking, until);
+	rlk_client_kill_query(asking->client, asking->conn, until);
 	rlk_conn_set_until(asking->conn, until);
 	return until;
 }

@@ -35,8 +35,8 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 	enum rlk_fault fault;
 	bool found = true;
 
-	if (rlk_client_conn(client, rlk_client_lane(client, hold->text), until,
-			    &conn, reterr))
+	if (rlk_client_conn(client, rlk_client_lane(client, hold->text)->bay,
+			    until, &conn, reterr))
 		return RLK_FAILED;
 	fault = hold->strategy->confirm(conn, &request, &found, reterr);
 	if (fault == RLK_PENDING)
@@ -138,8 +138,8 @@ static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_client_conn(client, rlk_client_lane(client, hold->text), until,
-			    &conn, reterr))
+	if (rlk_client_conn(client, rlk_client_lane(client, hold->text)->bay,
+			    until, &conn, reterr))
 		return RLK_FAILED;
 	fault = hold->strategy->draw(conn, &request, ret_token, reterr);
 	if (fault == RLK_PENDING)
