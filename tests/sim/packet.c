@@ -70,9 +70,11 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 {
 	const struct sim_many *many = sim_many_of(def);
 
-	if (packet->parts.statements == RLK_PACKET_STATEMENTS || !count)
+	if (packet->parts.statements == RLK_PACKET_STATEMENTS || !count != !fn)
 		sim_violation("a packet has too many statements, or an empty "
 			      "one");
+	if (!count)
+		sim_packet_grow(&packet->parts)->op = &many->each;
 	for (size_t row = 0; row < count; row++) {
 		struct rlk_value values[RLK_PACKET_VALUES];
 		struct sim_part *part;
