@@ -75,6 +75,7 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 			      "one");
 	if (!count)
 		sim_packet_grow(&packet->parts)->op = &many->each;
+	sim_packet_counts.rows += count;
 	for (size_t row = 0; row < count; row++) {
 		struct rlk_value values[RLK_PACKET_VALUES];
 		struct sim_part *part;
@@ -101,7 +102,6 @@ static void count(const struct sim_packet *parts)
 {
 	sim_packet_counts.packets++;
 	sim_packet_counts.statements += parts->statements;
-	sim_packet_counts.rows += parts->count;
 	sim_packet_counts.mixed += parts->statements > 1;
 	if (parts->count > sim_packet_counts.largest)
 		sim_packet_counts.largest = parts->count;
