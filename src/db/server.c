@@ -124,9 +124,10 @@ static const struct rlk_stmt_def look_and_acquire = {
 /* No attempt is ever another name's: so two lists find what pairs would.
  *
  * Where a table has few rows, both servers would rather read it as a whole than
- * by its key, and wait for whoever has any of its rows locked. With
- * sql_safe_updates they use the key wherever there is a way to (MariaDB:
- * force_quick_range in SQL_SELECT::test_quick_select()). */
+ * by its key, and wait for whoever has any of its rows locked. MySQL is told by
+ * a hint (Reference Manual, "Index-Level Optimizer Hints", since 8.0.20);
+ * MariaDB by sql_safe_updates, with which it uses a key wherever it can
+ * (force_quick_range in SQL_SELECT::test_quick_select()). */
 #define RELEASE_MANY                                                           \
 	"FROM business_lease WHERE name IN ({?0|, }) AND slot = 0 "            \
 	"AND attempt IN ({?1|, })"
@@ -139,7 +140,7 @@ static const struct rlk_many_def release_many_mariadb = {
 
 static const struct rlk_many_def release_many_mysql = {
 	"release",
-	"DELETE /*+ SET_VAR(sql_safe_updates = 1) */ " RELEASE_MANY,
+	"DELETE /*+ INDEX(business_lease PRIMARY) */ " RELEASE_MANY,
 };
 
 /* A row that is held, and that nobody has locked at this moment, is touched and

@@ -178,8 +178,8 @@ static const struct {
 	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
 	{ SIM_DELETE_LEASE, "delete-many", NULL, "SET STATEMENT "
 	  "sql_safe_updates = 1 FOR DELETE " DELETES, { 0, SIM_ZERO, 1 } },
-	{ SIM_DELETE_LEASE, "delete-many", NULL, "DELETE /*+ SET_VAR("
-	  "sql_safe_updates = 1) */ " DELETES, { 0, SIM_ZERO, 1 } },
+	{ SIM_DELETE_LEASE, "delete-many", NULL, "DELETE /*+ INDEX("
+	  "business_lease PRIMARY) */ " DELETES, { 0, SIM_ZERO, 1 } },
 	{ SIM_ACQUIRE_LOOKING, "insert-many", NOWAIT "INSERT INTO "
 	  "business_lease (name, slot, session, attempt, acquired_at, "
 	  "expires_at, info) VALUES {(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "

@@ -293,9 +293,12 @@ static void silent_client_keeps_nothing_locked(void **state)
 	struct rowlock_errinfo error;
 	char sql[200];
 
+	/* Elsewhere there are no such transactions. */
 	if (!rlk_server_dialect(rlk_conn_server(ground->conns[0]))
-		 ->lease_acquire_many)
-		skip();
+		 ->lease_acquire_many) {
+		rlk_conn_close(other);
+		return;
+	}
 	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
 	assert_done(rlk_stmt_text(ground->conns[0], "BEGIN", &error), &error);
 	snprintf(sql, sizeof(sql),
