@@ -24,8 +24,8 @@
 /* Could the server tell that it is not ours any more? */
 static bool is_doubtful(const struct rlk_hold *hold)
 {
-	if (hold->strategy->needs_session)
-		return hold->suspect || hold->client->look_breaks;
+	if (hold->name->strategy->needs_session)
+		return hold->suspect || hold->name->client->look_breaks;
 	/* The thread that talks on it will see; else the socket tells, sooner
 	 * than the deadline thread gets the mutex. */
 	return !hold->conn_busy && !rlk_conn_alive(hold->conn);
@@ -33,7 +33,7 @@ static bool is_doubtful(const struct rlk_hold *hold)
 
 static bool turn_is_over(const struct rlk_hold *hold)
 {
-	const struct rowlock_client *client = hold->client;
+	const struct rowlock_client *client = hold->name->client;
 
 	return hold->passes >= client->handover_passes ||
 	       rlk_now(client->clock) >=

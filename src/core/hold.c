@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void move(struct rlk_hold *hold, enum rlk_hold_state to)
 {
@@ -39,20 +38,16 @@ static void ring(struct rlk_alarm *alarm)
 	rlk_hold_check_locked(hold);
 }
 
-struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
-			      const struct rlk_strategy *strategy,
-			      const char *text)
+struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name)
 {
-	size_t length = strlen(text) + 1;
-	struct rlk_hold *hold = malloc(sizeof(*hold) + length);
+	struct rlk_hold *hold = malloc(sizeof(*hold));
 
 	if (!hold)
 		return NULL;
 	*hold = (struct rlk_hold){
 		.state = RLK_HOLD_ASKED,
 		.refs = 1,
-		.client = client,
-		.strategy = strategy,
+		.name = name,
 		.attempt = rlk_random(),
 		.max_until_ms = RLK_NEVER,
 		.idle_until_ms = RLK_NEVER,
@@ -61,7 +56,7 @@ struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
 	rlk_list_init(&hold->node);
 	rlk_list_init(&hold->handles);
 	rlk_list_init(&hold->in_bells);
-	memcpy(hold->text, text, length);
+	rlk_name_get(name);
 	return hold;
 }
 
@@ -76,6 +71,7 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 		return;
 	assert(!hold->alarm.set && rlk_list_empty(&hold->node));
 	assert(rlk_list_empty(&hold->handles) && !hold->conn);
+	rlk_names_put(&hold->name->client->names, hold->name);
 	free(hold->mark);
 	free(hold);
 }
@@ -83,7 +79,7 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 {
 	return (struct rlk_request){
-		.name = hold->text,
+		.name = hold->name->text,
 		.attempt = hold->attempt,
 		.session = hold->session,
 		.bell_conn = hold->bell_conn,
@@ -92,12 +88,12 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 
 int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 {
-	const struct rlk_session *session = &hold->client->session;
+	const struct rlk_session *session = &hold->name->client->session;
 	int64_t until = hold->max_until_ms;
 
 	if (hold->idle_until_ms < until)
 		until = hold->idle_until_ms;
-	if (!hold->strategy->needs_session)
+	if (!hold->name->strategy->needs_session)
 		return until;
 	/* A hold of a session that is not ours any more is not good at all. */
 	if (session->state != RLK_SESSION_ALIVE || session->id != hold->session)
@@ -113,30 +109,31 @@ static void set_alarm(struct rlk_hold *hold)
 			    : hold->idle_until_ms;
 
 	if (until == RLK_NEVER)
-		rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+		rlk_alarms_clear(&hold->name->client->alarms, &hold->alarm);
 	else
-		rlk_deadline_set_locked(hold->client, &hold->alarm, until);
+		rlk_deadline_set_locked(hold->name->client, &hold->alarm,
+					until);
 }
 
-void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name)
+void rlk_hold_start_locked(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 
-	assert(!name->hold);
+	assert(!hold->name->hold);
 	move(hold, RLK_HOLD_HELD);
 	hold->began_ms = rlk_now(client->clock);
-	hold->name = name;
-	name->hold = hold;
+	hold->name->hold = hold;
 	rlk_hold_get_locked(hold);
-	rlk_list_append(hold->strategy->needs_session ? &client->session.holds
-						      : &client->row_holds,
+	rlk_list_append(hold->name->strategy->needs_session
+			    ? &client->session.holds
+			    : &client->row_holds,
 			&hold->node);
 	set_alarm(hold);
 }
 
 void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 {
-	const struct rowlock_client *client = hold->client;
+	const struct rowlock_client *client = hold->name->client;
 	int64_t until = t0_ms + (int64_t) (client->row_idle_ms -
 					   rlk_margin(client->row_idle_ms));
 
@@ -152,8 +149,8 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 {
 	hold->conn = conn;
-	rlk_list_append(&hold->client->bells, &hold->in_bells);
-	rlk_pinger_plan_locked(hold, rlk_now(hold->client->clock));
+	rlk_list_append(&hold->name->client->bells, &hold->in_bells);
+	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
 /* The name is free for the next local waiter; the name's reference goes. */
@@ -161,19 +158,18 @@ static void leave_name(struct rlk_hold *hold)
 {
 	struct rlk_name *name = hold->name;
 
-	hold->name = NULL;
 	name->hold = NULL;
 	rlk_list_remove(&hold->node);
 	rlk_list_remove(&hold->in_bells);
-	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+	rlk_alarms_clear(&name->client->alarms, &hold->alarm);
 	rlk_name_next_locked(name);
-	rlk_names_put(&hold->client->names, name);
+	rlk_name_rest(name);
 }
 
 /* To the chores, with the reference that the name had. */
 static void to_chores(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 
 	move(hold, RLK_HOLD_ABANDONED);
 	rlk_list_append(&client->abandoned, &hold->node);
@@ -209,7 +205,7 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 
 bool rlk_hold_check_locked(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	int64_t now = rlk_now(client->clock);
 
 	if (hold->state != RLK_HOLD_HELD)
@@ -230,7 +226,7 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 void rlk_hold_releasing_locked(struct rlk_hold *hold)
 {
 	move(hold, RLK_HOLD_RELEASING);
-	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+	rlk_alarms_clear(&hold->name->client->alarms, &hold->alarm);
 }
 
 void rlk_hold_over_locked(struct rlk_hold *hold)
@@ -307,7 +303,7 @@ static void ring_conn(struct rlk_alarm *alarm)
 
 bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct conn_wait wait = { { .ring = ring_conn }, client };
 
 	while (hold->conn_busy && rlk_now(client->clock) < until_ms) {
@@ -315,7 +311,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 		rlk_cond_wait(&client->conn_free, &client->mutex);
 		rlk_alarms_clear(&client->alarms, &wait.alarm);
 	}
-	if (hold->conn_busy && hold->strategy->pins_connection)
+	if (hold->conn_busy && hold->name->strategy->pins_connection)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
 	if (hold->conn_busy || !hold->conn)
 		return false;
@@ -326,7 +322,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 void rlk_hold_put_conn_locked(struct rlk_hold *hold)
 {
 	hold->conn_busy = false;
-	rlk_cond_broadcast(&hold->client->conn_free);
+	rlk_cond_broadcast(&hold->name->client->conn_free);
 	if (hold->state == RLK_HOLD_ABANDONED)
-		rlk_sleeper_wake(&hold->client->chores_sleeper);
+		rlk_sleeper_wake(&hold->name->client->chores_sleeper);
 }

@@ -43,9 +43,7 @@ struct rlk_hold {
 	bool was_lost; /* LOST, and what follows it */
 	bool suspect;  /* perhaps broken: being looked up */
 	unsigned int refs;
-	struct rowlock_client *client;
-	const struct rlk_strategy *strategy;
-	struct rlk_name *name; /* while HELD or RELEASING */
+	struct rlk_name *name; /* name->hold while HELD or RELEASING */
 	uint64_t owner;
 	uint64_t attempt;
 	uint64_t session; /* lease */
@@ -69,20 +67,17 @@ struct rlk_hold {
 	bool conn_busy;           /* some thread talks on it */
 	int64_t next_ping_ms;     /* of conn */
 	struct rlk_mark *mark;    /* ABANDONED: a session to end first */
-	char text[];              /* the name */
 };
 
 /** Made before it is asked for, so that a grant never lacks memory. */
-struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
-			      const struct rlk_strategy *strategy,
-			      const char *text);
+struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name);
 
 void rlk_hold_get_locked(struct rlk_hold *hold);
 /** Frees it with the last reference. */
 void rlk_hold_put_locked(struct rlk_hold *hold);
 
-/** ASKED to HELD: it is @name's now. Takes a reference for the name. */
-void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name);
+/** ASKED to HELD: it is its name's now. Takes a reference for the name. */
+void rlk_hold_start_locked(struct rlk_hold *hold);
 
 /** Until when it is good by our own clock. */
 int64_t rlk_hold_until_locked(const struct rlk_hold *hold);

@@ -158,24 +158,19 @@ static int check_options(const struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-static struct rowlock *make(struct rowlock_client *client, const char *name,
-			    const struct rowlock_options *options)
+static struct rowlock *make(const struct rowlock_options *options)
 {
 	static _Atomic uint64_t last_serial;
-	size_t length = strlen(name) + 1;
-	struct rowlock *lock = calloc(1, sizeof(*lock) + length);
+	struct rowlock *lock = calloc(1, sizeof(*lock));
 
 	if (!lock)
 		return NULL;
-	lock->client = client;
-	lock->strategy = rlk_strategy(options->strategy);
 	lock->flags = options->flags;
 	lock->max_hold_ms = options->max_hold_ms;
 	/* The highest bit keeps it apart from every thread's. */
 	lock->serial = (atomic_fetch_add(&last_serial, 1) + 1) | 1ull << 63;
 	rlk_list_init(&lock->in_hold);
 	rlk_list_init(&lock->in_notices);
-	memcpy(lock->name, name, length);
 	if (options->info) {
 		lock->info = strdup(options->info);
 		if (!lock->info) {
@@ -184,6 +179,28 @@ static struct rowlock *make(struct rowlock_client *client, const char *name,
 		}
 	}
 	return lock;
+}
+
+/* False: out of memory. */
+static bool give_name(struct rowlock_client *client, struct rowlock *lock,
+		      const char *name, enum rowlock_strategy strategy)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lock->name =
+	    rlk_names_get(&client->names, rlk_strategy(strategy), name);
+	if (!lock->name)
+		return false;
+	client->locks++;
+	return true;
+}
+
+static struct rowlock *dispose(struct rowlock *lock)
+{
+	free(lock->info);
+	free(lock);
+	return NULL;
 }
 
 int rowlock_new(struct rowlock_client *client, const char *name,
@@ -204,13 +221,12 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 		code = check_options(client, name, options, reterr);
 	if (code)
 		return code;
-	lock = make(client, name, options);
+	lock = make(options);
+	if (lock && !give_name(client, lock, name, options->strategy))
+		lock = dispose(lock);
 	if (!lock)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"lock '%s': out of memory", name);
-	rlk_mutex_lock(&client->mutex);
-	client->locks++;
-	rlk_mutex_unlock(&client->mutex);
 	*ret_lock = lock;
 	return 0;
 }
@@ -218,7 +234,7 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 /* Wait for its callback, unless we are in it. */
 static void wait_for_callback_locked(struct rowlock *lock)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 
 	while (client->notifying == lock &&
 	       client->notifier_serial != rlk_thread_serial())
@@ -228,7 +244,7 @@ static void wait_for_callback_locked(struct rowlock *lock)
 /* It has calls that are due: it stands in the notifier's line, once. */
 static void queue_notices_locked(struct rowlock *lock)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 
 	rlk_list_remove(&lock->in_notices);
 	if (lock->notices == 0)
@@ -254,7 +270,7 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 	if (!lock)
 		return 0;
-	client = lock->client;
+	client = lock->name->client;
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
 	rlk_mutex_lock(&client->mutex);
@@ -265,6 +281,7 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		rlk_list_remove(&lock->in_notices);
 		if (lock->hold)
 			rlk_lock_detach_locked(lock);
+		rlk_names_put(&client->names, lock->name);
 		client->locks--;
 	}
 	rlk_mutex_unlock(&client->mutex);
@@ -274,8 +291,7 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 				" is still held or in use through this handle; "
 				"release it (or cancel the wait) first",
 				RLK_LOCK_ARGS(lock));
-	free(lock->info);
-	free(lock);
+	dispose(lock);
 	return 0;
 }
 
@@ -296,11 +312,11 @@ int rowlock_held(struct rowlock *lock)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	bool held;
 
-	if (rlk_client_forked(lock->client))
+	if (rlk_client_forked(lock->name->client))
 		return 0;
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&lock->name->client->mutex);
 	held = lock->hold && rlk_hold_check_locked(lock->hold);
-	rlk_mutex_unlock(&lock->client->mutex);
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	return held;
 }
 
@@ -309,13 +325,13 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int64_t left = 0;
 
-	if (rlk_client_forked(lock->client))
+	if (rlk_client_forked(lock->name->client))
 		return 0;
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&lock->name->client->mutex);
 	if (lock->hold && rlk_hold_check_locked(lock->hold))
 		left = rlk_hold_until_locked(lock->hold) -
-		       rlk_now(lock->client->clock);
-	rlk_mutex_unlock(&lock->client->mutex);
+		       rlk_now(lock->name->client->clock);
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	return left > 0 ? (uint64_t) left : 0;
 }
 
@@ -324,24 +340,24 @@ unsigned int rowlock_depth(struct rowlock *lock)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int depth = 0;
 
-	if (rlk_client_forked(lock->client))
+	if (rlk_client_forked(lock->name->client))
 		return 0;
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&lock->name->client->mutex);
 	if (lock->hold && rlk_hold_check_locked(lock->hold))
 		depth = lock->depth;
-	rlk_mutex_unlock(&lock->client->mutex);
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	return depth;
 }
 
 const char *rowlock_name(const struct rowlock *lock)
 {
-	return lock->name;
+	return lock->name->text;
 }
 
 void rowlock_cancel(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	struct rlk_waiter *waiter;
 
 	if (rlk_client_forked(client))
@@ -366,7 +382,7 @@ void rowlock_cancel(struct rowlock *lock)
 void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 
 	if (rlk_client_forked(client))
 		return;

@@ -37,9 +37,8 @@ struct rlk_waiter {
 };
 
 struct rowlock {
-	struct rowlock_client *client;
-	const struct rlk_strategy *strategy;
-	unsigned int flags; /* enum rowlock_flags */
+	struct rlk_name *name; /* a reference; with it the client */
+	unsigned int flags;    /* enum rowlock_flags */
 	uint64_t max_hold_ms;
 	uint64_t serial; /* the owner, with ROWLOCK_OWNER_HANDLE */
 	char *info;      /* NULL: none */
@@ -56,8 +55,6 @@ struct rowlock {
 	bool lost_told;       /* of the present hold; see notifier.c */
 	unsigned int notices; /* calls of lost_fn that are due */
 	struct rlk_list in_notices;
-
-	char name[];
 };
 
 /** Who is asking: the thread, or the handle. Never equal to one another. */
@@ -79,7 +76,8 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 /** "'name' on server": every message about a lock has it. */
 #define RLK_LOCK_FORMAT "'%s' (%s) on %s"
 #define RLK_LOCK_ARGS(lock)                                                    \
-	(lock)->name, (lock)->strategy->name, (lock)->client->server
+	(lock)->name->text, (lock)->name->strategy->name,                      \
+	    (lock)->name->client->server
 
 /** Where rowlock_acquire() does its work: see core/acquire.c. */
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,

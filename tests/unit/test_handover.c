@@ -68,7 +68,7 @@ static void add_eve(struct scene *scene, unsigned int place)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 
-	if (scene->held->strategy->pins_connection)
+	if (scene->held->name->strategy->pins_connection)
 		options.strategy = ROWLOCK_ROW;
 	scene->eves = lock_with(scene->client, &options);
 	scene->eve = fake_person();
