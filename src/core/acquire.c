@@ -136,10 +136,16 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 /* False: out of memory. */
 static bool enter_line(struct rlk_waiter *waiter)
 {
-	waiter->waker = rlk_waker_get_locked(waiter->name->client);
+	struct rlk_name *name = waiter->name;
+
+	waiter->waker = rlk_waker_get_locked(name->client);
 	if (!waiter->waker)
 		return false;
-	rlk_list_append(&waiter->name->waiters, &waiter->node);
+	if (name->hold)
+		rlk_name_turn(name, name->hold->began_ms);
+	else if (!rlk_list_empty(&name->waiters))
+		rlk_name_turn(name, -RLK_NEVER);
+	rlk_list_append(&name->waiters, &waiter->node);
 	waiter->lock->waiter = waiter;
 	return true;
 }

@@ -151,13 +151,23 @@ static bool clear_dead(struct rlk_asking *asking,
 	return cleared;
 }
 
+static void note_others(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
+
+	asking->saw_others = true;
+	if (turn)
+		turn->others_seen_ms = rlk_now(asking->client->clock);
+}
+
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
 			  struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
 
-	asking->saw_others = true;
 	/* A look that touches nothing does not tell whose row it saw. Else
 	 * ours, if it was there, has been removed as dead: the next one shall
 	 * not look like it to those who saw it. */
@@ -167,9 +177,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (!asking->unsure)
 		asking->sent_ms = 0; /* nothing of this attempt is there */
-	rlk_mutex_lock(&client->mutex);
-	asking->name->others_seen_ms = rlk_now(client->clock);
-	rlk_mutex_unlock(&client->mutex);
+	note_others(asking);
 	asking->skips_line = clear_dead(asking, request, holder);
 	if (asking->skips_line) {
 		asking->ask = RLK_ASK_FIRST;
@@ -493,15 +501,17 @@ static void pause(struct rlk_asking *asking)
  * it? */
 static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 {
-	const struct rlk_name *name = asking->name;
+	const struct rlk_turn *turn = asking->name->turn;
 	int64_t turn_ms = asking->client->handover_ms
 			      ? (int64_t) asking->client->handover_ms
 			      : TURN_MS;
 
-	if (name->others_seen_ms <= now - LATELY_MS)
-		return name->turn_over && name->probed_ms <= now - PROBE_MS;
-	return name->turn_over || (name->turn_began_ms < now - turn_ms &&
-				   name->turn_began_ms > now - LATELY_MS);
+	if (!turn)
+		return false;
+	if (turn->others_seen_ms <= now - LATELY_MS)
+		return turn->over && turn->probed_ms <= now - PROBE_MS;
+	return turn->over || (turn->began_ms < now - turn_ms &&
+			      turn->began_ms > now - LATELY_MS);
 }
 
 /* Nobody may keep a name among its own threads while others wait for it. Where
@@ -509,7 +519,6 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 static void step_back(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	struct rlk_name *name = waiter->name;
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at = now + STEP_BACK_MS;
 
@@ -523,7 +532,7 @@ static void step_back(struct rlk_asking *asking)
 		       rlk_now(asking->client->clock) < at)
 			rlk_waiter_sleep_locked(waiter, at);
 		asking->saw_others = true;
-		name->probed_ms = now;
+		asking->name->turn->probed_ms = now;
 	}
 	rlk_mutex_unlock(&asking->client->mutex);
 }
@@ -531,17 +540,17 @@ static void step_back(struct rlk_asking *asking)
 /* A turn begins when the name comes from elsewhere. */
 static void note_turn(struct rlk_asking *asking)
 {
-	struct rlk_name *name = asking->name;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = asking->name->turn;
 
-	if (asking->code)
+	if (asking->code || !turn)
 		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	if (asking->saw_others || name->turn_began_ms == -RLK_NEVER)
-		name->turn_began_ms = rlk_now(asking->client->clock);
-	if (name->probed_ms == -RLK_NEVER)
-		name->probed_ms = name->turn_began_ms;
-	name->turn_over = false;
-	rlk_mutex_unlock(&asking->client->mutex);
+	if (asking->saw_others || turn->began_ms == -RLK_NEVER)
+		turn->began_ms = rlk_now(asking->client->clock);
+	if (turn->probed_ms == -RLK_NEVER)
+		turn->probed_ms = turn->began_ms;
+	turn->over = false;
 }
 
 /* It ends without a grant, and nobody asked again what became of a sending

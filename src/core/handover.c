@@ -73,11 +73,13 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 				       const struct rowlock *from)
 {
 	struct rlk_waiter *next = next_in_line(hold->name);
+	struct rlk_turn *turn = hold->name->turn;
 
 	if (!next || !fits(hold, from, next->lock))
 		return NULL;
 	if (turn_is_over(hold)) {
-		hold->name->turn_over = true;
+		if (turn)
+			turn->over = true;
 		return NULL;
 	}
 	if (is_doubtful(hold))

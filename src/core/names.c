@@ -6,6 +6,7 @@
 #include "core/names.h"
 
 #include "base/clock.h"
+#include "base/macro.h"
 #include "base/text.h"
 
 #include <assert.h>
@@ -49,14 +50,6 @@ void rlk_names_fini(struct rlk_names *names)
 	*names = (struct rlk_names){ 0 };
 }
 
-static void forget_turn(struct rlk_name *name)
-{
-	name->others_seen_ms = -RLK_NEVER;
-	name->turn_began_ms = -RLK_NEVER;
-	name->turn_over = false;
-	name->probed_ms = -RLK_NEVER;
-}
-
 static struct rlk_name *make(struct rlk_names *names,
 			     const struct rlk_strategy *strategy,
 			     const char *text, uint32_t hash)
@@ -73,7 +66,6 @@ static struct rlk_name *make(struct rlk_names *names,
 		.hash = hash,
 		.refs = 1,
 	};
-	forget_turn(name);
 	rlk_list_init(&name->waiters);
 	memcpy(name->text, text, length);
 	bucket = &names->buckets[hash & (names->size - 1)];
@@ -127,7 +119,7 @@ void rlk_names_put(struct rlk_names *names, struct rlk_name *name)
 
 	if (--name->refs > 0)
 		return;
-	assert(!name->hold && rlk_list_empty(&name->waiters));
+	assert(!name->hold && rlk_list_empty(&name->waiters) && !name->turn);
 	while (*at != name)
 		at = &(*at)->next;
 	*at = name->next;
@@ -135,8 +127,26 @@ void rlk_names_put(struct rlk_names *names, struct rlk_name *name)
 	free(name);
 }
 
+struct rlk_turn *rlk_name_turn(struct rlk_name *name, int64_t began_ms)
+{
+	struct rlk_turn *turn = name->turn;
+
+	if (turn)
+		return turn;
+	turn = malloc(sizeof(*turn));
+	if (!turn)
+		return NULL;
+	*turn = (struct rlk_turn){
+		.others_seen_ms = -RLK_NEVER,
+		.began_ms = began_ms,
+		.probed_ms = began_ms,
+	};
+	name->turn = turn;
+	return turn;
+}
+
 void rlk_name_rest(struct rlk_name *name)
 {
 	if (!name->hold && rlk_list_empty(&name->waiters))
-		forget_turn(name);
+		free(TAKE_PTR(name->turn));
 }

@@ -22,6 +22,16 @@
 struct rlk_hold;
 struct rowlock_client;
 
+/** Of a name that two want at the same time: our own waiters must not take
+ *  turns among themselves for ever. Times before the first: -RLK_NEVER. */
+struct rlk_turn {
+	int64_t others_seen_ms; /* an answer last said: another client's */
+	int64_t began_ms;       /* since then it goes from one of our waiters
+				   to the next; */
+	bool over;              /* that has reached its bounds */
+	int64_t probed_ms;      /* others were last let ask first */
+};
+
 struct rlk_name {
 	/* As long as it lives. */
 	struct rowlock_client *client;
@@ -32,16 +42,8 @@ struct rlk_name {
 	unsigned int refs;
 	struct rlk_hold *hold; /* the one that is HELD or RELEASING, or NULL */
 	struct rlk_list waiters; /* struct rlk_waiter, first come first */
-	/* When an answer last said that another client has it: then our own
-	 * waiters must not take turns among themselves for ever. */
-	int64_t others_seen_ms;
-	/* Since when it has gone from one of our waiters to the next, and
-	 * whether that has reached its bounds. */
-	int64_t turn_began_ms;
-	bool turn_over;
-	/* When others were last let ask first. */
-	int64_t probed_ms;
-	char text[]; /* terminated; for ever the same */
+	struct rlk_turn *turn;   /* NULL: one at a time has wanted it */
+	char text[];             /* terminated; for ever the same */
 };
 
 struct rlk_names {
@@ -62,7 +64,11 @@ void rlk_name_get(struct rlk_name *name);
 /** Removes it with the last reference. */
 void rlk_names_put(struct rlk_names *names, struct rlk_name *name);
 
-/** If nobody here has it or waits for it now, nobody here has had a turn. */
+/** The name's turn; made, as of @began_ms, if there is none. NULL: no memory,
+ *  which is less fair, not wrong. */
+struct rlk_turn *rlk_name_turn(struct rlk_name *name, int64_t began_ms);
+
+/** If nobody here has it or waits for it now, its turn is forgotten. */
 void rlk_name_rest(struct rlk_name *name);
 
 #endif

@@ -82,25 +82,26 @@ static void turn_is_forgotten_when_nobody_has_it_or_waits(void **state)
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
+	struct rlk_turn *turn;
 	struct rlk_list waiter;
 
 	(void) state;
 	name->hold = held;
 	rlk_list_append(&name->waiters, &waiter);
-	name->turn_over = true;
-	name->others_seen_ms = 7;
+	turn = rlk_name_turn(name, 5);
+	turn->others_seen_ms = 7;
 	rlk_name_rest(name);
 	name->hold = NULL;
 	rlk_name_rest(name);
 	rlk_list_remove(&waiter);
 	name->hold = held;
 	rlk_name_rest(name);
-	assert_true(name->turn_over);
-	assert_int_equal(name->others_seen_ms, 7);
+	assert_ptr_equal(rlk_name_turn(name, 6), turn);
+	assert_int_equal(turn->began_ms, 5);
+	assert_int_equal(turn->others_seen_ms, 7);
 	name->hold = NULL;
 	rlk_name_rest(name);
-	assert_false(name->turn_over);
-	assert_true(name->others_seen_ms < 0);
+	assert_null(name->turn);
 	rlk_names_put(&names, name);
 	rlk_names_fini(&names);
 }
