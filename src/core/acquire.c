@@ -108,6 +108,23 @@ static int fail_memory(const struct rowlock *lock,
 			RLK_LOCK_ARGS(lock));
 }
 
+/* All the memory that a grant will need. NULL: there is not so much. */
+static struct rlk_hold *make_hold_locked(const struct rlk_waiter *waiter)
+{
+	const struct rowlock *lock = waiter->lock;
+	struct rlk_hold *hold = rlk_hold_new_locked(lock->name);
+
+	if (!hold)
+		return NULL;
+	hold->owner = waiter->owner;
+	if ((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
+	    !rlk_hold_make_upkeep(hold)) {
+		rlk_hold_put_locked(hold);
+		return NULL;
+	}
+	return hold;
+}
+
 /* The thread asks without the mutex; the line stays as it is behind it. */
 static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 {
@@ -118,13 +135,12 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 		.name = lock->name,
 		.lock = lock,
 		.waiter = waiter,
-		.hold = rlk_hold_new_locked(lock->name),
+		.hold = make_hold_locked(waiter),
 	};
 	int code;
 
 	if (!asking.hold)
 		return fail_memory(lock, reterr);
-	asking.hold->owner = waiter->owner;
 	waiter->asking = true;
 	rlk_mutex_unlock(&client->mutex);
 	code = rlk_ask(&asking, reterr);

@@ -42,19 +42,22 @@ static bool ended_by_itself(struct rowlock_client *client,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 	uint64_t margin = rlk_margin(client->row_idle_ms);
+	int64_t until = hold->upkeep->idle_until_ms;
 
-	return hold->idle_until_ms != RLK_NEVER &&
-	       rlk_now(client->clock) >= rlk_after(hold->idle_until_ms, margin);
+	return until != RLK_NEVER &&
+	       rlk_now(client->clock) >= rlk_after(until, margin);
 }
 
 /* End the session that might still execute a request of @hold. */
 static bool fence(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	if (!hold->mark || ended_by_itself(client, hold))
+	struct rlk_mark *mark = hold->upkeep ? &hold->upkeep->mark : NULL;
+
+	if (!mark || !mark->id || ended_by_itself(client, hold))
 		return true;
-	if (!rlk_client_fence(client, hold->mark, chore_until(client), false))
+	if (!rlk_client_fence(client, mark, chore_until(client), false))
 		return false;
-	free(TAKE_PTR(hold->mark));
+	mark->id = 0;
 	return true;
 }
 

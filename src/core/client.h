@@ -113,7 +113,7 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list bells;      /* holds of leases that have one */
+	struct rlk_list bells;      /* upkeep of leases that have one */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
 	struct rlk_cond conn_free;  /* a pinned connection is not busy now */

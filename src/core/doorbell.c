@@ -126,6 +126,11 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	struct rlk_waiter *waiter = asking->waiter;
 	int code;
 
+	/* The hold keeps its bell. */
+	if (!rlk_hold_make_upkeep(asking->hold))
+		return rlk_end_with(
+		    asking,
+		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
 	code = rlk_pool_get_spare(
 	    client->pool, RLK_BAY_BELL, rlk_waiter_io_until(waiter),
 	    &waiter->pool_waiter, &asking->conn, &asking->error);

@@ -120,12 +120,13 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 static bool too_late(struct rlk_asking *asking)
 {
 	uint64_t max = asking->lock->max_hold_ms;
-	struct rlk_hold *hold = asking->hold;
+	int64_t until;
 
 	if (max == 0)
 		return false;
-	hold->max_until_ms = rlk_after(asking->sent_ms, max - rlk_margin(max));
-	return rlk_now(asking->client->clock) >= hold->max_until_ms;
+	until = rlk_after(asking->sent_ms, max - rlk_margin(max));
+	asking->hold->upkeep->max_until_ms = until;
+	return rlk_now(asking->client->clock) >= until;
 }
 
 /* It came too late: its row goes, and the question is asked anew, as another

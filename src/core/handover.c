@@ -65,7 +65,7 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 		 const struct rowlock *to)
 {
-	return hold->max_until_ms == RLK_NEVER && to->max_hold_ms == 0 &&
+	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
 	       !hold->mixed_info && rlk_lock_same_info(from, to);
 }
 

@@ -32,10 +32,9 @@ static void move(struct rlk_hold *hold, enum rlk_hold_state to)
 
 static void ring(struct rlk_alarm *alarm)
 {
-	struct rlk_hold *hold = container_of(alarm, struct rlk_hold, alarm);
-
 	/* Its end may have moved since the alarm was set. */
-	rlk_hold_check_locked(hold);
+	rlk_hold_check_locked(
+	    container_of(alarm, struct rlk_upkeep, alarm)->hold);
 }
 
 struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name)
@@ -49,15 +48,31 @@ struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name)
 		.refs = 1,
 		.name = name,
 		.attempt = rlk_random(),
+	};
+	rlk_list_init(&hold->node);
+	rlk_list_init(&hold->handles);
+	rlk_name_get(name);
+	return hold;
+}
+
+bool rlk_hold_make_upkeep(struct rlk_hold *hold)
+{
+	struct rlk_upkeep *upkeep = hold->upkeep;
+
+	if (upkeep)
+		return true;
+	upkeep = malloc(sizeof(*upkeep));
+	if (!upkeep)
+		return false;
+	*upkeep = (struct rlk_upkeep){
+		.hold = hold,
 		.max_until_ms = RLK_NEVER,
 		.idle_until_ms = RLK_NEVER,
 		.alarm = { .ring = ring },
 	};
-	rlk_list_init(&hold->node);
-	rlk_list_init(&hold->handles);
-	rlk_list_init(&hold->in_bells);
-	rlk_name_get(name);
-	return hold;
+	rlk_list_init(&upkeep->in_bells);
+	hold->upkeep = upkeep;
+	return true;
 }
 
 void rlk_hold_get_locked(struct rlk_hold *hold)
@@ -69,10 +84,11 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 {
 	if (--hold->refs > 0)
 		return;
-	assert(!hold->alarm.set && rlk_list_empty(&hold->node));
+	assert(!hold->upkeep || !hold->upkeep->alarm.set);
+	assert(rlk_list_empty(&hold->node));
 	assert(rlk_list_empty(&hold->handles) && !hold->conn);
 	rlk_names_put(&hold->name->client->names, hold->name);
-	free(hold->mark);
+	free(hold->upkeep);
 	free(hold);
 }
 
@@ -86,13 +102,28 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 	};
 }
 
+bool rlk_hold_has_maximum(const struct rlk_hold *hold)
+{
+	return hold->upkeep && hold->upkeep->max_until_ms != RLK_NEVER;
+}
+
+/* The end of its own. */
+static int64_t own_until(const struct rlk_hold *hold)
+{
+	const struct rlk_upkeep *upkeep = hold->upkeep;
+
+	if (!upkeep)
+		return RLK_NEVER;
+	return upkeep->max_until_ms < upkeep->idle_until_ms
+		   ? upkeep->max_until_ms
+		   : upkeep->idle_until_ms;
+}
+
 int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 {
 	const struct rlk_session *session = &hold->name->client->session;
-	int64_t until = hold->max_until_ms;
+	int64_t until = own_until(hold);
 
-	if (hold->idle_until_ms < until)
-		until = hold->idle_until_ms;
 	if (!hold->name->strategy->needs_session)
 		return until;
 	/* A hold of a session that is not ours any more is not good at all. */
@@ -104,15 +135,18 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 
 static void set_alarm(struct rlk_hold *hold)
 {
-	int64_t until = hold->max_until_ms < hold->idle_until_ms
-			    ? hold->max_until_ms
-			    : hold->idle_until_ms;
+	int64_t until = own_until(hold);
 
-	if (until == RLK_NEVER)
-		rlk_alarms_clear(&hold->name->client->alarms, &hold->alarm);
-	else
-		rlk_deadline_set_locked(hold->name->client, &hold->alarm,
-					until);
+	if (until != RLK_NEVER)
+		rlk_deadline_set_locked(hold->name->client,
+					&hold->upkeep->alarm, until);
+}
+
+static void clear_alarm(struct rlk_hold *hold)
+{
+	if (hold->upkeep)
+		rlk_alarms_clear(&hold->name->client->alarms,
+				 &hold->upkeep->alarm);
 }
 
 void rlk_hold_start_locked(struct rlk_hold *hold)
@@ -134,14 +168,15 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 {
 	const struct rowlock_client *client = hold->name->client;
+	int64_t *idle_until = &hold->upkeep->idle_until_ms;
 	int64_t until = t0_ms + (int64_t) (client->row_idle_ms -
 					   rlk_margin(client->row_idle_ms));
 
 	/* An answer that comes after the end does not bring it back. */
 	if (!rlk_hold_check_locked(hold))
 		return;
-	if (hold->idle_until_ms == RLK_NEVER || hold->idle_until_ms < until)
-		hold->idle_until_ms = until;
+	if (*idle_until == RLK_NEVER || *idle_until < until)
+		*idle_until = until;
 	set_alarm(hold);
 	rlk_pinger_plan_locked(hold, t0_ms);
 }
@@ -149,7 +184,7 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 {
 	hold->conn = conn;
-	rlk_list_append(&hold->name->client->bells, &hold->in_bells);
+	rlk_list_append(&hold->name->client->bells, &hold->upkeep->in_bells);
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
@@ -160,8 +195,9 @@ static void leave_name(struct rlk_hold *hold)
 
 	name->hold = NULL;
 	rlk_list_remove(&hold->node);
-	rlk_list_remove(&hold->in_bells);
-	rlk_alarms_clear(&name->client->alarms, &hold->alarm);
+	if (hold->upkeep)
+		rlk_list_remove(&hold->upkeep->in_bells);
+	clear_alarm(hold);
 	rlk_name_next_locked(name);
 	rlk_name_rest(name);
 }
@@ -195,7 +231,6 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
 		return;
 	move(hold, RLK_HOLD_LOST);
-	hold->was_lost = true;
 	hold->reason = reason;
 	leave_name(hold);
 	if (told)
@@ -206,15 +241,16 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 bool rlk_hold_check_locked(struct rlk_hold *hold)
 {
 	struct rowlock_client *client = hold->name->client;
+	const struct rlk_upkeep *upkeep = hold->upkeep;
 	int64_t now = rlk_now(client->clock);
 
 	if (hold->state != RLK_HOLD_HELD)
 		return false;
 	if (now < rlk_hold_until_locked(hold))
 		return true;
-	if (now >= hold->max_until_ms)
+	if (upkeep && now >= upkeep->max_until_ms)
 		rlk_hold_lose_locked(hold, "its maximum hold is over");
-	else if (now >= hold->idle_until_ms)
+	else if (upkeep && now >= upkeep->idle_until_ms)
 		rlk_hold_lose_locked(hold, "the server did not answer on its "
 					   "connection within the idle bound");
 	else
@@ -226,7 +262,7 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 void rlk_hold_releasing_locked(struct rlk_hold *hold)
 {
 	move(hold, RLK_HOLD_RELEASING);
-	rlk_alarms_clear(&hold->name->client->alarms, &hold->alarm);
+	clear_alarm(hold);
 }
 
 void rlk_hold_over_locked(struct rlk_hold *hold)
@@ -238,13 +274,12 @@ void rlk_hold_over_locked(struct rlk_hold *hold)
 
 void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
 {
-	if (!mark->id || hold->mark)
+	/* Forgotten, without memory: then a request that comes late leaves a
+	 * row that ends with its session. */
+	if (!mark->id || !rlk_hold_make_upkeep(hold))
 		return;
-	/* Without memory the mark is forgotten; then a request that comes late
-	 * leaves a row that ends with its session. */
-	hold->mark = malloc(sizeof(*mark));
-	if (hold->mark)
-		*hold->mark = *mark;
+	if (!hold->upkeep->mark.id)
+		hold->upkeep->mark = *mark;
 }
 
 void rlk_hold_abandon_locked(struct rlk_hold *hold, const struct rlk_mark *mark)

@@ -35,26 +35,29 @@ static uint64_t patience_ms(const struct rlk_hold *hold)
 void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms)
 {
 	struct rowlock_client *client = hold->name->client;
+	int64_t next = rlk_after(answered_ms, ping_ms(hold));
 
-	hold->next_ping_ms = rlk_after(answered_ms, ping_ms(hold));
-	if (hold->next_ping_ms >= client->pinger_armed_ms)
+	hold->upkeep->next_ping_ms = next;
+	if (next >= client->pinger_armed_ms)
 		return;
-	client->pinger_armed_ms = hold->next_ping_ms;
+	client->pinger_armed_ms = next;
 	rlk_sleeper_wake(&client->pinger_sleeper);
 }
 
 static bool is_due_locked(struct rlk_hold *hold, int64_t *next_ms)
 {
+	int64_t due = hold->upkeep->next_ping_ms;
+
 	/* Who talks on it gets the answer that a ping would. */
 	if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
 		return false;
-	if (hold->next_ping_ms <= rlk_now(hold->name->client->clock)) {
+	if (due <= rlk_now(hold->name->client->clock)) {
 		hold->conn_busy = true;
 		rlk_hold_get_locked(hold);
 		return true;
 	}
-	if (hold->next_ping_ms < *next_ms)
-		*next_ms = hold->next_ping_ms;
+	if (due < *next_ms)
+		*next_ms = due;
 	return false;
 }
 
@@ -78,7 +81,7 @@ static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
 	rlk_list_for_each(node, after, &client->bells)
 	{
 		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, in_bells);
+		    container_of(node, struct rlk_upkeep, in_bells)->hold;
 
 		if (is_due_locked(hold, ret_next_ms))
 			return hold;
@@ -125,7 +128,7 @@ static void ping_bell(struct rlk_hold *hold, int64_t until_ms)
 		rlk_pinger_plan_locked(hold, rlk_now(client->clock));
 	} else {
 		hold->conn = NULL;
-		rlk_list_remove(&hold->in_bells);
+		rlk_list_remove(&hold->upkeep->in_bells);
 	}
 	rlk_hold_put_conn_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
