@@ -50,7 +50,6 @@ struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name)
 		.attempt = rlk_random(),
 	};
 	rlk_list_init(&hold->node);
-	rlk_list_init(&hold->handles);
 	rlk_name_get(name);
 	return hold;
 }
@@ -86,7 +85,7 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 		return;
 	assert(!hold->upkeep || !hold->upkeep->alarm.set);
 	assert(rlk_list_empty(&hold->node));
-	assert(rlk_list_empty(&hold->handles) && !hold->conn);
+	assert(!hold->handles && !hold->conn);
 	rlk_names_put(&hold->name->client->names, hold->name);
 	free(hold->upkeep);
 	free(hold);
@@ -214,14 +213,10 @@ static void to_chores(struct rlk_hold *hold)
 
 static void notify(struct rlk_hold *hold)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rowlock *lock;
 
-	rlk_list_for_each(node, after, &hold->handles)
-	{
-		rlk_lock_notify_locked(
-		    container_of(node, struct rowlock, in_hold));
-	}
+	for (lock = hold->handles; lock; lock = lock->next)
+		rlk_lock_notify_locked(lock);
 }
 
 void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)

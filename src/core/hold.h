@@ -74,7 +74,7 @@ struct rlk_hold {
 	 * number away sees to the bell. */
 	_Atomic uint64_t bell_conn;
 	struct rlk_list node;      /* session.holds, row_holds or abandoned */
-	struct rlk_list handles;   /* struct rowlock, to be told */
+	struct rowlock *handles;   /* to be told; the last first */
 	const char *reason;        /* why it was lost; static */
 	struct rlk_conn *conn;     /* row: its own; lease: that has its bell */
 	struct rlk_upkeep *upkeep; /* NULL: none */

@@ -36,10 +36,7 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
 /* By what its row in the server was made, if all handles say the same. */
 static void compare_info(struct rlk_hold *hold, const struct rowlock *lock)
 {
-	const struct rlk_list *other = rlk_list_first(&hold->handles);
-
-	if (other && !rlk_lock_same_info(
-			 container_of(other, struct rowlock, in_hold), lock))
+	if (hold->handles && !rlk_lock_same_info(hold->handles, lock))
 		hold->mixed_info = true;
 }
 
@@ -50,7 +47,8 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
 		lock->hold = hold;
 		lock->lost_told = false;
 		rlk_hold_get_locked(hold);
-		rlk_list_append(&hold->handles, &lock->in_hold);
+		lock->next = hold->handles;
+		hold->handles = lock;
 	}
 	lock->depth++;
 	hold->depth++;
@@ -59,10 +57,14 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
 void rlk_lock_detach_locked(struct rowlock *lock)
 {
 	struct rlk_hold *hold = TAKE_PTR(lock->hold);
+	struct rowlock **at = &hold->handles;
 
+	/* Who nests lets go in reverse order: it is the first. */
+	while (*at != lock)
+		at = &(*at)->next;
+	*at = TAKE_PTR(lock->next);
 	hold->depth -= lock->depth;
 	lock->depth = 0;
-	rlk_list_remove(&lock->in_hold);
 	rlk_hold_put_locked(hold);
 }
 
@@ -169,7 +171,6 @@ static struct rowlock *make(const struct rowlock_options *options)
 	lock->max_hold_ms = options->max_hold_ms;
 	/* The highest bit keeps it apart from every thread's. */
 	lock->serial = (atomic_fetch_add(&last_serial, 1) + 1) | 1ull << 63;
-	rlk_list_init(&lock->in_hold);
 	rlk_list_init(&lock->in_notices);
 	if (options->info) {
 		lock->info = strdup(options->info);

@@ -44,9 +44,9 @@ struct rowlock {
 	char *info;      /* NULL: none */
 
 	/* Under client->mutex. */
-	struct rlk_hold *hold;   /* the one that it acquired, also when lost */
-	unsigned int depth;      /* its own share of the hold's */
-	struct rlk_list in_hold; /* hold->handles */
+	struct rlk_hold *hold; /* the one that it acquired, also when lost */
+	unsigned int depth;    /* its own share of the hold's */
+	struct rowlock *next;  /* in hold->handles */
 	struct rlk_waiter *waiter;
 	bool cancel_next;
 	unsigned int calls; /* under way */
