@@ -306,7 +306,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	struct rlk_request request = rlk_hold_request(asking->hold);
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
-	request.info = asking->lock->info;
+	request.info = rlk_lock_info(asking->lock);
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;

@@ -54,7 +54,7 @@ struct rlk_upkeep {
 	struct rlk_mark mark;     /* ABANDONED: a session to end first; id 0 */
 };
 
-/** There may be a hundred thousand of them: test_bytes.c counts. */
+/** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
 	enum rlk_hold_state state : 8;
 	bool suspect : 1;    /* perhaps broken: being looked up */

@@ -13,23 +13,25 @@
 #include "base/text.h"
 #include "core/threads.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
+_Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
 
 uint64_t rlk_lock_owner(const struct rowlock *lock)
 {
+	/* No handle is freed as long as it owns a hold. The highest bit keeps
+	 * it apart from every thread's. */
 	if (lock->flags & ROWLOCK_OWNER_HANDLE)
-		return lock->serial;
+		return (uintptr_t) lock | 1ull << 63;
 	return rlk_thread_serial();
 }
 
 bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
 {
-	if (!a->info || !b->info)
-		return a->info == b->info;
+	if (!a->has_info || !b->has_info)
+		return a->has_info == b->has_info;
 	return strcmp(a->info, b->info) == 0;
 }
 
@@ -162,22 +164,17 @@ static int check_options(const struct rowlock_client *client, const char *name,
 
 static struct rowlock *make(const struct rowlock_options *options)
 {
-	static _Atomic uint64_t last_serial;
-	struct rowlock *lock = calloc(1, sizeof(*lock));
+	size_t length = options->info ? strlen(options->info) + 1 : 0;
+	struct rowlock *lock = calloc(1, sizeof(*lock) + length);
 
 	if (!lock)
 		return NULL;
 	lock->flags = options->flags;
-	lock->max_hold_ms = options->max_hold_ms;
-	/* The highest bit keeps it apart from every thread's. */
-	lock->serial = (atomic_fetch_add(&last_serial, 1) + 1) | 1ull << 63;
+	lock->max_hold_ms = (uint32_t) options->max_hold_ms;
 	rlk_list_init(&lock->in_notices);
 	if (options->info) {
-		lock->info = strdup(options->info);
-		if (!lock->info) {
-			free(lock);
-			return NULL;
-		}
+		lock->has_info = true;
+		memcpy(lock->info, options->info, length);
 	}
 	return lock;
 }
@@ -195,13 +192,6 @@ static bool give_name(struct rowlock_client *client, struct rowlock *lock,
 		return false;
 	client->locks++;
 	return true;
-}
-
-static struct rowlock *dispose(struct rowlock *lock)
-{
-	free(lock->info);
-	free(lock);
-	return NULL;
 }
 
 int rowlock_new(struct rowlock_client *client, const char *name,
@@ -223,11 +213,11 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 	if (code)
 		return code;
 	lock = make(options);
-	if (lock && !give_name(client, lock, name, options->strategy))
-		lock = dispose(lock);
-	if (!lock)
+	if (!lock || !give_name(client, lock, name, options->strategy)) {
+		free(lock);
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"lock '%s': out of memory", name);
+	}
 	*ret_lock = lock;
 	return 0;
 }
@@ -292,7 +282,7 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 				" is still held or in use through this handle; "
 				"release it (or cancel the wait) first",
 				RLK_LOCK_ARGS(lock));
-	dispose(lock);
+	free(lock);
 	return 0;
 }
 

@@ -2,10 +2,11 @@
 /*
  * Memory runs out at every point once: a call succeeds, or says so and changes
  * nothing; in both cases all is given back, and nothing is held that its owner
- * does not know of.
+ * does not know of. And how much of it a hold takes.
  */
 #include "fake/fake.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/client.h"
@@ -185,8 +186,8 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 
 static void lock_survives(void **state)
 {
-	/* The handle, its info, its name, their table. */
-	run(state, ROWLOCK_LEASE, lock_new, 3);
+	/* The handle, and its name. */
+	run(state, ROWLOCK_LEASE, lock_new, 2);
 }
 
 static void acquire_survives(void **state)
@@ -213,6 +214,67 @@ static void list_survives(void **state)
 	run(state, ROWLOCK_LEASE, list, 3);
 }
 
+/* -------------------------------------------------------------- how much */
+
+/* Few enough for the names' first table. */
+#define MANY 32
+
+static struct rowlock *acquired(struct rowlock_client *client, int number)
+{
+	struct rowlock *lock;
+	char name[24];
+
+	snprintf(name, sizeof(name), "job-of-many-%04d", number);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, name);
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	return lock;
+}
+
+static void give_back(struct rowlock *lock)
+{
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	fake_lock_end(lock);
+}
+
+/* A client may have a hundred thousand. A handle, its name, its hold: besides
+ * them each has a place in the table, of 8 to 16 bytes. */
+static void lease_that_is_held_takes_320_bytes(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = acquired(client, 0);
+	long before = fake_memory_bytes();
+	struct rowlock *locks[MANY];
+	long each;
+
+	(void) state;
+	for (int i = 0; i < MANY; i++)
+		locks[i] = acquired(client, 1 + i);
+	each = (fake_memory_bytes() - before) / MANY;
+	test_figure((double) each, "bytes", "for a lease that is held");
+	assert_in_range(each, 1, 320);
+	for (int i = 0; i < MANY; i++)
+		give_back(locks[i]);
+	give_back(first);
+	fake_client_end(client);
+}
+
+/* The hold, and a ticket for each of the two: the rest is there. */
+static void lone_pair_takes_three_allocations(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = acquired(client, 0);
+	long before;
+
+	(void) state;
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	before = fake_memory_made();
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	assert_in_range(fake_memory_made() - before, 1, 3);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -223,6 +285,10 @@ int main(void)
 		FAKE("so do token, verify and release", use_survives),
 		FAKE("so does a loss", loss_survives),
 		FAKE("so does a list", list_survives),
+		FAKE("a lease that is held takes 320 bytes",
+		     lease_that_is_held_takes_320_bytes),
+		FAKE("a lone pair takes three allocations",
+		     lone_pair_takes_three_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
