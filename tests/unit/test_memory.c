@@ -132,6 +132,37 @@ static int lose(struct rowlock_client *client, struct rowlock *lock)
 	return 0;
 }
 
+static bool in_line_or_back(void *arg)
+{
+	return fake_bell_line("job") == 1 || !fake_busy(arg);
+}
+
+/* What somebody else holds is waited for by its bell. */
+static int await_bell(struct rowlock_client *client, struct rowlock *lock)
+{
+	struct fake_person *bob;
+	int code;
+
+	(void) client;
+	fake_memory_hold(true);
+	bob = fake_person();
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_bell_take("job");
+	fake_memory_hold(false);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_until(in_line_or_back, bob);
+	fake_lease_remove("job");
+	fake_bell_ring("job");
+	code = fake_hear(bob, NULL);
+	fake_session_remove(77);
+	if (!code)
+		assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	assert_int_equal(fake_lease("job"), 0);
+	return code;
+}
+
 static void count(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
@@ -153,6 +184,15 @@ static int list(struct rowlock_client *client, struct rowlock *lock)
 	return code;
 }
 
+/* Which may wait for bells. */
+static struct rowlock_client *client_that_waits(void)
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.wait_connections = 1;
+	return fake_client_with(&options);
+}
+
 /* The n-th allocation of @step fails, for every n that there is. */
 static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 		unsigned int least_refused)
@@ -168,7 +208,7 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 		int code;
 
 		fake_setup(state);
-		client = fake_client();
+		client = client_that_waits();
 		lock = fake_lock(client, strategy, 0, "job");
 		assert_true(++number < MOST);
 		fake_memory_fail(number);
@@ -195,6 +235,12 @@ static void acquire_survives(void **state)
 	/* The waker, the hold, the ticket, the session. */
 	run(state, ROWLOCK_LEASE, acquire, 4);
 	run(state, ROWLOCK_ROW, acquire, 2);
+}
+
+static void wait_survives(void **state)
+{
+	/* As an acquire, and what keeps the bell. */
+	run(state, ROWLOCK_LEASE, await_bell, 5);
 }
 
 static void use_survives(void **state)
@@ -282,6 +328,7 @@ int main(void)
 		     client_survives_every_failing_allocation),
 		FAKE("so does a lock's making", lock_survives),
 		FAKE("so does an acquire", acquire_survives),
+		FAKE("so does a wait for a bell", wait_survives),
 		FAKE("so do token, verify and release", use_survives),
 		FAKE("so does a loss", loss_survives),
 		FAKE("so does a list", list_survives),
