@@ -157,6 +157,7 @@ static bool enter_line(struct rlk_waiter *waiter)
 	waiter->waker = rlk_waker_get_locked(name->client);
 	if (!waiter->waker)
 		return false;
+	/* The second one makes turns of it. */
 	if (name->hold)
 		rlk_name_turn(name, name->hold->began_ms);
 	else if (!rlk_list_empty(&name->waiters))

@@ -25,11 +25,10 @@ struct rowlock_client;
 /** Of a name that two want at the same time: our own waiters must not take
  *  turns among themselves for ever. Times before the first: -RLK_NEVER. */
 struct rlk_turn {
-	int64_t others_seen_ms; /* an answer last said: another client's */
-	int64_t began_ms;       /* since then it goes from one of our waiters
-				   to the next; */
-	bool over;              /* that has reached its bounds */
-	int64_t probed_ms;      /* others were last let ask first */
+	int64_t others_seen_ms; /* when another client was last seen with it */
+	int64_t began_ms;  /* since when it goes from one of ours to the next */
+	bool over;         /* that has reached its bounds */
+	int64_t probed_ms; /* when others were last let ask first */
 };
 
 struct rlk_name {
@@ -61,6 +60,7 @@ struct rlk_name *rlk_names_get(struct rlk_names *names,
 			       const char *text);
 
 void rlk_name_get(struct rlk_name *name);
+
 /** Removes it with the last reference. */
 void rlk_names_put(struct rlk_names *names, struct rlk_name *name);
 
