@@ -43,6 +43,9 @@ struct rlk_lane {
 	struct rowlock_client *client;
 	size_t bay;
 	struct rlk_group group;
+	/* The leader's, one at a time: on the stacks of hundreds of threads
+	 * that lead now and then they would be a page each. */
+	struct rlk_part *parts[RLK_GROUP_MOST];
 	struct rlk_alarm alarm;   /* of those whose time is up */
 	_Atomic int64_t usual_ms; /* what a packet takes */
 	/* Bells that its connection has; of whoever has that connection. */

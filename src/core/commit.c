@@ -335,7 +335,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	struct rowlock_client *client = packet->client;
 	const struct rlk_patience patience = { go_on, packet };
 	struct rlk_ticket *first = rlk_ticket_of(packet->members[0]);
-	struct rlk_part *parts[RLK_GROUP_MOST];
+	struct rlk_part **parts = packet->lane->parts;
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
