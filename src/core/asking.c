@@ -78,7 +78,7 @@ static void put_conn(struct rlk_asking *asking)
 	if (!asking->conn)
 		return;
 	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-	if (!asking->lock->strategy->pins_connection)
+	if (!asking->name->strategy->pins_connection)
 		return;
 	/* It may have a transaction without locks: the chores end it. */
 	rlk_mutex_lock(&client->mutex);
@@ -151,13 +151,23 @@ static bool clear_dead(struct rlk_asking *asking,
 	return cleared;
 }
 
+static void note_others(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
+
+	asking->saw_others = true;
+	if (turn)
+		turn->others_seen_ms = rlk_now(asking->client->clock);
+}
+
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
 			  struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
 
-	asking->saw_others = true;
 	/* A look that touches nothing does not tell whose row it saw. Else
 	 * ours, if it was there, has been removed as dead: the next one shall
 	 * not look like it to those who saw it. */
@@ -167,9 +177,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (!asking->unsure)
 		asking->sent_ms = 0; /* nothing of this attempt is there */
-	rlk_mutex_lock(&client->mutex);
-	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
-	rlk_mutex_unlock(&client->mutex);
+	note_others(asking);
 	asking->skips_line = clear_dead(asking, request, holder);
 	if (asking->skips_line) {
 		asking->ask = RLK_ASK_FIRST;
@@ -208,7 +216,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
-	fault = asking->lock->strategy->make(conn, request, &asking->error);
+	fault = asking->name->strategy->make(conn, request, &asking->error);
 	rlk_pool_put(asking->client->pool, conn);
 	if (fault == RLK_PENDING)
 		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
@@ -268,7 +276,7 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 	case RLK_WAITED:
 		return RLK_STEP_AGAIN;
 	case RLK_AGAIN:
-		if (asking->lock->strategy->pins_connection)
+		if (asking->name->strategy->pins_connection)
 			return RLK_STEP_AGAIN;
 		asking->ask = RLK_ASK_AGAIN;
 		return RLK_STEP_LATER;
@@ -298,7 +306,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	struct rlk_request request = rlk_hold_request(asking->hold);
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
-	request.info = asking->lock->info;
+	request.info = rlk_lock_info(asking->lock);
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;
@@ -308,7 +316,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 /* On a connection that the hold will keep. */
 static enum rlk_step ask_pinned(struct rlk_asking *asking)
 {
-	const struct rlk_strategy *strategy = asking->lock->strategy;
+	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
@@ -393,7 +401,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 
 enum rlk_step rlk_ask_here(struct rlk_asking *asking)
 {
-	const struct rlk_strategy *strategy = asking->lock->strategy;
+	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
@@ -430,7 +438,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 {
 	enum rlk_step step;
 
-	if (!asking->lock->strategy->needs_session)
+	if (!asking->name->strategy->needs_session)
 		/* Waiting for a connection may have taken all the time. */
 		return asking->conn ? ask_pinned(asking) : get_conn(asking);
 	step = ensure_session(asking);
@@ -493,15 +501,17 @@ static void pause(struct rlk_asking *asking)
  * it? */
 static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 {
-	const struct rlk_name *name = asking->waiter->name;
+	const struct rlk_turn *turn = asking->name->turn;
 	int64_t turn_ms = asking->client->handover_ms
 			      ? (int64_t) asking->client->handover_ms
 			      : TURN_MS;
 
-	if (name->others_seen_ms <= now - LATELY_MS)
-		return name->turn_over && name->probed_ms <= now - PROBE_MS;
-	return name->turn_over || (name->turn_began_ms < now - turn_ms &&
-				   name->turn_began_ms > now - LATELY_MS);
+	if (!turn)
+		return false;
+	if (turn->others_seen_ms <= now - LATELY_MS)
+		return turn->over && turn->probed_ms <= now - PROBE_MS;
+	return turn->over || (turn->began_ms < now - turn_ms &&
+			      turn->began_ms > now - LATELY_MS);
 }
 
 /* Nobody may keep a name among its own threads while others wait for it. Where
@@ -509,11 +519,10 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 static void step_back(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	struct rlk_name *name = waiter->name;
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at = now + STEP_BACK_MS;
 
-	if (!asking->lock->strategy->needs_session || waiter->try)
+	if (!asking->name->strategy->needs_session || waiter->try)
 		return;
 	if (waiter->until_ms < at)
 		at = waiter->until_ms;
@@ -523,7 +532,7 @@ static void step_back(struct rlk_asking *asking)
 		       rlk_now(asking->client->clock) < at)
 			rlk_waiter_sleep_locked(waiter, at);
 		asking->saw_others = true;
-		name->probed_ms = now;
+		asking->name->turn->probed_ms = now;
 	}
 	rlk_mutex_unlock(&asking->client->mutex);
 }
@@ -531,17 +540,17 @@ static void step_back(struct rlk_asking *asking)
 /* A turn begins when the name comes from elsewhere. */
 static void note_turn(struct rlk_asking *asking)
 {
-	struct rlk_name *name = asking->waiter->name;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = asking->name->turn;
 
-	if (asking->code)
+	if (asking->code || !turn)
 		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	if (asking->saw_others || name->turn_began_ms == -RLK_NEVER)
-		name->turn_began_ms = rlk_now(asking->client->clock);
-	if (name->probed_ms == -RLK_NEVER)
-		name->probed_ms = name->turn_began_ms;
-	name->turn_over = false;
-	rlk_mutex_unlock(&asking->client->mutex);
+	if (asking->saw_others || turn->began_ms == -RLK_NEVER)
+		turn->began_ms = rlk_now(asking->client->clock);
+	if (turn->probed_ms == -RLK_NEVER)
+		turn->probed_ms = turn->began_ms;
+	turn->over = false;
 }
 
 /* It ends without a grant, and nobody asked again what became of a sending
@@ -573,20 +582,20 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		return rlk_fail_waiting(lock, code, reterr);
 	default:
 		return rlk_fail_db(reterr, code, error->mysql,
-				   "acquire '%s' (%s): %s", lock->name,
-				   lock->strategy->name, error->message);
+				   "acquire '%s' (%s): %s", lock->name->text,
+				   lock->name->strategy->name, error->message);
 	}
 }
 
 int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
 	bool wait =
-	    asking->lock->strategy->pins_connection && !asking->waiter->try;
+	    asking->name->strategy->pins_connection && !asking->waiter->try;
 	enum rlk_step step = RLK_STEP_AGAIN;
 
 	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
 	asking->on_bell = rlk_doorbell_usable(asking) &&
-			  rlk_doorbell_busy(asking->client, asking->lock->name);
+			  rlk_doorbell_busy(asking->client, asking->name->text);
 	if (!asking->on_bell)
 		step_back(asking);
 	while (step != RLK_STEP_END) {

@@ -10,6 +10,7 @@
 
 struct rlk_asking {
 	struct rowlock_client *client;
+	struct rlk_name *name;
 	struct rowlock *lock;
 	struct rlk_waiter *waiter;
 	struct rlk_hold *hold; /* what it will be */

@@ -131,6 +131,7 @@ static struct rowlock_client *make(void)
 	client->reaper_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
 	client->pinger_armed_ms = RLK_NEVER;
+	client->names.client = client;
 	rlk_mutex_init(&client->mutex);
 	rlk_cond_init(&client->session_changed);
 	rlk_cond_init(&client->conn_free);

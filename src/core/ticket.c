@@ -68,7 +68,7 @@ static void settle_locked(struct rlk_ticket *ticket)
 
 void rlk_ticket_leave(struct rlk_ticket *ticket, bool caller)
 {
-	struct rowlock_client *client = ticket->hold->client;
+	struct rowlock_client *client = ticket->hold->name->client;
 	bool second;
 
 	rlk_mutex_lock(&client->mutex);
@@ -101,5 +101,5 @@ void rlk_ticket_fail_unclear(struct rlk_ticket *ticket,
 	/* That our time is up was no error so far. */
 	if (!error->code)
 		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 ticket->hold->client->server);
+			 ticket->hold->name->client->server);
 }

@@ -141,14 +141,14 @@ static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
 	lanes_begin();
 	fake_session_add(77);
 	for (unsigned int i = 0; i < MANY; i++) {
-		fake_lease_add(lock[i]->name, 1000 + i, 77);
+		fake_lease_add(rowlock_name(lock[i]), 1000 + i, 77);
 		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
 		fake_await(FAKE_ACQUIRE, 2 + i);
 	}
 	fake_until(do_all_rest, NULL);
 	fill_lanes();
 	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(lock[i]->name);
+		fake_lease_remove(rowlock_name(lock[i]));
 	fake_next(FAKE_BATCH, lost_reply);
 	fake_advance(100);
 	await_queued(MANY);
@@ -180,7 +180,7 @@ static void release_of_a_row_that_was_gone_is_a_loss(void **state)
 	lanes_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(lock[i]->name);
+		fake_lease_remove(rowlock_name(lock[i]));
 	fill_lanes();
 	all_ask(FAKE_DO_RELEASE, 0);
 	free_a_lane();
@@ -196,7 +196,7 @@ static void interrupted_release_still_tells_a_loss(void **state)
 	lanes_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(lock[i]->name);
+		fake_lease_remove(rowlock_name(lock[i]));
 	fill_lanes();
 	all_ask(FAKE_DO_RELEASE, 0);
 	fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
