@@ -22,14 +22,15 @@
 #include "core/clear.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
+#include "core/rounds.h"
 #include "core/settle.h"
 #include "core/threads.h"
 
 #include <inttypes.h>
 
 #define FIRST_DELAY_MS 2
-#define POLL_DELAY_MS 50     /* between polls for a name that is held */
-#define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
+#define POLL_DELAY_MS RLK_ROUND_MS /* between polls of a name that is held */
+#define FAILED_DELAY_MS 1000       /* between tries of a server that is away */
 
 /* Who has had the name for a turn lets others ask first, for longer than their
  * polls, if they were seen to want it lately. */
@@ -366,20 +367,25 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	struct rlk_request request = rlk_next_request(asking);
 	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
 	    rlk_ticket_new(asking->hold, RLK_ACT_ACQUIRE, &request);
-	const struct rlk_errand errand = { waiter->give_up_ms, !waiter->try,
-					   waiter };
+	const struct rlk_errand errand = {
+		.until_ms = waiter->give_up_ms,
+		.not_before_ms = asking->round_ms,
+		.persist = !waiter->try,
+		.waiter = waiter,
+	};
 	enum rlk_outcome outcome;
 
 	if (!ticket)
 		return rlk_end_with(
 		    asking,
 		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
-	ticket->ask = asking->ask;
+	asking->round_ms = 0;
+	ticket->part.ask = asking->ask;
 	ticket->unsure = asking->unsure;
 	outcome = rlk_commit_run(&ticket, &errand);
 	if (outcome == RLK_OUT_LEFT)
 		return left(asking);
-	asking->ask = ticket->ask;
+	asking->ask = ticket->part.ask;
 	asking->unsure = ticket->unsure;
 	if (ticket->error.code)
 		asking->error = ticket->error;
@@ -471,6 +477,26 @@ static int over(struct rlk_asking *asking)
 	return code;
 }
 
+/* Many names that are held cost one statement per round, not one each: who has
+ * polled for a while goes on together with the client's others. */
+static bool joins_round(struct rlk_asking *asking)
+{
+	const struct rlk_waiter *waiter = asking->waiter;
+	int64_t at;
+
+	if (asking->conn || asking->error.code || waiter->try ||
+	    asking->delay_ms < POLL_DELAY_MS ||
+	    !asking->name->strategy->batch ||
+	    !rlk_commit_gathers(asking->client, asking->name->text))
+		return false;
+	at = rlk_rounds_next(asking->client->rounds,
+			     rlk_now(asking->client->clock));
+	if (at >= waiter->until_ms)
+		return false;
+	asking->round_ms = at;
+	return true;
+}
+
 static void pause(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
@@ -485,6 +511,8 @@ static void pause(struct rlk_asking *asking)
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
 	if (asking->delay_ms > limit)
 		asking->delay_ms = limit;
+	if (joins_round(asking))
+		return;
 	/* Jitter, so that those who met once do not meet again and again. */
 	at = rlk_after(rlk_now(asking->client->clock),
 		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);

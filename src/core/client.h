@@ -123,6 +123,7 @@ struct rowlock_client {
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by their hashes. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
+	uint64_t rounds;   /* a random number: see core/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
 	bool clock_jumped; /* the server's clock was seen to jump */

@@ -157,8 +157,8 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 	case RLK_ACT_ACQUIRE:
 		break;
 	}
-	part->verdict = strategy->acquire(conn, &part->request, ticket->ask,
-					  &part->holder, reterr);
+	part->verdict = strategy->acquire(
+	    conn, &part->request, ticket->part.ask, &part->holder, reterr);
 	return fault_of(part->verdict);
 }
 
@@ -306,7 +306,7 @@ static bool collect(const struct packet *packet, struct rlk_part **parts,
 static void send_alone(struct rlk_ticket *ticket, bool fenced)
 {
 	ticket->alone = true;
-	ticket->ask = RLK_ASK_FIRST;
+	ticket->part.ask = RLK_ASK_FIRST;
 	if (fenced || ticket->part.act == RLK_ACT_ACQUIRE)
 		ticket->unsure = true;
 }
@@ -506,11 +506,9 @@ static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 	rlk_ticket_fail(ticket, RLK_FAILED, &error);
 }
 
-/* Does @ticket go together with others? */
-static bool shares(const struct rlk_lane *lane, const struct rlk_ticket *ticket)
+static bool gathers(const struct rlk_lane *lane)
 {
-	return lane->group.most > 1 && !lane->client->unshared &&
-	       ticket->hold->name->strategy->batch;
+	return lane->group.most > 1 && !lane->client->unshared;
 }
 
 static enum rlk_member_state share(struct rlk_lane *lane,
@@ -529,6 +527,11 @@ static enum rlk_member_state share(struct rlk_lane *lane,
 	return state;
 }
 
+bool rlk_commit_gathers(struct rowlock_client *client, const char *name)
+{
+	return gathers(rlk_client_lane(client, name));
+}
+
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 				const struct rlk_errand *errand)
 {
@@ -537,14 +540,18 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 	struct rlk_lane *lane =
 	    rlk_client_lane(client, ticket->part.request.name);
 
+	int64_t from_ms = rlk_now(client->clock);
+
+	if (from_ms < errand->not_before_ms)
+		from_ms = errand->not_before_ms;
 	ticket->member.until_ms = errand->until_ms;
-	ticket->member.queue_until_ms =
-	    linger_until(lane, rlk_now(client->clock));
+	ticket->member.not_before_ms = errand->not_before_ms;
+	ticket->member.queue_until_ms = linger_until(lane, from_ms);
 	if (errand->until_ms < ticket->member.queue_until_ms)
 		ticket->member.queue_until_ms = errand->until_ms;
 	if (errand->waiter)
 		ticket->member.wants_out = &errand->waiter->canceled;
-	if (shares(lane, ticket)) {
+	if (gathers(lane) && ticket->hold->name->strategy->batch) {
 		switch (share(lane, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;

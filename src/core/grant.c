@@ -133,8 +133,9 @@ static bool too_late(struct rlk_asking *asking)
  * attempt. */
 static enum rlk_step give_back(struct rlk_asking *asking)
 {
-	const struct rlk_errand errand = { asking->waiter->give_up_ms, false,
-					   NULL };
+	const struct rlk_errand errand = {
+		.until_ms = asking->waiter->give_up_ms,
+	};
 	bool found;
 
 	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {

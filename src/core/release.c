@@ -51,7 +51,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			 int64_t until, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->name->client;
-	const struct rlk_errand errand = { until, true, NULL };
+	const struct rlk_errand errand = { .until_ms = until, .persist = true };
 	struct rlk_conn *conn;
 	bool unanswered = false;
 	enum rlk_fault fault;

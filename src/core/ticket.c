@@ -12,8 +12,9 @@
 void rlk_ticket_init(struct rlk_ticket *ticket, struct rlk_hold *hold,
 		     enum rlk_act act, const struct rlk_request *request)
 {
-	ticket->part = (struct rlk_part){ .act = act, .request = *request };
-	ticket->ask = RLK_ASK_FIRST;
+	ticket->part = (struct rlk_part){ .act = act,
+					  .request = *request,
+					  .ask = RLK_ASK_FIRST };
 	ticket->hold = hold;
 	ticket->fault = RLK_DONE;
 	ticket->mark.id = 0;

@@ -157,7 +157,7 @@ static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
 static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
 			   uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	const struct rlk_errand errand = { until, true, NULL };
+	const struct rlk_errand errand = { .until_ms = until, .persist = true };
 	bool pinned = hold->name->strategy->pins_connection;
 	enum rlk_fault fault;
 

@@ -13,7 +13,7 @@
  * itself, so that an error in the middle leaves nothing open.
  *
  * If fewer rows were made than asked for, one more statement tells who has each
- * name.
+ * name; but not if all were asked for again, and none was free.
  */
 #include "strategy/lease_private.h"
 
@@ -123,6 +123,16 @@ static void sort(struct batch *batch, struct rlk_part **parts, size_t count)
 	batch->release_count = count_act(parts, count, RLK_ACT_RELEASE);
 	batch->draws = parts + batch->release_count;
 	batch->draw_count = count - batch->release_count;
+}
+
+/* Those that were held when they were asked for before. */
+static size_t count_polls(const struct batch *batch)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < batch->acquire_count; i++)
+		count += batch->acquires[i]->ask == RLK_ASK_AGAIN;
+	return count;
 }
 
 static enum rlk_fault fail_memory(struct batch *batch)
@@ -406,12 +416,14 @@ static enum rlk_fault look(struct batch *batch)
 static bool read_acquires(struct batch *batch)
 {
 	size_t count = batch->acquire_count;
+	uint64_t made =
+	    rlk_packet_affected(batch->packet, batch->acquire_statement);
+	bool none = made == 0 && count_polls(batch) == count;
 
-	if (rlk_packet_affected(batch->packet, batch->acquire_statement) !=
-	    count)
+	if (made != count && !none)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		batch->acquires[i]->verdict = RLK_GRANTED;
+		batch->acquires[i]->verdict = none ? RLK_HELD : RLK_GRANTED;
 		batch->acquires[i]->answered = true;
 	}
 	return true;
@@ -443,7 +455,6 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	    rlk_server_dialect(rlk_conn_server(conn))->lease_acquire_many;
 	struct batch batch = {
 		.conn = conn,
-		.acquire = locking ? locking : &acquire_looking,
 		.patience = patience,
 		.reterr = reterr,
 	};
@@ -452,6 +463,8 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 
 	sort(&batch, parts, count);
 	batch.together = locking && batch.release_count && batch.acquire_count;
+	batch.acquire =
+	    locking && count_polls(&batch) == 0 ? locking : &acquire_looking;
 	fault = send_all(&batch);
 	if (!batch.packet)
 		return fault;

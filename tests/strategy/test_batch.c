@@ -137,6 +137,40 @@ static void own_row_of_an_earlier_sending_is_a_grant(void **state)
 	}
 }
 
+/* Who has it was told before. */
+static void asking_again_looks_only_if_some_were_free(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-again");
+	struct rlk_request held[2];
+	struct rlk_part parts[2];
+
+	for (int i = 0; i < 2; i++) {
+		held[i] = ground_request(ground, 1, numbered(word, (size_t) i));
+		ground_ask(ground, 1, &held[i], RLK_ASK_FIRST, NULL);
+		parts[i] = ask(ground, 0, held[i].name);
+		parts[i].ask = RLK_ASK_AGAIN;
+	}
+	run_all(ground, 0, parts, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(parts[i].verdict, RLK_HELD);
+		assert_false(parts[i].holder.known);
+	}
+	ground_release(ground, 1, &held[1]);
+	run_all(ground, 0, parts, 2);
+	assert_int_equal(parts[0].verdict, RLK_HELD);
+	assert_int_equal(parts[1].verdict, RLK_GRANTED);
+	assert_true(ground_release(ground, 0, &parts[1].request));
+	/* One that asks for the first time is told. */
+	ground_ask(ground, 1, &held[1], RLK_ASK_FIRST, NULL);
+	parts[0] = ask(ground, 0, held[0].name);
+	run_all(ground, 0, parts, 2);
+	assert_int_equal(parts[0].verdict, RLK_HELD);
+	assert_true(parts[0].holder.known);
+	assert_true(ground_release(ground, 1, &held[0]));
+	assert_true(ground_release(ground, 1, &held[1]));
+}
+
 static void dead_holder_shows(void **state)
 {
 	struct ground *ground = *state;
@@ -432,6 +466,8 @@ int main(void)
 		     each_is_answered_as_if_alone),
 		EACH("an own row of an earlier sending is a grant",
 		     own_row_of_an_earlier_sending_is_a_grant),
+		EACH("asking again looks only if some were free",
+		     asking_again_looks_only_if_some_were_free),
 		EACH("a dead holder shows", dead_holder_shows),
 		EACH("a guarded name delays nobody",
 		     guarded_name_delays_nobody),
