@@ -86,3 +86,10 @@ uint64_t rlk_text_hash(const char *text)
 		hash = (hash ^ (unsigned char) *text) * 1099511628211u;
 	return hash;
 }
+
+uint64_t rlk_scramble(uint64_t number)
+{
+	number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
+	number = (number ^ number >> 27) * 0x94d049bb133111eb;
+	return number ^ number >> 31;
+}

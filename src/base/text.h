@@ -29,4 +29,11 @@ const char *rlk_name_problem(const char *name, char *buffer, size_t size);
  *  clients of different versions meet by it. */
 uint64_t rlk_text_hash(const char *text);
 
+/** Each bit of @number bears on all of the result: what is counted or hashed
+ *  becomes a place in a small table. In a hash alone the last letter of a text
+ *  moves only some bits, so "seat-1" to "seat-9" would share a place. (The
+ *  finalizer of SplitMix64: Steele, Lea, Flood: Fast Splittable Pseudorandom
+ *  Number Generators, 2014.) */
+uint64_t rlk_scramble(uint64_t number);
+
 #endif

@@ -63,7 +63,8 @@ bool rlk_client_stopping(struct rowlock_client *client)
 struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
 				 const char *name)
 {
-	return &client->lanes[(rlk_text_hash(name) >> 32) % client->lane_count];
+	return &client->lanes[rlk_scramble(rlk_text_hash(name)) %
+			      client->lane_count];
 }
 
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,

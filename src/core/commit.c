@@ -90,9 +90,16 @@ void rlk_commit_fini(struct rowlock_client *client)
 		rlk_group_fini(&client->lanes[i].group);
 }
 
+/* Those of a round go by one lane, whatever their names. */
+static struct rlk_lane *lane_of_rounds(struct rowlock_client *client)
+{
+	return &client->lanes[0];
+}
+
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter)
 {
+	rlk_group_withdraw(&lane_of_rounds(client)->group, &waiter->canceled);
 	rlk_group_withdraw(&rlk_client_lane(client, waiter->name->text)->group,
 			   &waiter->canceled);
 }
@@ -117,8 +124,10 @@ static enum rlk_fault fault_of(enum rlk_verdict verdict)
  * keeps them in a list. */
 #define BELLS_MOST 64
 
-/* Has the lane's connection room for one more bell? */
-static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn)
+/* Has the lane's connection room for one more bell? And will it be the name's,
+ * to let it go with the row? */
+static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn,
+		       const char *name)
 {
 	const struct rowlock_client *client = lane->client;
 	uint64_t id = rlk_conn_id(conn);
@@ -127,7 +136,9 @@ static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn)
 		lane->bell_conn = id;
 		lane->bells = 0;
 	}
-	return lane->bells < BELLS_MOST && rlk_doorbell_reaches(client, conn);
+	return lane->bells < BELLS_MOST &&
+	       lane == rlk_client_lane(lane->client, name) &&
+	       rlk_doorbell_reaches(client, conn);
 }
 
 static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)
@@ -182,7 +193,8 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 	struct rlk_mark mark;
 
 	/* Who waits for it behind us is woken by the server, then. */
-	ticket->part.request.bell = of_lane && wants_bell(lane, conn);
+	ticket->part.request.bell =
+	    of_lane && wants_bell(lane, conn, ticket->part.request.name);
 	fault = ask_alone(ticket, conn, &error);
 	ticket->part.answered = fault == RLK_DONE;
 	if (fault == RLK_DONE) {
@@ -538,8 +550,9 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 	struct rlk_ticket *ticket = *ticket_pointer;
 	struct rowlock_client *client = ticket->hold->name->client;
 	struct rlk_lane *lane =
-	    rlk_client_lane(client, ticket->part.request.name);
-
+	    errand->not_before_ms
+		? lane_of_rounds(client)
+		: rlk_client_lane(client, ticket->part.request.name);
 	int64_t from_ms = rlk_now(client->clock);
 
 	if (from_ms < errand->not_before_ms)

@@ -48,8 +48,8 @@
 static _Atomic int64_t *busy_until(struct rowlock_client *client,
 				   const char *name)
 {
-	return &client->busy_until_ms[rlk_text_hash(name) >> 32 &
-				      (RLK_BUSY_NAMES - 1)];
+	return &client->busy_until_ms[rlk_scramble(rlk_text_hash(name)) %
+				      RLK_BUSY_NAMES];
 }
 
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name)

@@ -158,6 +158,29 @@ static void long_answer_is_cut_to_the_buffer(void **state)
 	free(more);
 }
 
+/* Numbered seats and shards are what names look like. */
+static void names_that_differ_in_a_letter_are_spread(void **state)
+{
+	unsigned int places[2][4] = { { 0 } };
+
+	(void) state;
+	for (int i = 0; i < 1000; i++) {
+		char name[32];
+		uint64_t hash;
+
+		snprintf(name, sizeof(name), "seat-%d", i);
+		hash = rlk_scramble(rlk_text_hash(name));
+		places[0][hash % 4]++;
+		snprintf(name, sizeof(name), "seat-%c", ' ' + i % 90);
+		hash = rlk_scramble(rlk_text_hash(name));
+		places[1][hash % 4] += i < 90;
+	}
+	for (int i = 0; i < 4; i++) {
+		assert_in_range(places[0][i], 200, 300);
+		assert_in_range(places[1][i], 12, 36);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -173,6 +196,8 @@ int main(void)
 		     blank_at_the_end_is_refused_in_names_only),
 		TEST("empty is refused in names only",
 		     empty_is_refused_in_names_only),
+		TEST("names that differ in a letter are spread",
+		     names_that_differ_in_a_letter_are_spread),
 		TEST("a long answer is cut to the buffer",
 		     long_answer_is_cut_to_the_buffer),
 	};

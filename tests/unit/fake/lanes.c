@@ -42,7 +42,6 @@ void lanes_begin_with(struct rowlock_client_options options)
 
 	warnings = 0;
 	options.call_timeout_ms = 500;
-	options.lease_connections = LANES;
 	options.log = note_warning;
 	options.log_level = ROWLOCK_LOG_WARNING;
 	client = fake_client_with(&options);
@@ -69,7 +68,10 @@ void lanes_begin_with(struct rowlock_client_options options)
 
 void lanes_begin(void)
 {
-	lanes_begin_with(fake_options());
+	struct rowlock_client_options options = fake_options();
+
+	options.lease_connections = LANES;
+	lanes_begin_with(options);
 }
 
 /* Both lanes are taken by acquires whose answers stay away. */
