@@ -18,6 +18,7 @@ struct rlk_asking {
 	int64_t sent_ms;       /* when this attempt was first sent */
 	int64_t look_ms;       /* when its holder may have died */
 	uint64_t delay_ms;     /* before the next try */
+	uint64_t stray_ends;   /* the client's, before conn was taken */
 	enum rlk_ask ask;
 	bool on_bell;          /* lease: waits on the bell, on conn */
 	bool has_bell;         /* conn has it: the first in line */
