@@ -421,7 +421,8 @@ static enum rlk_step ensure_session(struct rlk_asking *asking)
 		return rlk_failed(asking, code);
 	/* A new session: what the attempt may have left is dead. */
 	if (asking->hold->session != id) {
-		asking->hold->attempt = rlk_random();
+		if (asking->hold->session)
+			asking->hold->attempt = rlk_random();
 		asking->unsure = false;
 	}
 	asking->hold->session = id;
