@@ -25,7 +25,7 @@ static void ring(struct rlk_alarm *alarm)
 	waiter->rang = true;
 	rlk_cond_signal(&waiter->waker->cond);
 	if (waiter->in_session)
-		rlk_cond_broadcast(&waiter->lock->client->session_changed);
+		rlk_cond_broadcast(&waiter->name->client->session_changed);
 }
 
 void rlk_name_next_locked(struct rlk_name *name)
@@ -39,7 +39,7 @@ void rlk_name_next_locked(struct rlk_name *name)
 
 int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter)
 {
-	int64_t until = rlk_client_call_until(waiter->lock->client);
+	int64_t until = rlk_client_call_until(waiter->name->client);
 
 	return until < waiter->give_up_ms ? until : waiter->give_up_ms;
 }
@@ -49,14 +49,14 @@ int rlk_waiter_over_locked(struct rlk_waiter *waiter)
 	if (waiter->canceled)
 		return ROWLOCK_ECANCELED;
 	if (!waiter->try &&
-	    rlk_now(waiter->lock->client->clock) >= waiter->until_ms)
+	    rlk_now(waiter->name->client->clock) >= waiter->until_ms)
 		return ROWLOCK_ETIMEDOUT;
 	return 0;
 }
 
 void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms)
 {
-	struct rowlock_client *client = waiter->lock->client;
+	struct rowlock_client *client = waiter->name->client;
 
 	waiter->rang = false;
 	if (at_ms != RLK_NEVER)
@@ -108,25 +108,43 @@ static int fail_memory(const struct rowlock *lock,
 			RLK_LOCK_ARGS(lock));
 }
 
+/* All the memory that a grant will need. NULL: there is not so much. */
+static struct rlk_hold *make_hold_locked(const struct rlk_waiter *waiter)
+{
+	const struct rowlock *lock = waiter->lock;
+	struct rlk_hold *hold = rlk_hold_new_locked(lock->name);
+
+	if (!hold)
+		return NULL;
+	hold->owner = waiter->owner;
+	if ((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
+	    !rlk_hold_make_upkeep(hold)) {
+		rlk_hold_put_locked(hold);
+		return NULL;
+	}
+	return hold;
+}
+
 /* The thread asks without the mutex; the line stays as it is behind it. */
 static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 {
 	struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = waiter->name->client;
 	struct rlk_asking asking = {
-		.client = lock->client,
+		.client = client,
+		.name = lock->name,
 		.lock = lock,
 		.waiter = waiter,
-		.hold = rlk_hold_new(lock->client, lock->strategy, lock->name),
+		.hold = make_hold_locked(waiter),
 	};
 	int code;
 
 	if (!asking.hold)
 		return fail_memory(lock, reterr);
-	asking.hold->owner = waiter->owner;
 	waiter->asking = true;
-	rlk_mutex_unlock(&lock->client->mutex);
+	rlk_mutex_unlock(&client->mutex);
 	code = rlk_ask(&asking, reterr);
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&client->mutex);
 	rlk_hold_put_locked(asking.hold);
 	return code;
 }
@@ -134,32 +152,30 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 /* False: out of memory. */
 static bool enter_line(struct rlk_waiter *waiter)
 {
-	struct rowlock *lock = waiter->lock;
-	struct rowlock_client *client = lock->client;
+	struct rlk_name *name = waiter->name;
 
-	waiter->waker = rlk_waker_get_locked(client);
+	waiter->waker = rlk_waker_get_locked(name->client);
 	if (!waiter->waker)
 		return false;
-	waiter->name =
-	    rlk_names_get(&client->names, lock->strategy, lock->name);
-	if (!waiter->name) {
-		rlk_waker_put_locked(client, waiter->waker);
-		return false;
-	}
-	rlk_list_append(&waiter->name->waiters, &waiter->node);
-	lock->waiter = waiter;
+	/* The second one makes turns of it. */
+	if (name->hold)
+		rlk_name_turn(name, name->hold->began_ms);
+	else if (!rlk_list_empty(&name->waiters))
+		rlk_name_turn(name, -RLK_NEVER);
+	rlk_list_append(&name->waiters, &waiter->node);
+	waiter->lock->waiter = waiter;
 	return true;
 }
 
 static void leave_line(struct rlk_waiter *waiter)
 {
-	struct rowlock_client *client = waiter->lock->client;
+	struct rowlock_client *client = waiter->name->client;
 
 	waiter->lock->waiter = NULL;
 	rlk_list_remove(&waiter->node);
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 	rlk_name_next_locked(waiter->name);
-	rlk_names_put(&client->names, waiter->name);
+	rlk_name_rest(waiter->name);
 	rlk_waker_put_locked(client, waiter->waker);
 }
 
@@ -168,10 +184,11 @@ static void leave_line(struct rlk_waiter *waiter)
 static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
 			struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
 	struct rlk_waiter waiter = {
 		.lock = lock,
+		.name = lock->name,
 		.owner = rlk_lock_owner(lock),
 		.alarm = { .ring = ring },
 		.until_ms = until,
@@ -218,11 +235,8 @@ static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 /* One level more for an owner who has it: 1: he has not. */
 static int reenter_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	struct rlk_name *name =
-	    rlk_names_find(&lock->client->names, lock->strategy, lock->name);
-	struct rlk_hold *hold = name ? name->hold : NULL;
+	struct rlk_hold *hold = lock->name->hold;
 
-	/* The check may find it lost, and then the name may be gone. */
 	if (!hold || hold->owner != rlk_lock_owner(lock) ||
 	    !rlk_hold_check_locked(hold))
 		return 1;
@@ -240,7 +254,7 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->client->mutex);
+	    rlk_guard(&lock->name->client->mutex);
 	int code;
 
 	if (lock->waiter)

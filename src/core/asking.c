@@ -22,14 +22,15 @@
 #include "core/clear.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
+#include "core/rounds.h"
 #include "core/settle.h"
 #include "core/threads.h"
 
 #include <inttypes.h>
 
 #define FIRST_DELAY_MS 2
-#define POLL_DELAY_MS 50     /* between polls for a name that is held */
-#define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
+#define POLL_DELAY_MS RLK_ROUND_MS /* between polls of a name that is held */
+#define FAILED_DELAY_MS 1000       /* between tries of a server that is away */
 
 /* Who has had the name for a turn lets others ask first, for longer than their
  * polls, if they were seen to want it lately. */
@@ -80,7 +81,7 @@ static void put_conn(struct rlk_asking *asking)
 	if (!asking->conn)
 		return;
 	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-	if (!asking->lock->strategy->pins_connection)
+	if (!asking->name->strategy->pins_connection)
 		return;
 	/* It may have a transaction without locks: the chores end it. */
 	rlk_mutex_lock(&client->mutex);
@@ -153,13 +154,23 @@ static bool clear_dead(struct rlk_asking *asking,
 	return cleared;
 }
 
+static void note_others(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
+
+	asking->saw_others = true;
+	if (turn)
+		turn->others_seen_ms = rlk_now(asking->client->clock);
+}
+
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
 			  struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
 
-	asking->saw_others = true;
 	/* A look that touches nothing does not tell whose row it saw. Else
 	 * ours, if it was there, has been removed as dead: the next one shall
 	 * not look like it to those who saw it. */
@@ -169,9 +180,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (!asking->unsure)
 		asking->sent_ms = 0; /* nothing of this attempt is there */
-	rlk_mutex_lock(&client->mutex);
-	asking->waiter->name->others_seen_ms = rlk_now(client->clock);
-	rlk_mutex_unlock(&client->mutex);
+	note_others(asking);
 	asking->skips_line = clear_dead(asking, request, holder);
 	if (asking->skips_line) {
 		asking->ask = RLK_ASK_FIRST;
@@ -210,7 +219,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
-	fault = asking->lock->strategy->make(conn, request, &asking->error);
+	fault = asking->name->strategy->make(conn, request, &asking->error);
 	rlk_pool_put(asking->client->pool, conn);
 	if (fault == RLK_PENDING)
 		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
@@ -270,7 +279,7 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 	case RLK_WAITED:
 		return RLK_STEP_AGAIN;
 	case RLK_AGAIN:
-		if (asking->lock->strategy->pins_connection)
+		if (asking->name->strategy->pins_connection)
 			return RLK_STEP_AGAIN;
 		asking->ask = RLK_ASK_AGAIN;
 		return RLK_STEP_LATER;
@@ -300,7 +309,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	struct rlk_request request = rlk_hold_request(asking->hold);
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
-	request.info = asking->lock->info;
+	request.info = rlk_lock_info(asking->lock);
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;
@@ -310,7 +319,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 /* On a connection that the hold will keep. */
 static enum rlk_step ask_pinned(struct rlk_asking *asking)
 {
-	const struct rlk_strategy *strategy = asking->lock->strategy;
+	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
@@ -360,20 +369,25 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	struct rlk_request request = rlk_next_request(asking);
 	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
 	    rlk_ticket_new(asking->hold, RLK_ACT_ACQUIRE, &request);
-	const struct rlk_errand errand = { waiter->give_up_ms, !waiter->try,
-					   waiter };
+	const struct rlk_errand errand = {
+		.until_ms = waiter->give_up_ms,
+		.not_before_ms = asking->round_ms,
+		.persist = !waiter->try,
+		.waiter = waiter,
+	};
 	enum rlk_outcome outcome;
 
 	if (!ticket)
 		return rlk_end_with(
 		    asking,
 		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
-	ticket->ask = asking->ask;
+	asking->round_ms = 0;
+	ticket->part.ask = asking->ask;
 	ticket->unsure = asking->unsure;
 	outcome = rlk_commit_run(&ticket, &errand);
 	if (outcome == RLK_OUT_LEFT)
 		return left(asking);
-	asking->ask = ticket->ask;
+	asking->ask = ticket->part.ask;
 	asking->unsure = ticket->unsure;
 	if (ticket->error.code)
 		asking->error = ticket->error;
@@ -395,7 +409,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 
 enum rlk_step rlk_ask_here(struct rlk_asking *asking)
 {
-	const struct rlk_strategy *strategy = asking->lock->strategy;
+	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
@@ -433,7 +447,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 {
 	enum rlk_step step;
 
-	if (!asking->lock->strategy->needs_session)
+	if (!asking->name->strategy->needs_session)
 		/* Waiting for a connection may have taken all the time. */
 		return asking->conn ? ask_pinned(asking) : get_conn(asking);
 	step = ensure_session(asking);
@@ -466,6 +480,26 @@ static int over(struct rlk_asking *asking)
 	return code;
 }
 
+/* Many names that are held cost one statement per round, not one each: who has
+ * polled for a while goes on together with the client's others. */
+static bool joins_round(struct rlk_asking *asking)
+{
+	const struct rlk_waiter *waiter = asking->waiter;
+	int64_t at;
+
+	if (asking->conn || asking->error.code || waiter->try ||
+	    asking->delay_ms < POLL_DELAY_MS ||
+	    !asking->name->strategy->batch ||
+	    !rlk_commit_gathers(asking->client, asking->name->text))
+		return false;
+	at = rlk_rounds_next(asking->client->rounds,
+			     rlk_now(asking->client->clock));
+	if (at >= waiter->until_ms)
+		return false;
+	asking->round_ms = at;
+	return true;
+}
+
 static void pause(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
@@ -480,6 +514,8 @@ static void pause(struct rlk_asking *asking)
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
 	if (asking->delay_ms > limit)
 		asking->delay_ms = limit;
+	if (joins_round(asking))
+		return;
 	/* Jitter, so that those who met once do not meet again and again. */
 	at = rlk_after(rlk_now(asking->client->clock),
 		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
@@ -496,15 +532,17 @@ static void pause(struct rlk_asking *asking)
  * it? */
 static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 {
-	const struct rlk_name *name = asking->waiter->name;
+	const struct rlk_turn *turn = asking->name->turn;
 	int64_t turn_ms = asking->client->handover_ms
 			      ? (int64_t) asking->client->handover_ms
 			      : TURN_MS;
 
-	if (name->others_seen_ms <= now - LATELY_MS)
-		return name->turn_over && name->probed_ms <= now - PROBE_MS;
-	return name->turn_over || (name->turn_began_ms < now - turn_ms &&
-				   name->turn_began_ms > now - LATELY_MS);
+	if (!turn)
+		return false;
+	if (turn->others_seen_ms <= now - LATELY_MS)
+		return turn->over && turn->probed_ms <= now - PROBE_MS;
+	return turn->over || (turn->began_ms < now - turn_ms &&
+			      turn->began_ms > now - LATELY_MS);
 }
 
 /* Nobody may keep a name among its own threads while others wait for it. Where
@@ -512,11 +550,10 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 static void step_back(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	struct rlk_name *name = waiter->name;
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at = now + STEP_BACK_MS;
 
-	if (!asking->lock->strategy->needs_session || waiter->try)
+	if (!asking->name->strategy->needs_session || waiter->try)
 		return;
 	if (waiter->until_ms < at)
 		at = waiter->until_ms;
@@ -526,7 +563,7 @@ static void step_back(struct rlk_asking *asking)
 		       rlk_now(asking->client->clock) < at)
 			rlk_waiter_sleep_locked(waiter, at);
 		asking->saw_others = true;
-		name->probed_ms = now;
+		asking->name->turn->probed_ms = now;
 	}
 	rlk_mutex_unlock(&asking->client->mutex);
 }
@@ -534,17 +571,17 @@ static void step_back(struct rlk_asking *asking)
 /* A turn begins when the name comes from elsewhere. */
 static void note_turn(struct rlk_asking *asking)
 {
-	struct rlk_name *name = asking->waiter->name;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = asking->name->turn;
 
-	if (asking->code)
+	if (asking->code || !turn)
 		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	if (asking->saw_others || name->turn_began_ms == -RLK_NEVER)
-		name->turn_began_ms = rlk_now(asking->client->clock);
-	if (name->probed_ms == -RLK_NEVER)
-		name->probed_ms = name->turn_began_ms;
-	name->turn_over = false;
-	rlk_mutex_unlock(&asking->client->mutex);
+	if (asking->saw_others || turn->began_ms == -RLK_NEVER)
+		turn->began_ms = rlk_now(asking->client->clock);
+	if (turn->probed_ms == -RLK_NEVER)
+		turn->probed_ms = turn->began_ms;
+	turn->over = false;
 }
 
 /* It ends without a grant, and nobody asked again what became of a sending
@@ -576,20 +613,20 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		return rlk_fail_waiting(lock, code, reterr);
 	default:
 		return rlk_fail_db(reterr, code, error->mysql,
-				   "acquire '%s' (%s): %s", lock->name,
-				   lock->strategy->name, error->message);
+				   "acquire '%s' (%s): %s", lock->name->text,
+				   lock->name->strategy->name, error->message);
 	}
 }
 
 int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
 	bool wait =
-	    asking->lock->strategy->pins_connection && !asking->waiter->try;
+	    asking->name->strategy->pins_connection && !asking->waiter->try;
 	enum rlk_step step = RLK_STEP_AGAIN;
 
 	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
 	asking->on_bell = rlk_doorbell_usable(asking) &&
-			  rlk_doorbell_busy(asking->client, asking->lock->name);
+			  rlk_doorbell_busy(asking->client, asking->name->text);
 	if (!asking->on_bell)
 		step_back(asking);
 	while (step != RLK_STEP_END) {

@@ -10,6 +10,7 @@
 
 struct rlk_asking {
 	struct rowlock_client *client;
+	struct rlk_name *name;
 	struct rowlock *lock;
 	struct rlk_waiter *waiter;
 	struct rlk_hold *hold; /* what it will be */
@@ -19,6 +20,8 @@ struct rlk_asking {
 	int64_t look_ms;       /* when its holder may have died */
 	uint64_t delay_ms;     /* before the next try */
 	uint64_t stray_ends;   /* the client's, before conn was taken */
+	int64_t round_ms;      /* the next try goes with the others of this
+				  round; 0: at once */
 	enum rlk_ask ask;
 	bool on_bell;          /* lease: waits on the bell, on conn */
 	bool has_bell;         /* conn has it: the first in line */

@@ -42,19 +42,22 @@ static bool ended_by_itself(struct rowlock_client *client,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 	uint64_t margin = rlk_margin(client->row_idle_ms);
+	int64_t until = hold->upkeep->idle_until_ms;
 
-	return hold->idle_until_ms != RLK_NEVER &&
-	       rlk_now(client->clock) >= rlk_after(hold->idle_until_ms, margin);
+	return until != RLK_NEVER &&
+	       rlk_now(client->clock) >= rlk_after(until, margin);
 }
 
 /* End the session that might still execute a request of @hold. */
 static bool fence(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	if (!hold->mark || ended_by_itself(client, hold))
+	struct rlk_mark *mark = hold->upkeep ? &hold->upkeep->mark : NULL;
+
+	if (!mark || !mark->id || ended_by_itself(client, hold))
 		return true;
-	if (!rlk_client_fence(client, hold->mark, chore_until(client), false))
+	if (!rlk_client_fence(client, mark, chore_until(client), false))
 		return false;
-	free(TAKE_PTR(hold->mark));
+	mark->id = 0;
 	return true;
 }
 
@@ -65,7 +68,7 @@ static bool dies_by_itself(struct rowlock_client *client,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	return !hold->strategy->needs_session ||
+	return !hold->name->strategy->needs_session ||
 	       client->session.state != RLK_SESSION_ALIVE ||
 	       client->session.id != hold->session;
 }
@@ -81,13 +84,14 @@ static bool remove_row(struct rowlock_client *client, struct rlk_hold *hold)
 	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, chore_until(client),
 			 false, NULL, &conn, &error))
 		return false;
-	fault = hold->strategy->release(conn, &request, &found, &error);
+	fault = hold->name->strategy->release(conn, &request, &found, &error);
 	rlk_pool_put(client->pool, conn);
 	if (!fault && found)
 		rlk_log(&client->log, ROWLOCK_LOG_INFO,
 			"removed the row of '%s' (%s) that attempt %" PRIu64
 			" had left",
-			hold->text, hold->strategy->name, hold->attempt);
+			hold->name->text, hold->name->strategy->name,
+			hold->attempt);
 	return !fault;
 }
 
@@ -109,7 +113,7 @@ static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 			continue;
 		/* A bell is let go with its connection; nothing hangs on
 		 * when. */
-		if (hold->strategy->pins_connection) {
+		if (hold->name->strategy->pins_connection) {
 			rlk_conn_mark(hold->conn, &mark);
 			rlk_hold_mark_locked(hold, &mark);
 		}
@@ -140,7 +144,7 @@ static bool clear(struct rowlock_client *client, struct rlk_hold *hold)
 	if (!dies_by_itself(client, hold) && !remove_row(client, hold))
 		return false;
 	/* Or those who wait for the name would sleep a slice. */
-	rlk_doorbell_ring(client, hold->text,
+	rlk_doorbell_ring(client, hold->name->text,
 			  atomic_exchange(&hold->bell_conn, 0),
 			  chore_until(client));
 	return true;

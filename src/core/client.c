@@ -6,6 +6,7 @@
 #include "core/client.h"
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "core/commit.h"
 #include "core/hold.h"
@@ -131,6 +132,7 @@ static struct rowlock_client *make(void)
 	client->reaper_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
 	client->pinger_armed_ms = RLK_NEVER;
+	client->names.client = client;
 	rlk_mutex_init(&client->mutex);
 	rlk_cond_init(&client->session_changed);
 	rlk_cond_init(&client->conn_free);
@@ -141,6 +143,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->bells);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
+	client->rounds = rlk_random();
 	rlk_commit_init(client);
 	rlk_list_init(&client->wakers);
 	strcpy(client->server, "the server");

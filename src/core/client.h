@@ -43,6 +43,9 @@ struct rlk_lane {
 	struct rowlock_client *client;
 	size_t bay;
 	struct rlk_group group;
+	/* The leader's, one at a time: on the stacks of hundreds of threads
+	 * that lead now and then they would be a page each. */
+	struct rlk_part *parts[RLK_GROUP_MOST];
 	struct rlk_alarm alarm;   /* of those whose time is up */
 	_Atomic int64_t usual_ms; /* what a packet takes */
 	/* Bells that its connection has; of whoever has that connection. */
@@ -113,13 +116,14 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list bells;      /* holds of leases that have one */
+	struct rlk_list bells;      /* upkeep of leases that have one */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
 	struct rlk_cond conn_free;  /* a pinned connection is not busy now */
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by their hashes. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
+	uint64_t rounds;   /* a random number: see core/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
 	bool clock_jumped; /* the server's clock was seen to jump */

@@ -93,7 +93,7 @@ void rlk_commit_fini(struct rowlock_client *client)
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter)
 {
-	rlk_group_withdraw(&rlk_client_lane(client, waiter->lock->name)->group,
+	rlk_group_withdraw(&rlk_client_lane(client, waiter->name->text)->group,
 			   &waiter->canceled);
 }
 
@@ -144,7 +144,7 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 				struct rlk_conn *conn,
 				struct rowlock_errinfo *reterr)
 {
-	const struct rlk_strategy *strategy = ticket->hold->strategy;
+	const struct rlk_strategy *strategy = ticket->hold->name->strategy;
 	struct rlk_part *part = &ticket->part;
 
 	switch (part->act) {
@@ -157,8 +157,8 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 	case RLK_ACT_ACQUIRE:
 		break;
 	}
-	part->verdict = strategy->acquire(conn, &part->request, ticket->ask,
-					  &part->holder, reterr);
+	part->verdict = strategy->acquire(
+	    conn, &part->request, ticket->part.ask, &part->holder, reterr);
 	return fault_of(part->verdict);
 }
 
@@ -174,7 +174,7 @@ static void note_duration(struct rlk_lane *lane, int64_t began_ms)
 static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 		      struct rlk_conn *conn)
 {
-	struct rowlock_client *client = ticket->hold->client;
+	struct rowlock_client *client = ticket->hold->name->client;
 	bool of_lane = rlk_conn_profile(conn)->packets;
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
@@ -306,7 +306,7 @@ static bool collect(const struct packet *packet, struct rlk_part **parts,
 static void send_alone(struct rlk_ticket *ticket, bool fenced)
 {
 	ticket->alone = true;
-	ticket->ask = RLK_ASK_FIRST;
+	ticket->part.ask = RLK_ASK_FIRST;
 	if (fenced || ticket->part.act == RLK_ACT_ACQUIRE)
 		ticket->unsure = true;
 }
@@ -335,7 +335,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	struct rowlock_client *client = packet->client;
 	const struct rlk_patience patience = { go_on, packet };
 	struct rlk_ticket *first = rlk_ticket_of(packet->members[0]);
-	struct rlk_part *parts[RLK_GROUP_MOST];
+	struct rlk_part **parts = packet->lane->parts;
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
@@ -349,8 +349,8 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	packet->linger_ms = linger_until(packet->lane, began);
 	set_until(packet, conn);
 	rlk_conn_mark(conn, &mark);
-	fault = count ? first->hold->strategy->batch(conn, parts, count,
-						     &patience, &error)
+	fault = count ? first->hold->name->strategy->batch(conn, parts, count,
+							   &patience, &error)
 		      : RLK_DONE;
 	for (size_t i = 0; i < count; i++) {
 		answered += parts[i]->answered;
@@ -506,11 +506,9 @@ static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 	rlk_ticket_fail(ticket, RLK_FAILED, &error);
 }
 
-/* Does @ticket go together with others? */
-static bool shares(const struct rlk_lane *lane, const struct rlk_ticket *ticket)
+static bool gathers(const struct rlk_lane *lane)
 {
-	return lane->group.most > 1 && !lane->client->unshared &&
-	       ticket->hold->strategy->batch;
+	return lane->group.most > 1 && !lane->client->unshared;
 }
 
 static enum rlk_member_state share(struct rlk_lane *lane,
@@ -529,22 +527,31 @@ static enum rlk_member_state share(struct rlk_lane *lane,
 	return state;
 }
 
+bool rlk_commit_gathers(struct rowlock_client *client, const char *name)
+{
+	return gathers(rlk_client_lane(client, name));
+}
+
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 				const struct rlk_errand *errand)
 {
 	struct rlk_ticket *ticket = *ticket_pointer;
-	struct rowlock_client *client = ticket->hold->client;
+	struct rowlock_client *client = ticket->hold->name->client;
 	struct rlk_lane *lane =
 	    rlk_client_lane(client, ticket->part.request.name);
 
+	int64_t from_ms = rlk_now(client->clock);
+
+	if (from_ms < errand->not_before_ms)
+		from_ms = errand->not_before_ms;
 	ticket->member.until_ms = errand->until_ms;
-	ticket->member.queue_until_ms =
-	    linger_until(lane, rlk_now(client->clock));
+	ticket->member.not_before_ms = errand->not_before_ms;
+	ticket->member.queue_until_ms = linger_until(lane, from_ms);
 	if (errand->until_ms < ticket->member.queue_until_ms)
 		ticket->member.queue_until_ms = errand->until_ms;
 	if (errand->waiter)
 		ticket->member.wants_out = &errand->waiter->canceled;
-	if (shares(lane, ticket)) {
+	if (gathers(lane) && ticket->hold->name->strategy->batch) {
 		switch (share(lane, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;
@@ -589,7 +596,7 @@ static enum rlk_fault outcome_of(const struct rlk_ticket *ticket,
 	if (ticket->fault)
 		*reterr = ticket->error;
 	if (ticket->fault == RLK_FAILED)
-		return not_sent(ticket->hold->client, reterr);
+		return not_sent(ticket->hold->name->client, reterr);
 	return ticket->fault;
 }
 
@@ -599,7 +606,8 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 					 struct rlk_part *ret_part,
 					 struct rowlock_errinfo *reterr)
 {
-	struct rlk_lane *lane = rlk_client_lane(hold->client, hold->text);
+	struct rlk_lane *lane =
+	    rlk_client_lane(hold->name->client, hold->name->text);
 	struct rlk_ticket ticket;
 
 	rlk_ticket_init(&ticket, hold, ret_part->act, &ret_part->request);
@@ -619,7 +627,7 @@ static enum rlk_fault run(struct rlk_hold *hold,
 		return run_without_memory(hold, errand, part, reterr);
 	if (rlk_commit_run(&ticket, errand) == RLK_OUT_LEFT) {
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 hold->client->server);
+			 hold->name->client->server);
 		return RLK_UNKNOWN;
 	}
 	return outcome_of(ticket, part, reterr);
@@ -641,8 +649,8 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 	/* A packet, and the lane's connection, have let it go already. */
 	bell_conn = atomic_exchange(&hold->bell_conn, 0);
 	if (part.ran_on && part.ran_on != bell_conn)
-		rlk_doorbell_ring(hold->client, hold->text, bell_conn,
-				  errand->until_ms);
+		rlk_doorbell_ring(hold->name->client, hold->name->text,
+				  bell_conn, errand->until_ms);
 	return RLK_DONE;
 }
 

@@ -17,6 +17,8 @@
 /** What rlk_commit_run() is told by its caller, besides the ticket. */
 struct rlk_errand {
 	int64_t until_ms; /* the caller's; what it leads ends with a call's */
+	int64_t not_before_ms; /* it waits for company until then; 0: it does
+				  not. Only if rlk_commit_gathers() */
 	bool persist;     /* wait out a server that is away */
 	struct rlk_waiter *waiter; /* NULL: cannot be interrupted */
 };
@@ -35,6 +37,9 @@ void rlk_commit_fini(struct rowlock_client *client);
 /** rowlock_cancel() of a waiter whose request may be queued, or taken. */
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter);
+
+/** Do requests for @name share packets at all? */
+bool rlk_commit_gathers(struct rowlock_client *client, const char *name);
 
 /**
  * Run @ticket, together with others of the moment. Blocks until

@@ -68,7 +68,7 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
 
-	return asking->lock->strategy->needs_session && !asking->waiter->try &&
+	return asking->name->strategy->needs_session && !asking->waiter->try &&
 	       !asking->polls && !client->many_writers &&
 	       !client->bells_refused;
 }
@@ -88,7 +88,7 @@ static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 	asking->polls = true;
 	rlk_log(&asking->client->log, ROWLOCK_LOG_DEBUG,
 		"'%s' (lease): asked for again and again, not by its bell: %s",
-		asking->lock->name, reason);
+		asking->name->text, reason);
 	return RLK_STEP_AGAIN;
 }
 
@@ -98,7 +98,7 @@ bool rlk_doorbell_choose(struct rlk_asking *asking)
 
 	if (rlk_doorbell_usable(asking))
 		return true;
-	if (asking->lock->strategy->needs_session && !asking->waiter->try &&
+	if (asking->name->strategy->needs_session && !asking->waiter->try &&
 	    !asking->polls)
 		poll_instead(asking, client->many_writers
 					 ? "bells do not reach all clients here"
@@ -126,6 +126,11 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	struct rlk_waiter *waiter = asking->waiter;
 	int code;
 
+	/* The hold keeps its bell. */
+	if (!rlk_hold_make_upkeep(asking->hold))
+		return rlk_end_with(
+		    asking,
+		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
 	code = rlk_pool_get_spare(
 	    client->pool, RLK_BAY_BELL, rlk_waiter_io_until(waiter),
 	    &waiter->pool_waiter, &asking->conn, &asking->error);
@@ -141,7 +146,7 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 		return refuse(asking);
 	}
 	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,
-		"'%s' (lease): waits on its bell", asking->lock->name);
+		"'%s' (lease): waits on its bell", asking->name->text);
 	return RLK_STEP_AGAIN;
 }
 
@@ -163,7 +168,7 @@ static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
 {
 	struct rowlock_client *client = asking->client;
-	int64_t usual = rlk_client_lane(client, asking->lock->name)->usual_ms;
+	int64_t usual = rlk_client_lane(client, asking->name->text)->usual_ms;
 
 	return rlk_now(client->clock) - began_ms > 2 * usual;
 }
@@ -177,7 +182,7 @@ static enum rlk_fault stand(struct rlk_asking *asking)
 	asking->bell_owner = 0;
 	rlk_conn_set_until(asking->conn, rlk_after(now, wait_ms + GRACE_MS));
 	rlk_expose_conn(asking, asking->conn);
-	fault = rlk_bell_wait(asking->conn, asking->lock->name, wait_ms,
+	fault = rlk_bell_wait(asking->conn, asking->name->text, wait_ms,
 			      &asking->has_bell, &asking->bell_owner,
 			      &asking->error);
 	rlk_expose_conn(asking, NULL);
@@ -187,7 +192,7 @@ static enum rlk_fault stand(struct rlk_asking *asking)
 					&asking->bell_owner, &asking->error);
 	}
 	if (took_long(asking, now))
-		rlk_doorbell_note_busy(asking->client, asking->lock->name);
+		rlk_doorbell_note_busy(asking->client, asking->name->text);
 	return fault;
 }
 
@@ -202,7 +207,7 @@ static void let_go(struct rlk_asking *asking)
 		until = asking->waiter->give_up_ms;
 	asking->has_bell = false;
 	rlk_conn_set_until(asking->conn, until);
-	if (rlk_bell_ring(asking->conn, asking->lock->name, &error))
+	if (rlk_bell_ring(asking->conn, asking->name->text, &error))
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
 
@@ -276,7 +281,7 @@ static enum rlk_step look(struct rlk_asking *asking)
 	enum rlk_fault fault;
 
 	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
-	fault = asking->lock->strategy->look(asking->conn, &request, &holder,
+	fault = asking->name->strategy->look(asking->conn, &request, &holder,
 					     &asking->error);
 	if (fault)
 		return look_failed(asking, fault);
@@ -334,7 +339,7 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 				    bool *ret_found,
 				    struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	const struct rlk_request request = rlk_hold_request(hold);
 	enum rlk_fault fault;
 

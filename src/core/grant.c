@@ -41,7 +41,7 @@ static bool begin_lease(struct rlk_asking *asking)
 		asking->has_bell = false;
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
-	rlk_hold_start_locked(hold, asking->waiter->name);
+	rlk_hold_start_locked(hold);
 	/* At once: a loss in the next moment must find whom to tell. */
 	rlk_lock_attach_locked(asking->lock, hold);
 	/* A break that was seen while the answer was on its way may have been
@@ -55,7 +55,7 @@ static bool begin_lease(struct rlk_asking *asking)
 
 static int64_t refresh_until(const struct rlk_waiter *waiter)
 {
-	int64_t call = rlk_client_call_until(waiter->lock->client);
+	int64_t call = rlk_client_call_until(waiter->name->client);
 	int64_t until = waiter->try ? waiter->give_up_ms
 				    : rlk_after(waiter->until_ms, REFRESH_MS);
 
@@ -74,7 +74,7 @@ static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
 	if (now - t0 < (int64_t) client->row_idle_ms / 3)
 		return t0;
 	rlk_conn_set_until(asking->conn, refresh_until(asking->waiter));
-	if (asking->lock->strategy->confirm(asking->conn, &request, &found,
+	if (asking->name->strategy->confirm(asking->conn, &request, &found,
 					    &asking->error)) {
 		no_answer(asking);
 		return -1;
@@ -104,7 +104,7 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 	}
 	rlk_mutex_lock(&client->mutex);
 	hold->conn = TAKE_PTR(asking->conn);
-	rlk_hold_start_locked(hold, asking->waiter->name);
+	rlk_hold_start_locked(hold);
 	rlk_lock_attach_locked(asking->lock, hold);
 	error = rlk_deadline_watch_locked(client, hold->conn);
 	if (error) {
@@ -129,20 +129,22 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 static bool too_late(struct rlk_asking *asking)
 {
 	uint64_t max = asking->lock->max_hold_ms;
-	struct rlk_hold *hold = asking->hold;
+	int64_t until;
 
 	if (max == 0)
 		return false;
-	hold->max_until_ms = rlk_after(asking->sent_ms, max - rlk_margin(max));
-	return rlk_now(asking->client->clock) >= hold->max_until_ms;
+	until = rlk_after(asking->sent_ms, max - rlk_margin(max));
+	asking->hold->upkeep->max_until_ms = until;
+	return rlk_now(asking->client->clock) >= until;
 }
 
 /* It came too late: its row goes, and the question is asked anew, as another
  * attempt. */
 static enum rlk_step give_back(struct rlk_asking *asking)
 {
-	const struct rlk_errand errand = { asking->waiter->give_up_ms, false,
-					   NULL };
+	const struct rlk_errand errand = {
+		.until_ms = asking->waiter->give_up_ms,
+	};
 	bool found;
 
 	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
@@ -161,7 +163,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
 {
 	asking->unsure = false;
-	if (asking->lock->strategy->pins_connection) {
+	if (asking->name->strategy->pins_connection) {
 		/* It was granted just now, not when it was first asked for. */
 		asking->sent_ms = rlk_now(asking->client->clock);
 		too_late(asking);

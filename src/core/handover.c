@@ -24,8 +24,8 @@
 /* Could the server tell that it is not ours any more? */
 static bool is_doubtful(const struct rlk_hold *hold)
 {
-	if (hold->strategy->needs_session)
-		return hold->suspect || hold->client->look_breaks;
+	if (hold->name->strategy->needs_session)
+		return hold->suspect || hold->name->client->look_breaks;
 	/* The thread that talks on it will see; else the socket tells, sooner
 	 * than the deadline thread gets the mutex. */
 	return !hold->conn_busy && !rlk_conn_alive(hold->conn);
@@ -33,7 +33,7 @@ static bool is_doubtful(const struct rlk_hold *hold)
 
 static bool turn_is_over(const struct rlk_hold *hold)
 {
-	const struct rowlock_client *client = hold->client;
+	const struct rowlock_client *client = hold->name->client;
 
 	return hold->passes >= client->handover_passes ||
 	       rlk_now(client->clock) >=
@@ -65,7 +65,7 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 		 const struct rowlock *to)
 {
-	return hold->max_until_ms == RLK_NEVER && to->max_hold_ms == 0 &&
+	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
 	       !hold->mixed_info && rlk_lock_same_info(from, to);
 }
 
@@ -73,11 +73,13 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 				       const struct rowlock *from)
 {
 	struct rlk_waiter *next = next_in_line(hold->name);
+	struct rlk_turn *turn = hold->name->turn;
 
 	if (!next || !fits(hold, from, next->lock))
 		return NULL;
 	if (turn_is_over(hold)) {
-		hold->name->turn_over = true;
+		if (turn)
+			turn->over = true;
 		return NULL;
 	}
 	if (is_doubtful(hold))

@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void move(struct rlk_hold *hold, enum rlk_hold_state to)
 {
@@ -33,36 +32,46 @@ static void move(struct rlk_hold *hold, enum rlk_hold_state to)
 
 static void ring(struct rlk_alarm *alarm)
 {
-	struct rlk_hold *hold = container_of(alarm, struct rlk_hold, alarm);
-
 	/* Its end may have moved since the alarm was set. */
-	rlk_hold_check_locked(hold);
+	rlk_hold_check_locked(
+	    container_of(alarm, struct rlk_upkeep, alarm)->hold);
 }
 
-struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
-			      const struct rlk_strategy *strategy,
-			      const char *text)
+struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name)
 {
-	size_t length = strlen(text) + 1;
-	struct rlk_hold *hold = malloc(sizeof(*hold) + length);
+	struct rlk_hold *hold = malloc(sizeof(*hold));
 
 	if (!hold)
 		return NULL;
 	*hold = (struct rlk_hold){
 		.state = RLK_HOLD_ASKED,
 		.refs = 1,
-		.client = client,
-		.strategy = strategy,
+		.name = name,
 		.attempt = rlk_random(),
+	};
+	rlk_list_init(&hold->node);
+	rlk_name_get(name);
+	return hold;
+}
+
+bool rlk_hold_make_upkeep(struct rlk_hold *hold)
+{
+	struct rlk_upkeep *upkeep = hold->upkeep;
+
+	if (upkeep)
+		return true;
+	upkeep = malloc(sizeof(*upkeep));
+	if (!upkeep)
+		return false;
+	*upkeep = (struct rlk_upkeep){
+		.hold = hold,
 		.max_until_ms = RLK_NEVER,
 		.idle_until_ms = RLK_NEVER,
 		.alarm = { .ring = ring },
 	};
-	rlk_list_init(&hold->node);
-	rlk_list_init(&hold->handles);
-	rlk_list_init(&hold->in_bells);
-	memcpy(hold->text, text, length);
-	return hold;
+	rlk_list_init(&upkeep->in_bells);
+	hold->upkeep = upkeep;
+	return true;
 }
 
 void rlk_hold_get_locked(struct rlk_hold *hold)
@@ -74,30 +83,47 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 {
 	if (--hold->refs > 0)
 		return;
-	assert(!hold->alarm.set && rlk_list_empty(&hold->node));
-	assert(rlk_list_empty(&hold->handles) && !hold->conn);
-	free(hold->mark);
+	assert(!hold->upkeep || !hold->upkeep->alarm.set);
+	assert(rlk_list_empty(&hold->node));
+	assert(!hold->handles && !hold->conn);
+	rlk_names_put(&hold->name->client->names, hold->name);
+	free(hold->upkeep);
 	free(hold);
 }
 
 struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 {
 	return (struct rlk_request){
-		.name = hold->text,
+		.name = hold->name->text,
 		.attempt = hold->attempt,
 		.session = hold->session,
 		.bell_conn = hold->bell_conn,
 	};
 }
 
+bool rlk_hold_has_maximum(const struct rlk_hold *hold)
+{
+	return hold->upkeep && hold->upkeep->max_until_ms != RLK_NEVER;
+}
+
+/* The end of its own. */
+static int64_t own_until(const struct rlk_hold *hold)
+{
+	const struct rlk_upkeep *upkeep = hold->upkeep;
+
+	if (!upkeep)
+		return RLK_NEVER;
+	return upkeep->max_until_ms < upkeep->idle_until_ms
+		   ? upkeep->max_until_ms
+		   : upkeep->idle_until_ms;
+}
+
 int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 {
-	const struct rlk_session *session = &hold->client->session;
-	int64_t until = hold->max_until_ms;
+	const struct rlk_session *session = &hold->name->client->session;
+	int64_t until = own_until(hold);
 
-	if (hold->idle_until_ms < until)
-		until = hold->idle_until_ms;
-	if (!hold->strategy->needs_session)
+	if (!hold->name->strategy->needs_session)
 		return until;
 	/* A hold of a session that is not ours any more is not good at all. */
 	if (session->state != RLK_SESSION_ALIVE || session->id != hold->session)
@@ -108,43 +134,48 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 
 static void set_alarm(struct rlk_hold *hold)
 {
-	int64_t until = hold->max_until_ms < hold->idle_until_ms
-			    ? hold->max_until_ms
-			    : hold->idle_until_ms;
+	int64_t until = own_until(hold);
 
-	if (until == RLK_NEVER)
-		rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
-	else
-		rlk_deadline_set_locked(hold->client, &hold->alarm, until);
+	if (until != RLK_NEVER)
+		rlk_deadline_set_locked(hold->name->client,
+					&hold->upkeep->alarm, until);
 }
 
-void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name)
+static void clear_alarm(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
+	if (hold->upkeep)
+		rlk_alarms_clear(&hold->name->client->alarms,
+				 &hold->upkeep->alarm);
+}
 
-	assert(!name->hold);
+void rlk_hold_start_locked(struct rlk_hold *hold)
+{
+	struct rowlock_client *client = hold->name->client;
+
+	assert(!hold->name->hold);
 	move(hold, RLK_HOLD_HELD);
 	hold->began_ms = rlk_now(client->clock);
-	hold->name = name;
-	name->hold = hold;
+	hold->name->hold = hold;
 	rlk_hold_get_locked(hold);
-	rlk_list_append(hold->strategy->needs_session ? &client->session.holds
-						      : &client->row_holds,
+	rlk_list_append(hold->name->strategy->needs_session
+			    ? &client->session.holds
+			    : &client->row_holds,
 			&hold->node);
 	set_alarm(hold);
 }
 
 void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 {
-	const struct rowlock_client *client = hold->client;
+	const struct rowlock_client *client = hold->name->client;
+	int64_t *idle_until = &hold->upkeep->idle_until_ms;
 	int64_t until = t0_ms + (int64_t) (client->row_idle_ms -
 					   rlk_margin(client->row_idle_ms));
 
 	/* An answer that comes after the end does not bring it back. */
 	if (!rlk_hold_check_locked(hold))
 		return;
-	if (hold->idle_until_ms == RLK_NEVER || hold->idle_until_ms < until)
-		hold->idle_until_ms = until;
+	if (*idle_until == RLK_NEVER || *idle_until < until)
+		*idle_until = until;
 	set_alarm(hold);
 	rlk_pinger_plan_locked(hold, t0_ms);
 }
@@ -152,8 +183,8 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 {
 	hold->conn = conn;
-	rlk_list_append(&hold->client->bells, &hold->in_bells);
-	rlk_pinger_plan_locked(hold, rlk_now(hold->client->clock));
+	rlk_list_append(&hold->name->client->bells, &hold->upkeep->in_bells);
+	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
 /* The name is free for the next local waiter; the name's reference goes. */
@@ -161,19 +192,19 @@ static void leave_name(struct rlk_hold *hold)
 {
 	struct rlk_name *name = hold->name;
 
-	hold->name = NULL;
 	name->hold = NULL;
 	rlk_list_remove(&hold->node);
-	rlk_list_remove(&hold->in_bells);
-	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+	if (hold->upkeep)
+		rlk_list_remove(&hold->upkeep->in_bells);
+	clear_alarm(hold);
 	rlk_name_next_locked(name);
-	rlk_names_put(&hold->client->names, name);
+	rlk_name_rest(name);
 }
 
 /* To the chores, with the reference that the name had. */
 static void to_chores(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 
 	move(hold, RLK_HOLD_ABANDONED);
 	rlk_list_append(&client->abandoned, &hold->node);
@@ -182,14 +213,10 @@ static void to_chores(struct rlk_hold *hold)
 
 static void notify(struct rlk_hold *hold)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rowlock *lock;
 
-	rlk_list_for_each(node, after, &hold->handles)
-	{
-		rlk_lock_notify_locked(
-		    container_of(node, struct rowlock, in_hold));
-	}
+	for (lock = hold->handles; lock; lock = lock->next)
+		rlk_lock_notify_locked(lock);
 }
 
 void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
@@ -199,7 +226,6 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
 		return;
 	move(hold, RLK_HOLD_LOST);
-	hold->was_lost = true;
 	hold->reason = reason;
 	leave_name(hold);
 	if (told)
@@ -209,16 +235,17 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 
 bool rlk_hold_check_locked(struct rlk_hold *hold)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
+	const struct rlk_upkeep *upkeep = hold->upkeep;
 	int64_t now = rlk_now(client->clock);
 
 	if (hold->state != RLK_HOLD_HELD)
 		return false;
 	if (now < rlk_hold_until_locked(hold))
 		return true;
-	if (now >= hold->max_until_ms)
+	if (upkeep && now >= upkeep->max_until_ms)
 		rlk_hold_lose_locked(hold, "its maximum hold is over");
-	else if (now >= hold->idle_until_ms)
+	else if (upkeep && now >= upkeep->idle_until_ms)
 		rlk_hold_lose_locked(hold, "the server did not answer on its "
 					   "connection within the idle bound");
 	else
@@ -230,7 +257,7 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 void rlk_hold_releasing_locked(struct rlk_hold *hold)
 {
 	move(hold, RLK_HOLD_RELEASING);
-	rlk_alarms_clear(&hold->client->alarms, &hold->alarm);
+	clear_alarm(hold);
 }
 
 void rlk_hold_over_locked(struct rlk_hold *hold)
@@ -242,13 +269,12 @@ void rlk_hold_over_locked(struct rlk_hold *hold)
 
 void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
 {
-	if (!mark->id || hold->mark)
+	/* Forgotten, without memory: then a request that comes late leaves a
+	 * row that ends with its session. */
+	if (!mark->id || !rlk_hold_make_upkeep(hold))
 		return;
-	/* Without memory the mark is forgotten; then a request that comes late
-	 * leaves a row that ends with its session. */
-	hold->mark = malloc(sizeof(*mark));
-	if (hold->mark)
-		*hold->mark = *mark;
+	if (!hold->upkeep->mark.id)
+		hold->upkeep->mark = *mark;
 }
 
 void rlk_hold_abandon_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
@@ -307,7 +333,7 @@ static void ring_conn(struct rlk_alarm *alarm)
 
 bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct conn_wait wait = { { .ring = ring_conn }, client };
 
 	while (hold->conn_busy && rlk_now(client->clock) < until_ms) {
@@ -315,7 +341,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 		rlk_cond_wait(&client->conn_free, &client->mutex);
 		rlk_alarms_clear(&client->alarms, &wait.alarm);
 	}
-	if (hold->conn_busy && hold->strategy->pins_connection)
+	if (hold->conn_busy && hold->name->strategy->pins_connection)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
 	if (hold->conn_busy || !hold->conn)
 		return false;
@@ -326,7 +352,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 void rlk_hold_put_conn_locked(struct rlk_hold *hold)
 {
 	hold->conn_busy = false;
-	rlk_cond_broadcast(&hold->client->conn_free);
+	rlk_cond_broadcast(&hold->name->client->conn_free);
 	if (hold->state == RLK_HOLD_ABANDONED)
-		rlk_sleeper_wake(&hold->client->chores_sleeper);
+		rlk_sleeper_wake(&hold->name->client->chores_sleeper);
 }

@@ -38,14 +38,34 @@ enum rlk_hold_state {
 	RLK_HOLD_OVER,
 };
 
+/**
+ * What a hold needs that has an end or a connection of its own: a row hold, one
+ * with a maximum, one that keeps its bell; and what may be left of any in a
+ * session that has to be ended. Most leases live with their session and never
+ * have it.
+ */
+struct rlk_upkeep {
+	struct rlk_hold *hold;
+	int64_t max_until_ms;     /* of a maximum hold, else RLK_NEVER */
+	int64_t idle_until_ms;    /* row: of the idle bound; else RLK_NEVER */
+	struct rlk_alarm alarm;   /* at the earlier of the two */
+	struct rlk_list in_bells; /* client->bells */
+	int64_t next_ping_ms;     /* of hold->conn */
+	struct rlk_mark mark;     /* ABANDONED: a session to end first; id 0 */
+};
+
+/** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
-	enum rlk_hold_state state;
-	bool was_lost; /* LOST, and what follows it */
-	bool suspect;  /* perhaps broken: being looked up */
+	enum rlk_hold_state state : 8;
+	bool suspect : 1;    /* perhaps broken: being looked up */
+	bool mixed_info : 1; /* it may be in the server under another info than
+				that of its last handle */
+	bool conn_busy : 1;  /* some thread talks on conn */
 	unsigned int refs;
-	struct rowlock_client *client;
-	const struct rlk_strategy *strategy;
-	struct rlk_name *name; /* while HELD or RELEASING */
+	unsigned int depth;
+	unsigned int passes;   /* how often it was handed over since began_ms */
+	int64_t began_ms;      /* when the server granted it */
+	struct rlk_name *name; /* name->hold while HELD or RELEASING */
 	uint64_t owner;
 	uint64_t attempt;
 	uint64_t session; /* lease */
@@ -53,36 +73,29 @@ struct rlk_hold {
 	/* A connection of its lane that has its bell; 0. Whoever takes the
 	 * number away sees to the bell. */
 	_Atomic uint64_t bell_conn;
-	unsigned int depth;
-	int64_t began_ms;         /* when the server granted it */
-	uint64_t passes;          /* how often it was handed over since */
-	bool mixed_info;          /* it may be in the server under another info
-				     than that of its last handle */
-	int64_t max_until_ms;     /* of a maximum hold, else RLK_NEVER */
-	int64_t idle_until_ms;    /* row: of the idle bound; else RLK_NEVER */
-	struct rlk_alarm alarm;   /* at the earlier of the two */
-	struct rlk_list node;     /* session.holds, row_holds or abandoned */
-	struct rlk_list handles;  /* struct rowlock, to be told */
-	const char *reason;       /* why it was lost; static */
-	struct rlk_conn *conn;    /* row: its own; lease: that has its bell */
-	struct rlk_list in_bells; /* client->bells */
-	bool conn_busy;           /* some thread talks on it */
-	int64_t next_ping_ms;     /* of conn */
-	struct rlk_mark *mark;    /* ABANDONED: a session to end first */
-	char text[];              /* the name */
+	struct rlk_list node;      /* session.holds, row_holds or abandoned */
+	struct rowlock *handles;   /* to be told; the last first */
+	const char *reason;        /* why it was lost; static */
+	struct rlk_conn *conn;     /* row: its own; lease: that has its bell */
+	struct rlk_upkeep *upkeep; /* NULL: none */
 };
 
 /** Made before it is asked for, so that a grant never lacks memory. */
-struct rlk_hold *rlk_hold_new(struct rowlock_client *client,
-			      const struct rlk_strategy *strategy,
-			      const char *text);
+struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name);
+
+/** Have hold->upkeep, before anything is granted that needs it. False: out of
+ *  memory. */
+bool rlk_hold_make_upkeep(struct rlk_hold *hold);
+
+/** Does it end by itself, at a maximum? */
+bool rlk_hold_has_maximum(const struct rlk_hold *hold);
 
 void rlk_hold_get_locked(struct rlk_hold *hold);
 /** Frees it with the last reference. */
 void rlk_hold_put_locked(struct rlk_hold *hold);
 
-/** ASKED to HELD: it is @name's now. Takes a reference for the name. */
-void rlk_hold_start_locked(struct rlk_hold *hold, struct rlk_name *name);
+/** ASKED to HELD: it is its name's now. Takes a reference for the name. */
+void rlk_hold_start_locked(struct rlk_hold *hold);
 
 /** Until when it is good by our own clock. */
 int64_t rlk_hold_until_locked(const struct rlk_hold *hold);
@@ -104,7 +117,7 @@ void rlk_hold_releasing_locked(struct rlk_hold *hold);
 void rlk_hold_over_locked(struct rlk_hold *hold);
 
 /** The session of @mark has to be ended before this hold is over in the
- *  server. The first mark stays. */
+ *  server. The first mark stays. Without memory it is forgotten. */
 void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark);
 
 /** ASKED or RELEASING to ABANDONED: a row of it may be there, or come. @mark
@@ -113,10 +126,11 @@ void rlk_hold_abandon_locked(struct rlk_hold *hold,
 			     const struct rlk_mark *mark);
 
 /** The lease was got by waiting on @conn, which has its bell: it stays with the
- *  hold. */
+ *  hold, whose upkeep is there. */
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn);
 
-/** Move the end of a row hold's idle bound: answered at @t0_ms. */
+/** Move the end of a row hold's idle bound: answered at @t0_ms. It has its
+ *  upkeep. */
 void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms);
 
 /** Lose every lease of the present session, and abandon it. */

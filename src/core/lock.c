@@ -13,33 +13,32 @@
 #include "base/text.h"
 #include "core/threads.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
+_Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
 
 uint64_t rlk_lock_owner(const struct rowlock *lock)
 {
+	/* No handle is freed as long as it owns a hold. The highest bit keeps
+	 * it apart from every thread's. */
 	if (lock->flags & ROWLOCK_OWNER_HANDLE)
-		return lock->serial;
+		return (uintptr_t) lock | 1ull << 63;
 	return rlk_thread_serial();
 }
 
 bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
 {
-	if (!a->info || !b->info)
-		return a->info == b->info;
+	if (!a->has_info || !b->has_info)
+		return a->has_info == b->has_info;
 	return strcmp(a->info, b->info) == 0;
 }
 
 /* By what its row in the server was made, if all handles say the same. */
 static void compare_info(struct rlk_hold *hold, const struct rowlock *lock)
 {
-	const struct rlk_list *other = rlk_list_first(&hold->handles);
-
-	if (other && !rlk_lock_same_info(
-			 container_of(other, struct rowlock, in_hold), lock))
+	if (hold->handles && !rlk_lock_same_info(hold->handles, lock))
 		hold->mixed_info = true;
 }
 
@@ -50,7 +49,8 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
 		lock->hold = hold;
 		lock->lost_told = false;
 		rlk_hold_get_locked(hold);
-		rlk_list_append(&hold->handles, &lock->in_hold);
+		lock->next = hold->handles;
+		hold->handles = lock;
 	}
 	lock->depth++;
 	hold->depth++;
@@ -59,10 +59,14 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
 void rlk_lock_detach_locked(struct rowlock *lock)
 {
 	struct rlk_hold *hold = TAKE_PTR(lock->hold);
+	struct rowlock **at = &hold->handles;
 
+	/* Who nests lets go in reverse order: it is the first. */
+	while (*at != lock)
+		at = &(*at)->next;
+	*at = TAKE_PTR(lock->next);
 	hold->depth -= lock->depth;
 	lock->depth = 0;
-	rlk_list_remove(&lock->in_hold);
 	rlk_hold_put_locked(hold);
 }
 
@@ -158,32 +162,36 @@ static int check_options(const struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-static struct rowlock *make(struct rowlock_client *client, const char *name,
-			    const struct rowlock_options *options)
+static struct rowlock *make(const struct rowlock_options *options)
 {
-	static _Atomic uint64_t last_serial;
-	size_t length = strlen(name) + 1;
+	size_t length = options->info ? strlen(options->info) + 1 : 0;
 	struct rowlock *lock = calloc(1, sizeof(*lock) + length);
 
 	if (!lock)
 		return NULL;
-	lock->client = client;
-	lock->strategy = rlk_strategy(options->strategy);
 	lock->flags = options->flags;
-	lock->max_hold_ms = options->max_hold_ms;
-	/* The highest bit keeps it apart from every thread's. */
-	lock->serial = (atomic_fetch_add(&last_serial, 1) + 1) | 1ull << 63;
-	rlk_list_init(&lock->in_hold);
+	lock->max_hold_ms = (uint32_t) options->max_hold_ms;
 	rlk_list_init(&lock->in_notices);
-	memcpy(lock->name, name, length);
 	if (options->info) {
-		lock->info = strdup(options->info);
-		if (!lock->info) {
-			free(lock);
-			return NULL;
-		}
+		lock->has_info = true;
+		memcpy(lock->info, options->info, length);
 	}
 	return lock;
+}
+
+/* False: out of memory. */
+static bool give_name(struct rowlock_client *client, struct rowlock *lock,
+		      const char *name, enum rowlock_strategy strategy)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lock->name =
+	    rlk_names_get(&client->names, rlk_strategy(strategy), name);
+	if (!lock->name)
+		return false;
+	client->locks++;
+	return true;
 }
 
 int rowlock_new(struct rowlock_client *client, const char *name,
@@ -204,13 +212,12 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 		code = check_options(client, name, options, reterr);
 	if (code)
 		return code;
-	lock = make(client, name, options);
-	if (!lock)
+	lock = make(options);
+	if (!lock || !give_name(client, lock, name, options->strategy)) {
+		free(lock);
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"lock '%s': out of memory", name);
-	rlk_mutex_lock(&client->mutex);
-	client->locks++;
-	rlk_mutex_unlock(&client->mutex);
+	}
 	*ret_lock = lock;
 	return 0;
 }
@@ -218,7 +225,7 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 /* Wait for its callback, unless we are in it. */
 static void wait_for_callback_locked(struct rowlock *lock)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 
 	while (client->notifying == lock &&
 	       client->notifier_serial != rlk_thread_serial())
@@ -228,7 +235,7 @@ static void wait_for_callback_locked(struct rowlock *lock)
 /* It has calls that are due: it stands in the notifier's line, once. */
 static void queue_notices_locked(struct rowlock *lock)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 
 	rlk_list_remove(&lock->in_notices);
 	if (lock->notices == 0)
@@ -254,7 +261,7 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 	if (!lock)
 		return 0;
-	client = lock->client;
+	client = lock->name->client;
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
 	rlk_mutex_lock(&client->mutex);
@@ -265,6 +272,7 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		rlk_list_remove(&lock->in_notices);
 		if (lock->hold)
 			rlk_lock_detach_locked(lock);
+		rlk_names_put(&client->names, lock->name);
 		client->locks--;
 	}
 	rlk_mutex_unlock(&client->mutex);
@@ -274,7 +282,6 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 				" is still held or in use through this handle; "
 				"release it (or cancel the wait) first",
 				RLK_LOCK_ARGS(lock));
-	free(lock->info);
 	free(lock);
 	return 0;
 }
@@ -296,11 +303,11 @@ int rowlock_held(struct rowlock *lock)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	bool held;
 
-	if (rlk_client_forked(lock->client))
+	if (rlk_client_forked(lock->name->client))
 		return 0;
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&lock->name->client->mutex);
 	held = lock->hold && rlk_hold_check_locked(lock->hold);
-	rlk_mutex_unlock(&lock->client->mutex);
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	return held;
 }
 
@@ -309,13 +316,13 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int64_t left = 0;
 
-	if (rlk_client_forked(lock->client))
+	if (rlk_client_forked(lock->name->client))
 		return 0;
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&lock->name->client->mutex);
 	if (lock->hold && rlk_hold_check_locked(lock->hold))
 		left = rlk_hold_until_locked(lock->hold) -
-		       rlk_now(lock->client->clock);
-	rlk_mutex_unlock(&lock->client->mutex);
+		       rlk_now(lock->name->client->clock);
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	return left > 0 ? (uint64_t) left : 0;
 }
 
@@ -324,24 +331,24 @@ unsigned int rowlock_depth(struct rowlock *lock)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int depth = 0;
 
-	if (rlk_client_forked(lock->client))
+	if (rlk_client_forked(lock->name->client))
 		return 0;
-	rlk_mutex_lock(&lock->client->mutex);
+	rlk_mutex_lock(&lock->name->client->mutex);
 	if (lock->hold && rlk_hold_check_locked(lock->hold))
 		depth = lock->depth;
-	rlk_mutex_unlock(&lock->client->mutex);
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	return depth;
 }
 
 const char *rowlock_name(const struct rowlock *lock)
 {
-	return lock->name;
+	return lock->name->text;
 }
 
 void rowlock_cancel(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	struct rlk_waiter *waiter;
 
 	if (rlk_client_forked(client))
@@ -366,7 +373,7 @@ void rowlock_cancel(struct rowlock *lock)
 void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 
 	if (rlk_client_forked(client))
 		return;

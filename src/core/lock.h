@@ -36,29 +36,34 @@ struct rlk_waiter {
 	bool in_pool;
 };
 
+/** There may be a hundred thousand of them: test_memory.c counts. */
 struct rowlock {
-	struct rowlock_client *client;
-	const struct rlk_strategy *strategy;
-	unsigned int flags; /* enum rowlock_flags */
-	uint64_t max_hold_ms;
-	uint64_t serial; /* the owner, with ROWLOCK_OWNER_HANDLE */
-	char *info;      /* NULL: none */
+	struct rlk_name *name; /* a reference; with it the client */
+	unsigned int flags;    /* enum rowlock_flags */
+	uint32_t max_hold_ms;
 
 	/* Under client->mutex. */
-	struct rlk_hold *hold;   /* the one that it acquired, also when lost */
-	unsigned int depth;      /* its own share of the hold's */
-	struct rlk_list in_hold; /* hold->handles */
+	struct rlk_hold *hold; /* the one that it acquired, also when lost */
+	struct rowlock *next;  /* in hold->handles */
+	unsigned int depth;    /* its own share of the hold's */
+	unsigned int calls;    /* under way */
 	struct rlk_waiter *waiter;
-	bool cancel_next;
-	unsigned int calls; /* under way */
 	rowlock_lost_fn lost_fn;
 	void *lost_arg;
-	bool lost_told;       /* of the present hold; see notifier.c */
-	unsigned int notices; /* calls of lost_fn that are due */
 	struct rlk_list in_notices;
+	unsigned int notices; /* calls of lost_fn that are due */
+	bool lost_told;       /* of the present hold; see notifier.c */
+	bool cancel_next;
 
-	char name[];
+	bool has_info;
+	char info[];
 };
+
+/** Of the row that it makes; NULL: none. */
+static inline const char *rlk_lock_info(const struct rowlock *lock)
+{
+	return lock->has_info ? lock->info : NULL;
+}
 
 /** Who is asking: the thread, or the handle. Never equal to one another. */
 uint64_t rlk_lock_owner(const struct rowlock *lock);
@@ -79,7 +84,8 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 /** "'name' on server": every message about a lock has it. */
 #define RLK_LOCK_FORMAT "'%s' (%s) on %s"
 #define RLK_LOCK_ARGS(lock)                                                    \
-	(lock)->name, (lock)->strategy->name, (lock)->client->server
+	(lock)->name->text, (lock)->name->strategy->name,                      \
+	    (lock)->name->client->server
 
 /** Where rowlock_acquire() does its work: see core/acquire.c. */
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,

@@ -6,16 +6,18 @@
 #include "core/names.h"
 
 #include "base/clock.h"
+#include "base/macro.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of(const struct rlk_strategy *strategy, const char *text)
+static uint32_t hash_of(const struct rlk_strategy *strategy, const char *text)
 {
 	uint64_t hash = rlk_text_hash(text) ^ (uintptr_t) strategy >> 4;
 
-	return hash ^ hash >> 32;
+	return (uint32_t) (hash ^ hash >> 32);
 }
 
 static void grow(struct rlk_names *names)
@@ -50,7 +52,7 @@ void rlk_names_fini(struct rlk_names *names)
 
 static struct rlk_name *make(struct rlk_names *names,
 			     const struct rlk_strategy *strategy,
-			     const char *text, uint64_t hash)
+			     const char *text, uint32_t hash)
 {
 	size_t length = strlen(text) + 1;
 	struct rlk_name *name = malloc(sizeof(*name) + length);
@@ -59,11 +61,10 @@ static struct rlk_name *make(struct rlk_names *names,
 	if (!name)
 		return NULL;
 	*name = (struct rlk_name){
+		.client = names->client,
 		.strategy = strategy,
 		.hash = hash,
-		.others_seen_ms = -RLK_NEVER,
-		.turn_began_ms = -RLK_NEVER,
-		.probed_ms = -RLK_NEVER,
+		.refs = 1,
 	};
 	rlk_list_init(&name->waiters);
 	memcpy(name->text, text, length);
@@ -76,7 +77,7 @@ static struct rlk_name *make(struct rlk_names *names,
 
 static struct rlk_name *find(const struct rlk_names *names,
 			     const struct rlk_strategy *strategy,
-			     const char *text, uint64_t hash)
+			     const char *text, uint32_t hash)
 {
 	struct rlk_name *name;
 
@@ -89,22 +90,17 @@ static struct rlk_name *find(const struct rlk_names *names,
 	return name;
 }
 
-struct rlk_name *rlk_names_find(const struct rlk_names *names,
-				const struct rlk_strategy *strategy,
-				const char *text)
-{
-	return find(names, strategy, text, hash_of(strategy, text));
-}
-
 struct rlk_name *rlk_names_get(struct rlk_names *names,
 			       const struct rlk_strategy *strategy,
 			       const char *text)
 {
-	uint64_t hash = hash_of(strategy, text);
+	uint32_t hash = hash_of(strategy, text);
 	struct rlk_name *name = find(names, strategy, text, hash);
 
-	if (name)
+	if (name) {
+		rlk_name_get(name);
 		return name;
+	}
 	if (names->count >= names->size)
 		grow(names);
 	if (!names->buckets)
@@ -112,15 +108,45 @@ struct rlk_name *rlk_names_get(struct rlk_names *names,
 	return make(names, strategy, text, hash);
 }
 
+void rlk_name_get(struct rlk_name *name)
+{
+	name->refs++;
+}
+
 void rlk_names_put(struct rlk_names *names, struct rlk_name *name)
 {
 	struct rlk_name **at = &names->buckets[name->hash & (names->size - 1)];
 
-	if (name->hold || !rlk_list_empty(&name->waiters))
+	if (--name->refs > 0)
 		return;
+	assert(!name->hold && rlk_list_empty(&name->waiters) && !name->turn);
 	while (*at != name)
 		at = &(*at)->next;
 	*at = name->next;
 	names->count--;
 	free(name);
+}
+
+struct rlk_turn *rlk_name_turn(struct rlk_name *name, int64_t began_ms)
+{
+	struct rlk_turn *turn = name->turn;
+
+	if (turn)
+		return turn;
+	turn = malloc(sizeof(*turn));
+	if (!turn)
+		return NULL;
+	*turn = (struct rlk_turn){
+		.others_seen_ms = -RLK_NEVER,
+		.began_ms = began_ms,
+		.probed_ms = began_ms,
+	};
+	name->turn = turn;
+	return turn;
+}
+
+void rlk_name_rest(struct rlk_name *name)
+{
+	if (!name->hold && rlk_list_empty(&name->waiters))
+		free(TAKE_PTR(name->turn));
 }

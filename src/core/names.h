@@ -3,11 +3,14 @@
 #define RLK_CORE_NAMES_H
 
 /*
- * The names that this client holds or waits for: one struct rlk_name for each,
- * with the hold and the queue of local waiters. Only the first waiter talks to
- * the server. A name is there as long as it has a hold or a waiter.
+ * The names that this client knows: one struct rlk_name for each, with the hold
+ * and the queue of local waiters. Only the first waiter talks to the server.
  *
- * Not locked: the client's mutex protects all of it.
+ * Counted references: one of each handle on it and one of each hold that
+ * somebody remembers. So the text is there once, whatever uses it, and neither
+ * an acquire nor a release has to look for its name.
+ *
+ * Not locked: the client's mutex protects all that changes.
  */
 
 #include <stddef.h>
@@ -17,26 +20,33 @@
 #include "strategy/strategy.h"
 
 struct rlk_hold;
+struct rowlock_client;
+
+/** Of a name that two want at the same time: our own waiters must not take
+ *  turns among themselves for ever. Times before the first: -RLK_NEVER. */
+struct rlk_turn {
+	int64_t others_seen_ms; /* when another client was last seen with it */
+	int64_t began_ms;  /* since when it goes from one of ours to the next */
+	bool over;         /* that has reached its bounds */
+	int64_t probed_ms; /* when others were last let ask first */
+};
 
 struct rlk_name {
-	struct rlk_name *next; /* in its bucket */
+	/* As long as it lives. */
+	struct rowlock_client *client;
 	const struct rlk_strategy *strategy;
-	struct rlk_hold *hold;   /* NULL: none */
+
+	struct rlk_name *next; /* in its bucket */
+	uint32_t hash;
+	unsigned int refs;
+	struct rlk_hold *hold; /* the one that is HELD or RELEASING, or NULL */
 	struct rlk_list waiters; /* struct rlk_waiter, first come first */
-	/* When an answer last said that another client has it: then our own
-	 * waiters must not take turns among themselves for ever. */
-	int64_t others_seen_ms;
-	/* Since when it has gone from one of our waiters to the next, and
-	 * whether that has reached its bounds. */
-	int64_t turn_began_ms;
-	bool turn_over;
-	/* When others were last let ask first. */
-	int64_t probed_ms;
-	uint64_t hash;
-	char text[]; /* terminated */
+	struct rlk_turn *turn;   /* NULL: one at a time has wanted it */
+	char text[];             /* terminated; for ever the same */
 };
 
 struct rlk_names {
+	struct rowlock_client *client;
 	struct rlk_name **buckets;
 	size_t size; /* a power of two, 0 before the first */
 	size_t count;
@@ -44,17 +54,21 @@ struct rlk_names {
 
 void rlk_names_fini(struct rlk_names *names);
 
-/** NULL if nobody holds or waits for it. */
-struct rlk_name *rlk_names_find(const struct rlk_names *names,
-				const struct rlk_strategy *strategy,
-				const char *text);
-
-/** Find or make; NULL: out of memory. */
+/** Find or make, and count one more; NULL: out of memory. */
 struct rlk_name *rlk_names_get(struct rlk_names *names,
 			       const struct rlk_strategy *strategy,
 			       const char *text);
 
-/** Remove it if it has neither hold nor waiters. */
+void rlk_name_get(struct rlk_name *name);
+
+/** Removes it with the last reference. */
 void rlk_names_put(struct rlk_names *names, struct rlk_name *name);
+
+/** The name's turn; made, as of @began_ms, if there is none. NULL: no memory,
+ *  which is less fair, not wrong. */
+struct rlk_turn *rlk_name_turn(struct rlk_name *name, int64_t began_ms);
+
+/** If nobody here has it or waits for it now, its turn is forgotten. */
+void rlk_name_rest(struct rlk_name *name);
 
 #endif

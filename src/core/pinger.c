@@ -16,9 +16,9 @@
 /* A third of what the server waits for a word on it. */
 static uint64_t ping_ms(const struct rlk_hold *hold)
 {
-	const struct rowlock_client *client = hold->client;
+	const struct rowlock_client *client = hold->name->client;
 
-	return hold->strategy->pins_connection
+	return hold->name->strategy->pins_connection
 		   ? client->row_idle_ms / 3
 		   : (uint64_t) client->bays[RLK_BAY_BELL].profile.idle_s *
 			 1000 / 3;
@@ -27,34 +27,37 @@ static uint64_t ping_ms(const struct rlk_hold *hold)
 static uint64_t patience_ms(const struct rlk_hold *hold)
 {
 	uint64_t ping = ping_ms(hold);
-	uint64_t call = hold->client->call_timeout_ms;
+	uint64_t call = hold->name->client->call_timeout_ms;
 
 	return ping < call ? ping : call;
 }
 
 void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
+	int64_t next = rlk_after(answered_ms, ping_ms(hold));
 
-	hold->next_ping_ms = rlk_after(answered_ms, ping_ms(hold));
-	if (hold->next_ping_ms >= client->pinger_armed_ms)
+	hold->upkeep->next_ping_ms = next;
+	if (next >= client->pinger_armed_ms)
 		return;
-	client->pinger_armed_ms = hold->next_ping_ms;
+	client->pinger_armed_ms = next;
 	rlk_sleeper_wake(&client->pinger_sleeper);
 }
 
 static bool is_due_locked(struct rlk_hold *hold, int64_t *next_ms)
 {
+	int64_t due = hold->upkeep->next_ping_ms;
+
 	/* Who talks on it gets the answer that a ping would. */
 	if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
 		return false;
-	if (hold->next_ping_ms <= rlk_now(hold->client->clock)) {
+	if (due <= rlk_now(hold->name->client->clock)) {
 		hold->conn_busy = true;
 		rlk_hold_get_locked(hold);
 		return true;
 	}
-	if (hold->next_ping_ms < *next_ms)
-		*next_ms = hold->next_ping_ms;
+	if (due < *next_ms)
+		*next_ms = due;
 	return false;
 }
 
@@ -78,7 +81,7 @@ static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
 	rlk_list_for_each(node, after, &client->bells)
 	{
 		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, in_bells);
+		    container_of(node, struct rlk_upkeep, in_bells)->hold;
 
 		if (is_due_locked(hold, ret_next_ms))
 			return hold;
@@ -88,7 +91,7 @@ static struct rlk_hold *due_hold_locked(struct rowlock_client *client,
 
 bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	int64_t t0 = rlk_now(client->clock);
 	struct rowlock_errinfo error;
@@ -96,7 +99,8 @@ bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
 	bool found;
 
 	rlk_conn_set_until(hold->conn, until_ms);
-	fault = hold->strategy->confirm(hold->conn, &request, &found, &error);
+	fault =
+	    hold->name->strategy->confirm(hold->conn, &request, &found, &error);
 	rlk_mutex_lock(&client->mutex);
 	if (!fault)
 		rlk_hold_answered_locked(hold, t0);
@@ -110,7 +114,7 @@ bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
 /* The connection of a lease's bell, which the hold can do without. */
 static void ping_bell(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct rlk_conn *conn = hold->conn;
 	struct rowlock_errinfo error;
 	bool answered;
@@ -124,7 +128,7 @@ static void ping_bell(struct rlk_hold *hold, int64_t until_ms)
 		rlk_pinger_plan_locked(hold, rlk_now(client->clock));
 	} else {
 		hold->conn = NULL;
-		rlk_list_remove(&hold->in_bells);
+		rlk_list_remove(&hold->upkeep->in_bells);
 	}
 	rlk_hold_put_conn_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
@@ -135,7 +139,7 @@ static void ping(struct rowlock_client *client, struct rlk_hold *hold)
 {
 	int64_t until = rlk_after(rlk_now(client->clock), patience_ms(hold));
 
-	if (hold->strategy->pins_connection)
+	if (hold->name->strategy->pins_connection)
 		rlk_ping(hold, until);
 	else
 		ping_bell(hold, until);

@@ -37,11 +37,11 @@ static int lost_before(struct rowlock *lock, const char *reason,
 static struct rlk_conn *take_bell(struct rlk_hold *hold)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->client->mutex);
+	    rlk_guard(&hold->name->client->mutex);
 
 	if (!hold->conn || hold->conn_busy)
 		return NULL;
-	rlk_list_remove(&hold->in_bells);
+	rlk_list_remove(&hold->upkeep->in_bells);
 	return TAKE_PTR(hold->conn);
 }
 
@@ -50,8 +50,8 @@ static struct rlk_conn *take_bell(struct rlk_hold *hold)
 static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			 int64_t until, struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
-	const struct rlk_errand errand = { until, true, NULL };
+	struct rowlock_client *client = hold->name->client;
+	const struct rlk_errand errand = { .until_ms = until, .persist = true };
 	struct rlk_conn *conn;
 	bool unanswered = false;
 	enum rlk_fault fault;
@@ -77,7 +77,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 		rlk_prefix(reterr,
 			   "release '%s' (%s): not held any more, but its row "
 			   "may be there until it is cleaned up: ",
-			   lock->name, lock->strategy->name);
+			   lock->name->text, lock->name->strategy->name);
 	if (fault)
 		return reterr->code;
 	if (!found && !unanswered)
@@ -88,7 +88,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 			  int64_t until, struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_conn *conn = NULL;
 	struct rlk_mark mark;
@@ -105,7 +105,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 		return lost_before(lock, hold->reason, reterr);
 	rlk_conn_mark(conn, &mark);
 	rlk_conn_set_until(conn, until);
-	fault = hold->strategy->release(conn, &request, &found, reterr);
+	fault = hold->name->strategy->release(conn, &request, &found, reterr);
 	if (fault)
 		rlk_pool_discard(client->pool, conn);
 	else
@@ -157,12 +157,12 @@ static struct parting let_go_locked(struct rowlock *lock)
 static int finish(struct rowlock *lock, const struct parting *parting,
 		  int64_t until_ms, struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	int code;
 
 	if (parting->lost)
 		code = lost_before(lock, parting->lost, reterr);
-	else if (lock->strategy->pins_connection)
+	else if (lock->name->strategy->pins_connection)
 		code = release_pinned(lock, parting->hold, until_ms, reterr);
 	else
 		code = release_lease(lock, parting->hold, until_ms, reterr);
@@ -177,7 +177,7 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 static int release(struct rowlock *lock, int64_t until_ms,
 		   struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	struct rowlock_errinfo error;
 	struct parting parting;
 	int code = 0;
@@ -206,9 +206,9 @@ int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 
-	if (rlk_client_forked(lock->client))
-		return rlk_client_fail_forked(lock->client, reterr);
-	return release(lock, rlk_client_call_until(lock->client), reterr);
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	return release(lock, rlk_client_call_until(lock->name->client), reterr);
 }
 
 /* The token that comes with the grant, in what is left of the caller's time; if
@@ -216,7 +216,7 @@ int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 static int draw_with_grant(struct rowlock *lock, int64_t until_ms,
 			   struct rowlock_errinfo *reterr)
 {
-	int64_t call = rlk_client_call_until(lock->client);
+	int64_t call = rlk_client_call_until(lock->name->client);
 	uint64_t token;
 	int code;
 
@@ -231,7 +231,7 @@ static int draw_with_grant(struct rowlock *lock, int64_t until_ms,
 
 static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
 {
-	int64_t now = rlk_now(lock->client->clock);
+	int64_t now = rlk_now(lock->name->client->clock);
 
 	/* Not 0: that would be a try. */
 	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
@@ -241,7 +241,8 @@ static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
 static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
 			 const struct rowlock_errinfo *error)
 {
-	return error->mysql == 0 && rlk_now(lock->client->clock) >= until_ms;
+	return error->mysql == 0 &&
+	       rlk_now(lock->name->client->clock) >= until_ms;
 }
 
 /* A hold that is lost before its token is drawn was never shown to the caller:
@@ -266,7 +267,8 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* Each try has a call's time: a second one would be late. */
-		if (wait_ms == 0 || rlk_now(lock->client->clock) >= until_ms)
+		if (wait_ms == 0 ||
+		    rlk_now(lock->name->client->clock) >= until_ms)
 			return rlk_fail(reterr, ROWLOCK_ECONNECT,
 					"acquire " RLK_LOCK_FORMAT
 					": granted, and lost again before its "
@@ -285,10 +287,10 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	int64_t until;
 	int code;
 
-	if (rlk_client_forked(lock->client))
-		return rlk_client_fail_forked(lock->client, reterr);
-	until = wait_ms ? rlk_after(rlk_now(lock->client->clock), wait_ms)
-			: rlk_client_call_until(lock->client);
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	until = wait_ms ? rlk_after(rlk_now(lock->name->client->clock), wait_ms)
+			: rlk_client_call_until(lock->name->client);
 	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
 		   ? acquire_with_token(lock, wait_ms, until, &error)
 		   : rlk_acquire(lock, wait_ms, &error);

@@ -57,7 +57,7 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 	int64_t t0;
 
 	if (rlk_pool_get(client->pool,
-			 rlk_client_lane(client, waiter->lock->name)->bay,
+			 rlk_client_lane(client, waiter->name->text)->bay,
 			 rlk_waiter_io_until(waiter), false,
 			 &waiter->pool_waiter, &conn, reterr))
 		return RLK_FAILED;

@@ -95,7 +95,7 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 	bool found;
 
 	rlk_conn_set_until(asking->conn, until_ms);
-	if (asking->lock->strategy->release(asking->conn, &request, &found,
+	if (asking->name->strategy->release(asking->conn, &request, &found,
 					    &error))
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
@@ -114,7 +114,7 @@ enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
 	int64_t until = rlk_interrupt_wait(asking);
 	enum rlk_verdict verdict;
 
-	verdict = asking->lock->strategy->resume(asking->conn, &asking->error);
+	verdict = asking->name->strategy->resume(asking->conn, &asking->error);
 	if (verdict == RLK_AGAIN || verdict == RLK_WAITED)
 		rlk_end_transaction(asking, until);
 	return verdict == RLK_WAITING ? RLK_UNCLEAR : verdict;

@@ -12,8 +12,9 @@
 void rlk_ticket_init(struct rlk_ticket *ticket, struct rlk_hold *hold,
 		     enum rlk_act act, const struct rlk_request *request)
 {
-	ticket->part = (struct rlk_part){ .act = act, .request = *request };
-	ticket->ask = RLK_ASK_FIRST;
+	ticket->part = (struct rlk_part){ .act = act,
+					  .request = *request,
+					  .ask = RLK_ASK_FIRST };
 	ticket->hold = hold;
 	ticket->fault = RLK_DONE;
 	ticket->mark.id = 0;
@@ -68,7 +69,7 @@ static void settle_locked(struct rlk_ticket *ticket)
 
 void rlk_ticket_leave(struct rlk_ticket *ticket, bool caller)
 {
-	struct rowlock_client *client = ticket->hold->client;
+	struct rowlock_client *client = ticket->hold->name->client;
 	bool second;
 
 	rlk_mutex_lock(&client->mutex);
@@ -101,5 +102,5 @@ void rlk_ticket_fail_unclear(struct rlk_ticket *ticket,
 	/* That our time is up was no error so far. */
 	if (!error->code)
 		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 ticket->hold->client->server);
+			 ticket->hold->name->client->server);
 }

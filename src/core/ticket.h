@@ -14,7 +14,6 @@
 struct rlk_ticket {
 	struct rlk_member member;
 	struct rlk_part part;
-	enum rlk_ask ask; /* how an acquire is sent if it is alone */
 	struct rlk_hold *hold;
 
 	/* What came out, besides part's answer. */

@@ -17,7 +17,7 @@
  * gone, and the hold with it: that is known. */
 static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	bool mine;
 
 	rlk_mutex_lock(&client->mutex);
@@ -29,16 +29,17 @@ static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
 static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 				    struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 	bool found = true;
 
-	if (rlk_client_conn(client, rlk_client_lane(client, hold->text)->bay,
+	if (rlk_client_conn(client,
+			    rlk_client_lane(client, hold->name->text)->bay,
 			    until, &conn, reterr))
 		return RLK_FAILED;
-	fault = hold->strategy->confirm(conn, &request, &found, reterr);
+	fault = hold->name->strategy->confirm(conn, &request, &found, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
 			 client->server);
@@ -67,7 +68,7 @@ static struct rlk_hold *begin(struct rowlock *lock, const char *what,
 			      int *ret_code, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->client->mutex);
+	    rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
 
 	if (!hold)
@@ -88,7 +89,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t token,
 	       const char *what, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->client->mutex);
+	    rlk_guard(&lock->name->client->mutex);
 	bool held = rlk_hold_check_locked(hold) && lock->hold == hold;
 	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
 
@@ -102,19 +103,19 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t token,
 int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	int64_t until = rlk_client_call_until(lock->client);
+	int64_t until = rlk_client_call_until(lock->name->client);
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
 	int code = 0;
 	int ended;
 
-	if (rlk_client_forked(lock->client))
-		return rlk_client_fail_forked(lock->client, reterr);
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
 	hold = begin(lock, "verify", &code, reterr);
 	if (!hold)
 		return code;
-	if (lock->strategy->pins_connection)
+	if (lock->name->strategy->pins_connection)
 		confirm_pinned(hold, until);
 	else
 		fault = confirm_lease(hold, until, &error);
@@ -122,8 +123,9 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	if (ended || !fault)
 		return ended;
 	return rlk_fail_db(reterr, error.code, error.mysql,
-			   "verify '%s' (%s): nothing is known: %s", lock->name,
-			   lock->strategy->name, error.message);
+			   "verify '%s' (%s): nothing is known: %s",
+			   lock->name->text, lock->name->strategy->name,
+			   error.message);
 }
 
 /* ---------------------------------------------------------------- token */
@@ -133,15 +135,16 @@ static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
 				uint64_t *ret_token,
 				struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->client;
+	struct rowlock_client *client = hold->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_client_conn(client, rlk_client_lane(client, hold->text)->bay,
+	if (rlk_client_conn(client,
+			    rlk_client_lane(client, hold->name->text)->bay,
 			    until, &conn, reterr))
 		return RLK_FAILED;
-	fault = hold->strategy->draw(conn, &request, ret_token, reterr);
+	fault = hold->name->strategy->draw(conn, &request, ret_token, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
 			 client->server);
@@ -154,15 +157,16 @@ static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
 static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
 			   uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	const struct rlk_errand errand = { until, true, NULL };
-	bool pinned = hold->strategy->pins_connection;
+	const struct rlk_errand errand = { .until_ms = until, .persist = true };
+	bool pinned = hold->name->strategy->pins_connection;
 	enum rlk_fault fault;
 
 	do
 		fault = pinned
 			    ? draw_once(hold, until, ret_token, reterr)
 			    : rlk_commit_draw(hold, &errand, ret_token, reterr);
-	while (rlk_commit_again(fault) && rlk_now(hold->client->clock) < until);
+	while (rlk_commit_again(fault) &&
+	       rlk_now(hold->name->client->clock) < until);
 	return fault;
 }
 
@@ -176,15 +180,15 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, int64_t until,
 
 	if (fault)
 		return fault;
-	if (hold->strategy->pins_connection) {
+	if (hold->name->strategy->pins_connection) {
 		if (confirm_pinned(hold, until))
 			return RLK_DONE;
 	} else if (*ret_token) {
 		return RLK_DONE;
 	}
-	rlk_mutex_lock(&hold->client->mutex);
+	rlk_mutex_lock(&hold->name->client->mutex);
 	rlk_hold_lose_locked(hold, "its row is gone from the server");
-	rlk_mutex_unlock(&hold->client->mutex);
+	rlk_mutex_unlock(&hold->name->client->mutex);
 	return RLK_DONE;
 }
 
@@ -210,8 +214,8 @@ int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 		return ended;
 	if (fault)
 		return rlk_fail_db(reterr, error.code, error.mysql,
-				   "token of '%s' (%s): %s", lock->name,
-				   lock->strategy->name, error.message);
+				   "token of '%s' (%s): %s", lock->name->text,
+				   lock->name->strategy->name, error.message);
 	*ret_token = token;
 	return 0;
 }
@@ -220,8 +224,8 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 		  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	if (rlk_client_forked(lock->client))
-		return rlk_client_fail_forked(lock->client, reterr);
-	return rlk_token(lock, rlk_client_call_until(lock->client), ret_token,
-			 reterr);
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	return rlk_token(lock, rlk_client_call_until(lock->name->client),
+			 ret_token, reterr);
 }

@@ -25,6 +25,7 @@ void rlk_group_init(struct rlk_group *group, const struct rlk_group_ops *ops,
 		.next_expiry_ms = RLK_NEVER,
 	};
 	rlk_mutex_init(&group->mutex);
+	rlk_list_init(&group->early);
 	rlk_list_init(&group->queue);
 	rlk_list_init(&group->taken);
 }
@@ -39,6 +40,7 @@ void rlk_member_init(struct rlk_member *member)
 	rlk_list_init(&member->node);
 	rlk_event_init(&member->event);
 	member->state = RLK_MEMBER_DONE;
+	member->not_before_ms = 0;
 	member->wants_out = NULL;
 }
 
@@ -69,14 +71,24 @@ static size_t take_locked(struct rlk_group *group, struct rlk_member *leader,
 	return count;
 }
 
-/* Queue; true: its deadline is earlier than all before. */
+/* When something has to be done about it. */
+static int64_t due_ms(const struct rlk_member *member)
+{
+	if (member->not_before_ms)
+		return member->not_before_ms;
+	return member->state == RLK_MEMBER_QUEUED ? member->queue_until_ms
+						  : member->until_ms;
+}
+
+/* Queue; true: it is due earlier than all before. */
 static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 {
 	member->state = RLK_MEMBER_QUEUED;
-	rlk_list_append(&group->queue, &member->node);
-	if (member->queue_until_ms >= group->next_expiry_ms)
+	rlk_list_append(member->not_before_ms ? &group->early : &group->queue,
+			&member->node);
+	if (due_ms(member) >= group->next_expiry_ms)
 		return false;
-	group->next_expiry_ms = member->queue_until_ms;
+	group->next_expiry_ms = due_ms(member);
 	return true;
 }
 
@@ -84,24 +96,25 @@ static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 static bool must_wait(struct rlk_group *group, struct rlk_member *member,
 		      struct rlk_member **members, size_t *ret_count)
 {
-	int64_t until_ms = member->queue_until_ms;
+	int64_t due = 0;
 	bool earlier = false;
 	bool waits = false;
 
 	rlk_mutex_lock(&group->mutex);
 	if (member->wants_out && *member->wants_out) {
 		member->state = RLK_MEMBER_OVER;
-	} else if (group->busy < group->lanes) {
+	} else if (!member->not_before_ms && group->busy < group->lanes) {
 		group->busy++;
 		member->state = RLK_MEMBER_LEADING;
 		*ret_count = take_locked(group, member, members);
 	} else {
 		earlier = queue_locked(group, member);
+		due = due_ms(member);
 		waits = true;
 	}
 	rlk_mutex_unlock(&group->mutex);
 	if (earlier)
-		group->ops->expire_at(until_ms, group->arg);
+		group->ops->expire_at(due, group->arg);
 	return waits;
 }
 
@@ -126,7 +139,7 @@ enum rlk_member_state rlk_group_enter(struct rlk_group *group,
 }
 
 /* The one that can stay longest, so that no leader has to leave before those
- * whom it leads. */
+ * whom it leads. NULL: nobody queues. */
 static struct rlk_member *next_leader_locked(struct rlk_group *group)
 {
 	struct rlk_member *best = NULL;
@@ -143,8 +156,6 @@ static struct rlk_member *next_leader_locked(struct rlk_group *group)
 	if (best) {
 		rlk_list_remove(&best->node);
 		best->state = RLK_MEMBER_LEADING;
-	} else {
-		group->busy--;
 	}
 	return best;
 }
@@ -172,6 +183,7 @@ void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
 			members[i]->state = RLK_MEMBER_DONE;
 	}
 	next = next_leader_locked(group);
+	group->busy -= !next;
 	rlk_mutex_unlock(&group->mutex);
 	if (next)
 		rlk_event_set(&next->event);
@@ -206,15 +218,9 @@ void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&group->mutex);
 
+	withdraw_from(&group->early, wants_out);
 	withdraw_from(&group->queue, wants_out);
 	withdraw_from(&group->taken, wants_out);
-}
-
-/* How long it stays where it is. */
-static int64_t due_ms(const struct rlk_member *member)
-{
-	return member->state == RLK_MEMBER_QUEUED ? member->queue_until_ms
-						  : member->until_ms;
 }
 
 static void expire_list(struct rlk_list *list, int64_t now_ms, int64_t *next_ms)
@@ -235,14 +241,52 @@ static void expire_list(struct rlk_list *list, int64_t now_ms, int64_t *next_ms)
 	}
 }
 
+/* Those whose time to be sent has come. */
+static void queue_early_locked(struct rlk_group *group, int64_t now_ms,
+			       int64_t *next_ms)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &group->early)
+	{
+		struct rlk_member *member = member_of(node);
+
+		if (member->not_before_ms > now_ms) {
+			if (member->not_before_ms < *next_ms)
+				*next_ms = member->not_before_ms;
+			continue;
+		}
+		member->not_before_ms = 0;
+		rlk_list_remove(node);
+		rlk_list_append(&group->queue, node);
+	}
+}
+
+/* They have come without a thread of theirs that could lead. */
+static void lead_queued_locked(struct rlk_group *group)
+{
+	struct rlk_member *leader;
+
+	if (group->busy == group->lanes)
+		return;
+	leader = next_leader_locked(group);
+	if (!leader)
+		return;
+	group->busy++;
+	rlk_event_set(&leader->event);
+}
+
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&group->mutex);
 	int64_t next = RLK_NEVER;
 
+	queue_early_locked(group, now_ms, &next);
 	expire_list(&group->queue, now_ms, &next);
 	expire_list(&group->taken, now_ms, &next);
+	lead_queued_locked(group);
 	group->next_expiry_ms = next;
 	return next;
 }

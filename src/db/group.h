@@ -20,6 +20,10 @@
  *       v              v
  *      OVER           LEFT ---> (settled later, without its caller)
  *
+ * A request that asks again and again is in no hurry: it may say when it is to
+ * be sent at the earliest. All whose time has come then go together, led by one
+ * of them; until then it queues, and a lane is not kept from being idle.
+ *
  * Each caller leaves at its own deadline, or when it wants to. What was never
  * sent is OVER; also what has queued for too long behind a leader that is
  * stuck, so that it can be sent another way. What was sent belongs to the
@@ -50,11 +54,12 @@ enum rlk_member_state {
 /** A request. Embedded in what the group's user makes of it; on the heap, since
  *  it may outlive its caller. */
 struct rlk_member {
-	struct rlk_list node; /* queued or taken */
+	struct rlk_list node; /* early, queued or taken */
 	struct rlk_event event;
 	enum rlk_member_state state;
 	int64_t until_ms;       /* its caller's deadline */
 	int64_t queue_until_ms; /* how long it queues at the most */
+	int64_t not_before_ms;  /* when it may be sent; 0: at once */
 	/** Its caller wants to go, once this is true; NULL: never. Only looked
 	 *  at while the caller is there. */
 	const _Atomic bool *wants_out;
@@ -73,6 +78,7 @@ struct rlk_group {
 	const struct rlk_group_ops *ops;
 	void *arg;
 	struct rlk_mutex mutex;
+	struct rlk_list early; /* queued, and not to be sent yet */
 	struct rlk_list queue;
 	struct rlk_list taken; /* of all lanes */
 	unsigned int lanes;    /* how many may lead at a time */
@@ -109,7 +115,8 @@ void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
  *  who has not entered yet will not queue. */
 void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out);
 
-/** Let go all whose time is up at @now_ms. Returns when it is due again. */
+/** Let go all whose time is up at @now_ms, and have those led whose time to be
+ *  sent has come. Returns when it is due again. */
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms);
 
 #endif

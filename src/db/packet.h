@@ -6,10 +6,10 @@
  * Several statements in one round trip, each of them for as many rows as are
  * asked for: what group commit sends (db/group.h).
  *
- * They go as one text and are executed one after the other, each autocommitted.
- * The first that fails is the last that is executed (MySQL C API manual,
- * "Multiple Statement Execution Support"). Needs a connection whose profile
- * allows packets.
+ * They go as one text and are executed one after the other, each autocommitted
+ * unless they say BEGIN and COMMIT. The first that fails is the last that is
+ * executed (MySQL C API manual, "Multiple Statement Execution Support"). Needs a
+ * connection whose profile allows packets.
  */
 
 #include "db/stmt.h"
@@ -37,8 +37,9 @@ typedef void (*rlk_values_fn)(const void *rows, size_t row,
 			      struct rlk_value *ret_values);
 
 /**
- * Add @def for @count rows, at least one, whose values @fn tells. Texts are
- * copied, and quoted as the connection wants them.
+ * Add @def for @count rows, whose values @fn tells: at least one, or none where
+ * @def has no {ROW|BETWEEN}. Texts are copied, and quoted as the connection
+ * wants them.
  * Returns the statement's number, from 0, or -1: no memory, or more than
  * RLK_PACKET_STATEMENTS.
  */

@@ -33,6 +33,10 @@ struct setting {
 
 enum { SETTINGS = 21 };
 
+/* If its client falls silent after one of its statements has failed, it keeps
+ * leases locked so long; shorter than any session lives. */
+#define PACKET_TRANSACTION_S 1
+
 static void list_settings(const struct rlk_conn *conn,
 			  struct setting *ret_settings)
 {
@@ -52,8 +56,10 @@ static void list_settings(const struct rlk_conn *conn,
 		{ "lock_wait_timeout", "lock_wait_timeout", "%u", NULL,
 		  profile->lock_wait_s },
 		{ "wait_timeout", "wait_timeout", "%u", NULL, profile->idle_s },
-		/* wait_timeout bounds a silent holder; nothing else may. */
-		{ "idle_transaction_timeout", NULL, "0" },
+		/* wait_timeout bounds a silent holder; nothing else may. But a
+		 * packet's transaction has no business to outlive it. */
+		{ "idle_transaction_timeout", NULL, "%u", NULL,
+		  profile->packets ? PACKET_TRANSACTION_S : 0 },
 		{ "idle_write_transaction_timeout", NULL, "0" },
 		{ "completion_type", "completion_type", "'NO_CHAIN'",
 		  "NO_CHAIN" },

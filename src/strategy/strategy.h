@@ -81,9 +81,11 @@ enum rlk_act {
 struct rlk_part {
 	enum rlk_act act;
 	struct rlk_request request;
+	enum rlk_ask ask;         /* an acquire, as acquire() takes it */
 	bool answered;            /* what follows is filled in */
 	enum rlk_verdict verdict; /* of an acquire: RLK_GRANTED, RLK_HELD with
-				     the holder, or RLK_AGAIN */
+				     the holder (if all were only asked
+				     again: not known), or RLK_AGAIN */
 	struct rlk_holder holder;
 	bool found;      /* of a release */
 	uint64_t token;  /* of a draw; 0: the grant is not there any more */

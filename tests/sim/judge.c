@@ -208,7 +208,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 		.hold = lock->hold,
 		.attempt = lock->hold->attempt,
 		.pass = lock->hold->passes,
-		.row = lock->strategy->pins_connection,
+		.row = lock->name->strategy->pins_connection,
 		.name = name,
 		.began_us = sim_now,
 		.began_delay_us = sim_proc_delay(sim_self->proc),
@@ -429,7 +429,7 @@ static void check_neglect(const struct sim_call *call)
 	const struct sim_lease *lease = &sim_tables.leases[name];
 	int64_t since = call->began_us;
 
-	if (!sim_world.calm || !lock || lock->strategy->pins_connection ||
+	if (!sim_world.calm || !lock || lock->name->strategy->pins_connection ||
 	    lease->there)
 		return;
 	if (lease->gone_us > since)

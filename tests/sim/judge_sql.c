@@ -256,7 +256,7 @@ static void check_order(const struct sim_grant *grant, uint64_t token,
 
 void sim_judge_token(const struct rowlock *lock, uint64_t token)
 {
-	bool row = lock->strategy->pins_connection;
+	bool row = lock->name->strategy->pins_connection;
 
 	for (unsigned int name = 0; name < SIM_NAMES; name++) {
 		struct rlk_list *list = &sim_grants[row][name];

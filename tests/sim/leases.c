@@ -252,6 +252,19 @@ void sim_lease_present(struct sim_session *session)
 			    rlk_u64(sim_tables.leases[i].attempt);
 }
 
+uint64_t sim_lease_would(const struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	uint64_t rows = 0;
+
+	if (request->op->verb == SIM_ACQUIRE_LOOKING)
+		return !sim_tables.leases[sim_param_name(request, 0)].there;
+	if (request->op->verb == SIM_DELETE_LEASE)
+		for (unsigned int i = 0; i < SIM_NAMES; i++)
+			rows += lease_meant(request, &sim_tables.leases[i], i);
+	return rows;
+}
+
 void sim_lease_delete(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {

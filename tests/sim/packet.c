@@ -70,9 +70,12 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 {
 	const struct sim_many *many = sim_many_of(def);
 
-	if (packet->parts.statements == RLK_PACKET_STATEMENTS || !count)
+	if (packet->parts.statements == RLK_PACKET_STATEMENTS || !count != !fn)
 		sim_violation("a packet has too many statements, or an empty "
 			      "one");
+	if (!count)
+		sim_packet_grow(&packet->parts)->op = &many->each;
+	sim_packet_counts.rows += count;
 	for (size_t row = 0; row < count; row++) {
 		struct rlk_value values[RLK_PACKET_VALUES];
 		struct sim_part *part;
@@ -99,7 +102,6 @@ static void count(const struct sim_packet *parts)
 {
 	sim_packet_counts.packets++;
 	sim_packet_counts.statements += parts->statements;
-	sim_packet_counts.rows += parts->count;
 	sim_packet_counts.mixed += parts->statements > 1;
 	if (parts->count > sim_packet_counts.largest)
 		sim_packet_counts.largest = parts->count;

@@ -170,7 +170,7 @@ static void break_client(struct sim_session *session)
 	session->silent = true;
 }
 
-static void finish(struct sim_session *session)
+void sim_session_finish(struct sim_session *session)
 {
 	struct sim_request *request = &session->request;
 
@@ -203,111 +203,7 @@ void sim_session_go_on(struct sim_session *session, unsigned int error)
 {
 	sim_event_clear(&session->step);
 	session->answer.error = error;
-	finish(session);
-}
-
-static void draw_fate(struct sim_request *request);
-
-struct sim_part *sim_packet_grow(struct sim_packet *packet)
-{
-	struct sim_part *part;
-
-	if (packet->count == packet->room) {
-		packet->room = packet->room ? packet->room * 2 : 8;
-		packet->parts = realloc(packet->parts,
-					packet->room * sizeof(*packet->parts));
-		if (!packet->parts)
-			abort();
-	}
-	part = &packet->parts[packet->count++];
-	*part = (struct sim_part){ .statement = packet->statements };
-	return part;
-}
-
-static void execute_part(struct sim_session *session, struct sim_part *part)
-{
-	struct sim_answer *answer = &session->answer;
-
-	session->request.op = part->op;
-	memcpy(session->request.params, part->params, sizeof(part->params));
-	answer->affected = 0;
-	answer->insert_id = 0;
-	answer->rows = 0;
-	answer->columns = 0;
-	sim_execute(session);
-	sim_trace_statement(session);
-	part->affected = answer->affected;
-	part->insert_id = answer->insert_id;
-	part->has_row = answer->rows > 0;
-	if (part->has_row)
-		memcpy(part->cells, answer->cells,
-		       answer->columns * sizeof(*answer->cells));
-	if (part->returns) {
-		part->has_row = part->affected > 0;
-		part->affected = 0;
-		part->cells[0] = part->params[2];
-	}
-}
-
-/* All rows of one statement, at one instant. */
-static void execute_statement(struct sim_session *session)
-{
-	struct sim_packet *packet = &session->packet;
-
-	sim_verb_counts[packet->parts[packet->next].op->verb]++;
-	while (packet->next < packet->count &&
-	       packet->parts[packet->next].statement == packet->executed)
-		execute_part(session, &packet->parts[packet->next++]);
-	packet->executed++;
-}
-
-/* The next statement begins; what was to become of the packet's end stays. */
-static void begin_statement(struct sim_session *session)
-{
-	struct sim_request *request = &session->request;
-	bool reply_lost = request->reply_lost;
-	bool break_after = request->break_after;
-
-	request->op = session->packet.parts[session->packet.next].op;
-	draw_fate(request);
-	request->reply_lost |= reply_lost;
-	request->break_after |= break_after;
-	request->started_us = sim_server_us();
-}
-
-static bool refused(struct sim_session *session)
-{
-	const struct sim_request *request = &session->request;
-
-	session->answer.error = request->refuse;
-	if (!session->answer.error && request->op->writes &&
-	    sim_server.read_only_until > sim_now)
-		session->answer.error = 1290;
-	return session->answer.error != 0;
-}
-
-/* One after the other, each commits; the first that fails is the last. Where
- * the connection breaks in the middle, the server may see that or not. */
-static void execute_packet(struct sim_session *session)
-{
-	struct sim_request *request = &session->request;
-	const struct sim_packet *packet = &session->packet;
-
-	session->phase = SIM_EXECUTING;
-	while (!refused(session)) {
-		execute_statement(session);
-		if (packet->executed == packet->statements ||
-		    (request->break_after && sim_below(2)))
-			break;
-		begin_statement(session);
-		if (request->block_us) {
-			sim_event_set(&session->step,
-				      sim_now + request->block_us);
-			request->block_us = 0;
-			return;
-		}
-	}
-	finish(session);
+	sim_session_finish(session);
 }
 
 static void execute(struct sim_session *session)
@@ -316,7 +212,7 @@ static void execute(struct sim_session *session)
 	struct sim_answer *answer = &session->answer;
 
 	if (request->packet) {
-		execute_packet(session);
+		sim_packet_execute(session);
 		return;
 	}
 	session->phase = SIM_EXECUTING;
@@ -334,13 +230,14 @@ static void execute(struct sim_session *session)
 	    sim_server.read_only_until > sim_now)
 		answer->error = 1290;
 	if (!answer->error) {
+		sim_check_open(session, request->op);
 		sim_verb_counts[request->op->verb]++;
 		if (!sim_execute(session))
 			return; /* it waits */
 	}
 	/* It may have ended itself. */
 	if (session->alive)
-		finish(session);
+		sim_session_finish(session);
 	else
 		maybe_free(session);
 }
@@ -407,7 +304,7 @@ static bool touches_rows(enum sim_verb verb)
 }
 
 /* What will become of it, but for its way. */
-static void draw_fate(struct sim_request *request)
+void sim_draw_fate(struct sim_request *request)
 {
 	enum sim_verb verb = request->op->verb;
 
@@ -434,7 +331,10 @@ void sim_session_send(struct sim_session *session)
 	session->phase = SIM_TRAVELLING;
 	if (session->silent)
 		return;
-	draw_fate(&session->request);
+	if (session->request.packet)
+		sim_packet_draw_fate(session);
+	else
+		sim_draw_fate(&session->request);
 	if (sim_happens(SIM_LOST_REQUEST)) {
 		session->silent = true;
 		return;
@@ -523,6 +423,7 @@ void sim_session_interrupt(struct sim_session *session)
 	}
 	sim_rows_slip(session);
 	sim_bells_slip(session);
+	session->open |= session->request.op->verb == SIM_BEGIN;
 	sim_session_go_on(session, 1317);
 }
 

@@ -53,6 +53,8 @@ struct sim_packet {
 	unsigned int statements;
 	unsigned int executed; /* statements */
 	size_t next;           /* part */
+	unsigned int last;     /* statement of the present step */
+	unsigned int fails_at; /* if it is refused: by which of them */
 };
 
 /** Room for one more part; it is zero but for its statement. */
@@ -111,6 +113,7 @@ struct sim_session {
 	int64_t told_us; /* when the client's end heard of it; 0: not yet */
 	struct sim_row *locked; /* by its transaction */
 	uint64_t lock_serial;   /* of the last lock that it got */
+	bool open;              /* a packet's transaction failed in it */
 	struct sim_row *wants;
 	struct sim_bell *wants_bell;
 	struct rlk_list in_line;
@@ -146,6 +149,18 @@ int64_t sim_session_idle_until(const struct sim_session *session);
 /** KILL CONNECTION, KILL QUERY. */
 void sim_session_kill(struct sim_session *session);
 void sim_session_interrupt(struct sim_session *session);
+/** Draw what will become of the request, but for its way. */
+void sim_draw_fate(struct sim_request *request);
+/** It has been executed, with session->answer. */
+void sim_session_finish(struct sim_session *session);
+
+/** The same for the packet's next statement, or transaction; and what there is
+ *  of it is executed. */
+void sim_packet_draw_fate(struct sim_session *session);
+void sim_packet_execute(struct sim_session *session);
+/** May @op be said in what @session has open? */
+void sim_check_open(struct sim_session *session, const struct sim_op *op);
+
 /** What it waited for is there, or will not come (@error). */
 void sim_session_go_on(struct sim_session *session, unsigned int error);
 struct sim_session *sim_session_find(uint64_t id);

@@ -118,6 +118,7 @@ static const struct pattern patterns[] = {
 	  "DELETE FROM lease_session WHERE ", NULL, NULL },
 	{ SIM_DELETE_LEASE, "delete-lease",
 	  "DELETE FROM business_lease WHERE ", NULL, NULL },
+	{ SIM_BEGIN, "begin", "BEGIN", NULL, NULL },
 	{ SIM_COMMIT, "commit", "COMMIT", NULL, NULL },
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NULL },
 	{ SIM_KILL_CONN, "kill", "KILL CONNECTION ", NULL, NULL },
@@ -142,7 +143,10 @@ static const struct {
 
 /* Of packets; what follows a DELETE's or a SELECT's WHERE is read. */
 #define ATTEMPTS "SELECT attempt FROM business_lease WHERE "
-#define DELETES "DELETE FROM business_lease WHERE "
+#define DELETES "FROM business_lease WHERE "
+#define NO_PARAMS                                                              \
+	{ SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO }
+#define NOWAIT "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
 static const struct {
 	enum sim_verb verb;
 	const char *label;
@@ -171,8 +175,19 @@ static const struct {
 	{ SIM_BELL_RING, "ring-many", "DO {RELEASE_LOCK(?0)|}", NULL,
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
 	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
-	{ SIM_DELETE_LEASE, "delete-many", NULL, DELETES,
-	  { 0, SIM_ZERO, 1 } },
+	{ SIM_DELETE_LEASE, "delete-many", NULL, "SET STATEMENT "
+	  "sql_safe_updates = 1 FOR DELETE " DELETES, { 0, SIM_ZERO, 1 } },
+	{ SIM_DELETE_LEASE, "delete-many", NULL, "DELETE /*+ INDEX("
+	  "business_lease PRIMARY) */ " DELETES, { 0, SIM_ZERO, 1 } },
+	{ SIM_ACQUIRE_LOOKING, "insert-many", NOWAIT "INSERT INTO "
+	  "business_lease (name, slot, session, attempt, acquired_at, "
+	  "expires_at, info) VALUES {(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "
+	  "UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } ON DUPLICATE "
+	  "KEY UPDATE name = VALUES(name)", NULL,
+	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_BEGIN, "begin", "BEGIN", NULL, NO_PARAMS },
+	{ SIM_COMMIT, "commit", "COMMIT", NULL, NO_PARAMS },
+	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NO_PARAMS },
 };
 
 static const struct {
@@ -383,6 +398,7 @@ static void compile_many(struct sim_many *many, const char *text)
 			.writes = manies[i].verb >= SIM_ROW_MAKE,
 			.greatest = strstr(sql, "GREATEST(") != NULL,
 			.by_attempt = strstr(sql, "attempt = ?1") != NULL,
+			.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,
 		},
 	};
 	memcpy(many->at, manies[i].at, sizeof(many->at));

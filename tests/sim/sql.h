@@ -15,6 +15,7 @@ struct rlk_stmt_def;
 struct rlk_many_def;
 
 enum sim_verb {
+	SIM_BEGIN,
 	SIM_COMMIT,
 	SIM_ROLLBACK,
 	SIM_KILL_CONN,
@@ -76,6 +77,7 @@ struct sim_op {
 	bool counts;     /* a beat that changes its row in any case */
 	bool by_attempt; /* a draw for one attempt only */
 	bool rings;      /* a DELETE that lets the bell go */
+	bool nowait;     /* it fails where another would wait */
 	unsigned int conditions;
 	struct sim_condition condition[6];
 };

@@ -302,6 +302,7 @@ static void nothing(struct sim_session *session)
 bool sim_execute(struct sim_session *session)
 {
 	static void (*const handlers[SIM_VERBS])(struct sim_session *) = {
+		[SIM_BEGIN] = nothing,
 		[SIM_COMMIT] = sim_rows_release,
 		[SIM_ROLLBACK] = sim_rows_release,
 		[SIM_KILL_CONN] = kill_session,

@@ -37,6 +37,8 @@ void sim_leases_of(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
+/** How many rows the statement would make or remove. */
+uint64_t sim_lease_would(const struct sim_session *session);
 
 /* bells.c. The first four execute the request of @session, or a part of it. */
 struct sim_bell_counts {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "db/server.h"
 #include "ground.h"
 
 #define MOST 256
@@ -136,6 +137,40 @@ static void own_row_of_an_earlier_sending_is_a_grant(void **state)
 	}
 }
 
+/* Who has it was told before. */
+static void asking_again_looks_only_if_some_were_free(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-again");
+	struct rlk_request held[2];
+	struct rlk_part parts[2];
+
+	for (int i = 0; i < 2; i++) {
+		held[i] = ground_request(ground, 1, numbered(word, (size_t) i));
+		ground_ask(ground, 1, &held[i], RLK_ASK_FIRST, NULL);
+		parts[i] = ask(ground, 0, held[i].name);
+		parts[i].ask = RLK_ASK_AGAIN;
+	}
+	run_all(ground, 0, parts, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(parts[i].verdict, RLK_HELD);
+		assert_false(parts[i].holder.known);
+	}
+	ground_release(ground, 1, &held[1]);
+	run_all(ground, 0, parts, 2);
+	assert_int_equal(parts[0].verdict, RLK_HELD);
+	assert_int_equal(parts[1].verdict, RLK_GRANTED);
+	assert_true(ground_release(ground, 0, &parts[1].request));
+	/* One that asks for the first time is told. */
+	ground_ask(ground, 1, &held[1], RLK_ASK_FIRST, NULL);
+	parts[0] = ask(ground, 0, held[0].name);
+	run_all(ground, 0, parts, 2);
+	assert_int_equal(parts[0].verdict, RLK_HELD);
+	assert_true(parts[0].holder.known);
+	assert_true(ground_release(ground, 1, &held[0]));
+	assert_true(ground_release(ground, 1, &held[1]));
+}
+
 static void dead_holder_shows(void **state)
 {
 	struct ground *ground = *state;
@@ -160,35 +195,63 @@ static void dead_holder_shows(void **state)
 	ground_release(ground, 0, &parts[1].request);
 }
 
+/* Somebody's transaction has locked the row of @name; end it by
+ * rlk_conn_close(). */
+static struct rlk_conn *guard_of(struct ground *ground, const char *name)
+{
+	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT attempt FROM business_lease WHERE name = '%s' AND "
+		 "slot = 0 FOR UPDATE",
+		 name);
+	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	return guard;
+}
+
+static void unguard(struct rlk_conn *guard)
+{
+	struct rowlock_errinfo error;
+
+	assert_done(rlk_stmt_text(guard, "ROLLBACK", &error), &error);
+	rlk_conn_close(guard);
+}
+
 /* Somebody's transaction has a held name's row locked. */
 static void guarded_name_delays_nobody(void **state)
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-guard");
-	struct rlk_conn *guard = ground_open(ground, false, 1);
-	struct rlk_part parts[3];
+	struct rlk_part parts[4];
 	struct rlk_request held = ground_request(ground, 1, numbered(word, 1));
-	struct rowlock_errinfo error;
-	char sql[200];
+	struct rlk_request mine = ground_request(ground, 0, numbered(word, 3));
+	struct rlk_conn *patient = ground_open(ground, true, 60);
+	struct rlk_conn *guard;
 
+	ground_ask(ground, 0, &mine, RLK_ASK_FIRST, NULL);
 	ground_ask(ground, 1, &held, RLK_ASK_FIRST, NULL);
-	snprintf(sql, sizeof(sql),
-		 "SELECT attempt FROM business_lease WHERE name = '%s' AND "
-		 "slot = 0 FOR UPDATE",
-		 held.name);
-	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	guard = guard_of(ground, held.name);
 	for (size_t i = 0; i < 3; i++)
 		parts[i] = ask(ground, 0, numbered(word, i));
-	/* It is answered while the transaction is open. */
-	run_all(ground, 0, parts, 3);
+	parts[3] = part_of(RLK_ACT_RELEASE, &mine);
+	/* It is answered, and to be seen by all, while the transaction is
+	 * open, however long one may wait for it. */
+	rlk_conn_close(ground->conns[0]);
+	ground->conns[0] = patient;
+	run_all(ground, 0, parts, 4);
 	assert_int_equal(parts[0].verdict, RLK_GRANTED);
 	assert_int_equal(parts[1].verdict, RLK_HELD);
 	assert_int_equal(parts[2].verdict, RLK_GRANTED);
-	assert_done(rlk_stmt_text(guard, "ROLLBACK", &error), &error);
+	assert_true(parts[3].found);
+	assert_int_equal(count_of(ground, parts[0].request.name), 1);
+	assert_int_equal(count_of(ground, parts[2].request.name), 1);
+	assert_int_equal(count_of(ground, mine.name), 0);
+	unguard(guard);
 	assert_true(ground_release(ground, 1, &held));
 	assert_true(ground_release(ground, 0, &parts[0].request));
 	assert_true(ground_release(ground, 0, &parts[2].request));
-	rlk_conn_close(guard);
 }
 
 /* Which only a release does: none of them is gone then, and all can be sent
@@ -197,12 +260,11 @@ static void guarded_release_lets_all_of_them_be(void **state)
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-locked");
-	struct rlk_conn *guard = ground_open(ground, false, 1);
 	struct rlk_part parts[3];
 	struct rlk_part *pointers[3];
 	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *guard;
 	enum rlk_fault fault;
-	char sql[200];
 
 	for (size_t i = 0; i < 2; i++) {
 		struct rlk_request request =
@@ -214,21 +276,77 @@ static void guarded_release_lets_all_of_them_be(void **state)
 	}
 	parts[2] = ask(ground, 0, numbered(word, 2));
 	pointers[2] = &parts[2];
-	snprintf(sql, sizeof(sql),
-		 "SELECT attempt FROM business_lease WHERE name = '%s' AND "
-		 "slot = 0 FOR UPDATE",
-		 parts[1].request.name);
-	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	guard = guard_of(ground, parts[1].request.name);
 	fault = ground->strategy->batch(ground->conns[0], pointers, 3, &none,
 					&error);
 	assert_int_equal(fault, RLK_BUSY);
 	for (size_t i = 0; i < 3; i++)
 		assert_false(parts[i].answered);
-	assert_done(rlk_stmt_text(guard, "ROLLBACK", &error), &error);
+	unguard(guard);
+	/* Each commits by itself again. */
 	assert_true(ground_release(ground, 0, &parts[0].request));
 	assert_true(ground_release(ground, 0, &parts[1].request));
-	assert_int_equal(count_of(ground, parts[2].request.name), 0);
-	rlk_conn_close(guard);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(count_of(ground, parts[i].request.name), 0);
+}
+
+/* Reading a small table as a whole would wait for it. */
+static void guard_of_another_lease_is_nothing_to_a_release(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-aside");
+	struct rlk_request other = ground_request(ground, 1, test_name("held"));
+	struct rlk_part parts[24];
+	struct rlk_conn *guard;
+
+	ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL);
+	for (size_t i = 0; i < TEST_SIZE(parts); i++)
+		parts[i] = ask(ground, 0, numbered(word, i));
+	run_all(ground, 0, parts, TEST_SIZE(parts));
+	test_sql(ground->sql, "ANALYZE TABLE business_lease");
+	guard = guard_of(ground, other.name);
+	for (size_t i = 0; i < TEST_SIZE(parts); i++) {
+		parts[i].act = RLK_ACT_RELEASE;
+		parts[i].answered = false;
+	}
+	run_all(ground, 0, parts, TEST_SIZE(parts));
+	for (size_t i = 0; i < TEST_SIZE(parts); i++)
+		assert_true(parts[i].found);
+	unguard(guard);
+	assert_true(ground_release(ground, 1, &other));
+}
+
+/* A transaction that is half done when its client stops: who asks for one of
+ * its names has to wait, but not for the client. */
+static void silent_client_keeps_nothing_locked(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_conn *other = ground_open(ground, true, 15);
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("batch-silent"));
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	/* Elsewhere there are no such transactions. */
+	if (!rlk_server_dialect(rlk_conn_server(ground->conns[0]))
+		 ->lease_acquire_many) {
+		rlk_conn_close(other);
+		return;
+	}
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	assert_done(rlk_stmt_text(ground->conns[0], "BEGIN", &error), &error);
+	snprintf(sql, sizeof(sql),
+		 "DELETE FROM business_lease WHERE name = '%s'", request.name);
+	assert_done(rlk_stmt_text(ground->conns[0], sql, &error), &error);
+	assert_done(rlk_stmt_text(other, sql, &error), &error);
+	assert_false(rlk_conn_alive(ground->conns[0]));
+	rlk_conn_close(other);
+}
+
+static uint64_t count_inserts(struct ground *ground)
+{
+	return test_sql_status(ground->sql, "Com_insert") +
+	       test_sql_status(ground->sql, "Com_insert_select");
 }
 
 static void hundreds_go_in_a_few_statements(void **state)
@@ -244,9 +362,9 @@ static void hundreds_go_in_a_few_statements(void **state)
 		parts[i].request.info = i % 3 ? NULL : "it's \\ said";
 		parts[i].request.max_hold_ms = i % 2 ? 0 : 60000;
 	}
-	before = test_sql_status(ground->sql, "Com_insert_select");
+	before = count_inserts(ground);
 	run_all(ground, 0, parts, MOST);
-	took = test_sql_status(ground->sql, "Com_insert_select") - before;
+	took = count_inserts(ground) - before;
 	/* Other programs may run on the server meanwhile. */
 	assert_in_range(took, 1, MOST / 4);
 	for (size_t i = 0; i < MOST; i++)
@@ -348,11 +466,18 @@ int main(void)
 		     each_is_answered_as_if_alone),
 		EACH("an own row of an earlier sending is a grant",
 		     own_row_of_an_earlier_sending_is_a_grant),
+		EACH("asking again looks only if some were free",
+		     asking_again_looks_only_if_some_were_free),
 		EACH("a dead holder shows", dead_holder_shows),
 		EACH("a guarded name delays nobody",
 		     guarded_name_delays_nobody),
 		EACH("a guarded release lets all of them be",
 		     guarded_release_lets_all_of_them_be),
+		ON(ROWLOCK_LEASE,
+		   "lease: a guard of another lease is nothing to a release",
+		   guard_of_another_lease_is_nothing_to_a_release),
+		ON(ROWLOCK_LEASE, "lease: a silent client keeps nothing locked",
+		   silent_client_keeps_nothing_locked),
 		EACH("hundreds go in a few statements",
 		     hundreds_go_in_a_few_statements),
 		EACH("the tokens of one packet follow each name",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/commit.h"
+#include "core/rounds.h"
 #include "test.h"
 
 static void those_of_one_moment_share_a_round_trip(void **state)
@@ -58,6 +59,59 @@ static void lone_thread_is_in_no_group(void **state)
 		assert_ok(rowlock_release(lock[0], &err));
 	}
 	assert_int_equal(fake_count(FAKE_BATCH), 0);
+	lanes_end();
+}
+
+static bool are_in_a_round(void *arg)
+{
+	struct rlk_group *group = &client->lanes[0].group;
+	unsigned int left = MANY;
+	struct rlk_list *node;
+	bool idle;
+
+	(void) arg;
+	rlk_mutex_lock(&group->mutex);
+	for (node = group->early.next; node != &group->early; node = node->next)
+		left--;
+	idle = group->busy == 0;
+	rlk_mutex_unlock(&group->mutex);
+	return left == 0 && idle;
+}
+
+static int64_t until_the_next_round(void)
+{
+	return rlk_rounds_next(client->rounds, fake_now()) - fake_now();
+}
+
+static void polls_of_many_names_cost_one_packet_per_round(void **state)
+{
+	unsigned int acquires;
+	unsigned int batches;
+
+	(void) state;
+	lanes_begin();
+	fake_session_add(77);
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 20000);
+	}
+	/* Each asks by itself at first, as it may be free soon. */
+	fake_pass_until(are_in_a_round, NULL);
+	acquires = fake_count(FAKE_ACQUIRE);
+	batches = fake_count(FAKE_BATCH);
+	for (unsigned int i = 0; i < 5; i++) {
+		fake_advance((uint64_t) until_the_next_round());
+		fake_await(FAKE_BATCH, batches + i + 1);
+		assert_int_equal(fake_call(FAKE_BATCH, batches + i).id, MANY);
+		fake_until(are_in_a_round, NULL);
+	}
+	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires);
+	/* And as soon as they are free. */
+	for (unsigned int i = 0; i < MANY; i++)
+		fake_lease_remove(rowlock_name(lock[i]));
+	fake_advance((uint64_t) until_the_next_round());
+	all_hold();
+	assert_int_equal(fake_count(FAKE_BATCH), batches + 6);
 	lanes_end();
 }
 
@@ -141,14 +195,14 @@ static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
 	lanes_begin();
 	fake_session_add(77);
 	for (unsigned int i = 0; i < MANY; i++) {
-		fake_lease_add(lock[i]->name, 1000 + i, 77);
+		fake_lease_add(rowlock_name(lock[i]), 1000 + i, 77);
 		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
 		fake_await(FAKE_ACQUIRE, 2 + i);
 	}
 	fake_until(do_all_rest, NULL);
 	fill_lanes();
 	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(lock[i]->name);
+		fake_lease_remove(rowlock_name(lock[i]));
 	fake_next(FAKE_BATCH, lost_reply);
 	fake_advance(100);
 	await_queued(MANY);
@@ -180,7 +234,7 @@ static void release_of_a_row_that_was_gone_is_a_loss(void **state)
 	lanes_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(lock[i]->name);
+		fake_lease_remove(rowlock_name(lock[i]));
 	fill_lanes();
 	all_ask(FAKE_DO_RELEASE, 0);
 	free_a_lane();
@@ -196,7 +250,7 @@ static void interrupted_release_still_tells_a_loss(void **state)
 	lanes_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(lock[i]->name);
+		fake_lease_remove(rowlock_name(lock[i]));
 	fill_lanes();
 	all_ask(FAKE_DO_RELEASE, 0);
 	fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
@@ -273,6 +327,8 @@ int main(void)
 		     releases_and_draws_go_along),
 		FAKE("a lone thread is in no group",
 		     lone_thread_is_in_no_group),
+		FAKE("polls of many names cost one packet per round",
+		     polls_of_many_names_cost_one_packet_per_round),
 		FAKE("a group of one is none", group_of_one_is_none),
 		FAKE("what fails half way is sent alone",
 		     what_fails_half_way_is_sent_alone),

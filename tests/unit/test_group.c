@@ -64,6 +64,7 @@ static void begin(unsigned int lanes, unsigned int most)
 static void end(void)
 {
 	assert_int_equal(group.busy, 0);
+	assert_true(rlk_list_empty(&group.early));
 	assert_true(rlk_list_empty(&group.queue));
 	assert_true(rlk_list_empty(&group.taken));
 	rlk_group_fini(&group);
@@ -306,6 +307,90 @@ static void one_whose_time_is_up_afterwards_leaves_its_answer(void **state)
 	end();
 }
 
+static bool are_early(void *arg)
+{
+	unsigned int left = *(unsigned int *) arg;
+	struct rlk_list *node;
+
+	rlk_mutex_lock(&group.mutex);
+	for (node = group.early.next; node != &group.early; node = node->next)
+		left--;
+	rlk_mutex_unlock(&group.mutex);
+	return left == 0;
+}
+
+/* Come in with a request that is not to be sent before @ms. */
+static void come_early(struct person *person, int64_t ms, unsigned int early)
+{
+	*person = (struct person){ .group = &group };
+	rlk_member_init(&person->member);
+	person->member.until_ms = 9000;
+	person->member.queue_until_ms = 9000;
+	person->member.not_before_ms = ms;
+	assert_int_equal(pthread_create(&person->thread, NULL, enter, person),
+			 0);
+	fake_until(are_early, &early);
+}
+
+static void those_that_come_early_go_together_in_time(void **state)
+{
+	struct person others[3];
+	struct person hasty;
+	struct person late;
+
+	(void) state;
+	begin(1, 256);
+	for (unsigned int i = 0; i < 2; i++)
+		come_early(&others[i], 1000, i + 1);
+	come_early(&late, 2000, 3);
+	await_expiries(1);
+	assert_int_equal(expiry_ms, 1000);
+	/* They are in nobody's way, and nobody takes them along. */
+	come(&hasty, 5000, 0);
+	assert_int_equal(hear(&hasty), RLK_MEMBER_LEADING);
+	assert_int_equal(hasty.count, 1);
+	leave(&hasty);
+	assert_int_equal(rlk_group_expire(&group, 999), 1000);
+	assert_false(is_done(&others[0]) || is_done(&others[1]));
+	assert_int_equal(rlk_group_expire(&group, 1000), 2000);
+	assert_int_equal(hear(&others[0]), RLK_MEMBER_LEADING);
+	assert_int_equal(others[0].count, 2);
+	leave(&others[0]);
+	assert_int_equal(hear(&others[1]), RLK_MEMBER_DONE);
+	/* Also behind one that leads just then. */
+	come(&hasty, 5000, 0);
+	hear(&hasty);
+	rlk_group_expire(&group, 2000);
+	assert_false(is_done(&late));
+	leave(&hasty);
+	assert_int_equal(hear(&late), RLK_MEMBER_LEADING);
+	assert_int_equal(late.count, 1);
+	leave(&late);
+	end();
+}
+
+static void one_that_is_early_can_go(void **state)
+{
+	_Atomic bool wants_out = false;
+	struct person one = { .group = &group };
+	unsigned int early = 1;
+
+	(void) state;
+	begin(1, 256);
+	rlk_member_init(&one.member);
+	one.member.until_ms = 9000;
+	one.member.queue_until_ms = 9000;
+	one.member.not_before_ms = 1000;
+	one.member.wants_out = &wants_out;
+	assert_int_equal(pthread_create(&one.thread, NULL, enter, &one), 0);
+	fake_until(are_early, &early);
+	wants_out = true;
+	rlk_group_withdraw(&group, &wants_out);
+	assert_int_equal(hear(&one), RLK_MEMBER_OVER);
+	assert_true(rlk_group_expire(&group, 1000) == RLK_NEVER);
+	end();
+}
+
 static void alarm_is_set_only_for_an_earlier_deadline(void **state)
 {
 	struct person first;
@@ -453,6 +538,9 @@ int main(void)
 		     one_whose_time_is_up_before_it_is_sent_is_over),
 		FAKE("one whose time is up afterwards leaves its answer",
 		     one_whose_time_is_up_afterwards_leaves_its_answer),
+		FAKE("those that come early go together in time",
+		     those_that_come_early_go_together_in_time),
+		FAKE("one that is early can go", one_that_is_early_can_go),
 		FAKE("an alarm is set only for an earlier deadline",
 		     alarm_is_set_only_for_an_earlier_deadline),
 		FAKE("who wants out goes, unless it leads",

@@ -68,7 +68,7 @@ static void add_eve(struct scene *scene, unsigned int place)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 
-	if (scene->held->strategy->pins_connection)
+	if (scene->held->name->strategy->pins_connection)
 		options.strategy = ROWLOCK_ROW;
 	scene->eves = lock_with(scene->client, &options);
 	scene->eve = fake_person();
@@ -239,7 +239,7 @@ static void turn_that_ended_by_passes_lets_others_ask_first(void **state)
 	client.handover_passes = 1;
 	client.handover_ms = 60000;
 	s = scene_of(&client, &options, &options);
-	s.bobs->waiter->name->others_seen_ms = fake_now();
+	s.bobs->waiter->name->turn->others_seen_ms = fake_now();
 	add_eve(&s, 2);
 	release_to_bob(&s);
 	began = fake_now();

@@ -165,7 +165,7 @@ static void every_handle_of_a_hold_is_told(void **state)
 
 static void use_and_free(struct rowlock *lock, void *arg)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	struct told *told = arg;
 
 	/* Owned by a thread: it is not ours to release. */
@@ -200,7 +200,7 @@ static void callback_may_free_its_lock_but_not_the_client(void **state)
 
 static void free_all(struct rowlock *lock, void *arg)
 {
-	struct rowlock_client *client = lock->client;
+	struct rowlock_client *client = lock->name->client;
 	struct told *told = arg;
 
 	if (rowlock_release(lock, NULL) == ROWLOCK_ELOST)

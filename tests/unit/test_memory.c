@@ -2,10 +2,11 @@
 /*
  * Memory runs out at every point once: a call succeeds, or says so and changes
  * nothing; in both cases all is given back, and nothing is held that its owner
- * does not know of.
+ * does not know of. And how much of it a hold takes.
  */
 #include "fake/fake.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/client.h"
@@ -131,6 +132,37 @@ static int lose(struct rowlock_client *client, struct rowlock *lock)
 	return 0;
 }
 
+static bool in_line_or_back(void *arg)
+{
+	return fake_bell_line("job") == 1 || !fake_busy(arg);
+}
+
+/* What somebody else holds is waited for by its bell. */
+static int await_bell(struct rowlock_client *client, struct rowlock *lock)
+{
+	struct fake_person *bob;
+	int code;
+
+	(void) client;
+	fake_memory_hold(true);
+	bob = fake_person();
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_bell_take("job");
+	fake_memory_hold(false);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_until(in_line_or_back, bob);
+	fake_lease_remove("job");
+	fake_bell_ring("job");
+	code = fake_hear(bob, NULL);
+	fake_session_remove(77);
+	if (!code)
+		assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	assert_int_equal(fake_lease("job"), 0);
+	return code;
+}
+
 static void count(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
@@ -152,6 +184,15 @@ static int list(struct rowlock_client *client, struct rowlock *lock)
 	return code;
 }
 
+/* Which may wait for bells. */
+static struct rowlock_client *client_that_waits(void)
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.wait_connections = 1;
+	return fake_client_with(&options);
+}
+
 /* The n-th allocation of @step fails, for every n that there is. */
 static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 		unsigned int least_refused)
@@ -167,7 +208,7 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 		int code;
 
 		fake_setup(state);
-		client = fake_client();
+		client = client_that_waits();
 		lock = fake_lock(client, strategy, 0, "job");
 		assert_true(++number < MOST);
 		fake_memory_fail(number);
@@ -185,14 +226,21 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 
 static void lock_survives(void **state)
 {
+	/* The handle, and its name. */
 	run(state, ROWLOCK_LEASE, lock_new, 2);
 }
 
 static void acquire_survives(void **state)
 {
-	/* The hold, the name, its table, the session. */
+	/* The waker, the hold, the ticket, the session. */
 	run(state, ROWLOCK_LEASE, acquire, 4);
-	run(state, ROWLOCK_ROW, acquire, 3);
+	run(state, ROWLOCK_ROW, acquire, 2);
+}
+
+static void wait_survives(void **state)
+{
+	/* As an acquire, and what keeps the bell. */
+	run(state, ROWLOCK_LEASE, await_bell, 5);
 }
 
 static void use_survives(void **state)
@@ -212,6 +260,67 @@ static void list_survives(void **state)
 	run(state, ROWLOCK_LEASE, list, 3);
 }
 
+/* -------------------------------------------------------------- how much */
+
+/* Few enough for the names' first table. */
+#define MANY 32
+
+static struct rowlock *acquired(struct rowlock_client *client, int number)
+{
+	struct rowlock *lock;
+	char name[24];
+
+	snprintf(name, sizeof(name), "job-of-many-%04d", number);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, name);
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	return lock;
+}
+
+static void give_back(struct rowlock *lock)
+{
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	fake_lock_end(lock);
+}
+
+/* A client may have a hundred thousand. A handle, its name, its hold: besides
+ * them each has a place in the table, of 8 to 16 bytes. */
+static void lease_that_is_held_takes_320_bytes(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *first = acquired(client, 0);
+	long before = fake_memory_bytes();
+	struct rowlock *locks[MANY];
+	long each;
+
+	(void) state;
+	for (int i = 0; i < MANY; i++)
+		locks[i] = acquired(client, 1 + i);
+	each = (fake_memory_bytes() - before) / MANY;
+	test_figure((double) each, "bytes", "for a lease that is held");
+	assert_in_range(each, 1, 320);
+	for (int i = 0; i < MANY; i++)
+		give_back(locks[i]);
+	give_back(first);
+	fake_client_end(client);
+}
+
+/* The hold, and a ticket for each of the two: the rest is there. */
+static void lone_pair_takes_three_allocations(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = acquired(client, 0);
+	long before;
+
+	(void) state;
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	before = fake_memory_made();
+	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
+	assert_int_equal(rowlock_release(lock, NULL), 0);
+	assert_in_range(fake_memory_made() - before, 1, 3);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -219,9 +328,14 @@ int main(void)
 		     client_survives_every_failing_allocation),
 		FAKE("so does a lock's making", lock_survives),
 		FAKE("so does an acquire", acquire_survives),
+		FAKE("so does a wait for a bell", wait_survives),
 		FAKE("so do token, verify and release", use_survives),
 		FAKE("so does a loss", loss_survives),
 		FAKE("so does a list", list_survives),
+		FAKE("a lease that is held takes 320 bytes",
+		     lease_that_is_held_takes_320_bytes),
+		FAKE("a lone pair takes three allocations",
+		     lone_pair_takes_three_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of names: two names are never one, and one goes with its last use.
+ * The table of names: two names are never one, and one goes with its last
+ * reference.
  */
 #include "core/names.h"
 
@@ -16,7 +17,7 @@
 static const struct rlk_strategy lease = { .name = "lease" };
 static const struct rlk_strategy row = { .name = "row" };
 
-/* A name is kept by a hold or a waiter; the table only asks whether. */
+/* What makes a name busy; nobody looks into it. */
 static struct rlk_hold *const held = (struct rlk_hold *) &lease;
 
 static const char *text_of(size_t i)
@@ -39,12 +40,10 @@ static void many_names_are_never_merged(void **state)
 		made[2 * i + 1] = rlk_names_get(&names, &row, text_of(i));
 		assert_non_null(made[2 * i]);
 		assert_non_null(made[2 * i + 1]);
-		made[2 * i]->hold = held;
-		made[2 * i + 1]->hold = held;
 	}
 	assert_int_equal(names.count, 2 * MANY);
 	for (size_t i = 0; i < MANY; i++) {
-		assert_ptr_equal(rlk_names_find(&names, &lease, text_of(i)),
+		assert_ptr_equal(rlk_names_get(&names, &lease, text_of(i)),
 				 made[2 * i]);
 		assert_ptr_equal(rlk_names_get(&names, &row, text_of(i)),
 				 made[2 * i + 1]);
@@ -52,7 +51,7 @@ static void many_names_are_never_merged(void **state)
 	}
 	assert_int_equal(names.count, 2 * MANY);
 	for (size_t i = 0; i < 2 * MANY; i++) {
-		made[i]->hold = NULL;
+		rlk_names_put(&names, made[i]);
 		rlk_names_put(&names, made[i]);
 	}
 	assert_int_equal(names.count, 0);
@@ -60,23 +59,50 @@ static void many_names_are_never_merged(void **state)
 	free(made);
 }
 
-static void name_stays_as_long_as_it_is_held_or_waited_for(void **state)
+static void name_stays_as_long_as_somebody_refers_to_it(void **state)
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
+
+	(void) state;
+	assert_ptr_equal(rlk_names_get(&names, &lease, "job"), name);
+	rlk_name_get(name);
+	rlk_names_put(&names, name);
+	rlk_names_put(&names, name);
+	assert_int_equal(names.count, 1);
+	assert_ptr_equal(rlk_names_get(&names, &lease, "job"), name);
+	rlk_names_put(&names, name);
+	rlk_names_put(&names, name);
+	assert_int_equal(names.count, 0);
+	rlk_names_fini(&names);
+}
+
+/* What was seen while it was wanted here says nothing about the next time. */
+static void turn_is_forgotten_when_nobody_has_it_or_waits(void **state)
+{
+	struct rlk_names names = { NULL };
+	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
+	struct rlk_turn *turn;
 	struct rlk_list waiter;
 
 	(void) state;
 	name->hold = held;
-	rlk_names_put(&names, name);
-	assert_ptr_equal(rlk_names_find(&names, &lease, "job"), name);
 	rlk_list_append(&name->waiters, &waiter);
+	turn = rlk_name_turn(name, 5);
+	turn->others_seen_ms = 7;
+	rlk_name_rest(name);
 	name->hold = NULL;
-	rlk_names_put(&names, name);
-	assert_ptr_equal(rlk_names_find(&names, &lease, "job"), name);
+	rlk_name_rest(name);
 	rlk_list_remove(&waiter);
+	name->hold = held;
+	rlk_name_rest(name);
+	assert_ptr_equal(rlk_name_turn(name, 6), turn);
+	assert_int_equal(turn->began_ms, 5);
+	assert_int_equal(turn->others_seen_ms, 7);
+	name->hold = NULL;
+	rlk_name_rest(name);
+	assert_null(name->turn);
 	rlk_names_put(&names, name);
-	assert_null(rlk_names_find(&names, &lease, "job"));
 	rlk_names_fini(&names);
 }
 
@@ -91,23 +117,11 @@ static void names_that_look_alike_differ(void **state)
 	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
 		made[i] = rlk_names_get(&names, &lease, texts[i]);
-		made[i]->hold = held;
 		for (size_t j = 0; j < i; j++)
 			assert_ptr_not_equal(made[i], made[j]);
 	}
-	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
-		made[i]->hold = NULL;
+	for (size_t i = 0; i < TEST_SIZE(texts); i++)
 		rlk_names_put(&names, made[i]);
-	}
-	rlk_names_fini(&names);
-}
-
-static void an_empty_table_knows_nobody(void **state)
-{
-	struct rlk_names names = { NULL };
-
-	(void) state;
-	assert_null(rlk_names_find(&names, &lease, "job"));
 	rlk_names_fini(&names);
 }
 
@@ -116,12 +130,12 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST("200,000 names are never merged",
 		     many_names_are_never_merged),
-		TEST("a name stays as long as it is held or waited for",
-		     name_stays_as_long_as_it_is_held_or_waited_for),
+		TEST("a name stays as long as somebody refers to it",
+		     name_stays_as_long_as_somebody_refers_to_it),
+		TEST("a turn is forgotten when nobody has it or waits",
+		     turn_is_forgotten_when_nobody_has_it_or_waits),
 		TEST("names that look alike differ",
 		     names_that_look_alike_differ),
-		TEST("an empty table knows nobody",
-		     an_empty_table_knows_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

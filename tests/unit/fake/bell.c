@@ -223,6 +223,20 @@ void fake_bell_hang_up(const char *name)
 	world_unlock();
 }
 
+unsigned int fake_bell_line(const char *name)
+{
+	const struct rlk_list *node;
+	struct world_bell *bell;
+	unsigned int count = 0;
+
+	world_lock();
+	bell = bell_of(name);
+	for (node = bell->line.next; node != &bell->line; node = node->next)
+		count++;
+	world_unlock();
+	return count;
+}
+
 struct line {
 	const char *name;
 	unsigned int count;
@@ -231,16 +245,8 @@ struct line {
 static bool stand_in_line(void *arg)
 {
 	const struct line *line = arg;
-	const struct rlk_list *node;
-	struct world_bell *bell;
-	unsigned int count = 0;
 
-	world_lock();
-	bell = bell_of(line->name);
-	for (node = bell->line.next; node != &bell->line; node = node->next)
-		count++;
-	world_unlock();
-	return count == line->count;
+	return fake_bell_line(line->name) == line->count;
 }
 
 void fake_await_bell_line(const char *name, unsigned int count)

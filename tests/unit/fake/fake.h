@@ -183,6 +183,7 @@ void fake_bell_hang_up(const char *name);
 /** How many bells the client has. */
 unsigned int fake_bells(void);
 /** Wait until so many stand in line for it. */
+unsigned int fake_bell_line(const char *name);
 void fake_await_bell_line(const char *name, unsigned int count);
 
 /** How many connections of @bay are lent now. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that runs out: the linker sends every allocation of the program
- * here. The one with a chosen number fails, once; what is not given back is
- * counted.
+ * here. The one with a chosen number fails, once; what is made and what is not
+ * given back is counted.
  */
 #include "memory.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,6 +23,8 @@ void __wrap_free(void *memory);
 
 static _Atomic long countdown; /* to the one that fails; 0: none does */
 static _Atomic long live;
+static _Atomic long bytes;
+static _Atomic long made;
 static _Atomic bool held;
 
 void fake_memory_fail(unsigned int number)
@@ -47,16 +50,42 @@ long fake_memory_live(void)
 	return live;
 }
 
+long fake_memory_bytes(void)
+{
+	return bytes;
+}
+
+long fake_memory_made(void)
+{
+	return made;
+}
+
 static bool fails(void)
 {
 	return !held && countdown > 0 && --countdown == 0;
 }
 
+static long size_of(void *memory)
+{
+	return (long) (malloc_usable_size(memory) + sizeof(size_t));
+}
+
 static void *count(void *memory)
 {
-	if (memory)
-		live++;
+	if (!memory)
+		return NULL;
+	live++;
+	made++;
+	bytes += size_of(memory);
 	return memory;
+}
+
+static void discount(void *memory)
+{
+	if (!memory)
+		return;
+	live--;
+	bytes -= size_of(memory);
 }
 
 void *__wrap_malloc(size_t size)
@@ -75,8 +104,9 @@ void *__wrap_realloc(void *memory, size_t size)
 
 	if (fails())
 		return NULL;
+	discount(memory);
 	moved = __real_realloc(memory, size);
-	return memory ? moved : count(moved);
+	return count(moved ? moved : memory);
 }
 
 char *__wrap_strdup(const char *text)
@@ -89,7 +119,6 @@ char *__wrap_strdup(const char *text)
 
 void __wrap_free(void *memory)
 {
-	if (memory)
-		live--;
+	discount(memory);
 	__real_free(memory);
 }

@@ -12,5 +12,9 @@ void fake_memory_hold(bool hold);
 bool fake_memory_failed(void);
 /** Allocations that were not given back. */
 long fake_memory_live(void);
+/** What they take, with the allocator's own word for each. */
+long fake_memory_bytes(void);
+/** Allocations so far. */
+long fake_memory_made(void);
 
 #endif

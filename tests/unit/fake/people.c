@@ -74,21 +74,16 @@ struct line {
 static bool stand_in_line(void *arg)
 {
 	const struct line *line = arg;
-	struct rowlock_client *client = line->lock->client;
+	struct rlk_name *name = line->lock->name;
+	struct rowlock_client *client = name->client;
 	unsigned int count = 0;
-	struct rlk_name *name;
+	struct rlk_list *node;
+	struct rlk_list *after;
 
 	rlk_mutex_lock(&client->mutex);
-	name = rlk_names_find(&client->names, line->lock->strategy,
-			      line->lock->name);
-	if (name) {
-		struct rlk_list *node;
-		struct rlk_list *after;
-
-		rlk_list_for_each(node, after, &name->waiters)
-		{
-			count++;
-		}
+	rlk_list_for_each(node, after, &name->waiters)
+	{
+		count++;
 	}
 	rlk_mutex_unlock(&client->mutex);
 	return count == line->count;
