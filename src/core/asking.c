@@ -59,10 +59,12 @@ enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
 static enum rlk_step get_conn(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	int code = rlk_pool_get(
+	int code;
+
+	asking->stray_ends = asking->client->stray_ends;
+	code = rlk_pool_get(
 	    asking->client->pool, RLK_BAY_ROW, rlk_waiter_io_until(waiter),
 	    !waiter->try, &waiter->pool_waiter, &asking->conn, &asking->error);
-
 	if (code == 0)
 		return RLK_STEP_AGAIN;
 	if (code == ROWLOCK_ETIMEDOUT && waiter->try)
@@ -433,7 +435,8 @@ static enum rlk_step ensure_session(struct rlk_asking *asking)
 		return rlk_failed(asking, code);
 	/* A new session: what the attempt may have left is dead. */
 	if (asking->hold->session != id) {
-		asking->hold->attempt = rlk_random();
+		if (asking->hold->session)
+			asking->hold->attempt = rlk_random();
 		asking->unsure = false;
 	}
 	asking->hold->session = id;

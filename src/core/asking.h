@@ -19,6 +19,7 @@ struct rlk_asking {
 	int64_t sent_ms;       /* when this attempt was first sent */
 	int64_t look_ms;       /* when its holder may have died */
 	uint64_t delay_ms;     /* before the next try */
+	uint64_t stray_ends;   /* the client's, before conn was taken */
 	int64_t round_ms;      /* the next try goes with the others of this
 				  round; 0: at once */
 	enum rlk_ask ask;

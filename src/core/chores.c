@@ -133,7 +133,6 @@ static void drop_conns(struct rowlock_client *client)
 		rlk_mutex_unlock(&client->mutex);
 		if (!conn)
 			return;
-		rlk_deadline_unwatch(client, rlk_conn_fd(conn));
 		rlk_pool_discard(client->pool, conn);
 	}
 }

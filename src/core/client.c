@@ -298,10 +298,7 @@ static void drop_abandoned(struct rowlock_client *client)
 		    container_of(client->abandoned.next, struct rlk_hold, node);
 
 		rlk_list_remove(&hold->node);
-		if (hold->conn) {
-			rlk_deadline_unwatch(client, rlk_conn_fd(hold->conn));
-			rlk_pool_discard(client->pool, TAKE_PTR(hold->conn));
-		}
+		rlk_pool_discard(client->pool, TAKE_PTR(hold->conn));
 		rlk_hold_put_locked(hold);
 	}
 }

@@ -146,7 +146,10 @@ struct rowlock_client {
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;
 	int64_t deadline_armed_ms;
-	int watch; /* an epoll of the sockets of row holds */
+	int watch;        /* an epoll of the sockets that row holds have had */
+	uint64_t watched; /* how many so far */
+	/* Ends of those that no hold had in that moment. */
+	_Atomic uint64_t stray_ends;
 	struct rlk_thread deadline;
 
 	/* Opened beforehand, so that the keeper need not ask for one when the

@@ -15,24 +15,28 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-static void lose_by_attempt_locked(struct rowlock_client *client,
-				   uint64_t attempt)
+/* If no hold has it, it is idle, and the pool will see; or somebody talks on
+ * it, who may be about to begin a hold (grant.c). */
+static void conn_ended_locked(struct rowlock_client *client, uint64_t note)
 {
 	struct rlk_list *node;
 	struct rlk_list *after;
+	bool found = false;
 
 	rlk_list_for_each(node, after, &client->row_holds)
 	{
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
 
-		if (hold->attempt == attempt)
-			rlk_hold_lose_locked(hold, "its connection ended");
+		if (!hold->conn || *rlk_conn_note(hold->conn) != note)
+			continue;
+		found = true;
+		rlk_hold_lose_locked(hold, "its connection ended");
 	}
+	if (!found)
+		client->stray_ends++;
 }
 
-/* A socket whose hold was released meanwhile is found no more: the event
- * carries the attempt, not a pointer. */
 static void watch_ended_locked(struct rowlock_client *client)
 {
 	struct epoll_event events[16];
@@ -41,7 +45,7 @@ static void watch_ended_locked(struct rowlock_client *client)
 	do {
 		count = epoll_wait(client->watch, events, 16, 0);
 		for (int i = 0; i < count; i++)
-			lose_by_attempt_locked(client, events[i].data.u64);
+			conn_ended_locked(client, events[i].data.u64);
 	} while (count == 16);
 }
 
@@ -78,19 +82,23 @@ void rlk_deadline_set_locked(struct rowlock_client *client,
 	rlk_sleeper_wake(&client->deadline_sleeper);
 }
 
-int rlk_deadline_watch(struct rowlock_client *client, int fd, uint64_t attempt)
+/* The socket stays watched when its hold is over, until it is closed: to begin
+ * and to end that for each hold took 1.5 us, and 3 with cold caches. The event
+ * carries a number that no other connection has had, as a child of fork() that
+ * has the socket open, too, keeps it watched for longer. */
+int rlk_deadline_watch_locked(struct rowlock_client *client,
+			      struct rlk_conn *conn)
 {
+	uint64_t *note = rlk_conn_note(conn);
 	/* The peer's FIN or RST; not data, which a ping in flight makes. Once,
-	 * as the hold is lost with the first. */
-	struct epoll_event event = {
-		.events = EPOLLRDHUP | EPOLLONESHOT,
-		.data.u64 = attempt,
-	};
+	 * as the connection is of no more use then. */
+	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT };
 
-	return epoll_ctl(client->watch, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-void rlk_deadline_unwatch(struct rowlock_client *client, int fd)
-{
-	epoll_ctl(client->watch, EPOLL_CTL_DEL, fd, NULL);
+	if (*note)
+		return 0;
+	event.data.u64 = ++client->watched;
+	if (epoll_ctl(client->watch, EPOLL_CTL_ADD, rlk_conn_fd(conn), &event))
+		return -errno;
+	*note = client->watched;
+	return 0;
 }

@@ -82,6 +82,14 @@ static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
 	return now;
 }
 
+/* What the pool saw alive may have ended since, and the deadline thread have
+ * found no hold that had it. */
+static bool ended_meanwhile_locked(const struct rlk_asking *asking)
+{
+	return asking->client->stray_ends != asking->stray_ends &&
+	       !rlk_conn_alive(asking->hold->conn);
+}
+
 static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 {
 	struct rowlock_client *client = asking->client;
@@ -98,11 +106,12 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 	hold->conn = TAKE_PTR(asking->conn);
 	rlk_hold_start_locked(hold);
 	rlk_lock_attach_locked(asking->lock, hold);
-	error =
-	    rlk_deadline_watch(client, rlk_conn_fd(hold->conn), hold->attempt);
+	error = rlk_deadline_watch_locked(client, hold->conn);
 	if (error) {
 		rlk_lock_detach_locked(asking->lock);
 		rlk_hold_lose_locked(hold, "its connection cannot be watched");
+	} else if (ended_meanwhile_locked(asking)) {
+		rlk_hold_lose_locked(hold, "its connection ended");
 	} else {
 		rlk_hold_answered_locked(hold, t0);
 	}

@@ -106,7 +106,6 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	rlk_conn_mark(conn, &mark);
 	rlk_conn_set_until(conn, until);
 	fault = hold->name->strategy->release(conn, &request, &found, reterr);
-	rlk_deadline_unwatch(client, rlk_conn_fd(conn));
 	if (fault)
 		rlk_pool_discard(client->pool, conn);
 	else

@@ -20,9 +20,10 @@ void rlk_deadline_run(void *client);
 /** @alarm rings at @at_ms. */
 void rlk_deadline_set_locked(struct rowlock_client *client,
 			     struct rlk_alarm *alarm, int64_t at_ms);
-/** Watch the socket of a row hold for its end; undo before it is closed. */
-int rlk_deadline_watch(struct rowlock_client *client, int fd, uint64_t attempt);
-void rlk_deadline_unwatch(struct rowlock_client *client, int fd);
+/** Watch the socket of @conn for its end, from now on until it is closed: the
+ *  row hold that has @conn by then is lost. 0 or -errno. */
+int rlk_deadline_watch_locked(struct rowlock_client *client,
+			      struct rlk_conn *conn);
 
 void rlk_notifier_run(void *client);
 

@@ -82,6 +82,11 @@ int rlk_conn_fd(const struct rlk_conn *conn)
 	return mysql_get_socket(conn->mysql);
 }
 
+uint64_t *rlk_conn_note(struct rlk_conn *conn)
+{
+	return &conn->note;
+}
+
 uint64_t rlk_conn_id(const struct rlk_conn *conn)
 {
 	return conn->id;

@@ -106,6 +106,10 @@ bool rlk_conn_alive(const struct rlk_conn *conn);
 /** The socket, to watch for its end; owned by @conn. */
 int rlk_conn_fd(const struct rlk_conn *conn);
 
+/** A number that core keeps with @conn, 0 at first. Nothing here looks at it.
+ */
+uint64_t *rlk_conn_note(struct rlk_conn *conn);
+
 /** The database that statements are about. */
 const char *rlk_conn_schema(const struct rlk_conn *conn);
 

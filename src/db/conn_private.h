@@ -84,6 +84,8 @@ struct rlk_conn {
 	my_bool user_enforce;
 	my_bool user_verify;
 
+	uint64_t note; /* core's */
+
 	/* For the pool. */
 	struct rlk_list in_bay; /* idle, or lent */
 	int64_t idle_since_ms;

@@ -90,16 +90,17 @@ static const struct rlk_stmt_def acquire_mariadb = {
 	"RETURNING attempt",
 };
 
-/* The bell is let go at once if the row is another's. */
+/* And the bell, if it is free and the row is ours: GET_LOCK() comes last, when
+ * the row is there and not committed yet. As a condition of an INSERT ...
+ * SELECT it cost 8 us more of 48, and the bell of a name that another holds had
+ * to be let go again. */
 static const struct rlk_stmt_def acquire_ringing_mariadb = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
-	"acquired_at, expires_at, info) SELECT ?, ?, ?, ?, "
-	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ? "
-	"FROM DUAL WHERE GET_LOCK(?, 0) IS NOT NULL "
+	"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "
+	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
 	"ON DUPLICATE KEY UPDATE name = VALUES(name) "
-	"RETURNING attempt, "
-	"IF(attempt = ?, IS_USED_LOCK(?) = CONNECTION_ID(), RELEASE_LOCK(?))",
+	"RETURNING attempt, IF(attempt = ?, GET_LOCK(?, 0), 0)",
 };
 
 /* The NOT EXISTS is a consistent read under READ COMMITTED: it sees a held row

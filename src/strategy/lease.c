@@ -142,8 +142,8 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
-/* A statement that failed after all may have got it: a user-level lock knows of
- * no transaction. */
+/* A statement that failed in the end, when it was killed or could not commit,
+ * may have got it: a user-level lock knows of no transaction. */
 static void drop_bell(struct rlk_conn *conn, const char *name)
 {
 	struct rowlock_errinfo error;
@@ -165,8 +165,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 		rlk_text(request->name),   rlk_u64(request->slot),
 		rlk_u64(request->session), rlk_u64(request->attempt),
 		rlk_lease_max_us(request), rlk_text(request->info),
-		rlk_text(bell.text),       rlk_u64(request->attempt),
-		rlk_text(bell.text),       rlk_text(bell.text),
+		rlk_u64(request->attempt), rlk_text(bell.text),
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);

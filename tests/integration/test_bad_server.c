@@ -226,6 +226,31 @@ static void a_full_server(void **state)
 	test_sql_end(root);
 }
 
+/* The release is a statement that no connection has prepared yet. */
+static void a_server_that_prepares_nothing_more(void **state)
+{
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(10000);
+	struct rowlock_client *other = test_client(10000);
+	const char *name = test_name("unprepared");
+	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
+	struct rowlock *rival = test_lock(other, ROWLOCK_ROW, 0, name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(root, "SET GLOBAL max_prepared_stmt_count = 0");
+	assert_ok(rowlock_release(lock, &err));
+	test_sql(root, "SET GLOBAL max_prepared_stmt_count = DEFAULT");
+	assert_ok(rowlock_acquire(rival, 0, &err));
+	assert_ok(rowlock_release(rival, &err));
+	test_lock_end(lock);
+	test_lock_end(rival);
+	test_client_end(client);
+	test_client_end(other);
+	test_sql_end(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +267,8 @@ int main(void)
 		TEST("a missing column is named", a_column_is_missing),
 		TEST("a server that takes no writes is told apart",
 		     a_server_that_takes_no_writes),
+		TEST("a row is let go where nothing more can be prepared",
+		     a_server_that_prepares_nothing_more),
 		TEST("odd global settings do no harm",
 		     odd_global_settings_do_no_harm),
 		TEST("a server without room for connections is told apart",

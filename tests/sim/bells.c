@@ -144,16 +144,9 @@ void sim_bell_ring_after(struct sim_session *session)
 	sim_answer_row(&session->answer, 1)[0] = sim_signed(rung);
 }
 
-void sim_bell_take(struct sim_session *session)
+bool sim_bell_take(struct sim_session *session)
 {
-	take(session, param(session, 6));
-}
-
-bool sim_bell_keep(struct sim_session *session, bool mine)
-{
-	struct sim_bell *bell = param(session, 6);
-
-	return mine ? bell->owner == session : ring(session, bell);
+	return take(session, param(session, 7));
 }
 
 bool sim_bell_wait(struct sim_session *session)
@@ -192,7 +185,7 @@ void sim_bells_slip(struct sim_session *session)
 
 	if (verb != SIM_BELL_WAIT && verb != SIM_ACQUIRE_RINGING)
 		return;
-	bell = param(session, verb == SIM_BELL_WAIT ? 0 : 6);
+	bell = param(session, verb == SIM_BELL_WAIT ? 0 : 7);
 	if (sim_below(2) && take(session, bell))
 		sim_bell_counts.slipped++;
 }

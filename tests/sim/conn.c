@@ -275,6 +275,11 @@ int rlk_conn_fd(const struct rlk_conn *conn)
 	return of(conn)->fd;
 }
 
+uint64_t *rlk_conn_note(struct rlk_conn *conn)
+{
+	return &conn->note;
+}
+
 uint64_t rlk_conn_id(const struct rlk_conn *conn)
 {
 	return conn->id;

@@ -90,8 +90,6 @@ void sim_lease_acquire(struct sim_session *session)
 	bool rings = request->op->verb == SIM_ACQUIRE_RINGING;
 	struct rlk_value *cells;
 
-	if (rings)
-		sim_bell_take(session);
 	if (!lease->there) {
 		insert_lease(session, name);
 		session->answer.affected = 1;
@@ -101,8 +99,9 @@ void sim_lease_acquire(struct sim_session *session)
 	cells = sim_answer_row(&session->answer, rings ? 2 : 1);
 	cells[0] = rlk_u64(lease->attempt);
 	if (rings)
-		cells[1] = sim_signed(sim_bell_keep(
-		    session, lease->attempt == request->params[3].u64));
+		cells[1] =
+		    sim_signed(lease->attempt == request->params[3].u64 &&
+			       sim_bell_take(session));
 }
 
 void sim_lease_look(struct sim_session *session)

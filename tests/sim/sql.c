@@ -83,18 +83,17 @@ static const struct pattern patterns[] = {
 	{ SIM_ROW_MAKE, "row-make",
 	  "INSERT INTO business_lock (name, info, created_at)",
 	  "ON DUPLICATE KEY UPDATE", NULL },
+	{ SIM_ACQUIRE_RINGING, "insert-ringing", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
+	  "MICROSECOND, ?) ON DUPLICATE KEY UPDATE name = VALUES(name) "
+	  "RETURNING attempt, IF(attempt = ?, GET_LOCK(?, 0), 0)", NULL,
+	  NULL },
 	{ SIM_ACQUIRE, "insert", "INSERT INTO business_lease (name, slot, "
 	  "session, attempt, acquired_at, expires_at, info) VALUES (?, ?, ?, "
 	  "?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
 	  "ON DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt",
 	  NULL, NULL },
-	{ SIM_ACQUIRE_RINGING, "insert-ringing", "INSERT INTO business_lease "
-	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
-	  "SELECT ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
-	  "MICROSECOND, ? FROM DUAL WHERE GET_LOCK(?, 0) IS NOT NULL ON "
-	  "DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt, "
-	  "IF(attempt = ?, IS_USED_LOCK(?) = CONNECTION_ID(), "
-	  "RELEASE_LOCK(?))", NULL, NULL },
 	{ SIM_ACQUIRE_LOOKING, "insert-looking", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, p.s, p.c, p.a,",

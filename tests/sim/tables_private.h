@@ -56,9 +56,7 @@ bool sim_bell_wait(struct sim_session *session);
 void sim_bell_ring(struct sim_session *session);
 /** As the last thing that a DELETE does: an answer. */
 void sim_bell_ring_after(struct sim_session *session);
-/** As the first thing that an INSERT does; and as the last, @mine: the row is.
- *  Tells whether the session has it, or has let it go. */
-void sim_bell_take(struct sim_session *session);
-bool sim_bell_keep(struct sim_session *session, bool mine);
+/** As the last thing that an INSERT does. Tells whether the session has it. */
+bool sim_bell_take(struct sim_session *session);
 
 #endif

@@ -144,8 +144,7 @@ static void bell_of_another_does_not_keep_the_row_away(void **state)
 	ring(ground, 1, name);
 }
 
-/* The row is locked by somebody's transaction: the INSERT has the bell by then,
- * and ends with 1205. */
+/* The row is locked by somebody's transaction: the INSERT ends with 1205. */
 static void failed_insert_leaves_no_bell(void **state)
 {
 	struct ground *ground = *state;

@@ -57,6 +57,67 @@ static void hold_is_lost_with_its_socket(void **state)
 	test_event_end(&event);
 }
 
+/* Its socket is watched since the first hold. */
+static void second_hold_on_a_connection_is_lost_with_it(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(other, 0, &err));
+	assert_true(fake_row("other") == fake_call(FAKE_ACQUIRE, 0).conn);
+	rowlock_on_lost(other, note, &event);
+	fake_row_hang_up("other");
+	assert_true(test_event_wait(&event));
+	assert_int_equal(rowlock_held(other), 0);
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+	test_event_end(&event);
+}
+
+static bool end_was_seen(void *arg)
+{
+	const struct rowlock_client *client = arg;
+
+	return client->stray_ends > 0;
+}
+
+/* Its last answer is on the way, the end right behind it, and the deadline
+ * thread is faster than who was granted. */
+static void end_before_the_hold_begins_is_not_missed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *person = fake_person();
+
+	(void) state;
+	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
+	/* After so long a wait it is confirmed first. */
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .given = true,
+						      .result = RLK_DONE,
+						      .wait = true });
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, 60000);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_row_hang_up("job");
+	fake_pass_until(end_was_seen, client);
+	fake_let(FAKE_CONFIRM);
+	assert_int_equal(fake_hear(person, NULL), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0),
+			 ROWLOCK_ELOST);
+	fake_person_end(person);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 struct expected {
 	struct rowlock *lock;
 	uint64_t remaining_ms;
@@ -407,6 +468,10 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		FAKE("a hold is lost with its socket",
 		     hold_is_lost_with_its_socket),
+		FAKE("a second hold on a connection is lost with it",
+		     second_hold_on_a_connection_is_lost_with_it),
+		FAKE("an end before the hold begins is not missed",
+		     end_before_the_hold_begins_is_not_missed),
 		FAKE("pings keep a hold", pings_keep_a_hold),
 		FAKE("a late pong counts from its ping",
 		     late_pong_counts_from_its_ping),

@@ -135,6 +135,11 @@ int rlk_conn_fd(const struct rlk_conn *conn)
 	return conn->fd;
 }
 
+uint64_t *rlk_conn_note(struct rlk_conn *conn)
+{
+	return &conn->note;
+}
+
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)
 {
 	(void) conn;

@@ -28,6 +28,7 @@ struct rlk_conn {
 	int fd;   /* ours */
 	int peer; /* the server's end */
 	int64_t until_ms;
+	uint64_t note; /* core's */
 	int64_t idle_since_ms;
 	struct rlk_conn_profile profile;
 	struct world_bell *bell; /* that was last waited for on it */
