@@ -142,6 +142,16 @@ static void open_lease(struct bench_worker *worker)
 	bench_sql_bind(raw->release, identity);
 }
 
+/* The only error that those who contend for one row have to expect. */
+#define ER_LOCK_DEADLOCK 1213
+
+static void execute(MYSQL_STMT *stmt)
+{
+	while (mysql_stmt_execute(stmt))
+		if (mysql_stmt_errno(stmt) != ER_LOCK_DEADLOCK)
+			bench_sql_die(stmt);
+}
+
 static void acquire_lease(struct bench_worker *worker)
 {
 	static const struct timespec pause = { 0, POLL_US * 1000 };
@@ -149,8 +159,7 @@ static void acquire_lease(struct bench_worker *worker)
 
 	raw->attempt = bench_random();
 	for (;;) {
-		if (mysql_stmt_execute(raw->acquire))
-			bench_sql_die(raw->acquire);
+		execute(raw->acquire);
 		if (mysql_stmt_affected_rows(raw->acquire) == 1)
 			return;
 		nanosleep(&pause, NULL);
@@ -161,8 +170,7 @@ static void release_lease(struct bench_worker *worker)
 {
 	struct raw *raw = worker->state;
 
-	if (mysql_stmt_execute(raw->release))
-		bench_sql_die(raw->release);
+	execute(raw->release);
 	if (mysql_stmt_affected_rows(raw->release) != 1)
 		bench_die("the lease '%s' was not there", worker->name);
 }

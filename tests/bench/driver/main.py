@@ -206,6 +206,7 @@ def main():
     os.environ['PATH'] += ':/usr/sbin:/sbin'
     options = parse()
     if options.check_words:
+        print(options.build)
         return 0
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
