@@ -12,8 +12,7 @@ MOST = tuple(name for name in NO_MUTEX
 
 def usual(quick):
     return [
-        # One thread and its server find each other on one core or on two, for
-        # a while: in many short turns all systems meet both.
+        # In many short turns all systems meet the same moods of the machine.
         Pairs('lone', 1, 1, 1, parts=5),
         Pairs('spread-64', 1, 64, 64),
         Pairs('spread-256', 1, 256, 256, quick=FEW),

@@ -49,6 +49,14 @@ def free_port():
         return some.getsockname()[1]
 
 
+def keep_on(pid, cores):
+    """Keep a process on these cores, and what it starts from now on."""
+    for task in os.listdir(f'/proc/{pid}/task'):
+        # A thread may have ended meanwhile.
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(int(task), cores)
+
+
 class Daemon:
     """A server in the foreground of a process of ours."""
 

@@ -110,6 +110,10 @@ class MariaDB(Database):
             self.stop()
             raise
 
+    @property
+    def pid(self):
+        return int(re.search(r'process (\d+)', self._sandbox('status'))[1])
+
     def _sandbox(self, *words):
         return run(os.path.join(self.root, 'tools', 'sandbox'), *words,
                    f'--dir={self.dir}')
@@ -140,7 +144,15 @@ def find_mysqld():
     return program
 
 
-class MySQL(Database):
+class Ours:
+    """A server that is a daemon of ours."""
+
+    @property
+    def pid(self):
+        return self.daemon.process.pid
+
+
+class MySQL(Ours, Database):
     """With its defaults: a binary log, flushed at each commit."""
 
     kind = 'MySQL'
@@ -191,7 +203,7 @@ class MySQL(Database):
         self.daemon.stop()
 
 
-class Redis:
+class Redis(Ours):
     """With no persistence, or with an append-only file that is flushed before
     each answer."""
 
@@ -240,7 +252,7 @@ class RedisAof(Redis):
         super().__init__(root, work, aof=True)
 
 
-class ZooKeeper:
+class ZooKeeper(Ours):
     """One server, which flushes its log before each answer, as it does by
     itself. Ticks are short so that sessions may be (workload dead)."""
 
@@ -296,6 +308,7 @@ class NoServer:
 
     own = 0
     port = 0
+    pid = None
 
     def __init__(self, root, work):
         del root, work

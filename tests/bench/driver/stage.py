@@ -7,7 +7,8 @@ import os
 import subprocess
 
 import servers
-from processes import BenchError, Client, kill_clients, run, which
+from processes import (BenchError, Client, keep_on, kill_clients, run,
+                       which)
 
 System = collections.namedtuple('System', 'name client server against')
 
@@ -101,6 +102,23 @@ class Stage:
 
     def server(self, name):
         return self.servers[SYSTEMS[name].server]
+
+    @contextlib.contextmanager
+    def apart(self, system, client):
+        """A client with one thread and its server, each on a core of its own:
+        left to themselves they share one or not, for seconds, and are up to
+        three times as fast if they do."""
+        cores = sorted(os.sched_getaffinity(0))
+        pid = self.server(system).pid
+        if len(cores) < 2 or not pid:
+            yield
+            return
+        keep_on(client.process.pid, cores[:1])
+        keep_on(pid, cores[1:2])
+        try:
+            yield
+        finally:
+            keep_on(pid, cores)
 
     def database(self):
         return self.servers['database']

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The workloads: what each does, on which systems, how it is counted."""
 
+import contextlib
 import json
 import time
 
@@ -52,6 +53,7 @@ class Pairs(Workload):
             f'{counted(names, "name", "names")}')
         self.database = more.pop('database', 'rowlock')
         self.words = more.pop('words', ())
+        self.alone = processes * threads == 1
         self.__dict__.update(more)
 
     def measure(self, stage, system):
@@ -64,16 +66,21 @@ class Pairs(Workload):
                 for _ in range(self.processes)]
         for client in crew:
             client.hear_word('ready')
+        with stage.apart(system, crew[0]) if self.alone \
+                else contextlib.nullcontext():
+            told = self._run(stage, system, figure, crew)
+        for client in crew:
+            client.end()
+        self._fill(figure, told, stage.seconds)
+        return [figure]
+
+    def _run(self, stage, system, figure, crew):
         start = time.monotonic_ns() + int(WARM_S * 1e9)
         end = start + int(stage.seconds * 1e9)
         for client in crew:
             client.tell(f'go {start} {end}')
         self._count_server(stage, system, figure, start, end)
-        told = [json.loads(client.hear()) for client in crew]
-        for client in crew:
-            client.end()
-        self._fill(figure, told, stage.seconds)
-        return [figure]
+        return [json.loads(client.hear()) for client in crew]
 
     def _count_server(self, stage, system, figure, start, end):
         server = stage.server(system)
