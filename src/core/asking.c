@@ -35,7 +35,7 @@
 /* Who has had the name for a turn lets others ask first, for longer than their
  * polls, if they were seen to want it lately. */
 #define TURN_MS 50 /* without hand-over, which has its own */
-#define STEP_BACK_MS (POLL_DELAY_MS * 3 / 2)
+#define STEP_BACK_MS (2 * POLL_DELAY_MS)
 #define LATELY_MS 5000
 /* Where nobody was seen it is done so often to find out: the holder cannot know
  * who polls. */
@@ -171,15 +171,13 @@ static enum rlk_step held(struct rlk_asking *asking,
 {
 	struct rowlock_client *client = asking->client;
 
-	/* A look that touches nothing does not tell whose row it saw. Else
-	 * ours, if it was there, has been removed as dead: the next one shall
-	 * not look like it to those who saw it. */
-	if (asking->ask == RLK_ASK_FIRST && asking->unsure) {
+	/* Who is unsure never merely looks, so this was another's. Ours, if it
+	 * was there, has been removed as dead: the next one shall not look like
+	 * it to those who saw it. */
+	if (asking->unsure)
 		asking->hold->attempt = rlk_random();
-		asking->unsure = false;
-	}
-	if (!asking->unsure)
-		asking->sent_ms = 0; /* nothing of this attempt is there */
+	asking->unsure = false;
+	asking->sent_ms = 0; /* nothing of this attempt is there */
 	note_others(asking);
 	asking->skips_line = clear_dead(asking, request, holder);
 	if (asking->skips_line) {
@@ -192,13 +190,11 @@ static enum rlk_step held(struct rlk_asking *asking,
 	asking->on_bell = rlk_doorbell_choose(asking);
 	if (holder->known)
 		plan_look(asking, holder);
-	asking->skips_line = asking->unsure;
 	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
 								: RLK_ASK_AGAIN;
 	/* The first in line knows that the holder will not ring. */
-	return asking->on_bell && !asking->has_bell && !asking->skips_line
-		   ? RLK_STEP_AGAIN
-		   : RLK_STEP_LATER;
+	return asking->on_bell && !asking->has_bell ? RLK_STEP_AGAIN
+						    : RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
@@ -281,7 +277,8 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 	case RLK_AGAIN:
 		if (asking->name->strategy->pins_connection)
 			return RLK_STEP_AGAIN;
-		asking->ask = RLK_ASK_AGAIN;
+		/* A mere look would not tell our own row from another's. */
+		asking->ask = asking->unsure ? RLK_ASK_FIRST : RLK_ASK_AGAIN;
 		return RLK_STEP_LATER;
 	case RLK_WAITING:
 	case RLK_UNCLEAR:
@@ -487,7 +484,8 @@ static bool joins_round(struct rlk_asking *asking)
 	const struct rlk_waiter *waiter = asking->waiter;
 	int64_t at;
 
-	if (asking->conn || asking->error.code || waiter->try ||
+	if (asking->conn || (asking->on_bell && !asking->polls) ||
+	    asking->error.code || waiter->try ||
 	    asking->delay_ms < POLL_DELAY_MS ||
 	    !asking->name->strategy->batch ||
 	    !rlk_commit_gathers(asking->client, asking->name->text))

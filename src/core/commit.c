@@ -32,7 +32,7 @@
 #define LINGER_MS 100
 #define LINGER_TIMES 8
 
-/* An interruption may take so long. */
+/* An interruption may take so long, and so long may its effect. */
 #define INTERRUPT_MS 1000
 
 /* What a proxy says that takes the second statement for a mistake; and how many
@@ -201,7 +201,9 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 		ticket->part.ran_on = rlk_conn_id(conn);
 		if (of_lane)
 			count_bell(lane, &ticket->part);
-		note_duration(lane, began);
+		/* One that waited for somebody's transaction tells nothing. */
+		if (of_lane && ticket->part.verdict != RLK_AGAIN)
+			note_duration(lane, began);
 		rlk_pool_put(client->pool, conn);
 		return;
 	}
@@ -235,12 +237,12 @@ static void interrupt(struct packet *packet, struct rlk_conn *conn)
 		until = packet->until_ms;
 	packet->interrupted = true;
 	rlk_client_kill_query(client, conn, until);
+	packet->linger_ms = rlk_after(rlk_now(client->clock), INTERRUPT_MS);
 }
 
 static void set_until(const struct packet *packet, struct rlk_conn *conn)
 {
-	bool early =
-	    !packet->interrupted && packet->linger_ms < packet->until_ms;
+	bool early = packet->linger_ms < packet->until_ms;
 
 	rlk_conn_set_until(conn, early ? packet->linger_ms : packet->until_ms);
 }
@@ -252,7 +254,12 @@ static bool go_on(struct rlk_conn *conn, void *arg)
 
 	if (now >= packet->until_ms)
 		return false;
-	if (!packet->interrupted && now >= packet->linger_ms)
+	/* A statement that was in its commit may be answered as if nothing had
+	 * happened, and the rest of the packet never (seen on MariaDB 10.11):
+	 * there has to be time left to end the session. */
+	if (packet->interrupted && now >= packet->linger_ms)
+		return false;
+	if (now >= packet->linger_ms)
 		interrupt(packet, conn);
 	set_until(packet, conn);
 	return true;

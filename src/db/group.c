@@ -257,6 +257,10 @@ static void queue_early_locked(struct rlk_group *group, int64_t now_ms,
 				*next_ms = member->not_before_ms;
 			continue;
 		}
+		/* A process that was stopped has not queued meanwhile. */
+		member->queue_until_ms += now_ms - member->not_before_ms;
+		if (member->queue_until_ms > member->until_ms)
+			member->queue_until_ms = member->until_ms;
 		member->not_before_ms = 0;
 		rlk_list_remove(node);
 		rlk_list_append(&group->queue, node);

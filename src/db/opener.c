@@ -38,6 +38,9 @@ static bool may_pass(const struct rowlock_errinfo *error)
 	case 1053:
 	case 1203:
 	case 1226:
+	case 1317: /* somebody's KILL QUERY met its first statements */
+	case 1969:
+	case 3024:
 	case 2002:
 	case 2003:
 	case 2013:

@@ -75,10 +75,9 @@ struct rlk_dialect {
 	 */
 	const struct rlk_many_def *lease_acquire_many;
 	/** First try that takes the bell, too, if nobody has it. Parameters: as
-	 *  lease_acquire, with the bell behind them, then the attempt, the bell
-	 *  and the bell. The same row comes back, and a column more: 1 if the
-	 *  row is ours and the bell, too. NULL: the server cannot do both at
-	 *  once. */
+	 *  lease_acquire, with the attempt and the bell behind them. The same
+	 *  row comes back, and a column more: 1 if the row is ours and the
+	 *  bell, too. NULL: the server cannot do both at once. */
 	const struct rlk_stmt_def *lease_acquire_ringing;
 	/** Release a lease and let its bell go. Parameters: name, slot,
 	 *  attempt, bell. On MariaDB a row comes back if there was one, and the

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "db/server.h"
+#include "strategy/lease_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,6 +130,10 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 		return fault;
 	rung = reply.has_row;
 	*ret_found = rung || reply.affected == 1;
+	if (!*ret_found)
+		fault = rlk_lease_make_sure(conn, request, reterr);
+	if (fault)
+		return fault;
 	/* Without a row nothing was rung. The row is gone in any case: what
 	 * fails here only makes others wait a slice longer. */
 	if (!rung) {

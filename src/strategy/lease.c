@@ -14,6 +14,7 @@
  */
 #include "strategy/lease_private.h"
 
+#include "base/error.h"
 #include "db/server.h"
 #include "strategy/bell.h"
 
@@ -259,6 +260,20 @@ static enum rlk_fault run_by_attempt(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
+enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_holder holder;
+	enum rlk_fault fault = lease_look(conn, request, &holder, reterr);
+
+	if (fault || !holder.known || holder.attempt != request->attempt)
+		return fault;
+	rlk_fail(reterr, ROWLOCK_EDB, "release: interrupted on %s",
+		 rlk_conn_server(conn)->name);
+	return RLK_KILLED;
+}
+
 static enum rlk_fault lease_release(struct rlk_conn *conn,
 				    const struct rlk_request *request,
 				    bool *ret_found,
@@ -270,9 +285,11 @@ static enum rlk_fault lease_release(struct rlk_conn *conn,
 	if (request->bell_conn && request->bell_conn == rlk_conn_id(conn))
 		return rlk_bell_release(conn, request, ret_found, reterr);
 	fault = run_by_attempt(conn, &release, request, &reply, reterr);
-	if (!fault)
-		*ret_found = reply.affected == 1;
-	return fault;
+	if (fault)
+		return fault;
+	*ret_found = reply.affected == 1;
+	return *ret_found ? RLK_DONE
+			  : rlk_lease_make_sure(conn, request, reterr);
 }
 
 static enum rlk_fault lease_confirm(struct rlk_conn *conn,

@@ -337,20 +337,36 @@ static void found(const struct rlk_value *columns, void *arg)
 	}
 }
 
+static size_t count_found(const struct batch *batch)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < batch->release_count; i++)
+		count += batch->releases[i]->found;
+	return count;
+}
+
+/* What was not there is asked for alone, which makes sure. */
 static void read_releases(struct batch *batch)
 {
 	size_t count = batch->release_count;
-	bool all = rlk_packet_affected(batch->packet,
-				       batch->release_statement) == count;
+	uint64_t removed =
+	    rlk_packet_affected(batch->packet, batch->release_statement);
+	bool all = removed == count;
+	bool sure;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		batch->releases[i]->found = all;
-		batch->releases[i]->answered = true;
-	}
 	/* Where the attempts come back, no row was counted. */
 	if (!all)
 		rlk_packet_each(batch->packet, batch->present_statement, found,
 				batch);
+	/* What was there before is not all removed? */
+	sure = batch->present_statement == batch->release_statement ||
+	       removed == count_found(batch);
+	for (size_t i = 0; i < count; i++)
+		batch->releases[i]->answered =
+		    sure && batch->releases[i]->found;
 }
 
 static void read_draws(struct batch *batch)

@@ -8,6 +8,7 @@
  * it goes on, nobody else would see anything of it. What fails in it leaves a
  * transaction open, in which nobody may say anything but ROLLBACK.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,8 @@ static void draw_transaction(struct sim_session *session)
 		/* Before it has happened, or after. */
 		if (fate.op->verb == SIM_COMMIT && sim_happens(SIM_INTERRUPTED))
 			fate.refuse = 1317;
+		if (fate.lies)
+			packet->lies_at = packet->last;
 		request->block_us += fate.block_us;
 		request->reply_lost |= fate.reply_lost;
 		request->break_after |= fate.break_after;
@@ -86,6 +89,7 @@ void sim_packet_draw_fate(struct sim_session *session)
 	packet->last = packet->executed;
 	packet->fails_at = packet->executed;
 	draw_one(request);
+	packet->lies_at = request->lies ? packet->executed : UINT_MAX;
 	if (request->op->verb == SIM_BEGIN && !request->refuse)
 		draw_transaction(session);
 }
@@ -133,6 +137,7 @@ static void execute_statement(struct sim_session *session)
 	struct sim_packet *packet = &session->packet;
 
 	sim_verb_counts[packet->parts[packet->next].op->verb]++;
+	session->request.lies = packet->executed == packet->lies_at;
 	while (packet->next < packet->count &&
 	       packet->parts[packet->next].statement == packet->executed)
 		execute_part(session, &packet->parts[packet->next++]);

@@ -267,6 +267,8 @@ uint64_t sim_lease_would(const struct sim_session *session)
 
 void sim_lease_delete(struct sim_session *session)
 {
+	if (session->request.lies)
+		return;
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
 		struct sim_lease *lease = &sim_tables.leases[i];
 

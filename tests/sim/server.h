@@ -55,6 +55,8 @@ struct sim_packet {
 	size_t next;           /* part */
 	unsigned int last;     /* statement of the present step */
 	unsigned int fails_at; /* if it is refused: by which of them */
+	unsigned int lies_at;  /* which of them is answered without being done;
+				  UINT_MAX: none */
 };
 
 /** Room for one more part; it is zero but for its statement. */
@@ -68,6 +70,7 @@ struct sim_request {
 	int64_t started_us;  /* UTC_TIMESTAMP(6), when it was executed */
 	unsigned int refuse; /* with this error, if it gets so far */
 	int64_t block_us;    /* behind somebody else's lock */
+	bool lies;           /* interrupted, and answered as if not */
 	bool reply_lost;
 	bool break_after; /* executed, then the connection breaks */
 };

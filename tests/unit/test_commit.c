@@ -118,6 +118,33 @@ static void polls_of_many_names_cost_one_packet_per_round(void **state)
 	lanes_end();
 }
 
+static void stop_of_the_process_does_not_part_a_round(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	unsigned int acquires;
+	unsigned int batches;
+
+	(void) state;
+	options.lease_connections = 1;
+	lanes_begin_with(options);
+	fake_session_add(77);
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 20000);
+	}
+	fake_pass_until(are_in_a_round, NULL);
+	acquires = fake_count(FAKE_ACQUIRE);
+	batches = fake_count(FAKE_BATCH);
+	for (unsigned int i = 0; i < MANY; i++)
+		fake_lease_remove(rowlock_name(lock[i]));
+	/* Longer than one queues behind a leader that is stuck. */
+	fake_advance((uint64_t) until_the_next_round() + 3000);
+	all_hold();
+	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires);
+	assert_int_equal(fake_count(FAKE_BATCH), batches + 1);
+	lanes_end();
+}
+
 static void group_of_one_is_none(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -320,9 +347,43 @@ static void packet_that_lingers_is_interrupted(void **state)
 	lanes_end();
 }
 
+static bool all_are_told(void *arg)
+{
+	(void) arg;
+	for (unsigned int i = 0; i < MANY; i++)
+		if (fake_busy(person[i]))
+			return false;
+	return true;
+}
+
+/* The server may swallow the interruption, and the rest of the packet. */
+static void interrupted_packet_without_an_answer_is_not_waited_for(void **state)
+{
+	int64_t began;
+
+	(void) state;
+	lanes_begin();
+	client->call_timeout_ms = 9000;
+	fill_lanes();
+	all_ask(FAKE_DO_ACQUIRE, 10000);
+	fake_next(FAKE_BATCH, held_back);
+	free_a_lane();
+	fake_await(FAKE_BATCH, 1);
+	fake_pass_await(FAKE_KILL_QUERY, 1);
+	began = fake_now();
+	fake_pass_until(all_are_told, NULL);
+	assert_true(fake_now() - began < 4000);
+	assert_int_equal(fake_count(FAKE_FENCE), 1);
+	all_hold();
+	lanes_end();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		FAKE(
+		    "an interrupted packet without an answer is not waited for",
+		    interrupted_packet_without_an_answer_is_not_waited_for),
 		FAKE("one that polls finds its own row after a lost answer",
 		     one_that_polls_finds_its_own_row_after_a_lost_answer),
 		FAKE("those of one moment share a round trip",
@@ -333,6 +394,8 @@ int main(void)
 		     lone_thread_is_in_no_group),
 		FAKE("polls of many names cost one packet per round",
 		     polls_of_many_names_cost_one_packet_per_round),
+		FAKE("a stop of the process does not part a round",
+		     stop_of_the_process_does_not_part_a_round),
 		FAKE("a group of one is none", group_of_one_is_none),
 		FAKE("what fails half way is sent alone",
 		     what_fails_half_way_is_sent_alone),

@@ -461,9 +461,46 @@ static void unanswered_question_is_settled_before_the_line(void **state)
 	end(&bob);
 }
 
+/* The question that settles a lost answer met a passing conflict: from then on
+ * it is no more urgent than others. */
+static void who_is_unsure_asks_no_more_often(void **state)
+{
+	static const struct fake_answer lost = { .given = true,
+						 .skip = true,
+						 .result = RLK_UNCLEAR };
+	static const struct fake_answer conflict = { .given = true,
+						     .skip = true,
+						     .result = RLK_AGAIN };
+	struct one bob = one(client_of(4), "job");
+	unsigned int before;
+	int64_t began;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await(FAKE_BELL_WAIT, 1);
+	fake_pass_await(FAKE_ACQUIRE, 12);
+	fake_next(FAKE_ACQUIRE, lost);
+	fake_next(FAKE_ACQUIRE, conflict);
+	before = fake_count(FAKE_ACQUIRE);
+	fake_pass_await(FAKE_ACQUIRE, before + 3);
+	began = fake_now();
+	before = fake_count(FAKE_ACQUIRE);
+	fake_pass_await(FAKE_ACQUIRE, before + 20);
+	/* Each after its pause. */
+	assert_true(fake_now() - began > 20 * 20);
+	fake_lease_remove("job");
+	is_granted_in_time(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		FAKE("who is unsure asks no more often",
+		     who_is_unsure_asks_no_more_often),
 		FAKE("lone acquire takes the bell, and its release lets it go",
 		     lone_acquire_takes_the_bell_and_its_release_lets_it_go),
 		FAKE("without wait connections nobody rings or waits",
