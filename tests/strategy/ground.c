@@ -27,8 +27,7 @@ struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
 			     unsigned int lock_wait_s)
 {
 	const struct rlk_conn_profile profile = { "test", autocommit,
-						  lock_wait_s, 60,
-						  autocommit };
+						  lock_wait_s, 60, autocommit };
 	static struct rlk_conn_target target;
 	static struct rlk_conn_profile kept[2][64];
 	struct rlk_conn_profile *place = &kept[autocommit][lock_wait_s % 64];
