@@ -19,7 +19,7 @@ struct rlk_errand {
 	int64_t until_ms; /* the caller's; what it leads ends with a call's */
 	int64_t not_before_ms; /* it waits for company until then; 0: it does
 				  not. Only if rlk_commit_gathers() */
-	bool persist;     /* wait out a server that is away */
+	bool persist;          /* wait out a server that is away */
 	struct rlk_waiter *waiter; /* NULL: cannot be interrupted */
 };
 

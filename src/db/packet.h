@@ -8,8 +8,8 @@
  *
  * They go as one text and are executed one after the other, each autocommitted
  * unless they say BEGIN and COMMIT. The first that fails is the last that is
- * executed (MySQL C API manual, "Multiple Statement Execution Support"). Needs a
- * connection whose profile allows packets.
+ * executed (MySQL C API manual, "Multiple Statement Execution Support"). Needs
+ * a connection whose profile allows packets.
  */
 
 #include "db/stmt.h"

@@ -19,8 +19,8 @@ struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
  * A DELETE by the request's attempt was answered with 0 rows: is the row really
  * not there? MariaDB 10.11 answers so where KILL QUERY meets a DELETE that is
  * being optimized, and has deleted nothing (168 of 3,426 under a storm of
- * KILLs); a SELECT that is killed is an error. RLK_DONE: it is gone. RLK_KILLED,
- * with @reterr: it is there, delete it again.
+ * KILLs); a SELECT that is killed is an error. RLK_DONE: it is gone.
+ * RLK_KILLED, with @reterr: it is there, delete it again.
  */
 enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
