@@ -488,7 +488,7 @@ static bool joins_round(struct rlk_asking *asking)
 	    asking->error.code || waiter->try ||
 	    asking->delay_ms < POLL_DELAY_MS ||
 	    !asking->name->strategy->batch ||
-	    !rlk_commit_gathers(asking->client, asking->name->text))
+	    !rlk_commit_gathers(asking->client))
 		return false;
 	at = rlk_rounds_next(asking->client->rounds,
 			     rlk_now(asking->client->clock));

@@ -223,8 +223,8 @@ struct packet {
 	struct rlk_lane *lane;
 	struct rlk_member **members;
 	size_t count;
-	int64_t until_ms; /* the leader's */
-	int64_t linger_ms;
+	int64_t until_ms;  /* the leader's */
+	int64_t linger_ms; /* then it is interrupted; once it is: given up */
 	bool interrupted;
 };
 
@@ -546,9 +546,9 @@ static enum rlk_member_state share(struct rlk_lane *lane,
 	return state;
 }
 
-bool rlk_commit_gathers(struct rowlock_client *client, const char *name)
+bool rlk_commit_gathers(struct rowlock_client *client)
 {
-	return gathers(rlk_client_lane(client, name));
+	return gathers(lane_of_rounds(client));
 }
 
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,

@@ -38,8 +38,8 @@ void rlk_commit_fini(struct rowlock_client *client);
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter);
 
-/** Do requests for @name share packets at all? */
-bool rlk_commit_gathers(struct rowlock_client *client, const char *name);
+/** Do requests share packets, so that one may wait for a round? */
+bool rlk_commit_gathers(struct rowlock_client *client);
 
 /**
  * Run @ticket, together with others of the moment. Blocks until

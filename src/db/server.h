@@ -66,12 +66,11 @@ struct rlk_dialect {
 	const struct rlk_many_def *lease_present_many; /* NULL: not needed */
 	/**
 	 * First try of many leases, which may go in one transaction with the
-	 * releases before it: it waits for nobody (RLK_BUSY), so it cannot be
-	 * part of a deadlock, and the server ends a transaction whose client
-	 * has fallen silent in the middle (idle_transaction_timeout; MySQL has
-	 * neither). Values of a row: name, session, attempt, maximum in
-	 * microseconds or NULL, info or NULL. As many rows are affected as were
-	 * free. NULL: there is none.
+	 * releases before it: it waits for nobody (RLK_BUSY), and the server
+	 * ends a transaction whose client has fallen silent in the middle
+	 * (idle_transaction_timeout; MySQL has neither). Values of a row: name,
+	 * session, attempt, maximum in microseconds or NULL, info or NULL. As
+	 * many rows are affected as were free. NULL: there is none.
 	 */
 	const struct rlk_many_def *lease_acquire_many;
 	/** First try that takes the bell, too, if nobody has it. Parameters: as

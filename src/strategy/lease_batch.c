@@ -4,13 +4,15 @@
  * INSERT for all that are asked for, one statement for each draw.
  *
  * On MariaDB DELETE and INSERT are one transaction, which costs one write to
- * disk instead of two. It cannot be part of a deadlock, as only its DELETE ever
- * waits, in the order of the primary key, and has locked nothing but leases of
- * our own by then: the INSERT does not wait. If it would have to (somebody's
- * transaction has a name's row locked), all is undone and sent again with an
- * INSERT that looks before it touches: a row that is held, or tied up, delays
- * nobody. Elsewhere that one is the first, and each statement commits by
- * itself, so that an error in the middle leaves nothing open.
+ * disk instead of two. Its DELETE may wait, in the order of the primary key,
+ * and has locked nothing but leases of our own by then; its INSERT does not
+ * wait. If it would have to (somebody's transaction has a name's row locked),
+ * all is undone and sent again with an INSERT that looks before it touches: a
+ * row that is held, or tied up, delays nobody. That one waits only for a row
+ * that is being made at this moment, and should two ever wait for each other
+ * so, error 1213 sends each request alone. Elsewhere that one is the first, and
+ * each statement commits by itself, so that an error in the middle leaves
+ * nothing open.
  *
  * If fewer rows were made than asked for, one more statement tells who has each
  * name; but not if all were asked for again, and none was free.

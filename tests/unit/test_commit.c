@@ -83,23 +83,30 @@ static int64_t until_the_next_round(void)
 	return rlk_rounds_next(client->rounds, fake_now()) - fake_now();
 }
 
-static void polls_of_many_names_cost_one_packet_per_round(void **state)
+/* All wait for names of another client. Each asks by itself at first, as it may
+ * be free soon. */
+static void all_poll(unsigned int lease_connections)
 {
 	struct rowlock_client_options options = fake_options();
-	unsigned int acquires;
-	unsigned int batches;
 
-	(void) state;
-	/* Also where their names go by different lanes otherwise. */
-	options.lease_connections = 4;
+	options.lease_connections = lease_connections;
 	lanes_begin_with(options);
 	fake_session_add(77);
 	for (unsigned int i = 0; i < MANY; i++) {
 		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
 		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 20000);
 	}
-	/* Each asks by itself at first, as it may be free soon. */
 	fake_pass_until(are_in_a_round, NULL);
+}
+
+static void polls_of_many_names_cost_one_packet_per_round(void **state)
+{
+	unsigned int acquires;
+	unsigned int batches;
+
+	(void) state;
+	/* Also where their names go by different lanes otherwise. */
+	all_poll(4);
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
 	for (unsigned int i = 0; i < 5; i++) {
@@ -120,19 +127,11 @@ static void polls_of_many_names_cost_one_packet_per_round(void **state)
 
 static void stop_of_the_process_does_not_part_a_round(void **state)
 {
-	struct rowlock_client_options options = fake_options();
 	unsigned int acquires;
 	unsigned int batches;
 
 	(void) state;
-	options.lease_connections = 1;
-	lanes_begin_with(options);
-	fake_session_add(77);
-	for (unsigned int i = 0; i < MANY; i++) {
-		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
-		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 20000);
-	}
-	fake_pass_until(are_in_a_round, NULL);
+	all_poll(LANES);
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
 	for (unsigned int i = 0; i < MANY; i++)
