@@ -505,10 +505,9 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
  *       It runs on a thread of the client made for this; it may call every
  *       function but rowlock_client_free(), and should return soon, since the
  *       callbacks of a client run one after the other. One that comes late may
- *       find the lock held again: ask rowlock_held(). One may come before
- *       rowlock_acquire() has returned; if that was still drawing a token, or
- *       had just got the hold from another thread, it need not return that
- *       hold at all.
+ *       find the lock held again: ask rowlock_held(). Only a hold that
+ *       rowlock_acquire() returned is told of; while that returns at the
+ *       earliest.
  * @arg  passed to @fn
  *
  * Any thread. Waits for a callback of this lock that is running, unless it is

@@ -250,11 +250,10 @@ static int reenter_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	return 0;
 }
 
-int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
-		struct rowlock_errinfo *reterr)
+/* The handle has the hold, or the error says why not. */
+static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
+			  struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
 	int code;
 
 	if (lock->waiter)
@@ -279,5 +278,17 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 	lock->calls++;
 	code = queue_locked(lock, wait_ms, reterr);
 	lock->calls--;
+	return code;
+}
+
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms, bool show,
+		struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	int code = acquire_locked(lock, wait_ms, reterr);
+
+	if (code == 0 && show)
+		rlk_lock_show_locked(lock);
 	return code;
 }

@@ -47,6 +47,7 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
 	if (!lock->hold) {
 		compare_info(hold, lock);
 		lock->hold = hold;
+		lock->shown = false;
 		lock->lost_told = false;
 		rlk_hold_get_locked(hold);
 		lock->next = hold->handles;
@@ -246,11 +247,21 @@ static void queue_notices_locked(struct rowlock *lock)
 
 void rlk_lock_notify_locked(struct rowlock *lock)
 {
-	if (!lock->lost_fn || lock->lost_told)
+	if (!lock->lost_fn || !lock->shown || lock->lost_told)
 		return;
 	lock->lost_told = true;
 	if (lock->notices++ == 0)
 		queue_notices_locked(lock);
+}
+
+void rlk_lock_show_locked(struct rowlock *lock)
+{
+	/* Another thread may have released it already, or seen it lost. */
+	if (!lock->hold)
+		return;
+	lock->shown = true;
+	if (lock->hold->reason)
+		rlk_lock_notify_locked(lock);
 }
 
 int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)

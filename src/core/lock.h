@@ -52,6 +52,7 @@ struct rowlock {
 	void *lost_arg;
 	struct rlk_list in_notices;
 	unsigned int notices; /* calls of lost_fn that are due */
+	bool shown;           /* of the present hold: its acquire returned 0 */
 	bool lost_told;       /* of the present hold; see notifier.c */
 	bool cancel_next;
 
@@ -75,8 +76,12 @@ void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold);
 void rlk_lock_detach_locked(struct rowlock *lock);
 
 /** Tell @lock that its present hold is lost, once: if it has a function for
- *  that, the notifier will call it. */
+ *  that, the notifier will call it. Not before it is shown: whose acquire has
+ *  not returned is not told of what it may never see. */
 void rlk_lock_notify_locked(struct rowlock *lock);
+
+/** The acquire is about to return the hold that the handle has. */
+void rlk_lock_show_locked(struct rowlock *lock);
 
 /** Do both tell people the same? */
 bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
@@ -87,8 +92,9 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 	(lock)->name->text, (lock)->name->strategy->name,                      \
 	    (lock)->name->client->server
 
-/** Where rowlock_acquire() does its work: see core/acquire.c. */
-int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
+/** Where rowlock_acquire() does its work: see core/acquire.c. @show: the hold
+ *  is what the caller waits for, so he may be told of its loss. */
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms, bool show,
 		struct rowlock_errinfo *reterr);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the

@@ -245,13 +245,21 @@ static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
 	       rlk_now(lock->name->client->clock) >= until_ms;
 }
 
+static void show(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	rlk_lock_show_locked(lock);
+}
+
 /* A hold that is lost before its token is drawn was never shown to the caller:
  * he has nothing to release, and asks on for as long as he has. */
 static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 			      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	for (;;) {
-		int code = rlk_acquire(lock, wait_ms, reterr);
+		int code = rlk_acquire(lock, wait_ms, false, reterr);
 
 		if (code)
 			return code;
@@ -264,6 +272,8 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 					"in time to draw its token; it is not "
 					"held",
 					RLK_LOCK_ARGS(lock));
+		if (code == 0)
+			show(lock);
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* Each try has a call's time: a second one would be late. */
@@ -293,7 +303,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 			: rlk_client_call_until(lock->name->client);
 	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
 		   ? acquire_with_token(lock, wait_ms, until, &error)
-		   : rlk_acquire(lock, wait_ms, &error);
+		   : rlk_acquire(lock, wait_ms, true, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -50,13 +50,6 @@ static void write_return(struct worker *worker, const char *event,
 
 /* ----------------------------------------------------------------- lost */
 
-/* A token that comes with the grant may come with the second one, after a loss
- * that is nobody's business but told all the same. */
-static bool is_told(const struct worker *worker)
-{
-	return !worker->plan->token_with_grant;
-}
-
 void worker_lost(struct rowlock *lock, void *arg)
 {
 	uint64_t now = history_now();
@@ -64,11 +57,9 @@ void worker_lost(struct rowlock *lock, void *arg)
 
 	(void) lock;
 	pthread_mutex_lock(&grip->mutex);
-	if (!grip->asking || is_told(grip->worker)) {
-		history_write(grip->worker->history, now, grip->worker->thread,
-			      "lost serial=%" PRIu64, grip->serial);
-		grip->last_lost = grip->serial;
-	}
+	history_write(grip->worker->history, now, grip->worker->thread,
+		      "lost serial=%" PRIu64, grip->serial);
+	grip->last_lost = grip->serial;
 	pthread_cond_broadcast(&grip->told);
 	pthread_mutex_unlock(&grip->mutex);
 }
@@ -99,25 +90,21 @@ static void begin_asking(struct grip *grip, uint64_t serial)
 {
 	pthread_mutex_lock(&grip->mutex);
 	grip->serial = serial;
-	grip->asking = true;
-	pthread_mutex_unlock(&grip->mutex);
-}
-
-static void end_asking(struct grip *grip)
-{
-	pthread_mutex_lock(&grip->mutex);
-	grip->asking = false;
 	pthread_mutex_unlock(&grip->mutex);
 }
 
 /* ------------------------------------------------------------ in a hold */
 
+/* A yes was true after the question, a no before the answer; and who asks may
+ * be stopped in between. */
 static bool ask_held(struct worker *worker, struct rowlock *lock,
 		     uint64_t serial)
 {
 	uint64_t at = history_now();
 	int yes = rowlock_held(lock);
 
+	if (!yes)
+		at = history_now();
 	history_write(worker->history, at, worker->thread,
 		      "held serial=%" PRIu64 " yes=%d", serial, yes);
 	return yes;
@@ -260,9 +247,8 @@ static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
 	int code;
 
 	begin_asking(grip, serial);
-	write_acquire(worker, grip, serial, wait_ms, is_told(worker));
+	write_acquire(worker, grip, serial, wait_ms, true);
 	code = rowlock_acquire(grip->lock, as_wait(wait_ms), &err);
-	end_asking(grip);
 	if (code) {
 		write_return(worker, "acquired", serial, code, &err);
 		worker_nap(AWAY_US);

@@ -59,7 +59,6 @@ struct grip {
 	pthread_mutex_t mutex;
 	pthread_cond_t told;
 	uint64_t serial; /* of the hold that is or was last, or is asked for */
-	bool asking;
 	uint64_t last_lost; /* serial of the last hold told lost */
 };
 

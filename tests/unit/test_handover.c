@@ -551,19 +551,29 @@ static void waiter_who_was_handed_it_has_it(void **state)
 	scene_end(&s);
 }
 
+static void count_loss(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	++*(_Atomic int *) arg;
+}
+
 static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
+	_Atomic int told = 0;
 	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 	struct rlk_hold *hold;
 
 	(void) state;
+	rowlock_on_lost(s.bobs, count_loss, (void *) &told);
 	rlk_mutex_lock(&s.client->mutex);
 	hold = s.held->hold;
 	waker = let_go_locked(s.held);
 	rlk_hold_lose_locked(hold, "of this test");
+	/* Bob never had it, to his knowledge. */
+	assert_int_equal(s.bobs->notices, 0);
 	rlk_mutex_unlock(&s.client->mutex);
 	assert_non_null(waker);
 	rlk_cond_signal(&waker->cond);
@@ -573,6 +583,7 @@ static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).attempt, attempt);
 	bob_releases(&s);
 	assert_true(fake_lease("job") == 0);
+	assert_int_equal(told, 0);
 	scene_end(&s);
 }
 
@@ -687,12 +698,6 @@ static void draw_overtaken_by_a_release_is_nobodys_token(void **state)
 	bob_releases(&s);
 	fake_person_end(other);
 	scene_end(&s);
-}
-
-static void count_loss(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	++*(_Atomic int *) arg;
 }
 
 static bool is_one(void *arg)

@@ -113,6 +113,33 @@ static void release_calls_nobody(void **state)
 	told_end(&told);
 }
 
+/* Both ends of the return: before, the caller may never see the hold. */
+static void loss_is_told_when_its_acquire_returns(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct told told = told_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, note, &told);
+	assert_ok(rlk_acquire(lock, 0, false, &err));
+	fake_lease_remove("job");
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	flush(client);
+	assert_int_equal(told.count, 0);
+	rlk_mutex_lock(&client->mutex);
+	rlk_lock_show_locked(lock);
+	rlk_mutex_unlock(&client->mutex);
+	assert_true(test_event_wait(&told.event));
+	flush(client);
+	assert_int_equal(told.count, 1);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	told_end(&told);
+}
+
 static void callback_that_comes_late_is_called_once(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -391,6 +418,8 @@ int main(void)
 		FAKE("a callback runs once for a lost hold",
 		     callback_runs_once_for_a_lost_hold),
 		FAKE("a release calls nobody", release_calls_nobody),
+		FAKE("a loss is told when its acquire returns",
+		     loss_is_told_when_its_acquire_returns),
 		FAKE("a callback that comes late is called once",
 		     callback_that_comes_late_is_called_once),
 		FAKE("every handle of a hold is told",

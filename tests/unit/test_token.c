@@ -215,20 +215,55 @@ static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 	fake_client_end(client);
 }
 
+static void count_loss(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	++*(_Atomic int *) arg;
+}
+
+static bool is_one(void *arg)
+{
+	return *(_Atomic int *) arg == 1;
+}
+
+/* The callbacks of a client run one after the other. */
+static void lose_another(struct rowlock_client *client)
+{
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	struct rowlock_errinfo err;
+	_Atomic int told = 0;
+
+	rowlock_on_lost(lock, count_loss, (void *) &told);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("other");
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	fake_until(is_one, (void *) &told);
+	fake_lock_end(lock);
+}
+
 static void grant_lost_before_its_token_is_asked_for_again(void **state)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct rowlock_errinfo err;
+	_Atomic int told = 0;
 
 	(void) state;
+	rowlock_on_lost(lock, count_loss, (void *) &told);
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_ok(rowlock_acquire(lock, 10000, &err));
 	assert_int_equal(fake_count(FAKE_DRAW), 2);
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(rowlock_depth(lock), 1);
-	assert_ok(rowlock_release(lock, &err));
+	/* He never knew of the first. */
+	lose_another(client);
+	assert_int_equal(told, 0);
+	/* Of this one he is told. */
+	fake_next(FAKE_CONFIRM, no_answer);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	fake_until(is_one, (void *) &told);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
