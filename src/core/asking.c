@@ -307,6 +307,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
 	request.info = rlk_lock_info(asking->lock);
+	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT;
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;
@@ -401,6 +402,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 				 &ticket->part.holder);
 	if (ticket->part.holder.bell)
 		asking->hold->bell_conn = ticket->part.ran_on;
+	asking->hold->token = ticket->part.token;
 	return rlk_granted(asking, asking->sent_ms);
 }
 

@@ -285,14 +285,14 @@ static void stop_sharing(struct rowlock_client *client,
 		client->server, error->message);
 }
 
-/* Several statements make a packet; one of them passes everywhere. */
-static void note_passage(struct rowlock_client *client, bool mixed,
+/* Several statements make a packet; one passes everywhere. */
+static void note_passage(struct rowlock_client *client, bool several,
 			 enum rlk_fault fault, bool answered,
 			 const struct rowlock_errinfo *error)
 {
 	if (fault == RLK_REFUSED && error->mysql == ERROR_SYNTAX)
 		stop_sharing(client, error);
-	else if (!mixed)
+	else if (!several)
 		return;
 	else if (fault != RLK_UNKNOWN || answered)
 		client->cut_packets = 0;
@@ -363,25 +363,33 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	bool unanswered;
 	bool fenced;
 	size_t count;
-	bool mixed = collect(packet, parts, &count);
+	bool several = collect(packet, parts, &count);
 
 	packet->linger_ms = linger_until(packet->lane, began);
 	set_until(packet, conn);
 	rlk_conn_mark(conn, &mark);
+	if (count == 1 && parts[0]->act == RLK_ACT_ACQUIRE) {
+		several = parts[0]->request.draw;
+		parts[0]->request.bell =
+		    wants_bell(packet->lane, conn, parts[0]->request.name);
+	}
 	fault = count ? first->hold->name->strategy->batch(conn, parts, count,
 							   &patience, &error)
 		      : RLK_DONE;
 	for (size_t i = 0; i < count; i++) {
-		answered += parts[i]->answered;
-		if (parts[i]->answered && parts[i]->act == RLK_ACT_RELEASE)
-			count_bell(packet->lane, parts[i]);
+		if (!parts[i]->answered)
+			continue;
+		answered++;
+		if (parts[i]->act == RLK_ACT_ACQUIRE && parts[i]->holder.bell)
+			parts[i]->ran_on = rlk_conn_id(conn);
+		count_bell(packet->lane, parts[i]);
 	}
 	if (fault)
 		ring_rest(packet, conn, parts, count);
 	rlk_pool_put(client->pool, conn);
 	if (!packet->interrupted && !fault)
 		note_duration(packet->lane, began);
-	note_passage(client, mixed, fault, answered > 0, &error);
+	note_passage(client, several, fault, answered > 0, &error);
 	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
 	/* End the session, so that what was sent is over for good. */
 	fenced = unanswered && answered < count &&
@@ -465,7 +473,7 @@ static int get_conn(const struct packet *packet, size_t bay,
 }
 
 static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
-		 size_t count, const struct rlk_errand *errand)
+		 size_t count, bool as_packet, const struct rlk_errand *errand)
 {
 	struct rowlock_client *client = lane->client;
 	int64_t call = rlk_client_call_until(client);
@@ -485,7 +493,7 @@ static void lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 		return;
 	}
 	check_session(&packet, conn);
-	if (count > 1)
+	if (as_packet)
 		run_packet(&packet, conn);
 	else if (!own->part.answered)
 		run_alone(lane, own, conn);
@@ -502,7 +510,7 @@ static void go_alone(struct rlk_lane *lane, size_t bay,
 	struct rlk_member *member = &ticket->member;
 
 	ticket->alone = false;
-	lead(lane, bay, &member, 1, errand);
+	lead(lane, bay, &member, 1, false, errand);
 }
 
 /* It has queued for too long: its own time is up, or the leader is stuck, and
@@ -525,6 +533,14 @@ static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 	rlk_ticket_fail(ticket, RLK_FAILED, &error);
 }
 
+/* Two statements for one request: the row and its first token. */
+static bool draws_with_grant(const struct rlk_ticket *ticket)
+{
+	return ticket->part.act == RLK_ACT_ACQUIRE &&
+	       ticket->part.request.draw && ticket->part.ask == RLK_ASK_FIRST &&
+	       !ticket->unsure;
+}
+
 static bool gathers(const struct rlk_lane *lane)
 {
 	return lane->group.most > 1 && !lane->client->unshared;
@@ -541,7 +557,8 @@ static enum rlk_member_state share(struct rlk_lane *lane,
 	state = rlk_group_enter(&lane->group, &ticket->member, members, &count);
 	if (state != RLK_MEMBER_LEADING)
 		return state;
-	lead(lane, lane->bay, members, count, errand);
+	lead(lane, lane->bay, members, count,
+	     count > 1 || draws_with_grant(ticket), errand);
 	rlk_group_leave(&lane->group, members, count);
 	return state;
 }

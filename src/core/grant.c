@@ -155,6 +155,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 	}
 	asking->hold->attempt = rlk_random();
 	asking->hold->bell_conn = 0;
+	asking->hold->token = 0;
 	asking->sent_ms = 0;
 	asking->ask = RLK_ASK_FIRST;
 	return RLK_STEP_AGAIN;

@@ -146,14 +146,23 @@ static const struct rlk_many_def release_many_mysql = {
 
 /* A row that is held, and that nobody has locked at this moment, is touched and
  * left as it is. MariaDB manual, "innodb_lock_wait_timeout": 0 is no wait. */
+#define ACQUIRE_MANY                                                           \
+	"SET STATEMENT innodb_lock_wait_timeout = 0 FOR "                      \
+	"INSERT INTO business_lease (name, slot, session, attempt, "           \
+	"acquired_at, expires_at, info) VALUES "                               \
+	"{(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "                                  \
+	"UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } "                 \
+	"ON DUPLICATE KEY UPDATE name = VALUES(name)"
+
 static const struct rlk_many_def acquire_many_mariadb = {
 	"acquire",
-	"SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
-	"INSERT INTO business_lease (name, slot, session, attempt, "
-	"acquired_at, expires_at, info) VALUES "
-	"{(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "
-	"UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } "
-	"ON DUPLICATE KEY UPDATE name = VALUES(name)",
+	ACQUIRE_MANY,
+};
+
+static const struct rlk_many_def acquire_one_ringing_mariadb = {
+	"acquire",
+	ACQUIRE_MANY " RETURNING attempt, "
+		     "{IF(attempt = ?2, GET_LOCK(?5, 0), 0)|}",
 };
 
 static const struct rlk_many_def present_many = {
@@ -223,6 +232,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_again = &look_and_acquire,
 		.lease_release_many = &release_many_mariadb,
 		.lease_acquire_many = &acquire_many_mariadb,
+		.lease_acquire_one_ringing = &acquire_one_ringing_mariadb,
 		.lease_acquire_ringing = &acquire_ringing_mariadb,
 		.lease_release_ringing = &release_ringing_mariadb,
 		.bell_fractions = true,

@@ -73,6 +73,9 @@ struct rlk_dialect {
 	 * many rows are affected as were free. NULL: there is none.
 	 */
 	const struct rlk_many_def *lease_acquire_many;
+	/** The same for one that takes the bell, too, if nobody has it; the
+	 *  bell is one more value. Answers as lease_acquire_ringing. */
+	const struct rlk_many_def *lease_acquire_one_ringing;
 	/** First try that takes the bell, too, if nobody has it. Parameters: as
 	 *  lease_acquire, with the attempt and the bell behind them. The same
 	 *  row comes back, and a column more: 1 if the row is ours and the

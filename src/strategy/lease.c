@@ -143,9 +143,7 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
-/* A statement that failed in the end, when it was killed or could not commit,
- * may have got it: a user-level lock knows of no transaction. */
-static void drop_bell(struct rlk_conn *conn, const char *name)
+void rlk_lease_drop_bell(struct rlk_conn *conn, const char *name)
 {
 	struct rowlock_errinfo error;
 
@@ -172,7 +170,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 
 	if (fault) {
-		drop_bell(conn, request->name);
+		rlk_lease_drop_bell(conn, request->name);
 		return rlk_verdict_of(fault);
 	}
 	if (!reply.has_row)

@@ -4,7 +4,8 @@
  * INSERT for all that are asked for, one statement for each draw.
  *
  * On MariaDB DELETE and INSERT are one transaction, which costs one write to
- * disk instead of two. Its DELETE may wait, in the order of the primary key,
+ * disk instead of two; and so are the INSERT of a single acquire and its draw.
+ * Its DELETE may wait, in the order of the primary key,
  * and has locked nothing but leases of our own by then; its INSERT does not
  * wait. If it would have to (somebody's transaction has a name's row locked),
  * all is undone and sent again with an INSERT that looks before it touches: a
@@ -80,12 +81,17 @@ struct batch {
 	struct rlk_packet *packet;
 	const struct rlk_patience *patience;
 	struct rowlock_errinfo *reterr;
-	bool together; /* DELETE and INSERT are one transaction */
+	bool together;   /* DELETE and INSERT, or INSERT and draw, are one
+			    transaction */
+	bool first_draw; /* a single acquire, which draws */
+	bool takes_bell; /* and has its bell taken */
 	int commit_statement;
 	struct rlk_part **acquires;
 	size_t acquire_count;
 	const struct rlk_many_def *acquire; /* how it is said */
 	int acquire_statement;
+	uint64_t made; /* rows, if it takes a bell */
+	struct rlk_bell bell;
 	struct rlk_part **releases;
 	size_t release_count;
 	int present_statement;
@@ -158,6 +164,15 @@ static void values_of_acquire(const void *parts, size_t row,
 	ret_values[4] = rlk_text(request->info);
 }
 
+static void values_of_ringing(const void *of, size_t row,
+			      struct rlk_value *ret_values)
+{
+	const struct batch *batch = of;
+
+	values_of_acquire(batch->acquires, row, ret_values);
+	ret_values[5] = rlk_text(batch->bell.text);
+}
+
 static void values_of_pair(const void *parts, size_t row,
 			   struct rlk_value *ret_values)
 {
@@ -227,9 +242,21 @@ static int add_plain(struct batch *batch, const struct rlk_many_def *def)
 static bool add_acquires(struct batch *batch)
 {
 	batch->acquire_statement =
-	    rlk_packet_add(batch->packet, batch->acquire, values_of_acquire,
-			   batch->acquires, batch->acquire_count);
+	    batch->takes_bell
+		? rlk_packet_add(batch->packet, batch->acquire,
+				 values_of_ringing, batch, 1)
+		: rlk_packet_add(batch->packet, batch->acquire,
+				 values_of_acquire, batch->acquires,
+				 batch->acquire_count);
 	return batch->acquire_statement >= 0;
+}
+
+/* After its INSERT: the row of a name that another has is locked by that, so
+ * this one waits for nobody. */
+static bool add_first_draw(struct batch *batch)
+{
+	batch->draw_statement = add_pairs(batch, &draw_one, batch->acquires, 1);
+	return batch->draw_statement >= 0;
 }
 
 static bool add_commit(struct batch *batch)
@@ -256,6 +283,7 @@ static bool add_all(struct batch *batch)
 	return (!batch->together || add_plain(batch, &begin) >= 0) &&
 	       (!batch->release_count || add_releases(batch)) &&
 	       (!batch->acquire_count || add_acquires(batch)) &&
+	       (!batch->first_draw || add_first_draw(batch)) &&
 	       (!batch->together || add_commit(batch)) && add_rings(batch) &&
 	       add_draws(batch);
 }
@@ -305,6 +333,8 @@ static enum rlk_fault send_all(struct batch *batch)
 	    !failed_at(batch, batch->acquire_statement))
 		return fault;
 	batch->acquire = &acquire_looking;
+	batch->first_draw = false;
+	batch->takes_bell = false;
 	return send(batch, true);
 }
 
@@ -322,6 +352,8 @@ static enum rlk_fault end_transaction(struct batch *batch, enum rlk_fault fault)
 	}
 	if (rlk_conn_usable(conn) && rlk_stmt_text(conn, "ROLLBACK", &error))
 		rlk_conn_spoil(conn);
+	if (batch->takes_bell)
+		rlk_lease_drop_bell(conn, batch->acquires[0]->request.name);
 	return fault;
 }
 
@@ -371,6 +403,14 @@ static void read_releases(struct batch *batch)
 		    sure && batch->releases[i]->found;
 }
 
+static uint64_t token_of(const struct batch *batch, int draw)
+{
+	return was_answered(batch, draw) &&
+		       rlk_packet_affected(batch->packet, draw)
+		   ? rlk_packet_insert_id(batch->packet, draw)
+		   : 0;
+}
+
 static void read_draws(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->draw_count; i++) {
@@ -379,9 +419,7 @@ static void read_draws(struct batch *batch)
 
 		if (!was_answered(batch, number))
 			return;
-		part->token = rlk_packet_affected(batch->packet, number)
-				  ? rlk_packet_insert_id(batch->packet, number)
-				  : 0;
+		part->token = token_of(batch, number);
 		part->answered = true;
 	}
 }
@@ -431,15 +469,38 @@ static enum rlk_fault look(struct batch *batch)
 	return RLK_DONE;
 }
 
+/* What an INSERT brings back that takes the bell. */
+static void made_ringing(const struct rlk_value *columns, void *arg)
+{
+	struct batch *batch = arg;
+	struct rlk_part *part = batch->acquires[0];
+
+	batch->made = columns[0].u64 == part->request.attempt;
+	part->holder.bell =
+	    batch->made && columns[1].type != RLK_NULL && columns[1].u64 == 1;
+}
+
+static uint64_t count_made(struct batch *batch)
+{
+	if (!batch->takes_bell)
+		return rlk_packet_affected(batch->packet,
+					   batch->acquire_statement);
+	rlk_packet_each(batch->packet, batch->acquire_statement, made_ringing,
+			batch);
+	return batch->made;
+}
+
 static bool read_acquires(struct batch *batch)
 {
 	size_t count = batch->acquire_count;
-	uint64_t made =
-	    rlk_packet_affected(batch->packet, batch->acquire_statement);
+	uint64_t made = count_made(batch);
 	bool none = made == 0 && count_polls(batch) == count;
 
 	if (made != count && !none)
 		return false;
+	if (batch->first_draw)
+		batch->acquires[0]->token =
+		    token_of(batch, batch->draw_statement);
 	for (size_t i = 0; i < count; i++) {
 		batch->acquires[i]->verdict = none ? RLK_HELD : RLK_GRANTED;
 		batch->acquires[i]->answered = true;
@@ -464,25 +525,45 @@ static bool read_all(struct batch *batch)
 	       read_acquires(batch);
 }
 
+/* What goes with the INSERT of a single acquire. */
+static void choose_for_one(struct batch *batch,
+			   const struct rlk_dialect *dialect)
+{
+	const struct rlk_request *request = &batch->acquires[0]->request;
+
+	batch->first_draw = request->draw;
+	batch->takes_bell = request->draw && request->bell &&
+			    dialect->lease_acquire_one_ringing;
+	if (!batch->takes_bell)
+		return;
+	batch->acquire = dialect->lease_acquire_one_ringing;
+	batch->bell = rlk_bell_of(batch->conn, request->name);
+}
+
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 			       size_t count,
 			       const struct rlk_patience *patience,
 			       struct rowlock_errinfo *reterr)
 {
-	const struct rlk_many_def *locking =
-	    rlk_server_dialect(rlk_conn_server(conn))->lease_acquire_many;
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_many_def *locking = dialect->lease_acquire_many;
 	struct batch batch = {
 		.conn = conn,
 		.patience = patience,
 		.reterr = reterr,
 	};
 	enum rlk_fault fault;
+	bool firsts;
 	bool known;
 
 	sort(&batch, parts, count);
-	batch.together = locking && batch.release_count && batch.acquire_count;
-	batch.acquire =
-	    locking && count_polls(&batch) == 0 ? locking : &acquire_looking;
+	firsts = count_polls(&batch) == 0;
+	batch.acquire = locking && firsts ? locking : &acquire_looking;
+	if (count == 1 && batch.acquire_count == 1 && firsts)
+		choose_for_one(&batch, dialect);
+	batch.together = locking && batch.acquire_count &&
+			 (batch.release_count || batch.first_draw);
 	fault = send_all(&batch);
 	if (!batch.packet)
 		return fault;

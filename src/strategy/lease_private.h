@@ -26,6 +26,11 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr);
 
+/** A statement that takes a bell failed: in the end, when it was killed or
+ *  could not commit, it may have got it. A user-level lock knows of no
+ *  transaction. */
+void rlk_lease_drop_bell(struct rlk_conn *conn, const char *name);
+
 /* lease_batch.c */
 
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,

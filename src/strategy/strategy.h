@@ -31,6 +31,8 @@ struct rlk_request {
 	uint64_t max_hold_ms; /* 0: no maximum */
 	const char *info;     /* NULL: none */
 	bool bell;            /* acquire: take its bell too, if that is free */
+	bool draw;            /* acquire: draw its first token too, if that
+				 takes no round trip more; see batch() */
 	uint64_t bell_conn;   /* release: the connection that has its bell, by
 				 rlk_conn_id(); 0: none */
 };
@@ -88,7 +90,8 @@ struct rlk_part {
 				     again: not known), or RLK_AGAIN */
 	struct rlk_holder holder;
 	bool found;      /* of a release */
-	uint64_t token;  /* of a draw; 0: the grant is not there any more */
+	uint64_t token;  /* of a draw; 0: the grant is not there any more. Of an
+			    acquire; 0: not drawn */
 	uint64_t ran_on; /* core's: which connection, if it was alone; else 0 */
 };
 
@@ -149,6 +152,9 @@ struct rlk_strategy {
 	 * RLK_PENDING and RLK_UNKNOWN that is open; an acquire may have been.
 	 * A connection that is RLK_PENDING has to be given up. NULL: requests
 	 * cannot be put together.
+	 *
+	 * A single first acquire may draw, and take its bell; others have
+	 * both by acquire() and draw().
 	 */
 	enum rlk_fault (*batch)(struct rlk_conn *conn, struct rlk_part **parts,
 				size_t count,

@@ -185,6 +185,25 @@ static void pretend_step(struct sim_session *session)
 	}
 }
 
+void sim_packet_slip(struct sim_session *session, unsigned int statement)
+{
+	struct sim_packet *packet = &session->packet;
+	struct sim_request *request = &session->request;
+	const struct sim_op *op = request->op;
+
+	for (size_t i = packet->next; i < packet->count; i++) {
+		struct sim_part *part = &packet->parts[i];
+
+		if (part->op->verb != SIM_ACQUIRE_RINGING ||
+		    part->statement > statement)
+			continue;
+		memcpy(request->params, part->params, sizeof(part->params));
+		request->op = part->op;
+		sim_bells_slip(session);
+	}
+	request->op = op;
+}
+
 /* What came before in a transaction is as if it had not been, unless it was in
  * its COMMIT already. */
 static void refuse(struct sim_session *session)
@@ -197,8 +216,12 @@ static void refuse(struct sim_session *session)
 			session->answer.error != 1213;
 	while (commits && packet->executed < packet->fails_at)
 		execute_statement(session);
-	if (!commits)
+	if (!commits) {
+		/* Who waits for a row has not got to the bell. */
+		sim_packet_slip(session, packet->fails_at -
+					     (session->answer.error == 1205));
 		pretend_step(session);
+	}
 	packet->executed = packet->fails_at;
 }
 

@@ -257,7 +257,8 @@ uint64_t sim_lease_would(const struct sim_session *session)
 	const struct sim_request *request = &session->request;
 	uint64_t rows = 0;
 
-	if (request->op->verb == SIM_ACQUIRE_LOOKING)
+	if (request->op->verb == SIM_ACQUIRE_LOOKING ||
+	    request->op->verb == SIM_ACQUIRE_RINGING)
 		return !sim_tables.leases[sim_param_name(request, 0)].there;
 	if (request->op->verb == SIM_DELETE_LEASE)
 		for (unsigned int i = 0; i < SIM_NAMES; i++)

@@ -427,7 +427,10 @@ void sim_session_interrupt(struct sim_session *session)
 		return;
 	}
 	sim_rows_slip(session);
-	sim_bells_slip(session);
+	if (session->request.op->verb == SIM_BEGIN)
+		sim_packet_slip(session, session->packet.last);
+	else
+		sim_bells_slip(session);
 	session->open |= session->request.op->verb == SIM_BEGIN;
 	sim_session_go_on(session, 1317);
 }

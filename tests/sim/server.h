@@ -36,7 +36,7 @@ enum sim_phase {
 /** One row of a statement of a packet, and what became of it. */
 struct sim_part {
 	const struct sim_op *op; /* what it would be alone */
-	struct rlk_value params[6];
+	struct rlk_value params[8];
 	unsigned int statement;
 	bool returns; /* its attempt, instead of a count */
 	uint64_t affected;
@@ -160,6 +160,9 @@ void sim_session_finish(struct sim_session *session);
 /** The same for the packet's next statement, or transaction; and what there is
  *  of it is executed. */
 void sim_packet_draw_fate(struct sim_session *session);
+/** A transaction ends at @statement, without its COMMIT: it may have taken its
+ *  bell by then. */
+void sim_packet_slip(struct sim_session *session, unsigned int statement);
 void sim_packet_execute(struct sim_session *session);
 /** May @op be said in what @session has open? */
 void sim_check_open(struct sim_session *session, const struct sim_op *op);

@@ -152,7 +152,7 @@ static const struct {
 	const char *label;
 	const char *text;
 	const char *or_else; /* begins so, and has a WHERE for who reads it */
-	int at[6];
+	int at[8];
 } manies[] = {
 	{ SIM_ACQUIRE_LOOKING, "insert-many", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
@@ -185,6 +185,13 @@ static const struct {
 	  "UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } ON DUPLICATE "
 	  "KEY UPDATE name = VALUES(name)", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_ACQUIRE_RINGING, "insert-one-ringing", NOWAIT "INSERT INTO "
+	  "business_lease (name, slot, session, attempt, acquired_at, "
+	  "expires_at, info) VALUES {(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "
+	  "UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } ON DUPLICATE "
+	  "KEY UPDATE name = VALUES(name) RETURNING attempt, "
+	  "{IF(attempt = ?2, GET_LOCK(?5, 0), 0)|}", NULL,
+	  { 0, SIM_ZERO, 1, 2, 3, 4, 2, 5 } },
 	{ SIM_BEGIN, "begin", "BEGIN", NULL, NO_PARAMS },
 	{ SIM_COMMIT, "commit", "COMMIT", NULL, NO_PARAMS },
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NO_PARAMS },

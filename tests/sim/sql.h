@@ -91,7 +91,7 @@ const struct sim_op *sim_op_of_text(const char *sql, uint64_t *ret_number);
 struct sim_many {
 	struct sim_op each;
 	bool returns; /* attempts, instead of a count */
-	int at[6];    /* the value for each parameter, or SIM_ZERO */
+	int at[8];    /* the value for each parameter, or SIM_ZERO */
 };
 #define SIM_ZERO (-1)
 const struct sim_many *sim_many_of(const struct rlk_many_def *def);

@@ -9,6 +9,7 @@
 #include "base/macro.h"
 #include "db/server.h"
 #include "ground.h"
+#include "strategy/bell.h"
 
 #define MOST 256
 
@@ -346,6 +347,142 @@ static void silent_client_keeps_nothing_locked(void **state)
 	rlk_conn_close(other);
 }
 
+/* ---------------------------------------------- a single one that draws */
+
+static struct rlk_part ask_for_both(struct ground *ground, const char *name)
+{
+	struct rlk_part part = ask(ground, 0, name);
+
+	part.request.draw = true;
+	part.request.bell = true;
+	return part;
+}
+
+static uint64_t token_row(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COALESCE(MAX(token), 0) FROM lock_token "
+			       "WHERE strategy = 'lease' AND name = '%s'",
+			       name);
+}
+
+static uint64_t bell_owner(struct ground *ground, const char *name)
+{
+	struct rlk_bell bell = rlk_bell_of(ground->conns[0], name);
+
+	return test_sql_number(
+	    ground->sql, "SELECT COALESCE(IS_USED_LOCK('%s'), 0)", bell.text);
+}
+
+static bool takes_bells(struct ground *ground)
+{
+	return rlk_server_dialect(rlk_conn_server(ground->conns[0]))
+	    ->lease_acquire_one_ringing;
+}
+
+static void end_both(struct ground *ground, struct rlk_part *part)
+{
+	if (part->holder.bell)
+		part->request.bell_conn = rlk_conn_id(ground->conns[0]);
+	assert_true(ground_release(ground, 0, &part->request));
+	assert_true(bell_owner(ground, part->request.name) == 0);
+}
+
+static void single_one_draws_with_its_row(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first");
+	uint64_t last = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct rlk_part part = ask_for_both(ground, name);
+
+		run_all(ground, 0, &part, 1);
+		assert_int_equal(part.verdict, RLK_GRANTED);
+		assert_true(part.token > last);
+		last = part.token;
+		assert_true(part.token == token_row(ground, name));
+		assert_true(ground_confirm(ground, 0, &part.request));
+		assert_int_equal(part.holder.bell, takes_bells(ground));
+		if (part.holder.bell)
+			assert_true(bell_owner(ground, name) ==
+				    rlk_conn_id(ground->conns[0]));
+		/* The same again is the same hold, whose token may grow. */
+		part.answered = false;
+		part.request.bell = false;
+		run_all(ground, 0, &part, 1);
+		assert_int_equal(part.verdict, RLK_GRANTED);
+		part.holder.bell = takes_bells(ground);
+		end_both(ground, &part);
+	}
+}
+
+/* Not even if somebody's transaction has its row. */
+static void single_one_that_is_held_draws_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first-held");
+	struct rlk_request held = ground_request(ground, 1, name);
+	struct rlk_part part = ask_for_both(ground, name);
+	struct rlk_conn *guard;
+	uint64_t token;
+
+	ground_ask(ground, 1, &held, RLK_ASK_FIRST, NULL);
+	token = ground_draw(ground, &held);
+	run_all(ground, 0, &part, 1);
+	assert_int_equal(part.verdict, RLK_HELD);
+	assert_true(part.holder.attempt == held.attempt);
+	assert_true(part.token == 0);
+	if (takes_bells(ground)) {
+		guard = guard_of(ground, name);
+		part.answered = false;
+		run_all(ground, 0, &part, 1);
+		assert_int_equal(part.verdict, RLK_HELD);
+		assert_true(part.token == 0);
+		unguard(guard);
+	}
+	assert_true(token_row(ground, name) == token);
+	assert_true(bell_owner(ground, name) == 0);
+	assert_true(ground_release(ground, 1, &held));
+}
+
+/* Its token's row is tied up: then it has neither, nor the bell; or, where each
+ * statement commits, the row alone. */
+static void single_one_that_cannot_draw_leaves_nothing_open(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first-tied");
+	struct rlk_part part = ask_for_both(ground, name);
+	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rlk_part *pointer = &part;
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	run_all(ground, 0, &part, 1);
+	end_both(ground, &part);
+	snprintf(sql, sizeof(sql),
+		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
+		 "name = '%s' FOR UPDATE",
+		 name);
+	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	part = ask_for_both(ground, name);
+	assert_int_equal(ground->strategy->batch(ground->conns[0], &pointer, 1,
+						 &none, &error),
+			 RLK_BUSY);
+	assert_int_equal(part.answered, !takes_bells(ground));
+	assert_int_equal(count_of(ground, name), !takes_bells(ground));
+	assert_true(bell_owner(ground, name) == 0);
+	assert_true(part.token == 0);
+	unguard(guard);
+	/* What comes next commits by itself. */
+	assert_int_equal(
+	    ground_ask(ground, 0, &part.request, RLK_ASK_FIRST, NULL),
+	    RLK_GRANTED);
+	assert_int_equal(count_of(ground, name), 1);
+	part.holder.bell = takes_bells(ground);
+	end_both(ground, &part);
+}
+
 static uint64_t count_inserts(struct ground *ground)
 {
 	return test_sql_status(ground->sql, "Com_insert") +
@@ -483,6 +620,12 @@ int main(void)
 		   silent_client_keeps_nothing_locked),
 		EACH("hundreds go in a few statements",
 		     hundreds_go_in_a_few_statements),
+		EACH("a single one draws with its row",
+		     single_one_draws_with_its_row),
+		EACH("a single one that is held draws nothing",
+		     single_one_that_is_held_draws_nothing),
+		EACH("a single one that cannot draw leaves nothing open",
+		     single_one_that_cannot_draw_leaves_nothing_open),
 		EACH("the tokens of one packet follow each name",
 		     tokens_of_one_packet_follow_each_name),
 		EACH("nasty names are names", nasty_names_are_names),

@@ -195,17 +195,31 @@ static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	const struct fake_answer refused = { .given = true,
+					     .skip = true,
+					     .result = RLK_REFUSED };
 	struct rowlock_errinfo err;
+	uint64_t token;
 
 	(void) state;
+	/* In one packet; of the second hold it is another. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_int_equal(fake_count(FAKE_DRAW), 1);
-	token_of(lock);
+	token = token_of(lock);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(token_of(lock) > token);
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_BATCH), 2);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	assert_int_equal(fake_count(FAKE_DRAW), 0);
+	/* One by one, to see what is refused. */
+	fake_next(FAKE_BATCH, refused);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_next(FAKE_DRAW, (struct fake_answer){ .given = true,
-						   .skip = true,
-						   .result = RLK_REFUSED });
+	fake_next(FAKE_BATCH, refused);
+	fake_next(FAKE_DRAW, refused);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_int_equal(fake_lease("job"), 0);
@@ -213,6 +227,67 @@ static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
 	fake_client_end(client);
+}
+
+/* As if it had been drawn by itself, it has its bell, and what cannot pass is
+ * not tried for ever. */
+static void token_with_grant_takes_the_bell_too(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.wait_connections = 4;
+	client = fake_client_with(&options);
+	lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	assert_true(fake_bell("job") != 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_true(fake_bell("job") == 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
+					     int times)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	struct rowlock_errinfo err;
+
+	for (int i = 1; i <= times; i++) {
+		assert_false(client->unshared);
+		fake_next(FAKE_BATCH, *answer);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_release(lock, &err));
+	}
+	assert_true(client->unshared);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	token_of(lock);
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_BATCH), times);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void packets_of_one_that_do_not_pass_are_given_up(void **state)
+{
+	static const struct fake_answer syntax = { .given = true,
+						   .skip = true,
+						   .result = RLK_REFUSED,
+						   .mysql = 1064 };
+	static const struct fake_answer cut = { .given = true,
+						.skip = true,
+						.result = RLK_UNKNOWN };
+
+	packet_of_one_that_does_not_pass(&syntax, 1);
+	fake_setup(state);
+	packet_of_one_that_does_not_pass(&cut, 3);
 }
 
 static void count_loss(struct rowlock *lock, void *arg)
@@ -268,9 +343,18 @@ static void grant_lost_before_its_token_is_asked_for_again(void **state)
 	fake_client_end(client);
 }
 
+/* The row and the token cost a statement each. */
+static struct rowlock_client *client_without_packets(void)
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.lease_group = 1;
+	return fake_client_with(&options);
+}
+
 static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
 {
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = client_without_packets();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct rowlock_errinfo err;
@@ -316,7 +400,7 @@ static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
     void **state)
 {
-	struct rowlock_client *client = fake_client();
+	struct rowlock_client *client = client_without_packets();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	const struct fake_answer none = { .given = true,
@@ -359,6 +443,10 @@ int main(void)
 		     refused_draw_may_be_asked_again),
 		FAKE("a token with the grant is there, or there is no hold",
 		     token_with_grant_is_there_or_there_is_no_hold),
+		FAKE("a token with the grant takes the bell, too",
+		     token_with_grant_takes_the_bell_too),
+		FAKE("packets of one that do not pass are given up",
+		     packets_of_one_that_do_not_pass_are_given_up),
 		FAKE("a grant that is lost before its token is drawn is asked "
 		     "for again",
 		     grant_lost_before_its_token_is_asked_for_again),

@@ -160,6 +160,19 @@ static int compare_parts(const void *a, const void *b)
 	return strcmp(one->request.name, other->request.name);
 }
 
+/* What goes with a single acquire. */
+static void execute_rest(const struct rlk_conn *conn, struct rlk_part *part)
+{
+	const struct rlk_request *request = &part->request;
+
+	if (part->act != RLK_ACT_ACQUIRE || part->verdict != RLK_GRANTED ||
+	    !request->draw)
+		return;
+	part->token = ++world.tables.token;
+	if (request->bell)
+		part->holder.bell = world_bell_take(request->name, conn->id);
+}
+
 static void execute_part(struct rlk_part *part)
 {
 	const struct rlk_request *request = &part->request;
@@ -215,6 +228,8 @@ static enum rlk_fault lease_batch(struct rlk_conn *conn,
 		most = 0;
 	for (size_t i = 0; i < most; i++) {
 		execute_part(parts[i]);
+		if (count == 1)
+			execute_rest(conn, parts[i]);
 		/* What ends half way rings for nobody. */
 		if (parts[i]->act == RLK_ACT_RELEASE && !op.answer.half)
 			ring(conn, &parts[i]->request);
