@@ -281,7 +281,8 @@ static void keeper_beats_only_while_there_is_a_session(void **state)
 	for (unsigned int i = 2; i < 12; i++) {
 		/* It asks for the server's time meanwhile. */
 		fake_await(FAKE_TIME, i - 1);
-		fake_advance(10000);
+		assert_int_equal(fake_count(FAKE_TIME), i - 1);
+		fake_advance(20000);
 	}
 	assert_int_equal(fake_count(FAKE_BEAT), 0);
 	fake_client_end(client);
