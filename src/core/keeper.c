@@ -26,6 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Clocks are slewed by a tenth at the most (chrony's maxslewrate is 8.3 %). */
+#define SLEW 10
+
 /* What the keeper remembers between its rounds. */
 struct keeper {
 	struct rowlock_client *client;
@@ -33,7 +36,8 @@ struct keeper {
 	int64_t next_time_ms; /* when to tend the spare connection */
 	bool has_offset;
 	int64_t offset_us; /* server's clock minus ours */
-	int64_t error_us;  /* as far as that is known */
+	int64_t error_us;  /* as far as that is known, */
+	int64_t as_of_ms;  /* at this moment */
 };
 
 static uint64_t beat_ms(const struct rowlock_client *client)
@@ -51,13 +55,10 @@ static uint64_t patience_ms(const struct rowlock_client *client)
 }
 
 /* The server closes a session that is silent for longer than its wait_timeout,
- * a TTL or 30 s, and things on the way close sooner. Who only waits for rows
- * says little else, so he asks for the time half as often as others beat. */
-static uint64_t time_ms(const struct rowlock_client *client, bool beating)
+ * a TTL or 30 s, and things on the way close sooner. */
+static uint64_t time_ms(const struct rowlock_client *client)
 {
-	uint64_t ms = beating ? beat_ms(client) : 2 * beat_ms(client);
-
-	return ms < 30000 ? ms : 30000;
+	return beat_ms(client) < 30000 ? beat_ms(client) : 30000;
 }
 
 /* Make sure there is a connection in @place; false if there is none. */
@@ -143,8 +144,10 @@ static void compare(struct keeper *keeper, int64_t before, int64_t server_us)
 	int64_t offset_us = server_us - (before + after) / 2 * 1000;
 	int64_t error_us = (after - before + 1) * 1000;
 	int64_t jump = offset_us - keeper->offset_us;
-	int64_t allowed =
-	    (int64_t) client->margin_ms * 500 + error_us + keeper->error_us;
+	/* Either clock may have been slewed since. */
+	int64_t slewed_us = (after - keeper->as_of_ms) * 1000 / SLEW;
+	int64_t allowed = (int64_t) client->margin_ms * 500 + slewed_us +
+			  error_us + keeper->error_us;
 
 	if (keeper->has_offset && llabs(jump) > allowed) {
 		rlk_mutex_lock(&client->mutex);
@@ -158,6 +161,7 @@ static void compare(struct keeper *keeper, int64_t before, int64_t server_us)
 	keeper->has_offset = true;
 	keeper->offset_us = offset_us;
 	keeper->error_us = error_us;
+	keeper->as_of_ms = after;
 }
 
 static bool beat_on(struct keeper *keeper, int place, uint64_t id,
@@ -251,7 +255,7 @@ static void tend_spare(struct keeper *keeper, bool beating)
 	int64_t before;
 
 	keeper->next_time_ms =
-	    rlk_after(rlk_now(client->clock), time_ms(client, beating));
+	    rlk_after(rlk_now(client->clock), time_ms(client));
 	if (!have_conn(client, 1, patience_until(client), &error))
 		return;
 	before = rlk_now(client->clock);
@@ -262,6 +266,9 @@ static void tend_spare(struct keeper *keeper, bool beating)
 	else if (!rlk_conn_server_time(client->keeper_conns[1], &server_us,
 				       &error))
 		compare(keeper, before, server_us);
+	/* Without beats nobody says anything on the other: both in turn. */
+	if (!beating)
+		swap(client);
 }
 
 void rlk_keeper_run(void *arg)

@@ -211,6 +211,29 @@ static bool has_jumped(void *arg)
 	return jumped;
 }
 
+/* Between two looks as far apart as they can be. */
+static void server_clock_that_is_slewed_has_not_jumped(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_await(FAKE_TIME, 1);
+	fake_advance(9900);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_skew_us = 19900 * 83; /* 8.3 % */
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 1);
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 2);
+	assert_int_equal(fake_count(FAKE_TIME), 1);
+	assert_false(has_jumped(client));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void server_clock_that_jumped_decides_no_more(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -221,11 +244,11 @@ static void server_clock_that_jumped_decides_no_more(void **state)
 	fake_lease_add("job", 7, 77);
 	fake_session_expire(77);
 	fake_await(FAKE_TIME, 1);
-	fake_advance(20000);
+	fake_advance(10000);
 	fake_await(FAKE_TIME, 2);
 	assert_false(has_jumped(client));
 	fake_skew_us = 3600ll * 1000000;
-	fake_advance(20000);
+	fake_advance(10000);
 	fake_pass_until(has_jumped, client);
 	expect_observation(lock);
 	fake_lock_end(lock);
@@ -424,6 +447,8 @@ int main(void)
 		     observer_starts_anew_with_each_beat),
 		FAKE("an observer counts from the answer that showed the beat",
 		     observer_counts_from_the_answer_that_showed_the_beat),
+		FAKE("a server clock that is slewed has not jumped",
+		     server_clock_that_is_slewed_has_not_jumped),
 		FAKE("a server's clock that jumped decides no more",
 		     server_clock_that_jumped_decides_no_more),
 		FAKE("a lease past its maximum is swept",

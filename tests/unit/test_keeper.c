@@ -282,9 +282,14 @@ static void keeper_beats_only_while_there_is_a_session(void **state)
 		/* It asks for the server's time meanwhile. */
 		fake_await(FAKE_TIME, i - 1);
 		assert_int_equal(fake_count(FAKE_TIME), i - 1);
-		fake_advance(20000);
+		fake_advance(10000);
 	}
 	assert_int_equal(fake_count(FAKE_BEAT), 0);
+	/* On each of its two connections in turn: both stay open. */
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(fake_call(FAKE_TIME, i).conn ==
+				     fake_call(FAKE_TIME, i + 1).conn,
+				 false);
 	fake_client_end(client);
 }
 
