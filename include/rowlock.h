@@ -321,9 +321,10 @@ enum rowlock_flags {
 	 *  release what it holds. For event loops and thread pools. */
 	ROWLOCK_OWNER_HANDLE = 1 << 1,
 	/** Draw the fencing token with the grant, as part of the acquire: it
-	 *  is there when rowlock_acquire() returns 0. For a lease on MariaDB
-	 *  that nobody else asks for at the moment it takes no round trip and
-	 *  no commit more; else one of each. */
+	 *  is there when rowlock_acquire() returns 0. It takes a round trip and
+	 *  a commit more than the grant; none of both for a lease on MariaDB
+	 *  that is free at the first question, which went by itself, as the
+	 *  client had nothing else to say at that moment. */
 	ROWLOCK_TOKEN_WITH_GRANT = 1 << 2,
 };
 

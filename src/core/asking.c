@@ -4,12 +4,12 @@
  *
  * One step is one question: a connection, a statement, its verdict. Between
  * steps the thread asks again at once, or sleeps where a cancel or the
- * deadline wakes it.
+ * deadline wakes it (pause.c).
  *
  * lease: nobody wakes us in the server, so we ask again with growing, jittered
  * pauses; the first question tells how long the holder's session still has,
  * and a holder that has died is removed on the way. row: the server queues us;
- * we wait there in slices of the idle bound, and take the question back
+ * we wait there in slices, and take the question back
  * (KILL QUERY) when our time is up.
  *
  * If no answer came, the request may still be executed. Then its session is
@@ -27,19 +27,6 @@
 #include "core/threads.h"
 
 #include <inttypes.h>
-
-#define FIRST_DELAY_MS 2
-#define POLL_DELAY_MS RLK_ROUND_MS /* between polls of a name that is held */
-#define FAILED_DELAY_MS 1000       /* between tries of a server that is away */
-
-/* Who has had the name for a turn lets others ask first, for longer than their
- * polls, if they were seen to want it lately. */
-#define TURN_MS 50 /* without hand-over, which has its own */
-#define STEP_BACK_MS (2 * POLL_DELAY_MS)
-#define LATELY_MS 5000
-/* Where nobody was seen it is done so often to find out: the holder cannot know
- * who polls. */
-#define PROBE_MS 2000
 
 enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
 {
@@ -74,7 +61,7 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	return rlk_failed(asking, code);
 }
 
-static void put_conn(struct rlk_asking *asking)
+void rlk_put_conn(struct rlk_asking *asking)
 {
 	struct rowlock_client *client = asking->client;
 
@@ -112,7 +99,7 @@ static int64_t observe_ms(const struct rlk_asking *asking,
 
 	if (!asking->on_bell || asking->has_bell || !holder->looked ||
 	    holder->absent)
-		return POLL_DELAY_MS;
+		return RLK_POLL_DELAY_MS;
 	return (int64_t) ms / OBSERVE_LOOKS + 1;
 }
 
@@ -127,8 +114,8 @@ static void plan_look(struct rlk_asking *asking,
 		left_ms = holder->max_left_us / 1000 + 1;
 	if (asking->client->observe)
 		left_ms = observe_ms(asking, holder);
-	if (left_ms < POLL_DELAY_MS)
-		left_ms = POLL_DELAY_MS;
+	if (left_ms < RLK_POLL_DELAY_MS)
+		left_ms = RLK_POLL_DELAY_MS;
 	asking->look_ms = now + left_ms;
 }
 
@@ -296,7 +283,7 @@ static int64_t question_until(const struct rlk_asking *asking)
 
 	if (asking->ask != RLK_ASK_WAIT)
 		return rlk_waiter_io_until(asking->waiter);
-	slice = rlk_after(rlk_client_call_until(client), client->row_idle_ms);
+	slice = rlk_after(rlk_client_call_until(client), client->row_slice_ms);
 	return slice < asking->waiter->until_ms ? slice
 						: asking->waiter->until_ms;
 }
@@ -403,6 +390,11 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	if (ticket->part.holder.bell)
 		asking->hold->bell_conn = ticket->part.ran_on;
 	asking->hold->token = ticket->part.token;
+	/* Who stands in line was overtaken: it is his turn when ours ends. */
+	if (ticket->part.holder.line) {
+		note_others(asking);
+		rlk_doorbell_note_busy(asking->client, asking->name->text);
+	}
 	return rlk_granted(asking, asking->sent_ms);
 }
 
@@ -479,111 +471,6 @@ static int over(struct rlk_asking *asking)
 	return code;
 }
 
-/* Many names that are held cost one statement per round, not one each: who has
- * polled for a while goes on together with the client's others. */
-static bool joins_round(struct rlk_asking *asking)
-{
-	const struct rlk_waiter *waiter = asking->waiter;
-	int64_t at;
-
-	if (asking->conn || (asking->on_bell && !asking->polls) ||
-	    asking->error.code || waiter->try ||
-	    asking->delay_ms < POLL_DELAY_MS ||
-	    !asking->name->strategy->batch ||
-	    !rlk_commit_gathers(asking->client))
-		return false;
-	at = rlk_rounds_next(asking->client->rounds,
-			     rlk_now(asking->client->clock));
-	if (at >= waiter->until_ms)
-		return false;
-	asking->round_ms = at;
-	return true;
-}
-
-static void pause(struct rlk_asking *asking)
-{
-	struct rlk_waiter *waiter = asking->waiter;
-	uint64_t limit = asking->error.code == ROWLOCK_ECONNECT
-			     ? FAILED_DELAY_MS
-			     : POLL_DELAY_MS;
-	int64_t at;
-
-	if (!asking->has_bell)
-		put_conn(asking);
-	asking->delay_ms =
-	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
-	if (asking->delay_ms > limit)
-		asking->delay_ms = limit;
-	if (joins_round(asking))
-		return;
-	/* Jitter, so that those who met once do not meet again and again. */
-	at = rlk_after(rlk_now(asking->client->clock),
-		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
-	if (!waiter->try && waiter->until_ms < at)
-		at = waiter->until_ms;
-	rlk_mutex_lock(&asking->client->mutex);
-	while (!rlk_waiter_over_locked(waiter) &&
-	       rlk_now(asking->client->clock) < at)
-		rlk_waiter_sleep_locked(waiter, at);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
-/* Have our threads had the name among themselves for a turn, while others want
- * it? */
-static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
-{
-	const struct rlk_turn *turn = asking->name->turn;
-	int64_t turn_ms = asking->client->handover_ms
-			      ? (int64_t) asking->client->handover_ms
-			      : TURN_MS;
-
-	if (!turn)
-		return false;
-	if (turn->others_seen_ms <= now - LATELY_MS)
-		return turn->over && turn->probed_ms <= now - PROBE_MS;
-	return turn->over || (turn->began_ms < now - turn_ms &&
-			      turn->began_ms > now - LATELY_MS);
-}
-
-/* Nobody may keep a name among its own threads while others wait for it. Where
- * waiters queue in the server, they get their turn by that. */
-static void step_back(struct rlk_asking *asking)
-{
-	struct rlk_waiter *waiter = asking->waiter;
-	int64_t now = rlk_now(asking->client->clock);
-	int64_t at = now + STEP_BACK_MS;
-
-	if (!asking->name->strategy->needs_session || waiter->try)
-		return;
-	if (waiter->until_ms < at)
-		at = waiter->until_ms;
-	rlk_mutex_lock(&asking->client->mutex);
-	if (turn_is_over_locked(asking, now)) {
-		while (!rlk_waiter_over_locked(waiter) &&
-		       rlk_now(asking->client->clock) < at)
-			rlk_waiter_sleep_locked(waiter, at);
-		asking->saw_others = true;
-		asking->name->turn->probed_ms = now;
-	}
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
-/* A turn begins when the name comes from elsewhere. */
-static void note_turn(struct rlk_asking *asking)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
-	struct rlk_turn *turn = asking->name->turn;
-
-	if (asking->code || !turn)
-		return;
-	if (asking->saw_others || turn->began_ms == -RLK_NEVER)
-		turn->began_ms = rlk_now(asking->client->clock);
-	if (turn->probed_ms == -RLK_NEVER)
-		turn->probed_ms = turn->began_ms;
-	turn->over = false;
-}
-
 /* It ends without a grant, and nobody asked again what became of a sending
  * without an answer: the chores delete its row, if there is one. */
 static void give_up(struct rlk_asking *asking)
@@ -628,7 +515,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	asking->on_bell = rlk_doorbell_usable(asking) &&
 			  rlk_doorbell_busy(asking->client, asking->name->text);
 	if (!asking->on_bell)
-		step_back(asking);
+		rlk_step_back(asking);
 	while (step != RLK_STEP_END) {
 		int code = over(asking);
 
@@ -638,11 +525,11 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		}
 		step = ask_once(asking);
 		if (step == RLK_STEP_LATER)
-			pause(asking);
+			rlk_pause(asking);
 	}
-	note_turn(asking);
+	rlk_note_turn(asking);
 	give_up(asking);
 	rlk_doorbell_leave(asking);
-	put_conn(asking);
+	rlk_put_conn(asking);
 	return explain(asking, reterr);
 }

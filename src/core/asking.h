@@ -7,6 +7,7 @@
  */
 
 #include "core/lock.h"
+#include "core/rounds.h"
 
 struct rlk_asking {
 	struct rowlock_client *client;
@@ -59,6 +60,23 @@ enum rlk_step rlk_ask_here(struct rlk_asking *asking);
 enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 			const struct rlk_request *request,
 			struct rlk_holder *holder);
+
+/** Between polls of a name that is held. */
+#define RLK_POLL_DELAY_MS RLK_ROUND_MS
+
+/** Sleep until it is time to ask again, or choose the round that the next
+ *  question goes with: asking->round_ms. Ends early when the waiter has to
+ *  go. */
+void rlk_pause(struct rlk_asking *asking);
+
+/** Let others ask first, if our threads have had the name for a turn. */
+void rlk_step_back(struct rlk_asking *asking);
+
+/** The asking is over: a turn begins when the name comes from elsewhere. */
+void rlk_note_turn(struct rlk_asking *asking);
+
+/** Give asking->conn back, if it has one. */
+void rlk_put_conn(struct rlk_asking *asking);
 
 /** Let rowlock_cancel() reach a statement that waits in the server on @conn;
  *  NULL: it does not wait any more. */

@@ -93,6 +93,7 @@ struct rowlock_client {
 	uint64_t connect_timeout_ms;
 	uint64_t call_timeout_ms;
 	uint64_t row_idle_ms;
+	uint64_t row_slice_ms; /* of a wait in the server */
 	uint64_t reap_interval_ms;
 	uint64_t handover_ms; /* 0 of either: no hand-over */
 	uint64_t handover_passes;

@@ -7,7 +7,8 @@
  * same moment share one round trip. See db/group.h for who runs it, and the
  * strategy's batch() for what is sent.
  *
- * One that meets no other is sent by its own thread, as if there were no group.
+ * One that meets no other is sent by its own thread, as if there were no group;
+ * as a packet of one, if it is an acquire that draws.
  * One whose packet failed half way is sent alone, by its own thread, so that
  * what is wrong with one is nothing to the others.
  */

@@ -42,7 +42,7 @@ static bool begin_lease(struct rlk_asking *asking)
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
 	rlk_hold_start_locked(hold);
-	/* At once: a loss in the next moment must find whom to tell. */
+	/* At once: a loss in the next moment must find who has it. */
 	rlk_lock_attach_locked(asking->lock, hold);
 	/* A break that was seen while the answer was on its way may have been
 	 * of this very lease: the look that followed did not know it. */

@@ -87,7 +87,7 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 	hold->passes++;
 	hold->owner = next->owner;
 	hold->token = 0;
-	/* At once: a loss in the next moment must find whom to tell. */
+	/* At once: a loss in the next moment must find who has it. */
 	rlk_lock_attach_locked(next->lock, hold);
 	next->handed = true;
 	return next->waker;

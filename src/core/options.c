@@ -143,6 +143,7 @@ static void set_bays(struct rowlock_client *client,
 {
 	unsigned int ttl_s = seconds(client->ttl_ms);
 	unsigned int row_s = seconds(client->row_idle_ms);
+	unsigned int slice_s = seconds(client->row_slice_ms);
 
 	client->bays[RLK_BAY_CONTROL] = (struct rlk_pool_bay){
 		.profile = { "control", true, SHORT_LOCK_WAIT_S,
@@ -164,7 +165,7 @@ static void set_bays(struct rowlock_client *client,
 		.keep = 2,
 	};
 	client->bays[RLK_BAY_ROW] = (struct rlk_pool_bay){
-		.profile = { "row", false, row_s, row_s, false },
+		.profile = { "row", false, slice_s, row_s, false },
 		.keep = 8,
 	};
 }
@@ -182,6 +183,11 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->connect_timeout_ms = options->connect_timeout_ms;
 	client->call_timeout_ms = options->call_timeout_ms;
 	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
+	/* A bit more, so that who waits, and his client, say less than 0.2
+	 * statements per second by default; not much more, as a waiter whose
+	 * host has vanished may become a holder in that time. */
+	client->row_slice_ms =
+	    (uint64_t) seconds(client->row_idle_ms * 6 / 5) * 1000;
 	client->reap_interval_ms = options->reap_interval_ms;
 	client->bells_refused = options->wait_connections == 0;
 	client->lane_count = options->lease_connections;

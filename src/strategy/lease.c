@@ -88,6 +88,13 @@ void rlk_lease_read_holder(const struct rlk_value *columns,
 		holder->max_ms = columns[6].u64;
 }
 
+void rlk_lease_read_bell(const struct rlk_value *column,
+			 struct rlk_holder *holder)
+{
+	holder->bell = column->type != RLK_NULL && column->u64 == 1;
+	holder->line = column->type != RLK_NULL && column->u64 == 0;
+}
+
 static enum rlk_fault lease_look(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 struct rlk_holder *ret_holder,
@@ -176,10 +183,8 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	if (!reply.has_row)
 		return RLK_AGAIN;
 	if (reply.columns[0].u64 == request->attempt) {
-		*ret_holder = (struct rlk_holder){
-			.bell = reply.columns[1].type != RLK_NULL &&
-				reply.columns[1].u64 == 1,
-		};
+		*ret_holder = (struct rlk_holder){ 0 };
+		rlk_lease_read_bell(&reply.columns[1], ret_holder);
 		return RLK_GRANTED;
 	}
 	return who_has_it(conn, request, ret_holder, reterr);

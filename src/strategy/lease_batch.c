@@ -4,16 +4,20 @@
  * INSERT for all that are asked for, one statement for each draw.
  *
  * On MariaDB DELETE and INSERT are one transaction, which costs one write to
- * disk instead of two; and so are the INSERT of a single acquire and its draw.
- * Its DELETE may wait, in the order of the primary key,
- * and has locked nothing but leases of our own by then; its INSERT does not
+ * disk instead of two. The DELETE may wait, in the order of the primary key,
+ * and has locked nothing but leases of our own by then; the INSERT does not
  * wait. If it would have to (somebody's transaction has a name's row locked),
  * all is undone and sent again with an INSERT that looks before it touches: a
  * row that is held, or tied up, delays nobody. That one waits only for a row
  * that is being made at this moment, and should two ever wait for each other
- * so, error 1213 sends each request alone. Elsewhere that one is the first, and
- * each statement commits by itself, so that an error in the middle leaves
- * nothing open.
+ * so, error 1213 sends each request alone.
+ *
+ * The draws behind it are one transaction, too, by themselves: each locks the
+ * lease and then the token of a name, in the order of the names. A single
+ * acquire and its draw are one.
+ *
+ * Elsewhere the INSERT that looks is the first, and each statement commits by
+ * itself, so that an error in the middle leaves nothing open.
  *
  * If fewer rows were made than asked for, one more statement tells who has each
  * name; but not if all were asked for again, and none was free.
@@ -81,10 +85,11 @@ struct batch {
 	struct rlk_packet *packet;
 	const struct rlk_patience *patience;
 	struct rowlock_errinfo *reterr;
-	bool together;   /* DELETE and INSERT, or INSERT and draw, are one
-			    transaction */
-	bool first_draw; /* a single acquire, which draws */
-	bool takes_bell; /* and has its bell taken */
+	bool transactions; /* the server ends those that are left open */
+	bool together;     /* DELETE and INSERT, or INSERT and draw, are one
+			      transaction */
+	bool first_draw;   /* a single acquire, which draws */
+	bool takes_bell;   /* and has its bell taken */
 	int commit_statement;
 	struct rlk_part **acquires;
 	size_t acquire_count;
@@ -98,7 +103,8 @@ struct batch {
 	int release_statement;
 	struct rlk_part **draws;
 	size_t draw_count;
-	int draw_statement; /* the first */
+	int draw_statement;        /* the first */
+	int draw_commit_statement; /* -1: each commits by itself */
 };
 
 static int compare(const void *a, const void *b)
@@ -252,7 +258,7 @@ static bool add_acquires(struct batch *batch)
 }
 
 /* After its INSERT: the row of a name that another has is locked by that, so
- * this one waits for nobody. */
+ * this one does not wait for it. */
 static bool add_first_draw(struct batch *batch)
 {
 	batch->draw_statement = add_pairs(batch, &draw_one, batch->acquires, 1);
@@ -265,7 +271,7 @@ static bool add_commit(struct batch *batch)
 	return batch->commit_statement >= 0;
 }
 
-static bool add_draws(struct batch *batch)
+static bool add_each_draw(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->draw_count; i++) {
 		int number = add_pairs(batch, &draw_one, &batch->draws[i], 1);
@@ -276,6 +282,18 @@ static bool add_draws(struct batch *batch)
 			batch->draw_statement = number;
 	}
 	return true;
+}
+
+/* In a transaction of their own: what they wait for keeps no lease locked that
+ * is not drawn for. */
+static bool add_draws(struct batch *batch)
+{
+	if (!batch->transactions || batch->draw_count < 2)
+		return add_each_draw(batch);
+	if (add_plain(batch, &begin) < 0 || !add_each_draw(batch))
+		return false;
+	batch->draw_commit_statement = add_plain(batch, &commit);
+	return batch->draw_commit_statement >= 0;
 }
 
 static bool add_all(struct batch *batch)
@@ -305,6 +323,7 @@ static enum rlk_fault send(struct batch *batch, bool again)
 	batch->release_statement = -1;
 	batch->acquire_statement = -1;
 	batch->commit_statement = -1;
+	batch->draw_commit_statement = -1;
 	if (!batch->packet ||
 	    (again && batch->together && add_plain(batch, &roll_back) < 0) ||
 	    !add_all(batch))
@@ -338,15 +357,32 @@ static enum rlk_fault send_all(struct batch *batch)
 	return send(batch, true);
 }
 
+/* The COMMIT that an unfinished packet was on its way to; -1: none. */
+static int awaited_commit(const struct batch *batch)
+{
+	if (batch->together && !was_answered(batch, batch->commit_statement))
+		return batch->commit_statement;
+	/* It got to the BEGIN before the draws. */
+	if (batch->draw_commit_statement >= 0 &&
+	    !was_answered(batch, batch->draw_commit_statement) &&
+	    rlk_packet_answered(batch->packet) + 1 >=
+		(size_t) batch->draw_statement)
+		return batch->draw_commit_statement;
+	return -1;
+}
+
 /* Nothing of it has been done, unless it failed in its COMMIT: then who knows?
  * It must not stay open. */
 static enum rlk_fault end_transaction(struct batch *batch, enum rlk_fault fault)
 {
+	int commit_statement = awaited_commit(batch);
 	struct rlk_conn *conn = batch->conn;
 	struct rowlock_errinfo error;
 
-	if (failed_at(batch, batch->commit_statement) &&
-	    fault != RLK_CONFLICT && fault != RLK_PENDING) {
+	if (commit_statement < 0)
+		return fault;
+	if (failed_at(batch, commit_statement) && fault != RLK_CONFLICT &&
+	    fault != RLK_PENDING) {
 		rlk_conn_spoil(conn);
 		return RLK_UNKNOWN;
 	}
@@ -413,6 +449,9 @@ static uint64_t token_of(const struct batch *batch, int draw)
 
 static void read_draws(struct batch *batch)
 {
+	if (batch->draw_commit_statement >= 0 &&
+	    !was_answered(batch, batch->draw_commit_statement))
+		return;
 	for (size_t i = 0; i < batch->draw_count; i++) {
 		struct rlk_part *part = batch->draws[i];
 		int number = batch->draw_statement + (int) i;
@@ -476,8 +515,8 @@ static void made_ringing(const struct rlk_value *columns, void *arg)
 	struct rlk_part *part = batch->acquires[0];
 
 	batch->made = columns[0].u64 == part->request.attempt;
-	part->holder.bell =
-	    batch->made && columns[1].type != RLK_NULL && columns[1].u64 == 1;
+	if (batch->made)
+		rlk_lease_read_bell(&columns[1], &part->holder);
 }
 
 static uint64_t count_made(struct batch *batch)
@@ -558,17 +597,17 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	bool known;
 
 	sort(&batch, parts, count);
+	batch.transactions = locking != NULL;
 	firsts = count_polls(&batch) == 0;
 	batch.acquire = locking && firsts ? locking : &acquire_looking;
 	if (count == 1 && batch.acquire_count == 1 && firsts)
 		choose_for_one(&batch, dialect);
-	batch.together = locking && batch.acquire_count &&
+	batch.together = batch.transactions && batch.acquire_count &&
 			 (batch.release_count || batch.first_draw);
 	fault = send_all(&batch);
 	if (!batch.packet)
 		return fault;
-	if (batch.together && !was_answered(&batch, batch.commit_statement))
-		fault = end_transaction(&batch, fault);
+	fault = end_transaction(&batch, fault);
 	known = read_all(&batch);
 	return known || fault ? fault : look(&batch);
 }

@@ -26,6 +26,11 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr);
 
+/** What a statement that takes the bell of its row, if nobody has it, tells by
+ *  @column: the row is ours. */
+void rlk_lease_read_bell(const struct rlk_value *column,
+			 struct rlk_holder *holder);
+
 /** A statement that takes a bell failed: in the end, when it was killed or
  *  could not commit, it may have got it. A user-level lock knows of no
  *  transaction. */

@@ -51,6 +51,7 @@ struct rlk_holder {
 	uint64_t ttl_ms;
 	uint64_t max_ms; /* its maximum hold, if has_max */
 	bool bell;       /* it is ours, and so is its bell */
+	bool line;       /* it is ours, but somebody in line has its bell */
 };
 
 enum rlk_verdict {
@@ -92,7 +93,8 @@ struct rlk_part {
 	bool found;      /* of a release */
 	uint64_t token;  /* of a draw; 0: the grant is not there any more. Of an
 			    acquire; 0: not drawn */
-	uint64_t ran_on; /* core's: which connection, if it was alone; else 0 */
+	uint64_t ran_on; /* core's: which connection, if it was alone or has
+			    got the bell; else 0 */
 };
 
 /** Called when the deadline of a connection has come while an answer is

@@ -483,6 +483,43 @@ static void single_one_that_cannot_draw_leaves_nothing_open(void **state)
 	end_both(ground, &part);
 }
 
+/* Of several draws one cannot be: where they are one transaction none of them
+ * was drawn, and nothing is left open. */
+static void draw_that_cannot_be_leaves_nothing_open(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-tied");
+	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rlk_part parts[3];
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	for (size_t i = 0; i < 3; i++) {
+		parts[i] = ask(ground, 0, numbered(word, i));
+		ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST, NULL);
+		ground_draw(ground, &parts[i].request);
+		parts[i].act = RLK_ACT_DRAW;
+	}
+	snprintf(sql, sizeof(sql),
+		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
+		 "name = '%s' FOR UPDATE",
+		 numbered(word, 1));
+	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	assert_int_equal(run(ground, 0, parts, 3, &error), RLK_BUSY);
+	/* The first commits by itself where each does. */
+	assert_int_equal(parts[0].answered, !takes_bells(ground));
+	assert_false(parts[1].answered);
+	assert_false(parts[2].answered);
+	unguard(guard);
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t token = ground_draw(ground, &parts[i].request);
+
+		assert_true(token > parts[i].token);
+		assert_true(token == token_row(ground, numbered(word, i)));
+		assert_true(ground_release(ground, 0, &parts[i].request));
+	}
+}
+
 static uint64_t count_inserts(struct ground *ground)
 {
 	return test_sql_status(ground->sql, "Com_insert") +
@@ -626,6 +663,8 @@ int main(void)
 		     single_one_that_is_held_draws_nothing),
 		EACH("a single one that cannot draw leaves nothing open",
 		     single_one_that_cannot_draw_leaves_nothing_open),
+		EACH("a draw that cannot be leaves nothing open",
+		     draw_that_cannot_be_leaves_nothing_open),
 		EACH("the tokens of one packet follow each name",
 		     tokens_of_one_packet_follow_each_name),
 		EACH("nasty names are names", nasty_names_are_names),

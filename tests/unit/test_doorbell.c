@@ -172,6 +172,26 @@ static void who_observes_beats_stays_in_line_for_a_while(void **state)
 	end(&bob);
 }
 
+/* It cannot know of him but by the bell. */
+static void who_overtook_the_line_stands_in_it_next_time(void **state)
+{
+	struct one bob = one(client_of(4), "job");
+
+	(void) state;
+	fake_bell_take("job");
+	acquire(&bob, ROWLOCK_FOREVER);
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	fake_bell_ring("job");
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
 static void busy_name_is_asked_for_in_line(void **state)
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
@@ -274,6 +294,30 @@ static void bell_that_was_got_and_killed_is_let_go(void **state)
 {
 	(void) state;
 	bell_that_was_got_before_the_cancel(RLK_KILLED);
+}
+
+/* He is not in a hurry. */
+static void waits_that_fail_at_once_are_begun_again_later(void **state)
+{
+	static const struct fake_answer busy = { .given = true,
+						 .skip = true,
+						 .result = RLK_BUSY };
+	struct one bob = one(client_of(4), "job");
+	int64_t began;
+
+	(void) state;
+	other_holds("job");
+	fake_always(FAKE_BELL_WAIT, busy);
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_BELL_WAIT, 8);
+	began = fake_now();
+	fake_pass_await(FAKE_BELL_WAIT, 18);
+	assert_true(fake_now() - began >= 10 * 25);
+	fake_always(FAKE_BELL_WAIT, (struct fake_answer){ .given = false });
+	other_rings("job");
+	is_granted_in_time(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
 }
 
 static void interrupted_wait_is_begun_again(void **state)
@@ -516,6 +560,8 @@ int main(void)
 		     waiter_says_no_more_than_a_look_per_slice),
 		FAKE("who observes beats stays in line for a while",
 		     who_observes_beats_stays_in_line_for_a_while),
+		FAKE("who overtook the line stands in it next time",
+		     who_overtook_the_line_stands_in_it_next_time),
 		FAKE("busy name is asked for in line",
 		     busy_name_is_asked_for_in_line),
 		FAKE("deadline in line looks once and leaves nothing",
@@ -528,6 +574,8 @@ int main(void)
 		     bell_that_was_got_before_the_cancel_is_let_go),
 		FAKE("bell that was got and killed is let go",
 		     bell_that_was_got_and_killed_is_let_go),
+		FAKE("waits that fail at once are begun again later",
+		     waits_that_fail_at_once_are_begun_again_later),
 		FAKE("interrupted wait is begun again",
 		     interrupted_wait_is_begun_again),
 		FAKE("wait without an answer is begun again elsewhere",

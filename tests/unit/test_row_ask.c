@@ -140,7 +140,7 @@ static void wait_without_end_looks_whether_the_server_is_there(void **state)
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
-	fake_advance(client->row_idle_ms + client->call_timeout_ms);
+	fake_advance(client->row_slice_ms + client->call_timeout_ms);
 	fake_await(FAKE_KILL_QUERY, 1);
 	fake_await(FAKE_ACQUIRE, 2);
 	fake_row_unlock("job");

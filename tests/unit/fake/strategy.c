@@ -77,6 +77,14 @@ static enum rlk_verdict insert(const struct rlk_request *request,
 	return RLK_HELD;
 }
 
+static void take_bell(const struct rlk_conn *conn,
+		      const struct rlk_request *request,
+		      struct rlk_holder *holder)
+{
+	holder->bell = world_bell_take(request->name, conn->id);
+	holder->line = !holder->bell;
+}
+
 static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
 				      const struct rlk_request *request,
 				      enum rlk_ask ask,
@@ -93,8 +101,7 @@ static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
 		verdict = insert(request, ask, ret_holder);
 		if (request->bell && ask == RLK_ASK_FIRST &&
 		    verdict == RLK_GRANTED)
-			ret_holder->bell =
-			    world_bell_take(request->name, conn->id);
+			take_bell(conn, request, ret_holder);
 	}
 	return world_verdict(&op, verdict, reterr);
 }
@@ -170,7 +177,7 @@ static void execute_rest(const struct rlk_conn *conn, struct rlk_part *part)
 		return;
 	part->token = ++world.tables.token;
 	if (request->bell)
-		part->holder.bell = world_bell_take(request->name, conn->id);
+		take_bell(conn, request, &part->holder);
 }
 
 static void execute_part(struct rlk_part *part)

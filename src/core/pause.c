@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the server is asked again: after a pause that grows, with the client's
+ * others in a round, or later than others who want the name as well.
+ */
+#include "core/asking.h"
+
+#include "base/random.h"
+#include "core/commit.h"
+#include "core/rounds.h"
+#include "core/threads.h"
+
+#define FIRST_DELAY_MS 2     /* it doubles */
+#define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
+
+/* Who has had the name for a turn lets others ask first, for longer than their
+ * polls, if they were seen to want it lately. */
+#define TURN_MS 50 /* without hand-over, which has its own */
+#define STEP_BACK_MS (2 * RLK_POLL_DELAY_MS)
+#define LATELY_MS 5000
+/* Where nobody was seen it is done so often to find out: the holder cannot know
+ * who polls. */
+#define PROBE_MS 2000
+
+/* Many names that are held cost one statement per round, not one each: who has
+ * polled for a while goes on together with the client's others. */
+static bool joins_round(struct rlk_asking *asking)
+{
+	const struct rlk_waiter *waiter = asking->waiter;
+	int64_t at;
+
+	if (asking->conn || (asking->on_bell && !asking->polls) ||
+	    asking->error.code || waiter->try ||
+	    asking->delay_ms < RLK_POLL_DELAY_MS ||
+	    !asking->name->strategy->batch ||
+	    !rlk_commit_gathers(asking->client))
+		return false;
+	at = rlk_rounds_next(asking->client->rounds,
+			     rlk_now(asking->client->clock));
+	if (at >= waiter->until_ms)
+		return false;
+	asking->round_ms = at;
+	return true;
+}
+
+void rlk_pause(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	uint64_t limit = asking->error.code == ROWLOCK_ECONNECT
+			     ? FAILED_DELAY_MS
+			     : RLK_POLL_DELAY_MS;
+	int64_t at;
+
+	if (!asking->has_bell)
+		rlk_put_conn(asking);
+	asking->delay_ms =
+	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
+	if (asking->delay_ms > limit)
+		asking->delay_ms = limit;
+	if (joins_round(asking))
+		return;
+	/* Jitter, so that those who met once do not meet again and again. */
+	at = rlk_after(rlk_now(asking->client->clock),
+		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
+	if (!waiter->try && waiter->until_ms < at)
+		at = waiter->until_ms;
+	rlk_mutex_lock(&asking->client->mutex);
+	while (!rlk_waiter_over_locked(waiter) &&
+	       rlk_now(asking->client->clock) < at)
+		rlk_waiter_sleep_locked(waiter, at);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+/* Have our threads had the name among themselves for a turn, while others want
+ * it? */
+static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
+{
+	const struct rlk_turn *turn = asking->name->turn;
+	int64_t turn_ms = asking->client->handover_ms
+			      ? (int64_t) asking->client->handover_ms
+			      : TURN_MS;
+
+	if (!turn)
+		return false;
+	if (turn->others_seen_ms <= now - LATELY_MS)
+		return turn->over && turn->probed_ms <= now - PROBE_MS;
+	return turn->over || (turn->began_ms < now - turn_ms &&
+			      turn->began_ms > now - LATELY_MS);
+}
+
+/* Nobody may keep a name among its own threads while others wait for it. Where
+ * waiters queue in the server, they get their turn by that. */
+void rlk_step_back(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	int64_t now = rlk_now(asking->client->clock);
+	int64_t at = now + STEP_BACK_MS;
+
+	if (!asking->name->strategy->needs_session || waiter->try)
+		return;
+	if (waiter->until_ms < at)
+		at = waiter->until_ms;
+	rlk_mutex_lock(&asking->client->mutex);
+	if (turn_is_over_locked(asking, now)) {
+		while (!rlk_waiter_over_locked(waiter) &&
+		       rlk_now(asking->client->clock) < at)
+			rlk_waiter_sleep_locked(waiter, at);
+		asking->saw_others = true;
+		asking->name->turn->probed_ms = now;
+	}
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+/* A turn begins when the name comes from elsewhere. */
+void rlk_note_turn(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = asking->name->turn;
+
+	if (asking->code || !turn)
+		return;
+	if (asking->saw_others || turn->began_ms == -RLK_NEVER)
+		turn->began_ms = rlk_now(asking->client->clock);
+	if (turn->probed_ms == -RLK_NEVER)
+		turn->probed_ms = turn->began_ms;
+	turn->over = false;
+}
