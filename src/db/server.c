@@ -165,6 +165,19 @@ static const struct rlk_many_def acquire_one_ringing_mariadb = {
 		     "{IF(attempt = ?2, GET_LOCK(?5, 0), 0)|}",
 };
 
+/* As the draw of one lease (strategy/lease.c). Without the hint a table of few
+ * rows would be read, and so locked, as a whole. */
+static const struct rlk_many_def draw_many_mariadb = {
+	"token",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at) "
+	"SELECT 'lease', name, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+	"UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) "
+	"FROM business_lease FORCE INDEX (PRIMARY) WHERE name IN ({?0|, }) "
+	"AND slot = 0 AND attempt IN ({?1|, }) LOCK IN SHARE MODE "
+	"ON DUPLICATE KEY UPDATE token = GREATEST(token + 1, VALUES(token)), "
+	"drawn_at = VALUES(drawn_at) RETURNING name, token",
+};
+
 static const struct rlk_many_def present_many = {
 	"release",
 	"SELECT attempt FROM business_lease WHERE name IN ({?0|, }) "
@@ -233,6 +246,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.lease_release_many = &release_many_mariadb,
 		.lease_acquire_many = &acquire_many_mariadb,
 		.lease_acquire_one_ringing = &acquire_one_ringing_mariadb,
+		.lease_draw_many = &draw_many_mariadb,
 		.lease_acquire_ringing = &acquire_ringing_mariadb,
 		.lease_release_ringing = &release_ringing_mariadb,
 		.bell_fractions = true,

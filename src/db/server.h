@@ -76,6 +76,9 @@ struct rlk_dialect {
 	/** The same for one that takes the bell, too, if nobody has it; the
 	 *  bell is one more value. Answers as lease_acquire_ringing. */
 	const struct rlk_many_def *lease_acquire_one_ringing;
+	/** Draw for many leases, and tell name and token of each that is there.
+	 *  Values of a row: name, attempt. NULL: a statement for each. */
+	const struct rlk_many_def *lease_draw_many;
 	/** First try that takes the bell, too, if nobody has it. Parameters: as
 	 *  lease_acquire, with the attempt and the bell behind them. The same
 	 *  row comes back, and a column more: 1 if the row is ours and the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many leases in one round trip: one DELETE for all that are given back, one
- * INSERT for all that are asked for, one statement for each draw.
+ * INSERT for all that are asked for, one for all that are drawn for.
  *
  * On MariaDB DELETE and INSERT are one transaction, which costs one write to
  * disk instead of two. The DELETE may wait, in the order of the primary key,
@@ -12,9 +12,9 @@
  * that is being made at this moment, and should two ever wait for each other
  * so, error 1213 sends each request alone.
  *
- * The draws behind it are one transaction, too, by themselves: each locks the
- * lease and then the token of a name, in the order of the names. A single
- * acquire and its draw are one.
+ * The draws behind it are one statement, which locks the lease and then the
+ * token of each name, in the order of the names. A single acquire and its draw
+ * are one transaction.
  *
  * Elsewhere the INSERT that looks is the first, and each statement commits by
  * itself, so that an error in the middle leaves nothing open.
@@ -85,11 +85,10 @@ struct batch {
 	struct rlk_packet *packet;
 	const struct rlk_patience *patience;
 	struct rowlock_errinfo *reterr;
-	bool transactions; /* the server ends those that are left open */
-	bool together;     /* DELETE and INSERT, or INSERT and draw, are one
-			      transaction */
-	bool first_draw;   /* a single acquire, which draws */
-	bool takes_bell;   /* and has its bell taken */
+	bool together;   /* DELETE and INSERT, or INSERT and draw, are one
+			    transaction */
+	bool first_draw; /* a single acquire, which draws */
+	bool takes_bell; /* and has its bell taken */
 	int commit_statement;
 	struct rlk_part **acquires;
 	size_t acquire_count;
@@ -103,8 +102,8 @@ struct batch {
 	int release_statement;
 	struct rlk_part **draws;
 	size_t draw_count;
-	int draw_statement;        /* the first */
-	int draw_commit_statement; /* -1: each commits by itself */
+	int draw_statement; /* the first */
+	bool draws_at_once; /* it is the only one */
 };
 
 static int compare(const void *a, const void *b)
@@ -284,16 +283,18 @@ static bool add_each_draw(struct batch *batch)
 	return true;
 }
 
-/* In a transaction of their own: what they wait for keeps no lease locked that
- * is not drawn for. */
 static bool add_draws(struct batch *batch)
 {
-	if (!batch->transactions || batch->draw_count < 2)
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(batch->conn));
+
+	batch->draws_at_once =
+	    batch->draw_count > 1 && dialect->lease_draw_many;
+	if (!batch->draws_at_once)
 		return add_each_draw(batch);
-	if (add_plain(batch, &begin) < 0 || !add_each_draw(batch))
-		return false;
-	batch->draw_commit_statement = add_plain(batch, &commit);
-	return batch->draw_commit_statement >= 0;
+	batch->draw_statement = add_pairs(batch, dialect->lease_draw_many,
+					  batch->draws, batch->draw_count);
+	return batch->draw_statement >= 0;
 }
 
 static bool add_all(struct batch *batch)
@@ -323,7 +324,6 @@ static enum rlk_fault send(struct batch *batch, bool again)
 	batch->release_statement = -1;
 	batch->acquire_statement = -1;
 	batch->commit_statement = -1;
-	batch->draw_commit_statement = -1;
 	if (!batch->packet ||
 	    (again && batch->together && add_plain(batch, &roll_back) < 0) ||
 	    !add_all(batch))
@@ -357,32 +357,15 @@ static enum rlk_fault send_all(struct batch *batch)
 	return send(batch, true);
 }
 
-/* The COMMIT that an unfinished packet was on its way to; -1: none. */
-static int awaited_commit(const struct batch *batch)
-{
-	if (batch->together && !was_answered(batch, batch->commit_statement))
-		return batch->commit_statement;
-	/* It got to the BEGIN before the draws. */
-	if (batch->draw_commit_statement >= 0 &&
-	    !was_answered(batch, batch->draw_commit_statement) &&
-	    rlk_packet_answered(batch->packet) + 1 >=
-		(size_t) batch->draw_statement)
-		return batch->draw_commit_statement;
-	return -1;
-}
-
 /* Nothing of it has been done, unless it failed in its COMMIT: then who knows?
  * It must not stay open. */
 static enum rlk_fault end_transaction(struct batch *batch, enum rlk_fault fault)
 {
-	int commit_statement = awaited_commit(batch);
 	struct rlk_conn *conn = batch->conn;
 	struct rowlock_errinfo error;
 
-	if (commit_statement < 0)
-		return fault;
-	if (failed_at(batch, commit_statement) && fault != RLK_CONFLICT &&
-	    fault != RLK_PENDING) {
+	if (failed_at(batch, batch->commit_statement) &&
+	    fault != RLK_CONFLICT && fault != RLK_PENDING) {
 		rlk_conn_spoil(conn);
 		return RLK_UNKNOWN;
 	}
@@ -447,11 +430,42 @@ static uint64_t token_of(const struct batch *batch, int draw)
 		   : 0;
 }
 
+static int compare_name(const void *name, const void *part)
+{
+	return strcmp(name, (*(struct rlk_part *const *) part)->request.name);
+}
+
+static void drawn(const struct rlk_value *columns, void *arg)
+{
+	const struct batch *batch = arg;
+	struct rlk_part **found =
+	    bsearch(columns[0].text, batch->draws, batch->draw_count,
+		    sizeof(struct rlk_part *), compare_name);
+
+	if (!found)
+		return;
+	/* Of several draws for one name the first has it. */
+	while (found > batch->draws &&
+	       compare_name(columns[0].text, found - 1) == 0)
+		found--;
+	(*found)->token = columns[1].u64;
+}
+
+static void read_draws_at_once(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->draw_count; i++) {
+		struct rlk_part *part = batch->draws[i];
+
+		part->token = 0;
+		part->answered =
+		    i == 0 ||
+		    compare_name(part->request.name, &batch->draws[i - 1]) != 0;
+	}
+	rlk_packet_each(batch->packet, batch->draw_statement, drawn, batch);
+}
+
 static void read_draws(struct batch *batch)
 {
-	if (batch->draw_commit_statement >= 0 &&
-	    !was_answered(batch, batch->draw_commit_statement))
-		return;
 	for (size_t i = 0; i < batch->draw_count; i++) {
 		struct rlk_part *part = batch->draws[i];
 		int number = batch->draw_statement + (int) i;
@@ -461,11 +475,6 @@ static void read_draws(struct batch *batch)
 		part->token = token_of(batch, number);
 		part->answered = true;
 	}
-}
-
-static int compare_name(const void *name, const void *part)
-{
-	return strcmp(name, (*(struct rlk_part *const *) part)->request.name);
 }
 
 static void holder_of(const struct rlk_value *columns, void *arg)
@@ -558,7 +567,9 @@ static bool read_all(struct batch *batch)
 
 	if (batch->release_count && was_answered(batch, releases))
 		read_releases(batch);
-	if (batch->draw_count)
+	if (batch->draws_at_once && was_answered(batch, batch->draw_statement))
+		read_draws_at_once(batch);
+	else if (!batch->draws_at_once)
 		read_draws(batch);
 	return !batch->acquire_count || !was_answered(batch, acquires) ||
 	       read_acquires(batch);
@@ -597,17 +608,17 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	bool known;
 
 	sort(&batch, parts, count);
-	batch.transactions = locking != NULL;
 	firsts = count_polls(&batch) == 0;
 	batch.acquire = locking && firsts ? locking : &acquire_looking;
 	if (count == 1 && batch.acquire_count == 1 && firsts)
 		choose_for_one(&batch, dialect);
-	batch.together = batch.transactions && batch.acquire_count &&
+	batch.together = locking && batch.acquire_count &&
 			 (batch.release_count || batch.first_draw);
 	fault = send_all(&batch);
 	if (!batch.packet)
 		return fault;
-	fault = end_transaction(&batch, fault);
+	if (batch.together && !was_answered(&batch, batch.commit_statement))
+		fault = end_transaction(&batch, fault);
 	known = read_all(&batch);
 	return known || fault ? fault : look(&batch);
 }

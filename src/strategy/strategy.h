@@ -149,11 +149,12 @@ struct rlk_strategy {
 	/**
 	 * Ask for all of @parts, of different names and slot 0, in one round
 	 * trip; another one if some are held. The order of @parts is changed.
-	 * RLK_DONE: all are answered. Else those that are not have to be asked
-	 * alone. A release or a draw among them was not executed, but after
-	 * RLK_PENDING and RLK_UNKNOWN that is open; an acquire may have been.
-	 * A connection that is RLK_PENDING has to be given up. NULL: requests
-	 * cannot be put together.
+	 * RLK_DONE: all are answered, but for a release that found no row and
+	 * the second draw for a name, which have to be asked alone. Else all
+	 * that are not have to be. A release or a draw among them was not
+	 * executed, but after RLK_PENDING and RLK_UNKNOWN that is open; an
+	 * acquire may have been. A connection that is RLK_PENDING has to be
+	 * given up. NULL: requests cannot be put together.
 	 *
 	 * A single first acquire may draw, and take its bell; others have
 	 * both by acquire() and draw().

@@ -105,6 +105,17 @@ void sim_check_open(struct sim_session *session, const struct sim_op *op)
 			      op->label);
 }
 
+/* What comes back instead of a count: an attempt, or name and token. */
+static void tell_row(struct sim_part *part)
+{
+	bool draws = part->op->verb == SIM_DRAW_LEASE;
+
+	part->has_row = part->affected > 0;
+	part->affected = 0;
+	part->cells[0] = part->params[draws ? 0 : 2];
+	part->cells[1] = rlk_u64(part->insert_id);
+}
+
 static void execute_part(struct sim_session *session, struct sim_part *part)
 {
 	struct sim_answer *answer = &session->answer;
@@ -124,11 +135,8 @@ static void execute_part(struct sim_session *session, struct sim_part *part)
 	if (part->has_row)
 		memcpy(part->cells, answer->cells,
 		       answer->columns * sizeof(*answer->cells));
-	if (part->returns) {
-		part->has_row = part->affected > 0;
-		part->affected = 0;
-		part->cells[0] = part->params[2];
-	}
+	if (part->returns)
+		tell_row(part);
 }
 
 /* All rows of one statement, at one instant. */
@@ -177,11 +185,8 @@ static void pretend_step(struct sim_session *session)
 		       sizeof(part->params));
 		session->request.op = part->op;
 		part->affected = sim_lease_would(session);
-		if (!part->returns)
-			continue;
-		part->has_row = part->affected > 0;
-		part->affected = 0;
-		part->cells[0] = part->params[2];
+		if (part->returns)
+			tell_row(part);
 	}
 }
 

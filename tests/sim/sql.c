@@ -172,6 +172,9 @@ static const struct {
 	{ SIM_DRAW_LEASE, "draw-many", NULL, "INSERT INTO lock_token "
 	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
 	  "LAST_INSERT_ID(", { 0, SIM_ZERO, 1 } },
+	{ SIM_DRAW_LEASE, "draw-all", NULL, "INSERT INTO lock_token "
+	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
+	  "TIMESTAMPDIFF(", { 0, SIM_ZERO, 1 } },
 	{ SIM_BELL_RING, "ring-many", "DO {RELEASE_LOCK(?0)|}", NULL,
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
 	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
@@ -404,11 +407,13 @@ static void compile_many(struct sim_many *many, const char *text)
 			.params = RLK_ARRAY_SIZE(many->at),
 			.writes = manies[i].verb >= SIM_ROW_MAKE,
 			.greatest = strstr(sql, "GREATEST(") != NULL,
-			.by_attempt = strstr(sql, "attempt = ?1") != NULL,
+			.by_attempt = strstr(sql, "attempt = ?1") ||
+				      strstr(sql, "attempt IN ({?1|, })"),
 			.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,
 		},
 	};
 	memcpy(many->at, manies[i].at, sizeof(many->at));
+	many->returns = strstr(sql, " RETURNING name, token") != NULL;
 	if (many->each.verb == SIM_PRESENT ||
 	    many->each.verb == SIM_DELETE_LEASE)
 		read_many_where(many, sql);

@@ -483,8 +483,27 @@ static void single_one_that_cannot_draw_leaves_nothing_open(void **state)
 	end_both(ground, &part);
 }
 
-/* Of several draws one cannot be: where they are one transaction none of them
- * was drawn, and nothing is left open. */
+/* As when a hold went to another thread while its token was still drawn. */
+static void two_draws_for_one_name_are_two_tokens(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_part parts[2];
+	struct rowlock_errinfo error = { 0 };
+
+	parts[0] = ask(ground, 0, test_name("batch-twice"));
+	ground_ask(ground, 0, &parts[0].request, RLK_ASK_FIRST, NULL);
+	parts[0].act = RLK_ACT_DRAW;
+	parts[1] = parts[0];
+	assert_done(run(ground, 0, parts, 2, &error), &error);
+	assert_true(parts[0].answered || parts[1].answered);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(parts[i].answered, parts[i].token > 0);
+	assert_true(parts[0].token != parts[1].token);
+	assert_true(ground_release(ground, 0, &parts[0].request));
+}
+
+/* Of several draws one cannot be: where they are one statement none of them was
+ * drawn, and nothing is left open. */
 static void draw_that_cannot_be_leaves_nothing_open(void **state)
 {
 	struct ground *ground = *state;
@@ -663,6 +682,8 @@ int main(void)
 		     single_one_that_is_held_draws_nothing),
 		EACH("a single one that cannot draw leaves nothing open",
 		     single_one_that_cannot_draw_leaves_nothing_open),
+		EACH("two draws for one name are two tokens",
+		     two_draws_for_one_name_are_two_tokens),
 		EACH("a draw that cannot be leaves nothing open",
 		     draw_that_cannot_be_leaves_nothing_open),
 		EACH("the tokens of one packet follow each name",
