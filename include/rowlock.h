@@ -321,10 +321,10 @@ enum rowlock_flags {
 	 *  release what it holds. For event loops and thread pools. */
 	ROWLOCK_OWNER_HANDLE = 1 << 1,
 	/** Draw the fencing token with the grant, as part of the acquire: it
-	 *  is there when rowlock_acquire() returns 0. It takes a round trip and
-	 *  a commit more than the grant; none of both for a lease on MariaDB
-	 *  that is free at the first question, which went by itself, as the
-	 *  client had nothing else to say at that moment. */
+	 *  is there when rowlock_acquire() returns 0. A round trip and a commit
+	 *  more; where a lease is free at once, and the client says nothing
+	 *  else at that moment, the same round trip, and on MariaDB the same
+	 *  commit. */
 	ROWLOCK_TOKEN_WITH_GRANT = 1 << 2,
 };
 

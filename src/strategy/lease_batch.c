@@ -16,8 +16,9 @@
  * token of each name, in the order of the names. A single acquire and its draw
  * are one transaction.
  *
- * Elsewhere the INSERT that looks is the first, and each statement commits by
- * itself, so that an error in the middle leaves nothing open.
+ * Elsewhere the INSERT that looks is the first, each draw is a statement, and
+ * each statement commits by itself, so that an error in the middle leaves
+ * nothing open.
  *
  * If fewer rows were made than asked for, one more statement tells who has each
  * name; but not if all were asked for again, and none was free.
@@ -256,8 +257,8 @@ static bool add_acquires(struct batch *batch)
 	return batch->acquire_statement >= 0;
 }
 
-/* After its INSERT: the row of a name that another has is locked by that, so
- * this one does not wait for it. */
+/* After its INSERT. On MariaDB that has locked the row of a name that another
+ * has, so this one does not wait for it; elsewhere it may. */
 static bool add_first_draw(struct batch *batch)
 {
 	batch->draw_statement = add_pairs(batch, &draw_one, batch->acquires, 1);
