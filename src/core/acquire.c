@@ -281,14 +281,14 @@ static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
 	return code;
 }
 
-int rlk_acquire(struct rowlock *lock, uint64_t wait_ms, bool show,
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 	int code = acquire_locked(lock, wait_ms, reterr);
 
-	if (code == 0 && show)
+	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT))
 		rlk_lock_show_locked(lock);
 	return code;
 }

@@ -92,9 +92,9 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 	(lock)->name->text, (lock)->name->strategy->name,                      \
 	    (lock)->name->client->server
 
-/** Where rowlock_acquire() does its work: see core/acquire.c. @show: the hold
- *  is what the caller waits for, so he may be told of its loss. */
-int rlk_acquire(struct rowlock *lock, uint64_t wait_ms, bool show,
+/** Where rowlock_acquire() does its work: see core/acquire.c. Where a token
+ *  has to come with the grant the hold is not shown yet. */
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the

@@ -259,7 +259,7 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 			      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	for (;;) {
-		int code = rlk_acquire(lock, wait_ms, false, reterr);
+		int code = rlk_acquire(lock, wait_ms, reterr);
 
 		if (code)
 			return code;
@@ -303,7 +303,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 			: rlk_client_call_until(lock->name->client);
 	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
 		   ? acquire_with_token(lock, wait_ms, until, &error)
-		   : rlk_acquire(lock, wait_ms, true, &error);
+		   : rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -551,12 +551,6 @@ static void waiter_who_was_handed_it_has_it(void **state)
 	scene_end(&s);
 }
 
-static void count_loss(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	++*(_Atomic int *) arg;
-}
-
 static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
 {
 	struct scene s = scene(ROWLOCK_LEASE);
@@ -567,7 +561,7 @@ static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
 	struct rlk_hold *hold;
 
 	(void) state;
-	rowlock_on_lost(s.bobs, count_loss, (void *) &told);
+	rowlock_on_lost(s.bobs, fake_count_loss, (void *) &told);
 	rlk_mutex_lock(&s.client->mutex);
 	hold = s.held->hold;
 	waker = let_go_locked(s.held);
@@ -700,11 +694,6 @@ static void draw_overtaken_by_a_release_is_nobodys_token(void **state)
 	scene_end(&s);
 }
 
-static bool is_one(void *arg)
-{
-	return *(_Atomic int *) arg == 1;
-}
-
 static void loss_is_told_to_the_owner_that_it_has(void **state)
 {
 	struct scene s = scene(ROWLOCK_LEASE);
@@ -713,13 +702,13 @@ static void loss_is_told_to_the_owner_that_it_has(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	rowlock_on_lost(s.held, count_loss, (void *) &told_before);
-	rowlock_on_lost(s.bobs, count_loss, (void *) &told);
+	rowlock_on_lost(s.held, fake_count_loss, (void *) &told_before);
+	rowlock_on_lost(s.bobs, fake_count_loss, (void *) &told);
 	release_to_bob(&s);
 	fake_lease_remove("job");
 	assert_int_equal(fake_ask(s.bob, FAKE_DO_VERIFY, s.bobs, 0),
 			 ROWLOCK_ELOST);
-	fake_until(is_one, (void *) &told);
+	fake_until(fake_is_one, (void *) &told);
 	assert_int_equal(told_before, 0);
 	assert_int_equal(fake_ask(s.bob, FAKE_DO_RELEASE, s.bobs, 0),
 			 ROWLOCK_ELOST);

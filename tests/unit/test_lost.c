@@ -117,13 +117,14 @@ static void release_calls_nobody(void **state)
 static void loss_is_told_when_its_acquire_returns(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
 	(void) state;
 	rowlock_on_lost(lock, note, &told);
-	assert_ok(rlk_acquire(lock, 0, false, &err));
+	assert_ok(rlk_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	flush(client);

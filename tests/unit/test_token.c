@@ -290,17 +290,6 @@ static void packets_of_one_that_do_not_pass_are_given_up(void **state)
 	packet_of_one_that_does_not_pass(&cut, 3);
 }
 
-static void count_loss(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	++*(_Atomic int *) arg;
-}
-
-static bool is_one(void *arg)
-{
-	return *(_Atomic int *) arg == 1;
-}
-
 /* The callbacks of a client run one after the other. */
 static void lose_another(struct rowlock_client *client)
 {
@@ -308,11 +297,11 @@ static void lose_another(struct rowlock_client *client)
 	struct rowlock_errinfo err;
 	_Atomic int told = 0;
 
-	rowlock_on_lost(lock, count_loss, (void *) &told);
+	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("other");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_until(is_one, (void *) &told);
+	fake_until(fake_is_one, (void *) &told);
 	fake_lock_end(lock);
 }
 
@@ -325,7 +314,7 @@ static void grant_lost_before_its_token_is_asked_for_again(void **state)
 	_Atomic int told = 0;
 
 	(void) state;
-	rowlock_on_lost(lock, count_loss, (void *) &told);
+	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_ok(rowlock_acquire(lock, 10000, &err));
 	assert_int_equal(fake_count(FAKE_DRAW), 2);
@@ -337,7 +326,7 @@ static void grant_lost_before_its_token_is_asked_for_again(void **state)
 	/* Of this one he is told. */
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_until(is_one, (void *) &told);
+	fake_until(fake_is_one, (void *) &told);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	fake_lock_end(lock);
 	fake_client_end(client);

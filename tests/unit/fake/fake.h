@@ -120,6 +120,10 @@ void fake_until(bool (*state)(void *arg), void *arg);
 /** The same while time goes by, as fast as it really does. */
 void fake_pass_until(bool (*state)(void *arg), void *arg);
 void fake_pass_await(enum fake_op op, unsigned int count);
+/** For rowlock_on_lost() and fake_until(), with an _Atomic int as @arg: count
+ *  the calls; is it one? */
+void fake_count_loss(struct rowlock *lock, void *arg);
+bool fake_is_one(void *arg);
 
 /* -------------------------------------------------------------- clock */
 

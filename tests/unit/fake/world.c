@@ -105,6 +105,17 @@ static uint64_t changes(void)
 	return seen;
 }
 
+void fake_count_loss(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	++*(_Atomic int *) arg;
+}
+
+bool fake_is_one(void *arg)
+{
+	return *(_Atomic int *) arg == 1;
+}
+
 void fake_until(bool (*state)(void *arg), void *arg)
 {
 	for (;;) {
