@@ -79,6 +79,10 @@ static void list_settings(const struct rlk_conn *conn,
 	memcpy(ret_settings, settings, sizeof(settings));
 }
 
+/* How far the time of a statement's start is from the time now, in
+ * microseconds: far, if the session's clock stands still. */
+#define DRIFT "ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))"
+
 /* What the SELECT has behind the settings. */
 enum fact {
 	FACT_CLIENT_CHARSET,
@@ -113,7 +117,7 @@ static const char facts_mariadb[] =
 	" WHERE VARIABLE_NAME = 'WSREP_ON')"
 	", NULL"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only)"
-	", ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))";
+	", " DRIFT;
 
 #define MYSQL_VARIABLE                                                         \
 	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables"      \
@@ -130,7 +134,7 @@ static const char facts_mysql[] =
 	" <> '', " MYSQL_VARIABLE "'group_replication_single_primary_mode'),"
 	" NULL)"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only, @@super_read_only)"
-	", ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))";
+	", " DRIFT;
 /* clang-format on */
 
 #define CHARSET "utf8mb4 utf8mb4_bin"
@@ -258,7 +262,6 @@ static int check_facts(struct rlk_conn *conn, const char *const *facts,
 		       struct rowlock_errinfo *reterr)
 {
 	const char *charset = facts[FACT_CLIENT_CHARSET];
-	const char *drift = facts[FACT_DRIFT];
 
 	if (!charset || strcmp(charset, CHARSET) != 0)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
@@ -272,13 +275,12 @@ static int check_facts(struct rlk_conn *conn, const char *const *facts,
 				"it in the dsn (database=...) or the option "
 				"file",
 				conn->where);
-	if (!drift || strtod(drift, NULL) > DRIFT_MAX_US)
-		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"session: the clock of %s stands still for "
-				"this session; look for 'SET timestamp' in "
-				"init_connect",
-				conn->where);
 	return 0;
+}
+
+static bool clock_moves(const char *drift)
+{
+	return drift && strtod(drift, NULL) <= DRIFT_MAX_US;
 }
 
 static void learn(struct rlk_conn *conn, const char *const *facts)
@@ -298,7 +300,8 @@ static void learn(struct rlk_conn *conn, const char *const *facts)
 }
 
 static int read_back(struct rlk_conn *conn, const struct setting *settings,
-		     MYSQL_RES *result, struct rowlock_errinfo *reterr)
+		     MYSQL_RES *result, bool *ret_moves,
+		     struct rowlock_errinfo *reterr)
 {
 	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
 	const char *const *cells = (const char *const *) row;
@@ -314,6 +317,7 @@ static int read_back(struct rlk_conn *conn, const struct setting *settings,
 		error = check_facts(conn, cells + SETTINGS, reterr);
 	if (error)
 		return error;
+	*ret_moves = clock_moves(cells[SETTINGS + FACT_DRIFT]);
 	learn(conn, cells + SETTINGS);
 	return rlk_server_learn(&conn->server, cells[SETTINGS + FACT_VERSION],
 				conn->where, reterr);
@@ -363,11 +367,37 @@ static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
 	return error->code;
 }
 
+/* Once more: the server's clock may have jumped between the two times that the
+ * first statement compared. One that stands still does so again. */
+static int look_at_clock_again(struct rlk_conn *conn,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo why = { 0 };
+	MYSQL_RES *result = NULL;
+	enum rlk_fault fault;
+	MYSQL_ROW row;
+	bool moves;
+
+	fault = rlk_stmt_query(conn, "SELECT " DRIFT, "session", &result, &why);
+	if (fault != RLK_DONE)
+		return fail_state(conn, fault, &why, reterr);
+	row = result ? mysql_fetch_row(result) : NULL;
+	moves = row && clock_moves(row[0]);
+	mysql_free_result(result);
+	if (moves)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+			"session: the clock of %s stands still for this "
+			"session; look for 'SET timestamp' in init_connect",
+			conn->where);
+}
+
 int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo why = { 0 };
 	struct setting settings[SETTINGS];
 	MYSQL_RES *result = NULL;
+	bool moves = false;
 	enum rlk_fault fault;
 	int error;
 
@@ -382,8 +412,10 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	fault = set_and_read(conn, settings, &result, &why);
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
-	error = read_back(conn, settings, result, reterr);
+	error = read_back(conn, settings, result, &moves, reterr);
 	mysql_free_result(result);
+	if (!error && !moves)
+		error = look_at_clock_again(conn, reterr);
 	if (error)
 		return error;
 	fault = set_sync_wait(conn, &why);

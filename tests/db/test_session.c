@@ -219,6 +219,23 @@ static void state_that_is_not_as_it_was_set_is_refused(void **state)
 	}
 }
 
+/* The server's clock jumped while the statement ran that compares its time
+ * with the session's; only that one is changed. */
+static void clock_that_jumped_once_is_no_clock_that_stands_still(void **state)
+{
+	static const struct change change = { false, ", ABS(TIMESTAMPDIFF",
+					      ",9e9+(TIMESTAMPDIFF", 0, NULL };
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	struct relay *relay;
+
+	(void) state;
+	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
+	expect(conn, "SELECT @@time_zone = '+00:00'");
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
 /* secure_timestamp lets nobody touch the session's clock; there is nothing to
  * be put right then. */
 static void server_that_protects_its_clock_is_used(void **state)
@@ -296,6 +313,8 @@ int main(void)
 		TEST("a server that is full is said", full_server_is_said),
 		TEST("a state that is not as it was set is refused",
 		     state_that_is_not_as_it_was_set_is_refused),
+		TEST("a clock that jumped once is no clock that stands still",
+		     clock_that_jumped_once_is_no_clock_that_stands_still),
 		TEST("a server that protects its clock is used",
 		     server_that_protects_its_clock_is_used),
 		TEST("a server without user locks is used without marks",
