@@ -172,6 +172,18 @@ const struct example examples[] = {
 	  LOST("265", "1.0", "1") END_LOST("270", "275", "1.0", "1")
 	  HOLD("110", "201", "2.0", "1", "a") END("400", "405", "2.0", "1"),
 	  BAD(DOUBLE, 1, 6) },
+	{ "the checker takes no release that a neighbour got for the server's",
+	  ROW("1.0", "10000") ROW("2.0", "10000") FAULT("200", "cut", "server")
+	  HOLD("100", "105", "1.0", "1", "a") END("260", "262", "1.0", "1")
+	  ACQUIRE("150", "1.1", "2", "a")
+	  HOLD("110", "201", "2.0", "1", "a") END("400", "405", "2.0", "1"),
+	  GOOD },
+	{ "the checker takes one for it that no neighbour waited for",
+	  ROW("1.0", "10000") ROW("2.0", "10000") FAULT("200", "cut", "server")
+	  HOLD("100", "105", "1.0", "1", "a") END("260", "262", "1.0", "1")
+	  ACQUIRE("150", "1.1", "2", "b") BUSY("120", "130", "1.1", "1", "a")
+	  HOLD("110", "201", "2.0", "1", "a") END("400", "405", "2.0", "1"),
+	  BAD(DOUBLE, 1, 6) },
 	{ "the checker excuses two who trust a clock that jumped",
 	  FAULT("150", "clock", "server")
 	  HOLD("100", "105", "1.0", "1", "a") HELD("240", "1.0", "1")

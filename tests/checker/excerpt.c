@@ -115,7 +115,8 @@ void excerpt_add_proof(const struct run *run, struct check_excerpt *excerpt,
 			return;
 		}
 		if (!found && ends_a_proof(line.event) && !line.code &&
-		    call.text && call.time >= time) {
+		    call.text && call.time >= time &&
+		    call.time <= hold->proved) {
 			last[0] = call;
 			last[1] = line;
 			found = true;

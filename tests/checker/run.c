@@ -231,8 +231,6 @@ static void take_released(struct run *run, struct hold *hold,
 	hold->call = 0;
 	hold->released = line->time;
 	hold->release_code = (int8_t) line->code;
-	if (!line->code)
-		hold->proved = later_of(hold->proved, hold->release_call);
 }
 
 static void take_held(struct hold *hold, const struct history_line *line)
@@ -414,6 +412,7 @@ void run_complete(struct run *run)
 	}
 	free(run->index);
 	run->index = NULL;
+	run_confirm_releases(run);
 }
 
 struct history_word run_name(const struct run *run, uint32_t name)

@@ -107,6 +107,8 @@ struct run {
 void run_take(const struct history_line *line, bool good, void *arg);
 /** After the last line. */
 void run_complete(struct run *run);
+/** When all calls are known: which releases prove that their hold stood. */
+void run_confirm_releases(struct run *run);
 void run_fini(struct run *run);
 
 const struct client *run_client(const struct run *run, uint32_t process);
