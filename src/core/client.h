@@ -140,8 +140,9 @@ struct rowlock_client {
 	uint64_t notifier_serial;
 
 	struct rlk_lane lanes[RLK_LANES_MOST];
-	/* The way to the server takes no packets: each request goes alone. */
-	_Atomic bool unshared;
+	/* The way to the server takes no packets: until then each request goes
+	 * alone. 0: it does, as far as is known. */
+	_Atomic int64_t unshared_until_ms;
 	_Atomic unsigned int cut_packets; /* in a row, on this way */
 
 	/* The deadline thread: no I/O but on its own descriptors. */

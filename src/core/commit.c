@@ -122,7 +122,11 @@ static bool draws_with_grant(const struct rlk_ticket *ticket)
 
 static bool gathers(const struct rlk_lane *lane)
 {
-	return lane->group.most > 1 && !lane->client->unshared;
+	const struct rowlock_client *client = lane->client;
+	int64_t unshared_until = client->unshared_until_ms;
+
+	return lane->group.most > 1 &&
+	       (!unshared_until || rlk_now(client->clock) >= unshared_until);
 }
 
 static enum rlk_member_state share(struct rlk_lane *lane,

@@ -14,7 +14,7 @@
  *   - that cannot be done in the leader's time: nobody knows. Who has time left
  *     sees to it by himself, for the others the chores do
  *   - something between us and the server does not take several statements in
- *     one text: from then on each is sent alone
+ *     one text: for a minute each is sent alone, then one packet tries again
  */
 #include "core/leader.h"
 
@@ -38,6 +38,10 @@
  * packets in a row may end the connection without an answer. */
 #define ERROR_SYNTAX 1064
 #define CUT_PACKETS 3
+
+/* So long none is tried, then one: a proxy may have been put right, and a
+ * server that fell each time may stand. */
+#define UNSHARED_MS 60000
 
 /* ---------------------------------------------------------------- alone */
 
@@ -207,16 +211,19 @@ int64_t rlk_linger_until(const struct rlk_lane *lane, int64_t now_ms)
 			 LINGER_MS + LINGER_TIMES * (uint64_t) lane->usual_ms);
 }
 
-/* Something on the way does not let packets pass: see what does. */
+/* Something on the way does not let packets pass: see what does. Said once. */
 static void stop_sharing(struct rowlock_client *client,
 			 const struct rowlock_errinfo *error)
 {
-	if (atomic_exchange(&client->unshared, true))
+	int64_t until = rlk_after(rlk_now(client->clock), UNSHARED_MS);
+
+	if (atomic_exchange(&client->unshared_until_ms, until))
 		return;
 	rlk_log(&client->log, ROWLOCK_LOG_WARNING,
 		"%s, or what is between, does not take several statements in "
-		"one text, so each lease costs a round trip of its own (%s); "
-		"set lease_group to 1 to spare the try",
+		"one text, so each lease costs a round trip of its own, for "
+		"a minute at a time (%s); set lease_group to 1 to spare the "
+		"tries",
 		client->server, error->message);
 }
 

@@ -283,7 +283,7 @@ static void begin_mixed(void)
 
 static void all_share(bool shares)
 {
-	assert_int_equal(client->unshared, !shares);
+	assert_int_equal(client->unshared_until_ms == 0, shares);
 	assert_int_equal(warnings, !shares);
 }
 

@@ -261,16 +261,27 @@ static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 	struct rowlock_errinfo err;
 
 	for (int i = 1; i <= times; i++) {
-		assert_false(client->unshared);
+		assert_true(client->unshared_until_ms == 0);
 		fake_next(FAKE_BATCH, *answer);
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_ok(rowlock_release(lock, &err));
 	}
-	assert_true(client->unshared);
+	assert_true(client->unshared_until_ms > 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	token_of(lock);
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_BATCH), times);
+	/* One more is tried, which is enough. */
+	for (int i = 1; i <= 2; i++) {
+		fake_advance(60000);
+		fake_next(FAKE_BATCH, *answer);
+		assert_ok(rowlock_acquire(lock, 5000, &err));
+		assert_ok(rowlock_release(lock, &err));
+		assert_int_equal(fake_count(FAKE_BATCH), times + i);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_release(lock, &err));
+		assert_int_equal(fake_count(FAKE_BATCH), times + i);
+	}
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
