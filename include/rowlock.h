@@ -242,7 +242,7 @@ struct rowlock_client_options {
 	 *  go together, as one statement of each kind. Default 256; 1 to 256;
 	 *  1: each by itself, for a proxy that forbids several statements in
 	 *  one text. Where one does, the client finds out, says so in the log
-	 *  once, and goes on one by one. */
+	 *  once, goes on one by one, and tries again once a minute. */
 	unsigned int lease_group;
 	/** enum rowlock_client_flags. Default 0. */
 	unsigned int flags;
