@@ -206,16 +206,22 @@ static void measures_how_late(void **state)
 
 int main(void)
 {
-	struct CMUnitTest *tests = calloc(n_examples + 2, sizeof(*tests));
+	const size_t n = n_examples_safety + n_examples_liveness;
+	struct CMUnitTest *tests = calloc(n + 2, sizeof(*tests));
 	size_t i;
 
 	if (!tests)
 		abort();
-	for (i = 0; i < n_examples; i++)
+	for (i = 0; i < n; i++) {
+		const struct example *example =
+		    i < n_examples_safety
+			? &examples_safety[i]
+			: &examples_liveness[i - n_examples_safety];
+
 		tests[i] =
-		    (struct CMUnitTest){ examples[i].sentence, judges, NULL,
-					 NULL,
-					 (void *) (uintptr_t) &examples[i] };
+		    (struct CMUnitTest){ example->sentence, judges, NULL, NULL,
+					 (void *) (uintptr_t) example };
+	}
 	tests[i++] =
 	    (struct CMUnitTest){ "the checker reads what was written",
 				 reads_what_was_written, NULL, NULL, NULL };
