@@ -76,6 +76,9 @@ struct rlk_dialect {
 	/** The same for one that takes the bell, too, if nobody has it; the
 	 *  bell is one more value. Answers as lease_acquire_ringing. */
 	const struct rlk_many_def *lease_acquire_one_ringing;
+	/** As lease_acquire_seeing_line, with the values of a row of
+	 *  lease_acquire_many and the bell. NULL: there is none. */
+	const struct rlk_many_def *lease_acquire_one_seeing_line;
 	/** Draw for many leases, and tell name and token of each that is there.
 	 *  Values of a row: name, attempt. NULL: a statement for each. */
 	const struct rlk_many_def *lease_draw_many;
@@ -84,6 +87,11 @@ struct rlk_dialect {
 	 *  row comes back, and a column more: 1 if the row is ours and the
 	 *  bell, too. NULL: the server cannot do both at once. */
 	const struct rlk_stmt_def *lease_acquire_ringing;
+	/** First try that looks who has the bell, where it cannot take it.
+	 *  Parameters: the bell, then as lease_acquire. 1 affected row: ours,
+	 *  and the insert id is the connection that has the bell, 0 if none
+	 *  has. NULL: lease_acquire_ringing takes it. */
+	const struct rlk_stmt_def *lease_acquire_seeing_line;
 	/** Release a lease and let its bell go. Parameters: name, slot,
 	 *  attempt, bell. On MariaDB a row comes back if there was one, and the
 	 *  bell was let go then; on MySQL one row is affected, and the bell is

@@ -95,6 +95,12 @@ void rlk_lease_read_bell(const struct rlk_value *column,
 	holder->line = column->type != RLK_NULL && column->u64 == 0;
 }
 
+void rlk_lease_read_line(const struct rlk_conn *conn, uint64_t owner,
+			 struct rlk_holder *holder)
+{
+	holder->line = owner && owner != rlk_conn_id(conn);
+}
+
 static enum rlk_fault lease_look(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 struct rlk_holder *ret_holder,
@@ -190,6 +196,32 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	return who_has_it(conn, request, ret_holder, reterr);
 }
 
+/* As first(), and look whether somebody stands in line who is overtaken. */
+static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
+					  const struct rlk_stmt_def *def,
+					  const struct rlk_request *request,
+					  struct rlk_holder *ret_holder,
+					  struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request->name);
+	const struct rlk_value params[] = {
+		rlk_text(bell.text),       rlk_text(request->name),
+		rlk_u64(request->slot),    rlk_u64(request->session),
+		rlk_u64(request->attempt), rlk_lease_max_us(request),
+		rlk_text(request->info),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
+
+	if (fault)
+		return rlk_verdict_of(fault);
+	if (reply.affected != 1)
+		return who_has_it(conn, request, ret_holder, reterr);
+	*ret_holder = (struct rlk_holder){ 0 };
+	rlk_lease_read_line(conn, reply.insert_id, ret_holder);
+	return RLK_GRANTED;
+}
+
 static enum rlk_verdict first(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rlk_holder *ret_holder,
@@ -203,6 +235,10 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 	if (request->bell && dialect->lease_acquire_ringing)
 		return first_ringing(conn, dialect->lease_acquire_ringing,
 				     request, ret_holder, reterr);
+	if (request->bell && dialect->lease_acquire_seeing_line)
+		return first_seeing_line(conn,
+					 dialect->lease_acquire_seeing_line,
+					 request, ret_holder, reterr);
 	fault = insert(conn, dialect->lease_acquire, request, &reply, reterr);
 	if (fault)
 		return rlk_verdict_of(fault);

@@ -90,6 +90,7 @@ struct batch {
 			    transaction */
 	bool first_draw; /* a single acquire, which draws */
 	bool takes_bell; /* and has its bell taken */
+	bool sees_line;  /* or looked at who has it */
 	int commit_statement;
 	struct rlk_part **acquires;
 	size_t acquire_count;
@@ -248,7 +249,7 @@ static int add_plain(struct batch *batch, const struct rlk_many_def *def)
 static bool add_acquires(struct batch *batch)
 {
 	batch->acquire_statement =
-	    batch->takes_bell
+	    batch->takes_bell || batch->sees_line
 		? rlk_packet_add(batch->packet, batch->acquire,
 				 values_of_ringing, batch, 1)
 		: rlk_packet_add(batch->packet, batch->acquire,
@@ -350,7 +351,7 @@ static enum rlk_fault send_all(struct batch *batch)
 	enum rlk_fault fault = send(batch, false);
 
 	if (fault != RLK_BUSY || batch->acquire == &acquire_looking ||
-	    !failed_at(batch, batch->acquire_statement))
+	    batch->sees_line || !failed_at(batch, batch->acquire_statement))
 		return fault;
 	batch->acquire = &acquire_looking;
 	batch->first_draw = false;
@@ -550,6 +551,12 @@ static bool read_acquires(struct batch *batch)
 	if (batch->first_draw)
 		batch->acquires[0]->token =
 		    token_of(batch, batch->draw_statement);
+	if (batch->sees_line)
+		rlk_lease_read_line(
+		    batch->conn,
+		    rlk_packet_insert_id(batch->packet,
+					 batch->acquire_statement),
+		    &batch->acquires[0]->holder);
 	for (size_t i = 0; i < count; i++) {
 		batch->acquires[i]->verdict = none ? RLK_HELD : RLK_GRANTED;
 		batch->acquires[i]->answered = true;
@@ -581,13 +588,17 @@ static void choose_for_one(struct batch *batch,
 			   const struct rlk_dialect *dialect)
 {
 	const struct rlk_request *request = &batch->acquires[0]->request;
+	const struct rlk_many_def *ringing = dialect->lease_acquire_one_ringing;
+	const struct rlk_many_def *seeing =
+	    dialect->lease_acquire_one_seeing_line;
 
 	batch->first_draw = request->draw;
-	batch->takes_bell = request->draw && request->bell &&
-			    dialect->lease_acquire_one_ringing;
-	if (!batch->takes_bell)
+	if (!request->draw || !request->bell)
 		return;
-	batch->acquire = dialect->lease_acquire_one_ringing;
+	batch->takes_bell = ringing;
+	batch->sees_line = !ringing && seeing;
+	if (ringing || seeing)
+		batch->acquire = ringing ? ringing : seeing;
 	batch->bell = rlk_bell_of(batch->conn, request->name);
 }
 

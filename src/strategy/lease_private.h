@@ -31,6 +31,11 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 void rlk_lease_read_bell(const struct rlk_value *column,
 			 struct rlk_holder *holder);
 
+/** What a statement that looks who has the bell of its row tells by @owner, a
+ *  connection or 0: the row is ours. */
+void rlk_lease_read_line(const struct rlk_conn *conn, uint64_t owner,
+			 struct rlk_holder *holder);
+
 /** A statement that takes a bell failed: in the end, when it was killed or
  *  could not commit, it may have got it. A user-level lock knows of no
  *  transaction. */

@@ -4,7 +4,7 @@
  * were got, and let go with the row.
  */
 #include "db/server.h"
-#include "ground.h"
+#include "parts.h"
 #include "strategy/bell.h"
 
 static const char *text_of(struct ground *ground, const char *name)
@@ -102,6 +102,7 @@ static void first_try_takes_the_bell_with_the_row(void **state)
 	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
 	    RLK_GRANTED);
 	assert_int_equal(holder.bell, has_ringing(ground));
+	assert_false(holder.line);
 	assert_true(owner_of(ground, name) ==
 		    (holder.bell ? id_of(ground, 0) : 0));
 	request.bell_conn = holder.bell ? id_of(ground, 0) : 0;
@@ -139,6 +140,7 @@ static void bell_of_another_does_not_keep_the_row_away(void **state)
 	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
 	    RLK_GRANTED);
 	assert_false(holder.bell);
+	assert_true(holder.line);
 	assert_true(ground_release(ground, 0, &request));
 	assert_true(owner_of(ground, name) == id_of(ground, 1));
 	ring(ground, 1, name);
@@ -151,20 +153,17 @@ static void failed_insert_leaves_no_bell(void **state)
 	const char *name = test_name("failed");
 	struct rlk_request other = ground_request(ground, 1, name);
 	struct rlk_request request = ringing(ground, name);
+	struct rlk_conn *guard;
 	struct rlk_holder holder;
 
 	assert_int_equal(ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
 			 RLK_GRANTED);
-	test_sql(ground->sql, "BEGIN");
-	test_sql_number(ground->sql,
-			"SELECT 1 FROM business_lease WHERE name = '%s' "
-			"FOR UPDATE",
-			name);
+	guard = parts_guard(ground, name);
 	assert_int_equal(
 	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
 	    has_ringing(ground) ? RLK_AGAIN : RLK_HELD);
 	assert_true(owner_of(ground, name) == 0);
-	test_sql(ground->sql, "COMMIT");
+	parts_unguard(guard);
 	assert_true(ground_release(ground, 1, &other));
 }
 
@@ -261,12 +260,25 @@ int main(void)
 		   bells_of_names_differ),
 		ON(ROWLOCK_LEASE, "a first try takes the bell with the row",
 		   first_try_takes_the_bell_with_the_row),
+		ON(GROUND_LEASE_LOOKS,
+		   "where it cannot: a first try takes the bell with the row",
+		   first_try_takes_the_bell_with_the_row),
 		ON(ROWLOCK_LEASE, "a held name leaves no bell",
+		   held_name_leaves_no_bell),
+		ON(GROUND_LEASE_LOOKS,
+		   "where it cannot: a held name leaves no bell",
 		   held_name_leaves_no_bell),
 		ON(ROWLOCK_LEASE,
 		   "a bell of another does not keep the row away",
 		   bell_of_another_does_not_keep_the_row_away),
+		ON(GROUND_LEASE_LOOKS,
+		   "where it cannot: a bell of another does not keep the row "
+		   "away",
+		   bell_of_another_does_not_keep_the_row_away),
 		ON(ROWLOCK_LEASE, "a failed INSERT leaves no bell",
+		   failed_insert_leaves_no_bell),
+		ON(GROUND_LEASE_LOOKS,
+		   "where it cannot: a failed INSERT leaves no bell",
 		   failed_insert_leaves_no_bell),
 		ON(ROWLOCK_LEASE, "a release rings, found or not",
 		   release_rings_found_or_not),

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "parts.h"
+
+#include <stdio.h>
+
+static bool never(struct rlk_conn *conn, void *arg)
+{
+	(void) conn;
+	(void) arg;
+	return false;
+}
+
+static const struct rlk_patience none = { never, NULL };
+
+enum rlk_fault parts_run(struct ground *ground, int who, struct rlk_part *parts,
+			 size_t count, struct rowlock_errinfo *error)
+{
+	struct rlk_part *pointers[PARTS_MOST];
+
+	for (size_t i = 0; i < count; i++)
+		pointers[i] = &parts[i];
+	return ground->strategy->batch(ground->conns[who], pointers, count,
+				       &none, error);
+}
+
+void parts_run_all(struct ground *ground, int who, struct rlk_part *parts,
+		   size_t count)
+{
+	struct rowlock_errinfo error = { 0 };
+
+	assert_done(parts_run(ground, who, parts, count, &error), &error);
+	/* What was not there to be given back is for its caller to ask for. */
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(parts[i].answered,
+				 parts[i].act != RLK_ACT_RELEASE ||
+				     parts[i].found);
+}
+
+struct rlk_part parts_of(enum rlk_act act, const struct rlk_request *request)
+{
+	return (struct rlk_part){ .act = act, .request = *request };
+}
+
+struct rlk_part parts_ask(struct ground *ground, int who, const char *name)
+{
+	struct rlk_request request = ground_request(ground, who, name);
+
+	return parts_of(RLK_ACT_ACQUIRE, &request);
+}
+
+uint64_t parts_rows(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COUNT(*) FROM business_lease WHERE "
+			       "name = '%s'",
+			       name);
+}
+
+const char *parts_name(const char *name, size_t number)
+{
+	static char names[PARTS_MOST][64];
+
+	snprintf(names[number], sizeof(names[number]), "%s-%zu", name, number);
+	return names[number];
+}
+
+struct rlk_conn *parts_guard(struct ground *ground, const char *name)
+{
+	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT attempt FROM business_lease WHERE name = '%s' AND "
+		 "slot = 0 FOR UPDATE",
+		 name);
+	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	return guard;
+}
+
+void parts_unguard(struct rlk_conn *guard)
+{
+	struct rowlock_errinfo error;
+
+	assert_done(rlk_stmt_text(guard, "ROLLBACK", &error), &error);
+	rlk_conn_close(guard);
+}

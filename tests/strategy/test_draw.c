@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Draws in a packet: one that goes with its row, and those of many names.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "db/server.h"
+#include "parts.h"
+#include "strategy/bell.h"
+
+/* ---------------------------------------------- a single one that draws */
+
+static struct rlk_part ask_for_both(struct ground *ground, const char *name)
+{
+	struct rlk_part part = parts_ask(ground, 0, name);
+
+	part.request.draw = true;
+	part.request.bell = true;
+	return part;
+}
+
+static uint64_t token_row(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COALESCE(MAX(token), 0) FROM lock_token "
+			       "WHERE strategy = 'lease' AND name = '%s'",
+			       name);
+}
+
+static uint64_t bell_owner(struct ground *ground, const char *name)
+{
+	struct rlk_bell bell = rlk_bell_of(ground->conns[0], name);
+
+	return test_sql_number(
+	    ground->sql, "SELECT COALESCE(IS_USED_LOCK('%s'), 0)", bell.text);
+}
+
+static bool takes_bells(struct ground *ground)
+{
+	return rlk_server_dialect(rlk_conn_server(ground->conns[0]))
+	    ->lease_acquire_one_ringing;
+}
+
+static void end_both(struct ground *ground, struct rlk_part *part)
+{
+	if (part->holder.bell)
+		part->request.bell_conn = rlk_conn_id(ground->conns[0]);
+	assert_true(ground_release(ground, 0, &part->request));
+	assert_true(bell_owner(ground, part->request.name) == 0);
+}
+
+static void single_one_draws_with_its_row(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first");
+	uint64_t last = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct rlk_part part = ask_for_both(ground, name);
+
+		parts_run_all(ground, 0, &part, 1);
+		assert_int_equal(part.verdict, RLK_GRANTED);
+		assert_true(part.token > last);
+		last = part.token;
+		assert_true(part.token == token_row(ground, name));
+		assert_true(ground_confirm(ground, 0, &part.request));
+		assert_int_equal(part.holder.bell, takes_bells(ground));
+		if (part.holder.bell)
+			assert_true(bell_owner(ground, name) ==
+				    rlk_conn_id(ground->conns[0]));
+		/* The same again is the same hold, whose token may grow. */
+		part.answered = false;
+		part.request.bell = false;
+		parts_run_all(ground, 0, &part, 1);
+		assert_int_equal(part.verdict, RLK_GRANTED);
+		part.holder.bell = takes_bells(ground);
+		end_both(ground, &part);
+	}
+}
+
+/* Who stands in line has its bell: the row is had all the same, and it shows.
+ */
+static void single_one_that_overtakes_a_line_sees_it(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first-line");
+	struct rlk_part part = ask_for_both(ground, name);
+	struct rowlock_errinfo error;
+	uint64_t owner;
+	bool got;
+
+	parts_run_all(ground, 0, &part, 1);
+	assert_false(part.holder.line);
+	end_both(ground, &part);
+	assert_done(
+	    rlk_bell_wait(ground->conns[1], name, 0, &got, &owner, &error),
+	    &error);
+	assert_true(got);
+	part = ask_for_both(ground, name);
+	parts_run_all(ground, 0, &part, 1);
+	assert_int_equal(part.verdict, RLK_GRANTED);
+	assert_true(part.token > 0);
+	assert_true(part.holder.line);
+	assert_false(part.holder.bell);
+	assert_true(ground_release(ground, 0, &part.request));
+	assert_done(rlk_bell_ring(ground->conns[1], name, &error), &error);
+}
+
+/* Not even if somebody's transaction has its row. */
+static void single_one_that_is_held_draws_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first-held");
+	struct rlk_request held = ground_request(ground, 1, name);
+	struct rlk_part part = ask_for_both(ground, name);
+	struct rlk_conn *guard;
+	uint64_t token;
+
+	ground_ask(ground, 1, &held, RLK_ASK_FIRST, NULL);
+	token = ground_draw(ground, &held);
+	parts_run_all(ground, 0, &part, 1);
+	assert_int_equal(part.verdict, RLK_HELD);
+	assert_true(part.holder.attempt == held.attempt);
+	assert_true(part.token == 0);
+	if (takes_bells(ground)) {
+		guard = parts_guard(ground, name);
+		part.answered = false;
+		parts_run_all(ground, 0, &part, 1);
+		assert_int_equal(part.verdict, RLK_HELD);
+		assert_true(part.token == 0);
+		parts_unguard(guard);
+	}
+	assert_true(token_row(ground, name) == token);
+	assert_true(bell_owner(ground, name) == 0);
+	assert_true(ground_release(ground, 1, &held));
+}
+
+/* Its token's row is tied up: then it has neither, nor the bell; or, where each
+ * statement commits, the row alone. */
+static void single_one_that_cannot_draw_leaves_nothing_open(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("batch-first-tied");
+	struct rlk_part part = ask_for_both(ground, name);
+	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	parts_run_all(ground, 0, &part, 1);
+	end_both(ground, &part);
+	snprintf(sql, sizeof(sql),
+		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
+		 "name = '%s' FOR UPDATE",
+		 name);
+	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	part = ask_for_both(ground, name);
+	assert_int_equal(parts_run(ground, 0, &part, 1, &error), RLK_BUSY);
+	assert_int_equal(part.answered, !takes_bells(ground));
+	assert_int_equal(parts_rows(ground, name), !takes_bells(ground));
+	assert_true(bell_owner(ground, name) == 0);
+	assert_true(part.token == 0);
+	parts_unguard(guard);
+	/* What comes next commits by itself. */
+	assert_int_equal(
+	    ground_ask(ground, 0, &part.request, RLK_ASK_FIRST, NULL),
+	    RLK_GRANTED);
+	assert_int_equal(parts_rows(ground, name), 1);
+	part.holder.bell = takes_bells(ground);
+	end_both(ground, &part);
+}
+
+/* As when a hold went to another thread while its token was still drawn. */
+static void two_draws_for_one_name_are_two_tokens(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_part parts[2];
+	struct rowlock_errinfo error = { 0 };
+
+	parts[0] = parts_ask(ground, 0, test_name("batch-twice"));
+	ground_ask(ground, 0, &parts[0].request, RLK_ASK_FIRST, NULL);
+	parts[0].act = RLK_ACT_DRAW;
+	parts[1] = parts[0];
+	assert_done(parts_run(ground, 0, parts, 2, &error), &error);
+	assert_true(parts[0].answered || parts[1].answered);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(parts[i].answered, parts[i].token > 0);
+	assert_true(parts[0].token != parts[1].token);
+	assert_true(ground_release(ground, 0, &parts[0].request));
+}
+
+/* Of several draws one cannot be: where they are one statement none of them was
+ * drawn, and nothing is left open. */
+static void draw_that_cannot_be_leaves_nothing_open(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-tied");
+	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rlk_part parts[3];
+	struct rowlock_errinfo error;
+	char sql[200];
+
+	for (size_t i = 0; i < 3; i++) {
+		parts[i] = parts_ask(ground, 0, parts_name(word, i));
+		ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST, NULL);
+		ground_draw(ground, &parts[i].request);
+		parts[i].act = RLK_ACT_DRAW;
+	}
+	snprintf(sql, sizeof(sql),
+		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
+		 "name = '%s' FOR UPDATE",
+		 parts_name(word, 1));
+	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	assert_int_equal(parts_run(ground, 0, parts, 3, &error), RLK_BUSY);
+	/* The first commits by itself where each does. */
+	assert_int_equal(parts[0].answered, !takes_bells(ground));
+	assert_false(parts[1].answered);
+	assert_false(parts[2].answered);
+	parts_unguard(guard);
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t token = ground_draw(ground, &parts[i].request);
+
+		assert_true(token > parts[i].token);
+		assert_true(token == token_row(ground, parts_name(word, i)));
+		assert_true(ground_release(ground, 0, &parts[i].request));
+	}
+}
+
+static void tokens_of_one_packet_follow_each_name(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-draw");
+	struct rlk_part parts[8];
+	uint64_t last[8] = { 0 };
+
+	for (size_t i = 0; i < 8; i++) {
+		parts[i] = parts_ask(ground, 0, parts_name(word, i));
+		ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST, NULL);
+		parts[i].act = RLK_ACT_DRAW;
+	}
+	for (int round = 0; round < 5; round++) {
+		parts_run_all(ground, 0, parts, 8);
+		for (size_t i = 0; i < 8; i++) {
+			assert_true(parts[i].token > last[i]);
+			last[i] = parts[i].token;
+			assert_true(
+			    parts[i].token ==
+			    test_sql_number(ground->sql,
+					    "SELECT token FROM lock_token "
+					    "WHERE strategy = 'lease' AND "
+					    "name = '%s'",
+					    parts[i].request.name));
+		}
+	}
+	for (size_t i = 0; i < 8; i++)
+		assert_true(ground_release(ground, 0, &parts[i].request));
+}
+
+#define EACH(sentence, function)                                               \
+	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
+	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		EACH("a single one draws with its row",
+		     single_one_draws_with_its_row),
+		EACH("a single one that overtakes a line sees it",
+		     single_one_that_overtakes_a_line_sees_it),
+		EACH("a single one that is held draws nothing",
+		     single_one_that_is_held_draws_nothing),
+		EACH("a single one that cannot draw leaves nothing open",
+		     single_one_that_cannot_draw_leaves_nothing_open),
+		EACH("two draws for one name are two tokens",
+		     two_draws_for_one_name_are_two_tokens),
+		EACH("a draw that cannot be leaves nothing open",
+		     draw_that_cannot_be_leaves_nothing_open),
+		EACH("the tokens of one packet follow each name",
+		     tokens_of_one_packet_follow_each_name),
+	};
+
+	return test_main(tests);
+}
