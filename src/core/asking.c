@@ -173,7 +173,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (asking->waiter->try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
-	rlk_doorbell_note_busy(client, request->name);
+	rlk_doorbell_note_wanted(asking);
 	asking->on_bell = rlk_doorbell_choose(asking);
 	if (holder->known)
 		plan_look(asking, holder);
@@ -393,7 +393,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	/* Who stands in line was overtaken: it is his turn when ours ends. */
 	if (ticket->part.holder.line) {
 		note_others(asking);
-		rlk_doorbell_note_busy(asking->client, asking->name->text);
+		rlk_doorbell_note_wanted(asking);
 	}
 	return rlk_granted(asking, asking->sent_ms);
 }

@@ -40,7 +40,8 @@
 /* The server's own end of a wait comes first. */
 #define GRACE_MS 20
 
-/* How long a name counts as busy. */
+/* How long a name counts as busy: from the last time that others were seen to
+ * want it, or from the end of a hold before which they were. */
 #define BUSY_MS 1000
 
 /* ----------------------------------------------------------------- busy */
@@ -60,6 +61,12 @@ bool rlk_doorbell_busy(struct rowlock_client *client, const char *name)
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name)
 {
 	*busy_until(client, name) = rlk_after(rlk_now(client->clock), BUSY_MS);
+}
+
+void rlk_doorbell_note_wanted(struct rlk_asking *asking)
+{
+	asking->wanted = true;
+	rlk_doorbell_note_busy(asking->client, asking->name->text);
 }
 
 /* ------------------------------------------------------------ connection */
@@ -192,7 +199,7 @@ static enum rlk_fault stand(struct rlk_asking *asking)
 					&asking->bell_owner, &asking->error);
 	}
 	if (took_long(asking, now))
-		rlk_doorbell_note_busy(asking->client, asking->name->text);
+		rlk_doorbell_note_wanted(asking);
 	return fault;
 }
 

@@ -24,6 +24,10 @@ bool rlk_doorbell_reaches(const struct rowlock_client *client,
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
 
+/** The same of the name that is asked for; and again when the hold that comes
+ *  of it is given back, however long it lasts. */
+void rlk_doorbell_note_wanted(struct rlk_asking *asking);
+
 /** One step of an asking that waits on the bell. On a connection of its own,
  *  which stays with it as long as it has the bell. */
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking);

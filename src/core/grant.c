@@ -41,6 +41,7 @@ static bool begin_lease(struct rlk_asking *asking)
 		asking->has_bell = false;
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
+	hold->wanted = asking->wanted;
 	rlk_hold_start_locked(hold);
 	/* At once: a loss in the next moment must find who has it. */
 	rlk_lock_attach_locked(asking->lock, hold);

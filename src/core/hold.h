@@ -61,6 +61,8 @@ struct rlk_hold {
 	bool mixed_info : 1; /* it may be in the server under another info than
 				that of its last handle */
 	bool conn_busy : 1;  /* some thread talks on conn */
+	bool wanted : 1;     /* lease: others wanted the name, too, when it was
+				granted */
 	unsigned int refs;
 	unsigned int depth;
 	unsigned int passes;   /* how often it was handed over since began_ms */

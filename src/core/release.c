@@ -144,6 +144,10 @@ static struct parting let_go_locked(struct rowlock *lock)
 	if (held && hold->depth == 0) {
 		parting.next = rlk_hand_over_locked(hold, lock);
 		if (!parting.next) {
+			/* They stand in line, and it was our turn. */
+			if (hold->wanted)
+				rlk_doorbell_note_busy(hold->name->client,
+						       hold->name->text);
 			rlk_hold_releasing_locked(hold);
 			parting.hold = hold;
 			return parting;
