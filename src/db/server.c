@@ -107,48 +107,44 @@ static const struct rlk_stmt_def acquire_ringing_mariadb = {
  * without touching its lock. MySQL has no RETURNING, and its plain INSERT would
  * wait behind a guard, so there this is the first try too. The casts give NULL
  * parameters a type. */
-#define LOOK_AND_ACQUIRE(slot)                                                 \
+#define LOOK_AND_ACQUIRE(slot, more)                                           \
 	"INSERT INTO business_lease (name, slot, session, attempt, "           \
 	"acquired_at, expires_at, info) "                                      \
-	"SELECT p.n, " slot ", p.c, p.a, UTC_TIMESTAMP(6), "                   \
+	"SELECT p.n, p.s" slot ", p.c, p.a, UTC_TIMESTAMP(6), "                \
 	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM ("              \
 	"SELECT CAST(? AS CHAR(100)) COLLATE utf8mb4_bin AS n, "               \
 	"CAST(? AS UNSIGNED) AS s, CAST(? AS UNSIGNED) AS c, "                 \
 	"CAST(? AS UNSIGNED) AS a, CAST(? AS UNSIGNED) AS m, "                 \
-	"CAST(? AS CHAR(255)) AS i) p "                                        \
+	"CAST(? AS CHAR(255)) AS i" more ") p "                                \
 	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "                    \
 	"WHERE l.name = p.n AND l.slot = p.s) "                                \
 	"ON DUPLICATE KEY UPDATE name = p.n"
 
 static const struct rlk_stmt_def look_and_acquire = {
 	"acquire",
-	LOOK_AND_ACQUIRE("p.s"),
+	LOOK_AND_ACQUIRE("", ""),
 };
 
 /* And who has the bell, as the insert id. Where the name is held no row is
  * made, and nothing evaluated. */
-#define SEEING_LINE(slot, bell)                                                \
-	slot " + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(" bell "), 0))"
+#define BELL_OWNER " + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), 0))"
 
 static const struct rlk_stmt_def look_and_acquire_seeing_line = {
 	"acquire",
-	LOOK_AND_ACQUIRE(SEEING_LINE("p.s", "?")),
+	LOOK_AND_ACQUIRE(BELL_OWNER, ", CAST(? AS CHAR(64)) AS b"),
 };
 
 static const struct rlk_many_def acquire_one_seeing_line = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
 	"acquired_at, expires_at, info) "
-	"SELECT p.n, " SEEING_LINE(
-	    "0",
-	    "p.b") ", p.c, p.a, UTC_TIMESTAMP(6), "
-		   "UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM ("
-		   "{SELECT ?0 COLLATE utf8mb4_bin AS n, ?1 AS c, ?2 AS a, ?3 "
-		   "AS m, "
-		   "?4 AS i, ?5 AS b|}) p "
-		   "WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
-		   "WHERE l.name = p.n AND l.slot = 0) "
-		   "ON DUPLICATE KEY UPDATE name = p.n",
+	"SELECT p.n, 0" BELL_OWNER ", p.c, p.a, UTC_TIMESTAMP(6), "
+	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM ("
+	"{SELECT ?0 COLLATE utf8mb4_bin AS n, ?1 AS c, ?2 AS a, ?3 AS m, "
+	"?4 AS i, ?5 AS b|}) p "
+	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
+	"WHERE l.name = p.n AND l.slot = 0) "
+	"ON DUPLICATE KEY UPDATE name = p.n",
 };
 
 /* No attempt is ever another name's: so two lists find what pairs would.

@@ -88,7 +88,7 @@ struct rlk_dialect {
 	 *  bell, too. NULL: the server cannot do both at once. */
 	const struct rlk_stmt_def *lease_acquire_ringing;
 	/** First try that looks who has the bell, where it cannot take it.
-	 *  Parameters: the bell, then as lease_acquire. 1 affected row: ours,
+	 *  Parameters: as lease_acquire, then the bell. 1 affected row: ours,
 	 *  and the insert id is the connection that has the bell, 0 if none
 	 *  has. NULL: lease_acquire_ringing takes it. */
 	const struct rlk_stmt_def *lease_acquire_seeing_line;

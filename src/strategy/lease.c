@@ -205,10 +205,10 @@ static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request->name);
 	const struct rlk_value params[] = {
-		rlk_text(bell.text),       rlk_text(request->name),
-		rlk_u64(request->slot),    rlk_u64(request->session),
-		rlk_u64(request->attempt), rlk_lease_max_us(request),
-		rlk_text(request->info),
+		rlk_text(request->name),   rlk_u64(request->slot),
+		rlk_u64(request->session), rlk_u64(request->attempt),
+		rlk_lease_max_us(request), rlk_text(request->info),
+		rlk_text(bell.text),
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);

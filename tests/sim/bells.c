@@ -149,6 +149,13 @@ bool sim_bell_take(struct sim_session *session)
 	return take(session, param(session, 7));
 }
 
+uint64_t sim_bell_owner(struct sim_session *session)
+{
+	const struct sim_bell *bell = param(session, 6);
+
+	return bell->owner ? bell->owner->id : 0;
+}
+
 bool sim_bell_wait(struct sim_session *session)
 {
 	struct sim_bell *bell = param(session, 0);

@@ -94,7 +94,10 @@ void sim_lease_acquire(struct sim_session *session)
 		insert_lease(session, name);
 		session->answer.affected = 1;
 	}
-	if (request->op->verb == SIM_ACQUIRE_LOOKING)
+	if (request->op->verb == SIM_ACQUIRE_SEEING && session->answer.affected)
+		session->answer.insert_id = sim_bell_owner(session);
+	if (request->op->verb == SIM_ACQUIRE_LOOKING ||
+	    request->op->verb == SIM_ACQUIRE_SEEING)
 		return;
 	cells = sim_answer_row(&session->answer, rings ? 2 : 1);
 	cells[0] = rlk_u64(lease->attempt);
@@ -258,6 +261,7 @@ uint64_t sim_lease_would(const struct sim_session *session)
 	uint64_t rows = 0;
 
 	if (request->op->verb == SIM_ACQUIRE_LOOKING ||
+	    request->op->verb == SIM_ACQUIRE_SEEING ||
 	    request->op->verb == SIM_ACQUIRE_RINGING)
 		return !sim_tables.leases[sim_param_name(request, 0)].there;
 	if (request->op->verb == SIM_DELETE_LEASE)

@@ -99,6 +99,12 @@ static const struct pattern patterns[] = {
 	  "SELECT p.n, p.s, p.c, p.a,",
 	  "WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
 	  "WHERE l.name = p.n AND l.slot = p.s)", NULL },
+	{ SIM_ACQUIRE_SEEING, "insert-seeing", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "SELECT p.n, p.s + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), "
+	  "0)), p.c, p.a,",
+	  "WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
+	  "WHERE l.name = p.n AND l.slot = p.s)", NULL },
 	{ SIM_DRAW_LEASE, "draw", "INSERT INTO lock_token (strategy, name, "
 	  "token, drawn_at) SELECT 'lease', name, LAST_INSERT_ID(", NULL,
 	  NULL },
@@ -162,6 +168,15 @@ static const struct {
 	  "EXISTS (SELECT 1 FROM business_lease l WHERE l.name = p.n AND "
 	  "l.slot = 0) ON DUPLICATE KEY UPDATE name = p.n", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_ACQUIRE_SEEING, "insert-one-seeing", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "SELECT p.n, 0 + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), 0))"
+	  ", p.c, p.a, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL p.m "
+	  "MICROSECOND, p.i FROM ({SELECT ?0 COLLATE utf8mb4_bin AS n, ?1 AS "
+	  "c, ?2 AS a, ?3 AS m, ?4 AS i, ?5 AS b|}) p WHERE NOT EXISTS (SELECT "
+	  "1 FROM business_lease l WHERE l.name = p.n AND l.slot = 0) ON "
+	  "DUPLICATE KEY UPDATE name = p.n", NULL,
+	  { 0, SIM_ZERO, 1, 2, 3, 4, 5, SIM_ZERO } },
 	{ SIM_LOOK, "look-many", "SELECT l.attempt, l.session, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "

@@ -325,6 +325,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ACQUIRE] = sim_lease_acquire,
 		[SIM_ACQUIRE_RINGING] = sim_lease_acquire,
 		[SIM_ACQUIRE_LOOKING] = sim_lease_acquire,
+		[SIM_ACQUIRE_SEEING] = sim_lease_acquire,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
 		[SIM_SESSION_OPEN] = open_session,

@@ -58,5 +58,6 @@ void sim_bell_ring(struct sim_session *session);
 void sim_bell_ring_after(struct sim_session *session);
 /** As the last thing that an INSERT does. Tells whether the session has it. */
 bool sim_bell_take(struct sim_session *session);
+uint64_t sim_bell_owner(struct sim_session *session);
 
 #endif
