@@ -29,6 +29,8 @@ struct rlk_turn {
 	int64_t began_ms;  /* since when it goes from one of ours to the next */
 	bool over;         /* that has reached its bounds */
 	int64_t probed_ms; /* when others were last let ask first */
+	int64_t back_until_ms; /* until when they are, by whoever of ours is
+				  next; 0: they are not */
 };
 
 struct rlk_name {

@@ -92,23 +92,28 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
  * waiters queue in the server, they get their turn by that. */
 void rlk_step_back(struct rlk_asking *asking)
 {
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
 	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_turn *turn = asking->name->turn;
 	int64_t now = rlk_now(asking->client->clock);
-	int64_t at = now + STEP_BACK_MS;
+	int64_t at;
 
-	if (!asking->name->strategy->needs_session || waiter->try)
+	if (!asking->name->strategy->needs_session || waiter->try ||
+	    !turn_is_over_locked(asking, now))
 		return;
+	/* Once for all of ours: who gives up meanwhile is followed by another,
+	 * and the name may be free. */
+	if (!turn->back_until_ms)
+		turn->back_until_ms = now + STEP_BACK_MS;
+	at = turn->back_until_ms;
 	if (waiter->until_ms < at)
 		at = waiter->until_ms;
-	rlk_mutex_lock(&asking->client->mutex);
-	if (turn_is_over_locked(asking, now)) {
-		while (!rlk_waiter_over_locked(waiter) &&
-		       rlk_now(asking->client->clock) < at)
-			rlk_waiter_sleep_locked(waiter, at);
-		asking->saw_others = true;
-		asking->name->turn->probed_ms = now;
-	}
-	rlk_mutex_unlock(&asking->client->mutex);
+	while (!rlk_waiter_over_locked(waiter) &&
+	       rlk_now(asking->client->clock) < at)
+		rlk_waiter_sleep_locked(waiter, at);
+	asking->saw_others = true;
+	turn->probed_ms = now;
 }
 
 /* A turn begins when the name comes from elsewhere. */
@@ -125,4 +130,5 @@ void rlk_note_turn(struct rlk_asking *asking)
 	if (turn->probed_ms == -RLK_NEVER)
 		turn->probed_ms = turn->began_ms;
 	turn->over = false;
+	turn->back_until_ms = 0;
 }
