@@ -63,7 +63,7 @@ extern "C" {
 
 enum rowlock_error {
 	ROWLOCK_EBUSY = -1,      /* held by another; we did not wait */
-	ROWLOCK_ETIMEDOUT = -2,  /* held by others all the time we waited */
+	ROWLOCK_ETIMEDOUT = -2,  /* not got in all the time we waited */
 	ROWLOCK_ECANCELED = -3,  /* rowlock_cancel() ended the wait */
 	ROWLOCK_ELOST = -4,      /* was ours; expired or was taken away */
 	ROWLOCK_EDEADLOCK = -5,  /* we would wait for ourselves */

@@ -11,7 +11,7 @@
 
 #define TEXTS(X)                                                               \
 	X(ROWLOCK_EBUSY, "held by another")                                    \
-	X(ROWLOCK_ETIMEDOUT, "held by others all the time")                    \
+	X(ROWLOCK_ETIMEDOUT, "not got in the time we waited")                  \
 	X(ROWLOCK_ECANCELED, "canceled")                                       \
 	X(ROWLOCK_ELOST, "lost")                                               \
 	X(ROWLOCK_EDEADLOCK, "would wait for itself")                          \

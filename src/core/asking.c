@@ -131,8 +131,7 @@ static bool clear_dead(struct rlk_asking *asking,
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (rlk_pool_get(client->pool,
-			 rlk_client_lane(client, request->name)->bay,
+	if (rlk_pool_get(client->pool, RLK_BAY_ASIDE,
 			 rlk_waiter_io_until(asking->waiter), false,
 			 &asking->waiter->pool_waiter, &conn, &error))
 		return false;
@@ -194,8 +193,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	enum rlk_fault fault;
 	int code;
 
-	code = rlk_pool_get(asking->client->pool,
-			    rlk_client_lane(asking->client, request->name)->bay,
+	code = rlk_pool_get(asking->client->pool, RLK_BAY_ASIDE,
 			    rlk_waiter_io_until(waiter), !waiter->try,
 			    &waiter->pool_waiter, &conn, &asking->error);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
@@ -491,6 +489,12 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	/* It was not held by others, we just could not ask. */
 	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ECONNECT)
 		code = ROWLOCK_ECONNECT;
+	/* Nor was it: it was not asked for. */
+	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ETIMEDOUT)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT ": not asked for in "
+				"time: %s",
+				RLK_LOCK_ARGS(lock), error->message);
 	switch (code) {
 	case 0:
 		return 0;

@@ -267,6 +267,30 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	}
 }
 
+/* A lane's connection has a bell that nobody let go, as the lane was in use for
+ * long: who waits on it is woken by the connection's end. */
+static void end_ghosts(struct rowlock_client *client, int64_t *next_ms)
+{
+	for (unsigned int i = 0; i < client->lane_count; i++) {
+		struct rlk_lane *lane = &client->lanes[i];
+		uint64_t ghost = lane->ghost;
+		struct rowlock_errinfo error;
+		struct rlk_conn *conn;
+
+		if (!ghost)
+			continue;
+		if (rlk_pool_get(client->pool, lane->bay, chore_until(client),
+				 false, NULL, &conn, &error)) {
+			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
+			continue;
+		}
+		if (rlk_conn_id(conn) == ghost)
+			rlk_conn_spoil(conn);
+		atomic_compare_exchange_strong(&lane->ghost, &ghost, 0);
+		rlk_pool_put(client->pool, conn);
+	}
+}
+
 void rlk_chores_run(void *arg)
 {
 	struct rowlock_client *client = arg;
@@ -281,6 +305,7 @@ void rlk_chores_run(void *arg)
 		clear_abandoned(client, &next);
 		delete_old_sessions(client, &next);
 		tend_idle(client, &next);
+		end_ghosts(client, &next);
 		rlk_sleeper_wait(&client->chores_sleeper, next, -1);
 	}
 }

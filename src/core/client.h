@@ -31,6 +31,8 @@ enum rlk_bay {
 	RLK_BAY_CONTROL, /* keeper, chores, reaper, people */
 	RLK_BAY_ROW,     /* row holds and waits; autocommit off */
 	RLK_BAY_BELL,    /* lease: waits, and holds that were got by waiting */
+	RLK_BAY_ASIDE,   /* what may have to wait for somebody's transaction, or
+			    for a lane that does */
 	RLK_BAY_LANE,    /* lease: one for each lane, with one connection */
 };
 

@@ -80,9 +80,9 @@ void rlk_commit_withdraw(struct rowlock_client *client,
 
 /* ------------------------------------------------------------ together */
 
-/* On the lane's connection, or, after its packet has failed, on another: if
- * this is the one that has to wait for somebody's transaction, it shall not
- * keep the lane. */
+/* On the lane's connection, or, after its packet has failed or the lane has
+ * not come free, aside: if this is the one that has to wait for somebody's
+ * transaction, it shall not keep the lane. */
 static void go_alone(struct rlk_lane *lane, size_t bay,
 		     struct rlk_ticket *ticket, const struct rlk_errand *errand)
 {
@@ -187,7 +187,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 		go_alone(lane, lane->bay, ticket, errand);
 	}
 	if (ticket->alone)
-		go_alone(lane, RLK_BAY_BELL, ticket, errand);
+		go_alone(lane, RLK_BAY_ASIDE, ticket, errand);
 	return ticket->fault == RLK_FAILED ? RLK_OUT_NOT_SENT
 					   : RLK_OUT_ANSWERED;
 }
@@ -232,6 +232,8 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 
 	rlk_ticket_init(&ticket, hold, ret_part->act, &ret_part->request);
 	go_alone(lane, lane->bay, &ticket, errand);
+	if (ticket.alone)
+		go_alone(lane, RLK_BAY_ASIDE, &ticket, errand);
 	return outcome_of(&ticket, ret_part, reterr);
 }
 

@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/clear.h"
+#include "core/leader.h"
 #include "core/settle.h"
 #include "core/threads.h"
 #include "strategy/bell.h"
@@ -383,16 +384,22 @@ void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 		       uint64_t bell_conn, int64_t until_ms)
 {
 	struct rlk_lane *lane = rlk_client_lane(client, name);
+	int64_t soon = rlk_linger_until(lane, rlk_now(client->clock));
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	int code;
 
 	if (!bell_conn)
 		return;
+	/* Who gave the name back need not wait for whoever has the lane. */
+	if (soon < until_ms)
+		until_ms = soon;
 	code = rlk_pool_get(client->pool, lane->bay, until_ms, false, NULL,
 			    &conn, &error);
-	if (code == ROWLOCK_ETIMEDOUT)
+	if (code == ROWLOCK_ETIMEDOUT) {
 		lane->ghost = bell_conn;
+		rlk_sleeper_wake(&client->chores_sleeper);
+	}
 	if (code)
 		return;
 	if (rlk_conn_id(conn) == bell_conn)

@@ -7,6 +7,7 @@
  *     answered are done, each of the others is sent again, alone
  *   - no connection for the leader: each of the others tries, with its own
  *     patience
+ *   - the lane's connection does not come free for long: each is sent alone
  *   - the answer does not come for long: perhaps a row is locked by somebody's
  *     transaction. The statement is interrupted, and again each is sent alone
  *   - the connection is lost: its session is ended in the server, by its mark,
@@ -388,30 +389,72 @@ static void fail_leader(const struct packet *packet,
 		rlk_ticket_of(packet->members[i])->alone = true;
 }
 
+/* The lane's own, but for one with a bell that nobody will let go. */
+static int get_lane(const struct packet *packet, int64_t until_ms,
+		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rlk_lane *lane = packet->lane;
+	struct rlk_pool_waiter *waiter =
+	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
+	int code;
+
+	for (;;) {
+		code = rlk_pool_get(packet->client->pool, lane->bay, until_ms,
+				    errand->persist, waiter, ret_conn, reterr);
+		if (code || rlk_conn_id(*ret_conn) != lane->ghost)
+			return code;
+		lane->ghost = 0;
+		rlk_pool_discard(packet->client->pool, *ret_conn);
+	}
+}
+
+/* ROWLOCK_EBUSY: somebody has the lane's connection for longer than a packet
+ * takes. One that is still being opened is worth all the time. */
+static int get_lane_soon(const struct packet *packet,
+			 const struct rlk_errand *errand,
+			 struct rlk_conn **ret_conn,
+			 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_clock *clock = packet->client->clock;
+	int64_t soon = rlk_linger_until(packet->lane, rlk_now(clock));
+	int code;
+
+	if (packet->until_ms <= soon)
+		return get_lane(packet, packet->until_ms, errand, ret_conn,
+				reterr);
+	code = get_lane(packet, soon, errand, ret_conn, reterr);
+	if (!code)
+		rlk_conn_set_until(*ret_conn, packet->until_ms);
+	if (code == ROWLOCK_ETIMEDOUT)
+		return ROWLOCK_EBUSY;
+	if (code != ROWLOCK_ECONNECT || rlk_now(clock) < soon)
+		return code;
+	return get_lane(packet, packet->until_ms, errand, ret_conn, reterr);
+}
+
 static int get_conn(const struct packet *packet, size_t bay,
 		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
 		    struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = packet->client;
 	struct rlk_pool_waiter *waiter =
 	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
-	int code = ROWLOCK_EBUSY;
+	int code;
 
-	if (bay == RLK_BAY_BELL)
-		code = rlk_pool_get_spare(client->pool, bay, packet->until_ms,
-					  waiter, ret_conn, reterr);
-	if (code != ROWLOCK_EBUSY)
-		return code;
-	/* Those who wait on bells may have them all, for long. */
-	for (;;) {
-		code = rlk_pool_get(client->pool, packet->lane->bay,
-				    packet->until_ms, errand->persist, waiter,
-				    ret_conn, reterr);
-		if (code || rlk_conn_id(*ret_conn) != packet->lane->ghost)
-			return code;
-		packet->lane->ghost = 0;
-		rlk_pool_discard(client->pool, *ret_conn);
-	}
+	if (bay != RLK_BAY_ASIDE)
+		return get_lane_soon(packet, errand, ret_conn, reterr);
+	code = rlk_pool_get(packet->client->pool, bay, packet->until_ms, false,
+			    waiter, ret_conn, reterr);
+	/* The server may have no more of them for us. */
+	return code == ROWLOCK_ECONNECT ? get_lane(packet, packet->until_ms,
+						   errand, ret_conn, reterr)
+					: code;
+}
+
+static void send_each_alone(const struct packet *packet)
+{
+	for (size_t i = 0; i < packet->count; i++)
+		rlk_ticket_of(packet->members[i])->alone = true;
 }
 
 void rlk_lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
@@ -429,11 +472,14 @@ void rlk_lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 	struct rlk_ticket *own = rlk_ticket_of(members[0]);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
+	int code = get_conn(&packet, bay, errand, &conn, &error);
 
-	if (get_conn(&packet, bay, errand, &conn, &error)) {
+	if (code == ROWLOCK_EBUSY)
+		send_each_alone(&packet);
+	else if (code)
 		fail_leader(&packet, &error);
+	if (code)
 		return;
-	}
 	check_session(&packet, conn);
 	if (as_packet)
 		run_packet(&packet, conn);

@@ -18,6 +18,11 @@
  * contention of milliseconds already fails on MariaDB. */
 #define SHORT_LOCK_WAIT_S 1
 
+/* Connections beside the lanes, where something has to wait for somebody's
+ * transaction; and how many of them are kept when nothing has. */
+#define ASIDE_MOST 4
+#define ASIDE_KEPT 2
+
 #define DAY_MS 86400000u
 
 struct range {
@@ -163,6 +168,12 @@ static void set_bays(struct rowlock_client *client,
 		.limit =
 		    options->wait_connections ? options->wait_connections : 1,
 		.keep = 2,
+	};
+	client->bays[RLK_BAY_ASIDE] = (struct rlk_pool_bay){
+		.profile = { "lease", true, SHORT_LOCK_WAIT_S,
+			     ttl_s > 2 ? ttl_s : 2, false },
+		.limit = ASIDE_MOST,
+		.keep = ASIDE_KEPT,
 	};
 	client->bays[RLK_BAY_ROW] = (struct rlk_pool_bay){
 		.profile = { "row", false, slice_s, row_s, false },

@@ -268,13 +268,13 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		if (code)
 			return code;
 		code = draw_with_grant(lock, until_ms, reterr);
-		if (wait_ms && code == ROWLOCK_EDB &&
+		if (wait_ms &&
+		    (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
 		    no_time_left(lock, until_ms, reterr))
 			return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
 					"acquire " RLK_LOCK_FORMAT
-					": granted, but no connection was free "
-					"in time to draw its token; it is not "
-					"held",
+					": granted, but its token was not "
+					"drawn in time; it is not held",
 					RLK_LOCK_ARGS(lock));
 		if (code == 0)
 			show(lock);

@@ -140,9 +140,7 @@ static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_client_conn(client,
-			    rlk_client_lane(client, hold->name->text)->bay,
-			    until, &conn, reterr))
+	if (rlk_client_conn(client, RLK_BAY_ASIDE, until, &conn, reterr))
 		return RLK_FAILED;
 	fault = hold->name->strategy->draw(conn, &request, ret_token, reterr);
 	if (fault == RLK_PENDING)

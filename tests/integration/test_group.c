@@ -201,6 +201,108 @@ static void row_that_is_tied_up_keeps_nobody_else(void **state)
 	test_sql_end(sql);
 }
 
+struct draw {
+	struct rowlock *lock;
+	pthread_t thread;
+	uint64_t token;
+	int code;
+	_Atomic bool done;
+	struct rowlock_errinfo err;
+};
+
+static void *draw(void *arg)
+{
+	struct draw *one = arg;
+
+	one->code = rowlock_token(one->lock, &one->token, &one->err);
+	one->done = true;
+	return NULL;
+}
+
+static void *wait_in_line(void *arg)
+{
+	struct person *person = arg;
+
+	person->code =
+	    rowlock_acquire(person->lock, person->wait_ms, &person->err);
+	return NULL;
+}
+
+/* The client's only connection for waits is used by a waiter; the row of one
+ * token is tied up by somebody's transaction, and its draw waits for it. Until
+ * that has ended nobody else may have to wait. */
+static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
+{
+	struct rowlock_client_options options = test_client_options(30000);
+	struct test_sql *sql = test_server_root();
+	struct test_sql *foreign = test_server_root();
+	const char *kind = strategy == ROWLOCK_ROW ? "row" : "lease";
+	struct draw one = { .done = false };
+	struct rowlock_client *other = test_client(30000);
+	struct rowlock_client *client;
+	struct person waiter;
+	struct rowlock *held, *free_one;
+	struct rowlock_errinfo err;
+
+	options.wait_connections = 1;
+	options.call_timeout_ms = 20000;
+	client = test_client_with(&options);
+	make(&waiter, 1, client, test_name("tied-held"));
+	held = test_lock(other, ROWLOCK_LEASE, 0, rowlock_name(waiter.lock));
+	assert_ok(rowlock_acquire(held, 0, &err));
+	start(&waiter, 1, wait_in_line);
+	while (!test_sql_number(sql, "SELECT COUNT(*) FROM "
+				     "information_schema.PROCESSLIST WHERE "
+				     "STATE = 'User lock'"))
+		;
+	one.lock = test_lock(client, strategy, ROWLOCK_OWNER_HANDLE,
+			     test_name("tied-token"));
+	assert_ok(rowlock_acquire(one.lock, ROWLOCK_FOREVER, &err));
+	test_sql(foreign, "START TRANSACTION");
+	test_sql(foreign,
+		 "INSERT INTO lock_token (strategy, name, token, drawn_at) "
+		 "VALUES ('%s', '%s', 1, UTC_TIMESTAMP(6))",
+		 kind, rowlock_name(one.lock));
+	assert_int_equal(pthread_create(&one.thread, NULL, draw, &one), 0);
+	while (!test_sql_number(sql, "SELECT COUNT(*) FROM "
+				     "information_schema.PROCESSLIST WHERE "
+				     "INFO LIKE 'INSERT INTO lock_token%%'"))
+		assert_false(one.done);
+	free_one = test_lock(client, ROWLOCK_LEASE, 0, test_name("tied-free"));
+	for (int i = 0; i < ROUNDS; i++) {
+		assert_ok(rowlock_acquire(free_one, ROWLOCK_FOREVER, &err));
+		assert_ok(rowlock_release(free_one, &err));
+	}
+	assert_false(one.done);
+	test_sql(foreign, "ROLLBACK");
+	pthread_join(one.thread, NULL);
+	assert_code(one.code, 0, &one.err);
+	assert_ok(rowlock_release(one.lock, &err));
+	assert_ok(rowlock_release(held, &err));
+	join(&waiter, 1);
+	assert_code(waiter.code, 0, &waiter.err);
+	end(&waiter, 1);
+	test_lock_end(one.lock);
+	test_lock_end(free_one);
+	test_lock_end(held);
+	test_client_end(client);
+	test_client_end(other);
+	test_sql_end(foreign);
+	test_sql_end(sql);
+}
+
+static void tied_up_token_of_a_lease_keeps_nobody_else(void **state)
+{
+	(void) state;
+	tied_up_token_keeps_nobody_else(ROWLOCK_LEASE);
+}
+
+static void tied_up_token_of_a_row_keeps_nobody_else(void **state)
+{
+	(void) state;
+	tied_up_token_keeps_nobody_else(ROWLOCK_ROW);
+}
+
 static void *ask_in_time(void *arg)
 {
 	struct person *person = arg;
@@ -329,6 +431,10 @@ int main(void)
 		     many_names_take_few_statements),
 		TEST("a row that is tied up keeps nobody else",
 		     row_that_is_tied_up_keeps_nobody_else),
+		TEST("a tied up token of a lease keeps nobody else",
+		     tied_up_token_of_a_lease_keeps_nobody_else),
+		TEST("a tied up token of a row keeps nobody else",
+		     tied_up_token_of_a_row_keeps_nobody_else),
 		TEST("each leaves a frozen server in time",
 		     each_leaves_a_frozen_server_in_time),
 		TEST("lost answers cost nobody a grant",
