@@ -20,15 +20,11 @@ from figures import FIELDS, Figure, Results, percentile  # noqa: E402
 from processes import which  # noqa: E402
 from special import take  # noqa: E402
 from stage import SYSTEMS, Stage  # noqa: E402
+from tap import Tap, check, words_of  # noqa: E402
 
 ROOT = os.environ['ROWLOCK_SOURCE']
 BUILD = os.environ['ROWLOCK_BUILD']
 FAR = 1 << 62  # ns: a run that ends by count
-
-
-def check(truth, words):
-    if not truth:
-        raise AssertionError(words)
 
 
 def makes_the_pairs_it_is_asked_for(stage, system):
@@ -150,30 +146,6 @@ def rounds_are_summed_up_by_medians():
     check(results.get('e', 's', 'p50_us') == 3e6, 'not of all events')
     check(results.get('e', 's', 'p99_us') == 5e6, 'not the worst of three')
     check(percentile({1000: 98, 5000: 1, 9000: 1}, 0.99) == 5, 'not the 99th')
-
-
-class Tap:
-    def __init__(self, count):
-        print(f'1..{count}', flush=True)
-        self.number = self.failed = 0
-
-    def case(self, name, test, *arguments, skip=None):
-        self.number += 1
-        if skip:
-            print(f'ok {self.number} - {name} # SKIP {skip}', flush=True)
-            return
-        try:
-            test(*arguments)
-            print(f'ok {self.number} - {name}', flush=True)
-        except Exception as error:  # pylint: disable=broad-exception-caught
-            self.failed += 1
-            for line in f'{type(error).__name__}: {error}'.splitlines():
-                print(f'# {line}')
-            print(f'not ok {self.number} - {name}', flush=True)
-
-
-def words_of(test):
-    return test.__name__.replace('_', ' ')
 
 
 def main():

@@ -4,6 +4,7 @@ take, systems always in the same order, ours in colour; and how it grows."""
 
 import os
 import subprocess
+import tempfile
 
 from processes import BenchError, which
 from stage import SYSTEMS
@@ -159,11 +160,21 @@ class Charts:
                     format="%'.0f" if factor == 1 else '%g'))
 
 
+def try_directory(directory):
+    """OSError if charts cannot be written there."""
+    os.makedirs(directory, exist_ok=True)
+    with tempfile.TemporaryFile(dir=directory):
+        return directory
+
+
+def need_gnuplot():
+    if not which('gnuplot'):
+        raise BenchError('there is no gnuplot on this machine: install it, or '
+                         'leave out --svg')
+
+
 def draw(results, directory, shapes, foot):
     """A chart per workload and kind of figure into the directory."""
-    if not which('gnuplot'):
-        raise BenchError('there is no gnuplot on this machine: no charts')
-    os.makedirs(directory, exist_ok=True)
     charts = Charts(results, directory, foot)
     for workload in results.workloads():
         if workload.startswith('growth-'):

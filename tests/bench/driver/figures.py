@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a measurement says, and what the rounds of it say together."""
+"""What a measurement says, what the rounds of it say together, and where that
+is written."""
 
+import contextlib
 import dataclasses
+import json
+import os
 import statistics
 
 # Those of the JSON, in this order; the rest is for the bars.
@@ -109,3 +113,29 @@ class Results:
     def json(self):
         return [{field: getattr(self.figure(*key), field) for field in FIELDS}
                 for key in self.rounds]
+
+
+class Place:
+    """A file that is opened before there is anything to write. What is in it
+    stays until then; a new one goes again if nothing comes."""
+
+    def __init__(self, path):
+        self.path = path
+        self.new = not os.path.lexists(path)
+        self.file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666),
+                              'w', encoding='utf-8')
+
+    def write(self, results):
+        self.new = False
+        with self.file:
+            # A pipe has nothing to cut off.
+            with contextlib.suppress(OSError):
+                self.file.truncate(0)
+            json.dump(results.json(), self.file, indent=1)
+            self.file.write('\n')
+
+    def close(self):
+        self.file.close()
+        if self.new:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)

@@ -19,19 +19,75 @@ class BenchError(Exception):
     """Something did not run as it must; no figure comes of it."""
 
 
+# Those by which people, their shells and a terminal that is closed end us.
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interruption:
+    held = False    # it has to wait
+    came = False    # and one does
+
+
+def interrupt(*_):
+    """The first one is heard. Those that follow find us cleaning up, here or
+    where a server was just being started."""
+    if Interruption.held:
+        Interruption.came = True
+        return
+    for number in ENDS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def heed_signals():
+    """What we were started to ignore stays ignored: nohup's SIGHUP, and SIGINT
+    in the background of a script."""
+    for number in ENDS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
+@contextlib.contextmanager
+def held_back():
+    """An interruption comes at the end of this: a process that was started in
+    it is known by then to who has to end it."""
+    Interruption.held = True
+    try:
+        yield
+    finally:
+        Interruption.held = False
+        if Interruption.came:
+            Interruption.came = False
+            interrupt()
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Nobody interrupts the cleaning up."""
+    old = [(number, signal.signal(number, signal.SIG_IGN)) for number in ENDS]
+    try:
+        yield
+    finally:
+        for number, handler in old:
+            signal.signal(number, handler)
+
+
 def run(*words, **more):
     """Run a command to its end; BenchError with what it said if it fails. Who
     is interrupted meanwhile lets it clean up."""
-    with subprocess.Popen([str(word) for word in words], text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, start_new_session=True,
-                          **more) as process:
-        try:
-            said, _ = process.communicate()
-        except BaseException:
+    process = None
+    try:
+        with held_back():
+            process = subprocess.Popen(
+                [str(word) for word in words], text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, start_new_session=True, **more)
+        said, _ = process.communicate()
+    except BaseException:
+        if process:
             process.terminate()
             process.communicate()
-            raise
+        raise
     if process.returncode:
         raise BenchError(f'{os.path.basename(str(words[0]))}: '
                          + '\n'.join(said.strip().splitlines()[-15:]))
@@ -60,12 +116,15 @@ def keep_on(pid, cores):
 class Daemon:
     """A server in the foreground of a process of ours."""
 
+    alive = set()
+
     def __init__(self, words, log):
         self.log = log
-        with open(log, 'ab') as out:
+        with open(log, 'ab') as out, held_back():
             self.process = subprocess.Popen(
                 [str(word) for word in words], stdin=subprocess.DEVNULL,
                 stdout=out, stderr=out, start_new_session=True)
+            Daemon.alive.add(self)
 
     def await_answer(self, answers, seconds=60):
         """Until answers() is true."""
@@ -91,6 +150,7 @@ class Daemon:
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self.process.wait()
+        Daemon.alive.discard(self)
 
 
 class Client:
@@ -187,13 +247,7 @@ def kill_clients():
         client.kill()
 
 
-@contextlib.contextmanager
-def undisturbed():
-    """Nobody interrupts the cleaning up."""
-    old = [(number, signal.signal(number, signal.SIG_IGN))
-           for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        yield
-    finally:
-        for number, handler in old:
-            signal.signal(number, handler)
+def stop_daemons():
+    """Those of servers that were interrupted while they were made as well."""
+    for daemon in list(Daemon.alive):
+        daemon.stop()

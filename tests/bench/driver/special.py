@@ -223,5 +223,6 @@ class Grown(Pairs):
     def measure(self, stage, system):
         empty, = self.empty.measure(stage, system)
         figure, = super().measure(stage, system)
-        figure.more['to_empty'] = figure.p50_us / empty.p50_us
+        if figure.p50_us and empty.p50_us:
+            figure.more['to_empty'] = figure.p50_us / empty.p50_us
         return [figure]

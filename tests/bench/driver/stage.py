@@ -8,7 +8,7 @@ import subprocess
 
 import servers
 from processes import (BenchError, Client, keep_on, kill_clients, run,
-                       which)
+                       stop_daemons, which)
 
 System = collections.namedtuple('System', 'name client server against')
 
@@ -154,3 +154,4 @@ class Stage:
             # One that has died cannot keep the others alive.
             with contextlib.suppress(OSError, BenchError):
                 server.stop()
+        stop_daemons()

@@ -119,6 +119,8 @@ class Shared(Pairs):
     def _fill(self, figure, told, seconds):
         super()._fill(figure, told, seconds)
         shares = figure.more['holds']
+        if not any(shares):
+            return  # no pair in so short a time
         figure.fairness = min(shares) / max(shares)
         for what in ('holds', 'held'):
             even = 1 / len(told)
