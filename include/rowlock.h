@@ -201,8 +201,10 @@ struct rowlock_client_options {
 	/** The row strategy's idle bound: how long a hold outlives a host that
 	 *  vanished without a word. If only its connection went dead, the
 	 *  client ends the session by another one, with KILL, and the name is
-	 *  free at once. Default 10,000; 2,000 to 3,600,000, in whole seconds
-	 *  (rounded up). */
+	 *  free at once. If another thread on the vanished host waited for the
+	 *  same name in the server, it may become the holder then, for as long
+	 *  again. Default 10,000; 2,000 to 3,600,000, in whole seconds (rounded
+	 *  up). */
 	uint64_t row_idle_ms;
 	/** How often dead clients' leases are removed, about: the clients of
 	 *  a database share the work, so that each does it the more rarely
@@ -227,14 +229,17 @@ struct rowlock_client_options {
 	unsigned int handover_passes;
 	/** How many connections the lease strategy uses for acquire, release
 	 *  and token. Each name goes by one of them. More than one is seldom
-	 *  faster: what meets on one connection shares its commits. Default 1;
-	 *  1 to 16. */
+	 *  faster: what meets on one connection shares its commits. What has to
+	 *  wait for somebody's transaction, or for a lane that does, goes by up
+	 *  to four others, opened when they are needed. Default 1; 1 to 16. */
 	unsigned int lease_connections;
 	/** How many leases this client may wait for in the server at a time,
 	 *  each on a connection of its own, which it keeps as long as it has
 	 *  what it waited for. Those that find none free ask again and again,
-	 *  politely: about 20 times a second, all of them in one statement.
-	 *  Which of the two it is, the log says at ROWLOCK_LOG_DEBUG. Default
+	 *  politely: about 20 times a second, all of them in one statement. So
+	 *  does the first in line for a holder that will not ring: one that got
+	 *  the name together with others in one statement, or holds more than
+	 *  64; it is woken 25 to 75 ms later, then. Which of the two it is, the log says at ROWLOCK_LOG_DEBUG. Default
 	 *  16; 0 to 1,024. */
 	unsigned int wait_connections;
 	/** How many acquires, releases and draws of leases may share one round

@@ -377,6 +377,9 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	if (outcome == RLK_OUT_NOT_SENT)
 		return not_sent(asking);
 	if (ticket->fault == RLK_UNKNOWN) {
+		/* Not on the connection that has the bell, if one has it. */
+		asking->has_bell = false;
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 		asking->mark = ticket->mark;
 		return rlk_judge(asking, RLK_UNCLEAR, &request, NULL);
 	}
@@ -389,7 +392,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		asking->hold->bell_conn = ticket->part.ran_on;
 	asking->hold->token = ticket->part.token;
 	/* Who stands in line was overtaken: it is his turn when ours ends. */
-	if (ticket->part.holder.line) {
+	if (ticket->part.holder.line && !asking->has_bell) {
 		note_others(asking);
 		rlk_doorbell_note_wanted(asking);
 	}
@@ -443,7 +446,8 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	if (step != RLK_STEP_AGAIN)
 		return step;
 	/* Who has it keeps it, also where others have begun to poll. */
-	return asking->has_bell || (asking->on_bell && !asking->polls)
+	return !asking->round_ms &&
+		       (asking->has_bell || (asking->on_bell && !asking->polls))
 		   ? rlk_doorbell_step(asking)
 		   : ask_shared(asking);
 }

@@ -29,8 +29,12 @@ static bool joins_round(struct rlk_asking *asking)
 	const struct rlk_waiter *waiter = asking->waiter;
 	int64_t at;
 
-	if (asking->conn || (asking->on_bell && !asking->polls) ||
-	    asking->error.code || waiter->try ||
+	/* The first in line does, too, if its holder will not ring: the bell
+	 * stays with it meanwhile. */
+	if (!asking->has_bell &&
+	    (asking->conn || (asking->on_bell && !asking->polls)))
+		return false;
+	if (asking->error.code || waiter->try ||
 	    asking->delay_ms < RLK_POLL_DELAY_MS ||
 	    !asking->name->strategy->batch ||
 	    !rlk_commit_gathers(asking->client))

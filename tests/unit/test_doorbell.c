@@ -132,6 +132,39 @@ static void first_in_line_asks_again_if_the_holder_has_no_bell(void **state)
 	end(&bob);
 }
 
+/* One statement for both names. */
+static void first_ones_of_several_lines_ask_together(void **state)
+{
+	struct one bob = one(client_of(4), "job");
+	struct one ann = one(bob.client, "task");
+	unsigned int before;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_lease_add("task", 8, 77);
+	acquire(&bob, ROWLOCK_FOREVER);
+	acquire(&ann, ROWLOCK_FOREVER);
+	fake_await(FAKE_BELL_WAIT, 2);
+	fake_pass_await(FAKE_BATCH, 2);
+	before = fake_count(FAKE_ACQUIRE);
+	fake_pass_await(FAKE_BATCH, 12);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), before);
+	/* Both keep their bells. */
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 2);
+	fake_lease_remove("job");
+	fake_lease_remove("task");
+	is_granted_in_time(&bob);
+	is_granted_in_time(&ann);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 2);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(release(&ann), 0);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
+	fake_lock_end(ann.lock);
+	fake_person_end(ann.person);
+	end(&bob);
+}
+
 static void waiter_says_no_more_than_a_look_per_slice(void **state)
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
@@ -559,6 +592,8 @@ int main(void)
 		     waiter_is_woken_by_the_bell),
 		FAKE("first in line asks again if the holder has no bell",
 		     first_in_line_asks_again_if_the_holder_has_no_bell),
+		FAKE("first ones of several lines ask together",
+		     first_ones_of_several_lines_ask_together),
 		FAKE("waiter says no more than a look per slice",
 		     waiter_says_no_more_than_a_look_per_slice),
 		FAKE("who observes beats stays in line for a while",
