@@ -239,8 +239,8 @@ struct rowlock_client_options {
 	 *  politely: about 20 times a second, all of them in one statement. So
 	 *  does the first in line for a holder that will not ring: one that got
 	 *  the name together with others in one statement, or holds more than
-	 *  64; it is woken 25 to 75 ms later, then. Which of the two it is, the log says at ROWLOCK_LOG_DEBUG. Default
-	 *  16; 0 to 1,024. */
+	 *  64; it is woken 25 to 75 ms later, then. Which of the two it is, the
+	 * log says at ROWLOCK_LOG_DEBUG. Default 16; 0 to 1,024. */
 	unsigned int wait_connections;
 	/** How many acquires, releases and draws of leases may share one round
 	 *  trip. A thread that is alone waits for nobody; where many meet, they
