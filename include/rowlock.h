@@ -496,6 +496,11 @@ ROWLOCK_API const char *rowlock_name(const struct rowlock *lock);
  * ROWLOCK_ECANCELED. If none is, the next one ends so at once. If the grant
  * came first, rowlock_acquire() returns 0 and nothing is remembered.
  *
+ * A wait ends at once, in this client as in the server. A statement that asks
+ * for a lease does not wait there, and is not taken back: while its answer is
+ * under way the acquire stays, at most call_timeout_ms where the server has
+ * fallen silent.
+ *
  * Any thread, also the lost callback's; does not block. Not async-signal-safe.
  */
 ROWLOCK_API void rowlock_cancel(struct rowlock *lock);
