@@ -384,13 +384,14 @@ void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 		       uint64_t bell_conn, int64_t until_ms)
 {
 	struct rlk_lane *lane = rlk_client_lane(client, name);
-	int64_t soon = rlk_linger_until(lane, rlk_now(client->clock));
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
+	int64_t soon;
 	int code;
 
 	if (!bell_conn)
 		return;
+	soon = rlk_linger_until(lane, rlk_now(client->clock));
 	/* Who gave the name back need not wait for whoever has the lane. */
 	if (soon < until_ms)
 		until_ms = soon;

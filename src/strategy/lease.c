@@ -141,18 +141,29 @@ static enum rlk_verdict who_has_it(struct rlk_conn *conn,
 	return RLK_HELD;
 }
 
+#define INSERT_PARAMS 6
+
+/* What every INSERT begins with; the bell and the like come behind. */
+static void fill_params(const struct rlk_request *request,
+			struct rlk_value *ret_params)
+{
+	ret_params[0] = rlk_text(request->name);
+	ret_params[1] = rlk_u64(request->slot);
+	ret_params[2] = rlk_u64(request->session);
+	ret_params[3] = rlk_u64(request->attempt);
+	ret_params[4] = rlk_lease_max_us(request);
+	ret_params[5] = rlk_text(request->info);
+}
+
 static enum rlk_fault insert(struct rlk_conn *conn,
 			     const struct rlk_stmt_def *def,
 			     const struct rlk_request *request,
 			     struct rlk_reply *ret_reply,
 			     struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(request->name),   rlk_u64(request->slot),
-		rlk_u64(request->session), rlk_u64(request->attempt),
-		rlk_lease_max_us(request), rlk_text(request->info),
-	};
+	struct rlk_value params[INSERT_PARAMS];
 
+	fill_params(request, params);
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
@@ -173,15 +184,14 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 				      struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request->name);
-	const struct rlk_value params[] = {
-		rlk_text(request->name),   rlk_u64(request->slot),
-		rlk_u64(request->session), rlk_u64(request->attempt),
-		rlk_lease_max_us(request), rlk_text(request->info),
-		rlk_u64(request->attempt), rlk_text(bell.text),
-	};
+	struct rlk_value params[INSERT_PARAMS + 2];
 	struct rlk_reply reply;
-	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
+	enum rlk_fault fault;
 
+	fill_params(request, params);
+	params[INSERT_PARAMS] = rlk_u64(request->attempt);
+	params[INSERT_PARAMS + 1] = rlk_text(bell.text);
+	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 	if (fault) {
 		rlk_lease_drop_bell(conn, request->name);
 		return rlk_verdict_of(fault);
@@ -204,15 +214,13 @@ static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
 					  struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request->name);
-	const struct rlk_value params[] = {
-		rlk_text(request->name),   rlk_u64(request->slot),
-		rlk_u64(request->session), rlk_u64(request->attempt),
-		rlk_lease_max_us(request), rlk_text(request->info),
-		rlk_text(bell.text),
-	};
+	struct rlk_value params[INSERT_PARAMS + 1];
 	struct rlk_reply reply;
-	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
+	enum rlk_fault fault;
 
+	fill_params(request, params);
+	params[INSERT_PARAMS] = rlk_text(bell.text);
+	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 	if (fault)
 		return rlk_verdict_of(fault);
 	if (reply.affected != 1)

@@ -219,21 +219,27 @@ static void state_that_is_not_as_it_was_set_is_refused(void **state)
 	}
 }
 
+static void is_used(const struct change *change)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	struct relay *relay;
+
+	assert_int_equal(open_changed(change, &relay, &conn, &error), 0);
+	expect(conn, "SELECT @@time_zone = '+00:00'");
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
 /* The server's clock jumped while the statement ran that compares its time
  * with the session's; only that one is changed. */
 static void clock_that_jumped_once_is_no_clock_that_stands_still(void **state)
 {
 	static const struct change change = { false, ", ABS(TIMESTAMPDIFF",
 					      ",9e9+(TIMESTAMPDIFF", 0, NULL };
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	struct relay *relay;
 
 	(void) state;
-	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
-	expect(conn, "SELECT @@time_zone = '+00:00'");
-	rlk_conn_close(conn);
-	relay_end(relay);
+	is_used(&change);
 }
 
 /* secure_timestamp lets nobody touch the session's clock; there is nothing to
@@ -242,15 +248,9 @@ static void server_that_protects_its_clock_is_used(void **state)
 {
 	static const struct change change = { false, "timestamp = DEFAULT",
 					      "timestump = DEFAULT", 0, NULL };
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	struct relay *relay;
 
 	(void) state;
-	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
-	expect(conn, "SELECT @@time_zone = '+00:00'");
-	rlk_conn_close(conn);
-	relay_end(relay);
+	is_used(&change);
 }
 
 static void server_without_user_locks_is_used_without_marks(void **state)

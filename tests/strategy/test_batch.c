@@ -341,10 +341,6 @@ static void nasty_names_are_names(void **state)
 	}
 }
 
-#define EACH(sentence, function)                                               \
-	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
-	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function)
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {

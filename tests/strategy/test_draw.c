@@ -257,10 +257,6 @@ static void tokens_of_one_packet_follow_each_name(void **state)
 		assert_true(ground_release(ground, 0, &parts[i].request));
 }
 
-#define EACH(sentence, function)                                               \
-	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
-	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function)
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
