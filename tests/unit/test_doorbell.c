@@ -9,9 +9,6 @@ static const struct fake_answer let = { .wait = true };
 static const struct fake_answer killed = { .given = true,
 					   .skip = true,
 					   .result = RLK_KILLED };
-static const struct fake_answer killed_late = {
-	.given = true, .skip = true, .wait = true, .result = RLK_KILLED
-};
 static const struct fake_answer refused = { .given = true,
 					    .skip = true,
 					    .result = RLK_REFUSED };
@@ -160,8 +157,40 @@ static void first_ones_of_several_lines_ask_together(void **state)
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
-	fake_lock_end(ann.lock);
-	fake_person_end(ann.person);
+	leave(&ann);
+	end(&bob);
+}
+
+/* Whatever was sent with others' went over the lane: its session is ended, not
+ * that of the connection that has the bell. */
+static void unanswered_round_of_those_with_bells_is_settled(void **state)
+{
+	struct one bob = one(client_of(4), "job");
+	struct one ann = one(bob.client, "task");
+	uint64_t lane;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_lease_add("task", 8, 77);
+	acquire(&bob, ROWLOCK_FOREVER);
+	acquire(&ann, ROWLOCK_FOREVER);
+	fake_await(FAKE_BELL_WAIT, 2);
+	fake_pass_await(FAKE_BATCH, 2);
+	lane = fake_call(FAKE_BATCH, 1).conn;
+	fake_next(FAKE_BATCH, no_answer);
+	/* The leader cannot end it, so each sees to it by himself. */
+	fake_next(FAKE_FENCE, refused);
+	fake_pass_await(FAKE_FENCE, 3);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(fake_call(FAKE_FENCE, i).id, lane);
+	fake_lease_remove("job");
+	fake_lease_remove("task");
+	is_granted_in_time(&bob);
+	is_granted_in_time(&ann);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(release(&ann), 0);
+	leave(&ann);
 	end(&bob);
 }
 
@@ -267,20 +296,6 @@ static void deadline_in_line_looks_once_and_leaves_nothing(void **state)
 	fake_await_bell_line("job", 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
 	other_rings("job");
-	end(&bob);
-}
-
-static void what_is_free_at_the_deadline_is_taken_from_a_ghost(void **state)
-{
-	struct one bob = waiting(500);
-
-	(void) state;
-	fake_lease_remove("job");
-	fake_advance(500);
-	is_granted(&bob);
-	assert_int_equal(fake_bell("job"), SOMEBODY);
-	assert_int_equal(release(&bob), 0);
-	fake_bell_ring("job");
 	end(&bob);
 }
 
@@ -449,75 +464,6 @@ static void failure_of_our_own_does_not_give_bells_up(void **state)
 	end(&bob);
 }
 
-/* ------------------------------------------------------------- ghosts */
-
-/* The name went to another, and the bell was with the same connection. */
-static void other_client_takes_over(uint64_t attempt)
-{
-	fake_lease_remove("job");
-	fake_lease_add("job", attempt, 77);
-}
-
-static void where_nobody_rings_it_is_polled(void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_BELL_WAIT, 2);
-	fake_await_bell_line("job", 1);
-	other_client_takes_over(8);
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_LOOK, 2);
-	fake_pass_await(FAKE_ACQUIRE, 4);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 2);
-	fake_lease_remove("job");
-	is_granted_in_time(&bob);
-	assert_int_equal(release(&bob), 0);
-	fake_bell_ring("job");
-	end(&bob);
-}
-
-/* A wait that was interrupted does not tell who has the bell. */
-static void interrupted_waits_tell_nothing_about_ghosts(void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	fake_next(FAKE_BELL_WAIT, killed_late);
-	fake_next(FAKE_BELL_WAIT, killed_late);
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_BELL_WAIT, 2);
-	fake_let(FAKE_BELL_WAIT);
-	fake_await(FAKE_BELL_WAIT, 3);
-	other_client_takes_over(8);
-	fake_let(FAKE_BELL_WAIT);
-	fake_await(FAKE_BELL_WAIT, 4);
-	fake_await_bell_line("job", 1);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
-	other_rings("job");
-	is_granted(&bob);
-	assert_int_equal(release(&bob), 0);
-	end(&bob);
-}
-
-/* Its host vanished: its connection, and so its bell, outlive its session. */
-static void dead_holders_name_is_taken_at_once_though_its_bell_lives(
-    void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	fake_session_expire(77);
-	fake_advance(SLICE_MS);
-	is_granted(&bob);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
-	assert_int_equal(fake_bell("job"), SOMEBODY);
-	assert_int_equal(release(&bob), 0);
-	fake_bell_ring("job");
-	end(&bob);
-}
-
 /* It is ours, or nobody's: to stand in line for it would be to wait for
  * ourselves. */
 static void unanswered_question_is_settled_before_the_line(void **state)
@@ -594,6 +540,8 @@ int main(void)
 		     first_in_line_asks_again_if_the_holder_has_no_bell),
 		FAKE("first ones of several lines ask together",
 		     first_ones_of_several_lines_ask_together),
+		FAKE("unanswered round of those with bells is settled",
+		     unanswered_round_of_those_with_bells_is_settled),
 		FAKE("waiter says no more than a look per slice",
 		     waiter_says_no_more_than_a_look_per_slice),
 		FAKE("who observes beats stays in line for a while",
@@ -604,8 +552,6 @@ int main(void)
 		     who_overtook_the_line_stands_in_it_next_time),
 		FAKE("deadline in line looks once and leaves nothing",
 		     deadline_in_line_looks_once_and_leaves_nothing),
-		FAKE("what is free at the deadline is taken from a ghost",
-		     what_is_free_at_the_deadline_is_taken_from_a_ghost),
 		FAKE("cancel in line looks no more",
 		     cancel_in_line_looks_no_more),
 		FAKE("bell that was got before the cancel is let go",
@@ -622,13 +568,6 @@ int main(void)
 		     refused_bells_are_told_once_and_polled_instead),
 		FAKE("failure of our own does not give bells up",
 		     failure_of_our_own_does_not_give_bells_up),
-		FAKE("where nobody rings it is polled",
-		     where_nobody_rings_it_is_polled),
-		FAKE("interrupted waits tell nothing about ghosts",
-		     interrupted_waits_tell_nothing_about_ghosts),
-		FAKE("dead holder's name is taken at once, though its bell "
-		     "lives",
-		     dead_holders_name_is_taken_at_once_though_its_bell_lives),
 		FAKE("unanswered question is settled before the line",
 		     unanswered_question_is_settled_before_the_line),
 	};

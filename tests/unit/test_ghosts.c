@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ghosts: bells that nobody will let go, though the name is free or has gone to
+ * another; and how none is left behind.
+ */
+#include "doorbell.h"
+
+static const struct fake_answer killed_late = {
+	.given = true, .skip = true, .wait = true, .result = RLK_KILLED
+};
+
+/* ------------------------------------------------------------- of others */
+
+/* The name went to another, and the bell was with the same connection. */
+static void other_client_takes_over(uint64_t attempt)
+{
+	fake_lease_remove("job");
+	fake_lease_add("job", attempt, 77);
+}
+
+static void where_nobody_rings_it_is_polled(void **state)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	(void) state;
+	fake_advance(SLICE_MS);
+	fake_await(FAKE_BELL_WAIT, 2);
+	fake_await_bell_line("job", 1);
+	other_client_takes_over(8);
+	fake_advance(SLICE_MS);
+	fake_await(FAKE_LOOK, 2);
+	fake_pass_await(FAKE_ACQUIRE, 4);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 2);
+	fake_lease_remove("job");
+	is_granted_in_time(&bob);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
+	end(&bob);
+}
+
+/* A wait that was interrupted does not tell who has the bell. */
+static void interrupted_waits_tell_nothing_about_ghosts(void **state)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	(void) state;
+	fake_next(FAKE_BELL_WAIT, killed_late);
+	fake_next(FAKE_BELL_WAIT, killed_late);
+	fake_advance(SLICE_MS);
+	fake_await(FAKE_BELL_WAIT, 2);
+	fake_let(FAKE_BELL_WAIT);
+	fake_await(FAKE_BELL_WAIT, 3);
+	other_client_takes_over(8);
+	fake_let(FAKE_BELL_WAIT);
+	fake_await(FAKE_BELL_WAIT, 4);
+	fake_await_bell_line("job", 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+/* Its host vanished: its connection, and so its bell, outlive its session. */
+static void dead_holders_name_is_taken_at_once_though_its_bell_lives(
+    void **state)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	(void) state;
+	fake_session_expire(77);
+	fake_advance(SLICE_MS);
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_bell("job"), SOMEBODY);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
+	end(&bob);
+}
+
+static void what_is_free_at_the_deadline_is_taken_from_a_ghost(void **state)
+{
+	struct one bob = waiting(500);
+
+	(void) state;
+	fake_lease_remove("job");
+	fake_advance(500);
+	is_granted(&bob);
+	assert_int_equal(fake_bell("job"), SOMEBODY);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
+	end(&bob);
+}
+
+/* --------------------------------------------------------------- our own */
+
+static bool bell_is_gone(void *arg)
+{
+	return fake_bell(arg) == 0;
+}
+
+/* It was taken with the lane's connection, which somebody has for long when the
+ * name is given back: so the connection is ended when it comes free. */
+static void bell_on_a_lane_in_use_is_no_ghost_for_long(void **state)
+{
+	char name[] = "job";
+	struct one bob = one(client_of(4), name);
+	struct one eve = one(bob.client, "other");
+	uint64_t lane;
+
+	(void) state;
+	acquire(&bob, ROWLOCK_FOREVER);
+	is_granted(&bob);
+	lane = fake_call(FAKE_ACQUIRE, 0).conn;
+	assert_int_equal(fake_bell("job"), lane);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	acquire(&eve, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 2);
+	fake_tell(bob.person, FAKE_DO_RELEASE, bob.lock, 0);
+	is_granted_in_time(&bob);
+	assert_int_equal(fake_lease("job"), 0);
+	/* It was not waited for. */
+	assert_true(fake_busy(eve.person));
+	assert_int_equal(fake_bell("job"), lane);
+	fake_let(FAKE_ACQUIRE);
+	is_granted(&eve);
+	fake_pass_until(bell_is_gone, name);
+	assert_int_equal(release(&eve), 0);
+	leave(&eve);
+	end(&bob);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("what is free at the deadline is taken from a ghost",
+		     what_is_free_at_the_deadline_is_taken_from_a_ghost),
+		FAKE("where nobody rings it is polled",
+		     where_nobody_rings_it_is_polled),
+		FAKE("interrupted waits tell nothing about ghosts",
+		     interrupted_waits_tell_nothing_about_ghosts),
+		FAKE("dead holder's name is taken at once, though its bell "
+		     "lives",
+		     dead_holders_name_is_taken_at_once_though_its_bell_lives),
+		FAKE("bell on a lane in use is no ghost for long",
+		     bell_on_a_lane_in_use_is_no_ghost_for_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What does not go from one thread to the next, but back to the server: after
+ * so many passes, after so long, or at once.
+ */
+#include "passing.h"
+
+#include <sys/socket.h>
+
+/* --------------------------------------------------------------- bounds */
+
+/* Alice and Bob pass it to each other, until it goes back to the server:
+ * after how many passes? */
+static unsigned int passes_in_a_turn(struct scene *s, uint64_t ms)
+{
+	struct rowlock *locks[] = { s->held, s->bobs };
+	struct fake_person *people[] = { fake_person(), s->bob };
+	unsigned int count = 0;
+	unsigned int asked = fake_count(FAKE_ACQUIRE);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_release(s->held, &err));
+	assert_ok(fake_hear(s->bob, &err));
+	for (; fake_count(FAKE_ACQUIRE) == asked; count++) {
+		unsigned int from = (count + 1) % 2;
+
+		wait_in_line(people[!from], locks[!from], ROWLOCK_FOREVER, 1);
+		fake_advance(ms);
+		assert_int_equal(
+		    fake_ask(people[from], FAKE_DO_RELEASE, locks[from], 0), 0);
+		assert_ok(fake_hear(people[!from], &err));
+	}
+	assert_said(asked + 1, 1);
+	assert_int_equal(fake_ask(people[count % 2 == 0], FAKE_DO_RELEASE,
+				  locks[count % 2 == 0], 0),
+			 0);
+	fake_person_end(people[0]);
+	return count;
+}
+
+static void turn_ends_after_so_many_passes(void **state)
+{
+	struct rowlock_client_options client = fake_options();
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct scene s;
+
+	(void) state;
+	client.handover_passes = 7;
+	s = scene_of(&client, &options, &options);
+	assert_int_equal(passes_in_a_turn(&s, 0), 7);
+	scene_end(&s);
+}
+
+static void turn_ends_after_so_long(void **state)
+{
+	struct rowlock_client_options client = fake_options();
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct scene s;
+
+	(void) state;
+	options.strategy = ROWLOCK_ROW;
+	client.handover_ms = 40;
+	s = scene_of(&client, &options, &options);
+	/* One before time goes by, then after 10, 20 and 30 ms. */
+	assert_int_equal(passes_in_a_turn(&s, 10), 4);
+	scene_end(&s);
+}
+
+/* It goes by way of the server: deleted, and asked for by the waiter. */
+static void goes_back(struct scene *s)
+{
+	release_to_bob(s);
+	assert_said(2, 1);
+	bob_releases(s);
+	scene_end(s);
+}
+
+static void with_0_of_either_nothing_is_handed_over(void **state)
+{
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client_options client = fake_options();
+	struct scene s;
+
+	client.handover_passes = 0;
+	s = scene_of(&client, &options, &options);
+	goes_back(&s);
+	fake_setup(state);
+	client.handover_passes = 10;
+	client.handover_ms = 0;
+	s = scene_of(&client, &options, &options);
+	goes_back(&s);
+}
+
+/* Others wanted it lately: after the turn they get more time to ask than they
+ * need. */
+static void turn_that_ended_by_passes_lets_others_ask_first(void **state)
+{
+	struct rowlock_client_options client = fake_options();
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+	struct scene s;
+	int64_t began;
+
+	(void) state;
+	client.handover_passes = 1;
+	client.handover_ms = 60000;
+	s = scene_of(&client, &options, &options);
+	s.bobs->waiter->name->turn->others_seen_ms = fake_now();
+	add_eve(&s, 2);
+	release_to_bob(&s);
+	began = fake_now();
+	bob_releases(&s);
+	fake_pass_await(FAKE_ACQUIRE, 2);
+	assert_true(fake_now() - began >= 75);
+	assert_ok(fake_hear(s.eve, &err));
+	/* A new turn begins. */
+	wait_in_line(s.bob, s.bobs, ROWLOCK_FOREVER, 1);
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	assert_ok(fake_hear(s.bob, &err));
+	assert_said(2, 1);
+	bob_releases(&s);
+	scene_end(&s);
+}
+
+/* Who polls cannot be seen by who holds: now and then he is given the time. */
+static void turns_without_others_let_them_ask_now_and_then(void **state)
+{
+	struct rowlock_client_options client = fake_options();
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+	struct scene s;
+	int64_t began;
+
+	(void) state;
+	client.handover_passes = 1;
+	client.handover_ms = 60000;
+	s = scene_of(&client, &options, &options);
+	release_to_bob(&s);
+	/* Its first turn is over, but nobody needs time yet. */
+	add_eve(&s, 1);
+	bob_releases(&s);
+	assert_ok(fake_hear(s.eve, &err));
+	wait_in_line(s.bob, s.bobs, ROWLOCK_FOREVER, 1);
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	assert_ok(fake_hear(s.bob, &err));
+	assert_said(2, 1);
+	wait_in_line(s.eve, s.eves, ROWLOCK_FOREVER, 1);
+	fake_advance(2000);
+	began = fake_now();
+	bob_releases(&s);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	assert_true(fake_now() - began >= 75);
+	assert_ok(fake_hear(s.eve, &err));
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	scene_end(&s);
+}
+
+/* --------------------------------------------------- what does not pass */
+
+static void waits_with(const struct rowlock_options *holds,
+		       const struct rowlock_options *waits, bool back)
+{
+	const struct rowlock_client_options client = fake_options();
+	struct scene s = scene_of(&client, holds, waits);
+
+	if (back) {
+		goes_back(&s);
+		return;
+	}
+	release_to_bob(&s);
+	assert_said(1, 0);
+	bob_releases(&s);
+	scene_end(&s);
+}
+
+static void maximum_hold_goes_back_to_the_server(void **state)
+{
+	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_options maximum = ROWLOCK_OPTIONS_DEFAULT;
+
+	maximum.max_hold_ms = 60000;
+	waits_with(&maximum, &none, true);
+	fake_setup(state);
+	waits_with(&none, &maximum, true);
+}
+
+static void another_info_goes_back_to_the_server(void **state)
+{
+	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_options day = ROWLOCK_OPTIONS_DEFAULT;
+	char same[] = "night";
+
+	night.info = "night";
+	day.info = "day";
+	waits_with(&night, &day, true);
+	fake_setup(state);
+	waits_with(&none, &day, true);
+	fake_setup(state);
+	waits_with(&night, &none, true);
+	fake_setup(state);
+	day.info = same;
+	waits_with(&night, &day, false);
+}
+
+/* The row was made under the info of the first handle, the second is the last
+ * to let go. */
+static void hold_of_two_infos_goes_back_to_the_server(void **state)
+{
+	const struct rowlock_client_options client = fake_options();
+	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_options day = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+	struct rowlock *nested;
+	struct scene s;
+
+	(void) state;
+	night.info = "night";
+	day.info = "day";
+	s = scene_of(&client, &night, &day);
+	nested = lock_with(s.client, &day);
+	assert_ok(rowlock_acquire(nested, 0, &err));
+	assert_ok(rowlock_release(s.held, &err));
+	assert_true(fake_busy(s.bob));
+	assert_ok(rowlock_release(nested, &err));
+	assert_ok(fake_hear(s.bob, &err));
+	assert_said(2, 1);
+	bob_releases(&s);
+	fake_lock_end(nested);
+	scene_end(&s);
+}
+
+/* A beat says that one of our leases was taken by hand, and nobody knows yet
+ * which. */
+static void lease_that_may_be_broken_goes_back_to_the_server(void **state)
+{
+	struct scene s = scene(ROWLOCK_LEASE);
+	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(other, 0, &err));
+	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
+	fake_lease_break("other");
+	rlk_mutex_lock(&s.client->mutex);
+	s.client->session.next_beat_ms = fake_now();
+	rlk_mutex_unlock(&s.client->mutex);
+	rlk_sleeper_wake(&s.client->keeper_sleeper);
+	fake_await(FAKE_LEASES_OF, 1);
+	release_to_bob(&s);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	/* Bob has a lease that was never under suspicion. */
+	add_eve(&s, 1);
+	bob_releases(&s);
+	assert_ok(fake_hear(s.eve, &err));
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	fake_let(FAKE_LEASES_OF);
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	assert_code(rowlock_release(other, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(other);
+	scene_end(&s);
+}
+
+/* Not even the look has begun. */
+static void lease_of_a_session_with_a_break_goes_back(void **state)
+{
+	struct scene s = scene(ROWLOCK_LEASE);
+	struct rlk_waker *waker;
+
+	(void) state;
+	rlk_mutex_lock(&s.client->mutex);
+	s.client->look_breaks = true;
+	waker = rlk_hand_over_locked(s.held->hold, s.held);
+	s.client->look_breaks = false;
+	rlk_mutex_unlock(&s.client->mutex);
+	assert_null(waker);
+	release_to_bob(&s);
+	bob_releases(&s);
+	scene_end(&s);
+}
+
+static bool suspicion_is_gone(void *arg)
+{
+	struct scene *s = arg;
+	bool gone;
+
+	rlk_mutex_lock(&s->client->mutex);
+	gone = !s->held->hold->suspect && !s->client->look_breaks;
+	rlk_mutex_unlock(&s->client->mutex);
+	return gone;
+}
+
+static void lease_that_was_looked_up_passes_again(void **state)
+{
+	struct scene s = scene(ROWLOCK_LEASE);
+
+	(void) state;
+	rlk_mutex_lock(&s.client->mutex);
+	s.client->look_breaks = true;
+	rlk_mutex_unlock(&s.client->mutex);
+	rlk_sleeper_wake(&s.client->chores_sleeper);
+	fake_await(FAKE_LEASES_OF, 1);
+	fake_until(suspicion_is_gone, &s);
+	release_to_bob(&s);
+	assert_said(1, 0);
+	bob_releases(&s);
+	scene_end(&s);
+}
+
+/* Its end is there to be seen, nobody has spoken on it since, and the deadline
+ * thread has not run yet. */
+static void row_whose_connection_has_ended_does_not_pass(void **state)
+{
+	struct scene s = scene(ROWLOCK_ROW);
+	struct rlk_hold *hold = s.held->hold;
+	struct rowlock_errinfo err;
+	struct rlk_waker *waker;
+
+	(void) state;
+	rlk_mutex_lock(&s.client->mutex);
+	shutdown(rlk_conn_fd(hold->conn), SHUT_RD);
+	waker = rlk_hand_over_locked(hold, s.held);
+	rlk_mutex_unlock(&s.client->mutex);
+	assert_null(waker);
+	assert_ok(fake_hear(s.bob, &err));
+	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
+	bob_releases(&s);
+	scene_end(&s);
+}
+
+static void hold_that_is_lost_does_not_pass(void **state)
+{
+	struct scene s = scene(ROWLOCK_LEASE);
+	uint64_t attempt = fake_lease("job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_creep(s.client->ttl_ms);
+	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
+	assert_code(fake_hear(s.bob, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_false(fake_lease("job") == attempt && rowlock_held(s.bobs) == 1);
+	scene_end(&s);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("a turn ends after so many passes",
+		     turn_ends_after_so_many_passes),
+		FAKE("a turn ends after so long", turn_ends_after_so_long),
+		FAKE("with 0 of either nothing is handed over",
+		     with_0_of_either_nothing_is_handed_over),
+		FAKE("a turn that ended by passes lets others ask first",
+		     turn_that_ended_by_passes_lets_others_ask_first),
+		FAKE("turns without others let them ask now and then",
+		     turns_without_others_let_them_ask_now_and_then),
+		FAKE("a maximum hold goes back to the server",
+		     maximum_hold_goes_back_to_the_server),
+		FAKE("another info goes back to the server",
+		     another_info_goes_back_to_the_server),
+		FAKE("a hold of two infos goes back to the server",
+		     hold_of_two_infos_goes_back_to_the_server),
+		FAKE("a lease that may be broken goes back to the server",
+		     lease_that_may_be_broken_goes_back_to_the_server),
+		FAKE("a lease of a session with a break goes back",
+		     lease_of_a_session_with_a_break_goes_back),
+		FAKE("a lease that was looked up passes again",
+		     lease_that_was_looked_up_passes_again),
+		FAKE("a row whose connection has ended does not pass",
+		     row_whose_connection_has_ended_does_not_pass),
+		FAKE("a hold that is lost does not pass",
+		     hold_that_is_lost_does_not_pass),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
