@@ -125,6 +125,21 @@ def json_has_the_fields():
               == (figure['system'] == 'mutex'), f'{figure}')
 
 
+def what_grows_is_drawn_in_one_chart():
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run(
+            [sys.executable, '-B', os.path.join(HERE, 'driver', 'main.py'),
+             '--build', BUILD, '--rounds', '1', '--seconds', '0.05', '--growth',
+             '--only', 'hot-threads,mutex', '--svg', work],
+            check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+        drawn = sorted(os.listdir(work))
+        check(drawn == ['growth-hot-threads-latency.svg',
+                        'growth-hot-threads-rate.svg'], f'{drawn}')
+        with open(os.path.join(work, drawn[1]), encoding='utf-8') as file:
+            text = file.read()
+        check('threads of one process, one name' in text, 'other words')
+
+
 def rounds_are_summed_up_by_medians():
     results = Results()
     for rate in (10, 1000, 30):
@@ -152,7 +167,7 @@ def main():
     per_system = (makes_the_pairs_it_is_asked_for,
                   hands_over_when_it_is_given_back)
     database = None if which('mariadbd') else 'no mariadbd here'
-    tap = Tap(len(SYSTEMS) * len(per_system) + 4)
+    tap = Tap(len(SYSTEMS) * len(per_system) + 5)
     if not database:
         print('# server: own, ' + subprocess.run(
             ['mariadbd', '--version'], capture_output=True, text=True,
@@ -160,6 +175,9 @@ def main():
     tap.case(words_of(rounds_are_summed_up_by_medians),
              rounds_are_summed_up_by_medians)
     tap.case(words_of(json_has_the_fields), json_has_the_fields)
+    tap.case(words_of(what_grows_is_drawn_in_one_chart),
+             what_grows_is_drawn_in_one_chart,
+             skip=None if which('gnuplot') else 'no gnuplot here')
     with tempfile.TemporaryDirectory(prefix='rowlock-test-') as work:
         stage = Stage(types.SimpleNamespace(
             build=BUILD, seconds=1, quick=True, delay_ms=0,

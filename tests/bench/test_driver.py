@@ -71,7 +71,7 @@ def numbers_that_measure_nothing_are_refused():
 def words_that_leave_nothing_are_refused():
     for words, why in (
             ('--only nosuch', "there is no 'nosuch'; workloads: lone"),
-            ('--only lone --growth', "there is no 'lone'; workloads: growth"),
+            ('--only lone --growth', "there is no 'lone'; workloads: spread-1"),
             ('--only ,', 'it names nothing'),
             ('--only many,redis', 'many is played on lease only'),
             ('--only grown,many,redis', 'grown is played on row lease only'),
@@ -90,6 +90,21 @@ def what_has_nothing_to_do_is_left_out():
     check(set(some.idle) == {'many', 'mutex'}, f'{some.idle}')
     some = parse('--only many'.split())
     check((some.systems, some.idle) == (['lease'], {}), f'{some}')
+
+
+def each_that_can_grow_does():
+    some = parse('--growth'.split()).workloads
+    sizes = {}
+    for workload in some:
+        sizes.setdefault(workload.family, []).append(workload.size)
+    check(list(sizes) == ['spread', 'hot-threads', 'hot-processes', 'waiting',
+                          'many'], f'{list(sizes)}')
+    check(all(those == [1, 4, 16, 64, 256] for those in sizes.values()),
+          f'{sizes}')
+    some = parse('--growth --only hot-processes,many-4'.split()).workloads
+    check([workload.name for workload in some] == [
+        *(f'hot-processes-{size}' for size in (1, 4, 16, 64, 256)), 'many-4'],
+        f'{[workload.name for workload in some]}')
 
 
 def what_cannot_be_written_is_refused_first():
@@ -349,6 +364,7 @@ TESTS = (
     numbers_that_measure_nothing_are_refused,
     words_that_leave_nothing_are_refused,
     what_has_nothing_to_do_is_left_out,
+    each_that_can_grow_does,
     what_cannot_be_written_is_refused_first,
     a_file_is_kept_until_there_are_figures,
     no_pair_in_so_short_a_time_is_no_fault,

@@ -6,6 +6,9 @@ from workloads import NO_MUTEX, OURS, Pairs, Shared
 
 # Of what opens 256 connections, or is slow to end: what the bars need.
 FEW = ('row', 'lease', 'raw-lease', 'redis', 'redis-aof')
+# Of what is played in five sizes.
+GROWN = tuple(name for name in NO_MUTEX if name != 'lease-token')
+SIZES = (1, 4, 16, 64, 256)
 MOST = tuple(name for name in NO_MUTEX
              if name not in ('lease-token', 'redis-aof'))
 
@@ -27,7 +30,27 @@ def usual(quick):
     ]
 
 
+def growing(family, along, make, **more):
+    """The same workload in each size; what it has more and more of."""
+    for size in SIZES:
+        workload = make(size)
+        workload.__dict__.update(more)
+        workload.name = f'{family}-{size}'
+        workload.family, workload.size = family, size
+        workload.along = along
+        yield workload
+
+
 def growth():
-    return [Pairs(f'growth-{n}', 1, n, n, systems=(
-        'row', 'lease', 'raw-row', 'raw-lease', 'get_lock', 'redis',
-        'redis-aof', 'zookeeper')) for n in (1, 4, 16, 64, 256)]
+    return [
+        *growing('spread', 'threads of one process, a name each',
+                 lambda n: Pairs('', 1, n, n, systems=GROWN)),
+        *growing('hot-threads', 'threads of one process, one name',
+                 lambda n: Pairs('', 1, n, 1, systems=GROWN + ('mutex',))),
+        *growing('hot-processes', 'processes, one name',
+                 lambda n: Pairs('', n, 1, 1, systems=GROWN)),
+        *growing('waiting', 'processes that wait for one name',
+                 lambda n: Waiting(False, n), systems=OURS),
+        *growing('many', 'threads of one process that take, keep and give '
+                 'back 10,000 leases', lambda n: Many(True, n)),
+    ]

@@ -54,12 +54,19 @@ plot $data using 1:3:(0):($5-$3):6:xtic(2) with vectors nohead lw 1.5 \\
 
 GROWTH = '''set logscale x 2
 set logscale y
-set format y "{format}"
+set format y '%g'
 set xrange [0.8:320]
-set xlabel "threads of one process, a name each" tc rgb '#303030'
+set xlabel "{along}" tc rgb '#303030'
 set key outside right noenhanced samplen 2 spacing 1.3
 plot {lines}
 '''
+
+
+# Of what grows: field, word in the file's name, axis, factor.
+GROWING = (('pairs_per_s', 'rate', 'pairs per second', 1),
+           ('p50_us', 'latency', 'ms, median', 1e-3))
+MORE = {'waiting': (('server_statements_per_s', 'statements',
+                     'statements per second, of all together', 1),)}
 
 
 def colour(system):
@@ -134,19 +141,20 @@ class Charts:
                                low=min(row[1] for row in rows) / 2,
                                top=max(row[3] for row in rows) * 2))
 
-    def growth(self, field, name, title, ylabel, factor):
-        workloads = [word for word in self.results.workloads()
-                     if word.startswith('growth-')]
+    def growth(self, family, workloads, kind):
+        field, said, ylabel, factor = kind
         systems = [system for system in SYSTEMS
-                   if any(self.results.get(word, system, field)
-                          for word in workloads)]
+                   if any(self.results.get(workload.name, system, field)
+                          for workload in workloads)]
+        if not systems:
+            return
         blocks, lines = '', []
         for i, system in enumerate(systems):
             ours = system in OURS
             rows = ''.join(
-                f'{self.results.figure(word, system).threads} {value * factor}'
-                '\n' for word in workloads
-                if (value := self.results.get(word, system, field)))
+                f'{workload.size} {value * factor}\n'
+                for workload in workloads
+                if (value := self.results.get(workload.name, system, field)))
             blocks += f'$d{i} << EOD\n{rows}EOD\n'
             lines.append(
                 f'$d{i} with linespoints lw {2.6 if ours else 1.4} '
@@ -154,10 +162,11 @@ class Charts:
                 f'ps {0.9 if ours else 0.7} lc rgb '
                 f"'{OURS.get(system) or GREYS[i % len(GREYS)]}' "
                 f"title '{system}'")
-        gnuplot(self._head(name, title, ylabel, height=460, bmargin=4.5)
+        gnuplot(self._head(f'growth-{family}-{said}', family, ylabel,
+                           height=460, bmargin=4.5)
                 + blocks + GROWTH.format(
-                    lines=', \\\n    '.join(lines),
-                    format="%'.0f" if factor == 1 else '%g'))
+                    along=workloads[0].along,
+                    lines=', \\\n    '.join(lines)))
 
 
 def try_directory(directory):
@@ -173,20 +182,21 @@ def need_gnuplot():
                          'leave out --svg')
 
 
-def draw(results, directory, shapes, foot):
-    """A chart per workload and kind of figure into the directory."""
+def draw(results, directory, workloads, shapes, foot):
+    """A chart per workload and kind of figure into the directory; of what
+    grows, one for all sizes."""
     charts = Charts(results, directory, foot)
-    for workload in results.workloads():
-        if workload.startswith('growth-'):
-            continue
-        systems = results.systems(workload)
-        shape = shapes.get(workload, '').partition(';')[0]
-        if any(results.get(workload, name) for name in systems):
-            charts.rates(workload, shape)
-        if any(results.get(workload, name, 'p50_us') for name in systems):
-            charts.times(workload, shape)
-    if any(word.startswith('growth-') for word in results.workloads()):
-        charts.growth('pairs_per_s', 'growth-rate', 'Pairs per second, as '
-                      'threads are added', 'pairs per second', 1)
-        charts.growth('p50_us', 'growth-latency', 'Median time of a pair, as '
-                      'threads are added', 'ms', 1e-3)
+    growing = {}
+    for workload in workloads:
+        if workload.size:
+            growing.setdefault(workload.family, []).append(workload)
+    for family, some in growing.items():
+        for kind in GROWING + MORE.get(family, ()):
+            charts.growth(family, some, kind)
+    for name in results.workloads() if not growing else ():
+        systems = results.systems(name)
+        shape = shapes.get(name, '').partition(';')[0]
+        if any(results.get(name, system) for system in systems):
+            charts.rates(name, shape)
+        if any(results.get(name, system, 'p50_us') for system in systems):
+            charts.times(name, shape)

@@ -151,8 +151,8 @@ class Run:
     def _draw(self, shapes):
         if self.options.svg:
             try:
-                charts.draw(self.results, self.options.svg, shapes,
-                            self.footnote)
+                charts.draw(self.results, self.options.svg,
+                            self.options.workloads, shapes, self.footnote)
             except (BenchError, OSError) as error:
                 self.failures.append(str(error))
 

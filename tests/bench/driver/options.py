@@ -35,7 +35,7 @@ def known_words(parser, text, workloads):
         parser.error('--only: it names nothing; leave it out to measure '
                      'everything')
     known = {workload.name for workload in workloads}
-    families = {name.partition('-')[0] for name in known} - known
+    families = {workload.family for workload in workloads} - known - {''}
     for word in words:
         if word not in known | families | set(SYSTEMS):
             parser.error(
@@ -55,7 +55,7 @@ def choose(parser, options):
         return
     words = known_words(parser, options.only, options.workloads)
     some = [workload for workload in options.workloads
-            if {workload.name, workload.name.partition('-')[0]} & words] \
+            if {workload.name, workload.family} & words] \
         or options.workloads
     systems = [name for name in SYSTEMS if name in words] or list(SYSTEMS)
     quick = ' with --quick' if options.quick else ''
@@ -113,7 +113,8 @@ def parse(words=None):
                         help='a bar that does not hold is a failure, and that '
                         'there is none to judge')
     parser.add_argument('--growth', action='store_true',
-                        help='instead: 1, 4, 16, 64 and 256 threads')
+                        help='instead: each workload with 1, 4, 16, 64 and '
+                        '256 threads or processes')
     parser.add_argument('--server', choices=('mariadb', 'mysql'),
                         default='mariadb', help='which database (mariadb)')
     parser.add_argument('--delay-ms', default=0, metavar='N',

@@ -6,7 +6,7 @@ import time
 
 from figures import Figure
 from processes import BenchError, first_to_speak
-from workloads import OURS, Pairs, Workload
+from workloads import OURS, Pairs, Workload, counted
 
 LASTING = {'redis': ('--ttl-ms', 120000), 'redis-aof': ('--ttl-ms', 120000)}
 
@@ -40,13 +40,14 @@ class Waiting(Workload):
                'redis-aof', 'zookeeper')
     quick = OURS
     rounds = 2
-    processes = 16
 
-    def __init__(self, quick):
+    def __init__(self, quick, processes=16):
+        self.processes = processes
         self.window_s = 10 if quick else 30
-        self.shape = (f'{self.processes} processes wait for a name held for '
-                      f'{self.window_s} s; latency: from its release to the '
-                      'next grant, one after the other')
+        self.shape = (counted(processes, 'process', 'processes')
+                      + f' waiting for a name held for {self.window_s} s; '
+                      'latency: from its release to the next grant, one after '
+                      'the other')
 
     def measure(self, stage, system):
         figure = Figure(self.name, system, self.processes)
@@ -129,16 +130,17 @@ class Many(Workload):
 
     name = 'many'
     systems = ('lease',)
-    threads = 256
     rounds = 3
     ttl_ms = 3000
 
-    def __init__(self, quick):
+    def __init__(self, quick, threads=256):
+        self.threads = threads
         self.count = 10000 if quick else 100000
         self.beats = 2 if quick else 5
-        self.shape = (f'{self.threads} threads take, keep and give back '
-                      f'{self.count:,} leases; statements per second: while '
-                      'they are kept, a beat each second')
+        self.shape = (f'{self.count:,} leases, taken, kept and given back by '
+                      + counted(threads, 'thread', 'threads')
+                      + '; statements per second: while they are kept, a beat '
+                      'each second')
 
     def measure(self, stage, system):
         client = stage.client(system, 'many', '--threads', self.threads,

@@ -23,6 +23,8 @@ class Workload:
     """measure() makes one round's figures on one system."""
 
     name = ''
+    family = ''     # a word for several in --only
+    size = None     # which of it, if it is one that grows
     shape = ''      # for people
     systems = NO_MUTEX
     quick = None    # fewer systems, if there is little time
@@ -44,6 +46,7 @@ class Pairs(Workload):
 
     def __init__(self, name, processes, threads, names, shape='', **more):
         self.name = name
+        self.family = name.partition('-')[0]
         self.processes = processes
         self.threads = threads
         self.names = names
