@@ -231,7 +231,8 @@ struct rowlock_client_options {
 	 *  and token. Each name goes by one of them. More than one is seldom
 	 *  faster: what meets on one connection shares its commits. What has to
 	 *  wait for somebody's transaction, or for a lane that does, goes by up
-	 *  to four others, opened when they are needed. Default 1; 1 to 16. */
+	 *  to 16 others, opened when they are needed; what finds all of them in
+	 *  use waits for one, until its deadline. Default 1; 1 to 16. */
 	unsigned int lease_connections;
 	/** How many leases this client may wait for in the server at a time,
 	 *  each on a connection of its own, which it keeps as long as it has
@@ -239,8 +240,9 @@ struct rowlock_client_options {
 	 *  politely: about 20 times a second, all of them in one statement. So
 	 *  does the first in line for a holder that will not ring: one that got
 	 *  the name together with others in one statement, or holds more than
-	 *  64; it is woken 25 to 75 ms later, then. Which of the two it is, the
-	 * log says at ROWLOCK_LOG_DEBUG. Default 16; 0 to 1,024. */
+	 *  64, or, on MySQL, has not waited for it; it is woken 25 to 75 ms
+	 *  later, then. Which of the two it is, the log says at
+	 *  ROWLOCK_LOG_DEBUG. Default 16; 0 to 1,024. */
 	unsigned int wait_connections;
 	/** How many acquires, releases and draws of leases may share one round
 	 *  trip. A thread that is alone waits for nobody; where many meet, they

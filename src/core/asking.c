@@ -370,6 +370,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	outcome = rlk_commit_run(&ticket, &errand);
 	if (outcome == RLK_OUT_LEFT)
 		return left(asking);
+	if (outcome == RLK_OUT_LATE)
+		return RLK_STEP_LATER;
 	asking->ask = ticket->part.ask;
 	asking->unsure = ticket->unsure;
 	if (ticket->error.code)
@@ -406,6 +408,7 @@ enum rlk_step rlk_ask_here(struct rlk_asking *asking)
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
 
+	asking->said_ms = rlk_now(asking->client->clock);
 	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
 	verdict = strategy->acquire(asking->conn, &request, asking->ask,
 				    &holder, &asking->error);
@@ -445,6 +448,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	step = ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)
 		return step;
+	rlk_doorbell_notice_end(asking);
 	/* Who has it keeps it, also where others have begun to poll. */
 	return !asking->round_ms &&
 		       (asking->has_bell || (asking->on_bell && !asking->polls))

@@ -26,6 +26,7 @@ struct rlk_asking {
 	enum rlk_ask ask;
 	bool on_bell;          /* lease: waits on the bell, on conn */
 	bool has_bell;         /* conn has it: the first in line */
+	int64_t said_ms;       /* when something was last said on that */
 	bool skips_line;       /* it may be ours, or free: ask at once */
 	bool polls;            /* bells are of no use to this one */
 	uint64_t bell_owner;   /* which connection has it, if not conn */

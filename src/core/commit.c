@@ -171,7 +171,9 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 		ticket->member.queue_until_ms = errand->until_ms;
 	if (errand->waiter)
 		ticket->member.wants_out = &errand->waiter->canceled;
-	if (gathers(lane) && ticket->hold->name->strategy->batch) {
+	if (errand->aside) {
+		ticket->alone = true;
+	} else if (gathers(lane) && ticket->hold->name->strategy->batch) {
 		switch (share(lane, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;
@@ -179,6 +181,9 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 			return RLK_OUT_LEFT;
 		case RLK_MEMBER_OVER:
 			over(client, ticket, errand);
+			/* The next round will do. */
+			if (ticket->alone && errand->not_before_ms)
+				return RLK_OUT_LATE;
 			break;
 		default:
 			break;

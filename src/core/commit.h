@@ -21,12 +21,15 @@ struct rlk_errand {
 	int64_t not_before_ms; /* it waits for company until then; 0: it does
 				  not. Only if rlk_commit_gathers() */
 	bool persist;          /* wait out a server that is away */
+	bool aside;            /* its row was locked by somebody: nobody has to
+				  wait with it */
 	struct rlk_waiter *waiter; /* NULL: cannot be interrupted */
 };
 
 enum rlk_outcome {
 	RLK_OUT_ANSWERED, /* ticket->part, or ticket->fault and its error */
 	RLK_OUT_NOT_SENT, /* its error: no connection, no time, canceled */
+	RLK_OUT_LATE,     /* not sent: its round could not be played in time */
 	RLK_OUT_LEFT,     /* sent, and no answer in time: the group settles it.
 			     The ticket is not the caller's any more. */
 };

@@ -158,6 +158,24 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	return RLK_STEP_AGAIN;
 }
 
+bool rlk_doorbell_is_silent(const struct rlk_asking *asking)
+{
+	const struct rowlock_client *client = asking->client;
+	int64_t third =
+	    (int64_t) client->bays[RLK_BAY_BELL].profile.idle_s * 1000 / 3;
+
+	return rlk_now(client->clock) - asking->said_ms >= third;
+}
+
+void rlk_doorbell_notice_end(struct rlk_asking *asking)
+{
+	if (!asking->has_bell || rlk_conn_alive(asking->conn))
+		return;
+	asking->has_bell = false;
+	asking->round_ms = 0;
+	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+}
+
 /* ------------------------------------------------------------------ line */
 
 /* How long to stand in line before the next look. */

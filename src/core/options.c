@@ -20,7 +20,7 @@
 
 /* Connections beside the lanes, where something has to wait for somebody's
  * transaction; and how many of them are kept when nothing has. */
-#define ASIDE_MOST 4
+#define ASIDE_MOST 16
 #define ASIDE_KEPT 2
 
 #define DAY_MS 86400000u

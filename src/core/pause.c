@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "core/commit.h"
+#include "core/doorbell.h"
 #include "core/rounds.h"
 #include "core/threads.h"
 
@@ -22,6 +23,16 @@
  * who polls. */
 #define PROBE_MS 2000
 
+/* Does it ask on a connection of its own? The first in line whose holder will
+ * not ring need not, for the bell stays with it meanwhile; but the server ends
+ * a connection on which nothing is said. */
+static bool has_its_own_way(const struct rlk_asking *asking)
+{
+	if (asking->has_bell)
+		return rlk_doorbell_is_silent(asking);
+	return asking->conn || (asking->on_bell && !asking->polls);
+}
+
 /* Many names that are held cost one statement per round, not one each: who has
  * polled for a while goes on together with the client's others. */
 static bool joins_round(struct rlk_asking *asking)
@@ -29,12 +40,7 @@ static bool joins_round(struct rlk_asking *asking)
 	const struct rlk_waiter *waiter = asking->waiter;
 	int64_t at;
 
-	/* The first in line does, too, if its holder will not ring: the bell
-	 * stays with it meanwhile. */
-	if (!asking->has_bell &&
-	    (asking->conn || (asking->on_bell && !asking->polls)))
-		return false;
-	if (asking->error.code || waiter->try ||
+	if (has_its_own_way(asking) || asking->error.code || waiter->try ||
 	    asking->delay_ms < RLK_POLL_DELAY_MS ||
 	    !asking->name->strategy->batch ||
 	    !rlk_commit_gathers(asking->client))

@@ -51,7 +51,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			 int64_t until, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->name->client;
-	const struct rlk_errand errand = { .until_ms = until, .persist = true };
+	struct rlk_errand errand = { .until_ms = until, .persist = true };
 	struct rlk_conn *conn;
 	bool unanswered = false;
 	enum rlk_fault fault;
@@ -64,6 +64,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 						   reterr)
 			    : rlk_commit_release(hold, &errand, &found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
+		errand.aside = fault == RLK_BUSY;
 	} while (rlk_commit_again(fault) && rlk_now(client->clock) < until);
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {

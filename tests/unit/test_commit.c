@@ -125,6 +125,41 @@ static void polls_of_many_names_cost_one_packet_per_round(void **state)
 	lanes_end();
 }
 
+static bool is_time(void *arg)
+{
+	return fake_now() >= *(int64_t *) arg;
+}
+
+/* Whoever has the lane has it for long, and they are in no hurry. */
+static void round_that_is_late_is_left_out(void **state)
+{
+	struct rowlock_errinfo err;
+	unsigned int acquires;
+	unsigned int batches;
+	int64_t later;
+
+	(void) state;
+	all_poll(1);
+	acquires = fake_count(FAKE_ACQUIRE);
+	batches = fake_count(FAKE_BATCH);
+	fake_next(FAKE_ACQUIRE, held_back);
+	fake_tell(of_lane[0], FAKE_DO_ACQUIRE, in_lane[0], 5000);
+	fake_await(FAKE_ACQUIRE, acquires + 1);
+	later = fake_now() + 400;
+	fake_pass_until(is_time, &later);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires + 1);
+	assert_int_equal(fake_count(FAKE_BATCH), batches);
+	fake_let(FAKE_ACQUIRE);
+	assert_ok(fake_hear(of_lane[0], &err));
+	for (unsigned int i = 0; i < MANY; i++)
+		fake_lease_remove(rowlock_name(lock[i]));
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_ok(fake_pass_hear(person[i], &err));
+	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires + 1);
+	assert_ok(fake_ask(of_lane[0], FAKE_DO_RELEASE, in_lane[0], 0));
+	lanes_end();
+}
+
 static void stop_of_the_process_does_not_part_a_round(void **state)
 {
 	unsigned int acquires;
@@ -390,6 +425,8 @@ int main(void)
 		     lone_thread_is_in_no_group),
 		FAKE("polls of many names cost one packet per round",
 		     polls_of_many_names_cost_one_packet_per_round),
+		FAKE("a round that is late is left out",
+		     round_that_is_late_is_left_out),
 		FAKE("a stop of the process does not part a round",
 		     stop_of_the_process_does_not_part_a_round),
 		FAKE("a group of one is none", group_of_one_is_none),

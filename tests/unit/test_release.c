@@ -146,6 +146,11 @@ static void release_in_others_way_is_tried_again(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_RELEASE), 4);
 	assert_int_equal(fake_lease("job"), 0);
+	/* Nobody waits any longer with one that is in somebody's way. */
+	assert_true(fake_call(FAKE_RELEASE, 1).conn !=
+		    fake_call(FAKE_RELEASE, 0).conn);
+	assert_int_equal(fake_call(FAKE_RELEASE, 2).conn,
+			 fake_call(FAKE_RELEASE, 0).conn);
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
