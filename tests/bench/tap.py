@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the tests of this directory speak."""
 
+import sys
+
 
 def check(truth, words):
     if not truth:
@@ -22,8 +24,8 @@ class Tap:
             print(f'ok {self.number} - {name}', flush=True)
         except Exception as error:  # pylint: disable=broad-exception-caught
             self.failed += 1
-            for line in f'{type(error).__name__}: {error}'.splitlines():
-                print(f'# {line}')
+            # Where meson shows it of a test that failed.
+            print(f'{name}: {type(error).__name__}: {error}', file=sys.stderr)
             print(f'not ok {self.number} - {name}', flush=True)
 
 

@@ -267,6 +267,9 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.environ['TMPDIR'] = work
+            # Also if we are run by nohup.
+            for number in ENDS:
+                signal.signal(number, signal.SIG_DFL)
             os.execv(DRIVER[0], [*DRIVER, *words])
 
     def read(self, seconds):

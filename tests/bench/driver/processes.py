@@ -4,6 +4,7 @@ what to do by lines and answer by lines."""
 
 import contextlib
 import os
+import random
 import select
 import shutil
 import signal
@@ -99,10 +100,13 @@ def which(program):
 
 
 def free_port():
-    """A port that nobody listens on just now."""
-    with socket.socket() as some:
-        some.bind(('127.0.0.1', 0))
-        return some.getsockname()[1]
+    """A port that nobody has just now, below the range from which the kernel
+    gives ports to clients: one of those could be taken before it is used."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as some, contextlib.suppress(OSError):
+            some.bind(('127.0.0.1', port))
+            return port
 
 
 def keep_on(pid, cores):
