@@ -118,7 +118,60 @@ static void turn_that_ended_by_passes_lets_others_ask_first(void **state)
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
 	assert_ok(fake_hear(s.bob, &err));
 	assert_said(2, 1);
+	/* And its end is like that of the first. */
+	wait_in_line(s.eve, s.eves, ROWLOCK_FOREVER, 1);
+	began = fake_now();
 	bob_releases(&s);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	assert_true(fake_now() - began >= 75);
+	assert_ok(fake_hear(s.eve, &err));
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	scene_end(&s);
+}
+
+static bool one_steps_back(void *arg)
+{
+	const struct scene *s = arg;
+	bool back;
+
+	rlk_mutex_lock(&s->client->mutex);
+	back = s->held->name->turn->back_until_ms != 0;
+	rlk_mutex_unlock(&s->client->mutex);
+	return back;
+}
+
+/* The name may be free: who is next does not wait anew. */
+static void who_gives_up_meanwhile_has_stepped_back_for_all(void **state)
+{
+	struct rowlock_client_options client = fake_options();
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct fake_person *ann;
+	struct rowlock_errinfo err;
+	struct rowlock *anns;
+	struct scene s;
+
+	(void) state;
+	client.handover_passes = 1;
+	client.handover_ms = 60000;
+	s = scene_of(&client, &options, &options);
+	anns = lock_with(s.client, &options);
+	ann = fake_person();
+	release_to_bob(&s);
+	s.eves = lock_with(s.client, &options);
+	s.eve = fake_person();
+	wait_in_line(s.eve, s.eves, 40, 1);
+	wait_in_line(ann, anns, ROWLOCK_FOREVER, 2);
+	s.held->name->turn->others_seen_ms = fake_now();
+	bob_releases(&s);
+	fake_until(one_steps_back, &s);
+	fake_advance(40);
+	assert_code(fake_hear(s.eve, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	fake_advance(60);
+	assert_ok(fake_hear(ann, &err));
+	assert_ok(fake_ask(ann, FAKE_DO_RELEASE, anns, 0));
+	fake_person_end(ann);
+	fake_lock_end(anns);
 	scene_end(&s);
 }
 
@@ -151,6 +204,14 @@ static void turns_without_others_let_them_ask_now_and_then(void **state)
 	fake_pass_await(FAKE_ACQUIRE, 3);
 	assert_true(fake_now() - began >= 75);
 	assert_ok(fake_hear(s.eve, &err));
+	/* But not at once again. */
+	wait_in_line(s.bob, s.bobs, ROWLOCK_FOREVER, 1);
+	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
+	assert_ok(fake_hear(s.bob, &err));
+	wait_in_line(s.eve, s.eves, ROWLOCK_FOREVER, 1);
+	bob_releases(&s);
+	assert_ok(fake_hear(s.eve, &err));
+	assert_said(4, 3);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
 	scene_end(&s);
 }
@@ -352,6 +413,8 @@ int main(void)
 		     with_0_of_either_nothing_is_handed_over),
 		FAKE("a turn that ended by passes lets others ask first",
 		     turn_that_ended_by_passes_lets_others_ask_first),
+		FAKE("who gives up meanwhile has stepped back for all",
+		     who_gives_up_meanwhile_has_stepped_back_for_all),
 		FAKE("turns without others let them ask now and then",
 		     turns_without_others_let_them_ask_now_and_then),
 		FAKE("a maximum hold goes back to the server",
