@@ -260,6 +260,50 @@ static void lease_outlives_its_lost_bell(void **state)
 	test_sql_end(sql);
 }
 
+/* The server ends a connection after a TTL, here 2 s, without a word. */
+static void first_in_line_keeps_its_bell_while_it_asks(void **state)
+{
+	struct rowlock_client *client = client_of(4, 1000, NULL);
+	struct rowlock *own =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("own"));
+	const char *name = test_name("kept");
+	struct test_sql *sql = test_sql_open();
+	uint64_t since = test_now_ns();
+	struct waiter waiter;
+	uint64_t owner;
+
+	(void) state;
+	/* A holder that has no bell: it stands for itself. */
+	test_sql(sql,
+		 "REPLACE INTO lease_session (id, ttl, expires_at, started_at) "
+		 "VALUES (42, 3600000, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, "
+		 "UTC_TIMESTAMP(6))");
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, 42, 77, UTC_TIMESTAMP(6))",
+		 name);
+	assert_int_equal(rowlock_acquire(own, 0, NULL), 0);
+	start(&waiter, client, name, ROWLOCK_FOREVER);
+	await_owner(sql, name, 0);
+	owner = owner_of(sql, name);
+	/* Three in a second. */
+	while (test_sql_number(sql,
+			       "SELECT beat FROM lease_session WHERE id = "
+			       "(SELECT session FROM business_lease "
+			       "WHERE name = '%s')",
+			       rowlock_name(own)) < 12)
+		assert_true(test_ms(since, test_now_ns()) < TEST_GUARD_MS);
+	assert_int_equal(owner_of(sql, name), owner);
+	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
+	assert_int_equal(join(&waiter), 0);
+	await_free(sql, name);
+	test_sql(sql, "DELETE FROM lease_session WHERE id = 42");
+	assert_int_equal(rowlock_release(own, NULL), 0);
+	test_lock_end(own);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
 /* Somebody who has nothing to do with it has its bell, and keeps it. Who waits
  * looks when the holder's session could have ended. */
 static void ghost_keeps_nobody_out(void **state)
@@ -544,6 +588,8 @@ int main(void)
 		     processes_have_it_in_the_order_in_which_they_came),
 		TEST("lease outlives its lost bell",
 		     lease_outlives_its_lost_bell),
+		TEST("first in line keeps its bell while it asks",
+		     first_in_line_keeps_its_bell_while_it_asks),
 		TEST("ghost keeps nobody out", ghost_keeps_nobody_out),
 		TEST("killed waiter does not stop the line",
 		     killed_waiter_does_not_stop_the_line),
