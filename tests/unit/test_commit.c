@@ -222,6 +222,26 @@ static void what_fails_half_way_is_sent_alone(void **state)
 	}
 }
 
+/* The server may have no more of them for us. */
+static void without_a_connection_aside_the_lane_is_taken(void **state)
+{
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	all_ask(FAKE_DO_ACQUIRE, 10000);
+	/* The packet's, and that of the first that is sent alone. */
+	fake_next(FAKE_GET, normal);
+	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
+						  .result = ROWLOCK_ECONNECT });
+	fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
+						    .result = RLK_CONFLICT,
+						    .half = 1 });
+	free_a_lane();
+	all_hold();
+	assert_int_equal(fake_count(FAKE_BATCH), 1);
+	lanes_end();
+}
+
 static void lost_answer_is_settled_by_each_attempt(void **state)
 {
 	(void) state;
@@ -432,6 +452,8 @@ int main(void)
 		FAKE("a group of one is none", group_of_one_is_none),
 		FAKE("what fails half way is sent alone",
 		     what_fails_half_way_is_sent_alone),
+		FAKE("without a connection aside the lane is taken",
+		     without_a_connection_aside_the_lane_is_taken),
 		FAKE("a lost answer is settled by each attempt",
 		     lost_answer_is_settled_by_each_attempt),
 		FAKE("a lost answer does not make a release a loss",
