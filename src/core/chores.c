@@ -257,8 +257,7 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	client->row_unclean = false;
 	rlk_mutex_unlock(&client->mutex);
 	for (size_t bay = 0; bay < RLK_BAY_LANE + client->lane_count; bay++) {
-		int64_t third =
-		    (int64_t) client->bays[bay].profile.idle_s * 1000 / 3;
+		int64_t third = rlk_client_word_ms(client, bay);
 		int64_t next = rlk_now(client->clock) + third;
 
 		tend(client, bay, unclean && bay == RLK_BAY_ROW ? 0 : third);

@@ -181,6 +181,10 @@ int rlk_client_fail_forked(const struct rowlock_client *client,
 /** The deadline of a call that has no wait of its own. */
 int64_t rlk_client_call_until(const struct rowlock_client *client);
 
+/** Within so long something has to be said on a connection of @bay: a third of
+ *  what the server waits for it. */
+int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay);
+
 /** The client is about to end. Takes client->mutex. */
 bool rlk_client_stopping(struct rowlock_client *client);
 

@@ -161,10 +161,9 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 bool rlk_doorbell_is_silent(const struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
-	int64_t third =
-	    (int64_t) client->bays[RLK_BAY_BELL].profile.idle_s * 1000 / 3;
 
-	return rlk_now(client->clock) - asking->said_ms >= third;
+	return rlk_now(client->clock) - asking->said_ms >=
+	       rlk_client_word_ms(client, RLK_BAY_BELL);
 }
 
 void rlk_doorbell_notice_end(struct rlk_asking *asking)

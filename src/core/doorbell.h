@@ -28,9 +28,9 @@ void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
  *  of it is given back, however long it lasts. */
 void rlk_doorbell_note_wanted(struct rlk_asking *asking);
 
-/** The first in line polls with others, for a holder that will not ring: is it
- *  time to ask on the bell's own connection, which the server ends if nothing
- * is said on it? */
+/** The first in line, whose holder will not ring, polls with others: is it time
+ *  to ask on the bell's own connection, which the server ends if nothing is
+ *  said on it? */
 bool rlk_doorbell_is_silent(const struct rlk_asking *asking);
 
 /** Has the connection that has the bell ended? To stand in line anew, then. */

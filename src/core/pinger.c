@@ -20,8 +20,7 @@ static uint64_t ping_ms(const struct rlk_hold *hold)
 
 	return hold->name->strategy->pins_connection
 		   ? client->row_idle_ms / 3
-		   : (uint64_t) client->bays[RLK_BAY_BELL].profile.idle_s *
-			 1000 / 3;
+		   : (uint64_t) rlk_client_word_ms(client, RLK_BAY_BELL);
 }
 
 static uint64_t patience_ms(const struct rlk_hold *hold)
