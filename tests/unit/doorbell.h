@@ -3,9 +3,9 @@
 #define ROWLOCK_TEST_DOORBELL_H
 
 /*
- * For test_doorbell.c, test_ghosts.c and test_bell.c: one thread that uses one
- * handle, and the other client, which is the test itself: it adds and removes
- * leases and has bells by hand.
+ * For the tests of bells: one thread that uses one handle, and the other
+ * client, which is the test itself: it adds and removes leases and has bells by
+ * hand.
  */
 #include "fake/fake.h"
 

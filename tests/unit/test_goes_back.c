@@ -91,20 +91,26 @@ static void with_0_of_either_nothing_is_handed_over(void **state)
 	goes_back(&s);
 }
 
+/* Its turn ends with the first pass. */
+static struct scene scene_of_one_pass(void)
+{
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client_options client = fake_options();
+
+	client.handover_passes = 1;
+	client.handover_ms = 60000;
+	return scene_of(&client, &options, &options);
+}
+
 /* Others wanted it lately: after the turn they get more time to ask than they
  * need. */
 static void turn_that_ended_by_passes_lets_others_ask_first(void **state)
 {
-	struct rowlock_client_options client = fake_options();
-	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo err;
-	struct scene s;
+	struct scene s = scene_of_one_pass();
 	int64_t began;
 
 	(void) state;
-	client.handover_passes = 1;
-	client.handover_ms = 60000;
-	s = scene_of(&client, &options, &options);
 	s.bobs->waiter->name->turn->others_seen_ms = fake_now();
 	add_eve(&s, 2);
 	release_to_bob(&s);
@@ -143,17 +149,13 @@ static bool one_steps_back(void *arg)
 /* The name may be free: who is next does not wait anew. */
 static void who_gives_up_meanwhile_has_stepped_back_for_all(void **state)
 {
-	struct rowlock_client_options client = fake_options();
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
 	struct rowlock_errinfo err;
 	struct rowlock *anns;
-	struct scene s;
+	struct scene s = scene_of_one_pass();
 
 	(void) state;
-	client.handover_passes = 1;
-	client.handover_ms = 60000;
-	s = scene_of(&client, &options, &options);
 	anns = lock_with(s.client, &options);
 	ann = fake_person();
 	release_to_bob(&s);
@@ -178,16 +180,11 @@ static void who_gives_up_meanwhile_has_stepped_back_for_all(void **state)
 /* Who polls cannot be seen by who holds: now and then he is given the time. */
 static void turns_without_others_let_them_ask_now_and_then(void **state)
 {
-	struct rowlock_client_options client = fake_options();
-	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo err;
-	struct scene s;
+	struct scene s = scene_of_one_pass();
 	int64_t began;
 
 	(void) state;
-	client.handover_passes = 1;
-	client.handover_ms = 60000;
-	s = scene_of(&client, &options, &options);
 	release_to_bob(&s);
 	/* Its first turn is over, but nobody needs time yet. */
 	add_eve(&s, 1);
