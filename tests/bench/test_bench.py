@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """That the benchmark does what it says: counts only, no time is judged. Each
-system whose server is on this machine, on private servers. Speaks TAP."""
+system whose server is on this machine (peers.py), on private servers. Speaks
+TAP."""
 
 import json
 import os
@@ -17,6 +18,7 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 
 # pylint: disable=wrong-import-position
 from figures import FIELDS, Figure, Results, percentile  # noqa: E402
+from peers import why_not  # noqa: E402
 from processes import which  # noqa: E402
 from special import take  # noqa: E402
 from stage import SYSTEMS, Stage  # noqa: E402
@@ -183,12 +185,11 @@ def main():
             build=BUILD, seconds=1, quick=True, delay_ms=0,
             server='mariadb'), ROOT, work)
         try:
-            able = stage.start([name for name in SYSTEMS if not (
-                database and SYSTEMS[name].server == 'database')],
-                lambda text: None)
+            left_out = {name: why_not(stage, name) for name in SYSTEMS}
+            stage.start([name for name in SYSTEMS if not left_out[name]],
+                        lambda text: None)
             for name in SYSTEMS:
-                skip = None if name in able else \
-                    stage.left_out.get(name, database)
+                skip = left_out[name]
                 for test in per_system:
                     alone = name == 'mutex' and test is per_system[1]
                     tap.case(f'{name} {words_of(test)}', test, stage, name,

@@ -24,8 +24,9 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 # pylint: disable=wrong-import-position
 from figures import Figure, Place, Results  # noqa: E402
 from options import parse  # noqa: E402
+from peers import why_not  # noqa: E402
 from processes import (Daemon, heed_signals, held_back,  # noqa: E402
-                       interrupt, undisturbed, which)
+                       interrupt, undisturbed)
 from special import Grown  # noqa: E402
 from stage import Stage  # noqa: E402
 from tap import Tap, check, words_of  # noqa: E402
@@ -34,10 +35,20 @@ from workloads import Pairs, Shared  # noqa: E402
 BUILD = os.environ['ROWLOCK_BUILD']
 DRIVER = [sys.executable, '-B', os.path.join(HERE, 'driver', 'main.py'),
           '--build', BUILD]
-SYSTEMS = 'lease,redis,mutex' if which('mariadbd') else 'mutex'
+
+
+def systems_here():
+    """Those of three with a server each, or none, that are played."""
+    stage = Stage(types.SimpleNamespace(
+        build=BUILD, seconds=1, quick=True, server='mariadb'), '', '')
+    return [name for name in ('lease', 'redis', 'mutex')
+            if not why_not(stage, name)]
+
+
+SYSTEMS = systems_here()
 # Enough of it that it does not end by itself meanwhile.
 LONG = ('--rounds', '30', '--seconds', '0.05', '--only',
-        f'hot-threads,{SYSTEMS}')
+        ','.join(('hot-threads', *SYSTEMS)))
 SHORT = ('--rounds', '1', '--seconds', '0.05', '--only', 'hot-threads,mutex')
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -267,6 +278,8 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.environ['TMPDIR'] = work
+            # It would hide what is left in a buffer at the end.
+            os.environ.pop('PYTHONUNBUFFERED', None)
             # Also if we are run by nohup.
             for number in ENDS:
                 signal.signal(number, signal.SIG_DFL)
@@ -342,8 +355,7 @@ def a_terminal_that_is_closed_ends_all():
         with contextlib.suppress(OSError, ValueError):
             with open(path, encoding='utf-8') as file:
                 status = status, len(json.load(file))
-    check(status == (130, len(SYSTEMS.split(','))),
-          f'exit status, figures: {status}')
+    check(status == (130, len(SYSTEMS)), f'exit status, figures: {status}')
 
 
 def impatience_while(words):

@@ -191,6 +191,12 @@ def conclude(run, status, why):
     return 1 if run.failures or not good else 0
 
 
+def forget(stream):
+    """What it still has in its buffer must go somewhere: Python ends with 120
+    if that cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def main():
     os.environ['PATH'] += ':/usr/sbin:/sbin'
     options = parse()
@@ -205,12 +211,13 @@ def main():
     try:
         return conclude(run, status, why)
     except OSError as error:
-        # Nobody can read it: the terminal is gone, the disk is full. What
-        # stdout still has in its buffer must go somewhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        with contextlib.suppress(OSError):
+        # Nobody can read it: the terminal is gone, the disk is full.
+        forget(sys.stdout)
+        try:
             print(f'bench: {error.strerror}: the figures could not be printed',
-                  file=sys.stderr)
+                  file=sys.stderr, flush=True)
+        except OSError:
+            forget(sys.stderr)
         return status or 1
 
 

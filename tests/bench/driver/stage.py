@@ -60,14 +60,15 @@ class Stage:
         system = SYSTEMS[name]
         if system.client not in self.built:
             return "its client's library is not installed"
+        if system.server == 'database' and self.options.server == 'mysql':
+            return None if servers.find_mysqld() else (
+                "there is no MySQL's mysqld on this machine (ROWLOCK_MYSQLD "
+                'may name one)')
         program = {'redis': 'redis-server', 'redis-aof': 'redis-server',
-                   'zookeeper': 'java'}.get(system.server)
+                   'zookeeper': 'java',
+                   'database': 'mariadbd'}.get(system.server)
         if program and not which(program):
             return f'there is no {program} on this machine'
-        if system.server == 'database' and self.options.server == 'mysql' \
-                and not servers.find_mysqld():
-            return ("there is no MySQL's mysqld on this machine (ROWLOCK_MYSQLD "
-                    'may name one)')
         if name == 'zookeeper' and not os.path.exists(servers.ZooKeeper.JAR):
             return f'there is no {servers.ZooKeeper.JAR} on this machine'
         return None
