@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # used, and set, by who sources it
 # SPDX-License-Identifier: MIT
 #
-# setup.sh - what tools/demo, tools/check and .ci/run share: find out what is
+# setup.sh - what tools/demo, tools/check, .ci/run and others share: find out what is
 # missing on this machine and install it where that is known how, build, have a
 # server. Sourced by a script that has set root to the top of the tree.
 
@@ -40,7 +40,8 @@ needs_ci='
 command clang clang
 command clang-format clang-format
 command shellcheck shellcheck
-command codespell codespell
+command codespell codespell'
+needs_valgrind='
 command valgrind valgrind'
 needs_nemesis='
 command ip iproute2 optional

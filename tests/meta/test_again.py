@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What tools/check makes of programs that fail: once more, by themselves,
+unsteady or failed; and what .ci/run and tools/proof make of steps. On a small
+tree that has tools/check and tools/lib of this one, and programs that fail as
+they are told. Speaks TAP."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(sys.argv[1])
+
+# Fails as often as its file of that name says, and counts its runs.
+PROGRAM = '''#!/bin/sh
+runs=$(cat "$1.runs" 2>/dev/null || echo 0)
+echo $((runs + 1)) >"$1.runs"
+echo 1..2
+echo ok 1 - it begins
+if [ "$runs" -lt "$(cat "$1.fails")" ]; then
+	echo not ok 2 - a seat is sold once
+	echo "# sold twice to $1"
+	exit 1
+fi
+echo ok 2 - a seat is sold once
+'''
+MESON = '''project('again')
+program = find_program('program')
+foreach name : ['a', 'b', 'c', 'd']
+  test(name, program, args: meson.current_source_dir() / name,
+    suite: name in ['a', 'b'] ? 'db' : 'meta', protocol: 'tap')
+endforeach
+'''
+SANDBOX = '''#!/bin/sh
+case $1 in
+start) mkdir -p "${2#--dir=}" ;;
+stop) rm -rf "${2#--dir=}" ;;
+dsn) echo host=nowhere ;;
+esac
+'''
+# Three steps of a run, as .ci/run and tools/proof have them: what they say, and
+# how they end, is in files of their names.
+STEPS = '''#!/bin/sh
+set -u
+root=$PWD
+. tools/lib/setup.sh
+. tools/lib/steps.sh
+STEPS='one two three'
+work=$PWD/work logs=$PWD/work
+mkdir work
+step_one() { cat one; }
+step_two() { cat two; return 3; }
+step_three() { cat three; }
+after_step() { :; }
+known "$@"
+play_all "$@"
+conclude "$@"
+'''
+
+
+def check(truth, words):
+    if not truth:
+        raise AssertionError(words)
+
+
+class Tree:
+    """With a program for each of a, b, c, d; @fails says how often."""
+
+    def __init__(self, directory, **fails):
+        self.root = pathlib.Path(directory)
+        (self.root / 'tools').mkdir()
+        shutil.copy(ROOT / 'tools' / 'check', self.root / 'tools')
+        shutil.copytree(ROOT / 'tools' / 'lib', self.root / 'tools' / 'lib')
+        self.write('tools/sandbox', SANDBOX)
+        self.write('program', PROGRAM)
+        self.write('meson.build', MESON)
+        for name in 'abcd':
+            self.write(f'{name}.fails', str(fails.get(name, 0)))
+
+    def write(self, path, text):
+        (self.root / path).write_text(text, encoding='utf-8')
+        (self.root / path).chmod(0o755)
+
+    def runs(self):
+        """How often each was run: '1211', say."""
+        return ''.join((self.root / f'{name}.runs').read_text().strip()
+                       if (self.root / f'{name}.runs').exists() else '0'
+                       for name in 'abcd')
+
+    def play(self, *words):
+        """Returns the exit status of tools/check, and its last lines."""
+        env = {key: value for key, value in os.environ.items()
+               if not key.startswith(('ROWLOCK_', 'MESON'))}
+        done = subprocess.run(
+            [self.root / 'tools' / 'check', *words], check=False, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, cwd=self.root,
+            env={**env, 'TMPDIR': str(self.root)})
+        return done.returncode, done.stdout.splitlines()
+
+
+def played(words, **fails):
+    """Returns exit status, output, and how often each program ran."""
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory, **fails)
+        status, said = tree.play(*words)
+        return status, said, tree.runs()
+
+
+UNSTEADY = 'unsteady: b (a seat is sold once: sold twice to '
+
+
+def one_that_passes_the_second_time_is_unsteady():
+    status, said, runs = played(['--again'], b=1)
+    check((status, runs) == (0, '1211'), f'{status}, {runs}: {said}')
+    check(said[-2].startswith(UNSTEADY), f'{said[-3:]}')
+    check(said[-1] == '8 passed, 0 failed, 0 skipped', said[-1])
+
+
+def one_that_fails_twice_has_failed():
+    status, said, runs = played(['--again'], b=2)
+    check((status, runs) == (1, '1211'), f'{status}, {runs}: {said}')
+    check(said[-4:-2] == ['b:', '  not ok: a seat is sold once'],
+          f'{said[-5:]}')
+    check('sold twice' in said[-2], f'{said[-5:]}')
+    check(said[-1] == '7 passed, 1 failed, 0 skipped', said[-1])
+
+
+def three_are_run_again_and_each_is_told():
+    status, said, runs = played(['--again'], a=1, b=1, d=2)
+    check((status, runs) == (1, '2212'), f'{status}, {runs}: {said}')
+    check(len([line for line in said if line.startswith('unsteady: ')]) == 2,
+          f'{said[-6:]}')
+
+
+def more_than_three_are_not_run_again():
+    status, said, runs = played(['--again'], a=1, b=1, c=1, d=1)
+    check((status, runs) == (1, '1111'), f'{status}, {runs}: {said}')
+    check(said[-1] == '4 passed, 4 failed, 0 skipped', said[-1])
+
+
+def without_the_word_nothing_is_run_again():
+    status, said, runs = played([], b=1)
+    check((status, runs) == (1, '1111'), f'{status}, {runs}: {said}')
+    check(not any(line.startswith('unsteady') for line in said), f'{said}')
+
+
+def only_the_chosen_one_is_run_again():
+    for words, runs in ((['--suite', 'db'], '1200'), (['a', 'b'], '1200'),
+                        (['--suite', 'db', '-t', '2', 'a', 'b'], '1200')):
+        done = played(['--again', *words], b=1)
+        check((done[0], done[2]) == (0, runs), f'{words}: {done}')
+
+
+def nothing_to_run_is_a_failure():
+    status, said, _ = played(['--suite', 'nosuch'])
+    check(status != 0, f'{said}')
+
+
+def nothing_is_left_behind():
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory, b=1)
+        before = set(os.listdir(directory))
+        tree.play('--again')
+        left = set(os.listdir(directory)) - before
+        left -= {'build'} | {f'{name}.runs' for name in 'abcd'}
+        check(not left, f'{left}')
+
+
+def steps(*words, **said):
+    """Returns exit status and output of these steps, which say so."""
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory)
+        tree.write('steps', STEPS)
+        for name, text in said.items():
+            tree.write(name, text)
+        done = subprocess.run([tree.root / 'steps', *words], check=False,
+                              text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, cwd=directory)
+        return done.returncode, done.stdout.splitlines()
+
+
+def steps_go_on_after_one_that_failed():
+    status, said = steps('one', 'two', 'three', one='9 passed, 0 failed, 1 skipped',
+                         two='6 passed, 2 failed, 0 skipped', three='good\n')
+    check(status == 1, f'{said}')
+    check(said[-2].startswith('steps: FAILED: two; '), f'{said}')
+    check(said[-1] == '15 passed, 2 failed, 1 skipped', f'{said}')
+    check([line.split()[:2] for line in said[-5:-2]] == [
+        ['one', 'passed'], ['two', 'FAILED'], ['three', 'passed']], f'{said}')
+
+
+def three_unsteady_programs_pass_and_four_do_not():
+    some = 'unsteady: a (x: y)\nunsteady: b (x: y)\n'
+    one = 'unsteady: c (x: y)\n'
+    status, said = steps('one', 'three', one=some, three=one)
+    check(status == 0, f'{said}')
+    check(said[-4:-1] == (some + one).splitlines(), f'{said}')
+    status, said = steps('one', 'three', one=some, three=some)
+    check(status == 1 and 'FAILED: (4 unsteady programs)' in said[-1],
+          f'{said}')
+
+
+def a_step_that_nobody_knows_is_an_error():
+    status, said = steps('one', 'four', one='')
+    check((status, said) == (
+        1, ["steps: no step 'four'; there are: one two three"]), f'{said}')
+
+
+TESTS = (
+    one_that_passes_the_second_time_is_unsteady,
+    one_that_fails_twice_has_failed,
+    three_are_run_again_and_each_is_told,
+    more_than_three_are_not_run_again,
+    without_the_word_nothing_is_run_again,
+    only_the_chosen_one_is_run_again,
+    nothing_to_run_is_a_failure,
+    nothing_is_left_behind,
+    steps_go_on_after_one_that_failed,
+    three_unsteady_programs_pass_and_four_do_not,
+    a_step_that_nobody_knows_is_an_error,
+)
+
+
+def main():
+    failed = 0
+    print(f'1..{len(TESTS)}', flush=True)
+    for number, test in enumerate(TESTS, 1):
+        words = test.__name__.replace('_', ' ')
+        try:
+            test()
+            print(f'ok {number} - {words}', flush=True)
+        except (AssertionError, OSError) as error:
+            failed += 1
+            print(f'not ok {number} - {words}\n# {error}', flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
