@@ -283,7 +283,7 @@ static void end_ghosts(struct rowlock_client *client, int64_t *next_ms)
 			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
 			continue;
 		}
-		if (rlk_conn_id(conn) == ghost)
+		if (rlk_doorbell_is_ghost(lane, conn))
 			rlk_conn_spoil(conn);
 		atomic_compare_exchange_strong(&lane->ghost, &ghost, 0);
 		rlk_pool_put(client->pool, conn);

@@ -53,9 +53,13 @@ struct rlk_lane {
 	/* Bells that its connection has; of whoever has that connection. */
 	uint64_t bell_conn;
 	unsigned int bells;
-	/* A connection with a bell that nobody will let go: to be closed. */
+	/* A connection with a bell that nobody will let go: to be closed. Of
+	 * two it is not known which has ended already: RLK_GHOST_ANY. */
 	_Atomic uint64_t ghost;
 };
+
+/** Whichever connection the lane has. */
+#define RLK_GHOST_ANY UINT64_MAX
 
 /** The client's present session. A session that is lost is abandoned: its id
  *  moves to client->old_sessions, and the next acquire opens another. */

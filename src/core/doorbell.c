@@ -397,6 +397,23 @@ static void ring(struct rlk_lane *lane, struct rlk_conn *conn, const char *name)
 		rlk_conn_spoil(conn);
 }
 
+static void note_ghost(struct rlk_lane *lane, uint64_t conn)
+{
+	uint64_t other = 0;
+
+	if (!atomic_compare_exchange_strong(&lane->ghost, &other, conn) &&
+	    other != conn)
+		lane->ghost = RLK_GHOST_ANY;
+}
+
+bool rlk_doorbell_is_ghost(const struct rlk_lane *lane,
+			   const struct rlk_conn *conn)
+{
+	uint64_t ghost = lane->ghost;
+
+	return ghost == RLK_GHOST_ANY || ghost == rlk_conn_id(conn);
+}
+
 void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 		       uint64_t bell_conn, int64_t until_ms)
 {
@@ -415,7 +432,7 @@ void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 	code = rlk_pool_get(client->pool, lane->bay, until_ms, false, NULL,
 			    &conn, &error);
 	if (code == ROWLOCK_ETIMEDOUT) {
-		lane->ghost = bell_conn;
+		note_ghost(lane, bell_conn);
 		rlk_sleeper_wake(&client->chores_sleeper);
 	}
 	if (code)

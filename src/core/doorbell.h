@@ -56,4 +56,8 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 		       uint64_t bell_conn, int64_t until_ms);
 
+/** Has @conn, which is @lane's, a bell that nobody will let go? Any thread. */
+bool rlk_doorbell_is_ghost(const struct rlk_lane *lane,
+			   const struct rlk_conn *conn);
+
 #endif

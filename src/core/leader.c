@@ -402,7 +402,7 @@ static int get_lane(const struct packet *packet, int64_t until_ms,
 	for (;;) {
 		code = rlk_pool_get(packet->client->pool, lane->bay, until_ms,
 				    errand->persist, waiter, ret_conn, reterr);
-		if (code || rlk_conn_id(*ret_conn) != lane->ghost)
+		if (code || !rlk_doorbell_is_ghost(lane, *ret_conn))
 			return code;
 		lane->ghost = 0;
 		rlk_pool_discard(packet->client->pool, *ret_conn);

@@ -130,6 +130,46 @@ static void bell_on_a_lane_in_use_is_no_ghost_for_long(void **state)
 	end(&bob);
 }
 
+/* The lane's connection before had a bell, too, of a name that is given back
+ * last, while the lane is in use. */
+static void bell_is_no_ghost_though_an_older_one_is_missed_as_well(void **state)
+{
+	const struct fake_answer lost = { .given = true,
+					  .result = RLK_UNKNOWN };
+	char name[] = "job";
+	struct one carl = one(client_of(4), "third");
+	struct one bob = one(carl.client, name);
+	struct one eve = one(carl.client, "other");
+	unsigned int asked;
+
+	(void) state;
+	acquire(&carl, ROWLOCK_FOREVER);
+	is_granted(&carl);
+	fake_next(FAKE_ACQUIRE, lost);
+	acquire(&eve, ROWLOCK_FOREVER);
+	is_granted_in_time(&eve);
+	assert_int_equal(release(&eve), 0);
+	acquire(&bob, ROWLOCK_FOREVER);
+	is_granted(&bob);
+	assert_int_not_equal(fake_bell(name), 0);
+	asked = fake_count(FAKE_ACQUIRE);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	acquire(&eve, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, asked + 1);
+	fake_tell(bob.person, FAKE_DO_RELEASE, bob.lock, 0);
+	is_granted_in_time(&bob);
+	fake_tell(carl.person, FAKE_DO_RELEASE, carl.lock, 0);
+	is_granted_in_time(&carl);
+	assert_int_not_equal(fake_bell(name), 0);
+	fake_let(FAKE_ACQUIRE);
+	is_granted(&eve);
+	fake_pass_until(bell_is_gone, name);
+	assert_int_equal(release(&eve), 0);
+	leave(&eve);
+	leave(&bob);
+	end(&carl);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -142,6 +182,8 @@ int main(void)
 		FAKE("dead holder's name is taken at once, though its bell "
 		     "lives",
 		     dead_holders_name_is_taken_at_once_though_its_bell_lives),
+		FAKE("bell is no ghost though an older one is missed as well",
+		     bell_is_no_ghost_though_an_older_one_is_missed_as_well),
 		FAKE("bell on a lane in use is no ghost for long",
 		     bell_on_a_lane_in_use_is_no_ghost_for_long),
 	};
