@@ -76,18 +76,23 @@ class Fake:
         self.calls = queue.Queue()
         self.seen = []
         self.peer = None
+        self.closing = False
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
         self.listener.listen()
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
 
     def _serve(self):
         while True:
             try:
                 peer, _ = self.listener.accept()
             except OSError:
-                return
+                return  # it was shut down
             self.peer = peer
+            if self.closing:
+                peer.close()
+                return
             with peer, peer.makefile("r", encoding="utf-8") as lines:
                 try:
                     for line in lines:
@@ -118,9 +123,20 @@ class Fake:
                 return call
 
     def close(self):
+        """The thread ends before its sockets are closed: it would go on with
+        whatever gets their numbers next."""
+        self.closing = True
+        for end in (self.listener, self.peer):
+            try:
+                if end:
+                    end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it has ended already
+        self.thread.join(GUARD)
+        if self.thread.is_alive():
+            raise RuntimeError("the fake still serves the socket of a test "
+                               "that is over")
         self.listener.close()
-        if self.peer:
-            self.peer.close()
 
 
 class ToolTest(unittest.TestCase):

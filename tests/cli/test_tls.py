@@ -89,8 +89,8 @@ class Impostor:
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join(GUARD)  # it has the socket's number in its hand
         self.listener.close()
-        self.thread.join(GUARD)
 
 
 class Tls(ToolTest):
