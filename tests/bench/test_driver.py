@@ -53,6 +53,12 @@ SHORT = ('--rounds', '1', '--seconds', '0.05', '--only', 'hot-threads,mutex')
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def patience():
+    """How many seconds something may stay away before it is called hung: more
+    where others want the processors (tests/lib/patience.h)."""
+    return 60 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def refused(words):
     """What is said then; empty if it is not refused."""
     said = io.StringIO()
@@ -298,7 +304,9 @@ class Terminal:
 
     def await_words(self, words):
         while words not in self.said:
-            check(self.read(60), f'it did not say {words}: {self.said}')
+            wait = patience()
+            check(self.read(wait),
+                  f'waited {wait:.0f} s for {words}: {self.said}')
 
     def close(self):
         os.close(self.fd)

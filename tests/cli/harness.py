@@ -3,7 +3,7 @@
 
 fake_rowlock.c says what goes over the socket. Nothing here sleeps: a test
 waits for a call, for a line or for the end of a process, each with a bound of
-GUARD seconds that only a hang reaches; so has a test as a whole.
+patience() seconds that only a hang reaches; so has a test as a whole.
 """
 import os
 import queue
@@ -18,7 +18,14 @@ import threading
 import time
 import unittest
 
-GUARD = 60
+
+def patience():
+    """How many seconds an event may stay away before a test is called hung: a
+    minute where there is nothing else to do, more for a slow build, and with
+    the load (tests/lib/patience.h)."""
+    slow = 4 if os.environ.get("ROWLOCK_TEST_SLOW", "0") not in ("", "0") else 1
+    return 60 * slow * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+
 
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
 ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
@@ -118,7 +125,7 @@ class Fake:
     def expect(self, name):
         """Await a call of this name; others are passed over."""
         while True:
-            call = self.calls.get(timeout=GUARD)
+            call = self.calls.get(timeout=patience())
             if call.name == name:
                 return call
 
@@ -132,7 +139,7 @@ class Fake:
                     end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # it has ended already
-        self.thread.join(GUARD)
+        self.thread.join(patience())
         if self.thread.is_alive():
             raise RuntimeError("the fake still serves the socket of a test "
                                "that is over")
@@ -156,7 +163,7 @@ class ToolTest(unittest.TestCase):
             "ROWLOCK_FAKE": self.fake.path,
         }
         # A test that waits for a line that never comes ends all the same.
-        self.watchdog = threading.Timer(GUARD, self.kill_processes)
+        self.watchdog = threading.Timer(patience(), self.kill_processes)
         self.watchdog.daemon = True
         self.watchdog.start()
         for key in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
@@ -171,7 +178,7 @@ class ToolTest(unittest.TestCase):
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
-                process.wait(GUARD)
+                process.wait(patience())
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream:
                     stream.close()
@@ -194,17 +201,17 @@ class ToolTest(unittest.TestCase):
     def run_tool(self, *argv, **more):
         """To its end. Returns code, stdout, stderr."""
         process = self.start(*argv, **more)
-        out, err = process.communicate(timeout=GUARD)
+        out, err = process.communicate(timeout=patience())
         return process.returncode, out, err
 
     def finish(self, process):
-        out, err = process.communicate(timeout=GUARD)
+        out, err = process.communicate(timeout=patience())
         return process.returncode, out, err
 
     def await_state(self, pid, state):
         """Until ps(1) would show the process in this state. There is no event
         for a process that is not our child."""
-        end = time.monotonic() + GUARD
+        end = time.monotonic() + patience()
         while time.monotonic() < end:
             with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
                 if stat.read().rpartition(")")[2].split()[0] == state:
@@ -214,7 +221,7 @@ class ToolTest(unittest.TestCase):
 
     def await_signals(self, process):
         """Until the tool has made its signals things to be read."""
-        end = time.monotonic() + GUARD
+        end = time.monotonic() + patience()
         while time.monotonic() < end:
             with open(f"/proc/{process.pid}/status",
                       encoding="utf-8") as status:
@@ -235,7 +242,7 @@ class ToolTest(unittest.TestCase):
         """Until the process of the pidfd has ended."""
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
-        self.assertTrue(poll.poll(GUARD * 1000), "process lives on")
+        self.assertTrue(poll.poll(patience() * 1000), "process lives on")
 
 
 class TapResult(unittest.TestResult):

@@ -5,7 +5,7 @@ import os
 
 import harness
 from harness import (EBUSY, ECONNECT, ENOTHELD, ETIMEDOUT,
-                     GUARD, ToolTest, entry)
+                     ToolTest, entry, patience)
 
 HELD, DEAD, FREE, UNKNOWN = range(4)
 
@@ -122,7 +122,7 @@ class List(ToolTest):
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             process = self.start("list", stdout=full)
-            _, err = process.communicate(timeout=GUARD)
+            _, err = process.communicate(timeout=patience())
         self.assertEqual(process.returncode, 125)
         self.assertIn("No space left", err)
 
@@ -131,7 +131,7 @@ class List(ToolTest):
         self.fake.answers["list"] = [entry("n"), "reply 0"]
         master, slave = os.openpty()
         process = self.start("list", stdout=slave)
-        process.wait(GUARD)
+        process.wait(patience())
         out = os.read(master, 65536).decode()
         os.close(master)
         os.close(slave)
@@ -250,7 +250,7 @@ class Wait(ToolTest):
         self.fake.expect("acquire")
         process.terminate()
         self.fake.expect("cancel")
-        self.assertEqual(process.wait(GUARD), 128 + 15)
+        self.assertEqual(process.wait(patience()), 128 + 15)
 
 
 if __name__ == "__main__":

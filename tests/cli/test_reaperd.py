@@ -6,7 +6,8 @@ import socket
 import unittest
 
 import harness
-from harness import (EAUTH, ECONNECT, ESCHEMA, GUARD, REAPERD, ToolTest)
+from harness import (EAUTH, ECONNECT, ESCHEMA, REAPERD, ToolTest,
+                     patience)
 
 
 class Once(ToolTest):
@@ -37,7 +38,7 @@ class Daemon(ToolTest):
 
     def stopped(self, process, number=signal.SIGTERM, code=0):
         process.send_signal(number)
-        self.assertEqual(process.wait(GUARD), code)
+        self.assertEqual(process.wait(patience()), code)
         return process.stderr.read()
 
     def test_passes_go_on_until_it_is_told_to_stop(self):
@@ -63,7 +64,7 @@ class Daemon(ToolTest):
         os.close(write)
         self.fake.expect("reap")
         process.terminate()
-        process.wait(GUARD)
+        process.wait(patience())
         with os.fdopen(read) as err:
             self.assertEqual(err.read(), "<6>stopped\n")
 
@@ -103,7 +104,7 @@ class Daemon(ToolTest):
         for reply in (EAUTH, ESCHEMA):
             self.fake.answers["client_new"] = [f"reply {reply} mend me"]
             process = self.daemon()
-            self.assertEqual(process.wait(GUARD), 1)
+            self.assertEqual(process.wait(patience()), 1)
             self.assertIn("mend me", process.stderr.read())
 
     def test_the_same_later_is_waited_for(self):
@@ -170,7 +171,7 @@ class Systemd(ToolTest):
         path = os.path.join(self.directory, "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(path)
-        self.socket.settimeout(GUARD)
+        self.socket.settimeout(patience())
         self.passed_over = []
         self.environment["NOTIFY_SOCKET"] = path
 
@@ -199,7 +200,7 @@ class Systemd(ToolTest):
         self.expect("READY=1")
         process.terminate()
         self.expect("STOPPING=1")
-        self.assertEqual(process.wait(GUARD), 0)
+        self.assertEqual(process.wait(patience()), 0)
 
     def test_it_is_ready_though_the_server_is_away_and_says_what_it_awaits(self):
         self.fake.answers["client_new"] = [f"reply {ECONNECT} no db1"]
@@ -222,7 +223,7 @@ class Systemd(ToolTest):
         with self.assertRaises(TimeoutError):
             self.expect("WATCHDOG=1")
         self.fake.say("reply 0")
-        self.socket.settimeout(GUARD)
+        self.socket.settimeout(patience())
         self.expect("WATCHDOG=1")
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 import harness
-from harness import CLI, ECONNECT, ELOST, GUARD, ToolTest
+from harness import CLI, ECONNECT, ELOST, ToolTest, patience
 
 
 class Status(ToolTest):
@@ -98,7 +98,7 @@ class Surroundings(ToolTest):
         code = subprocess.run(
             ["sh", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "sh", CLI, "run", "-v",
              "j", "sh", "-c", f"exec ls -l /proc/self/fd >'{place}'"],
-            env=self.environment, timeout=GUARD, check=False).returncode
+            env=self.environment, timeout=patience(), check=False).returncode
         self.assertEqual(code, 0)
         with open(place, encoding="utf-8") as file:
             fds = {line.split()[8]: line.split()[10]
@@ -110,7 +110,7 @@ class Surroundings(ToolTest):
         def show(*argv, **more):
             out = subprocess.run(
                 [*argv, "sh", "-c", "exec grep -E '^Sig(Blk|Ign)' "
-                 "/proc/self/status"], env=self.environment, timeout=GUARD,
+                 "/proc/self/status"], env=self.environment, timeout=patience(),
                 stdout=subprocess.PIPE, check=True, **more).stdout
             return out
 
@@ -190,7 +190,7 @@ while True:
         for number in numbers:
             process.send_signal(number)
             self.assertEqual(process.stdout.readline(), f"{int(number)}\n")
-        self.assertEqual(process.wait(GUARD), 7)
+        self.assertEqual(process.wait(patience()), 7)
         self.fake.expect("release")
 
     def test_the_group_is_signalled_not_only_its_leader(self):
@@ -199,7 +199,7 @@ while True:
         process = self.ready("bash", "-c", script)
         process.terminate()
         self.assertEqual(process.stdout.readline(), "inner\n")
-        self.assertEqual(process.wait(GUARD), 128 + 15)
+        self.assertEqual(process.wait(patience()), 128 + 15)
 
     def test_real_time_signals_are_passed_on(self):
         number = signal.SIGRTMIN + 3
@@ -207,7 +207,7 @@ while True:
         process.send_signal(number)
         self.assertEqual(process.stdout.readline(), f"{number}\n")
         process.terminate()
-        self.assertEqual(process.wait(GUARD), 7)
+        self.assertEqual(process.wait(patience()), 7)
 
     def test_an_ignored_SIGHUP_stays_ignored_for_nohup(self):
         process = self.tell(
@@ -216,7 +216,7 @@ while True:
         process.send_signal(signal.SIGHUP)
         process.terminate()
         self.assertEqual(process.stdout.readline(), "15\n")
-        self.assertEqual(process.wait(GUARD), 7)
+        self.assertEqual(process.wait(patience()), 7)
 
     def test_a_stopped_command_keeps_the_lock_and_can_be_continued(self):
         process = self.start("run", "j", "bash", "-c",
@@ -227,7 +227,7 @@ while True:
         self.assertNotIn("release", self.fake.seen)
         process.send_signal(signal.SIGCONT)
         self.assertEqual(process.stdout.readline(), "on\n")
-        self.assertEqual(process.wait(GUARD), 5)
+        self.assertEqual(process.wait(patience()), 5)
 
     def waiting(self, **more):
         self.fake.answers["acquire"] = None
@@ -242,7 +242,7 @@ while True:
             process = self.waiting()
             process.send_signal(number)
             self.fake.expect("cancel")
-            self.assertEqual(process.wait(GUARD), 128 + number)
+            self.assertEqual(process.wait(patience()), 128 + number)
             self.fake.expect("client_free")
         self.assertNotIn("release", self.fake.seen)
         self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
@@ -252,14 +252,14 @@ while True:
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         process.send_signal(signal.SIGHUP)
         self.fake.say("reply 0")
-        self.assertEqual(process.wait(GUARD), 0)
+        self.assertEqual(process.wait(patience()), 0)
         self.assertNotIn("cancel", self.fake.seen)
 
     def test_a_grant_that_came_with_the_signal_is_given_back(self):
         self.environment["ROWLOCK_FAKE_CANCEL"] = "late"
         process = self.waiting()
         process.terminate()
-        self.assertEqual(process.wait(GUARD), 128 + 15)
+        self.assertEqual(process.wait(patience()), 128 + 15)
         self.fake.expect("client_free")
         self.assertIn("release", self.fake.seen)
         self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
@@ -276,11 +276,11 @@ while True:
         process.send_signal(signal.SIGCONT)
         code = None
         while code is None:
-            call = self.fake.calls.get(timeout=GUARD)
+            call = self.fake.calls.get(timeout=patience())
             if call.name == "release":
                 self.fake.say("reply 0")
             if call.name == "client_free":
-                code = process.wait(GUARD)
+                code = process.wait(patience())
         self.assertEqual(code, 128 + 15)
 
     def test_a_signal_before_there_is_a_client_ends_at_once(self):
@@ -288,14 +288,14 @@ while True:
         process = self.start("run", "j", "true")
         self.fake.expect("client_new")
         process.terminate()
-        self.assertEqual(process.wait(GUARD), 128 + 15)
+        self.assertEqual(process.wait(patience()), 128 + 15)
 
     def test_signals_that_end_nothing_do_not_cancel(self):
         process = self.waiting()
         for number in (signal.SIGWINCH, signal.SIGCONT, signal.SIGCHLD):
             process.send_signal(number)
         self.fake.say("reply 0")
-        self.assertEqual(process.wait(GUARD), 0)
+        self.assertEqual(process.wait(patience()), 0)
         self.assertNotIn("cancel", self.fake.seen)
 
 
@@ -326,7 +326,7 @@ class Loss(ToolTest):
             self.fake.say("lose")
             self.assertEqual(process.stdout.readline(), "TERM\n")
             self.gone(pidfds)
-            self.assertEqual(process.wait(GUARD), 124)
+            self.assertEqual(process.wait(patience()), 124)
             err = process.stderr.read()
             self.assertIn("'j' was lost: sending SIGTERM", err)
             self.assertIn("sending SIGKILL", err)
@@ -337,7 +337,7 @@ class Loss(ToolTest):
                              "while :; do sleep 0.05; done")
         process.stdout.readline()
         self.fake.say("lose")
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
         self.assertNotIn("SIGKILL", process.stderr.read())
 
     def test_a_background_process_is_killed_after_its_leader_obeyed(self):
@@ -348,7 +348,7 @@ class Loss(ToolTest):
         pidfds = self.pidfds(process, 1)
         self.fake.say("lose")
         self.gone(pidfds)
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
         self.assertIn("SIGKILL", process.stderr.read())
 
     def test_beats_that_stay_away_are_TERM_then_KILL_before_the_deadline(self):
@@ -359,7 +359,7 @@ class Loss(ToolTest):
         self.assertEqual(process.stdout.readline(), "TERM\n")
         self.gone(pidfds)
         self.assertLess(time.clock_gettime(time.CLOCK_BOOTTIME), end)
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
         self.assertIn("about to be lost", process.stderr.read())
 
     def test_after_TERM_a_hold_that_recovers_is_not_killed(self):
@@ -378,7 +378,7 @@ class Loss(ToolTest):
             pass
         process.stdin.write("end\n")
         process.stdin.flush()
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
         self.assertNotIn("SIGKILL", process.stderr.read())
 
     def test_a_stopped_command_is_ended_too(self):
@@ -387,7 +387,7 @@ class Loss(ToolTest):
         pidfds = self.pidfds(process, 1)
         self.fake.say("lose")
         self.gone(pidfds)
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
 
     def test_a_run_that_slept_past_the_deadline_kills_at_once(self):
         process, pidfds = self.stubborn("-t", "10s")
@@ -396,7 +396,7 @@ class Loss(ToolTest):
         self.fake.say("remaining 0")
         process.send_signal(signal.SIGCONT)
         self.gone(pidfds)
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
 
     def test_a_run_that_is_stopped_is_overtaken_by_its_guard(self):
         self.fake.answers["acquire"] = ["remaining 4000", "reply 0"]
@@ -406,13 +406,13 @@ class Loss(ToolTest):
         self.gone(pidfds)
         self.assertLess(time.clock_gettime(time.CLOCK_BOOTTIME), end)
         process.send_signal(signal.SIGCONT)
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
 
     def test_a_run_that_is_killed_does_not_leave_its_command_behind(self):
         process, pidfds = self.stubborn()
         process.kill()
         self.gone(pidfds)
-        process.wait(GUARD)
+        process.wait(patience())
         # TERM first: the command could clean up.
         self.assertEqual(process.stdout.readline(), "TERM\n")
         # The guard has gone too: nobody holds the other end.
@@ -423,7 +423,7 @@ class Loss(ToolTest):
         process = self.start("run", "j", "bash", "-c",
                              f"(read x < {path}; echo lives) & echo $!")
         pidfd = os.pidfd_open(int(process.stdout.readline()))
-        self.assertEqual(process.wait(GUARD), 0)
+        self.assertEqual(process.wait(patience()), 0)
         with open(path, "w", encoding="utf-8") as out:
             out.write("end\n")
         self.await_gone(pidfd)

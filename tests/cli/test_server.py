@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import harness
-from harness import GUARD, ToolTest
+from harness import ToolTest, patience
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
@@ -55,7 +55,7 @@ class ServerTest(ToolTest):
             option_file(path, DSN)
             subprocess.run(
                 [client, f"--defaults-file={path}"], check=True,
-                timeout=GUARD, text=True,
+                timeout=patience(), text=True,
                 input="".join(f"DELETE FROM {table} WHERE name LIKE '{like}';"
                               for table in ("business_lock", "lock_token")))
         super().tearDown()
@@ -108,7 +108,7 @@ class Run(ServerTest):
             self.assertEqual(codes, {1})
             with open(path, "w", encoding="utf-8") as out:
                 out.write("end\n")
-            self.assertEqual(waiting[0].wait(GUARD), 0)
+            self.assertEqual(waiting[0].wait(patience()), 0)
             with open(ran, encoding="utf-8") as lines:
                 self.assertEqual(len(lines.readlines()), 1)
 
@@ -139,7 +139,7 @@ class Run(ServerTest):
                                      env=environment)
         self.assertEqual(code, 0, err)
         self.gone(pidfd)
-        self.assertEqual(process.wait(GUARD), 124)
+        self.assertEqual(process.wait(patience()), 124)
         self.assertEqual(self.run_tool("run", "-n", "-s", strategy, name,
                                        "true")[0], 0)
 
@@ -151,7 +151,7 @@ class Run(ServerTest):
             name = self.name("killed")
             process, pidfd = self.holder("-t", ttl, "-s", strategy, name)
             process.kill()
-            process.wait(GUARD)
+            process.wait(patience())
             self.gone(pidfd)
             self.assertEqual(self.run_tool("wait", "-s", strategy, "-w", "30",
                                            name), (0, "", ""))
@@ -167,10 +167,10 @@ class Run(ServerTest):
             waiter = self.start("run", "-v", "-s", strategy, name, "true")
             self.await_signals(waiter)
             waiter.terminate()
-            self.assertEqual(waiter.wait(GUARD), 128 + 15)
+            self.assertEqual(waiter.wait(patience()), 128 + 15)
             holder.stdin.close()
             holder.stdin = None
-            self.assertEqual(holder.wait(GUARD), 3)
+            self.assertEqual(holder.wait(patience()), 3)
             self.gone(pidfd)
             self.assertEqual(self.run_tool("run", "-n", "-s", strategy, name,
                                            "true")[0], 0)
@@ -222,7 +222,7 @@ class People(ServerTest):
         self.assertEqual(self.run_tool("break", self.name("none"))[0], 1)
         holder.stdin.close()
         holder.stdin = None
-        self.assertEqual(holder.wait(GUARD), 3)
+        self.assertEqual(holder.wait(patience()), 3)
         self.gone(pidfd)
         self.assertEqual(self.run_tool("wait", name)[0], 0)
         self.assertEqual(self.list(), [])
@@ -238,7 +238,7 @@ class People(ServerTest):
             if want:
                 holder.stdin.close()
                 holder.stdin = None
-                self.assertEqual(holder.wait(GUARD), 3)
+                self.assertEqual(holder.wait(patience()), 3)
         self.gone(pidfd)
 
     def test_option_files_with_and_without_a_suffix_lead_to_the_server(self):
@@ -263,7 +263,7 @@ class Reaper(ServerTest):
         name = self.name("dead")
         process, pidfd = self.holder("-t", "1", name)
         process.kill()
-        process.wait(GUARD)
+        process.wait(patience())
         self.gone(pidfd)
         return name
 
@@ -278,7 +278,7 @@ class Reaper(ServerTest):
                 said += line
             self.assertEqual(self.list(), [])
             daemon.terminate()
-            self.assertEqual(daemon.wait(GUARD), 0)
+            self.assertEqual(daemon.wait(patience()), 0)
 
     def test_a_live_lease_is_left_alone(self):
         holder, pidfd = self.holder("-t", "1", self.name("live"))
@@ -292,7 +292,7 @@ class Reaper(ServerTest):
                          (self.name("live"), "held"))
         holder.stdin.close()
         holder.stdin = None
-        self.assertEqual(holder.wait(GUARD), 3)
+        self.assertEqual(holder.wait(patience()), 3)
         self.gone(pidfd)
 
     def test_once_is_one_pass(self):
@@ -314,7 +314,7 @@ class OwnServer(ServerTest):
 
     def sandbox(self, *words):
         return subprocess.run([SANDBOX, *words, f"--dir={self.place}/sb"],
-                              check=True, timeout=GUARD, text=True,
+                              check=True, timeout=patience(), text=True,
                               stdout=subprocess.PIPE).stdout.strip()
 
     def setUp(self):
@@ -343,7 +343,7 @@ class OwnServer(ServerTest):
         self.sandbox("kill")
         for run, fd in ((process, pidfd), (row, row_pidfd)):
             self.gone(fd)
-            self.assertEqual(run.wait(GUARD), 124)
+            self.assertEqual(run.wait(patience()), 124)
         self.assertIn("about to be lost", process.stderr.read())
         self.assertIn("was lost", row.stderr.read())
 
@@ -364,7 +364,7 @@ class OwnServer(ServerTest):
         self.assertEqual(code, 3, err)
         self.gone(pidfd)
         daemon.terminate()
-        self.assertEqual(daemon.wait(GUARD), 0)
+        self.assertEqual(daemon.wait(patience()), 0)
 
 
 if __name__ == "__main__":

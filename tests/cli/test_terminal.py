@@ -7,7 +7,7 @@ import signal
 import time
 
 import harness
-from harness import CLI, GUARD, ToolTest
+from harness import CLI, ToolTest, patience
 
 
 class Terminal(ToolTest):
@@ -38,7 +38,7 @@ class Terminal(ToolTest):
 
     def read_until(self, text):
         """Until the terminal shows @text; what came before it."""
-        end = time.monotonic() + GUARD
+        end = time.monotonic() + patience()
         while text not in self.seen_text:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.master], [], [], left)[0]:

@@ -16,7 +16,7 @@ import struct
 import threading
 
 import harness
-from harness import GUARD, ToolTest
+from harness import ToolTest, patience
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 PEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls",
@@ -71,7 +71,7 @@ class Impostor:
             except OSError:
                 return
             with peer:
-                peer.settimeout(GUARD)
+                peer.settimeout(patience())
                 try:
                     self._talk(peer)
                 except OSError:
@@ -89,7 +89,7 @@ class Impostor:
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
-        self.thread.join(GUARD)  # it has the socket's number in its hand
+        self.thread.join(patience())  # it has the socket's number in its hand
         self.listener.close()
 
 

@@ -67,7 +67,8 @@ struct rlk_conn *db_open(const char *other,
 	struct rlk_conn *conn = NULL;
 
 	*target = db_target(other);
-	if (rlk_conn_open(target, profile, db_in(GUARD_MS), &conn, &error))
+	if (rlk_conn_open(target, profile, db_in(test_patience_ms()), &conn,
+			  &error))
 		print_error("%s\n", error.message);
 	assert_non_null(conn);
 	return conn;
@@ -82,8 +83,8 @@ int db_refused(const char *other, unsigned int flags,
 
 	target.flags = flags;
 	*ret_error = (struct rowlock_errinfo){ 0 };
-	code = rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn,
-			     ret_error);
+	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+			     &conn, ret_error);
 	assert_null(conn);
 	assert_int_not_equal(code, 0);
 	assert_int_equal(code, ret_error->code);
@@ -185,12 +186,20 @@ uint64_t db_status(struct rlk_conn *conn, const char *variable, bool global)
 	return reply.columns[0].u64;
 }
 
+void db_keep_waiting(int64_t since_ms, const char *what)
+{
+	int64_t ms = db_in(-since_ms);
+
+	if (ms >= test_patience_ms())
+		fail_msg("waited %lld s for %s", (long long) ms / 1000, what);
+}
+
 void db_await_lock_wait(struct rlk_conn *conn)
 {
-	int64_t guard = db_in(GUARD_MS);
+	int64_t since = db_in(0);
 
 	while (!db_status(conn, "INNODB_ROW_LOCK_CURRENT_WAITS", true))
-		assert_true(db_in(0) < guard);
+		db_keep_waiting(since, "somebody to wait for a row lock");
 }
 
 void db_address(char *buffer, size_t size)
@@ -255,7 +264,7 @@ static int take_turn(void **state)
 {
 	(void) state;
 	turn = db_open(NULL, &db_lease);
-	rlk_conn_set_until(turn, db_in(10 * GUARD_MS));
+	rlk_conn_set_until(turn, db_in(10 * test_patience_ms()));
 	return db_number(turn, "SELECT GET_LOCK('rowlock db-test', 600)") != 1;
 }
 

@@ -7,7 +7,7 @@
  * library, and need a server: its connection string is in ROWLOCK_TEST_DSN;
  * without one a program is skipped.
  *
- * A test waits for events; GUARD_MS is how long one may stay away.
+ * A test waits for events; test_patience_ms() is how long one may stay away.
  */
 
 #include <setjmp.h>
@@ -21,8 +21,7 @@
 #include "db/conn.h"
 #include "db/pool.h"
 #include "db/schema.h"
-
-#define GUARD_MS 60000
+#include "patience.h"
 
 #define TEST(sentence, function)                                               \
 	{                                                                      \
@@ -69,10 +68,15 @@ struct rlk_conn_target db_target(const char *dsn);
 /** Now and so many milliseconds. */
 int64_t db_in(int64_t ms);
 
+/** In a loop that looks whether @what has come: fail the test once it has
+ *  looked for test_patience_ms() since @since_ms, a db_in(0). */
+void db_keep_waiting(int64_t since_ms, const char *what);
+
 extern const struct rlk_conn_profile db_lease; /* autocommit */
 extern const struct rlk_conn_profile db_row;   /* transactions */
 
-/** Open by @dsn (NULL: db_dsn()), or fail the test. Deadline: GUARD_MS. */
+/** Open by @dsn (NULL: db_dsn()), or fail the test. Deadline:
+ * test_patience_ms(). */
 struct rlk_conn *db_open(const char *dsn,
 			 const struct rlk_conn_profile *profile);
 

@@ -117,10 +117,10 @@ static bool cut_after(struct relay *relay, size_t bytes)
 	bool cut;
 
 	relay_stop_after(relay, bytes, true);
-	conn = open_by(relay, db_in(GUARD_MS), &error);
+	conn = open_by(relay, db_in(test_patience_ms()), &error);
 	for (size_t i = 0; conn && !fault && i < STEPS; i++) {
 		error = (struct rowlock_errinfo){ 0 };
-		rlk_conn_set_until(conn, db_in(GUARD_MS));
+		rlk_conn_set_until(conn, db_in(test_patience_ms()));
 		fault = steps[i](conn, false, &error);
 		if (!fault)
 			continue;
@@ -179,7 +179,7 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 	enum rlk_fault fault;
 
 	relay_stop_after(relay, SIZE_MAX, false);
-	conn = open_by(relay, db_in(GUARD_MS), &error);
+	conn = open_by(relay, db_in(test_patience_ms()), &error);
 	assert_non_null(conn);
 	relay_stop_after(relay, bytes, false);
 	rlk_conn_set_until(conn, db_in(10));
@@ -190,7 +190,7 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 		assert_false(rlk_conn_usable(conn));
 	} else if (fault) {
 		assert_int_equal(fault, RLK_PENDING);
-		rlk_conn_set_until(conn, db_in(GUARD_MS));
+		rlk_conn_set_until(conn, db_in(test_patience_ms()));
 		assert_done(step(conn, true, &error), &error);
 		assert_done(run_ping(conn, false, &error), &error);
 	}
@@ -218,12 +218,13 @@ static void stream_in_single_bytes_is_read_whole(void **state)
 {
 	struct relay *relay = relay_start(RELAY_BYTES, NULL);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = open_by(relay, db_in(GUARD_MS), &error);
+	struct rlk_conn *conn =
+	    open_by(relay, db_in(test_patience_ms()), &error);
 
 	(void) state;
 	assert_non_null(conn);
 	for (size_t i = 0; i < STEPS; i++) {
-		rlk_conn_set_until(conn, db_in(GUARD_MS));
+		rlk_conn_set_until(conn, db_in(test_patience_ms()));
 		assert_done(steps[i](conn, false, &error), &error);
 	}
 	rlk_conn_close(conn);

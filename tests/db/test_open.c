@@ -124,9 +124,10 @@ static void missing_file_is_said(void **state)
 	(void) state;
 	target.dsn = NULL;
 	target.defaults_file = missing;
-	assert_int_equal(
-	    rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error),
-	    ROWLOCK_EINVAL);
+	assert_int_equal(rlk_conn_open(&target, &db_lease,
+				       db_in(test_patience_ms()), &conn,
+				       &error),
+			 ROWLOCK_EINVAL);
 	assert_says(error.message, missing);
 	assert_null(conn);
 }
@@ -161,7 +162,8 @@ static void option_file_and_group_are_read(void **state)
 	target.dsn = NULL;
 	target.defaults_file = path;
 	target.defaults_group = group;
-	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
+		      &error);
 	unlink(path);
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
@@ -232,7 +234,7 @@ static void clear_text_is_refused(void **state)
 	relay = relay_start(RELAY_STRAIGHT, address);
 	/* A server with a certificate for this very address may be there. */
 	target = db_target(relay_dsn(relay));
-	if (!rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn,
+	if (!rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
 			   &error)) {
 		assert_true(conn->tls);
 		rlk_conn_close(conn);
@@ -260,7 +262,8 @@ static void clear_text_is_accepted_when_told_so(void **state)
 	relay = relay_start(RELAY_STRAIGHT, address);
 	target = db_target(relay_dsn(relay));
 	target.flags = ROWLOCK_TLS_UNVERIFIED;
-	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
+		      &error);
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
 	rlk_conn_close(conn);
@@ -331,7 +334,8 @@ static void address_within_ipv6_is_another_host(void **state)
 	snprintf(dsn, sizeof(dsn), "%s;host=::ffff:%s", relay_dsn(relay),
 		 address);
 	target = db_target(dsn);
-	rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), &conn, &error);
+	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
+		      &error);
 	print_message("# %s\n", error.message);
 	assert_null(conn);
 	assert_int_equal(error.code, ROWLOCK_ECONNECT);

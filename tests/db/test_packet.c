@@ -322,7 +322,7 @@ static struct scene scene_open(void)
 	rlk_conn_set_until(scene.conn, db_in(50));
 	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_PENDING);
 	assert_false(rlk_conn_usable(scene.conn));
-	rlk_conn_set_until(scene.conn, db_in(GUARD_MS));
+	rlk_conn_set_until(scene.conn, db_in(test_patience_ms()));
 	return scene;
 }
 

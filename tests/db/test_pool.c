@@ -26,7 +26,8 @@ static struct rlk_conn *get(struct rlk_pool *pool)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	if (rlk_pool_get(pool, 0, db_in(GUARD_MS), false, NULL, &conn, &error))
+	if (rlk_pool_get(pool, 0, db_in(test_patience_ms()), false, NULL, &conn,
+			 &error))
 		print_error("%s\n", error.message);
 	assert_non_null(conn);
 	return conn;
@@ -45,7 +46,7 @@ static void connection_is_used_again(void **state)
 	assert_int_equal(rlk_conn_id(conn), id);
 	rlk_pool_put(pool, conn);
 	assert_int_equal(rlk_pool_count(pool, 0), 1);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void more_than_are_kept_are_closed(void **state)
@@ -60,7 +61,7 @@ static void more_than_are_kept_are_closed(void **state)
 	for (int i = 0; i < 3; i++)
 		rlk_pool_put(pool, conns[i]);
 	assert_int_equal(rlk_pool_count(pool, 0), 1);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void limit_holds_until_the_deadline(void **state)
@@ -78,15 +79,15 @@ static void limit_holds_until_the_deadline(void **state)
 	assert_says(error.message, "lease");
 	assert_int_equal(rlk_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, conn);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static int get_spare(struct rlk_pool *pool, struct rlk_conn **ret_conn)
 {
 	struct rowlock_errinfo error = { 0 };
 
-	return rlk_pool_get_spare(pool, 0, db_in(GUARD_MS), NULL, ret_conn,
-				  &error);
+	return rlk_pool_get_spare(pool, 0, db_in(test_patience_ms()), NULL,
+				  ret_conn, &error);
 }
 
 static void spare_one_is_not_waited_for(void **state)
@@ -104,7 +105,7 @@ static void spare_one_is_not_waited_for(void **state)
 	assert_int_equal(get_spare(pool, &conns[0]), 0);
 	rlk_pool_put(pool, conns[0]);
 	rlk_pool_put(pool, conns[1]);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 /* One who waits in the pool, and the place that he got. */
@@ -122,8 +123,8 @@ static void wait_for_one(void *arg)
 	struct client *client = arg;
 	struct rlk_conn *conn = NULL;
 
-	client->code = rlk_pool_get(client->pool, 0, db_in(GUARD_MS), true,
-				    &client->waiter, &conn, NULL);
+	client->code = rlk_pool_get(client->pool, 0, db_in(test_patience_ms()),
+				    true, &client->waiter, &conn, NULL);
 	if (client->code)
 		return;
 	client->place = atomic_fetch_add(client->served, 1);
@@ -135,14 +136,14 @@ static void start_client(struct client *client, struct rlk_pool *pool,
 			 _Atomic unsigned int *served)
 {
 	unsigned int before = rlk_pool_waiting(pool, 0);
-	int64_t guard = db_in(GUARD_MS);
+	int64_t since = db_in(0);
 
 	*client = (struct client){ .pool = pool, .served = served };
 	assert_int_equal(
 	    rlk_thread_start(&client->thread, "client", wait_for_one, client),
 	    0);
 	while (rlk_pool_waiting(pool, 0) == before)
-		assert_true(db_in(0) < guard);
+		db_keep_waiting(since, "a client to wait for the pool");
 }
 
 static void first_come_is_first_served(void **state)
@@ -162,7 +163,7 @@ static void first_come_is_first_served(void **state)
 		assert_int_equal(clients[i].place, i);
 	}
 	assert_int_equal(rlk_pool_count(pool, 0), 1);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void interrupt_ends_one_wait(void **state)
@@ -181,7 +182,7 @@ static void interrupt_ends_one_wait(void **state)
 	rlk_pool_put(pool, conn);
 	rlk_thread_join(&clients[1].thread);
 	assert_int_equal(clients[1].code, 0);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void early_interrupt_is_not_missed(void **state)
@@ -196,7 +197,7 @@ static void early_interrupt_is_not_missed(void **state)
 	    rlk_pool_get(pool, 0, RLK_NEVER, true, &waiter, &none, NULL),
 	    ROWLOCK_ECANCELED);
 	assert_null(none);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void closed_connection_is_replaced(void **state)
@@ -217,7 +218,7 @@ static void closed_connection_is_replaced(void **state)
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
 	rlk_pool_put(pool, conn);
 	assert_int_equal(rlk_pool_count(pool, 0), 1);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 	rlk_conn_close(other);
 }
 
@@ -233,7 +234,7 @@ static void pending_connection_is_closed(void **state)
 			 RLK_PENDING);
 	rlk_pool_put(pool, conn);
 	assert_int_equal(rlk_pool_count(pool, 0), 0);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void idle_one_is_taken_by_age(void **state)
@@ -247,11 +248,11 @@ static void idle_one_is_taken_by_age(void **state)
 	assert_null(rlk_pool_take_idle(pool, 0, 0));
 	rlk_pool_put(pool, first);
 	rlk_pool_put(pool, second);
-	assert_null(rlk_pool_take_idle(pool, 0, GUARD_MS));
+	assert_null(rlk_pool_take_idle(pool, 0, test_patience_ms()));
 	taken = rlk_pool_take_idle(pool, 0, 0);
 	assert_ptr_equal(taken, first);
 	rlk_pool_put(pool, taken);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void refused_is_told_at_once(void **state)
@@ -272,7 +273,7 @@ static void refused_is_told_at_once(void **state)
 	    ROWLOCK_ECONNECT);
 	assert_says(error.message, "127.0.0.1:1");
 	assert_null(none);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void hopeless_is_told_at_once(void **state)
@@ -285,7 +286,7 @@ static void hopeless_is_told_at_once(void **state)
 	assert_int_equal(
 	    rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &error),
 	    ROWLOCK_EAUTH);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 static void patience_outlasts_a_refusal(void **state)
@@ -305,7 +306,7 @@ static void patience_outlasts_a_refusal(void **state)
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_thread_join(&client.thread);
 	assert_int_equal(client.code, 0);
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 	relay_end(relay);
 }
 
@@ -339,7 +340,7 @@ static void stuck_opener_does_not_hold_the_end_up(void **state)
 	rlk_pool_free(pool, 20);
 	/* Its peer has gone, and so does it. The relay's thread was counted. */
 	relay_end(relay);
-	until = db_in(GUARD_MS);
+	until = db_in(test_patience_ms());
 	while (count_threads() >= threads && db_in(0) < until)
 		sched_yield();
 	assert_true(count_threads() < threads);

@@ -61,8 +61,8 @@ static int use(struct rowlock_errinfo *error)
 	assert_int_equal(code != 0, pool == NULL);
 	if (code)
 		return code;
-	code =
-	    rlk_pool_get(pool, 0, db_in(GUARD_MS), false, NULL, &conn, error);
+	code = rlk_pool_get(pool, 0, db_in(test_patience_ms()), false, NULL,
+			    &conn, error);
 	if (!code) {
 		fault = talk(conn, error);
 		/* A result that could not be kept is lost, not refused. */
@@ -73,7 +73,7 @@ static int use(struct rowlock_errinfo *error)
 		}
 		rlk_pool_put(pool, conn);
 	}
-	rlk_pool_free(pool, GUARD_MS);
+	rlk_pool_free(pool, test_patience_ms());
 	return code;
 }
 

@@ -138,8 +138,9 @@ static void full_server_is_said(void **state)
 		struct rlk_conn_target target = db_target(NULL);
 
 		conns[count] = NULL;
-		code = rlk_conn_open(&target, &db_lease, db_in(GUARD_MS),
-				     &conns[count], &error);
+		code =
+		    rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+				  &conns[count], &error);
 		if (code)
 			break;
 	}
@@ -171,8 +172,8 @@ static int open_changed(const struct change *change, struct relay **ret_relay,
 	target = db_target(relay_dsn(*ret_relay));
 	*ret_error = (struct rowlock_errinfo){ 0 };
 	*ret_conn = NULL;
-	return rlk_conn_open(&target, &db_lease, db_in(GUARD_MS), ret_conn,
-			     ret_error);
+	return rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+			     ret_conn, ret_error);
 }
 
 static void state_that_is_not_as_it_was_set_is_refused(void **state)

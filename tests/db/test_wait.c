@@ -74,7 +74,7 @@ static void deadline_leaves_the_reply_pending(void **state)
 	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
 			 RLK_PENDING);
 	db_exec(scene.holder, "COMMIT");
-	rlk_conn_set_until(scene.waiter, db_in(GUARD_MS));
+	rlk_conn_set_until(scene.waiter, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(scene.waiter, &reply, &error), &error);
 	assert_true(reply.has_row);
 	assert_string_equal(reply.columns[0].text, "db-test wait");
@@ -105,7 +105,7 @@ static void interrupt_ends_the_wait(void **state)
 
 	rlk_conn_mark(scene.waiter, &mark);
 	assert_done(rlk_conn_kill_query(scene.third, &mark, &error), &error);
-	rlk_conn_set_until(scene.waiter, db_in(GUARD_MS));
+	rlk_conn_set_until(scene.waiter, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
 			 RLK_KILLED);
 	assert_true(rlk_conn_usable(scene.waiter));
@@ -139,7 +139,7 @@ static void new_deadline_clears_the_interrupt(void **state)
 
 	(void) state;
 	rlk_conn_interrupt(conn);
-	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
 	rlk_conn_close(conn);
 }
@@ -156,7 +156,7 @@ static void interrupted_ping_can_be_resumed(void **state)
 	rlk_conn_interrupt(conn);
 	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
 	relay_set_mode(relay, RELAY_STRAIGHT);
-	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_done(rlk_conn_ping(conn, &error), &error);
 	rlk_conn_close(conn);
@@ -185,7 +185,7 @@ static void first_use_can_be_resumed_too(void **state)
 	memset(text, 'x', sizeof(text));
 	memset(params, 0, sizeof(params));
 	relay_set_mode(relay, RELAY_STRAIGHT);
-	rlk_conn_set_until(conn, db_in(GUARD_MS));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "kept");
 	rlk_conn_close(conn);

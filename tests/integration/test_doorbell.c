@@ -58,9 +58,12 @@ static uint64_t in_line(struct test_sql *sql)
 static void await_line(struct test_sql *sql, uint64_t count)
 {
 	uint64_t since = test_now_ns();
+	uint64_t seen;
 
-	while (in_line(sql) != count)
-		assert_true(test_ms(since, test_now_ns()) < TEST_GUARD_MS);
+	while ((seen = in_line(sql)) != count)
+		test_keep_waiting(since, "%llu in line: there are %llu",
+				  (unsigned long long) count,
+				  (unsigned long long) seen);
 }
 
 static void await_owner(struct test_sql *sql, const char *name, uint64_t before)
@@ -70,16 +73,24 @@ static void await_owner(struct test_sql *sql, const char *name, uint64_t before)
 
 	do {
 		owner = owner_of(sql, name);
-		assert_true(test_ms(since, test_now_ns()) < TEST_GUARD_MS);
+		test_keep_waiting(since,
+				  "another to have the bell of '%s' than "
+				  "connection %llu: %llu has it",
+				  name, (unsigned long long) before,
+				  (unsigned long long) owner);
 	} while (!owner || owner == before);
 }
 
 static void await_free(struct test_sql *sql, const char *name)
 {
 	uint64_t since = test_now_ns();
+	uint64_t owner;
 
-	while (owner_of(sql, name))
-		assert_true(test_ms(since, test_now_ns()) < TEST_GUARD_MS);
+	while ((owner = owner_of(sql, name)))
+		test_keep_waiting(since,
+				  "the bell of '%s' to be let go: connection "
+				  "%llu has it",
+				  name, (unsigned long long) owner);
 }
 
 /* ------------------------------------------------------------- a thread */
@@ -292,7 +303,8 @@ static void first_in_line_keeps_its_bell_while_it_asks(void **state)
 			       "(SELECT session FROM business_lease "
 			       "WHERE name = '%s')",
 			       rowlock_name(own)) < 12)
-		assert_true(test_ms(since, test_now_ns()) < TEST_GUARD_MS);
+		test_keep_waiting(since, "12 beats of the session of '%s'",
+				  rowlock_name(own));
 	assert_int_equal(owner_of(sql, name), owner);
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
 	assert_int_equal(join(&waiter), 0);
@@ -363,7 +375,8 @@ static bool comes_first(const struct test_actor *one,
 		{ .fd = other->from, .events = POLLIN },
 	};
 
-	assert_true(poll(answers, 2, TEST_GUARD_MS) > 0);
+	if (poll(answers, 2, test_patience_ms()) <= 0)
+		fail_msg("neither actor answers");
 	return answers[0].revents != 0;
 }
 
@@ -535,8 +548,10 @@ static void lost(struct test_sql *sql, struct rowlock *lock)
 	uint64_t since = test_now_ns();
 	struct rowlock_errinfo err;
 
-	while (rowlock_held(lock) || owner_of(sql, rowlock_name(lock)))
-		assert_true(test_ms(since, test_now_ns()) < TEST_GUARD_MS);
+	while (rowlock_held(lock))
+		test_keep_waiting(since, "the hold of '%s' to be lost",
+				  rowlock_name(lock));
+	await_free(sql, rowlock_name(lock));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 

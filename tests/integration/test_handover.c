@@ -41,7 +41,7 @@ static void *take_turn(void *arg)
 
 	if (atomic_fetch_add(&crowd->coming, 1) + 1 == CROWD)
 		test_event_set(&crowd->all_come);
-	if (rowlock_acquire(lock, TEST_GUARD_MS, &err)) {
+	if (rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err)) {
 		atomic_fetch_add(&crowd->failed, 1);
 		return NULL;
 	}
@@ -70,7 +70,7 @@ static uint64_t round_of(struct crowd *crowd, struct test_sql *sql)
 	int i;
 
 	crowd->coming = crowd->had = 0;
-	assert_ok(rowlock_acquire(first, TEST_GUARD_MS, &err));
+	assert_ok(rowlock_acquire(first, (uint64_t) test_patience_ms(), &err));
 	for (i = 0; i < CROWD; i++)
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, take_turn, crowd), 0);
@@ -195,7 +195,8 @@ static void *take_again_and_again(void *arg)
 	struct rowlock_errinfo err;
 
 	while (!greedy->stop)
-		if (rowlock_acquire(lock, TEST_GUARD_MS, &err) ||
+		if (rowlock_acquire(lock, (uint64_t) test_patience_ms(),
+				    &err) ||
 		    rowlock_release(lock, &err))
 			atomic_fetch_add(&greedy->failed, 1);
 	test_lock_end(lock);

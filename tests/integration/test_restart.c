@@ -21,10 +21,9 @@ static int64_t ask_until_back(struct test_actor *actor, const char *word)
 	uint64_t began = test_now_ns();
 	int64_t code;
 
-	do {
-		code = test_actor_ask(actor, word);
-	} while (is_away(code) &&
-		 test_ms(began, test_now_ns()) < TEST_GUARD_MS);
+	while (is_away(code = test_actor_ask(actor, word)))
+		test_keep_waiting(began, "the server to be back: '%s' gives %d",
+				  word, (int) code);
 	return code;
 }
 

@@ -93,7 +93,8 @@ static void a_thread_is_not_canceled_inside_a_call(void **state)
 		assert_int_equal(end_waiter(&waiter), ROWLOCK_ECANCELED);
 		assert_int_equal(test_actor_ask(&actor, "release"), 0);
 		test_actor_end(&actor);
-		assert_ok(rowlock_acquire(waiter.lock, TEST_GUARD_MS, &err));
+		assert_ok(rowlock_acquire(waiter.lock,
+					  (uint64_t) test_patience_ms(), &err));
 		assert_ok(rowlock_release(waiter.lock, &err));
 		test_lock_end(waiter.lock);
 	}

@@ -5,7 +5,7 @@
  *
  * The program is started with posix_spawn() and not by a bare fork(): the test
  * itself may have threads and a client. An answer that stays away for
- * TEST_GUARD_MS fails the test.
+ * test_patience_ms() fails the test.
  */
 #include "actor.h"
 
@@ -77,7 +77,7 @@ int64_t test_actor_hear(struct test_actor *actor)
 	/* An answer is one write() of two numbers: a pipe keeps it whole. */
 	int64_t answer[2];
 
-	if (poll(&wait, 1, TEST_GUARD_MS) != 1)
+	if (poll(&wait, 1, test_patience_ms()) != 1)
 		fail_msg("actor %d does not answer", (int) actor->pid);
 	if (read(actor->from, answer, sizeof(answer)) != sizeof(answer))
 		fail_msg("actor %d has ended", (int) actor->pid);

@@ -229,14 +229,21 @@ bool test_event_wait(struct test_event *event)
 	struct pollfd wait = { .fd = event->fd, .events = POLLIN };
 	uint64_t count;
 
-	if (poll(&wait, 1, TEST_GUARD_MS) != 1)
+	if (poll(&wait, 1, test_patience_ms()) != 1)
 		return false;
 	return read(event->fd, &count, sizeof(count)) == sizeof(count);
 }
 
-unsigned int test_slowness(void)
+void test_keep_waiting(uint64_t since_ns, const char *what, ...)
 {
-	const char *slow = getenv("ROWLOCK_TEST_SLOW");
+	double ms = test_ms(since_ns, test_now_ns());
+	char text[256];
+	va_list args;
 
-	return slow && *slow && strcmp(slow, "0") != 0 ? 4 : 1;
+	if (ms < test_patience_ms())
+		return;
+	va_start(args, what);
+	vsnprintf(text, sizeof(text), what, args);
+	va_end(args);
+	fail_msg("waited %.0f s for %s", ms / 1000, text);
 }

@@ -7,8 +7,8 @@
  * They need a server: its connection string is in ROWLOCK_TEST_DSN (or
  * ROWLOCK_DSN); without one a test program ends with 77, "skipped".
  *
- * A test waits for events, never for time to pass; TEST_GUARD_MS is how long
- * an event may stay away before the test is called hung.
+ * A test waits for events, never for time to pass; test_patience_ms() is how
+ * long an event may stay away before the test is called hung.
  */
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 #include <rowlock.h>
 
-#define TEST_GUARD_MS 60000
+#include "patience.h"
 
 /** A test and the sentence that it proves. */
 #define TEST(sentence, function)                                               \
@@ -92,11 +92,14 @@ struct test_event {
 struct test_event test_event_new(void);
 void test_event_end(struct test_event *event);
 void test_event_set(struct test_event *event);
-/** Wait for at least one test_event_set(); false after TEST_GUARD_MS.
+/** Wait for at least one test_event_set(); false after test_patience_ms().
  *  Clears it. */
 bool test_event_wait(struct test_event *event);
 
-/** How many times more patience a slow build (valgrind, sanitizers) needs. */
-unsigned int test_slowness(void);
+/** In a loop that looks whether something has come that nothing tells of: fail
+ *  the test once it has looked for test_patience_ms() since @since_ns (of
+ *  test_now_ns()). @what says what it waits for, and what it sees. */
+void test_keep_waiting(uint64_t since_ns, const char *what, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

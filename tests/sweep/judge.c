@@ -195,8 +195,8 @@ static void judge_sockets(struct stage *stage, const struct kind *kind,
 	    test_ms(began, test_now_ns()) > measure->links_ms)
 		measure->links_ms = test_ms(began, test_now_ns());
 	if (proxy_counts(stage->proxy).links)
-		stage_wrong(stage, "%lu connections are left",
-			    proxy_counts(stage->proxy).links);
+		stage_slow(stage, "%lu connections are left",
+			   proxy_counts(stage->proxy).links);
 	while (stage_descriptors(stage) != stage->descriptors &&
 	       within(began, stage))
 		usleep(500);
@@ -212,8 +212,8 @@ static void judge_threads(struct stage *stage)
 	while (stage_threads() > stage->threads && within(began, stage))
 		usleep(500);
 	if (stage_threads() > stage->threads)
-		stage_wrong(stage, "%u threads are left, there were %u",
-			    stage_threads(), stage->threads);
+		stage_slow(stage, "%u threads are left, there were %u",
+			   stage_threads(), stage->threads);
 }
 
 /* A session that could not be deleted ends with its TTL; nobody beats it. The

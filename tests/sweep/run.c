@@ -123,7 +123,7 @@ static void begin(struct stage *stage, const struct scenario *scenario,
 	char name[64];
 
 	/* What takes so long hangs; SIGALRM ends the worker. */
-	alarm(4 * GUARD_MS / 1000 * stage->slow);
+	alarm((unsigned int) (4 * GUARD_MS / 1000 * stage->slow * test_load()));
 	snprintf(name, sizeof(name), "test-sweep-%d.%u", (int) getpid(),
 		 ++serial);
 	stage_begin(stage, strategy, name);

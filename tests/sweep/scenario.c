@@ -169,10 +169,13 @@ static void await_loss(struct stage *stage)
 {
 	uint64_t began = test_now_ns();
 
-	while (!stage->lost && test_ms(began, test_now_ns()) < TEST_GUARD_MS)
+	while (!stage->lost &&
+	       test_ms(began, test_now_ns()) < test_patience_ms())
 		usleep(1000);
 	if (!stage->lost)
-		stage_slow(stage, "preparation: the loss was not told");
+		stage_slow(stage,
+			   "preparation: the loss was not told in %.0f s",
+			   test_ms(began, test_now_ns()) / 1000);
 	stage_must(stage,
 		   rowlock_release(stage->lock, NULL) == ROWLOCK_ELOST ? 0 : 1,
 		   "release after the loss");
@@ -231,7 +234,7 @@ static void *let_go(void *arg)
 	struct stage *stage = arg;
 
 	/* A rule has seen that the client asks. */
-	if (proxy_await_acts(stage->proxy, 1, TEST_GUARD_MS))
+	if (proxy_await_acts(stage->proxy, 1, test_patience_ms()))
 		rowlock_release(stage->rival, NULL);
 	return NULL;
 }

@@ -122,11 +122,12 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 	assert_int_equal(rowlock_held(lock), 0);
 	tell(proxy, "deliver\nclear");
 	/* It lands or not; the client takes it back, and others get it. */
-	assert_ok(rowlock_acquire(rival.lock, TEST_GUARD_MS, &err));
+	assert_ok(
+	    rowlock_acquire(rival.lock, (uint64_t) test_patience_ms(), &err));
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
 	assert_ok(rowlock_release(rival.lock, &err));
-	assert_ok(rowlock_acquire(lock, TEST_GUARD_MS, &err));
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
 	test_lock_end(lock);
 	test_client_end(client);
@@ -142,8 +143,9 @@ static void a_row_on_a_silent_connection_is_free_at_once(void **state)
 {
 	const char *name = test_name("half-open");
 	struct proxy *proxy = proxy_to(first_dsn);
+	/* An hour: longer than any patience. */
 	struct rowlock_client *client =
-	    client_by(proxy, first_dsn, 2 * TEST_GUARD_MS, 300);
+	    client_by(proxy, first_dsn, 3600000, 300);
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rival rival = rival_for(ROWLOCK_ROW, name);
 	struct rowlock_errinfo err;
@@ -152,7 +154,8 @@ static void a_row_on_a_silent_connection_is_free_at_once(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	tell(proxy, "request sql=\"COMMIT\" do drop then=vanish");
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	assert_ok(rowlock_acquire(rival.lock, TEST_GUARD_MS, &err));
+	assert_ok(
+	    rowlock_acquire(rival.lock, (uint64_t) test_patience_ms(), &err));
 	test_lock_end(lock);
 	test_client_end(client);
 	rival_end(&rival);
@@ -197,12 +200,12 @@ static void an_overtaken_beat_shortens_nothing(void **state)
 		    "hold then=silence\n"
 		    "reply command=execute sql=\"UPDATE lease_session*\" "
 		    "always do pass");
-	assert_true(proxy_await_acts(proxy, 3, TEST_GUARD_MS));
+	assert_true(proxy_await_acts(proxy, 3, test_patience_ms()));
 	before = expires_us(sql, session);
 	tell(proxy, "deliver");
 	/* It has been executed when its link is gone: only a live one's reply
 	 * would be an act. Two more beats pass meanwhile. */
-	assert_true(proxy_await_acts(proxy, 5, TEST_GUARD_MS));
+	assert_true(proxy_await_acts(proxy, 5, test_patience_ms()));
 	assert_true(expires_us(sql, session) >= before);
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_ok(rowlock_verify(lock, &err));
@@ -303,7 +306,7 @@ static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	/* And goes on with that one. */
-	assert_ok(rowlock_acquire(lock, TEST_GUARD_MS, &err));
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_true(is_leased(other_dsn, name));
 	assert_ok(rowlock_release(lock, &err));
 	test_lock_end(lock);

@@ -13,7 +13,7 @@
  *
  * Tests never sleep: they wait for a call (fake_await()) or for a state
  * (fake_until()). Every change in the library wakes them; what stays away for
- * TEST_GUARD_MS fails the test.
+ * test_patience_ms() fails the test.
  */
 
 #include <rowlock.h>

@@ -17,6 +17,10 @@ struct world world = {
 	.changed = PTHREAD_COND_INITIALIZER,
 };
 
+/* So many of the fake clock's milliseconds may pass before a state is said not
+ * to come. */
+enum { MOMENTS = 60000 };
+
 static char problem[256];
 
 /* This thread looks at a state; what it calls for that is no change. */
@@ -55,7 +59,7 @@ static bool wait_ms(unsigned int ms)
 
 bool world_wait(void)
 {
-	return wait_ms(TEST_GUARD_MS);
+	return wait_ms((unsigned int) test_patience_ms());
 }
 
 void fake_problem(const char *format, ...)
@@ -123,14 +127,14 @@ void fake_until(bool (*state)(void *arg), void *arg)
 
 		if (look(state, arg))
 			return;
-		if (!next_change(seen, TEST_GUARD_MS))
+		if (!next_change(seen, (unsigned int) test_patience_ms()))
 			fail_msg("what was waited for has not happened");
 	}
 }
 
 void fake_pass_until(bool (*state)(void *arg), void *arg)
 {
-	for (int i = 0; i < TEST_GUARD_MS; i++) {
+	for (int i = 0; i < MOMENTS; i++) {
 		uint64_t seen = changes();
 
 		if (look(state, arg))

@@ -84,7 +84,7 @@ void world_lock(void);
 void world_unlock(void);
 /** Under the mutex. */
 void world_changed(void);
-/** Wait for a change; false: none came for TEST_GUARD_MS. */
+/** Wait for a change; false: none came for test_patience_ms(). */
 bool world_wait(void);
 
 struct world_lease *world_lease(const char *name);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_PATIENCE_H
+#define ROWLOCK_TEST_PATIENCE_H
+
+/*
+ * How long an event may stay away before a test is called hung. It has nothing
+ * to do with how long something should take: only a hang reaches it, however
+ * busy the machine is. So it grows with the load.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** How many times more patience a slow build (valgrind, sanitizers) needs. */
+static inline unsigned int test_slowness(void)
+{
+	const char *slow = getenv("ROWLOCK_TEST_SLOW");
+
+	return slow && *slow && strcmp(slow, "0") != 0 ? 4 : 1;
+}
+
+/** How many want to run for each processor, as of the last minute; at least 1,
+ *  64 at most. */
+static inline double test_load(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	double load;
+
+	if (processors < 1 || getloadavg(&load, 1) != 1)
+		return 1;
+	load /= (double) processors;
+	if (load < 1)
+		return 1;
+	return load < 64 ? load : 64;
+}
+
+/** In milliseconds: a minute on a machine with nothing else to do. Ask again
+ *  each time: the load may grow meanwhile. */
+static inline int test_patience_ms(void)
+{
+	return (int) (60000 * test_slowness() * test_load());
+}
+
+#endif
