@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,6 +62,18 @@ int test_skip_all(const char *reason)
 	printf("1..0 # SKIP %s\n", reason);
 	/* TAP has said it; by exit status it is 77. */
 	return output && !strcasecmp(output, "TAP") ? 0 : 77;
+}
+
+bool test_descriptors(unsigned int count)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	if (limit.rlim_cur >= count)
+		return true;
+	limit.rlim_cur = count;
+	return limit.rlim_max >= count && !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int test_run(const char *group, const struct CMUnitTest *tests, size_t n)

@@ -38,6 +38,10 @@ int test_run(const char *group, const struct CMUnitTest *tests, size_t n);
 /** Say that all tests are skipped, and why; returns main()'s result. */
 int test_skip_all(const char *reason);
 
+/** May this process have @count descriptors open? Raises the soft limit if the
+ *  hard one allows it; else the test is to be skipped. */
+bool test_descriptors(unsigned int count);
+
 /** The server's connection string, NULL if there is none. */
 const char *test_dsn(void);
 

@@ -21,6 +21,7 @@
 #include "test.h"
 
 #define HOLDS 40
+#define DESCRIPTORS 2048 /* about 25 a client, and the same again to spare */
 #define TTL_MS 1000
 #define IDLE_MS 2000
 #define MOST_SAMPLES 100000
@@ -160,5 +161,8 @@ int main(void)
 		     every_hold_of_a_frozen_server_is_lost_once),
 	};
 
+	if (!test_descriptors(DESCRIPTORS))
+		return test_skip_all("needs 2,048 descriptors: raise the limit "
+				     "(ulimit -n)");
 	return test_main_own_server(tests);
 }
