@@ -321,7 +321,7 @@ class OwnServer(ServerTest):
         super().setUp()
         self.place = tempfile.mkdtemp(prefix="rowlock-cli-")
         self.addCleanup(shutil.rmtree, self.place)
-        self.sandbox("start")
+        self.sandbox("start", f"--owner={os.getpid()}")
         self.addCleanup(self.sandbox, "stop")
         self.environment["ROWLOCK_DSN"] = self.sandbox("dsn")
 

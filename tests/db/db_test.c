@@ -334,6 +334,7 @@ static int run_own(const char *group, const struct CMUnitTest *tests,
 	static char app[512];
 	static char root[512];
 	const char *base = getenv("TMPDIR");
+	char words[64];
 	int failed;
 
 	if (!getenv("ROWLOCK_SANDBOX"))
@@ -342,7 +343,9 @@ static int run_own(const char *group, const struct CMUnitTest *tests,
 		return skip_all("needs a server of its own: no mariadbd here");
 	snprintf(dir, sizeof(dir), "%.30s/rowlock-db-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
-	if (sandbox(start))
+	/* It ends with us, also if we are killed. */
+	snprintf(words, sizeof(words), "%s --owner=%d", start, (int) getpid());
+	if (sandbox(words))
 		return 99;
 	dsn = sandbox_dsn("--app", app, sizeof(app));
 	root_dsn = sandbox_dsn("--root", root, sizeof(root));

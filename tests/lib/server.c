@@ -3,8 +3,8 @@
  * A sandbox of the test's own: start, run the tests, stop.
  *
  * The sandbox is a script; it is run by the shell and its words go to the
- * test's log. It is stopped also when tests failed; after a crash of the test
- * program itself tools/check stops what is left in its directory.
+ * test's log. It is stopped also when tests failed, and it stops by itself if the
+ * test program is killed.
  */
 #include "server.h"
 
@@ -99,6 +99,7 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 {
 	const char *base = getenv("TMPDIR");
 	bool tls = test_wants_tls();
+	char start[64];
 	int failed;
 
 	if (!getenv("ROWLOCK_SANDBOX"))
@@ -111,7 +112,10 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 		return test_skip_all("needs a certificate: no openssl here");
 	snprintf(dir, sizeof(dir), "%.30s/rowlock-test-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
-	if (sandbox(tls ? "start --tls" : "start"))
+	/* It ends with us, also if we are killed. */
+	snprintf(start, sizeof(start), "start --owner=%d%s", (int) getpid(),
+		 tls ? " --tls" : "");
+	if (sandbox(start))
 		return 99;
 	test_use_dsn(test_server_dsn(""));
 	fflush(stdout);

@@ -90,7 +90,8 @@ reaches()
 	tries=0
 	until case $(state_of "$1") in T) [ "$2" = frozen ] ;; *) [ "$2" = thawed ] ;; esac; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || return 1
+		# A hang, and nothing that a busy machine reaches.
+		[ $tries -lt 3000 ] || { echo "$1 is $(state_of "$1"), not $2"; return 1; }
 		sleep 0.05
 	done
 }
@@ -137,6 +138,39 @@ stops()
 	[ ! -e "$tmp/a" ]
 }
 
+# Ends by SIGKILL, while its server is frozen: nobody can be told.
+ends_with_its_owner()
+{
+	sleep 3600 &
+	owner=$!
+	"$sandbox" start --dir "$tmp/b" --owner=$owner
+	server=$(server_of "$tmp/b")
+	watcher=$(cat "$tmp/b/watcher")
+	"$sandbox" freeze --dir "$tmp/b"
+	kill -KILL $owner
+	tries=0
+	until gone "$server" && gone "$watcher" && [ ! -e "$tmp/b" ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 3000 ] || { ls "$tmp/b"; ps -p "$server,$watcher"; return 1; }
+		sleep 0.05
+	done
+}
+
+stops_before_its_owner()
+{
+	"$sandbox" start --dir "$tmp/b" --owner=$$
+	watcher=$(cat "$tmp/b/watcher")
+	"$sandbox" stop --dir "$tmp/b"
+	tries=0
+	until gone "$watcher"; do
+		tries=$((tries + 1))
+		[ $tries -lt 3000 ] || { ps -p "$watcher"; return 1; }
+		sleep 0.05
+	done
+	! "$sandbox" start --dir "$tmp/b" --owner=me || return 1
+	[ ! -e "$tmp/b" ]
+}
+
 spares_others()
 {
 	mkdir "$tmp/mine"
@@ -156,6 +190,8 @@ it "a frozen server stands still, goes on, and can be ended" freeze_and_thaw
 it "start after a crash begins anew" stale
 it "several sandboxes, and several starts of one, do not disturb each other" side_by_side
 it "stop ends the server and leaves nothing" stops
+it "a server whose owner is killed ends, though it is frozen, and leaves nothing" ends_with_its_owner
+it "a server that is stopped before its owner leaves no watcher" stops_before_its_owner
 it "a directory that is not a sandbox is left alone" spares_others
 echo "1..$number"
 [ $failed = 0 ]

@@ -52,7 +52,7 @@ class Server:
             self.has_disk = mounted.returncode == 0
         self.set_clock('+0')
         said = network.run(*self.sandbox, 'start', f'--dir={self.dir}',
-                           check=False)
+                           f'--owner={os.getpid()}', check=False)
         if said.returncode:
             raise ServerError(f'no private server: {said.stdout}')
         with open(os.path.join(self.dir, 'port'), encoding='ascii') as port:

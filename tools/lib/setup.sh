@@ -199,7 +199,7 @@ have_server()
 		return
 	fi
 	say "starting a private MariaDB"
-	"$root/tools/sandbox" start --dir="$1" >"$1.said" 2>&1 || {
+	"$root/tools/sandbox" start --dir="$1" --owner=$$ >"$1.said" 2>&1 || {
 		cat "$1.said" >&2
 		die "the private server did not start"
 	}

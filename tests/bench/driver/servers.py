@@ -101,7 +101,7 @@ class MariaDB(Database):
         self.dir = os.path.join(work, 'sandbox')
         self.dsns = {}
         try:
-            self._sandbox('start')
+            self._sandbox('start', f'--owner={os.getpid()}')
             with open(os.path.join(self.dir, 'port'),
                       encoding='ascii') as port:
                 self.port = int(port.read())
