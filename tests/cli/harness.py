@@ -166,7 +166,8 @@ class ToolTest(unittest.TestCase):
         self.watchdog = threading.Timer(patience(), self.kill_processes)
         self.watchdog.daemon = True
         self.watchdog.start()
-        for key in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+        # By TMPDIR tools/check finds what is left if we are killed.
+        for key in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR"):
             if key in os.environ:
                 self.environment[key] = os.environ[key]
 

@@ -8,14 +8,23 @@ they are told. Speaks TAP."""
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(sys.argv[1])
 
-# Fails as often as its file of that name says, and counts its runs.
+# Fails as often as its file of that name says, and counts its runs. Where it is
+# told to hang it starts another process, which is in nobody's session, first.
 PROGRAM = '''#!/bin/sh
+if [ -e "$1.hangs" ]; then
+	setsid sleep 3600 &
+	: >"$TMPDIR/left"
+	echo "$$ $!" >"$1.hangs"
+	sleep 3600
+fi
 runs=$(cat "$1.runs" 2>/dev/null || echo 0)
 echo $((runs + 1)) >"$1.runs"
 echo 1..2
@@ -90,16 +99,21 @@ class Tree:
                        if (self.root / f'{name}.runs').exists() else '0'
                        for name in 'abcd')
 
-    def play(self, *words):
-        """Returns the exit status of tools/check, and its last lines."""
+    def start(self, *words, output=subprocess.DEVNULL):
+        """tools/check."""
         env = {key: value for key, value in os.environ.items()
                if not key.startswith(('ROWLOCK_', 'MESON'))}
-        done = subprocess.run(
-            [self.root / 'tools' / 'check', *words], check=False, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.Popen(
+            [self.root / 'tools' / 'check', *words], text=True,
+            stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, cwd=self.root,
             env={**env, 'TMPDIR': str(self.root)})
-        return done.returncode, done.stdout.splitlines()
+
+    def play(self, *words):
+        """Returns its exit status, and its last lines."""
+        process = self.start(*words, output=subprocess.PIPE)
+        said, _ = process.communicate()
+        return process.returncode, said.splitlines()
 
 
 def played(words, **fails):
@@ -170,6 +184,47 @@ def nothing_is_left_behind():
         check(not left, f'{left}')
 
 
+def await_so(words, what, *arguments):
+    """Look until it is so. Only a hang gets to the end of this."""
+    end = time.monotonic() + 60 * max(1, os.getloadavg()[0])
+    while not what(*arguments):
+        check(time.monotonic() < end, f'waited in vain: {words}')
+        time.sleep(0.02)
+
+
+def is_alive(pid):
+    try:
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text(encoding='utf-8')
+    except OSError:
+        return False
+    return stat.rpartition(')')[2].split()[0] != 'Z'
+
+
+def ended_by(number):
+    """tools/check while a test hangs; what it leaves, and how it ended."""
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory)
+        hangs = tree.root / 'b.hangs'
+        hangs.touch()
+        process = tree.start()
+        await_so('b hangs', lambda: hangs.read_text() or process.poll())
+        await_so('the work is there', lambda: list(tree.root.glob('tmp.*')))
+        process.send_signal(number)
+        status = process.wait()
+        for pid in hangs.read_text().split():
+            await_so(f'{pid} ends', lambda pid=pid: not is_alive(pid))
+        await_so('the directory goes',
+                 lambda: not list(tree.root.glob('tmp.*')))
+        return status
+
+
+def nothing_is_left_however_it_is_ended():
+    for number, wanted in ((signal.SIGTERM, 143), (signal.SIGHUP, 129),
+                           (signal.SIGKILL, -signal.SIGKILL)):
+        status = ended_by(number)
+        check(status == wanted, f'{number!r}: exit status {status}')
+
+
 def steps(*words, **said):
     """Returns exit status and output of these steps, which say so."""
     with tempfile.TemporaryDirectory() as directory:
@@ -219,6 +274,7 @@ TESTS = (
     only_the_chosen_one_is_run_again,
     nothing_to_run_is_a_failure,
     nothing_is_left_behind,
+    nothing_is_left_however_it_is_ended,
     steps_go_on_after_one_that_failed,
     three_unsteady_programs_pass_and_four_do_not,
     a_step_that_nobody_knows_is_an_error,

@@ -20,8 +20,7 @@ with_sanitizer()
 	ROWLOCK_BUILD=$sanitized ROWLOCK_TEST_SLOW=1 \
 		ROWLOCK_MESON_OPTIONS="-Db_sanitize=$what -Db_lundef=false" \
 		setarch "$(uname -m)" --addr-no-randomize \
-		"$root/tools/check" --again --no-suite meta \
-		--timeout-multiplier 4 "$@"
+		"$root/tools/check" --again --no-suite meta "$@"
 }
 
 # known STEP...: or end with those that there are.
