@@ -11,7 +11,8 @@
  * to a reap: "reaped EVICTED SWEPT TOKENS".
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
- * the grant. Without ROWLOCK_FAKE every call succeeds.
+ * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
+ * does not return. Without ROWLOCK_FAKE every call succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -399,6 +400,14 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 
 int rowlock_held(struct rowlock *lock)
 {
+	static int asked;
+	const char *stall = getenv("ROWLOCK_FAKE_STALL");
+
+	if (stall && ++asked == atoi(stall)) {
+		say("stalled");
+		for (;;)
+			pause();
+	}
 	return rowlock_remaining_ms(lock) > 0;
 }
 

@@ -418,6 +418,16 @@ class Loss(ToolTest):
         # The guard has gone too: nobody holds the other end.
         self.assertEqual(process.stdout.read(), "")
 
+    def test_a_run_that_is_killed_before_its_guard_knows_runs_nothing(self):
+        # The first is before the start, the second is for the guard.
+        self.environment["ROWLOCK_FAKE_STALL"] = "2"
+        process = self.start("run", "j", "echo", "ran")
+        self.fake.expect("stalled")
+        process.kill()
+        process.wait(patience())
+        # To the end: nobody of the group is left.
+        self.assertEqual(process.stdout.read(), "")
+
     def test_the_guard_lets_what_is_left_behind_live(self):
         path = self.fifo()
         process = self.start("run", "j", "bash", "-c",

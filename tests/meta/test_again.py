@@ -238,6 +238,26 @@ def steps(*words, **said):
         return done.returncode, done.stdout.splitlines()
 
 
+def many_runs_name_what_failed_in_one():
+    logs = []
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory, b=1, c=2)
+        for number in range(3):
+            tree.play()
+            logs.append(tree.root / f'{number}.json')
+            shutil.copy(tree.root / 'build/meson-logs/testlog.json', logs[-1])
+        done = subprocess.run(
+            [ROOT / 'tools' / 'lib' / 'count-tests', '--steady', *logs],
+            check=False, text=True, stdout=subprocess.PIPE)
+        said = done.stdout.splitlines()
+    check(done.returncode == 1, f'{done}')
+    check(said[0] == '2 of 3  c: a seat is sold once'
+          and said[1].startswith('    2 x sold twice to '), f'{said}')
+    check(said[2] == '1 of 3  b: a seat is sold once', f'{said}')
+    check(said[-1] == 'counts: 3 runs of 8 cases, 2 of them unsteady',
+          f'{said}')
+
+
 def steps_go_on_after_one_that_failed():
     status, said = steps('one', 'two', 'three', one='9 passed, 0 failed, 1 skipped',
                          two='6 passed, 2 failed, 0 skipped', three='good\n')
@@ -275,6 +295,7 @@ TESTS = (
     nothing_to_run_is_a_failure,
     nothing_is_left_behind,
     nothing_is_left_however_it_is_ended,
+    many_runs_name_what_failed_in_one,
     steps_go_on_after_one_that_failed,
     three_unsteady_programs_pass_and_four_do_not,
     a_step_that_nobody_knows_is_an_error,

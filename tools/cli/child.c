@@ -4,17 +4,20 @@
  *
  * Between fork and exec only async-signal-safe calls are made, as other
  * threads exist. Parent and child both set the group, so that it exists
- * whoever runs first. Failure modes: fork (no process), exec (126: found but
- * not executable, 127: not found, as a shell does).
+ * whoever runs first. The child executes the command when it is let go. Failure
+ * modes: fork (no process), exec (126: found but not executable, 127: not
+ * found, as a shell does).
  */
 #include "child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "common/report.h"
 
 static void say(const char *text)
@@ -37,13 +40,24 @@ static void fail_exec(const char *name, int error)
 	_exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
 }
 
-static void become(const struct child_command *command,
-		   const struct signals *signals, struct terminal *terminal,
-		   bool take_terminal)
+/* Our parent says when. Its death is a no; what is sent to us meanwhile waits
+ * for signals_restore(). */
+static void await_go(const int fds[2])
 {
-	setpgid(0, 0);
-	if (take_terminal)
-		terminal_give(terminal, getpid());
+	ssize_t n;
+	char go;
+
+	close(fds[1]);
+	do {
+		n = read(fds[0], &go, sizeof(go));
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(go))
+		_exit(EXIT_FAILED);
+}
+
+static void become(const struct child_command *command,
+		   const struct signals *signals)
+{
 	signals_restore(signals);
 	execvpe(command->argv[0], command->argv, command->environment);
 	fail_exec(command->argv[0], errno);
@@ -53,24 +67,53 @@ bool child_start(struct child *child, const struct child_command *command,
 		 const struct signals *signals, struct terminal *terminal)
 {
 	bool give = terminal->at_once && terminal_is_ours(terminal);
-	pid_t pid;
+	int fds[2] = { -1, -1 };
+	pid_t pid = -1;
 
-	*child = (struct child){ .pid = -1 };
+	*child = (struct child){ .pid = -1, .go = -1 };
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	pid = fork();
+	if (pipe2(fds, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid == 0) {
+		setpgid(0, 0);
+		if (give)
+			terminal_give(terminal, getpid());
+		await_go(fds);
+		become(command, signals);
+	}
+	if (fds[0] >= 0)
+		close(fds[0]);
+	child->go = fds[1];
 	if (pid < 0) {
 		report(ROWLOCK_LOG_ERROR, "run: cannot start a process: %s",
 		       strerror(errno));
 		return false;
 	}
-	if (pid == 0)
-		become(command, signals, terminal, give);
 	/* Fails if the child has executed its program: it did it itself. */
 	setpgid(pid, pid);
 	if (give)
 		terminal_give(terminal, pid);
 	child->pid = pid;
 	return true;
+}
+
+void child_go(struct child *child)
+{
+	const char go = 1;
+	ssize_t n;
+
+	/* It may have been killed meanwhile: SIGPIPE is ignored. */
+	do {
+		n = write(child->go, &go, sizeof(go));
+	} while (n < 0 && errno == EINTR);
+	child_fini(child);
+}
+
+void child_fini(struct child *child)
+{
+	if (child->go >= 0)
+		close(child->go);
+	child->go = -1;
 }
 
 void child_signal(const struct child *child, int signal)

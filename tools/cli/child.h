@@ -22,6 +22,7 @@ struct child {
 	bool ended;  /* the leader has */
 	int code;    /* its exit status as a shell would tell it */
 	int stopped; /* the signal that stopped it; 0: it runs */
+	int go;      /* our end of a pipe; a byte lets it execute; -1: none */
 };
 
 /** What to run. */
@@ -31,13 +32,22 @@ struct child_command {
 };
 
 /**
- * Start the command. It gets the terminal if it is at once to have it. If it
- * cannot be executed, the child says so and ends with 126 or 127.
+ * Make the process of the command. It gets the terminal if it is at once to
+ * have it, and waits for child_go(): so whoever has to end the command, should
+ * we not live to do it, can be told before there is anything to end. If we die
+ * before that, the command is never executed.
  *
  * False: no process could be made; reported.
  */
 bool child_start(struct child *child, const struct child_command *command,
 		 const struct signals *signals, struct terminal *terminal);
+
+/** Let it execute its command. If that cannot be executed, the process says so
+ *  and ends with 126 or 127. */
+void child_go(struct child *child);
+
+/** To be called in the end: a process that was not let go ends. */
+void child_fini(struct child *child);
 
 /** Send @signal to the whole group. */
 void child_signal(const struct child *child, int signal);

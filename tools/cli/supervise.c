@@ -238,6 +238,9 @@ static int start(struct run *run)
 	if (!child_start(&run->child, run->plan->command, run->plan->signals,
 			 &run->terminal))
 		return EXIT_FAILED;
+	/* The guard knows of it before there is anything to guard. */
+	look(run);
+	child_go(&run->child);
 	return 0;
 }
 
@@ -251,6 +254,7 @@ static void run_fini(struct run *run)
 		close(run->timer_fd);
 	if (run->terminal.fd >= 0)
 		close(run->terminal.fd);
+	child_fini(&run->child);
 }
 
 int supervise(const struct supervision *supervision)
@@ -258,6 +262,7 @@ int supervise(const struct supervision *supervision)
 	_cleanup_(run_fini) struct run run = {
 		.plan = supervision,
 		.terminal = { .fd = -1 },
+		.child = { .pid = -1, .go = -1 },
 		.lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 		.timer_fd =
 		    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
