@@ -14,9 +14,13 @@ class Wrong(Exception):
     """Something that makes a mutant, or the whole run, say nothing."""
 
 
+class Stale(Wrong):
+    """What a mutant names has changed since: it breaks nothing any more."""
+
+
 @dataclasses.dataclass
 class Mutant:
-    name: str
+    name: str    # that of its file
     breaks: str  # what is wrong with it
     trap: str    # the promise or the trap that this is about
     test: str    # in meson's words
@@ -77,6 +81,7 @@ def read_mutant(path):
 
 
 def read_mutants(only, tests):
+    """Those of these names that tests of such names catch; or all."""
     mutants = [read_mutant(path) for path in sorted(MUTANTS.glob('*.mutant'))]
     known = {mutant.name for mutant in mutants}
     for name in only:
@@ -90,16 +95,16 @@ def read_mutants(only, tests):
 
 
 def changed_files(mutant, tree):
-    """What the mutant's files say with its change in them."""
+    """What the mutant's files in @tree say with its change in them; Stale if
+    it does not fit."""
     texts = {}
     for file, was, new in mutant.hunks:
         path = tree / file
         if not path.is_file():
-            raise Wrong(f'there is no {file}')
+            raise Stale(f'{file}: there is no such file')
         text = '\n' + texts.get(file, path.read_text(encoding='utf-8'))
         found = text.count('\n' + was)
         if found != 1:
-            raise Wrong(f'its text is {found} times in {file}, not once; '
-                        f'write the change anew so that it breaks the same')
+            raise Stale(f'{file}: its text is there {found} times, not once')
         texts[file] = text.replace('\n' + was, '\n' + new)[1:]
     return texts

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A worker's tree, build and server, and how a test goes there."""
 
-import json
 import os
 import pathlib
 import re
@@ -12,6 +11,7 @@ import threading
 import time
 
 from mutants.files import ROOT, Wrong
+from mutants.suite import tests_of
 
 # What a build and its tests read.
 TREE = ('include', 'meson.build', 'meson_options.txt', 'sql', 'src', 'tests',
@@ -171,14 +171,7 @@ class Worker:
         if run(['meson', 'setup', self.build, self.tree], self.log,
                Listener()):
             raise Wrong('meson setup failed:\n' + tail(self.log))
-        info = self.build / 'meson-info'
-        targets = {target['id']: target['filename'] for target in
-                   json.loads((info / 'intro-targets.json').read_bytes())}
-        for test in json.loads((info / 'intro-tests.json').read_bytes()):
-            test['files'] = [os.path.relpath(file, self.build)
-                             for target in test['depends']
-                             for file in targets[target]]
-            self.tests[test['name']] = test
+        self.tests = tests_of(self.build, self.tree)
 
     def compile(self, names):
         files = {file for name in names for file in self.tests[name]['files']}

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What tools/mutants makes of mutants that are stale. On a tree of its own, in
+which a seat and a door are what can be broken, and nothing has to be compiled.
+Speaks TAP."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(sys.argv[1])
+
+MESON = '''project('small')
+seat = find_program('tests/seat')
+hinge = custom_target('hinge', input: 'tests/hinge', output: 'hinge',
+  depend_files: 'src/door', command: [find_program('tests/forge'), '@INPUT@',
+  '@OUTPUT@'])
+test('seat', seat, suite: 'unit', protocol: 'tap')
+test('door', find_program('tests/door'), depends: hinge, suite: 'unit',
+  protocol: 'tap')
+'''
+# A test says the lines of a file that it wants, and the sentences for them.
+HEAD = '''#!/bin/sh
+[ -z "$PLAYED" ] || echo "${0##*/}" >>"$PLAYED"
+status=0
+wants()
+{
+	grep -qx "$2" "${0%/*}/../src/$1" || { printf 'not '; status=1; }
+	echo "ok - $(echo "$3" | tr '_\n' '  ' | sed 's/ $//')"
+}
+'''
+SEAT = HEAD + '''wants seat 'sold once' 'a seat is sold once'
+wants seat 'kept 9 minutes' "a seat is"" not
+kept for ever"
+exit $status
+'''
+DOOR = HEAD + '''wants door 'it is shut' a_door_is_shut
+exit $status
+'''
+FORGE = '''#!/bin/sh
+! grep melted "${0%/*}/../src/door" && cp "$1" "$2"
+'''
+README = '''# Mutants
+
+## Traps
+
+| trap | mutants |
+|---|---|
+| Two have one seat | `sold-twice` |
+'''
+FILES = {
+    'meson.build': MESON,
+    'src/seat': 'there are 50\nsold once\nkept 9 minutes\n',
+    'src/door': 'a nail\nit is shut\na nail\n',
+    'tests/seat': SEAT,
+    'tests/door': DOOR,
+    'tests/forge': FORGE,
+    'tests/hinge': 'oil\n',
+    'tests/mutants/README.md': README,
+}
+
+
+def mutant(caught, file, was, new):
+    return (f'breaks: {new}\ntrap: none\ncaught: {caught}\n\n'
+            f'in {file}\n-{was}\n+{new}\n')
+
+
+# By name: three that are caught, and what may be wrong with others.
+GOOD = {
+    'sold-twice': mutant('seat: a seat is sold once', 'src/seat',
+                         'sold once', 'sold twice'),
+    'kept-for-ever': mutant('seat: a seat is not kept for ever', 'src/seat',
+                            'kept 9 minutes', 'kept for ever'),
+    'left-open': mutant('door: a door is shut', 'src/door', 'it is shut',
+                        'it is open'),
+}
+STALE = {
+    'line-gone': mutant('seat: a seat is sold once', 'src/seat',
+                        'sold never', 'sold twice'),
+    'line-twice': mutant('door: a door is shut', 'src/door', 'a nail',
+                         'a screw'),
+    'file-gone': mutant('door: a door is shut', 'src/window', 'glass', 'wood'),
+    'test-gone': mutant('window: a window is clean', 'src/door', 'it is shut',
+                        'it is open'),
+    'case-gone': mutant('seat: a seat is blue', 'src/seat', 'sold once',
+                        'sold twice'),
+}
+REASONS = {
+    'line-gone': 'src/seat: its text is there 0 times, not once',
+    'line-twice': 'src/door: its text is there 2 times, not once',
+    'file-gone': 'src/window: there is no such file',
+    'test-gone': "there is no test 'window'",
+    'case-gone': "there is no case 'a seat is blue' in test seat",
+}
+TOLD = [f'STALE: {name}: {why}' for name, why in sorted(REASONS.items())]
+SURVIVES = mutant('seat: a seat is sold once', 'src/seat', 'there are 50',
+                  'there are 49')
+MELTS = mutant('door: a door is shut', 'src/door', 'it is shut', 'melted')
+
+
+def check(truth, words):
+    if not truth:
+        raise AssertionError(words)
+
+
+class Tree:
+    """With the files above, and @mutants."""
+
+    def __init__(self, directory, mutants=None):
+        self.root = pathlib.Path(directory).resolve() / 'tree'
+        self.env = {
+            key: value for key, value in os.environ.items()
+            if not key.startswith(('ROWLOCK_', 'MESON'))}
+        self.env |= {'TMPDIR': str(self.root.parent), 'PLAYED': ''}
+        lib = pathlib.Path('tools', 'lib', 'mutants')
+        shutil.copytree(ROOT / lib, self.root / lib)
+        shutil.copy(ROOT / 'tools' / 'mutants', self.root / 'tools')
+        for path, text in FILES.items():
+            self.write(path, text)
+        for name, text in (GOOD if mutants is None else mutants).items():
+            self.write_mutant(name, text)
+
+    def write(self, path, text):
+        path = self.root / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+        path.chmod(0o755)
+
+    def write_mutant(self, name, text):
+        self.write(f'tests/mutants/{name}.mutant', text)
+
+    def play(self, *words, **env):
+        """The exit status of tools/mutants, and its lines."""
+        done = subprocess.run(
+            [sys.executable, self.root / 'tools' / 'mutants', '--jobs=1',
+             *words],
+            check=False, text=True, cwd=self.root.parent,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, env={**self.env, **env})
+        return done.returncode, done.stdout.splitlines()
+
+
+def on_tree(mutants=None):
+    """For a test that is given such a tree."""
+    def wrap(test):
+        def run():
+            with tempfile.TemporaryDirectory() as directory:
+                test(Tree(directory, mutants))
+        run.__name__ = test.__name__
+        return run
+    return wrap
+
+
+# --------------------------------------------------------------- what is stale
+
+@on_tree(GOOD | STALE)
+def what_is_stale_is_listed_and_fails_no_run(tree):
+    status, said = tree.play()
+    check(status == 0, f'{status}: {said}')
+    check(said[-7:-2] == TOLD, f'{said[-8:]}')
+    check('renew' in said[-2] and 'delete' in said[-2], said[-2])
+    check(said[-1] == '3 caught, 0 survived, 5 stale', said[-1])
+
+
+@on_tree({'sold-twice': GOOD['sold-twice'], 'line-gone': STALE['line-gone'],
+          'less-seats': SURVIVES, 'it-melts': MELTS})
+def one_that_survives_or_does_not_build_fails_a_run(tree):
+    status, said = tree.play('--test', 'seat')
+    check((status, said[-1]) == (1, '1 caught, 1 survived, 1 stale'),
+          f'{status}: {said}')
+    check(any(line.startswith('SURVIVED: less-seats: ') for line in said),
+          f'{said}')
+    status, said = tree.play('--only', 'it-melts', '--only', 'sold-twice')
+    check((status, said[-1]) == (
+        1, '1 caught, 0 survived, 0 stale, 1 errors'), f'{status}: {said}')
+    check('ERROR: it-melts: it does not build:' in said, f'{said}')
+
+
+@on_tree(STALE)
+def where_all_are_stale_nothing_was_played(tree):
+    for names in (['line-gone'], ['test-gone', 'case-gone']):
+        words = [word for name in names for word in ('--only', name)]
+        status, said = tree.play(*words)
+        check((status, said[-2:]) == (
+            1, ['nothing was played: all of them are stale',
+                f'0 caught, 0 survived, {len(names)} stale']),
+              f'{status}: {said}')
+
+
+@on_tree(GOOD | STALE)
+def a_check_lists_what_is_stale_and_plays_nothing(tree):
+    played = tree.root / 'played'
+    status, said = tree.play('--check', PLAYED=str(played))
+    check((status, said[:-2], said[-1]) == (1, TOLD, '8 mutants, 5 stale'),
+          f'{status}: {said}')
+    check(not played.exists(), 'a test was run')
+
+
+@on_tree()
+def a_check_without_a_stale_one_is_content(tree):
+    status, said = tree.play('--check')
+    check((status, said) == (0, ['3 mutants, 0 stale']), f'{status}: {said}')
+
+
+@on_tree()
+def a_check_knows_whom_the_table_of_traps_names_in_vain(tree):
+    (tree.root / 'tests/mutants/sold-twice.mutant').unlink()
+    status, said = tree.play('--check')
+    check(status == 1 and "'sold-twice'" in said[0], f'{status}: {said}')
+
+
+# --------------------------------------------------------------- what is wrong
+
+def is_refused(done, *words):
+    status, said = done
+    check(status == 2 and len(said) == 1 and said[0].startswith('mutants: '),
+          f'{status}: {said}')
+    for word in words:
+        check(word in said[0], f'{word}: {said}')
+
+
+@on_tree()
+def a_mutant_that_there_is_not_is_refused(tree):
+    is_refused(tree.play('--only', 'nosuch'), "'nosuch'", '--list')
+    is_refused(tree.play('--test', 'nosuch'), '--list')
+    tree.write_mutant('odd', 'breaks: nothing\n')
+    is_refused(tree.play('--list'), 'odd.mutant', 'trap')
+
+
+TESTS = (
+    what_is_stale_is_listed_and_fails_no_run,
+    one_that_survives_or_does_not_build_fails_a_run,
+    where_all_are_stale_nothing_was_played,
+    a_check_lists_what_is_stale_and_plays_nothing,
+    a_check_without_a_stale_one_is_content,
+    a_check_knows_whom_the_table_of_traps_names_in_vain,
+    a_mutant_that_there_is_not_is_refused,
+)
+
+
+def main():
+    failed = 0
+    print(f'1..{len(TESTS)}', flush=True)
+    for number, test in enumerate(TESTS, 1):
+        words = test.__name__.replace('_', ' ')
+        try:
+            test()
+            print(f'ok {number} - {words}', flush=True)
+        except (AssertionError, OSError) as error:
+            failed += 1
+            print(f'not ok {number} - {words}\n# {error}', flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
