@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tools/mutants makes of mutants that are stale. On a tree of its own, in
-which a seat and a door are what can be broken, and nothing has to be compiled.
-Speaks TAP."""
+"""What tools/mutants makes of mutants that are stale, and which it takes to be
+touched. In a git checkout of its own, with a tree in which a seat and a door
+are what can be broken, and nothing has to be compiled. Speaks TAP."""
 
 import os
 import pathlib
@@ -60,6 +60,7 @@ FILES = {
     'tests/forge': FORGE,
     'tests/hinge': 'oil\n',
     'tests/mutants/README.md': README,
+    '.gitignore': 'ignored*\n',
 }
 
 
@@ -107,14 +108,18 @@ def check(truth, words):
 
 
 class Tree:
-    """With the files above, and @mutants."""
+    """A checkout whose branch 'main' has the files above and @mutants; another
+    branch is checked out."""
 
     def __init__(self, directory, mutants=None):
         self.root = pathlib.Path(directory).resolve() / 'tree'
         self.env = {
             key: value for key, value in os.environ.items()
-            if not key.startswith(('ROWLOCK_', 'MESON'))}
-        self.env |= {'TMPDIR': str(self.root.parent), 'PLAYED': ''}
+            if not key.startswith(('ROWLOCK_', 'MESON', 'GIT_'))}
+        self.env |= {
+            'TMPDIR': str(self.root.parent), 'PLAYED': '',
+            'HOME': str(self.root.parent), 'GIT_CONFIG_NOSYSTEM': '1',
+            'GIT_CEILING_DIRECTORIES': str(self.root.parent)}
         lib = pathlib.Path('tools', 'lib', 'mutants')
         shutil.copytree(ROOT / lib, self.root / lib)
         shutil.copy(ROOT / 'tools' / 'mutants', self.root / 'tools')
@@ -122,6 +127,10 @@ class Tree:
             self.write(path, text)
         for name, text in (GOOD if mutants is None else mutants).items():
             self.write_mutant(name, text)
+        self.git('init', '-q')
+        self.git('symbolic-ref', 'HEAD', 'refs/heads/main')
+        self.commit()
+        self.git('checkout', '-q', '-b', 'work')
 
     def write(self, path, text):
         path = self.root / path
@@ -132,6 +141,19 @@ class Tree:
     def write_mutant(self, name, text):
         self.write(f'tests/mutants/{name}.mutant', text)
 
+    def append(self, path, line='more\n'):
+        self.write(path, (self.root / path).read_text('utf-8') + line)
+
+    def git(self, *words):
+        subprocess.run(
+            ['git', '-c', 'user.name=A', '-c', 'user.email=a@b', *words],
+            check=True, cwd=self.root, env=self.env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def commit(self):
+        self.git('add', '-A')
+        self.git('commit', '-q', '-m', 'all')
+
     def play(self, *words, **env):
         """The exit status of tools/mutants, and its lines."""
         done = subprocess.run(
@@ -141,6 +163,14 @@ class Tree:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env={**self.env, **env})
         return done.returncode, done.stdout.splitlines()
+
+    def touched(self, *words):
+        """Those that are, by name, with the reason of each."""
+        status, said = self.play('--list', '--touched', *words)
+        check(status == 0, f'{status}: {said}')
+        names = [line.split()[0] for line in said[1:-1] if line[0] != ' ']
+        whys = [line.strip().partition('touched: ') for line in said]
+        return dict(zip(names, [why for no, _, why in whys if why and not no]))
 
 
 def on_tree(mutants=None):
@@ -208,8 +238,112 @@ def a_check_without_a_stale_one_is_content(tree):
 @on_tree()
 def a_check_knows_whom_the_table_of_traps_names_in_vain(tree):
     (tree.root / 'tests/mutants/sold-twice.mutant').unlink()
-    status, said = tree.play('--check')
-    check(status == 1 and "'sold-twice'" in said[0], f'{status}: {said}')
+    status, said = tree.play('--check', '--touched')
+    check(status == 1 and said[0].startswith('nothing touched: ') and
+          "'sold-twice'" in said[1], f'{status}: {said}')
+
+
+# ------------------------------------------------------------- what is touched
+
+@on_tree()
+def a_mutant_is_touched_by_a_file_that_it_changes(tree):
+    tree.append('src/door')
+    is_touched = tree.touched()
+    check(is_touched == {'left-open': 'src/door'}, f'{is_touched}')
+
+
+@on_tree()
+def a_mutant_is_touched_by_its_own_file(tree):
+    own = 'tests/mutants/sold-twice.mutant'
+    tree.append(own, '+and again\n')
+    is_touched = tree.touched()
+    check(is_touched == {'sold-twice': own}, f'{is_touched}')
+
+
+@on_tree()
+def a_mutant_is_touched_by_the_test_that_catches_it(tree):
+    for path, names in (('tests/hinge', ['left-open']),
+                        ('tests/seat', ['kept-for-ever', 'sold-twice'])):
+        tree.append(path, '#\n')
+        is_touched = tree.touched()
+        check(is_touched == dict.fromkeys(names, path), f'{is_touched}')
+        tree.git('checkout', '-q', '.')
+
+
+@on_tree()
+def a_mutant_without_its_test_is_touched(tree):
+    tree.write('meson.build', MESON.replace("test('door'", "test('gate'"))
+    is_touched = tree.touched()
+    check(is_touched == {'left-open': "there is no test 'door'"},
+          f'{is_touched}')
+
+
+@on_tree()
+def commits_of_the_branch_count_and_those_of_others_do_not(tree):
+    tree.append('src/door')
+    tree.commit()
+    tree.git('checkout', '-q', 'main')
+    tree.append('src/seat')
+    tree.commit()
+    tree.git('checkout', '-q', 'work')
+    is_touched = tree.touched()
+    check(is_touched == {'left-open': 'src/door'}, f'{is_touched}')
+    tree.append('src/door')
+    tree.commit()
+    check(list(tree.touched('HEAD~1')) == ['left-open'], 'HEAD~1')
+    check(not tree.touched('HEAD'), 'HEAD')
+
+
+@on_tree()
+def what_is_not_committed_counts(tree):
+    tree.append('tests/mutants/sold-twice.mutant', '+and again\n')
+    tree.git('add', '-A')
+    tree.append('tests/mutants/kept-for-ever.mutant', '+and longer\n')
+    tree.git('rm', '-q', 'src/door')
+    is_touched = tree.touched()
+    check(sorted(is_touched) == sorted(GOOD), f'{is_touched}')
+
+
+@on_tree({'left-open': GOOD['left-open']})
+def files_that_git_does_not_know_count_if_it_does_not_ignore_them(tree):
+    for name in ('sold-twice', 'ignored-by-git'):
+        tree.write_mutant(name, GOOD['sold-twice'])
+    is_touched = tree.touched()
+    check(list(is_touched) == ['sold-twice'], f'{is_touched}')
+
+
+@on_tree()
+def where_nothing_is_touched_that_is_told(tree):
+    def told(*words):
+        status, said = tree.play('--touched', *words)
+        check(status == 0 and said[0].startswith('nothing touched: ') and
+              ' main ' in said[0], f'{status}: {said}')
+        return said[1:]
+    check(not told(), 'a run says more')
+    tree.append('tests/forge', '#\n')
+    check(not told('--list'), 'a list says more')
+    check(told('--check') == ['0 mutants, 0 stale'], 'a check')
+
+
+@on_tree(GOOD | STALE)
+def a_run_of_the_touched_plays_no_others(tree):
+    tree.append('src/door')
+    played = tree.root / 'ignored'
+    status, said = tree.play('--touched', PLAYED=str(played))
+    check((status, said[-1]) == (0, '1 caught, 0 survived, 2 stale'),
+          f'{status}: {said}')
+    check(said[0].startswith('3 of 8 mutants '), said[0])
+    check(set(played.read_text('utf-8').split()) == {'door'}, 'others')
+
+
+@on_tree(GOOD | STALE)
+def the_touched_may_be_chosen_from_and_checked(tree):
+    tree.append('src/seat')
+    is_touched = tree.touched('main', '--test', 'seat', '--only', 'sold-twice',
+                              '--only', 'left-open')
+    check(list(is_touched) == ['sold-twice'], f'{is_touched}')
+    status, said = tree.play('--touched', '--check')
+    check((status, said[-1]) == (1, '5 mutants, 3 stale'), f'{status}: {said}')
 
 
 # --------------------------------------------------------------- what is wrong
@@ -220,6 +354,28 @@ def is_refused(done, *words):
           f'{status}: {said}')
     for word in words:
         check(word in said[0], f'{word}: {said}')
+
+
+@on_tree()
+def a_commit_that_there_is_not_is_refused(tree):
+    tree.append('src/seat')
+    is_refused(tree.play('--touched', 'nosuch'), "no commit 'nosuch'")
+    tree.git('checkout', '-q', '--orphan', 'island')
+    tree.commit()
+    is_refused(tree.play('--touched'), 'in common')
+    tree.git('branch', '-q', '-D', 'main')
+    is_refused(tree.play('--touched', '--check'), 'no branch main',
+               '--touched HEAD~3')
+
+
+@on_tree()
+def what_is_no_checkout_is_refused(tree):
+    is_refused(tree.play('--touched', PATH=str(tree.root)), 'not installed')
+    (tree.root / '.git').rename(tree.root.parent / '.git')
+    is_refused(tree.play('--touched', GIT_CEILING_DIRECTORIES=''),
+               'no checkout', '--only')
+    shutil.rmtree(tree.root.parent / '.git')
+    is_refused(tree.play('--touched'), 'no checkout', '--only')
 
 
 @on_tree()
@@ -237,11 +393,26 @@ TESTS = (
     a_check_lists_what_is_stale_and_plays_nothing,
     a_check_without_a_stale_one_is_content,
     a_check_knows_whom_the_table_of_traps_names_in_vain,
+    a_mutant_is_touched_by_a_file_that_it_changes,
+    a_mutant_is_touched_by_its_own_file,
+    a_mutant_is_touched_by_the_test_that_catches_it,
+    a_mutant_without_its_test_is_touched,
+    commits_of_the_branch_count_and_those_of_others_do_not,
+    what_is_not_committed_counts,
+    files_that_git_does_not_know_count_if_it_does_not_ignore_them,
+    where_nothing_is_touched_that_is_told,
+    a_run_of_the_touched_plays_no_others,
+    the_touched_may_be_chosen_from_and_checked,
+    a_commit_that_there_is_not_is_refused,
+    what_is_no_checkout_is_refused,
     a_mutant_that_there_is_not_is_refused,
 )
 
 
 def main():
+    if not shutil.which('git'):
+        print('1..0 # SKIP there is no git')
+        return 0
     failed = 0
     print(f'1..{len(TESTS)}', flush=True)
     for number, test in enumerate(TESTS, 1):
@@ -249,7 +420,7 @@ def main():
         try:
             test()
             print(f'ok {number} - {words}', flush=True)
-        except (AssertionError, OSError) as error:
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
             failed += 1
             print(f'not ok {number} - {words}\n# {error}', flush=True)
     return 1 if failed else 0
