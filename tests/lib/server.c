@@ -3,8 +3,8 @@
  * A sandbox of the test's own: start, run the tests, stop.
  *
  * The sandbox is a script; it is run by the shell and its words go to the
- * test's log. It is stopped also when tests failed, and it stops by itself if the
- * test program is killed.
+ * test's log. It is stopped also when tests failed, and it stops by itself if
+ * the test program is killed.
  */
 #include "server.h"
 

@@ -7,9 +7,10 @@
  *
  * 'rowlock run' may be killed (SIGKILL, out of memory) or stopped while its
  * command runs on, and the lock then goes to another. The guard is told what
- * to kill and when before the command is executed. If we die, it ends the command's group: SIGTERM, half a
- * second later SIGKILL. If we do not move the time in time, it sends SIGKILL
- * at that time. It does nothing else, holds no lock and no connection.
+ * to kill and when before the command is executed. If we die, it ends the
+ * command's group: SIGTERM, half a second later SIGKILL. If we do not move the
+ * time in time, it sends SIGKILL at that time. It does nothing else, holds no
+ * lock and no connection.
  */
 
 #include <stdbool.h>
