@@ -60,6 +60,8 @@ needs_docker='
 command docker docker.io'
 needs_compose='
 command docker-compose docker-compose'
+needs_bare='
+command debootstrap debootstrap'
 needs_images='
 command docker docker.io
 command debootstrap debootstrap'
