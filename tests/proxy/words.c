@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 typedef char *(*word_fn)(struct proxy *proxy, const char *arg,
@@ -127,6 +128,9 @@ static char *deaf(struct proxy *proxy, const char *arg, char **ret_answer)
 	(void) ret_answer;
 	if (proxy->listener < 0)
 		return NULL;
+	/* The proxy's thread may be in poll(), which keeps a closed socket
+	 * listening. */
+	shutdown(proxy->listener, SHUT_RDWR);
 	close(proxy->listener);
 	proxy->listener = -1;
 	record_fault(proxy, "refuse", NULL, NULL, NULL);
