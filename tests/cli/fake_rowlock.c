@@ -12,7 +12,8 @@
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
- * does not return. Without ROWLOCK_FAKE every call succeeds.
+ * does not return; with ROWLOCK_FAKE_NEAR=N the hold has 1 ms left from that
+ * one on. Without ROWLOCK_FAKE every call succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -402,8 +403,14 @@ int rowlock_held(struct rowlock *lock)
 {
 	static int asked;
 	const char *stall = getenv("ROWLOCK_FAKE_STALL");
+	const char *near = getenv("ROWLOCK_FAKE_NEAR");
 
-	if (stall && ++asked == atoi(stall)) {
+	asked++;
+	if (near && asked >= atoi(near)) {
+		lock->frozen = true;
+		lock->hold_ms = 3000;
+	}
+	if (stall && asked == atoi(stall)) {
 		say("stalled");
 		for (;;)
 			pause();

@@ -428,6 +428,28 @@ class Loss(ToolTest):
         # To the end: nobody of the group is left.
         self.assertEqual(process.stdout.read(), "")
 
+    def test_a_hold_that_is_near_its_end_by_then_runs_nothing(self):
+        self.environment["ROWLOCK_FAKE_NEAR"] = "2"
+        # It would ignore what is sent to it.
+        code, out, err = self.run_tool(
+            "run", "j", "echo", "ran", preexec_fn=lambda: signal.signal(
+                signal.SIGTERM, signal.SIG_IGN))
+        self.assertEqual((code, out), (124, ""), err)
+
+    def test_a_run_whose_guard_was_killed_runs_nothing(self):
+        self.fake.answers["acquire"] = None
+        process = self.start("run", "j", "echo", "ran")
+        self.fake.expect("acquire")
+        guard = int(subprocess.check_output(
+            ["pgrep", "-P", str(process.pid)], timeout=patience()))
+        pidfd = os.pidfd_open(guard)
+        os.kill(guard, signal.SIGKILL)
+        self.gone([pidfd])
+        self.fake.say("reply 0")
+        out, err = process.communicate(timeout=patience())
+        self.assertEqual((process.returncode, out), (125, ""), err)
+        self.assertIn("was killed: 'echo' is not started", err)
+
     def test_the_guard_lets_what_is_left_behind_live(self):
         path = self.fifo()
         process = self.start("run", "j", "bash", "-c",

@@ -4,8 +4,9 @@
  *
  * It waits for messages on a pipe, and for the time that the last one named.
  * The pipe's end is our death. A message without a group is the normal end.
- * Failure modes: if the guard itself is killed, the command is as unguarded as
- * it would be without one; nothing else changes.
+ * Failure modes: if the guard itself is killed, no command is started; one that
+ * runs already is as unguarded as it would be without one, and nothing else
+ * changes.
  */
 #include "guard.h"
 
@@ -129,13 +130,14 @@ bool guard_start(struct guard *guard)
 	return guard->pid > 0;
 }
 
-static void tell(const struct guard *guard, const struct message *message)
+static void tell(struct guard *guard, const struct message *message)
 {
 	ssize_t n;
 
 	do {
 		n = write(guard->fd, message, sizeof(*message));
 	} while (n < 0 && errno == EINTR);
+	guard->gone = n != (ssize_t) sizeof(*message);
 }
 
 void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)

@@ -21,6 +21,7 @@ struct guard {
 	pid_t pid;
 	int fd;       /* our end of the pipe; -1: none */
 	uint64_t due; /* what it was told last */
+	bool gone;    /* it could not be told: somebody has killed it */
 };
 
 /** Make the guard. To be called before any thread starts or connection is

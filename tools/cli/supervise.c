@@ -240,7 +240,18 @@ static int start(struct run *run)
 		return EXIT_FAILED;
 	/* The guard knows of it before there is anything to guard. */
 	look(run);
-	child_go(&run->child);
+	if (run->plan->guard->gone) {
+		report(ROWLOCK_LOG_ERROR,
+		       "run: the process that guards the command was killed: "
+		       "'%s' is not started",
+		       run->plan->command->argv[0]);
+		return EXIT_FAILED;
+	}
+	/* Near its end by now: it ends without having begun. */
+	if (run->deadline.phase == DEADLINE_WATCH)
+		child_go(&run->child);
+	else
+		child_fini(&run->child);
 	return 0;
 }
 
