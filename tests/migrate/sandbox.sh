@@ -156,6 +156,44 @@ ends_with_its_owner()
 	done
 }
 
+# An owner that has ended, and that its parent has not taken up; and who starts
+# anew in a directory is not the first one's.
+is_not_the_first_owners()
+{
+	sleep 3600 &
+	owner=$!
+	"$sandbox" start --dir "$tmp/b" --owner=$owner
+	watcher=$(cat "$tmp/b/watcher")
+	! "$sandbox" start --dir "$tmp/b" --owner=$$ || return 1
+	"$sandbox" kill --dir "$tmp/b"
+	"$sandbox" start --dir "$tmp/b"
+	gone "$watcher" || sleep 1
+	gone "$watcher"
+	kill -KILL $owner
+	server=$(server_of "$tmp/b")
+	"$sandbox" watch --dir "$tmp/b" --owner=$owner
+	[ "$(server_of "$tmp/b")" = "$server" ]
+	"$sandbox" stop --dir "$tmp/b"
+}
+
+zombie_is_no_owner()
+{
+	sh -c 'sh -c "kill -STOP \$\$; exit" & echo $!; exec sleep 3600' >"$tmp/zombie" &
+	parent=$!
+	until [ -s "$tmp/zombie" ]; do sleep 0.05; done
+	owner=$(cat "$tmp/zombie")
+	"$sandbox" start --dir "$tmp/b" --owner="$owner"
+	kill -KILL "$owner"
+	tries=0
+	until [ ! -e "$tmp/b" ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 3000 ] || { ps -p "$owner"; return 1; }
+		sleep 0.05
+	done
+	[ "$(state_of "$owner")" = Z ]
+	kill $parent
+}
+
 stops_before_its_owner()
 {
 	"$sandbox" start --dir "$tmp/b" --owner=$$
@@ -191,6 +229,8 @@ it "start after a crash begins anew" stale
 it "several sandboxes, and several starts of one, do not disturb each other" side_by_side
 it "stop ends the server and leaves nothing" stops
 it "a server whose owner is killed ends, though it is frozen, and leaves nothing" ends_with_its_owner
+it "a server that is started anew is not its first owner's" is_not_the_first_owners
+it "an owner that has ended and waits for its parent is none" zombie_is_no_owner
 it "a server that is stopped before its owner leaves no watcher" stops_before_its_owner
 it "a directory that is not a sandbox is left alone" spares_others
 echo "1..$number"

@@ -184,6 +184,8 @@ class Worker:
                    f'--dir={self.directory / "sandbox"}']
         if word == 'dsn --root':
             command[1:2] = ['dsn', '--root']
+        elif word == 'start':
+            command.append(f'--owner={os.getpid()}')
         done = subprocess.run(command, check=False, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True,
                               start_new_session=True)
