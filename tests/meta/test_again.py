@@ -5,6 +5,8 @@ unsteady or failed; and what .ci/run and tools/proof make of steps. On a small
 tree that has tools/check and tools/lib of this one, and programs that fail as
 they are told. Speaks TAP."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -17,12 +19,15 @@ import time
 ROOT = pathlib.Path(sys.argv[1])
 
 # Fails as often as its file of that name says, and counts its runs. Where it is
-# told to hang it starts another process, which is in nobody's session, first.
+# told to hang it starts two processes first, which are in nobody's session: one
+# has what it was given in its environment, one just works there.
 PROGRAM = '''#!/bin/sh
 if [ -e "$1.hangs" ]; then
 	setsid sleep 3600 &
+	one=$!
+	(cd "$TMPDIR" && exec setsid env -i sleep 3600) &
 	: >"$TMPDIR/left"
-	echo "$$ $!" >"$1.hangs"
+	echo "$$ $one $!" >"$1.hangs"
 	sleep 3600
 fi
 runs=$(cat "$1.runs" 2>/dev/null || echo 0)
@@ -238,6 +243,28 @@ def steps(*words, **said):
         return done.returncode, done.stdout.splitlines()
 
 
+def what_is_no_path_from_the_root_on_is_refused():
+    # Not by running it: what it believes it kills.
+    path = str(ROOT / 'tools' / 'lib' / 'tidy')
+    spec = importlib.util.spec_from_loader(
+        'tidy', importlib.machinery.SourceFileLoader('tidy', path))
+    tidy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tidy)
+    for word in ('', 'some', './some', '/tmp/..', '/tmp/../tmp', '/tmp/./a'):
+        check(not tidy.is_place(word), word)
+    check(tidy.is_place('/tmp/tmp.a1'), 'a place')
+
+
+def words_that_proof_does_not_know_are_refused():
+    for words in ('nosuch', 'tls 3', 'all tls', 'steady 0', 'steady 1000',
+                  '7', 'steady 3 4', 'steady -1'):
+        done = subprocess.run(
+            [ROOT / 'tools' / 'proof', *words.split()], check=False, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        check(done.returncode == 1 and done.stderr.startswith('proof: ')
+              and not done.stdout, f'{words}: {done}')
+
+
 def many_runs_name_what_failed_in_one():
     logs = []
     with tempfile.TemporaryDirectory() as directory:
@@ -295,6 +322,8 @@ TESTS = (
     nothing_to_run_is_a_failure,
     nothing_is_left_behind,
     nothing_is_left_however_it_is_ended,
+    what_is_no_path_from_the_root_on_is_refused,
+    words_that_proof_does_not_know_are_refused,
     many_runs_name_what_failed_in_one,
     steps_go_on_after_one_that_failed,
     three_unsteady_programs_pass_and_four_do_not,
