@@ -267,9 +267,11 @@ static bool collect(const struct packet *packet, struct rlk_part **parts,
  * a release: what is sent now has to tell its own from others'. */
 static void send_alone(struct rlk_ticket *ticket, bool fenced)
 {
+	const struct rlk_part *part = &ticket->part;
+
 	ticket->alone = true;
 	ticket->part.ask = RLK_ASK_FIRST;
-	if (fenced || ticket->part.act == RLK_ACT_ACQUIRE)
+	if (part->act == RLK_ACT_ACQUIRE ? !part->not_made : fenced)
 		ticket->unsure = true;
 }
 

@@ -152,7 +152,7 @@ static void set_bays(struct rowlock_client *client,
 
 	client->bays[RLK_BAY_CONTROL] = (struct rlk_pool_bay){
 		.profile = { "control", true, SHORT_LOCK_WAIT_S,
-			     ttl_s > 30 ? ttl_s : 30, false },
+			     ttl_s > 30 ? ttl_s : 30, true },
 		.keep = 1,
 	};
 	for (unsigned int i = 0; i < options->lease_connections; i++)

@@ -239,27 +239,52 @@ static const struct rlk_stmt_def row_probe = {
 	"FOR UPDATE SKIP LOCKED",
 };
 
+/* Transactions b in the way of r, that of the connection whose number follows.
+ */
+#define IN_THE_WAY_MARIADB                                                     \
+	" FROM information_schema.INNODB_LOCK_WAITS w "                        \
+	"JOIN information_schema.INNODB_TRX r "                                \
+	"ON r.trx_id = w.requesting_trx_id "                                   \
+	"JOIN information_schema.INNODB_TRX b "                                \
+	"ON b.trx_id = w.blocking_trx_id "                                     \
+	"WHERE b.trx_state <> 'LOCK WAIT' AND r.trx_mysql_thread_id = "
+
+#define IN_THE_WAY_MYSQL                                                       \
+	" FROM performance_schema.data_lock_waits w "                          \
+	"JOIN performance_schema.threads r "                                   \
+	"ON r.THREAD_ID = w.REQUESTING_THREAD_ID "                             \
+	"JOIN performance_schema.threads b "                                   \
+	"ON b.THREAD_ID = w.BLOCKING_THREAD_ID "                               \
+	"JOIN performance_schema.data_locks l "                                \
+	"ON l.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID "                     \
+	"WHERE l.LOCK_STATUS = 'GRANTED' AND r.PROCESSLIST_ID = "
+
 static const struct rlk_stmt_def blocker_mariadb = {
 	"look who holds it",
-	"SELECT b.trx_mysql_thread_id "
-	"FROM information_schema.INNODB_LOCK_WAITS w "
-	"JOIN information_schema.INNODB_TRX r "
-	"ON r.trx_id = w.requesting_trx_id "
-	"JOIN information_schema.INNODB_TRX b "
-	"ON b.trx_id = w.blocking_trx_id "
-	"WHERE r.trx_mysql_thread_id = ? AND b.trx_state <> 'LOCK WAIT'",
+	"SELECT b.trx_mysql_thread_id" IN_THE_WAY_MARIADB "?",
 };
 
 static const struct rlk_stmt_def blocker_mysql = {
 	"look who holds it",
-	"SELECT b.PROCESSLIST_ID FROM performance_schema.data_lock_waits w "
-	"JOIN performance_schema.threads r "
-	"ON r.THREAD_ID = w.REQUESTING_THREAD_ID "
-	"JOIN performance_schema.threads b "
-	"ON b.THREAD_ID = w.BLOCKING_THREAD_ID "
-	"JOIN performance_schema.data_locks l "
-	"ON l.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID "
-	"WHERE r.PROCESSLIST_ID = ? AND l.LOCK_STATUS = 'GRANTED'",
+	"SELECT b.PROCESSLIST_ID" IN_THE_WAY_MYSQL "?",
+};
+
+/* MariaDB reads these tables from a copy that is up to 100 ms old, but not the
+ * list of connections. */
+static const struct rlk_many_def choose_blocker_mariadb = {
+	"look who holds it",
+	"SET @rowlock_holder = ({"
+	"SELECT MAX(b.trx_mysql_thread_id)" IN_THE_WAY_MARIADB "?0"
+	" AND b.trx_mysql_thread_id = ?1 AND EXISTS (SELECT 1 "
+	"FROM information_schema.PROCESSLIST p "
+	"WHERE p.ID = ?0 AND p.COMMAND <> 'Sleep')|})",
+};
+
+static const struct rlk_many_def choose_blocker_mysql = {
+	"look who holds it",
+	"SET @rowlock_holder = ({"
+	"SELECT MAX(b.PROCESSLIST_ID)" IN_THE_WAY_MYSQL "?0"
+	" AND b.PROCESSLIST_ID = ?1|})",
 };
 
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
@@ -278,6 +303,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mariadb,
+		.row_choose_blocker = &choose_blocker_mariadb,
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
@@ -292,6 +318,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_try = &row_try,
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mysql,
+		.row_choose_blocker = &choose_blocker_mysql,
 		.row_probe = &row_probe,
 	};
 

@@ -108,6 +108,10 @@ struct rlk_dialect {
 	 *  transactions in its way. Needs a privilege that an application's
 	 *  account does not have. Parameter: CONNECTION_ID of the waiter. */
 	const struct rlk_stmt_def *row_blocker;
+	/** Put one of those into the variable @rowlock_holder, if it still is
+	 * in the way; else NULL. In a packet. Values of the row: CONNECTION_IDs
+	 *  of the waiter and of the one. */
+	const struct rlk_many_def *row_choose_blocker;
 	/** Read names of business_lock that nobody has locked, by locking them
 	 *  for the statement's time. Parameter: LIKE pattern with '!' as its
 	 *  escape character. */

@@ -114,6 +114,18 @@ static enum rlk_fault end_transaction(struct rlk_batch *batch,
 	return fault;
 }
 
+/* What is refused has made nothing, nor has what was to come behind it. Of an
+ * INSERT that was interrupted nobody knows. */
+static bool made_nothing(const struct rlk_batch *batch, enum rlk_fault fault)
+{
+	int last = batch->together ? batch->commit_statement
+				   : batch->acquire_statement;
+
+	return (fault == RLK_BUSY || fault == RLK_CONFLICT ||
+		fault == RLK_REFUSED) &&
+	       !rlk_batch_answered(batch, last);
+}
+
 /* ------------------------------------------------------------ all of it */
 
 /* Some were held, or are ours from an earlier sending: who has what? */
@@ -175,6 +187,8 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	if (batch.together &&
 	    !rlk_batch_answered(&batch, batch.commit_statement))
 		fault = end_transaction(&batch, fault);
+	for (size_t i = 0; i < batch.acquire_count; i++)
+		batch.acquires[i]->not_made = made_nothing(&batch, fault);
 	known = rlk_batch_read(&batch);
 	return known || fault ? fault : look(&batch);
 }

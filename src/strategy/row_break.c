@@ -3,17 +3,18 @@
  * Breaking a row hold. See row_break.h for the way.
  *
  * The kill is by connection number, as the hold is another client's, whose
- * mark we do not know: between the look and the KILL the holder may release,
- * and its connection get something else to do. This is for people, who have
- * decided that this holder must go.
+ * mark we do not know. Between the look and the KILL the holder may release,
+ * and its connection lock something else: so the KILL looks once more, in the
+ * same text, whether that connection is in the way of ours. A KILL that is
+ * delivered late finds ours gone, and kills nobody. What remains are the 100 ms
+ * by which MariaDB's tables may be behind. This is for people, who have decided
+ * that this holder must go.
  */
 #include "strategy/row_break.h"
 
 #include "base/error.h"
+#include "db/packet.h"
 #include "db/server.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 /* The lock tables are a copy that is at most 100 ms old (MariaDB manual,
  * "Information Schema INNODB_LOCK_WAITS Table"), so look some times. */
@@ -45,14 +46,41 @@ static enum rlk_fault explain(enum rlk_fault fault, const char *name,
 	return fault;
 }
 
-static enum rlk_fault kill(struct rlk_conn *conn, uint64_t id,
+/* Whom to kill, and for whom. */
+struct blocked {
+	uint64_t bait;
+	uint64_t holder;
+};
+
+static void write_blocked(const void *rows, size_t row,
+			  struct rlk_value *ret_values)
+{
+	const struct blocked *blocked = (const struct blocked *) rows + row;
+
+	ret_values[0] = rlk_u64(blocked->bait);
+	ret_values[1] = rlk_u64(blocked->holder);
+}
+
+static enum rlk_fault kill(struct rlk_conn *conn, const struct blocked *blocked,
 			   struct rowlock_errinfo *reterr)
 {
+	static const struct rlk_many_def kill_it = {
+		"kill",
+		"KILL CONNECTION @rowlock_holder",
+	};
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(conn));
+	struct rlk_packet *packet = rlk_packet_begin(conn);
 	enum rlk_fault fault;
-	char sql[48];
 
-	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64, id);
-	fault = rlk_stmt_text(conn, sql, reterr);
+	if (!packet ||
+	    rlk_packet_add(packet, dialect->row_choose_blocker, write_blocked,
+			   blocked, 1) < 0 ||
+	    rlk_packet_add(packet, &kill_it, NULL, NULL, 0) < 0) {
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+		return RLK_FAILED;
+	}
+	fault = rlk_packet_run(packet, reterr);
 	/* 1094: it went by itself meanwhile, and the hold with it. */
 	return fault == RLK_REFUSED && reterr->mysql == 1094 ? RLK_DONE : fault;
 }
@@ -79,9 +107,9 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
+	struct blocked blocked = { .bait = rlk_conn_id(bait) };
 	struct rlk_reply reply;
 	enum rlk_fault fault;
-	uint64_t id = 0;
 	bool free;
 
 	fault = bait_row(bait, name, dialect->row_try, &free, reterr);
@@ -93,20 +121,21 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 	/* It waits; we look meanwhile, and leave its answer alone. */
 	rlk_conn_interrupt(bait);
 	fault = bait_row(bait, name, dialect->row_wait, &free, reterr);
-	for (int i = 0; fault == RLK_PENDING && !id && i < LOOKS; i++) {
+	for (int i = 0; fault == RLK_PENDING && !blocked.holder && i < LOOKS;
+	     i++) {
 		enum rlk_fault looked =
-		    find(conn, rlk_conn_id(bait), &id, reterr);
+		    find(conn, blocked.bait, &blocked.holder, reterr);
 
 		if (looked)
 			return explain(looked, name, reterr);
-		if (!id) {
+		if (!blocked.holder) {
 			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
 			fault = rlk_stmt_resume(bait, &reply, reterr);
 			free = fault == RLK_DONE;
 		}
 	}
-	if (id)
-		return explain(kill(conn, id, reterr), name, reterr);
+	if (blocked.holder)
+		return explain(kill(conn, &blocked, reterr), name, reterr);
 	if (fault == RLK_DONE && free)
 		return RLK_DONE; /* it was released meanwhile */
 	if (fault != RLK_DONE && fault != RLK_PENDING && fault != RLK_BUSY)

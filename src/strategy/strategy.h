@@ -90,6 +90,8 @@ struct rlk_part {
 				     the holder (if all were only asked
 				     again: not known), or RLK_AGAIN */
 	struct rlk_holder holder;
+	bool not_made;   /* of an acquire without an answer: it is certain that
+			    this sending made no row */
 	bool found;      /* of a release */
 	uint64_t token;  /* of a draw; 0: the grant is not there any more. Of an
 			    acquire; 0: not drawn */

@@ -159,16 +159,19 @@ static bool is_refused(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
 	struct sim_packet *packet = &session->packet;
-	unsigned int i = packet->executed;
+	unsigned int end =
+	    request->refuse ? packet->fails_at : packet->last + 1;
 
 	session->answer.error = request->refuse;
-	if (!request->refuse && sim_server.read_only_until > sim_now)
-		for (; !session->answer.error && i <= packet->last; i++) {
-			if (!op_of(packet, i)->writes)
-				continue;
-			session->answer.error = 1290;
-			packet->fails_at = i;
-		}
+	if (sim_server.read_only_until <= sim_now)
+		return request->refuse != 0;
+	for (unsigned int i = packet->executed; i < end; i++) {
+		if (!op_of(packet, i)->writes)
+			continue;
+		session->answer.error = 1290;
+		packet->fails_at = i;
+		break;
+	}
 	return session->answer.error != 0;
 }
 

@@ -212,7 +212,8 @@ void sim_judge_kill(const struct sim_session *by,
 		    container_of(node, struct sim_proc, node);
 
 		if (proc->number == by->proc &&
-		    (!proc->broke_us ||
+		    (by->request.op->verb != SIM_KILL_CHOSEN ||
+		     !proc->broke_us ||
 		     sim_now - proc->broke_us > BREAK_LASTS_US))
 			sim_violation("process %u killed a connection of "
 				      "process %u",

@@ -117,6 +117,7 @@ struct sim_session {
 	struct sim_row *locked; /* by its transaction */
 	uint64_t lock_serial;   /* of the last lock that it got */
 	bool open;              /* a packet's transaction failed in it */
+	uint64_t chosen;        /* @rowlock_holder */
 	struct sim_row *wants;
 	struct sim_bell *wants_bell;
 	struct rlk_list in_line;

@@ -210,6 +210,12 @@ static const struct {
 	  "KEY UPDATE name = VALUES(name) RETURNING attempt, "
 	  "{IF(attempt = ?2, GET_LOCK(?5, 0), 0)|}", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4, 2, 5 } },
+	{ SIM_CHOOSE_BLOCKER, "choose-blocker", NULL, "SET @rowlock_holder = "
+	  "({SELECT MAX(b.trx_mysql_thread_id) FROM ", { 0, 1 } },
+	{ SIM_CHOOSE_BLOCKER, "choose-blocker", NULL, "SET @rowlock_holder = "
+	  "({SELECT MAX(b.PROCESSLIST_ID) FROM ", { 0, 1 } },
+	{ SIM_KILL_CHOSEN, "kill-chosen", "KILL CONNECTION @rowlock_holder",
+	  NULL, NO_PARAMS },
 	{ SIM_BEGIN, "begin", "BEGIN", NULL, NO_PARAMS },
 	{ SIM_COMMIT, "commit", "COMMIT", NULL, NO_PARAMS },
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NO_PARAMS },
@@ -230,7 +236,10 @@ const char *sim_verb_name(enum sim_verb verb)
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(patterns); i++)
 		if (patterns[i].verb == verb)
 			return patterns[i].label;
-	return verb == SIM_PRESENT ? "present" : "?";
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(manies); i++)
+		if (manies[i].verb == verb)
+			return manies[i].label;
+	return "?";
 }
 
 static _Noreturn void unknown(const char *sql)
@@ -439,7 +448,7 @@ const struct sim_many *sim_many_of(const struct rlk_many_def *def)
 	static struct {
 		const struct rlk_many_def *def;
 		struct sim_many many;
-	} known[16];
+	} known[32];
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(known); i++) {
 		if (known[i].def == def)

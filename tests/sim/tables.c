@@ -221,20 +221,39 @@ static void find_session(struct sim_session *session)
 		sim_answer_row(&session->answer, 1)[0] = rlk_null();
 }
 
-static void find_blocker(struct sim_session *session)
+/* Who is in the way of the session with this id? 0: nobody is seen. */
+static uint64_t blocker_of(uint64_t id)
 {
-	struct sim_session *other =
-	    sim_session_find(session->request.params[0].u64);
+	const struct sim_session *session = sim_session_find(id);
 
 	/* The server's picture of its locks is a moment old. */
-	if (other && other->wants && other->wants->owner && sim_below(4))
-		sim_answer_row(&session->answer, 1)[0] =
-		    rlk_u64(other->wants->owner->id);
+	return session && session->wants && session->wants->owner &&
+		       sim_below(4)
+		   ? session->wants->owner->id
+		   : 0;
+}
+
+static void find_blocker(struct sim_session *session)
+{
+	uint64_t id = blocker_of(session->request.params[0].u64);
+
+	if (id)
+		sim_answer_row(&session->answer, 1)[0] = rlk_u64(id);
+}
+
+static void choose_blocker(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	uint64_t id = request->params[1].u64;
+
+	session->chosen = blocker_of(request->params[0].u64) == id ? id : 0;
 }
 
 static void kill_session(struct sim_session *session)
 {
-	uint64_t id = session->request.params[0].u64;
+	enum sim_verb verb = session->request.op->verb;
+	uint64_t id = verb == SIM_KILL_CHOSEN ? session->chosen
+					      : session->request.params[0].u64;
 	struct sim_session *other = sim_session_find(id);
 
 	if (!other) {
@@ -242,10 +261,10 @@ static void kill_session(struct sim_session *session)
 		return;
 	}
 	sim_judge_kill(session, other);
-	if (session->request.op->verb == SIM_KILL_CONN)
-		sim_session_kill(other);
-	else
+	if (verb == SIM_KILL_STMT)
 		sim_session_interrupt(other);
+	else
+		sim_session_kill(other);
 }
 
 static bool lock_row(struct sim_session *session)
@@ -307,11 +326,13 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ROLLBACK] = sim_rows_release,
 		[SIM_KILL_CONN] = kill_session,
 		[SIM_KILL_STMT] = kill_session,
+		[SIM_KILL_CHOSEN] = kill_session,
 		[SIM_PING] = nothing,
 		[SIM_TIME] = tell_time,
 		[SIM_FIND_MARK] = find_session,
 		[SIM_FIND_ID] = find_session,
 		[SIM_BLOCKER] = find_blocker,
+		[SIM_CHOOSE_BLOCKER] = choose_blocker,
 		[SIM_LOOK] = sim_lease_look,
 		[SIM_LIST_LEASES] = sim_lease_list,
 		[SIM_LIST_ROWS] = list_rows,

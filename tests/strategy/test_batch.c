@@ -341,6 +341,40 @@ static void nasty_names_are_names(void **state)
 	}
 }
 
+/* One info is longer than its column. */
+static void what_is_refused_has_made_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("batch-refused");
+	struct rowlock_errinfo error;
+	struct rlk_part parts[3];
+	char info[1000];
+
+	memset(info, 'x', sizeof(info) - 1);
+	info[sizeof(info) - 1] = '\0';
+	for (size_t i = 0; i < 3; i++)
+		parts[i] = parts_ask(ground, 0, parts_name(word, i));
+	parts[1].request.info = info;
+	for (size_t count = 2; count <= 3; count++) {
+		/* Alone, or together with a release. */
+		parts[2].act = RLK_ACT_RELEASE;
+		assert_int_equal(parts_run(ground, 0, parts, count, &error),
+				 RLK_REFUSED);
+		for (size_t i = 0; i < 2; i++) {
+			assert_false(parts[i].answered);
+			assert_true(parts[i].not_made);
+			assert_int_equal(
+			    parts_rows(ground, parts[i].request.name), 0);
+		}
+	}
+	/* Of what got no answer that is not certain. */
+	parts[1].request.info = NULL;
+	test_sql(ground->sql, "KILL %llu",
+		 (unsigned long long) rlk_conn_id(ground->conns[0]));
+	assert_int_equal(parts_run(ground, 0, parts, 2, &error), RLK_UNKNOWN);
+	assert_false(parts[0].not_made || parts[1].not_made);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -363,6 +397,8 @@ int main(void)
 		EACH("hundreds go in a few statements",
 		     hundreds_go_in_a_few_statements),
 		EACH("nasty names are names", nasty_names_are_names),
+		EACH("what is refused has made nothing",
+		     what_is_refused_has_made_nothing),
 	};
 
 	return test_main(tests);

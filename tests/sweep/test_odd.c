@@ -135,6 +135,56 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 	proxy_end(proxy);
 }
 
+static uint64_t kills(struct test_sql *sql)
+{
+	return test_sql_number(sql, "SELECT VARIABLE_VALUE FROM "
+				    "information_schema.GLOBAL_STATUS "
+				    "WHERE VARIABLE_NAME = 'COM_KILL'");
+}
+
+/* The breaker's KILL is on its way when the breaker gives up. Meanwhile the
+ * hold ends, and its connection locks another name; then the KILL arrives. */
+static void a_late_kill_ends_no_other_hold(void **state)
+{
+	const char *root = test_server_dsn("--root");
+	struct rowlock_client_options options = test_client_options(60000);
+	const char *broken = test_name("broken");
+	struct proxy *proxy = proxy_to(root);
+	struct rowlock_client *breaker = client_by(proxy, root, 60000, 300);
+	struct test_sql *sql = test_server_root();
+	struct rowlock_client *client;
+	struct rowlock *lock, *other;
+	struct rowlock_errinfo err;
+	uint64_t before, began;
+
+	(void) state;
+	options.dsn = root;
+	client = test_client_with(&options);
+	lock = test_lock(client, ROWLOCK_ROW, 0, broken);
+	other = test_lock(client, ROWLOCK_ROW, 0, test_name("other"));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	tell(proxy, "request sql=\"*KILL CONNECTION*\" do hold then=fin");
+	assert_code(rowlock_break(breaker, ROWLOCK_ROW, broken, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(other, 0, &err));
+	before = kills(sql);
+	tell(proxy, "deliver");
+	began = test_now_ns();
+	while (kills(sql) == before)
+		test_keep_waiting(began,
+				  "the server has got the late KILL: "
+				  "it counts %llu, as before",
+				  (unsigned long long) before);
+	assert_ok(rowlock_verify(other, &err));
+	assert_ok(rowlock_release(other, &err));
+	test_lock_end(lock);
+	test_lock_end(other);
+	test_client_end(client);
+	test_client_end(breaker);
+	proxy_end(proxy);
+}
+
 /* ----------------------------------------------------- half-open: rows */
 
 /* Nothing gets through on its connection any more, nor that it was closed. The
@@ -523,6 +573,9 @@ int main(void)
 		TEST("a request that lands after its client gave up makes "
 		     "nobody a holder",
 		     a_late_request_makes_nobody_a_holder),
+		TEST("a KILL that lands after its breaker gave up ends no "
+		     "other hold",
+		     a_late_kill_ends_no_other_hold),
 		TEST("a row on a silent connection is free at once",
 		     a_row_on_a_silent_connection_is_free_at_once),
 		TEST("a beat that was overtaken shortens nothing",

@@ -366,6 +366,44 @@ static void what_may_have_been_granted_is_not_left_behind(void **state)
 	lanes_end();
 }
 
+/* A server that is read-only refuses the packet, and then each of its acquires:
+ * nothing is there that the chores would have to delete. */
+static void what_was_refused_leaves_nothing_behind(void **state)
+{
+	struct fake_person *doubtful = fake_person();
+	struct rowlock *last;
+	unsigned int before;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	before = fake_count(FAKE_RELEASE);
+	last = fake_lock(client, ROWLOCK_LEASE, 0, "last");
+	all_ask(FAKE_DO_ACQUIRE, 10000);
+	fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
+						    .skip = true,
+						    .result = RLK_REFUSED });
+	for (int i = 0; i < MANY; i++)
+		fake_next(FAKE_ACQUIRE,
+			  (struct fake_answer){ .given = true,
+						.skip = true,
+						.result = RLK_FAILURE });
+	free_a_lane();
+	hear_all(ROWLOCK_EDB);
+	/* One that is in doubt is cleaned up after them. */
+	fake_next(FAKE_ACQUIRE, lost_reply);
+	fake_always(FAKE_FENCE, refused);
+	fake_tell(doubtful, FAKE_DO_ACQUIRE, last, 0);
+	assert_int_not_equal(fake_pass_hear(doubtful, NULL), 0);
+	fake_always(FAKE_FENCE, normal);
+	fake_pass_await(FAKE_RELEASE, before + 1);
+	assert_string_equal(fake_call(FAKE_RELEASE, before).name,
+			    rowlock_name(last));
+	fake_pass_until(is_free, last);
+	fake_lock_end(last);
+	lanes_end();
+}
+
 static void group_that_cannot_be_fenced_is_settled_one_by_one(void **state)
 {
 	(void) state;
@@ -464,6 +502,8 @@ int main(void)
 		     interrupted_release_still_tells_a_loss),
 		FAKE("what may have been granted is not left behind",
 		     what_may_have_been_granted_is_not_left_behind),
+		FAKE("what was refused leaves nothing behind",
+		     what_was_refused_leaves_nothing_behind),
 		FAKE("a group that cannot be fenced is settled one by one",
 		     group_that_cannot_be_fenced_is_settled_one_by_one),
 		FAKE("a packet that lingers is interrupted",

@@ -215,6 +215,13 @@ static bool await_batch(struct world_op *op,
 	return true;
 }
 
+static bool is_refused(const struct fake_answer *answer)
+{
+	return answer->given &&
+	       (answer->result == RLK_BUSY || answer->result == RLK_CONFLICT ||
+		answer->result == RLK_REFUSED);
+}
+
 static enum rlk_fault lease_batch(struct rlk_conn *conn,
 				  struct rlk_part **parts, size_t count,
 				  const struct rlk_patience *patience,
@@ -242,6 +249,8 @@ static enum rlk_fault lease_batch(struct rlk_conn *conn,
 			ring(conn, &parts[i]->request);
 		parts[i]->answered = op.answer.half || !op.answer.given;
 	}
+	for (size_t i = 0; i < count; i++)
+		parts[i]->not_made = i >= most && is_refused(&op.answer);
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
