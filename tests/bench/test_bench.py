@@ -14,6 +14,7 @@ import types
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, 'driver'))
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 os.environ['PATH'] += ':/usr/sbin:/sbin'
 
 # pylint: disable=wrong-import-position
@@ -199,7 +200,7 @@ def main():
                 tap.case(words_of(test), test, stage, skip=database)
         finally:
             stage.close()
-    return 1 if tap.failed else 0
+    return tap.status()
 
 
 if __name__ == '__main__':

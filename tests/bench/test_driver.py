@@ -19,6 +19,7 @@ from unittest import mock
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, 'driver'))
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 os.environ['PATH'] += ':/usr/sbin:/sbin'
 
 # pylint: disable=wrong-import-position
@@ -29,7 +30,7 @@ from processes import (Daemon, heed_signals, held_back,  # noqa: E402
                        interrupt, undisturbed)
 from special import Grown  # noqa: E402
 from stage import Stage  # noqa: E402
-from tap import Tap, check, words_of  # noqa: E402
+from tap import check, run_all  # noqa: E402
 from workloads import Pairs, Shared  # noqa: E402
 
 BUILD = os.environ['ROWLOCK_BUILD']
@@ -404,12 +405,5 @@ TESTS = (
 )
 
 
-def main():
-    tap = Tap(len(TESTS))
-    for test in TESTS:
-        tap.case(words_of(test), test)
-    return 1 if tap.failed else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_all(TESTS))

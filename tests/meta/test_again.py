@@ -17,6 +17,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
+
+# pylint: disable=wrong-import-position
+from tap import check, run_all  # noqa: E402
 
 # Fails as often as its file of that name says, and counts its runs. Where it is
 # told to hang it starts two processes first, which are in nobody's session: one
@@ -73,11 +77,6 @@ known "$@"
 play_all "$@"
 conclude "$@"
 '''
-
-
-def check(truth, words):
-    if not truth:
-        raise AssertionError(words)
 
 
 class Tree:
@@ -331,19 +330,5 @@ TESTS = (
 )
 
 
-def main():
-    failed = 0
-    print(f'1..{len(TESTS)}', flush=True)
-    for number, test in enumerate(TESTS, 1):
-        words = test.__name__.replace('_', ' ')
-        try:
-            test()
-            print(f'ok {number} - {words}', flush=True)
-        except (AssertionError, OSError) as error:
-            failed += 1
-            print(f'not ok {number} - {words}\n# {error}', flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_all(TESTS))

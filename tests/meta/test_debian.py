@@ -10,6 +10,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
+
+# pylint: disable=wrong-import-position
+from tap import check, run_all  # noqa: E402
 
 # As apt-get indextargets has it, for the fields that we ask for.
 OTHERS = '''Debian Backports main bookworm-backports http://mirror/debian/
@@ -28,11 +32,6 @@ Acquire::Check-Date "false";
 Acquire::Languages "none";
 APT::Architecture "amd64";
 '''
-
-
-def check(truth, words):
-    if not truth:
-        raise AssertionError(words)
 
 
 def said(call, archives='', settings='', **env):
@@ -97,19 +96,5 @@ TESTS = (
 )
 
 
-def main():
-    failed = 0
-    print(f'1..{len(TESTS)}', flush=True)
-    for number, test in enumerate(TESTS, 1):
-        words = test.__name__.replace('_', ' ')
-        try:
-            test()
-            print(f'ok {number} - {words}', flush=True)
-        except (AssertionError, OSError, subprocess.CalledProcessError) as error:
-            failed += 1
-            print(f'not ok {number} - {words}\n# {error}', flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_all(TESTS))

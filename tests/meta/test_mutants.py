@@ -12,6 +12,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
+
+# pylint: disable=wrong-import-position
+from tap import check, run_all  # noqa: E402
 
 MESON = '''project('small')
 seat = find_program('tests/seat')
@@ -100,11 +104,6 @@ TOLD = [f'STALE: {name}: {why}' for name, why in sorted(REASONS.items())]
 SURVIVES = mutant('seat: a seat is sold once', 'src/seat', 'there are 50',
                   'there are 49')
 MELTS = mutant('door: a door is shut', 'src/door', 'it is shut', 'melted')
-
-
-def check(truth, words):
-    if not truth:
-        raise AssertionError(words)
 
 
 class Tree:
@@ -413,17 +412,7 @@ def main():
     if not shutil.which('git'):
         print('1..0 # SKIP there is no git')
         return 0
-    failed = 0
-    print(f'1..{len(TESTS)}', flush=True)
-    for number, test in enumerate(TESTS, 1):
-        words = test.__name__.replace('_', ' ')
-        try:
-            test()
-            print(f'ok {number} - {words}', flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            failed += 1
-            print(f'not ok {number} - {words}\n# {error}', flush=True)
-    return 1 if failed else 0
+    return run_all(TESTS)
 
 
 if __name__ == '__main__':
