@@ -18,6 +18,12 @@ import threading
 import time
 import unittest
 
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+
+# pylint: disable=wrong-import-position
+from tap import Tap  # noqa: E402
+
 
 def patience():
     """How many seconds an event may stay away before a test is called hung: a
@@ -251,15 +257,13 @@ class TapResult(unittest.TestResult):
 
     def __init__(self, total):
         super().__init__()
-        self.number = 0
-        print(f"1..{total}", flush=True)
+        self.tap = Tap(total)
 
-    def _tell(self, test, ok, note=""):
-        self.number += 1
+    def _tell(self, test, passed, skip=None):
         # The method's own name: subtests and failed fixtures have it too.
         name = getattr(test, "_testMethodName", str(test))
         name = name.removeprefix("test_").replace("_", " ")
-        print(f"{ok} {self.number} - {name}{note}", flush=True)
+        self.tap.tell(name, passed, skip)
 
     def _fail(self, test, error):
         text = self._exc_info_to_string(error, test)
@@ -268,17 +272,17 @@ class TapResult(unittest.TestResult):
 
     def addSuccess(self, test):
         super().addSuccess(test)
-        self._tell(test, "ok")
+        self._tell(test, True)
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
         self._fail(test, err)
-        self._tell(test, "not ok")
+        self._tell(test, False)
 
     def addError(self, test, err):
         super().addError(test, err)
         self._fail(test, err)
-        self._tell(test, "not ok")
+        self._tell(test, False)
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
@@ -286,13 +290,13 @@ class TapResult(unittest.TestResult):
             return
         if not getattr(test, "subtest_told", False):
             test.subtest_told = True
-            self._tell(test, "not ok")
+            self._tell(test, False)
         print(f"# in {subtest}", file=sys.stderr)
         self._fail(test, err)
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self._tell(test, "ok", f" # SKIP {reason}")
+        self._tell(test, True, reason)
 
 
 def main():
