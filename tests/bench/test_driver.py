@@ -25,6 +25,7 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 # pylint: disable=wrong-import-position
 from figures import Figure, Place, Results  # noqa: E402
 from options import parse  # noqa: E402
+from patience import patience  # noqa: E402
 from peers import why_not  # noqa: E402
 from processes import (Daemon, heed_signals, held_back,  # noqa: E402
                        interrupt, undisturbed)
@@ -52,12 +53,6 @@ LONG = ('--rounds', '30', '--seconds', '0.05', '--only',
         ','.join(('hot-threads', *SYSTEMS)))
 SHORT = ('--rounds', '1', '--seconds', '0.05', '--only', 'hot-threads,mutex')
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def patience():
-    """How many seconds something may stay away before it is called hung: more
-    where others want the processors (tests/lib/patience.h)."""
-    return 60 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def refused(words):

@@ -22,16 +22,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 
 # pylint: disable=wrong-import-position
+from patience import patience  # noqa: E402
 from tap import Tap  # noqa: E402
-
-
-def patience():
-    """How many seconds an event may stay away before a test is called hung: a
-    minute where there is nothing else to do, more for a slow build, and with
-    the load (tests/lib/patience.h)."""
-    slow = 4 if os.environ.get("ROWLOCK_TEST_SLOW", "0") not in ("", "0") else 1
-    return 60 * slow * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
-
 
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
 ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13

@@ -5,7 +5,8 @@
 /*
  * How long an event may stay away before a test is called hung. It has nothing
  * to do with how long something should take: only a hang reaches it, however
- * busy the machine is. So it grows with the load.
+ * busy the machine is. So it grows with the load. patience.py says the same to
+ * the tests in Python.
  */
 
 #include <stdlib.h>

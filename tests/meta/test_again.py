@@ -20,6 +20,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
 
 # pylint: disable=wrong-import-position
+from patience import patience  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
 # Fails as often as its file of that name says, and counts its runs. Where it is
@@ -190,9 +191,10 @@ def nothing_is_left_behind():
 
 def await_so(words, what, *arguments):
     """Look until it is so. Only a hang gets to the end of this."""
-    end = time.monotonic() + 60 * max(1, os.getloadavg()[0])
+    since = time.monotonic()
     while not what(*arguments):
-        check(time.monotonic() < end, f'waited in vain: {words}')
+        check(time.monotonic() - since < patience(),
+              f'waited in vain: {words}')
         time.sleep(0.02)
 
 
