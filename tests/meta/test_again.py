@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
 
 # pylint: disable=wrong-import-position
 from patience import patience  # noqa: E402
+from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
 # Fails as often as its file of that name says, and counts its runs. Where it is
@@ -196,14 +197,6 @@ def await_so(words, what, *arguments):
         check(time.monotonic() - since < patience(),
               f'waited in vain: {words}')
         time.sleep(0.02)
-
-
-def is_alive(pid):
-    try:
-        stat = pathlib.Path(f'/proc/{pid}/stat').read_text(encoding='utf-8')
-    except OSError:
-        return False
-    return stat.rpartition(')')[2].split()[0] != 'Z'
 
 
 def ended_by(number):

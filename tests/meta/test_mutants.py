@@ -7,6 +7,7 @@ are what can be broken, and nothing has to be compiled. Speaks TAP."""
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
 
 # pylint: disable=wrong-import-position
+from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
 MESON = '''project('small')
@@ -121,7 +123,8 @@ class Tree:
             'GIT_CEILING_DIRECTORIES': str(self.root.parent)}
         lib = pathlib.Path('tools', 'lib', 'mutants')
         shutil.copytree(ROOT / lib, self.root / lib)
-        shutil.copy(ROOT / 'tools' / 'mutants', self.root / 'tools')
+        for name in ('tools/lib/tidy', 'tools/mutants'):
+            shutil.copy(ROOT / name, self.root / name)
         for path, text in FILES.items():
             self.write(path, text)
         for name, text in (GOOD if mutants is None else mutants).items():
@@ -240,6 +243,23 @@ def a_check_knows_whom_the_table_of_traps_names_in_vain(tree):
     status, said = tree.play('--check', '--touched')
     check(status == 1 and said[0].startswith('nothing touched: ') and
           "'sold-twice'" in said[1], f'{status}: {said}')
+
+
+@on_tree({'sold-twice': GOOD['sold-twice']})
+def what_a_test_leaves_behind_is_ended(tree):
+    played = tree.root / 'played'
+    # In nobody's session, and without an environment by which it is known.
+    tree.write('tests/seat', SEAT.replace('exit', '''
+(cd "$TMPDIR" && exec setsid env -i sleep 3600) &
+echo $! >>"$PLAYED.left"
+exit'''))
+    status, said = tree.play(PLAYED=str(played))
+    check(status == 0, f'{status}: {said}')
+    left = pathlib.Path(f'{played}.left').read_text('utf-8').split()
+    alive = [pid for pid in left if is_alive(pid)]
+    for pid in alive:
+        os.kill(int(pid), signal.SIGKILL)
+    check(left and not alive, f'alive: {alive} of {left}')
 
 
 # ------------------------------------------------------------- what is touched
@@ -392,6 +412,7 @@ TESTS = (
     a_check_lists_what_is_stale_and_plays_nothing,
     a_check_without_a_stale_one_is_content,
     a_check_knows_whom_the_table_of_traps_names_in_vain,
+    what_a_test_leaves_behind_is_ended,
     a_mutant_is_touched_by_a_file_that_it_changes,
     a_mutant_is_touched_by_its_own_file,
     a_mutant_is_touched_by_the_test_that_catches_it,

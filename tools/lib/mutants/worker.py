@@ -2,7 +2,6 @@
 """A worker's tree, build and server, and how a test goes there."""
 
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -67,14 +66,14 @@ def run(command, log, listener, **more):
             return None
 
 
-def kill_marked(mark):
-    """End what was started with this in its environment, however it hides."""
-    for entry in pathlib.Path('/proc').iterdir():
-        try:
-            if entry.name.isdigit() and mark in (entry / 'environ').read_bytes():
-                os.kill(int(entry.name), signal.SIGKILL)
-        except OSError:
-            pass  # it is gone, or not ours
+def tidy(directory):
+    """End what was started for this directory, however it hides, and remove
+    it."""
+    done = subprocess.run([ROOT / 'tools' / 'lib' / 'tidy', directory],
+                          check=False, text=True, stdin=subprocess.DEVNULL,
+                          capture_output=True, start_new_session=True)
+    if done.returncode:
+        raise Wrong(f'tidy {directory} failed: {done.stderr.strip()}')
 
 
 def verdicts(text):
@@ -219,8 +218,7 @@ class Worker:
             outcome.status = run(test['cmd'] + list(more), self.log, outcome,
                                  cwd=test['workdir'] or self.build, env=env)
         finally:
-            kill_marked(f'TMPDIR={self.tmp}\0'.encode())
+            tidy(self.tmp)
             if self.needs_server(test):
                 self.sandbox('stop')
-            shutil.rmtree(self.tmp, ignore_errors=True)
         return outcome
