@@ -74,10 +74,20 @@ mkdir work
 step_one() { cat one; }
 step_two() { cat two; return 3; }
 step_three() { cat three; }
+before_step() { :; }
 after_step() { :; }
 known "$@"
 play_all "$@"
 conclude "$@"
+'''
+# What proof asks git: which commit is checked out, and what is not committed.
+GIT = '''#!/bin/sh
+[ "$1" != rev-parse ] || cat head
+'''
+# A step of proof during which a commit is made.
+COMMITTING = '''#!/bin/sh
+echo second >head
+echo 3 caught, 0 survived, 0 stale
 '''
 
 
@@ -259,6 +269,25 @@ def words_that_proof_does_not_know_are_refused():
               and not done.stdout, f'{words}: {done}')
 
 
+def a_commit_made_meanwhile_is_not_said_to_have_passed():
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory)
+        shutil.copy(ROOT / 'tools' / 'proof', tree.root / 'tools')
+        (tree.root / 'bin').mkdir()
+        for path, text in (('bin/git', GIT), ('head', 'first\n'),
+                           ('tools/mutants', COMMITTING)):
+            tree.write(path, text)
+        done = subprocess.run(
+            [tree.root / 'tools' / 'proof', 'mutants'], check=False, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, 'TMPDIR': directory,
+                 'PATH': f'{tree.root / "bin"}:{os.environ["PATH"]}'})
+        check(done.returncode == 0, f'{done}')
+        said = (tree.root / '.proof' / 'mutants.passed').read_text('utf-8')
+    check(said.startswith('first, ') and said.endswith(', 3 caught, 0 survived,'
+                                                       ' 0 stale\n'), said)
+
+
 def many_runs_name_what_failed_in_one():
     logs = []
     with tempfile.TemporaryDirectory() as directory:
@@ -318,6 +347,7 @@ TESTS = (
     nothing_is_left_however_it_is_ended,
     what_is_no_path_from_the_root_on_is_refused,
     words_that_proof_does_not_know_are_refused,
+    a_commit_made_meanwhile_is_not_said_to_have_passed,
     many_runs_name_what_failed_in_one,
     steps_go_on_after_one_that_failed,
     three_unsteady_programs_pass_and_four_do_not,

@@ -3,9 +3,9 @@
 #
 # steps.sh - what .ci/run and tools/proof share: steps with names, one after the
 # other, going on after a failed one, and a table of them in the end. Sourced
-# after setup.sh by a script that has a function step_NAME for each and an
-# after_step, and has set STEPS to their names, and directories: work for the
-# table, logs for what the steps say, builds.
+# after setup.sh by a script that has a function step_NAME for each, a before_step
+# and an after_step, and has set STEPS to their names, and directories: work for
+# the table, logs for what the steps say, builds.
 
 export ASAN_OPTIONS=detect_leaks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
@@ -96,6 +96,7 @@ play_all()
 	for step; do
 		number=$((number + 1))
 		say "[$number/$#] $step"
+		before_step "$step"
 		play "$step"
 		say "[$number/$#] $step $word after $seconds s${counts:+: $counts}"
 		[ "$word" = passed ] || failed="$failed $step"
