@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_INTEGRATION_DOORBELL_H
+#define ROWLOCK_TEST_INTEGRATION_DOORBELL_H
+
+/*
+ * For the tests of the server's line for a lease: who has a name's bell there,
+ * how many wait for one, and those who come for a name: threads, processes.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define LONG_TTL_MS 600000
+
+/* ---------------------------------------------------------- the server */
+
+static inline uint64_t hash(const char *text)
+{
+	uint64_t sum = 14695981039346656037u;
+
+	for (; *text; text++)
+		sum = (sum ^ (unsigned char) *text) * 1099511628211u;
+	return sum;
+}
+
+/* All clients have to agree on it, of whatever version they are. */
+static inline const char *bell_of(struct test_sql *sql, const char *name)
+{
+	static char bell[40];
+	char *schema = test_sql_text(sql, "SELECT DATABASE()");
+
+	schema[strcspn(schema, "\t\n")] = '\0';
+	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64,
+		 hash(name) ^ hash(schema) * 31);
+	free(schema);
+	return bell;
+}
+
+static inline uint64_t owner_of(struct test_sql *sql, const char *name)
+{
+	return test_sql_number(sql, "SELECT COALESCE(IS_USED_LOCK('%s'), 0)",
+			       bell_of(sql, name));
+}
+
+static inline uint64_t in_line(struct test_sql *sql)
+{
+	return test_sql_number(sql, "SELECT COUNT(*) FROM "
+				    "information_schema.PROCESSLIST "
+				    "WHERE STATE = 'User lock'");
+}
+
+/* Look until it is so. */
+static inline void await_line(struct test_sql *sql, uint64_t count)
+{
+	uint64_t since = test_now_ns();
+	uint64_t seen;
+
+	while ((seen = in_line(sql)) != count)
+		test_keep_waiting(since, "%llu in line: there are %llu",
+				  (unsigned long long) count,
+				  (unsigned long long) seen);
+}
+
+static inline void await_owner(struct test_sql *sql, const char *name,
+			       uint64_t before)
+{
+	uint64_t since = test_now_ns();
+	uint64_t owner;
+
+	do {
+		owner = owner_of(sql, name);
+		test_keep_waiting(since,
+				  "another to have the bell of '%s' than "
+				  "connection %llu: %llu has it",
+				  name, (unsigned long long) before,
+				  (unsigned long long) owner);
+	} while (!owner || owner == before);
+}
+
+static inline void await_free(struct test_sql *sql, const char *name)
+{
+	uint64_t since = test_now_ns();
+	uint64_t owner;
+
+	while ((owner = owner_of(sql, name)))
+		test_keep_waiting(since,
+				  "the bell of '%s' to be let go: connection "
+				  "%llu has it",
+				  name, (unsigned long long) owner);
+}
+
+/* ---------------------------------------------------- threads, processes */
+
+/* One that acquires, and gives it back. */
+struct waiter {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	uint64_t wait_ms;
+	int code;
+	pthread_t thread;
+};
+
+static inline struct rowlock_client *client_of(unsigned int waits,
+					       uint64_t ttl_ms)
+{
+	struct rowlock_client_options options = test_client_options(ttl_ms);
+
+	options.wait_connections = waits;
+	return test_client_with(&options);
+}
+
+static inline void *acquire(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	waiter->code = rowlock_acquire(waiter->lock, waiter->wait_ms, NULL);
+	if (!waiter->code)
+		waiter->code = rowlock_release(waiter->lock, NULL);
+	return NULL;
+}
+
+static inline void start(struct waiter *waiter, struct rowlock_client *client,
+			 const char *name, uint64_t wait_ms)
+{
+	waiter->client = client;
+	waiter->lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	waiter->wait_ms = wait_ms;
+	assert_int_equal(pthread_create(&waiter->thread, NULL, acquire, waiter),
+			 0);
+}
+
+static inline int join(struct waiter *waiter)
+{
+	pthread_join(waiter->thread, NULL);
+	test_lock_end(waiter->lock);
+	return waiter->code;
+}
+
+static inline struct test_actor actor(const char *name, uint64_t ttl_ms)
+{
+	return test_actor_start(ROWLOCK_LEASE, name, ttl_ms);
+}
+
+static inline void has_it(struct test_actor *actor)
+{
+	assert_int_equal(test_actor_hear(actor), 0);
+}
+
+static inline void gives_it_back(struct test_actor *actor)
+{
+	assert_int_equal(test_actor_ask(actor, "release"), 0);
+}
+
+/* One who holds @name and has its bell. On MariaDB the first that comes has it;
+ * on MySQL only who has waited, as the first in line. */
+static inline struct test_actor holder_of(struct test_sql *sql,
+					  const char *name, uint64_t ttl_ms)
+{
+	struct test_actor starter = actor(name, ttl_ms);
+	struct test_actor holder = actor(name, ttl_ms);
+	uint64_t before;
+
+	assert_int_equal(test_actor_ask(&starter, "acquire 0"), 0);
+	before = owner_of(sql, name);
+	test_actor_tell(&holder, "acquire 60000");
+	if (before)
+		await_line(sql, 1);
+	else
+		await_owner(sql, name, 0);
+	gives_it_back(&starter);
+	has_it(&holder);
+	assert_int_not_equal(owner_of(sql, name), 0);
+	test_actor_end(&starter);
+	return holder;
+}
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Waiting for a lease in the server's line: who gets it in which order and for
+ * how many statements, also if one of them is killed; who leaves the line, and
+ * who asks again and again instead of standing in it.
+ */
+#include <poll.h>
+
+#include "doorbell.h"
+
+/* ------------------------------------------------------------ the order */
+
+#define LINE 8
+
+static void processes_have_it_in_the_order_in_which_they_came(void **state)
+{
+	const char *name = test_name("order");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
+	struct test_actor line[LINE];
+	uint64_t before, spent;
+	int i;
+
+	(void) state;
+	for (i = 0; i < LINE; i++) {
+		line[i] = actor(name, LONG_TTL_MS);
+		test_actor_tell(&line[i], "acquire 60000");
+		await_line(sql, (uint64_t) i + 1);
+	}
+	before = test_sql_status(sql, "Questions");
+	gives_it_back(&holder);
+	/* One that came out of turn would keep it from the others. */
+	for (i = 0; i < LINE; i++) {
+		has_it(&line[i]);
+		gives_it_back(&line[i]);
+	}
+	spent = test_sql_status(sql, "Questions") - before - 1;
+	assert_in_range(spent, 2 * LINE, 3 * (LINE + 1));
+	await_free(sql, name);
+	for (i = 0; i < LINE; i++)
+		test_actor_end(&line[i]);
+	test_actor_end(&holder);
+	test_sql_end(sql);
+}
+
+/* ------------------------------------------------- who leaves the line */
+
+static void killed_waiter_does_not_stop_the_line(void **state)
+{
+	const char *name = test_name("killed");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor first = holder_of(sql, name, LONG_TTL_MS);
+	struct test_actor second = actor(name, LONG_TTL_MS);
+	struct test_actor third = actor(name, LONG_TTL_MS);
+
+	(void) state;
+	test_actor_tell(&second, "acquire 60000");
+	await_line(sql, 1);
+	test_actor_tell(&third, "acquire 60000");
+	await_line(sql, 2);
+	test_actor_kill(&second);
+	gives_it_back(&first);
+	has_it(&third);
+	gives_it_back(&third);
+	await_free(sql, name);
+	test_actor_end(&third);
+	test_actor_end(&first);
+	test_sql_end(sql);
+}
+
+static bool comes_first(const struct test_actor *one,
+			const struct test_actor *other)
+{
+	struct pollfd answers[] = {
+		{ .fd = one->from, .events = POLLIN },
+		{ .fd = other->from, .events = POLLIN },
+	};
+
+	if (poll(answers, 2, test_patience_ms()) <= 0)
+		fail_msg("neither actor answers");
+	return answers[0].revents != 0;
+}
+
+/* Whoever sees first that it is dead takes its name: that need not be the head
+ * of the line. */
+static void killed_holder_is_outlived_by_the_line(void **state)
+{
+	const char *name = test_name("dead");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor first = holder_of(sql, name, 2000);
+	struct test_actor second = actor(name, 2000);
+	struct test_actor third = actor(name, 2000);
+	bool second_is_first;
+
+	(void) state;
+	test_actor_tell(&second, "acquire 60000");
+	await_line(sql, 1);
+	test_actor_tell(&third, "acquire 60000");
+	await_line(sql, 2);
+	test_actor_kill(&first);
+	second_is_first = comes_first(&second, &third);
+	has_it(second_is_first ? &second : &third);
+	gives_it_back(second_is_first ? &second : &third);
+	has_it(second_is_first ? &third : &second);
+	gives_it_back(second_is_first ? &third : &second);
+	await_free(sql, name);
+	test_actor_end(&third);
+	test_actor_end(&second);
+	test_sql_end(sql);
+}
+
+static void cancel_and_deadline_leave_the_line(void **state)
+{
+	const char *name = test_name("leave");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
+	struct rowlock_client *client = client_of(4, LONG_TTL_MS);
+	struct waiter waiter;
+	uint64_t owner;
+
+	(void) state;
+	owner = owner_of(sql, name);
+	start(&waiter, client, name, ROWLOCK_FOREVER);
+	await_line(sql, 1);
+	rowlock_cancel(waiter.lock);
+	assert_int_equal(join(&waiter), ROWLOCK_ECANCELED);
+	await_line(sql, 0);
+	start(&waiter, client, name, 300);
+	assert_int_equal(join(&waiter), ROWLOCK_ETIMEDOUT);
+	await_line(sql, 0);
+	assert_int_equal(owner_of(sql, name), owner);
+	gives_it_back(&holder);
+	await_free(sql, name);
+	test_client_end(client);
+	test_actor_end(&holder);
+	test_sql_end(sql);
+}
+
+/* ---------------------------------------------- who does not stand in it */
+
+/* When its client says so first. */
+struct log {
+	struct test_event bell;
+	struct test_event poll;
+};
+
+static void note(enum rowlock_log_level level, const char *message, void *arg)
+{
+	struct log *log = arg;
+
+	(void) level;
+	if (strstr(message, "waits on its bell"))
+		test_event_set(&log->bell);
+	if (strstr(message, "asked for again and again"))
+		test_event_set(&log->poll);
+}
+
+static struct rowlock_client *logging_client(unsigned int waits,
+					     struct log *log)
+{
+	struct rowlock_client_options options =
+	    test_client_options(LONG_TTL_MS);
+
+	log->bell = test_event_new();
+	log->poll = test_event_new();
+	options.wait_connections = waits;
+	options.log = note;
+	options.log_arg = log;
+	options.log_level = ROWLOCK_LOG_DEBUG;
+	return test_client_with(&options);
+}
+
+static void log_end(struct log *log)
+{
+	test_event_end(&log->bell);
+	test_event_end(&log->poll);
+}
+
+static void who_finds_no_wait_connection_polls(void **state)
+{
+	const char *one = test_name("one");
+	const char *other = test_name("other");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor holder = holder_of(sql, one, LONG_TTL_MS);
+	struct test_actor other_holder = actor(other, LONG_TTL_MS);
+	struct waiter waits, polls;
+	struct log log;
+	struct rowlock_client *client = logging_client(1, &log);
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&other_holder, "acquire 0"), 0);
+	start(&waits, client, one, ROWLOCK_FOREVER);
+	assert_true(test_event_wait(&log.bell));
+	await_line(sql, 1);
+	start(&polls, client, other, ROWLOCK_FOREVER);
+	assert_true(test_event_wait(&log.poll));
+	gives_it_back(&other_holder);
+	assert_int_equal(join(&polls), 0);
+	assert_int_equal(in_line(sql), 1);
+	gives_it_back(&holder);
+	assert_int_equal(join(&waits), 0);
+	await_free(sql, one);
+	await_free(sql, other);
+	test_client_end(client);
+	log_end(&log);
+	test_actor_end(&other_holder);
+	test_actor_end(&holder);
+	test_sql_end(sql);
+}
+
+static void without_wait_connections_all_poll(void **state)
+{
+	const char *name = test_name("none");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor holder = actor(name, LONG_TTL_MS);
+	struct waiter waiter;
+	struct log log;
+	struct rowlock_client *client = logging_client(0, &log);
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&holder, "acquire 0"), 0);
+	start(&waiter, client, name, ROWLOCK_FOREVER);
+	assert_true(test_event_wait(&log.poll));
+	assert_int_equal(in_line(sql), 0);
+	gives_it_back(&holder);
+	assert_int_equal(join(&waiter), 0);
+	await_free(sql, name);
+	test_client_end(client);
+	log_end(&log);
+	test_actor_end(&holder);
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("processes have it in the order in which they came",
+		     processes_have_it_in_the_order_in_which_they_came),
+		TEST("killed waiter does not stop the line",
+		     killed_waiter_does_not_stop_the_line),
+		TEST("killed holder is outlived by the line",
+		     killed_holder_is_outlived_by_the_line),
+		TEST("cancel and deadline leave the line",
+		     cancel_and_deadline_leave_the_line),
+		TEST("who finds no wait connection polls",
+		     who_finds_no_wait_connection_polls),
+		TEST("without wait connections all poll",
+		     without_wait_connections_all_poll),
+	};
+
+	return test_main(tests);
+}
