@@ -172,7 +172,8 @@ static void row_that_is_tied_up_keeps_nobody_else(void **state)
 	}
 	start(people, THREADS, take_and_tell);
 	for (int i = 0; i < THREADS; i++)
-		assert_true(test_event_wait(&got[i]));
+		assert_event(&got[i], "thread %d of %d to have its name", i,
+			     THREADS);
 	join(people, THREADS);
 	test_sql(sql, "START TRANSACTION");
 	test_sql_number(sql,
@@ -181,14 +182,20 @@ static void row_that_is_tied_up_keeps_nobody_else(void **state)
 			word);
 	start(people, THREADS, give_back);
 	for (int i = 1; i < THREADS; i++)
-		assert_true(test_event_wait(&got[i]));
+		assert_event(&got[i],
+			     "thread %d of %d to give its name back beside "
+			     "one that is tied up",
+			     i, THREADS);
 	/* Others' acquires pass, too, while it is still tied up. */
 	join(&people[1], THREADS - 1);
 	for (int i = 1; i < THREADS; i++)
 		assert_code(people[i].code, 0, &people[i].err);
 	start(&people[1], THREADS - 1, take_and_tell);
 	for (int i = 1; i < THREADS; i++)
-		assert_true(test_event_wait(&got[i]));
+		assert_event(&got[i],
+			     "thread %d of %d to have its name again beside "
+			     "one that is tied up",
+			     i, THREADS);
 	join(&people[1], THREADS - 1);
 	for (int i = 1; i < THREADS; i++)
 		assert_code(people[i].code, 0, &people[i].err);

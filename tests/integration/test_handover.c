@@ -24,12 +24,19 @@ struct crowd {
 	bool draw;
 	_Atomic unsigned int coming;
 	_Atomic unsigned int failed;
-	unsigned int had; /* under the lock: how many have had it */
+	struct rowlock_errinfo why; /* of one that failed */
+	unsigned int had;           /* under the lock: how many have had it */
 	uint64_t tokens[CROWD];
 	struct test_event all_come;
 	struct test_event all_had;
 	struct test_event let_go;
 };
+
+static void note_failure(struct crowd *crowd, const struct rowlock_errinfo *err)
+{
+	if (atomic_fetch_add(&crowd->failed, 1) == 0)
+		crowd->why = *err;
+}
 
 static void *take_turn(void *arg)
 {
@@ -42,18 +49,18 @@ static void *take_turn(void *arg)
 	if (atomic_fetch_add(&crowd->coming, 1) + 1 == CROWD)
 		test_event_set(&crowd->all_come);
 	if (rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err)) {
-		atomic_fetch_add(&crowd->failed, 1);
+		note_failure(crowd, &err);
 		return NULL;
 	}
 	place = crowd->had++;
 	if (crowd->draw && rowlock_token(lock, &crowd->tokens[place], &err))
-		atomic_fetch_add(&crowd->failed, 1);
+		note_failure(crowd, &err);
 	if (place + 1 == CROWD) {
 		test_event_set(&crowd->all_had);
 		test_event_wait(&crowd->let_go);
 	}
 	if (rowlock_release(lock, &err))
-		atomic_fetch_add(&crowd->failed, 1);
+		note_failure(crowd, &err);
 	test_lock_end(lock);
 	return NULL;
 }
@@ -74,15 +81,20 @@ static uint64_t round_of(struct crowd *crowd, struct test_sql *sql)
 	for (i = 0; i < CROWD; i++)
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, take_turn, crowd), 0);
-	assert_true(test_event_wait(&crowd->all_come));
+	assert_event(&crowd->all_come, "%d threads to come: %u have", CROWD,
+		     crowd->coming);
 	before = test_sql_status(sql, "Questions");
 	assert_ok(rowlock_release(first, &err));
-	assert_true(test_event_wait(&crowd->all_had));
+	assert_event(&crowd->all_had,
+		     "%d threads to have it: %u have had it, %u failed%s%s",
+		     CROWD, crowd->had, crowd->failed,
+		     crowd->failed ? ": " : "", crowd->why.message);
 	after = test_sql_status(sql, "Questions") - 1;
 	test_event_set(&crowd->let_go);
 	for (i = 0; i < CROWD; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(crowd->failed, 0);
+	if (crowd->failed)
+		fail_msg("%u failed: %s", crowd->failed, crowd->why.message);
 	test_lock_end(first);
 	return after - before;
 }

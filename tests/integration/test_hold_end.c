@@ -123,7 +123,9 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_true(rowlock_remaining_ms(lock) <= 1000);
 	test_actor_tell(&next, "acquire 60000");
-	assert_true(test_event_wait(&lost));
+	assert_event(&lost, "the lost callback: held is %d, %llu ms remain",
+		     rowlock_held(lock),
+		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_int_equal(test_actor_hear(&next), 0);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);

@@ -237,26 +237,57 @@ void test_event_set(struct test_event *event)
 		abort();
 }
 
+bool test_readable(int fd)
+{
+	uint64_t since = test_now_ns();
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	/* The load may have grown meanwhile. */
+	while (poll(&wait, 1, test_patience_ms()) != 1)
+		if (test_ms(since, test_now_ns()) >= test_patience_ms())
+			return false;
+	return true;
+}
+
 bool test_event_wait(struct test_event *event)
 {
-	struct pollfd wait = { .fd = event->fd, .events = POLLIN };
 	uint64_t count;
 
-	if (poll(&wait, 1, test_patience_ms()) != 1)
-		return false;
-	return read(event->fd, &count, sizeof(count)) == sizeof(count);
+	return test_readable(event->fd) &&
+	       read(event->fd, &count, sizeof(count)) == sizeof(count);
+}
+
+static void say_waited(uint64_t since_ns, const char *what, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void say_waited(uint64_t since_ns, const char *what, va_list args)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), what, args);
+	print_error("waited %.0f s for %s\n",
+		    test_ms(since_ns, test_now_ns()) / 1000, text);
+}
+
+void test_no_event(uint64_t since_ns, const char *file, int line,
+		   const char *what, ...)
+{
+	va_list args;
+
+	va_start(args, what);
+	say_waited(since_ns, what, args);
+	va_end(args);
+	_fail(file, line);
 }
 
 void test_keep_waiting(uint64_t since_ns, const char *what, ...)
 {
-	double ms = test_ms(since_ns, test_now_ns());
-	char text[256];
 	va_list args;
 
-	if (ms < test_patience_ms())
+	if (test_ms(since_ns, test_now_ns()) < test_patience_ms())
 		return;
 	va_start(args, what);
-	vsnprintf(text, sizeof(text), what, args);
+	say_waited(since_ns, what, args);
 	va_end(args);
-	fail_msg("waited %.0f s for %s", ms / 1000, text);
+	fail();
 }

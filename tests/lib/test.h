@@ -96,9 +96,25 @@ struct test_event {
 struct test_event test_event_new(void);
 void test_event_end(struct test_event *event);
 void test_event_set(struct test_event *event);
-/** Wait for at least one test_event_set(); false after test_patience_ms().
- *  Clears it. */
+/** Wait for at least one test_event_set(), and clear it. Fail the test after
+ *  test_patience_ms(): what follows says, as printf() would, which event it
+ *  is, and what is seen instead by then. */
+#define assert_event(event, ...)                                               \
+	do {                                                                   \
+		uint64_t since_ = test_now_ns();                               \
+		if (!test_event_wait(event))                                   \
+			test_no_event(since_, __FILE__, __LINE__,              \
+				      __VA_ARGS__);                            \
+	} while (0)
+void test_no_event(uint64_t since_ns, const char *file, int line,
+		   const char *what, ...) __attribute__((format(printf, 4, 5)));
+
+/** The same for another thread, which cannot fail a test: false. */
 bool test_event_wait(struct test_event *event);
+
+/** Wait until there is something to read, or the other end has gone; false
+ *  after test_patience_ms(). */
+bool test_readable(int fd);
 
 /** In a loop that looks whether something has come that nothing tells of: fail
  *  the test once it has looked for test_patience_ms() since @since_ns (of

@@ -351,7 +351,8 @@ static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
 	rowlock_on_lost(lock, set_event, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	switch_server(proxy, false);
-	assert_true(test_event_wait(&lost));
+	assert_event(&lost, "the lost callback of '%s': held is %d", name,
+		     rowlock_held(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);

@@ -58,7 +58,9 @@ static void hold_ends_at_its_maximum(void **state)
 		fake_advance(1799);
 		assert_int_equal(rowlock_held(lock), 1);
 		fake_advance(1);
-		assert_true(test_event_wait(&told));
+		assert_event(&told, "the lost callback, %s: remain %llu ms",
+			     strategies[i] == ROWLOCK_ROW ? "row" : "lease",
+			     (unsigned long long) rowlock_remaining_ms(lock));
 		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 		assert_non_null(strstr(err.message, "maximum"));
 		/* The session lives; so the row is removed. */
@@ -207,7 +209,7 @@ static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
 	fake_advance(10000);
 	fake_await(FAKE_LEASES_OF, 1);
 	fake_pass_await(FAKE_LEASES_OF, 2);
-	assert_true(test_event_wait(&told));
+	assert_event(&told, "the lost callback of 'a'");
 	assert_int_equal(rowlock_held(a), 0);
 	assert_int_equal(rowlock_held(b), 1);
 	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
@@ -240,7 +242,7 @@ static void break_ends_no_lease_that_came_after_the_look(void **state)
 	fake_await(FAKE_LEASES_OF, 1);
 	assert_ok(rowlock_acquire(b, 0, &err));
 	fake_let(FAKE_LEASES_OF);
-	assert_true(test_event_wait(&told));
+	assert_event(&told, "the lost callback of 'a'");
 	assert_int_equal(rowlock_held(a), 0);
 	assert_int_equal(rowlock_held(b), 1);
 	assert_ok(rowlock_release(b, &err));
@@ -278,12 +280,12 @@ static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
 	rowlock_on_lost(a, note, &told);
 	fake_lease_break("a");
 	fake_advance(10000);
-	assert_true(test_event_wait(&told));
+	assert_event(&told, "the lost callback of 'a'");
 	rowlock_on_lost(a, NULL, NULL);
 	rowlock_on_lost(b, note, &told);
 	fake_let(FAKE_ACQUIRE);
 	assert_ok(fake_hear(bob, &err));
-	assert_true(test_event_wait(&told));
+	assert_event(&told, "the lost callback of 'b'");
 	assert_int_equal(rowlock_held(b), 0);
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, b, 0), ROWLOCK_ELOST, NULL);
 	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);

@@ -54,7 +54,8 @@ static void flush(struct rowlock_client *client)
 	fake_lease_remove("flush");
 	rowlock_on_lost(lock, note, &told);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	fake_lock_end(lock);
 	told_end(&told);
 }
@@ -73,7 +74,8 @@ static void callback_runs_once_for_a_lost_hold(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* Nobody calls anything; the client does it by itself. */
 	fake_advance(27000);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_advance(60000);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
@@ -84,7 +86,8 @@ static void callback_runs_once_for_a_lost_hold(void **state)
 	fake_session_remove(fake_call(FAKE_OPEN, 0).id);
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
 	fake_advance(27000);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	assert_int_equal(told.count, 2);
 	fake_lock_end(lock);
 	fake_client_end(client);
@@ -132,7 +135,8 @@ static void loss_is_told_when_its_acquire_returns(void **state)
 	rlk_mutex_lock(&client->mutex);
 	rlk_lock_show_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	flush(client);
 	assert_int_equal(told.count, 1);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
@@ -153,7 +157,8 @@ static void callback_that_comes_late_is_called_once(void **state)
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	rowlock_on_lost(lock, note, &told);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	rowlock_on_lost(lock, note, &told);
 	flush(client);
 	assert_int_equal(told.count, 1);
@@ -219,7 +224,8 @@ static void callback_may_free_its_lock_but_not_the_client(void **state)
 	/* No call of ours is under way then. */
 	fake_always(FAKE_BEAT, no_beat);
 	fake_advance(27000);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.code, ROWLOCK_EHELD);
 	fake_client_end(client);
@@ -253,7 +259,8 @@ static void callback_releases_what_its_handle_owns(void **state)
 	/* No call of ours is under way then. */
 	fake_always(FAKE_BEAT, no_beat);
 	fake_advance(27000);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.code, ROWLOCK_EINVAL);
 	fake_client_end(client);
@@ -289,7 +296,8 @@ static void free_waits_for_a_callback_that_is_running(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	assert_true(test_event_wait(&told.event));
+	assert_event(&told.event, "the lost callback: it has run %u times",
+		     told.count);
 	fake_tell(told.other, FAKE_DO_FREE, lock, 0);
 	fake_until(sleeps_or_has_ended, told.other);
 	test_event_set(&told.ended);
@@ -320,7 +328,7 @@ static void callback_that_replaces_one_not_yet_run_is_told(void **state)
 	fake_lease_remove("busy");
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(busy, &err), ROWLOCK_ELOST, &err);
-	assert_true(test_event_wait(&first.event));
+	assert_event(&first.event, "the lost callback of 'busy'");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	rowlock_on_lost(lock, note, &new);
 	test_event_set(&first.ended);
@@ -365,7 +373,7 @@ static void each_loss_is_told_once_however_late(void **state)
 	rowlock_on_lost(lock, note, &twice);
 	rowlock_on_lost(third, note, &once);
 	lose(busy, "busy");
-	assert_true(test_event_wait(&first.event));
+	assert_event(&first.event, "the lost callback of 'busy'");
 	lose(lock, "job");
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	lose(third, "third");
@@ -399,7 +407,7 @@ static void handle_that_waits_to_be_told_may_be_freed(void **state)
 	rowlock_on_lost(busy, linger, &first);
 	rowlock_on_lost(lock, note, &told);
 	lose(busy, "busy");
-	assert_true(test_event_wait(&first.event));
+	assert_event(&first.event, "the lost callback of 'busy'");
 	lose(lock, "job");
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	fake_lock_end(lock);

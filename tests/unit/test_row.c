@@ -40,7 +40,9 @@ static void hold_is_lost_with_its_socket(void **state)
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_row_hang_up("job");
 	/* No time has passed, nothing was sent. */
-	assert_true(test_event_wait(&event));
+	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
+		     rowlock_name(lock),
+		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_int_equal(rowlock_held(other), 1);
 	assert_int_equal(fake_count(FAKE_CONFIRM), 0);
@@ -73,7 +75,9 @@ static void second_hold_on_a_connection_is_lost_with_it(void **state)
 	assert_true(fake_row("other") == fake_call(FAKE_ACQUIRE, 0).conn);
 	rowlock_on_lost(other, note, &event);
 	fake_row_hang_up("other");
-	assert_true(test_event_wait(&event));
+	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
+		     rowlock_name(other),
+		     (unsigned long long) rowlock_remaining_ms(other));
 	assert_int_equal(rowlock_held(other), 0);
 	fake_lock_end(lock);
 	fake_lock_end(other);
@@ -180,7 +184,9 @@ static void failed_ping_loses_the_hold(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, no_answer);
 	fake_advance(3000);
-	assert_true(test_event_wait(&event));
+	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
+		     rowlock_name(lock),
+		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
@@ -204,7 +210,9 @@ static void hanging_ping_loses_the_hold(void **state)
 	fake_await(FAKE_CONFIRM, 1);
 	assert_int_equal(rowlock_held(lock), 1);
 	fake_advance(3500);
-	assert_true(test_event_wait(&event));
+	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
+		     rowlock_name(lock),
+		     (unsigned long long) rowlock_remaining_ms(lock));
 	/* Where nothing gets through on it, the server sees no end of it. */
 	fake_await(FAKE_FENCE, 1);
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
@@ -314,7 +322,9 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	fake_await_sleep(8100);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 6000 });
 	fake_advance(3000);
-	assert_true(test_event_wait(&event));
+	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
+		     rowlock_name(lock),
+		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_lock_end(lock);
 	fake_client_end(client);
