@@ -114,7 +114,7 @@ static int buy_alone(struct buyer *buyer)
 	struct rowlock_errinfo err;
 	int bought;
 
-	if (rowlock_acquire(buyer->lock, 60000, &err))
+	if (rowlock_acquire(buyer->lock, ROWLOCK_FOREVER, &err))
 		return fail("acquire", err.message);
 	bought = buy(buyer);
 	atomic_fetch_add(&buyer->shop->holds, 1);
@@ -311,6 +311,9 @@ int sale_client(const struct sale *sale, uint64_t ttl_ms,
 	options.dsn = sale->dsn;
 	options.ttl_ms = ttl_ms;
 	options.program = "flash-sale";
+	/* The most: a sale on a busy machine is a slow one, no failed one. */
+	options.connect_timeout_ms = 60000;
+	options.call_timeout_ms = 60000;
 	if (rowlock_client_new(&options, ret_client, &err))
 		return fail("client", err.message);
 	return 0;

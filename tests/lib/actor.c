@@ -10,7 +10,6 @@
 #include "actor.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -59,6 +58,7 @@ struct test_actor test_actor_start(enum rowlock_strategy strategy,
 	close(out[1]);
 	actor.to = in[1];
 	actor.from = out[0];
+	snprintf(actor.told, sizeof(actor.told), "the start");
 	assert_int_equal(test_actor_hear(&actor), 0);
 	return actor;
 }
@@ -68,19 +68,23 @@ void test_actor_tell(struct test_actor *actor, const char *word)
 	char line[64];
 	int size = snprintf(line, sizeof(line), "%s\n", word);
 
+	snprintf(actor->told, sizeof(actor->told), "'%s'", word);
 	assert_int_equal(write(actor->to, line, (size_t) size), size);
 }
 
 int64_t test_actor_hear(struct test_actor *actor)
 {
-	struct pollfd wait = { .fd = actor->from, .events = POLLIN };
+	uint64_t since = test_now_ns();
 	/* An answer is one write() of two numbers: a pipe keeps it whole. */
 	int64_t answer[2];
 
-	if (poll(&wait, 1, test_patience_ms()) != 1)
-		fail_msg("actor %d does not answer", (int) actor->pid);
+	if (!test_readable(actor->from))
+		fail_msg("waited %.0f s for actor %d to answer %s",
+			 test_ms(since, test_now_ns()) / 1000, (int) actor->pid,
+			 actor->told);
 	if (read(actor->from, answer, sizeof(answer)) != sizeof(answer))
-		fail_msg("actor %d has ended", (int) actor->pid);
+		fail_msg("actor %d has ended without an answer to %s",
+			 (int) actor->pid, actor->told);
 	actor->at = (uint64_t) answer[1];
 	return answer[0];
 }

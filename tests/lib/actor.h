@@ -9,6 +9,7 @@
  *
  * Words it knows, each answered by one number:
  *   acquire MS    rowlock_acquire()'s code
+ *   wait          the same, for longer than a test has patience
  *   release       rowlock_release()'s code
  *   verify        rowlock_verify()'s code
  *   held          rowlock_held()
@@ -29,7 +30,8 @@ struct test_actor {
 	pid_t pid;
 	int to;
 	int from;
-	uint64_t at; /* when the last answer was made, as test_now_ns() */
+	uint64_t at;   /* when the last answer was made, as test_now_ns() */
+	char told[32]; /* the last word, for who waits for its answer */
 };
 
 /** Start one; it has its client when this returns. @ttl_ms is its row

@@ -19,6 +19,7 @@
 #include <rowlock.h>
 
 #include "handover.h"
+#include "timeouts.h"
 
 struct state {
 	struct rowlock_client *client;
@@ -49,6 +50,13 @@ static int64_t say_acquire(struct state *state, uint64_t wait_ms)
 	struct rowlock_errinfo err;
 
 	return explain(rowlock_acquire(state->lock, wait_ms, &err), &err);
+}
+
+/* Whoever waits for the answer loses patience first. */
+static int64_t say_wait(struct state *state, uint64_t unused)
+{
+	(void) unused;
+	return say_acquire(state, 2 * (uint64_t) test_patience_ms());
 }
 
 static int64_t say_release(struct state *state, uint64_t unused)
@@ -129,11 +137,12 @@ static const struct word {
 	const char *name;
 	int64_t (*say)(struct state *state, uint64_t number);
 } words[] = {
-	{ "acquire", say_acquire },       { "release", say_release },
-	{ "verify", say_verify },         { "held", say_held },
-	{ "depth", say_depth },           { "remaining", say_remaining },
-	{ "token", say_token },           { "lost", say_lost },
-	{ "await_lost", say_await_lost }, { "free", say_free },
+	{ "acquire", say_acquire },     { "wait", say_wait },
+	{ "release", say_release },     { "verify", say_verify },
+	{ "held", say_held },           { "depth", say_depth },
+	{ "remaining", say_remaining }, { "token", say_token },
+	{ "lost", say_lost },           { "await_lost", say_await_lost },
+	{ "free", say_free },
 };
 
 static void answer(int64_t number)
@@ -157,6 +166,7 @@ static int start(struct state *state, char **argv)
 	client.ttl_ms = strtoull(argv[3], NULL, 10);
 	client.row_idle_ms = client.ttl_ms > 2000 ? client.ttl_ms : 2000;
 	client.reap_interval_ms = 0;
+	test_timeouts(&client);
 	test_handover(&client);
 	options.strategy = strcmp(argv[1], "row") ? ROWLOCK_LEASE : ROWLOCK_ROW;
 	options.info = "a test's actor";

@@ -19,6 +19,7 @@
 
 #include "handover.h"
 #include "server.h"
+#include "timeouts.h"
 
 static const char *own_dsn;
 static char prefix[32];
@@ -125,6 +126,11 @@ const char *test_name(const char *word)
 	return name;
 }
 
+uint64_t test_ttl_ms(uint64_t ttl_ms)
+{
+	return (uint64_t) ((double) ttl_ms * test_load());
+}
+
 struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 {
 	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
@@ -132,8 +138,7 @@ struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 	options.dsn = test_dsn();
 	options.ttl_ms = ttl_ms;
 	options.reap_interval_ms = 0;
-	options.connect_timeout_ms *= test_slowness();
-	options.call_timeout_ms *= test_slowness();
+	test_timeouts(&options);
 	test_handover(&options);
 	if (getenv("ROWLOCK_TEST_GROUP"))
 		options.lease_group =

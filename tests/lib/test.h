@@ -61,6 +61,10 @@ void test_code(int got, int want, const struct rowlock_errinfo *err,
  *  is valid until the program ends. */
 const char *test_name(const char *word);
 
+/** @ttl_ms, and more with the load: the TTL of a hold that has to live, of a
+ *  client that gets its turn late on a busy machine. */
+uint64_t test_ttl_ms(uint64_t ttl_ms);
+
 /** A client on test_dsn() with this TTL, no reaper of its own. */
 struct rowlock_client *test_client(uint64_t ttl_ms);
 /** The options that test_client() uses, to be changed. */

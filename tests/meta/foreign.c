@@ -15,8 +15,8 @@ static int take_a_lock(struct rowlock_client *client)
 	struct rowlock *lock = NULL;
 
 	if (rowlock_new(client, "foreign program", NULL, &lock, &err) ||
-	    rowlock_acquire(lock, 10000, &err) || rowlock_release(lock, &err) ||
-	    rowlock_free(lock, &err)) {
+	    rowlock_acquire(lock, ROWLOCK_FOREVER, &err) ||
+	    rowlock_release(lock, &err) || rowlock_free(lock, &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
@@ -37,6 +37,9 @@ int main(void)
 		options.dsn = getenv("ROWLOCK_DSN");
 	if (!options.dsn || !*options.dsn)
 		return 77;
+	/* The most, for a busy machine. */
+	options.connect_timeout_ms = 60000;
+	options.call_timeout_ms = 60000;
 	if (rowlock_client_new(&options, &client, &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
