@@ -75,8 +75,8 @@ static void the_longest_name_can_be_locked(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_ok(rowlock_acquire(a, 10000, &err));
-	assert_ok(rowlock_acquire(b, 10000, &err));
+	assert_ok(rowlock_acquire(a, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_acquire(b, (uint64_t) test_patience_ms(), &err));
 	assert_string_equal(rowlock_name(a), one);
 	assert_ok(rowlock_release(a, &err));
 	assert_ok(rowlock_release(b, &err));

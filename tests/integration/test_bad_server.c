@@ -154,7 +154,7 @@ static void a_server_that_takes_no_writes(void **state)
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	test_sql(root, "SET GLOBAL read_only = 0");
-	assert_ok(rowlock_acquire(lock, 10000, &err));
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
 	test_lock_end(lock);
 	test_client_end(client);
@@ -206,7 +206,7 @@ static void odd_global_settings_do_no_harm(void **state)
 static void a_full_server(void **state)
 {
 	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(1500);
+	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
 	struct rowlock_errinfo err;

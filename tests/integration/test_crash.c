@@ -18,13 +18,12 @@ static void killed_while_another_waits(enum rowlock_strategy strategy,
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
-	test_actor_tell(&b, "acquire 60000");
+	test_actor_tell(&b, "wait");
 	killed = test_actor_kill(&a);
 	assert_int_equal(test_actor_hear(&b), 0);
 	test_figure(test_ms(killed, b.at), "ms",
-		    "%s: SIGKILL of the holder to the next hold%s",
-		    strategy ? "row" : "lease",
-		    strategy ? "" : ", TTL 1000 ms");
+		    "%s: SIGKILL of the holder to the next hold, TTL %d ms",
+		    strategy ? "row" : "lease", (int) ttl_ms);
 	assert_int_equal(test_actor_ask(&b, "verify"), 0);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
 	test_actor_end(&b);
@@ -39,7 +38,7 @@ static void a_killed_holder_frees_its_row(void **state)
 static void a_killed_holder_frees_its_lease(void **state)
 {
 	(void) state;
-	killed_while_another_waits(ROWLOCK_LEASE, 1000);
+	killed_while_another_waits(ROWLOCK_LEASE, test_ttl_ms(1000));
 }
 
 /* The session's time is moved on by hand, so that nobody has to sleep. */
@@ -100,7 +99,8 @@ static void a_lease_without_session_is_dead(void **state)
 static void an_evicted_client_starts_anew(void **state)
 {
 	const char *name = test_name("evicted");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 1500);
+	struct test_actor a =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(1500));
 	struct test_sql *sql = test_sql_open();
 
 	(void) state;
@@ -113,7 +113,7 @@ static void an_evicted_client_starts_anew(void **state)
 	assert_int_equal(test_actor_ask(&a, "held"), 0);
 	assert_int_equal(test_actor_ask(&a, "token"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
-	assert_int_equal(test_actor_ask(&a, "acquire 10000"), 0);
+	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_sql_end(sql);

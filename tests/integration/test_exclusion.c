@@ -24,7 +24,7 @@ static void excludes_processes(enum rowlock_strategy strategy)
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
 	assert_int_equal(test_actor_ask(&b, "held"), 0);
-	test_actor_tell(&b, "acquire 60000");
+	test_actor_tell(&b, "wait");
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	assert_int_equal(test_actor_hear(&b), 0);
@@ -85,7 +85,7 @@ static void a_hand_keeps_us_out(void **state)
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), ROWLOCK_EBUSY);
 	assert_int_equal(test_actor_ask(&actor, "acquire 300"),
 			 ROWLOCK_ETIMEDOUT);
-	test_actor_tell(&actor, "acquire 60000");
+	test_actor_tell(&actor, "wait");
 	test_sql(hand, "COMMIT");
 	assert_int_equal(test_actor_hear(&actor), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);

@@ -37,7 +37,7 @@ struct holds {
 
 static struct holds hold_both(void)
 {
-	struct holds holds = { .client = test_client(TTL_MS) };
+	struct holds holds = { .client = test_client(test_ttl_ms(TTL_MS)) };
 	struct rowlock_errinfo err;
 	size_t i;
 

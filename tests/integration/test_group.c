@@ -250,18 +250,24 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 	struct person waiter;
 	struct rowlock *held, *free_one;
 	struct rowlock_errinfo err;
+	uint64_t since;
 
 	options.wait_connections = 1;
-	options.call_timeout_ms = 20000;
+	/* The most: the draw must not give up before all have had a turn. */
+	options.call_timeout_ms = 60000;
 	client = test_client_with(&options);
 	make(&waiter, 1, client, test_name("tied-held"));
 	held = test_lock(other, ROWLOCK_LEASE, 0, rowlock_name(waiter.lock));
 	assert_ok(rowlock_acquire(held, 0, &err));
 	start(&waiter, 1, wait_in_line);
+	since = test_now_ns();
 	while (!test_sql_number(sql, "SELECT COUNT(*) FROM "
 				     "information_schema.PROCESSLIST WHERE "
 				     "STATE = 'User lock'"))
-		;
+		test_keep_waiting(since,
+				  "somebody to wait for the bell of "
+				  "'%s'",
+				  rowlock_name(waiter.lock));
 	one.lock = test_lock(client, strategy, ROWLOCK_OWNER_HANDLE,
 			     test_name("tied-token"));
 	assert_ok(rowlock_acquire(one.lock, ROWLOCK_FOREVER, &err));
@@ -271,10 +277,13 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 		 "VALUES ('%s', '%s', 1, UTC_TIMESTAMP(6))",
 		 kind, rowlock_name(one.lock));
 	assert_int_equal(pthread_create(&one.thread, NULL, draw, &one), 0);
+	since = test_now_ns();
 	while (!test_sql_number(sql, "SELECT COUNT(*) FROM "
 				     "information_schema.PROCESSLIST WHERE "
-				     "INFO LIKE 'INSERT INTO lock_token%%'"))
+				     "INFO LIKE 'INSERT INTO lock_token%%'")) {
 		assert_false(one.done);
+		test_keep_waiting(since, "the draw of a token that is tied up");
+	}
 	free_one = test_lock(client, ROWLOCK_LEASE, 0, test_name("tied-free"));
 	for (int i = 0; i < ROUNDS; i++) {
 		assert_ok(rowlock_acquire(free_one, ROWLOCK_FOREVER, &err));

@@ -232,7 +232,7 @@ static void gets_its_turn(enum rowlock_strategy strategy)
 						take_again_and_again, &greedy),
 				 0);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(test_actor_ask(&actor, "acquire 60000"), 0);
+		assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 		assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	}
 	greedy.stop = true;

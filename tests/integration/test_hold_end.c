@@ -3,6 +3,7 @@
  * How a hold ends against its holder's will: broken by hand, past its maximum.
  * And what a TTL means while all is well: a hold lives as long as its client.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "actor.h"
@@ -20,8 +21,9 @@ static void count(struct rowlock *lock, void *arg)
 static void a_break_is_noticed_by_the_next_beat(void **state)
 {
 	const char *name = test_name("break");
-	struct rowlock_client *breaker = test_client(TTL_MS);
-	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	uint64_t ttl = test_ttl_ms(TTL_MS);
+	struct rowlock_client *breaker = test_client(ttl);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	struct rowlock_errinfo err;
 	uint64_t began;
 
@@ -33,7 +35,7 @@ static void a_break_is_noticed_by_the_next_beat(void **state)
 	test_figure(test_ms(began, actor.at), "ms",
 		    "lease: break to lost callback, TTL %d ms (a beat each "
 		    "third)",
-		    TTL_MS);
+		    (int) ttl);
 	assert_int_equal(test_actor_ask(&actor, "held"), 0);
 	assert_int_equal(test_actor_ask(&actor, "remaining"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
@@ -85,7 +87,8 @@ static void a_row_can_be_broken_or_says_how(void **state)
 {
 	const char *name = test_name("break");
 	struct rowlock_client *breaker = test_client(TTL_MS);
-	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_ROW, name, test_ttl_ms(2 * TTL_MS));
 	struct rowlock_errinfo err;
 	int code;
 
@@ -122,7 +125,7 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	rowlock_on_lost(lock, count, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_true(rowlock_remaining_ms(lock) <= 1000);
-	test_actor_tell(&next, "acquire 60000");
+	test_actor_tell(&next, "wait");
 	assert_event(&lost, "the lost callback: held is %d, %llu ms remain",
 		     rowlock_held(lock),
 		     (unsigned long long) rowlock_remaining_ms(lock));
@@ -149,12 +152,16 @@ static void a_maximum_hold_ends(void **state)
 static void a_hold_outlives_its_ttl(void **state)
 {
 	const char *name = test_name("alive");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 1000);
-	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 1000);
+	uint64_t ttl = test_ttl_ms(1000);
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	char word[32];
 
 	(void) state;
+	snprintf(word, sizeof(word), "acquire %llu",
+		 (unsigned long long) (3 * ttl));
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
-	assert_int_equal(test_actor_ask(&b, "acquire 3000"), ROWLOCK_ETIMEDOUT);
+	assert_int_equal(test_actor_ask(&b, word), ROWLOCK_ETIMEDOUT);
 	assert_int_equal(test_actor_ask(&a, "held"), 1);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "lost"), 0);

@@ -128,7 +128,7 @@ static void tell_event(struct rowlock *lock, void *arg)
 static void a_reused_thread_id_is_another_owner(void **state)
 {
 	const char *name = test_name("reused");
-	struct rowlock_client *client = test_client(1500);
+	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct test_event lost = test_event_new();
 	struct rowlock *a = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock *b = test_lock(client, ROWLOCK_LEASE, 0, name);
@@ -203,7 +203,7 @@ static void a_lost_handle_leaves_the_next_hold_alone(void **state)
 	assert_ok(rowlock_verify(b, &err));
 	assert_code(rowlock_acquire(c, 0, &err), ROWLOCK_EBUSY, &err);
 	assert_ok(rowlock_release(b, &err));
-	assert_ok(rowlock_acquire(c, 10000, &err));
+	assert_ok(rowlock_acquire(c, (uint64_t) test_patience_ms(), &err));
 	assert_code(rowlock_release(a, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_verify(c, &err));
 	assert_ok(rowlock_release(c, &err));

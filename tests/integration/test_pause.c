@@ -14,7 +14,8 @@
 static void pause_once(bool drawn)
 {
 	const char *name = test_name("paused");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	uint64_t ttl = test_ttl_ms(TTL_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 30000);
 	int64_t token = 0;
 
@@ -25,7 +26,7 @@ static void pause_once(bool drawn)
 	}
 	test_actor_stop(&a);
 	/* b's grant says that the TTL is over. */
-	assert_int_equal(test_actor_ask(&b, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&b, "wait"), 0);
 	if (drawn)
 		assert_true(test_actor_ask(&b, "token") > token);
 	/* The word is in the pipe before it continues: its very first call. */
@@ -43,7 +44,7 @@ static void pause_once(bool drawn)
 	assert_int_equal(test_actor_ask(&b, "verify"), 0);
 	assert_int_equal(test_actor_ask(&b, "held"), 1);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
-	assert_int_equal(test_actor_ask(&a, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
 	test_actor_end(&b);
@@ -71,7 +72,7 @@ static void let_pass(uint64_t ms)
 
 	assert_int_equal(test_actor_ask(&dead, "acquire 0"), 0);
 	test_actor_kill(&dead);
-	assert_int_equal(test_actor_ask(&next, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&next, "wait"), 0);
 	assert_int_equal(test_actor_ask(&next, "release"), 0);
 	test_actor_end(&next);
 }
@@ -79,12 +80,13 @@ static void let_pass(uint64_t ms)
 static void a_pause_unseen_by_others_is_lost_too(void **state)
 {
 	const char *name = test_name("unseen");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	uint64_t ttl = test_ttl_ms(TTL_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
 
 	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_stop(&a);
-	let_pass(2 * TTL_MS);
+	let_pass(2 * ttl);
 	test_actor_tell(&a, "held");
 	test_actor_continue(&a);
 	assert_int_equal(test_actor_hear(&a), 0);
@@ -98,18 +100,19 @@ static void a_pause_unseen_by_others_is_lost_too(void **state)
 static void a_silent_row_holder_is_overtaken(void **state)
 {
 	const char *name = test_name("silent");
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
-	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	uint64_t idle = test_ttl_ms(IDLE_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, idle);
+	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
 	uint64_t began;
 
 	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_stop(&a);
 	began = test_now_ns();
-	assert_int_equal(test_actor_ask(&b, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&b, "wait"), 0);
 	test_figure(test_ms(began, b.at), "ms",
 		    "row: holder silent to the next hold, idle bound %d ms",
-		    IDLE_MS);
+		    (int) idle);
 	test_actor_tell(&a, "held");
 	test_actor_continue(&a);
 	assert_int_equal(test_actor_hear(&a), 0);
@@ -141,23 +144,24 @@ static void a_silent_row_waiter_blocks_for_a_bound(void **state)
 {
 	const char *name = test_name("waiter");
 	struct test_sql *sql = test_sql_open();
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
-	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
-	struct test_actor c = test_actor_start(ROWLOCK_ROW, name, IDLE_MS);
+	uint64_t idle = test_ttl_ms(IDLE_MS);
+	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, idle);
+	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
+	struct test_actor c = test_actor_start(ROWLOCK_ROW, name, idle);
 	uint64_t began;
 
 	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
-	test_actor_tell(&b, "acquire 60000");
+	test_actor_tell(&b, "wait");
 	await_in_server(sql);
 	test_actor_stop(&b);
 	began = test_now_ns();
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	assert_int_equal(test_actor_ask(&c, "acquire 60000"), 0);
+	assert_int_equal(test_actor_ask(&c, "wait"), 0);
 	test_figure(test_ms(began, c.at), "ms",
 		    "row: release to the next hold behind a silent waiter, "
 		    "idle bound %d ms",
-		    IDLE_MS);
+		    (int) idle);
 	test_actor_continue(&b);
 	assert_int_equal(test_actor_ask(&c, "verify"), 0);
 	assert_int_equal(test_actor_ask(&c, "release"), 0);

@@ -47,7 +47,7 @@ static void a_lease_survives_a_restart(void **state)
 	assert_int_equal(test_actor_ask(&a, "lost"), 0);
 	assert_true(test_actor_ask(&a, "token") == token);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	assert_int_equal(test_actor_ask(&a, "acquire 10000"), 0);
+	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_true(test_actor_ask(&a, "token") > token);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
@@ -56,7 +56,8 @@ static void a_lease_survives_a_restart(void **state)
 static void a_lease_ends_if_the_server_stays_away(void **state)
 {
 	const char *name = test_name("away");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 1000);
+	uint64_t ttl = test_ttl_ms(1000);
+	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	uint64_t began;
 
 	(void) state;
@@ -65,11 +66,12 @@ static void a_lease_ends_if_the_server_stays_away(void **state)
 	test_server_kill();
 	assert_int_equal(test_actor_ask(&a, "await_lost"), 1);
 	test_figure(test_ms(began, a.at), "ms",
-		    "lease: server gone to the lost callback, TTL 1000 ms");
+		    "lease: server gone to the lost callback, TTL %d ms",
+		    (int) ttl);
 	assert_int_equal(test_actor_ask(&a, "held"), 0);
 	test_server_restart();
 	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
-	assert_int_equal(ask_until_back(&a, "acquire 10000"), 0);
+	assert_int_equal(ask_until_back(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
@@ -94,7 +96,7 @@ static void a_row_is_lost_with_the_server(void **state)
 	assert_int_equal(test_actor_ask(&a, "held"), 0);
 	test_server_restart();
 	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
-	assert_int_equal(ask_until_back(&a, "acquire 10000"), 0);
+	assert_int_equal(ask_until_back(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "lost"), 1);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
@@ -125,7 +127,7 @@ static void a_row_is_lost_with_its_connection(void **state)
 		    "row: KILL of the connection to the lost callback");
 	assert_int_equal(test_actor_ask(&a, "held"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
-	assert_int_equal(test_actor_ask(&a, "acquire 10000"), 0);
+	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_sql_end(root);
 	test_actor_end(&a);
@@ -144,7 +146,7 @@ static void a_lease_survives_its_connections(void **state)
 	assert_int_equal(ask_until_back(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "lost"), 0);
 	assert_int_equal(ask_until_back(&a, "release"), 0);
-	assert_int_equal(ask_until_back(&a, "acquire 10000"), 0);
+	assert_int_equal(ask_until_back(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_sql_end(root);
 	test_actor_end(&a);

@@ -127,7 +127,8 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 		assert_ok(rowlock_verify(holder, &err));
 		assert_ok(rowlock_release(holder, &err));
 	}
-	assert_ok(rowlock_acquire(waiter.lock, 10000, &err));
+	assert_ok(
+	    rowlock_acquire(waiter.lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(waiter.lock, &err));
 	test_lock_end(holder);
 	test_lock_end(waiter.lock);
@@ -254,7 +255,7 @@ static void a_waiter_gets_it_when_the_holder_lets_go(void **state)
 		struct test_actor b = test_actor_start(both[i], name, TTL_MS);
 
 		assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
-		test_actor_tell(&b, "acquire 60000");
+		test_actor_tell(&b, "wait");
 		assert_int_equal(test_actor_ask(&a, "release"), 0);
 		assert_int_equal(test_actor_hear(&b), 0);
 		test_figure(test_ms(a.at, b.at), "ms",

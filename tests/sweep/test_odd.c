@@ -455,7 +455,7 @@ static void call_a_dribbling_peer(enum rowlock_strategy strategy,
 	struct rowlock_errinfo err;
 	uint64_t token, began;
 
-	assert_ok(rowlock_acquire(lock, 5000, &err));
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	tell(proxy, "reply always do dribble ms=50\n"
 		    "request always do dribble ms=50");
 #define TIMED(call_expression)                                                 \
