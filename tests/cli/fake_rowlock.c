@@ -7,8 +7,9 @@
  * The call returns what the test answers: "reply CODE TEXT". Besides, the test
  * can send at any time: "remaining MS" (the hold ends so long from now unless
  * told otherwise), "frozen MS" (it is always that long), "lose" (the lost
- * callback runs, the hold is over). Before the reply to a list: "entry ...";
- * to a reap: "reaped EVICTED SWEPT TOKENS".
+ * callback runs, the hold is over). What has been sent before a rowlock_held()
+ * that call knows; the first one after a new time is told, as "looked". Before
+ * the reply to a list: "entry ..."; to a reap: "reaped EVICTED SWEPT TOKENS".
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -56,6 +57,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int test_fd = -1;
+static FILE *from_test;
+static bool new_time;
 static bool replied;
 static int reply_code;
 static char reply_text[512];
@@ -96,6 +99,12 @@ static void set_end_locked(bool frozen, uint64_t ms)
 	the_lock->ends_ms = now_ms() + ms;
 }
 
+static void set_new_end_locked(bool frozen, uint64_t ms)
+{
+	set_end_locked(frozen, ms);
+	new_time = true;
+}
+
 static void take_line_locked(const char *line)
 {
 	uint64_t a, b, c;
@@ -115,9 +124,9 @@ static void take_line_locked(const char *line)
 		reaped[1] = b;
 		reaped[2] = c;
 	} else if (sscanf(line, "remaining %" SCNu64, &a) == 1)
-		set_end_locked(false, a);
+		set_new_end_locked(false, a);
 	else if (sscanf(line, "frozen %" SCNu64, &a) == 1)
-		set_end_locked(true, a);
+		set_new_end_locked(true, a);
 	else if (strcmp(line, "lose") == 0)
 		lose_locked();
 }
@@ -137,25 +146,32 @@ static int pause_locked(void)
 	return 50;
 }
 
+/* Those that have come; false: the test is gone. */
+static bool take_lines_locked(void)
+{
+	struct pollfd poll_fd = { .fd = test_fd, .events = POLLIN };
+	char line[8192];
+
+	while (poll(&poll_fd, 1, 0) == 1) {
+		if (!fgets(line, sizeof(line), from_test))
+			return false;
+		line[strcspn(line, "\n")] = '\0';
+		take_line_locked(line);
+	}
+	return true;
+}
+
 static void *listen_to_test(void *arg)
 {
-	FILE *in = fdopen(fcntl(test_fd, F_DUPFD_CLOEXEC, 3), "r");
-	char line[8192];
+	struct pollfd poll_fd = { .fd = test_fd, .events = POLLIN };
 	int timeout = 0;
+	bool more = true;
 
 	(void) arg;
-	setvbuf(in, NULL, _IONBF, 0);
-	for (;;) {
-		struct pollfd poll_fd = { .fd = test_fd, .events = POLLIN };
-		bool ready = poll(&poll_fd, 1, timeout) == 1;
-
-		if (ready && !fgets(line, sizeof(line), in))
-			break;
+	while (more) {
+		poll(&poll_fd, 1, timeout);
 		pthread_mutex_lock(&mutex);
-		if (ready) {
-			line[strcspn(line, "\n")] = '\0';
-			take_line_locked(line);
-		}
+		more = take_lines_locked();
 		timeout = pause_locked();
 		pthread_mutex_unlock(&mutex);
 	}
@@ -175,6 +191,8 @@ static void connect_to_test(void)
 	test_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (connect(test_fd, (struct sockaddr *) &address, sizeof(address)) < 0)
 		abort();
+	from_test = fdopen(fcntl(test_fd, F_DUPFD_CLOEXEC, 3), "r");
+	setvbuf(from_test, NULL, _IONBF, 0);
 	pthread_create(&thread, NULL, listen_to_test, NULL);
 	pthread_detach(thread);
 }
@@ -399,12 +417,29 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 	return left;
 }
 
+/* A test that has sent something need not wait until our thread has it. */
+static void look_for_news(void)
+{
+	bool news;
+
+	if (test_fd < 0)
+		return;
+	pthread_mutex_lock(&mutex);
+	take_lines_locked();
+	news = new_time;
+	new_time = false;
+	pthread_mutex_unlock(&mutex);
+	if (news)
+		say("looked");
+}
+
 int rowlock_held(struct rowlock *lock)
 {
 	static int asked;
 	const char *stall = getenv("ROWLOCK_FAKE_STALL");
 	const char *near = getenv("ROWLOCK_FAKE_NEAR");
 
+	look_for_news();
 	asked++;
 	if (near && asked >= atoi(near)) {
 		lock->frozen = true;

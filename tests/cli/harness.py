@@ -25,6 +25,28 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from patience import patience  # noqa: E402
 from tap import Tap  # noqa: E402
 
+def waiting():
+    """Look again and again, for patience(); the seconds so far."""
+    began = time.monotonic()
+    waited = 0
+    while waited < patience():
+        yield waited
+        time.sleep(0.01)
+        waited = time.monotonic() - began
+
+
+def slack():
+    """How many times longer than on an idle machine a process may take, in a
+    fast build, for what it has to do in its time."""
+    return patience() / 60
+
+
+def milliseconds(seconds):
+    """So many seconds on an idle machine, more on a busy one: a TTL of a hold
+    that has to live, for the command line."""
+    return f"{seconds * slack() * 1000:.0f}ms"
+
+
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
 ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
 
@@ -73,7 +95,7 @@ class Fake:
     None: the test answers by say(). By default every call succeeds.
     """
 
-    SILENT = ("client_free", "free", "cancel")
+    SILENT = ("client_free", "free", "cancel", "looked")
 
     def __init__(self, directory):
         self.path = os.path.join(directory, "fake")
@@ -120,10 +142,24 @@ class Fake:
         except OSError:
             pass  # the tool is gone
 
+    def next_call(self, what):
+        """The next call, whichever it is; @what says what is waited for."""
+        began = time.monotonic()
+        while True:
+            try:
+                return self.calls.get(timeout=patience())
+            except queue.Empty:
+                waited = time.monotonic() - began
+                if waited < patience():
+                    continue  # the load has grown meanwhile
+                raise AssertionError(
+                    f"waited {waited:.0f} s for {what}; the calls so far: "
+                    f"{' '.join(self.seen) or 'none'}") from None
+
     def expect(self, name):
         """Await a call of this name; others are passed over."""
         while True:
-            call = self.calls.get(timeout=patience())
+            call = self.next_call(f"the call {name}")
             if call.name == name:
                 return call
 
@@ -161,17 +197,28 @@ class ToolTest(unittest.TestCase):
             "ROWLOCK_FAKE": self.fake.path,
         }
         # A test that waits for a line that never comes ends all the same.
-        self.watchdog = threading.Timer(patience(), self.kill_processes)
-        self.watchdog.daemon = True
+        self.began = time.monotonic()
+        self.hung = None
+        self.ended = threading.Event()
+        self.watchdog = threading.Thread(target=self.watch, daemon=True)
         self.watchdog.start()
         # By TMPDIR tools/check finds what is left if we are killed.
         for key in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR"):
             if key in os.environ:
                 self.environment[key] = os.environ[key]
 
-    def kill_processes(self):
-        for process in self.processes:
-            process.kill()
+    def watch(self):
+        while not self.ended.wait(1):
+            took = time.monotonic() - self.began
+            if took > patience():
+                self.hung = (f"not over after {took:.0f} s: its processes were "
+                             "killed; the calls so far: "
+                             + (" ".join(self.fake.seen) or "none"))
+                print(f"# {self._testMethodName}: {self.hung}",
+                      file=sys.stderr, flush=True)
+                for process in self.processes:
+                    process.kill()
+                return
 
     def end_processes(self):
         for process in self.processes:
@@ -183,10 +230,13 @@ class ToolTest(unittest.TestCase):
                     stream.close()
 
     def tearDown(self):
-        self.watchdog.cancel()
+        self.ended.set()
+        self.watchdog.join()
         self.end_processes()
         self.fake.close()
         shutil.rmtree(self.directory)
+        if self.hung:
+            self.fail(self.hung)
 
     def start(self, *argv, tool=CLI, **more):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
@@ -210,26 +260,25 @@ class ToolTest(unittest.TestCase):
     def await_state(self, pid, state):
         """Until ps(1) would show the process in this state. There is no event
         for a process that is not our child."""
-        end = time.monotonic() + patience()
-        while time.monotonic() < end:
+        for waited in waiting():
             with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-                if stat.read().rpartition(")")[2].split()[0] == state:
-                    return
-            time.sleep(0.01)
-        self.fail(f"process {pid} is not in state {state}")
+                now = stat.read().rpartition(")")[2].split()[0]
+            if now == state:
+                return
+        self.fail(f"waited {waited:.0f} s for process {pid} to be in state "
+                  f"{state}: it is in {now}")
 
     def await_signals(self, process):
         """Until the tool has made its signals things to be read."""
-        end = time.monotonic() + patience()
-        while time.monotonic() < end:
+        for waited in waiting():
             with open(f"/proc/{process.pid}/status",
                       encoding="utf-8") as status:
                 for line in status:
                     if (line.startswith("SigBlk:") and
                             int(line.split()[1], 16) >> 14 & 1):
                         return
-            time.sleep(0.01)
-        self.fail("SIGTERM is never blocked")
+        self.fail(f"waited {waited:.0f} s for process {process.pid} to block "
+                  "SIGTERM")
 
     def fifo(self, name="fifo"):
         """A pipe by name, for a command to tell something."""
@@ -241,7 +290,13 @@ class ToolTest(unittest.TestCase):
         """Until the process of the pidfd has ended."""
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
-        self.assertTrue(poll.poll(patience() * 1000), "process lives on")
+        began = time.monotonic()
+        while not poll.poll(patience() * 1000):
+            waited = time.monotonic() - began
+            if waited > patience():
+                with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as f:
+                    self.fail(f"waited {waited:.0f} s for the end of a process: "
+                              + f.read())
 
 
 class TapResult(unittest.TestResult):
@@ -250,8 +305,12 @@ class TapResult(unittest.TestResult):
     def __init__(self, total):
         super().__init__()
         self.tap = Tap(total)
+        self.last = None
 
     def _tell(self, test, passed, skip=None):
+        if test is self.last:
+            return  # its end failed as well
+        self.last = test
         # The method's own name: subtests and failed fixtures have it too.
         name = getattr(test, "_testMethodName", str(test))
         name = name.removeprefix("test_").replace("_", " ")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """rowlock run: the command, its signals, its end, and the loss of the lock."""
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
-import time
 
 import harness
-from harness import CLI, ECONNECT, ELOST, ToolTest, patience
+from harness import CLI, ECONNECT, ELOST, ToolTest, patience, slack
 
 
 class Status(ToolTest):
@@ -276,7 +276,7 @@ while True:
         process.send_signal(signal.SIGCONT)
         code = None
         while code is None:
-            call = self.fake.calls.get(timeout=patience())
+            call = self.fake.next_call("the release and the client's end")
             if call.name == "release":
                 self.fake.say("reply 0")
             if call.name == "client_free":
@@ -351,28 +351,44 @@ class Loss(ToolTest):
         self.assertEqual(process.wait(patience()), 124)
         self.assertIn("SIGKILL", process.stderr.read())
 
+    def see(self, process, line):
+        """Let the tool, woken by a signal, look at a hold that has so much
+        left. However late it looks, it is so much."""
+        self.fake.say(line)
+        process.send_signal(signal.SIGCHLD)
+        self.fake.expect("looked")
+
+    # At a TTL of 100 s TERM is due when 20 s are left, KILL when 2 s are, and
+    # by the guard when 1 s is.
+
     def test_beats_that_stay_away_are_TERM_then_KILL_before_the_deadline(self):
-        # TERM is due when 2000 ms are left, KILL when 500 ms are.
-        self.fake.answers["acquire"] = ["remaining 3000", "reply 0"]
-        end = time.clock_gettime(time.CLOCK_BOOTTIME) + 3
-        process, pidfds = self.stubborn("-t", "10s")
+        process, pidfds = self.stubborn("-t", "100s")
+        # From here on nothing wakes the tool but its own timer.
+        self.see(process, "remaining 20200")
         self.assertEqual(process.stdout.readline(), "TERM\n")
+        self.see(process, "frozen 2200")
+        # This hold has not ended, and never does.
+        self.fake.say("frozen 2000")
         self.gone(pidfds)
-        self.assertLess(time.clock_gettime(time.CLOCK_BOOTTIME), end)
         self.assertEqual(process.wait(patience()), 124)
-        self.assertIn("about to be lost", process.stderr.read())
+        err = process.stderr.read()
+        self.assertIn("about to be lost", err)
+        self.assertNotIn("was lost", err)
 
     def test_after_TERM_a_hold_that_recovers_is_not_killed(self):
-        self.fake.answers["acquire"] = ["remaining 3000", "reply 0"]
-        process = self.start("run", "-t", "10s", "j", "bash", "-c",
-                             "trap 'echo TERM' TERM; "
+        process = self.start("run", "-t", "100s", "j", "bash", "-c",
+                             "trap 'echo TERM' TERM; echo ready; "
                              "while ! read -t 0.05 x; do :; done; exit 0",
                              stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        self.see(process, "frozen 20000")
         self.assertEqual(process.stdout.readline(), "TERM\n")
-        # Longer than the 1.5 s that KILL would have taken.
-        self.fake.say("frozen 9000")
+        left = min(2000 + 3000 * slack(), 20000)
+        self.see(process, f"frozen {left:.0f}")
+        self.see(process, "frozen 90000")
+        # Time has to pass here: until KILL would have come, and the guard's.
         try:
-            process.wait(2)
+            process.wait(left / 1000)
             self.fail(process.stderr.read())
         except subprocess.TimeoutExpired:
             pass
@@ -398,13 +414,35 @@ class Loss(ToolTest):
         self.gone(pidfds)
         self.assertEqual(process.wait(patience()), 124)
 
+    def alarm_of(self, guard):
+        """How many seconds the guard's timer has to run, 0 after its end."""
+        place = f"/proc/{guard}/"
+        try:
+            for fd in os.listdir(place + "fd"):
+                if "timerfd" in os.readlink(place + "fd/" + fd):
+                    with open(place + "fdinfo/" + fd, encoding="ascii") as file:
+                        left = re.search(r"it_value: \((\d+), (\d+)\)",
+                                         file.read())
+                    return int(left[1]) + int(left[2]) / 1e9
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended
+        return 0
+
     def test_a_run_that_is_stopped_is_overtaken_by_its_guard(self):
-        self.fake.answers["acquire"] = ["remaining 4000", "reply 0"]
-        end = time.clock_gettime(time.CLOCK_BOOTTIME) + 4
-        process, pidfds = self.stubborn("-t", "10s")
+        process, pidfds = self.stubborn("-t", "5s")
+        guard = int(subprocess.check_output(
+            ["pgrep", "-P", str(process.pid), "rowlock-guard"],
+            timeout=patience()))
+        self.see(process, "frozen 4500")
         process.send_signal(signal.SIGSTOP)
+        self.await_state(process.pid, "T")
+        # The hold has 4500 ms from a look that is past. So has the guard, less
+        # the half of what KILL comes before the deadline; later it is less.
+        self.assertLessEqual(self.alarm_of(guard), 4.5 - 0.125)
         self.gone(pidfds)
-        self.assertLess(time.clock_gettime(time.CLOCK_BOOTTIME), end)
+        # Nobody else has done it.
+        self.await_state(process.pid, "T")
+        self.fake.say("remaining 0")
         process.send_signal(signal.SIGCONT)
         self.assertEqual(process.wait(patience()), 124)
 

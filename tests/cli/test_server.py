@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import harness
-from harness import ToolTest, patience
+from harness import ToolTest, milliseconds, patience
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
@@ -116,7 +116,7 @@ class Run(ServerTest):
         for strategy in ("lease", "row"):
             log = os.path.join(self.directory, f"log-{strategy}")
             together = [
-                self.start("run", "-w", "60", "-s", strategy,
+                self.start("run", "-w", milliseconds(120), "-s", strategy,
                            self.name("turn"), "--", "sh", "-c",
                            f"echo in $ROWLOCK_TOKEN >>{log}; "
                            f"echo out $ROWLOCK_TOKEN >>{log}")
@@ -133,7 +133,7 @@ class Run(ServerTest):
 
     def broken(self, strategy, dsn):
         name = self.name("broken")
-        process, pidfd = self.holder("-t3", "-s", strategy, name)
+        process, pidfd = self.holder("-t", milliseconds(3), "-s", strategy, name)
         environment = dict(self.environment, ROWLOCK_DSN=dsn)
         code, _, err = self.run_tool("break", "-s", strategy, name,
                                      env=environment)
@@ -147,14 +147,15 @@ class Run(ServerTest):
         self.broken("lease", DSN)
 
     def test_after_a_kill_the_command_is_gone_and_the_name_free_in_a_ttl(self):
-        for strategy, ttl in (("lease", "1"), ("row", "2")):
+        for strategy, ttl in (("lease", 1), ("row", 2)):
             name = self.name("killed")
-            process, pidfd = self.holder("-t", ttl, "-s", strategy, name)
+            process, pidfd = self.holder("-t", milliseconds(ttl), "-s",
+                                         strategy, name)
             process.kill()
             process.wait(patience())
             self.gone(pidfd)
-            self.assertEqual(self.run_tool("wait", "-s", strategy, "-w", "30",
-                                           name), (0, "", ""))
+            self.assertEqual(self.run_tool("wait", "-s", strategy, "-w",
+                                           milliseconds(120), name), (0, "", ""))
             # No daemon runs: the try itself removes what is dead.
             code, _, err = self.run_tool("run", "-nv", "-s", strategy, name,
                                          "true")
@@ -261,7 +262,7 @@ class People(ServerTest):
 class Reaper(ServerTest):
     def leave_a_lease(self):
         name = self.name("dead")
-        process, pidfd = self.holder("-t", "1", name)
+        process, pidfd = self.holder("-t", milliseconds(1), name)
         process.kill()
         process.wait(patience())
         self.gone(pidfd)
@@ -281,7 +282,8 @@ class Reaper(ServerTest):
             self.assertEqual(daemon.wait(patience()), 0)
 
     def test_a_live_lease_is_left_alone(self):
-        holder, pidfd = self.holder("-t", "1", self.name("live"))
+        holder, pidfd = self.holder("-t", milliseconds(1),
+                                    self.name("live"))
         daemon = self.start("-i", "100ms", tool=REAPERD)
         dead = self.leave_a_lease()
         said = ""
@@ -297,7 +299,7 @@ class Reaper(ServerTest):
 
     def test_once_is_one_pass(self):
         name = self.leave_a_lease()
-        self.assertEqual(self.run_tool("wait", "-w", "30", name)[0], 0)
+        self.assertEqual(self.run_tool("wait", "-w", milliseconds(120), name)[0], 0)
         code, _, err = self.run_tool("--once", tool=REAPERD)
         self.assertEqual(code, 0, err)
         self.assertEqual(self.list(), [])
@@ -338,7 +340,8 @@ class OwnServer(ServerTest):
         self.assertIn("A DBA can", err)
 
     def test_without_a_server_the_command_ends_before_the_deadline(self):
-        process, pidfd = self.holder("-t", "2", self.name("away"))
+        process, pidfd = self.holder("-t", milliseconds(2),
+                                     self.name("away"))
         row, row_pidfd = self.holder("-s", "row", self.name("away"))
         self.sandbox("kill")
         for run, fd in ((process, pidfd), (row, row_pidfd)):

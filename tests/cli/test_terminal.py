@@ -7,7 +7,7 @@ import signal
 import time
 
 import harness
-from harness import CLI, ToolTest, patience
+from harness import CLI, ToolTest, patience, waiting
 
 
 class Terminal(ToolTest):
@@ -42,7 +42,8 @@ class Terminal(ToolTest):
         while text not in self.seen_text:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.master], [], [], left)[0]:
-                self.fail(f"no {text!r} in {self.seen_text!r}")
+                self.fail(f"waited {patience():.0f} s for {text!r} in "
+                          f"{self.seen_text!r}")
             self.seen_text += os.read(self.master, 65536).decode()
         before, _, self.seen_text = self.seen_text.partition(text)
         return before
@@ -91,16 +92,14 @@ class Terminal(ToolTest):
         self.read_until("code=0")
 
     def test_a_job_that_lost_its_lock_while_stopped_does_not_go_on(self):
-        self.fake.answers["acquire"] = ["remaining 4000", "reply 0"]
         self.bash()
-        self.command('"$R" run -t 10s j bash -c "echo READY; read x; '
+        self.command('"$R" run -t 100s j bash -c "echo READY; read x; '
                      'echo went=\\$x"')
         self.read_until("READY")
         self.type("\x1a")
         self.read_until("Stopped")
         self.read_until("PROMPT> ")
-        # Time has to pass here: no event tells of it while all are stopped.
-        time.sleep(4)
+        self.fake.say("remaining 0")
         self.command("fg; echo code=$?")
         self.type("on\n")
         self.assertNotIn("went=on", self.read_until("code=124"))
@@ -110,15 +109,13 @@ class Terminal(ToolTest):
         self.command('"$R" run j bash -c "echo READY; read x; echo got=\\$x" &')
         self.read_until("READY")
         # bash tells of it at the next prompt.
-        told = ""
-        for _ in range(200):
+        for waited in waiting():
             self.command("jobs")
             told = self.read_until("PROMPT> ")
             if "Stopped" in told:
                 break
-            time.sleep(0.05)
         else:
-            self.fail(f"the job does not stop: {told!r}")
+            self.fail(f"waited {waited:.0f} s for the job to stop: {told!r}")
         self.command("fg; echo code=$?")
         self.read_until("run j")
         self.type("late\n")
