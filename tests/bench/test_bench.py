@@ -50,7 +50,7 @@ def hands_over_when_it_is_given_back(stage, system):
     holder.hear_word('ready')
     take(holder)
     waiter = stage.client(system, 'hold', '--prefix', 'test-hold-')
-    waiter.hear_word('ready', 20)
+    waiter.hear_word('ready')
     waiter.tell('take')
     check(not select.select([waiter], [], [], 0.1)[0], 'two hold at once')
     holder.tell('give')

@@ -13,7 +13,11 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE_S = 120
+
+def patience(seconds=120):
+    """How long something may stay away before it is called hung, where it would
+    be so many seconds with nothing else to do: it grows with the load."""
+    return seconds * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class BenchError(Exception):
@@ -130,16 +134,22 @@ class Daemon:
                 stdout=out, stderr=out, start_new_session=True)
             Daemon.alive.add(self)
 
-    def await_answer(self, answers, seconds=60):
+    def await_answer(self, answers):
         """Until answers() is true."""
-        until = time.monotonic() + seconds
+        began = time.monotonic()
         while True:
-            if self.process.poll() is not None or time.monotonic() > until:
-                raise BenchError(f'{self.process.args[0]} did not start: '
+            took = time.monotonic() - began
+            if self.process.poll() is None:
+                with contextlib.suppress(OSError, BenchError):
+                    if answers():
+                        return
+            if self.process.poll() is not None or took > patience():
+                how = ('runs, and does not answer'
+                       if self.process.returncode is None
+                       else f'ended with {self.process.returncode}')
+                raise BenchError(f'{self.process.args[0]} did not start in '
+                                 f'{took:.0f} s: it {how}: '
                                  + self.last_words())
-            with contextlib.suppress(OSError, BenchError):
-                if answers():
-                    return
             time.sleep(0.05)
 
     def last_words(self):
@@ -180,14 +190,16 @@ class Client:
         except BrokenPipeError:
             self._died()
 
-    def hear(self, seconds=PATIENCE_S):
+    def hear(self, seconds=120):
         """The next line."""
-        until = time.monotonic() + seconds
+        began = time.monotonic()
         while b'\n' not in self.buffer:
-            if not select.select([self], [], [],
-                                 max(0, until - time.monotonic()))[0]:
+            if not select.select([self], [], [], 1)[0]:
+                took = time.monotonic() - began
+                if took < patience(seconds):
+                    continue
                 raise BenchError('a client does not answer after '
-                                 f'{seconds:g} s: ' + self._words())
+                                 f'{took:.0f} s: ' + self._words())
             more = os.read(self.fileno(), 1 << 16)
             if not more:
                 self._died()
@@ -195,7 +207,7 @@ class Client:
         line, _, self.buffer = self.buffer.partition(b'\n')
         return line.decode()
 
-    def hear_word(self, word, seconds=PATIENCE_S):
+    def hear_word(self, word, seconds=120):
         """The numbers after the word that has to come now."""
         line = self.hear(seconds).split()
         if line[0] != word:
@@ -216,14 +228,14 @@ class Client:
         self.process.kill()
         self._forget()
 
-    def end(self, seconds=PATIENCE_S):
+    def end(self):
         """Nothing more will be told."""
         self.process.stdin.close()
         try:
-            self.process.wait(seconds)
+            self.process.wait(patience())
         except subprocess.TimeoutExpired as error:
-            raise BenchError(f'a client does not end: {self._words()}') \
-                from error
+            raise BenchError(f'a client does not end in {error.timeout:.0f} s: '
+                             f'{self._words()}') from error
         if self.process.returncode:
             self._died()
         self._forget()
@@ -236,13 +248,14 @@ class Client:
                 pipe.close()
 
 
-def first_to_speak(clients, seconds=PATIENCE_S):
+def first_to_speak(clients):
     """Whoever of them has something to say."""
+    seconds = patience()
     heard = [client for client in clients if b'\n' in client.buffer] \
         or select.select(clients, [], [], seconds)[0]
     if not heard:
         raise BenchError(f'none of {len(clients)} clients answers after '
-                         f'{seconds:g} s')
+                         f'{seconds:.0f} s')
     return heard[0]
 
 

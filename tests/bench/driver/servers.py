@@ -8,7 +8,8 @@ import re
 import socket
 import subprocess
 
-from processes import BenchError, Daemon, free_port, run, which
+from processes import (BenchError, Daemon, free_port, patience, run,
+                       which)
 
 
 class Counter:
@@ -330,9 +331,15 @@ class NoServer:
 
 def ask_port(port, question):
     """All that a server says to this until it closes the connection."""
-    with socket.create_connection(('127.0.0.1', port), 10) as some:
-        some.sendall(question)
-        said = b''
-        while more := some.recv(1 << 16):
-            said += more
+    said = b''
+    try:
+        with socket.create_connection(('127.0.0.1', port),
+                                      patience()) as some:
+            some.sendall(question)
+            while more := some.recv(1 << 16):
+                said += more
+    except TimeoutError as error:
+        raise BenchError(f'waited {patience():.0f} s for the server at port '
+                         f'{port} to answer {question!r}; it has said '
+                         f'{said!r}') from error
     return said.decode(errors='replace')
