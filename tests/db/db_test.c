@@ -262,10 +262,19 @@ static struct rlk_conn *turn;
 
 static int take_turn(void **state)
 {
+	int64_t ms = 10 * (int64_t) test_patience_ms();
+	char sql[80];
+
 	(void) state;
 	turn = db_open(NULL, &db_lease);
-	rlk_conn_set_until(turn, db_in(10 * test_patience_ms()));
-	return db_number(turn, "SELECT GET_LOCK('rowlock db-test', 600)") != 1;
+	rlk_conn_set_until(turn, db_in(ms + test_patience_ms()));
+	snprintf(sql, sizeof(sql), "SELECT GET_LOCK('rowlock db-test', %lld)",
+		 (long long) ms / 1000);
+	if (db_number(turn, sql) == 1)
+		return 0;
+	print_error("waited %lld s for the other programs of the db ring\n",
+		    (long long) ms / 1000);
+	return 1;
 }
 
 static int give_turn(void **state)

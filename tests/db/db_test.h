@@ -142,5 +142,7 @@ void relay_replace(struct relay *relay, const char *from, const char *to,
 
 /** Bytes that came from clients. */
 size_t relay_heard(const struct relay *relay);
+/** And of the server. */
+size_t relay_said(const struct relay *relay);
 
 #endif

@@ -33,6 +33,7 @@ struct relay {
 	int stop;
 	_Atomic int mode;
 	_Atomic size_t heard;
+	_Atomic size_t said;
 	_Atomic size_t left; /* bytes of the server's that still pass */
 	_Atomic bool cut;
 	const char *from[2]; /* of the client's, of the server's */
@@ -122,9 +123,8 @@ static bool pass(struct relay *relay, const struct pair *pair, bool reply,
 	if (got <= 0)
 		return false;
 	replace(buffer, (size_t) got, relay->from[reply], relay->to[reply]);
-	if (!reply)
-		relay->heard += (size_t) got;
-	else if (relay->left != SIZE_MAX)
+	*(reply ? &relay->said : &relay->heard) += (size_t) got;
+	if (reply && relay->left != SIZE_MAX)
 		relay->left -= (size_t) got;
 	return send(reply ? pair->client : pair->server, buffer, (size_t) got,
 		    MSG_NOSIGNAL) == got;
@@ -136,7 +136,7 @@ static bool pass_reply(struct relay *relay, const struct pair *pair)
 	size_t most = relay->left < 4096 ? relay->left : 4096;
 
 	if (relay->mode == RELAY_DRIP)
-		poll(NULL, 0, DRIP_MS);
+		poll(NULL, 0, (int) (DRIP_MS * test_load()));
 	if (relay->mode == RELAY_DRIP || relay->mode == RELAY_BYTES)
 		most = most ? 1 : 0;
 	if (most)
@@ -302,4 +302,9 @@ const char *relay_dsn(const struct relay *relay)
 size_t relay_heard(const struct relay *relay)
 {
 	return relay->heard;
+}
+
+size_t relay_said(const struct relay *relay)
+{
+	return relay->said;
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "base/thread.h"
 #include "db_test.h"
@@ -228,14 +229,15 @@ static void dripping_peer_ends_at_the_deadline(void **state)
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
-	int64_t start = db_in(0);
 
 	(void) state;
-	/* The greeting alone takes 5 s at this pace. */
+	/* The greeting alone takes 5 s at this pace, and more on a busy
+	 * machine. */
 	assert_int_equal(
 	    rlk_conn_open(&target, &db_lease, db_in(200), &conn, &error),
 	    ROWLOCK_ECONNECT);
-	assert_true(db_in(0) - start < 3000);
+	/* Less than any server's greeting. */
+	assert_in_range(relay_said(relay), 0, 60);
 
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	conn = db_open(relay_dsn(relay), &db_lease);
@@ -247,26 +249,36 @@ static void dripping_peer_ends_at_the_deadline(void **state)
 	relay_end(relay);
 }
 
-static void ignore(int number)
+static volatile sig_atomic_t alarms;
+static sig_atomic_t alarms_most;
+
+/* One that puts the deadline off would do so for ever. */
+static void count(int number)
 {
 	(void) number;
+	if (++alarms >= alarms_most)
+		alarm(0);
 }
 
 static void signals_do_not_move_the_deadline(void **state)
 {
-	const struct sigaction on = { .sa_handler = ignore };
+	const struct sigaction on = { .sa_handler = count };
 	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
 	const struct itimerval never = { 0 };
 	struct scene scene = scene_open();
 	int64_t start = db_in(0);
 
 	(void) state;
+	/* There is 1 ms between two, at least. */
+	alarms_most = test_patience_ms();
 	sigaction(SIGALRM, &on, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	wait_until(&scene, db_in(200));
 	setitimer(ITIMER_REAL, &never, NULL);
 	assert_true(db_in(0) - start >= 200);
-	assert_true(db_in(0) - start < 10000);
+	if (alarms >= alarms_most)
+		fail_msg("a deadline of 200 ms has not come during %d signals",
+			 (int) alarms);
 	scene_close(&scene);
 }
 
