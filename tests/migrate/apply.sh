@@ -73,7 +73,7 @@ killed_anywhere()
 		ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" TMPDIR=$tmp setsid \
 			"$copy/tools/rowlock-migrate" --no-defaults 3>&- 4<&- &
 		victim=$!
-		until_true at_the_gate
+		await "statement $n of $statements to be under way" at_the_gate
 		kill -s KILL -- -$victim
 		wait $victim || :
 		close_session

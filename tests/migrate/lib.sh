@@ -8,6 +8,8 @@
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
 migrate=$root/tools/rowlock-migrate
+# shellcheck source=tests/lib/patience.sh
+. "$root/tests/lib/patience.sh"
 number=0 failed=0
 unset ROWLOCK_DSN MYSQL_PWD
 
@@ -108,16 +110,6 @@ close_session()
 {
 	exec 3>&- 4<&-
 	wait "$session" || :
-}
-
-# until_true COMMAND...: ask again until it is so; the bound is a hang guard
-until_true()
-{
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || { echo "never true: $*"; return 1; }
-	done
 }
 
 # A copy of the tree that a test may change: $copy

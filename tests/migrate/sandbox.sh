@@ -6,7 +6,10 @@ for program in mariadbd mariadb-install-db mariadb flock; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 77; }
 done
 
-sandbox=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)/tools/sandbox
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
+sandbox=$root/tools/sandbox
+# shellcheck source=tests/lib/patience.sh
+. "$root/tests/lib/patience.sh"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
 number=0 failed=0
 echo "# server: own, $(mariadbd --version)"
@@ -87,14 +90,9 @@ state_of() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 # A signal has been sent, and takes effect when the machine gets round to it.
 reaches()
 {
-	tries=0
-	until case $(state_of "$1") in T) [ "$2" = frozen ] ;; *) [ "$2" = thawed ] ;; esac; do
-		tries=$((tries + 1))
-		# A hang, and nothing that a busy machine reaches.
-		[ $tries -lt 3000 ] || { echo "$1 is $(state_of "$1"), not $2"; return 1; }
-		sleep 0.05
-	done
+	await "$1 to be $2" is_now "$1" "$2" || { echo "it is $(state_of "$1")"; return 1; }
 }
+is_now() { case $(state_of "$1") in T) [ "$2" = frozen ] ;; *) [ "$2" = thawed ] ;; esac; }
 
 freeze_and_thaw()
 {
@@ -148,13 +146,10 @@ ends_with_its_owner()
 	watcher=$(cat "$tmp/b/watcher")
 	"$sandbox" freeze --dir "$tmp/b"
 	kill -KILL $owner
-	tries=0
-	until gone "$server" && gone "$watcher" && [ ! -e "$tmp/b" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || { ls "$tmp/b"; ps -p "$server,$watcher"; return 1; }
-		sleep 0.05
-	done
+	await "the server's end, the watcher's, the directory's" nothing_is_left ||
+		{ ls "$tmp/b"; ps -p "$server,$watcher"; return 1; }
 }
+nothing_is_left() { gone "$server" && gone "$watcher" && [ ! -e "$tmp/b" ]; }
 
 # An owner that has ended, and that its parent has not taken up; and who starts
 # anew in a directory is not the first one's.
@@ -167,8 +162,7 @@ is_not_the_first_owners()
 	! "$sandbox" start --dir "$tmp/b" --owner=$$ || return 1
 	"$sandbox" kill --dir "$tmp/b"
 	"$sandbox" start --dir "$tmp/b"
-	gone "$watcher" || sleep 1
-	gone "$watcher"
+	await "the end of the first one's watcher" gone "$watcher" || { ps -p "$watcher"; return 1; }
 	kill -KILL $owner
 	server=$(server_of "$tmp/b")
 	"$sandbox" watch --dir "$tmp/b" --owner=$owner
@@ -180,16 +174,11 @@ zombie_is_no_owner()
 {
 	sh -c 'sh -c "kill -STOP \$\$; exit" & echo $!; exec sleep 3600' >"$tmp/zombie" &
 	parent=$!
-	until [ -s "$tmp/zombie" ]; do sleep 0.05; done
+	await "a child that has stopped" [ -s "$tmp/zombie" ]
 	owner=$(cat "$tmp/zombie")
 	"$sandbox" start --dir "$tmp/b" --owner="$owner"
 	kill -KILL "$owner"
-	tries=0
-	until [ ! -e "$tmp/b" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || { ps -p "$owner"; return 1; }
-		sleep 0.05
-	done
+	await "the directory's end" [ ! -e "$tmp/b" ] || { ls "$tmp/b"; ps -p "$owner"; return 1; }
 	[ "$(state_of "$owner")" = Z ]
 	kill $parent
 }
@@ -199,12 +188,7 @@ stops_before_its_owner()
 	"$sandbox" start --dir "$tmp/b" --owner=$$
 	watcher=$(cat "$tmp/b/watcher")
 	"$sandbox" stop --dir "$tmp/b"
-	tries=0
-	until gone "$watcher"; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || { ps -p "$watcher"; return 1; }
-		sleep 0.05
-	done
+	await "the watcher's end" gone "$watcher" || { ps -p "$watcher"; return 1; }
 	! "$sandbox" start --dir "$tmp/b" --owner=me || return 1
 	[ ! -e "$tmp/b" ]
 }
