@@ -14,7 +14,7 @@
 #include "test.h"
 
 /* No statement of a test may take longer. */
-#define GROUND_UNTIL_MS 20000
+#define GROUND_UNTIL_MS test_patience_ms()
 
 struct ground {
 	const struct rlk_strategy *strategy;

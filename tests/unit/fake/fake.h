@@ -112,13 +112,24 @@ unsigned int fake_count(enum fake_op op);
 struct fake_call fake_call(enum fake_op op, unsigned int number);
 
 /** Wait until @op was called @count times, since the beginning. */
-void fake_await(enum fake_op op, unsigned int count);
+#define fake_await(op, count)                                                  \
+	fake_await_call(op, count, "call of " #op, __FILE__, __LINE__)
+void fake_await_call(enum fake_op op, unsigned int count, const char *what,
+		     const char *file, int line);
 /** How many threads sleep on a condition of the library now. */
 unsigned int fake_sleepers(void);
-/** Wait until @state(@arg) is true. */
-void fake_until(bool (*state)(void *arg), void *arg);
+/** Wait until @state(@arg) is true. The argument is what is left: it may have
+ *  commas. */
+#define fake_until(state, ...)                                                 \
+	fake_until_so(state, __VA_ARGS__, "state " #state, __FILE__, __LINE__)
+void fake_until_so(bool (*state)(void *arg), void *arg, const char *what,
+		   const char *file, int line);
 /** The same while time goes by, as fast as it really does. */
-void fake_pass_until(bool (*state)(void *arg), void *arg);
+#define fake_pass_until(state, ...)                                            \
+	fake_pass_until_so(state, __VA_ARGS__, "state " #state, __FILE__,      \
+			   __LINE__)
+void fake_pass_until_so(bool (*state)(void *arg), void *arg, const char *what,
+			const char *file, int line);
 void fake_pass_await(enum fake_op op, unsigned int count);
 /** For rowlock_on_lost() and fake_until(), with an _Atomic int as @arg: count
  *  the calls; is it one? */

@@ -100,9 +100,11 @@ static bool was_called(void *arg)
 	return fake_count(awaited->op) >= awaited->count;
 }
 
-void fake_await(enum fake_op op, unsigned int count)
+void fake_await_call(enum fake_op op, unsigned int count, const char *what,
+		     const char *file, int line)
 {
-	fake_until(was_called, &(struct awaited){ op, count });
+	fake_until_so(was_called, &(struct awaited){ op, count }, what, file,
+		      line);
 }
 
 void fake_pass_await(enum fake_op op, unsigned int count)

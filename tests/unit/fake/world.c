@@ -120,19 +120,37 @@ bool fake_is_one(void *arg)
 	return *(_Atomic int *) arg == 1;
 }
 
-void fake_until(bool (*state)(void *arg), void *arg)
+/* How often each operation was called is what can be seen. */
+static void say_waited(uint64_t since_ns, const char *what)
 {
+	print_error("waited %.0f s for the %s; calls so far:",
+		    test_ms(since_ns, test_now_ns()) / 1000, what);
+	for (int op = 0; op < FAKE_OPS; op++)
+		if (fake_count((enum fake_op) op))
+			print_error(" %u of %d", fake_count((enum fake_op) op),
+				    op);
+	print_error("\n");
+}
+
+void fake_until_so(bool (*state)(void *arg), void *arg, const char *what,
+		   const char *file, int line)
+{
+	uint64_t since = test_now_ns();
+
 	for (;;) {
 		uint64_t seen = changes();
 
 		if (look(state, arg))
 			return;
-		if (!next_change(seen, (unsigned int) test_patience_ms()))
-			fail_msg("what was waited for has not happened");
+		if (next_change(seen, (unsigned int) test_patience_ms()))
+			continue;
+		say_waited(since, what);
+		_fail(file, line);
 	}
 }
 
-void fake_pass_until(bool (*state)(void *arg), void *arg)
+void fake_pass_until_so(bool (*state)(void *arg), void *arg, const char *what,
+			const char *file, int line)
 {
 	for (int i = 0; i < MOMENTS; i++) {
 		uint64_t seen = changes();
@@ -143,7 +161,8 @@ void fake_pass_until(bool (*state)(void *arg), void *arg)
 		if (!next_change(seen, 1))
 			fake_advance(1);
 	}
-	fail_msg("what was waited for has not happened");
+	/* Or it was the machine that did not move. */
+	fake_until_so(state, arg, what, file, line);
 }
 
 /* -------------------------------------------------------------- tables */
