@@ -46,16 +46,17 @@ void px_tell(struct proxy *proxy, const char *words)
 }
 
 /* A plain client by way of the proxy: *@ret_errno is 0 or why not. A silent
- * peer is left after a second. */
+ * peer is left after a second, and later on a busy machine. */
 MYSQL *px_dial(struct proxy *proxy, unsigned int *ret_errno)
 {
-	const unsigned int second = 1;
+	const unsigned int seconds =
+	    (unsigned int) (test_slowness() * test_load() + 0.5);
 	MYSQL *mysql = mysql_init(NULL);
 	char dsn[512];
 
 	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
-	mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &second);
-	mysql_optionsv(mysql, MYSQL_OPT_READ_TIMEOUT, &second);
+	mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+	mysql_optionsv(mysql, MYSQL_OPT_READ_TIMEOUT, &seconds);
 	*ret_errno = 0;
 	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL, 0))
 		*ret_errno = mysql_errno(mysql);

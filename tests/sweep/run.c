@@ -26,6 +26,15 @@ static const struct target nowhere;
  * machine does. */
 enum { TRIES = 4, LOOSE_TRIES = 2 };
 
+/* The @i-th try's times, in those of a machine with nothing else to do. Most
+ * need no second one: the first does not take the load into account. */
+static unsigned int times_slower(int i)
+{
+	double load = i ? test_load() : 1;
+
+	return (unsigned int) ((test_slowness() << i) * load);
+}
+
 /* A pattern for this statement: its beginning, what changes left open. */
 static void make_pattern(const char *sql, char *pattern, size_t size)
 {
@@ -164,7 +173,7 @@ static size_t look(struct stage *stage, const struct scenario *scenario,
 	size_t count = 0;
 
 	for (int i = 0; i < TRIES; i++) {
-		stage->slow = test_slowness() << i;
+		stage->slow = times_slower(i);
 		count = look_once(stage, scenario, strategy, targets);
 		if (!*stage->problem || !stage->slow_only)
 			break;
@@ -301,7 +310,7 @@ bool run_with_fault(struct stage *stage, const struct scenario *scenario,
 	for (int i = 0; i < TRIES; i++) {
 		bool met;
 
-		stage->slow = test_slowness() << i;
+		stage->slow = times_slower(i);
 		if (scenario->alone)
 			take_turn(stage);
 		met = once(stage, scenario, strategy, target, kind, measure);
@@ -318,6 +327,7 @@ bool run_with_fault(struct stage *stage, const struct scenario *scenario,
 			return true;
 		stage->repeated++;
 	}
-	stage_slow(stage, "the fault did not come to pass");
+	stage_slow(stage, "the fault did not come to pass within %u s",
+		   stage->slow);
 	return false;
 }

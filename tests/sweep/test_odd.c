@@ -17,6 +17,7 @@
 #include "server.h"
 #include "sql.h"
 #include "test.h"
+#include "timeouts.h"
 
 static char first_dsn[512]; /* the server that others use, too */
 static char other_dsn[512]; /* our own */
@@ -60,7 +61,7 @@ static struct rowlock_client *client_by(struct proxy *proxy, const char *dsn,
 	proxy_dsn(proxy, dsn, by_proxy, sizeof(by_proxy));
 	options.dsn = by_proxy;
 	options.row_idle_ms = ttl_ms;
-	options.call_timeout_ms = call_ms * test_slowness();
+	options.call_timeout_ms = call_ms;
 	return test_client_with(&options);
 }
 
@@ -108,7 +109,8 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 {
 	const char *name = test_name("zombie");
 	struct proxy *proxy = proxy_to(first_dsn);
-	struct rowlock_client *client = client_by(proxy, first_dsn, 60000, 300);
+	struct rowlock_client *client =
+	    client_by(proxy, first_dsn, 60000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rival rival = rival_for(ROWLOCK_LEASE, name);
 	struct rowlock_errinfo err;
@@ -195,7 +197,7 @@ static void a_row_on_a_silent_connection_is_free_at_once(void **state)
 	struct proxy *proxy = proxy_to(first_dsn);
 	/* An hour: longer than any patience. */
 	struct rowlock_client *client =
-	    client_by(proxy, first_dsn, 3600000, 300);
+	    client_by(proxy, first_dsn, 3600000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rival rival = rival_for(ROWLOCK_ROW, name);
 	struct rowlock_errinfo err;
@@ -229,13 +231,23 @@ static uint64_t session_of(struct test_sql *sql, const char *name)
 	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
 }
 
+static void await_acts(struct proxy *proxy, unsigned long acts)
+{
+	uint64_t since = test_now_ns();
+
+	while (!proxy_await_acts(proxy, acts, 1000))
+		test_keep_waiting(since, "%lu acts of the proxy: there are %lu",
+				  acts, proxy_counts(proxy).acts);
+}
+
 /* One beat waits in the server for the session's row, its client gives it up
  * and beats on the other connection; the overtaken one executes last. */
 static void an_overtaken_beat_shortens_nothing(void **state)
 {
 	const char *name = test_name("overtaken");
 	struct proxy *proxy = proxy_to(first_dsn);
-	struct rowlock_client *client = client_by(proxy, first_dsn, 3000, 5000);
+	struct rowlock_client *client = client_by(
+	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_sql *sql = sql_on(first_dsn);
 	struct rowlock_errinfo err;
@@ -250,12 +262,12 @@ static void an_overtaken_beat_shortens_nothing(void **state)
 		    "hold then=silence\n"
 		    "reply command=execute sql=\"UPDATE lease_session*\" "
 		    "always do pass");
-	assert_true(proxy_await_acts(proxy, 3, test_patience_ms()));
+	await_acts(proxy, 3);
 	before = expires_us(sql, session);
 	tell(proxy, "deliver");
 	/* It has been executed when its link is gone: only a live one's reply
 	 * would be an act. Two more beats pass meanwhile. */
-	assert_true(proxy_await_acts(proxy, 5, test_patience_ms()));
+	await_acts(proxy, 5);
 	assert_true(expires_us(sql, session) >= before);
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_ok(rowlock_verify(lock, &err));
@@ -342,7 +354,8 @@ static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
 {
 	const char *name = test_name("failover");
 	struct proxy *proxy = proxy_to(first_dsn);
-	struct rowlock_client *client = client_by(proxy, first_dsn, 3000, 5000);
+	struct rowlock_client *client = client_by(
+	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_event lost = test_event_new();
 	struct rowlock_errinfo err;
@@ -373,7 +386,8 @@ static void a_hold_is_never_spread_over_two_servers(void **state)
 {
 	const char *name = test_name("spread");
 	struct proxy *proxy = proxy_to(first_dsn);
-	struct rowlock_client *client = client_by(proxy, first_dsn, 3000, 2000);
+	struct rowlock_client *client = client_by(
+	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(2000));
 	struct rowlock *first =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("first"));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
@@ -442,13 +456,12 @@ static void note_late(struct lateness *lateness, uint64_t began,
 static void call_a_dribbling_peer(enum rowlock_strategy strategy,
 				  struct lateness *lateness)
 {
-	enum { CALL = 300 };
-	uint64_t call = CALL * test_slowness();
+	uint64_t call = test_timeout_ms(300);
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("dribble");
 	struct proxy *proxy = proxy_to(first_dsn);
 	struct rowlock_client *client =
-	    client_by(proxy, first_dsn, 60000, CALL);
+	    client_by(proxy, first_dsn, 60000, call);
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *busy =
 	    test_lock(client, strategy, 0, test_name("busy"));
@@ -522,7 +535,7 @@ static void a_breaker_that_vanishes_holds_nobody_up(void **state)
 	const char *kept = test_name("kept");
 	struct proxy *proxy = proxy_to(first_dsn);
 	struct rowlock_client *breaker =
-	    client_by(proxy, first_dsn, 60000, 300);
+	    client_by(proxy, first_dsn, 60000, test_timeout_ms(300));
 	struct rival holder = rival_for(ROWLOCK_LEASE, name);
 	struct rowlock *other =
 	    test_lock(holder.client, ROWLOCK_LEASE, 0, kept);
