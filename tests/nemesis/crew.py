@@ -59,14 +59,15 @@ class Crew:
             process.send_signal(signal.SIGTERM)
         until = time.monotonic() + patience_s
         for number, process in self.members.values():
-            self._await(number, process, until)
+            self._await(number, process, until, patience_s)
         self.members = {}
 
-    def _await(self, number, process, until):
+    def _await(self, number, process, until, patience_s):
         try:
             status = process.wait(max(0.1, until - time.monotonic()))
         except subprocess.TimeoutExpired:
-            self.unwell.append(f'process {number} does not come to its end')
+            self.unwell.append(f'process {number} does not come to its end in '
+                               f'{patience_s:.0f} s')
             self.record.instant('kill', number)
             process.kill()
             process.wait()

@@ -100,7 +100,8 @@ static void one_round(void)
 
 	for (i = 0; i < HOLDS; i++) {
 		holds[i].losses = 0;
-		assert_ok(rowlock_acquire(holds[i].lock, 10000, &err));
+		assert_ok(rowlock_acquire(holds[i].lock,
+					  (uint64_t) test_patience_ms(), &err));
 	}
 	test_server_freeze();
 	watch_all();
