@@ -168,7 +168,7 @@ static inline struct test_actor holder_of(struct test_sql *sql,
 
 	assert_int_equal(test_actor_ask(&starter, "acquire 0"), 0);
 	before = owner_of(sql, name);
-	test_actor_tell(&holder, "acquire 60000");
+	test_actor_tell(&holder, "wait");
 	if (before)
 		await_line(sql, 1);
 	else

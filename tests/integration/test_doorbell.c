@@ -17,7 +17,7 @@ static void lease_outlives_its_lost_bell(void **state)
 	uint64_t owner;
 
 	(void) state;
-	test_actor_tell(&third, "acquire 60000");
+	test_actor_tell(&third, "wait");
 	await_line(sql, 1);
 	owner = owner_of(sql, name);
 	assert_int_not_equal(owner, 0);
@@ -38,7 +38,7 @@ static void lease_outlives_its_lost_bell(void **state)
 /* The server ends a connection after a TTL, here 2 s, without a word. */
 static void first_in_line_keeps_its_bell_while_it_asks(void **state)
 {
-	struct rowlock_client *client = client_of(4, 1000);
+	struct rowlock_client *client = client_of(4, test_ttl_ms(1000));
 	struct rowlock *own =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("own"));
 	const char *name = test_name("kept");
@@ -87,15 +87,16 @@ static void ghost_keeps_nobody_out(void **state)
 	const char *name = test_name("ghost");
 	struct test_sql *sql = test_sql_open();
 	struct test_sql *ghost = test_sql_open();
-	struct test_actor first = actor(name, 2000);
-	struct test_actor second = actor(name, 2000);
+	uint64_t ttl = test_ttl_ms(2000);
+	struct test_actor first = actor(name, ttl);
+	struct test_actor second = actor(name, ttl);
 
 	(void) state;
 	assert_int_equal(test_sql_number(ghost, "SELECT GET_LOCK('%s', 0)",
 					 bell_of(sql, name)),
 			 1);
 	assert_int_equal(test_actor_ask(&first, "acquire 0"), 0);
-	test_actor_tell(&second, "acquire 60000");
+	test_actor_tell(&second, "wait");
 	await_line(sql, 1);
 	gives_it_back(&first);
 	has_it(&second);
@@ -126,14 +127,14 @@ static void ends_without_a_bell(void (*end)(struct test_sql *sql,
 	struct test_actor holder;
 	struct waiter waiter;
 
-	options.max_hold_ms = 60000;
+	options.max_hold_ms = LONG_TTL_MS;
 	assert_ok(rowlock_new(client, name, &options, &lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	end(sql, client, lock);
 	await_free(sql, name);
 
 	holder = actor(name, LONG_TTL_MS);
-	assert_int_equal(test_actor_ask(&holder, "acquire 10000"), 0);
+	assert_int_equal(test_actor_ask(&holder, "wait"), 0);
 	/* Somebody waits, so that the name is a busy one. */
 	start(&waiter, client, name, 10);
 	assert_int_equal(join(&waiter), ROWLOCK_ETIMEDOUT);
@@ -208,8 +209,8 @@ static void no_bell_outlives_its_hold(void **state)
 	(void) state;
 	ends_without_a_bell(by_release, LONG_TTL_MS);
 	ends_without_a_bell(by_hand, LONG_TTL_MS);
-	ends_without_a_bell(by_break, 1500);
-	ends_without_a_bell(by_eviction, 1500);
+	ends_without_a_bell(by_break, test_ttl_ms(1500));
+	ends_without_a_bell(by_eviction, test_ttl_ms(1500));
 }
 
 int main(void)

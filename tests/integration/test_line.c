@@ -24,7 +24,7 @@ static void processes_have_it_in_the_order_in_which_they_came(void **state)
 	(void) state;
 	for (i = 0; i < LINE; i++) {
 		line[i] = actor(name, LONG_TTL_MS);
-		test_actor_tell(&line[i], "acquire 60000");
+		test_actor_tell(&line[i], "wait");
 		await_line(sql, (uint64_t) i + 1);
 	}
 	before = test_sql_status(sql, "Questions");
@@ -54,9 +54,9 @@ static void killed_waiter_does_not_stop_the_line(void **state)
 	struct test_actor third = actor(name, LONG_TTL_MS);
 
 	(void) state;
-	test_actor_tell(&second, "acquire 60000");
+	test_actor_tell(&second, "wait");
 	await_line(sql, 1);
-	test_actor_tell(&third, "acquire 60000");
+	test_actor_tell(&third, "wait");
 	await_line(sql, 2);
 	test_actor_kill(&second);
 	gives_it_back(&first);
@@ -87,15 +87,16 @@ static void killed_holder_is_outlived_by_the_line(void **state)
 {
 	const char *name = test_name("dead");
 	struct test_sql *sql = test_sql_open();
-	struct test_actor first = holder_of(sql, name, 2000);
-	struct test_actor second = actor(name, 2000);
-	struct test_actor third = actor(name, 2000);
+	uint64_t ttl = test_ttl_ms(2000);
+	struct test_actor first = holder_of(sql, name, ttl);
+	struct test_actor second = actor(name, ttl);
+	struct test_actor third = actor(name, ttl);
 	bool second_is_first;
 
 	(void) state;
-	test_actor_tell(&second, "acquire 60000");
+	test_actor_tell(&second, "wait");
 	await_line(sql, 1);
-	test_actor_tell(&third, "acquire 60000");
+	test_actor_tell(&third, "wait");
 	await_line(sql, 2);
 	test_actor_kill(&first);
 	second_is_first = comes_first(&second, &third);
@@ -190,10 +191,10 @@ static void who_finds_no_wait_connection_polls(void **state)
 	(void) state;
 	assert_int_equal(test_actor_ask(&other_holder, "acquire 0"), 0);
 	start(&waits, client, one, ROWLOCK_FOREVER);
-	assert_true(test_event_wait(&log.bell));
+	assert_event(&log.bell, "'waits on its bell' in the log");
 	await_line(sql, 1);
 	start(&polls, client, other, ROWLOCK_FOREVER);
-	assert_true(test_event_wait(&log.poll));
+	assert_event(&log.poll, "'asked for again and again' in the log");
 	gives_it_back(&other_holder);
 	assert_int_equal(join(&polls), 0);
 	assert_int_equal(in_line(sql), 1);
@@ -220,7 +221,7 @@ static void without_wait_connections_all_poll(void **state)
 	(void) state;
 	assert_int_equal(test_actor_ask(&holder, "acquire 0"), 0);
 	start(&waiter, client, name, ROWLOCK_FOREVER);
-	assert_true(test_event_wait(&log.poll));
+	assert_event(&log.poll, "'asked for again and again' in the log");
 	assert_int_equal(in_line(sql), 0);
 	gives_it_back(&holder);
 	assert_int_equal(join(&waiter), 0);
