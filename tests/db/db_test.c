@@ -262,8 +262,8 @@ static struct rlk_conn *turn;
 
 static int take_turn(void **state)
 {
+	static char sql[80]; /* db_number() keeps it */
 	int64_t ms = 10 * (int64_t) test_patience_ms();
-	char sql[80];
 
 	(void) state;
 	turn = db_open(NULL, &db_lease);

@@ -67,6 +67,17 @@ static void a_cancel_before_is_remembered(void **state)
 	test_client_end(client);
 }
 
+/* It asks the server and waits with its own end outstanding. */
+static void *wait_canceled(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	pthread_cancel(pthread_self());
+	waiter->code =
+	    rowlock_acquire(waiter->lock, waiter->wait_ms, &waiter->err);
+	return NULL;
+}
+
 /* pthread_cancel() comes when the call is over: a thread that ended in it would
  * take a mutex and its place in the line with it. */
 static void a_thread_is_not_canceled_inside_a_call(void **state)
@@ -81,16 +92,17 @@ static void a_thread_is_not_canceled_inside_a_call(void **state)
 		struct test_actor actor =
 		    test_actor_start(both[i], name, TTL_MS);
 		struct waiter waiter = {
-			.wait_ms = ROWLOCK_FOREVER,
+			.wait_ms = 20,
 			.lock = test_lock(client, both[i], 0, name),
 			.code = 1,
 		};
 
 		assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
-		start_waiter(&waiter);
-		pthread_cancel(waiter.thread);
-		rowlock_cancel(waiter.lock);
-		assert_int_equal(end_waiter(&waiter), ROWLOCK_ECANCELED);
+		assert_int_equal(pthread_create(&waiter.thread, NULL,
+						wait_canceled, &waiter),
+				 0);
+		assert_code(end_waiter(&waiter), ROWLOCK_ETIMEDOUT,
+			    &waiter.err);
 		assert_int_equal(test_actor_ask(&actor, "release"), 0);
 		test_actor_end(&actor);
 		assert_ok(rowlock_acquire(waiter.lock,
