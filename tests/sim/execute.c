@@ -262,6 +262,12 @@ void sim_packet_execute(struct sim_session *session)
 	session->phase = SIM_EXECUTING;
 	while (!is_refused(session)) {
 		execute_step(session);
+		if (session->answer.error) {
+			/* It was refused by itself: a KILL of nobody. */
+			session->packet.executed--;
+			sim_session_finish(session);
+			return;
+		}
 		if (packet->executed == packet->statements ||
 		    (request->break_after && sim_below(2)))
 			break;
