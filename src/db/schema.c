@@ -176,7 +176,13 @@ static void see_key(const struct rlk_value *row, void *arg)
 			 row[0].text, row[1].text);
 		return;
 	}
-	if (column && row[3].u64 == column->key)
+	if (row[4].u64)
+		snprintf(found->problem, sizeof(found->problem),
+			 "the primary key of table %s has only the first "
+			 "characters of column %s: it would take different "
+			 "names for one",
+			 row[0].text, row[2].text);
+	else if (column && row[3].u64 == column->key)
 		found->keys[column - wanted] = true;
 	else
 		snprintf(found->problem, sizeof(found->problem),

@@ -86,7 +86,7 @@ static const struct rlk_stmt_def acquire_mariadb = {
 	"INSERT INTO business_lease (name, slot, session, attempt, "
 	"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "
 	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
-	"ON DUPLICATE KEY UPDATE name = VALUES(name) "
+	"ON DUPLICATE KEY UPDATE name = name "
 	"RETURNING attempt",
 };
 
@@ -99,7 +99,7 @@ static const struct rlk_stmt_def acquire_ringing_mariadb = {
 	"INSERT INTO business_lease (name, slot, session, attempt, "
 	"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "
 	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
-	"ON DUPLICATE KEY UPDATE name = VALUES(name) "
+	"ON DUPLICATE KEY UPDATE name = name "
 	"RETURNING attempt, IF(attempt = ?, GET_LOCK(?, 0), 0)",
 };
 
@@ -118,7 +118,7 @@ static const struct rlk_stmt_def acquire_ringing_mariadb = {
 	"CAST(? AS CHAR(255)) AS i" more ") p "                                \
 	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "                    \
 	"WHERE l.name = p.n AND l.slot = p.s) "                                \
-	"ON DUPLICATE KEY UPDATE name = p.n"
+	"ON DUPLICATE KEY UPDATE name = name"
 
 static const struct rlk_stmt_def look_and_acquire = {
 	"acquire",
@@ -144,7 +144,7 @@ static const struct rlk_many_def acquire_one_seeing_line = {
 	"?4 AS i, ?5 AS b|}) p "
 	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
 	"WHERE l.name = p.n AND l.slot = 0) "
-	"ON DUPLICATE KEY UPDATE name = p.n",
+	"ON DUPLICATE KEY UPDATE name = name",
 };
 
 /* No attempt is ever another name's: so two lists find what pairs would.
@@ -177,7 +177,7 @@ static const struct rlk_many_def release_many_mysql = {
 	"acquired_at, expires_at, info) VALUES "                               \
 	"{(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "                                  \
 	"UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } "                 \
-	"ON DUPLICATE KEY UPDATE name = VALUES(name)"
+	"ON DUPLICATE KEY UPDATE name = name"
 
 static const struct rlk_many_def acquire_many_mariadb = {
 	"acquire",

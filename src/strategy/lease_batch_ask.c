@@ -19,7 +19,7 @@ const struct rlk_many_def rlk_batch_looking = {
 	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
 	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
 	"WHERE l.name = p.n AND l.slot = 0) "
-	"ON DUPLICATE KEY UPDATE name = p.n",
+	"ON DUPLICATE KEY UPDATE name = name",
 };
 
 static const struct rlk_many_def look_many = {

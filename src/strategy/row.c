@@ -25,7 +25,7 @@ static const struct rlk_stmt_def make_row = {
 	" CAST(? AS CHAR(255)) AS info) p"
 	" WHERE NOT EXISTS"
 	" (SELECT 1 FROM business_lock l WHERE l.name = p.name)"
-	" ON DUPLICATE KEY UPDATE business_lock.name = VALUES(name)",
+	" ON DUPLICATE KEY UPDATE business_lock.name = business_lock.name",
 };
 
 /* See the lease strategy's draw for the arithmetic. */

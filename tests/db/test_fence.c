@@ -11,7 +11,7 @@ static const struct rlk_stmt_def insert = {
 	"insert",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
 	"acquired_at) VALUES ('db-test fence', 0, 3, 42, UTC_TIMESTAMP(6)) "
-	"ON DUPLICATE KEY UPDATE name = VALUES(name)",
+	"ON DUPLICATE KEY UPDATE name = name",
 };
 
 static uint64_t count_rows(struct rlk_conn *conn)

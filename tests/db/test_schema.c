@@ -103,6 +103,21 @@ static void other_keys_are_said(void **state)
 	refuse("ALTER TABLE business_lease DROP PRIMARY KEY",
 	       "ALTER TABLE business_lease ADD PRIMARY KEY (name, slot)",
 	       "primary key", "rowlock-migrate");
+	refuse("ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(name(50), slot)",
+	       "ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(name, slot)",
+	       "first characters of column name", "rowlock-migrate");
+	refuse("ALTER TABLE business_lock DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(name(50))",
+	       "ALTER TABLE business_lock DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(name)",
+	       "first characters of column name", "rowlock-migrate");
+	refuse("ALTER TABLE lock_token DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(strategy, name(50))",
+	       "ALTER TABLE lock_token DROP PRIMARY KEY, ADD PRIMARY KEY "
+	       "(strategy, name)",
+	       "first characters of column name", "rowlock-migrate");
 	refuse("ALTER TABLE business_lease ADD UNIQUE KEY u (attempt)",
 	       "ALTER TABLE business_lease DROP KEY u", "unique key",
 	       "rowlock-migrate");

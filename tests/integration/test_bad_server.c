@@ -121,6 +121,40 @@ static void another_collation(void **state)
 		  "business_lock");
 }
 
+/* Refused where a client begins; one that is there finds the name busy, and
+ * leaves the row of the other's hold as it is. */
+static void a_key_that_is_a_prefix(void **state)
+{
+	static const char back[] = "ALTER TABLE business_lease DROP PRIMARY "
+				   "KEY, ADD PRIMARY KEY (name, slot)";
+	static const char prefix[] = "ALTER TABLE business_lease DROP PRIMARY "
+				     "KEY, ADD PRIMARY KEY (name(6), slot)";
+	static const unsigned int flags[] = { 0, ROWLOCK_TOKEN_WITH_GRANT };
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(60000);
+	struct rowlock *held = test_lock(client, ROWLOCK_LEASE, 0, "prefix-1");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(held, 0, &err));
+	test_sql(root, "%s", prefix);
+	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
+		struct rowlock *other =
+		    test_lock(client, ROWLOCK_LEASE, flags[i], "prefix-2");
+
+		assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY,
+			    &err);
+		test_lock_end(other);
+		assert_ok(rowlock_verify(held, &err));
+	}
+	test_sql(root, "%s", back);
+	assert_ok(rowlock_release(held, &err));
+	test_lock_end(held);
+	test_client_end(client);
+	test_sql_end(root);
+	spoilt_by(prefix, back, "first characters");
+}
+
 static void another_type(void **state)
 {
 	(void) state;
@@ -263,6 +297,9 @@ int main(void)
 		TEST("a table of another engine is refused", another_engine),
 		TEST("a name column that ignores case is refused",
 		     another_collation),
+		TEST("a key that is a prefix of the name is refused, and "
+		     "renames no hold",
+		     a_key_that_is_a_prefix),
 		TEST("a column of another type is refused", another_type),
 		TEST("a missing column is named", a_column_is_missing),
 		TEST("a server that takes no writes is told apart",

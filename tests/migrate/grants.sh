@@ -65,11 +65,11 @@ application()
 	INSERT INTO lease_session VALUES (7, 30000, UTC_TIMESTAMP(6) + INTERVAL 30000000 MICROSECOND,
 		0, 0, 'host', 1, 'program', UTC_TIMESTAMP(6));
 	INSERT INTO business_lease (name, slot, session, attempt, acquired_at) VALUES
-		('n', 0, 7, 11, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE name = VALUES(name) $returning;
+		('n', 0, 7, 11, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE name = name $returning;
 	INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
 		SELECT 'n', 0, 7, 12, UTC_TIMESTAMP(6) FROM DUAL WHERE NOT EXISTS
 		(SELECT 1 FROM business_lease WHERE name = 'n' AND slot = 0)
-		ON DUPLICATE KEY UPDATE name = VALUES(name);
+		ON DUPLICATE KEY UPDATE name = name;
 	UPDATE lease_session SET expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL 30000000 MICROSECOND),
 		beat = beat + 1, breaks = LAST_INSERT_ID(breaks) WHERE id = 7;
 	INSERT INTO lock_token (strategy, name, token, drawn_at)
@@ -92,7 +92,7 @@ application()
 	DELETE FROM lock_token WHERE strategy = 'lease' AND name = 'n'
 		AND drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY;
 	INSERT INTO business_lock (name, info, created_at) VALUES ('n', NULL, UTC_TIMESTAMP(6))
-		ON DUPLICATE KEY UPDATE name = VALUES(name);
+		ON DUPLICATE KEY UPDATE name = name;
 	SET autocommit = 0;
 	SELECT name FROM business_lock WHERE name = 'n' FOR UPDATE;
 	COMMIT;

@@ -86,13 +86,13 @@ static const struct pattern patterns[] = {
 	{ SIM_ACQUIRE_RINGING, "insert-ringing", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
-	  "MICROSECOND, ?) ON DUPLICATE KEY UPDATE name = VALUES(name) "
+	  "MICROSECOND, ?) ON DUPLICATE KEY UPDATE name = name "
 	  "RETURNING attempt, IF(attempt = ?, GET_LOCK(?, 0), 0)", NULL,
 	  NULL },
 	{ SIM_ACQUIRE, "insert", "INSERT INTO business_lease (name, slot, "
 	  "session, attempt, acquired_at, expires_at, info) VALUES (?, ?, ?, "
 	  "?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
-	  "ON DUPLICATE KEY UPDATE name = VALUES(name) RETURNING attempt",
+	  "ON DUPLICATE KEY UPDATE name = name RETURNING attempt",
 	  NULL, NULL },
 	{ SIM_ACQUIRE_LOOKING, "insert-looking", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
@@ -166,7 +166,7 @@ static const struct {
 	  "?3, ?4| UNION ALL }) SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
 	  "UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p WHERE NOT "
 	  "EXISTS (SELECT 1 FROM business_lease l WHERE l.name = p.n AND "
-	  "l.slot = 0) ON DUPLICATE KEY UPDATE name = p.n", NULL,
+	  "l.slot = 0) ON DUPLICATE KEY UPDATE name = name", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
 	{ SIM_ACQUIRE_SEEING, "insert-one-seeing", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
@@ -175,7 +175,7 @@ static const struct {
 	  "MICROSECOND, p.i FROM ({SELECT ?0 COLLATE utf8mb4_bin AS n, ?1 AS "
 	  "c, ?2 AS a, ?3 AS m, ?4 AS i, ?5 AS b|}) p WHERE NOT EXISTS (SELECT "
 	  "1 FROM business_lease l WHERE l.name = p.n AND l.slot = 0) ON "
-	  "DUPLICATE KEY UPDATE name = p.n", NULL,
+	  "DUPLICATE KEY UPDATE name = name", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4, 5, SIM_ZERO } },
 	{ SIM_LOOK, "look-many", "SELECT l.attempt, l.session, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
@@ -201,13 +201,13 @@ static const struct {
 	  "business_lease (name, slot, session, attempt, acquired_at, "
 	  "expires_at, info) VALUES {(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "
 	  "UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } ON DUPLICATE "
-	  "KEY UPDATE name = VALUES(name)", NULL,
+	  "KEY UPDATE name = name", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
 	{ SIM_ACQUIRE_RINGING, "insert-one-ringing", NOWAIT "INSERT INTO "
 	  "business_lease (name, slot, session, attempt, acquired_at, "
 	  "expires_at, info) VALUES {(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "
 	  "UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } ON DUPLICATE "
-	  "KEY UPDATE name = VALUES(name) RETURNING attempt, "
+	  "KEY UPDATE name = name RETURNING attempt, "
 	  "{IF(attempt = ?2, GET_LOCK(?5, 0), 0)|}", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4, 2, 5 } },
 	{ SIM_CHOOSE_BLOCKER, "choose-blocker", NULL, "SET @rowlock_holder = "
