@@ -25,6 +25,7 @@ struct answer {
 	uint64_t affected;
 	uint64_t insert_id;
 	MYSQL_RES *result; /* NULL: it has none */
+	bool open;         /* behind it a transaction of ours is open */
 };
 
 struct rlk_packet {
@@ -34,6 +35,7 @@ struct rlk_packet {
 	size_t room;
 	size_t count;
 	size_t answered;
+	bool open; /* behind the last one, as answer.open */
 	struct answer answers[RLK_PACKET_STATEMENTS];
 };
 
@@ -44,6 +46,7 @@ static void clear(struct rlk_packet *packet)
 	packet->length = 0;
 	packet->count = 0;
 	packet->answered = 0;
+	packet->open = false;
 }
 
 struct rlk_packet *rlk_packet_begin(struct rlk_conn *conn)
@@ -215,7 +218,11 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 		packet->length = before;
 		return -1;
 	}
-	packet->answers[packet->count] = (struct answer){ def->label };
+	packet->open = strcmp(def->sql, "BEGIN") == 0 ||
+		       (packet->open && strcmp(def->sql, "COMMIT") != 0 &&
+			strcmp(def->sql, "ROLLBACK") != 0);
+	packet->answers[packet->count] =
+	    (struct answer){ .label = def->label, .open = packet->open };
 	return (int) packet->count++;
 }
 
@@ -233,6 +240,21 @@ static void keep_answer(struct rlk_packet *packet)
 	    answer->result ? 0 : mysql_affected_rows(conn->mysql);
 }
 
+/* One that is not committed is not answered. */
+static enum rlk_fault check_commit(struct rlk_packet *packet,
+				   struct rowlock_errinfo *reterr)
+{
+	struct answer *answer = &packet->answers[packet->answered - 1];
+	enum rlk_fault fault =
+	    answer->open ? RLK_DONE : rlk_stage_committed(packet->conn, reterr);
+
+	if (fault) {
+		mysql_free_result(TAKE_PTR(answer->result));
+		packet->answered--;
+	}
+	return fault;
+}
+
 static enum rlk_fault advance(struct rlk_packet *packet,
 			      struct rowlock_errinfo *reterr)
 {
@@ -245,6 +267,9 @@ static enum rlk_fault advance(struct rlk_packet *packet,
 		if (fault)
 			return fault;
 		keep_answer(packet);
+		fault = check_commit(packet, reterr);
+		if (fault)
+			return fault;
 		if (packet->answered == packet->count)
 			break;
 		/* One that was not asked for: which answer is whose? */

@@ -323,6 +323,26 @@ static int read_back(struct rlk_conn *conn, const struct setting *settings,
 				conn->where, reterr);
 }
 
+/* A connection may be given to us inside a transaction (init_connect, a proxy),
+ * in which nothing that we say is committed. */
+static enum rlk_fault end_transaction(struct rlk_conn *conn,
+				      struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+
+	if (!(conn->mysql->server_status & SERVER_STATUS_IN_TRANS))
+		return RLK_DONE;
+	fault = rlk_stmt_text(conn, "ROLLBACK", reterr);
+	if (fault || !(conn->mysql->server_status & SERVER_STATUS_IN_TRANS))
+		return fault;
+	rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+		 "session: a transaction is open on a new connection to %s, "
+		 "and again after ROLLBACK; is there a proxy in between that "
+		 "begins one?",
+		 conn->where);
+	return RLK_REFUSED;
+}
+
 /* The two statements, each with what is left out where it is not allowed. */
 static enum rlk_fault set_and_read(struct rlk_conn *conn,
 				   const struct setting *settings,
@@ -333,6 +353,8 @@ static enum rlk_fault set_and_read(struct rlk_conn *conn,
 
 	if (fault == RLK_REFUSED)
 		fault = set_state(conn, settings, false, reterr);
+	if (fault == RLK_DONE)
+		fault = end_transaction(conn, reterr);
 	if (fault != RLK_DONE)
 		return fault;
 	fault = read_state(conn, settings, true, ret_result, reterr);

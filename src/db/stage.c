@@ -42,6 +42,22 @@ enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 			      reterr);
 }
 
+/* The flag comes with the answer (MySQL manual, "Protocol::StatusFlags"). */
+enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	if (!conn->profile.autocommit ||
+	    !(conn->mysql->server_status & SERVER_STATUS_IN_TRANS))
+		return RLK_DONE;
+	conn->dead = true;
+	rlk_fail(reterr, ROWLOCK_EDB,
+		 "%s: a transaction is open on a connection to %s that has to "
+		 "commit by itself, so nothing is kept; is there a proxy in "
+		 "between that begins one?",
+		 conn->label, conn->server.name);
+	return RLK_UNKNOWN;
+}
+
 static enum rlk_fault fail_query(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr)
 {

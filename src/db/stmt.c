@@ -116,7 +116,7 @@ static enum rlk_fault finish(struct rlk_conn *conn, struct rlk_reply *ret_reply,
 	} else {
 		ret_reply->affected = mysql_stmt_affected_rows(stmt->stmt);
 	}
-	return fault;
+	return fault ? fault : rlk_stage_committed(conn, reterr);
 }
 
 /* May a statement begin? Everything it needs is made here. */

@@ -55,6 +55,12 @@ enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);
 
+/** What was answered is done; is it committed? If a transaction is open on a
+ *  connection that commits by itself, somebody between us and the server has
+ *  begun it: RLK_UNKNOWN, and the connection is dead. */
+enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr);
+
 /* stmt_bind.c */
 
 /** Does the column travel as a 64-bit number? */

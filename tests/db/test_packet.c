@@ -261,6 +261,31 @@ static void what_came_before_an_error_counts(void **state)
 	close_one(conn);
 }
 
+/* Somebody between us and the server has begun one. */
+static void what_is_not_committed_does_not_count(void **state)
+{
+	static const struct row rows[] = {
+		{ "db-packet one", 1, NULL },
+		{ "db-packet two", 2, NULL },
+	};
+
+	(void) state;
+	for (size_t with_error = 0; with_error < 2; with_error++) {
+		struct rlk_conn *conn = open_one();
+		struct rowlock_errinfo error = { 0 };
+		struct rlk_packet *packet = rlk_packet_begin(conn);
+
+		db_exec(conn, "BEGIN");
+		add(packet, &insert, rows, 1);
+		add(packet, with_error ? &mistake : &insert, &rows[1], 1);
+		assert_int_equal(rlk_packet_run(packet, &error), RLK_UNKNOWN);
+		assert_says(error.message, "transaction");
+		assert_int_equal(rlk_packet_answered(packet), 0);
+		assert_false(rlk_conn_usable(conn));
+		rlk_conn_close(conn);
+	}
+}
+
 static void first_error_of_all_leaves_nothing(void **state)
 {
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
@@ -505,6 +530,8 @@ int main(void)
 		TEST("names stay what they are", names_stay_what_they_are),
 		TEST("what came before an error counts",
 		     what_came_before_an_error_counts),
+		TEST("what is not committed does not count",
+		     what_is_not_committed_does_not_count),
 		TEST("a first error leaves nothing",
 		     first_error_of_all_leaves_nothing),
 		TEST("a packet goes on after its deadline",

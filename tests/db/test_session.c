@@ -98,6 +98,65 @@ static void init_command_changes_nothing(void **state)
 	rlk_conn_close(conn);
 }
 
+static const struct rlk_stmt_def insert = {
+	"insert",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at) "
+	"VALUES ('lease', 'open', 1, UTC_TIMESTAMP(6))",
+};
+
+static const struct rlk_stmt_def insert_returning = {
+	"insert",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at) "
+	"VALUES ('lease', 'open', 1, UTC_TIMESTAMP(6)) RETURNING token",
+};
+
+static void an_open_transaction_is_ended(void **state)
+{
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error;
+	struct rlk_reply reply;
+	struct rlk_conn *conn;
+
+	(void) state;
+	db_root("SET GLOBAL init_connect = 'START TRANSACTION'");
+	conn = db_open(NULL, &db_lease);
+	db_root("SET GLOBAL init_connect = ''");
+	assert_int_equal(rlk_stmt_run(conn, &insert, NULL, &reply, &error),
+			 RLK_DONE);
+	expect(other, "SELECT COUNT(*) FROM lock_token WHERE name = 'open'");
+	db_root("DELETE FROM lock_token WHERE name = 'open'");
+	rlk_conn_close(conn);
+	rlk_conn_close(other);
+}
+
+/* As a proxy might that keeps a transaction open, or begins one. */
+static void what_is_not_committed_is_not_done(void **state)
+{
+	static const struct rlk_stmt_def *const defs[] = { &insert,
+							   &insert_returning };
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(defs); i++) {
+		struct rlk_conn *conn = db_open(NULL, &db_lease);
+		struct rowlock_errinfo error;
+		struct rlk_reply reply;
+
+		assert_int_equal(rlk_stmt_text(conn, "BEGIN", &error),
+				 RLK_DONE);
+		assert_int_equal(
+		    rlk_stmt_run(conn, defs[i], NULL, &reply, &error),
+		    RLK_UNKNOWN);
+		assert_int_equal(error.code, ROWLOCK_EDB);
+		assert_says(error.message, "transaction");
+		assert_false(rlk_conn_usable(conn));
+		rlk_conn_close(conn);
+	}
+	expect(other,
+	       "SELECT COUNT(*) = 0 FROM lock_token WHERE name = 'open'");
+	rlk_conn_close(other);
+}
+
 static void read_only_is_known_and_said(void **state)
 {
 	static const struct rlk_stmt_def write = {
@@ -309,6 +368,10 @@ int main(void)
 		     hostile_settings_are_normalised),
 		TEST("an init-command changes nothing that we rely on",
 		     init_command_changes_nothing),
+		TEST("a new connection's open transaction is ended",
+		     an_open_transaction_is_ended),
+		TEST("what is not committed is not done",
+		     what_is_not_committed_is_not_done),
 		TEST("a read-only server is known, and said",
 		     read_only_is_known_and_said),
 		TEST("a server that is full is said", full_server_is_said),

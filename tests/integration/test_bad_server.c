@@ -206,6 +206,7 @@ static void odd_global_settings_do_no_harm(void **state)
 		{ "completion_type = 'CHAIN'", "completion_type = DEFAULT" },
 		{ "time_zone = '+05:00'", "time_zone = DEFAULT" },
 		{ "sql_safe_updates = 1", "sql_safe_updates = DEFAULT" },
+		{ "init_connect = 'START TRANSACTION'", "init_connect = ''" },
 	};
 	struct test_sql *root = test_server_root();
 	size_t i;
