@@ -364,18 +364,6 @@ static enum rlk_fault set_and_read(struct rlk_conn *conn,
 	return fault;
 }
 
-/* On Galera another node may not have applied yet what this client wrote, and
- * its own session's row would look evicted: each statement waits until all
- * that is committed in the cluster has arrived (MariaDB Server Documentation,
- * "wsrep_sync_wait"). */
-static enum rlk_fault set_sync_wait(struct rlk_conn *conn,
-				    struct rowlock_errinfo *reterr)
-{
-	if (!conn->server.galera || conn->server.flavour != RLK_MARIADB)
-		return RLK_DONE;
-	return rlk_stmt_text(conn, "SET SESSION wsrep_sync_wait = 7", reterr);
-}
-
 static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
 		      const struct rowlock_errinfo *error,
 		      struct rowlock_errinfo *reterr)
@@ -387,6 +375,44 @@ static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
 	if (reterr)
 		*reterr = *error;
 	return error->code;
+}
+
+/* On Galera another node may not have applied yet what this client wrote, and
+ * its own session's row would look evicted: each statement waits until all
+ * that is committed in the cluster has arrived (MariaDB Server Documentation,
+ * "wsrep_sync_wait"). And a node that runs a statement again after a conflict
+ * answers an INSERT ... RETURNING with the rows of both runs, so that one looks
+ * made that is not there (tests/galera): the conflict comes to us instead
+ * ("wsrep_retry_autocommit"). */
+static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	static const char set[] = "SET SESSION wsrep_sync_wait = 7, SESSION "
+				  "wsrep_retry_autocommit = 0";
+	static const char read[] = "SELECT CONCAT(@@wsrep_sync_wait, ' ', "
+				   "@@wsrep_retry_autocommit)";
+	struct rowlock_errinfo why = { 0 };
+	MYSQL_RES *result = NULL;
+	enum rlk_fault fault;
+	MYSQL_ROW row;
+	int code = 0;
+
+	if (!conn->server.galera || conn->server.flavour != RLK_MARIADB)
+		return 0;
+	fault = rlk_stmt_text(conn, set, &why);
+	if (fault == RLK_DONE)
+		fault = rlk_stmt_query(conn, read, "session", &result, &why);
+	if (fault != RLK_DONE)
+		return fail_state(conn, fault, &why, reterr);
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (!row || !row[0] || strcmp(row[0], "7 0") != 0)
+		code = rlk_fail(
+		    reterr, ROWLOCK_EUNSUPPORTED,
+		    "session: wsrep_sync_wait and wsrep_retry_autocommit of %s "
+		    "are '%s' after they were set to '7 0'; is there a proxy "
+		    "in between?",
+		    conn->where, row && row[0] ? row[0] : "NULL");
+	mysql_free_result(result);
+	return code;
 }
 
 /* Once more: the server's clock may have jumped between the two times that the
@@ -440,6 +466,5 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		error = look_at_clock_again(conn, reterr);
 	if (error)
 		return error;
-	fault = set_sync_wait(conn, &why);
-	return fault == RLK_DONE ? 0 : fail_state(conn, fault, &why, reterr);
+	return set_galera(conn, reterr);
 }

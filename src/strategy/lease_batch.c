@@ -16,9 +16,10 @@
  * token of each name, in the order of the names. A single acquire and its draw
  * are one transaction.
  *
- * Elsewhere the INSERT that looks is the first, each draw is a statement, and
- * each statement commits by itself, so that an error in the middle leaves
- * nothing open.
+ * On MySQL the INSERT that looks is the first, and each draw is a statement.
+ * There and on Galera each statement commits by itself, so that an error in the
+ * middle leaves nothing open: a transaction that is sent to a node of Galera as
+ * one text may be answered OK and not be there (tests/galera).
  *
  * If fewer rows were made than asked for, one more statement tells who has each
  * name; but not if all were asked for again, and none was free.
@@ -179,7 +180,8 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	batch.acquire = locking && firsts ? locking : &rlk_batch_looking;
 	if (count == 1 && batch.acquire_count == 1 && firsts)
 		choose_for_one(&batch, dialect);
-	batch.together = locking && batch.acquire_count &&
+	batch.together = locking && !rlk_conn_server(conn)->galera &&
+			 batch.acquire_count &&
 			 (batch.release_count || batch.first_draw);
 	fault = send_all(&batch);
 	if (!batch.packet)

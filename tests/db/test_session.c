@@ -354,6 +354,8 @@ static void galera_node_waits_for_what_is_committed(void **state)
 	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
 	assert_true(rlk_conn_server(conn)->galera);
 	expect(conn, "SELECT @@wsrep_sync_wait = 7");
+	/* Or it would run an INSERT again, and tell of the rows of both. */
+	expect(conn, "SELECT @@wsrep_retry_autocommit = 0");
 	/* A user lock would be one node's. */
 	rlk_conn_mark(conn, &mark);
 	assert_string_equal(mark.lock, "");
