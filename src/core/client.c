@@ -6,6 +6,7 @@
 #include "core/client.h"
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "core/commit.h"
@@ -35,7 +36,7 @@ uint64_t rlk_margin(uint64_t duration_ms)
 
 bool rlk_client_forked(const struct rowlock_client *client)
 {
-	return client->pid != getpid();
+	return client->process != rlk_process();
 }
 
 int rlk_client_fail_forked(const struct rowlock_client *client,
@@ -129,6 +130,7 @@ static struct rowlock_client *make(void)
 	if (!client)
 		return NULL;
 	client->pid = getpid();
+	client->process = rlk_process();
 	client->clock = rlk_clock_real();
 	client->watch = -1;
 	client->deadline_sleeper = none;

@@ -89,7 +89,8 @@ struct rlk_old_session {
 };
 
 struct rowlock_client {
-	pid_t pid; /* a child of fork() has another */
+	pid_t pid;        /* to be shown */
+	uint64_t process; /* rlk_process(): a child of fork() has another */
 	const struct rlk_clock *clock;
 	struct rlk_log log;
 

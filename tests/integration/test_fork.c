@@ -28,6 +28,13 @@
 
 #define TTL_MS 1500
 
+/* Parent and child have one number, as where each is the first process of a
+ * container, or where numbers have come round: the library, too, is told so. */
+pid_t getpid(void)
+{
+	return 4711;
+}
+
 static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
 
 struct holds {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "proc.h"
 #include "sim.h"
 
@@ -16,6 +17,12 @@ int sim_epoll_create1(int flags);
 int sim_getpid(void)
 {
 	return sim_self->proc->pid;
+}
+
+/* As in base/process.c. */
+uint64_t rlk_process(void)
+{
+	return sim_self->proc->number;
 }
 
 int sim_close(int fd)
