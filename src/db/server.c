@@ -76,18 +76,27 @@ bool rlk_server_has_snapshot(const struct rlk_server *server)
 	return false;
 }
 
+/* A row that is held, and that nobody has locked at this moment, is touched and
+ * left as it is; one that somebody's transaction has locked delays nobody.
+ * MariaDB manual, "innodb_lock_wait_timeout": 0 is no wait. */
+#define NO_WAIT "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+
 /* MariaDB manual, "INSERT...RETURNING": with ON DUPLICATE KEY UPDATE the row
  * that was there comes back. How long its holder still has is a question of its
  * own, asked only if the name is held: as a subquery in here it made every
  * acquire a quarter slower, and locked the holder's session row in share mode
  * for the statement's life. */
+#define ACQUIRE_MARIADB                                                        \
+	NO_WAIT "INSERT INTO business_lease (name, slot, session, attempt, "   \
+		"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "          \
+		"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "             \
+		"MICROSECOND, ?) "                                             \
+		"ON DUPLICATE KEY UPDATE name = name "                         \
+		"RETURNING attempt"
+
 static const struct rlk_stmt_def acquire_mariadb = {
 	"acquire",
-	"INSERT INTO business_lease (name, slot, session, attempt, "
-	"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "
-	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
-	"ON DUPLICATE KEY UPDATE name = name "
-	"RETURNING attempt",
+	ACQUIRE_MARIADB,
 };
 
 /* And the bell, if it is free and the row is ours: GET_LOCK() comes last, when
@@ -96,11 +105,7 @@ static const struct rlk_stmt_def acquire_mariadb = {
  * to be let go again. */
 static const struct rlk_stmt_def acquire_ringing_mariadb = {
 	"acquire",
-	"INSERT INTO business_lease (name, slot, session, attempt, "
-	"acquired_at, expires_at, info) VALUES (?, ?, ?, ?, "
-	"UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
-	"ON DUPLICATE KEY UPDATE name = name "
-	"RETURNING attempt, IF(attempt = ?, GET_LOCK(?, 0), 0)",
+	ACQUIRE_MARIADB ", IF(attempt = ?, GET_LOCK(?, 0), 0)",
 };
 
 /* The NOT EXISTS is a consistent read under READ COMMITTED: it sees a held row
@@ -169,15 +174,12 @@ static const struct rlk_many_def release_many_mysql = {
 	"DELETE /*+ INDEX(business_lease PRIMARY) */ " RELEASE_MANY,
 };
 
-/* A row that is held, and that nobody has locked at this moment, is touched and
- * left as it is. MariaDB manual, "innodb_lock_wait_timeout": 0 is no wait. */
 #define ACQUIRE_MANY                                                           \
-	"SET STATEMENT innodb_lock_wait_timeout = 0 FOR "                      \
-	"INSERT INTO business_lease (name, slot, session, attempt, "           \
-	"acquired_at, expires_at, info) VALUES "                               \
-	"{(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "                                  \
-	"UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } "                 \
-	"ON DUPLICATE KEY UPDATE name = name"
+	NO_WAIT "INSERT INTO business_lease (name, slot, session, attempt, "   \
+		"acquired_at, expires_at, info) VALUES "                       \
+		"{(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "                          \
+		"UTC_TIMESTAMP(6) + INTERVAL ?3 MICROSECOND, ?4)|, } "         \
+		"ON DUPLICATE KEY UPDATE name = name"
 
 static const struct rlk_many_def acquire_many_mariadb = {
 	"acquire",

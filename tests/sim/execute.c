@@ -46,15 +46,6 @@ static const struct sim_op *op_of(const struct sim_packet *packet,
 
 /* ----------------------------------------------------------------- fate */
 
-static void draw_one(struct sim_request *request)
-{
-	sim_draw_fate(request);
-	if (!request->op->nowait || !request->block_us)
-		return;
-	request->block_us = 0;
-	request->refuse = 1205;
-}
-
 /* From behind BEGIN up to COMMIT. */
 static void draw_transaction(struct sim_session *session)
 {
@@ -64,7 +55,7 @@ static void draw_transaction(struct sim_session *session)
 
 	do {
 		fate.op = op_of(packet, ++packet->last);
-		draw_one(&fate);
+		sim_draw_fate(&fate);
 		/* Before it has happened, or after. */
 		if (fate.op->verb == SIM_COMMIT && sim_happens(SIM_INTERRUPTED))
 			fate.refuse = 1317;
@@ -88,7 +79,7 @@ void sim_packet_draw_fate(struct sim_session *session)
 	request->op = op_of(packet, packet->executed);
 	packet->last = packet->executed;
 	packet->fails_at = packet->executed;
-	draw_one(request);
+	sim_draw_fate(request);
 	packet->lies_at = request->lies ? packet->executed : UINT_MAX;
 	if (request->op->verb == SIM_BEGIN && !request->refuse)
 		draw_transaction(session);

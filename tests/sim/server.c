@@ -318,6 +318,10 @@ void sim_draw_fate(struct sim_request *request)
 		request->block_us = SECOND_US;
 		request->refuse = 1205;
 	}
+	if (request->op->nowait && request->block_us) {
+		request->block_us = 0;
+		request->refuse = 1205;
+	}
 	if (touches_rows(verb) && sim_happens(SIM_DEADLOCK))
 		request->refuse = 1213;
 	if (verb != SIM_COMMIT && sim_happens(SIM_INTERRUPTED))

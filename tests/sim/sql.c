@@ -24,6 +24,8 @@ struct pattern {
 	const char *not_in; /* NULL: anything */
 };
 
+#define NOWAIT "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+
 /* clang-format off */
 static const struct pattern patterns[] = {
 	{ SIM_TIME, "time", "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
@@ -83,13 +85,14 @@ static const struct pattern patterns[] = {
 	{ SIM_ROW_MAKE, "row-make",
 	  "INSERT INTO business_lock (name, info, created_at)",
 	  "ON DUPLICATE KEY UPDATE", NULL },
-	{ SIM_ACQUIRE_RINGING, "insert-ringing", "INSERT INTO business_lease "
+	{ SIM_ACQUIRE_RINGING, "insert-ringing", NOWAIT "INSERT INTO "
+	  "business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
 	  "MICROSECOND, ?) ON DUPLICATE KEY UPDATE name = name "
 	  "RETURNING attempt, IF(attempt = ?, GET_LOCK(?, 0), 0)", NULL,
 	  NULL },
-	{ SIM_ACQUIRE, "insert", "INSERT INTO business_lease (name, slot, "
+	{ SIM_ACQUIRE, "insert", NOWAIT "INSERT INTO business_lease (name, slot, "
 	  "session, attempt, acquired_at, expires_at, info) VALUES (?, ?, ?, "
 	  "?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?) "
 	  "ON DUPLICATE KEY UPDATE name = name RETURNING attempt",
@@ -152,7 +155,6 @@ static const struct {
 #define DELETES "FROM business_lease WHERE "
 #define NO_PARAMS                                                              \
 	{ SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO }
-#define NOWAIT "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
 static const struct {
 	enum sim_verb verb;
 	const char *label;
@@ -339,6 +341,7 @@ static void compile(struct sim_op *op, const char *text)
 		.greatest = strstr(sql, "GREATEST(") != NULL,
 		.counts = strstr(sql, "beat = beat + 1") != NULL,
 		.by_attempt = strstr(sql, "attempt = ?") != NULL,
+		.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,
 	};
 	if (op->verb == SIM_DELETE_SESSION || op->verb == SIM_DELETE_LEASE)
 		read_where(op, sql);
