@@ -31,7 +31,7 @@ struct setting {
 	unsigned int number;
 };
 
-enum { SETTINGS = 21 };
+enum { SETTINGS = 23 };
 
 /* If its client falls silent after one of its statements has failed, it keeps
  * leases locked so long; shorter than any session lives. */
@@ -61,10 +61,12 @@ static void list_settings(const struct rlk_conn *conn,
 		{ "idle_transaction_timeout", NULL, "%u", NULL,
 		  profile->packets ? PACKET_TRANSACTION_S : 0 },
 		{ "idle_write_transaction_timeout", NULL, "0" },
+		{ "idle_readonly_transaction_timeout", NULL, "0" },
 		{ "completion_type", "completion_type", "'NO_CHAIN'",
 		  "NO_CHAIN" },
 		{ "sql_safe_updates", "sql_safe_updates", "0" },
 		{ "sql_auto_is_null", "sql_auto_is_null", "0" },
+		{ "sql_big_selects", "sql_big_selects", "1" },
 		{ "sql_select_limit", "sql_select_limit",
 		  "18446744073709551615" },
 		{ "unique_checks", "unique_checks", "1" },

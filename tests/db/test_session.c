@@ -43,6 +43,10 @@ static void check_state(void)
 	expect(row, "SELECT @@lock_wait_timeout = 20");
 	expect(lease, "SELECT @@wait_timeout = 30");
 	expect(lease, "SELECT @@idle_transaction_timeout = 0");
+	expect(row, "SELECT @@idle_transaction_timeout = 0");
+	expect(row, "SELECT @@idle_write_transaction_timeout = 0");
+	expect(row, "SELECT @@idle_readonly_transaction_timeout = 0");
+	expect(lease, "SELECT @@sql_big_selects = 1");
 	expect(lease, "SELECT @@completion_type = 'NO_CHAIN'");
 	expect(lease, "SELECT @@sql_safe_updates = 0");
 	expect(lease, "SELECT @@max_statement_time = 0");
@@ -71,6 +75,9 @@ static void hostile_settings_are_normalised(void **state)
 		"GLOBAL innodb_lock_wait_timeout = 77, "
 		"GLOBAL lock_wait_timeout = 77, GLOBAL wait_timeout = 77, "
 		"GLOBAL idle_transaction_timeout = 1, "
+		"GLOBAL idle_write_transaction_timeout = 1, "
+		"GLOBAL idle_readonly_transaction_timeout = 1, "
+		"GLOBAL max_join_size = 1, "
 		"GLOBAL completion_type = 'CHAIN', "
 		"GLOBAL max_statement_time = 7, GLOBAL sql_select_limit = 1");
 	db_root("SET GLOBAL init_connect = 'SET timestamp = 1000000000, "
@@ -80,6 +87,9 @@ static void hostile_settings_are_normalised(void **state)
 	db_root("SET GLOBAL init_connect = '', GLOBAL autocommit = 1, "
 		"GLOBAL tx_read_only = 0, GLOBAL sql_mode = DEFAULT, "
 		"GLOBAL idle_transaction_timeout = 0, "
+		"GLOBAL idle_write_transaction_timeout = 0, "
+		"GLOBAL idle_readonly_transaction_timeout = 0, "
+		"GLOBAL max_join_size = DEFAULT, "
 		"GLOBAL completion_type = DEFAULT, "
 		"GLOBAL max_statement_time = 0, "
 		"GLOBAL sql_select_limit = DEFAULT");
