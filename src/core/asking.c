@@ -112,7 +112,7 @@ static void plan_look(struct rlk_asking *asking,
 
 	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
 		left_ms = holder->max_left_us / 1000 + 1;
-	if (asking->client->observe)
+	if (!rlk_trusts_clock(asking->client))
 		left_ms = observe_ms(asking, holder);
 	if (left_ms < RLK_POLL_DELAY_MS)
 		left_ms = RLK_POLL_DELAY_MS;

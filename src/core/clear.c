@@ -16,12 +16,41 @@
 
 #define TRIES 5
 
+/* So long must a clock that has jumped keep its pace. */
+#define QUIET_MS (24 * 60 * 60 * 1000ll)
+
 bool rlk_trusts_clock(struct rowlock_client *client)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	return !client->observe && !client->clock_jumped;
+	return !client->observe &&
+	       (client->jumped_ms == RLK_NEVER ||
+		rlk_now(client->clock) >= client->jumped_ms + QUIET_MS);
+}
+
+void rlk_clock_jumped(struct rowlock_client *client, int64_t jump_ms)
+{
+	bool trusted = rlk_trusts_clock(client);
+
+	rlk_mutex_lock(&client->mutex);
+	client->jumped_ms = rlk_now(client->clock);
+	rlk_mutex_unlock(&client->mutex);
+	if (trusted)
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"the clock of %s jumped by %" PRId64
+			" ms: until it has kept its pace for a day, only "
+			"missing beats tell who is dead",
+			client->server, jump_ms);
+}
+
+void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
+		    uint64_t ttl_ms)
+{
+	int64_t most_ms = (int64_t) (ttl_ms + rlk_margin(ttl_ms));
+
+	if (left_us / 1000 > most_ms)
+		rlk_clock_jumped(client, (int64_t) ttl_ms - left_us / 1000);
 }
 
 /* Others that remove the same may be in the way for a moment. */
@@ -141,6 +170,8 @@ static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 bool rlk_may_be_dead(struct rowlock_client *client,
 		     const struct rlk_holder *holder)
 {
+	if (!holder->absent)
+		rlk_judge_left(client, holder->left_us, holder->ttl_ms);
 	if (!rlk_trusts_clock(client) || holder->absent)
 		return true;
 	return holder->left_us <= 0 ||

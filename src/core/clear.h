@@ -10,8 +10,18 @@
 
 #include "core/client.h"
 
-/** May the server's clock decide who is dead? */
+/** May the server's clock decide who is dead? Not for a day after it was seen
+ *  to jump. */
 bool rlk_trusts_clock(struct rowlock_client *client);
+
+/** It was seen to jump, by @jump_ms. */
+void rlk_clock_jumped(struct rowlock_client *client, int64_t jump_ms);
+
+/** A session has @left_us until it expires by the server's clock. Nobody gets
+ *  more than a TTL: if it has, the clock went back since it beat. Or a server
+ *  with another clock wrote that end. */
+void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
+		    uint64_t ttl_ms);
 
 /** A session that may be dead. */
 struct rlk_candidate {

@@ -139,6 +139,7 @@ static struct rowlock_client *make(void)
 	client->chores_sleeper = none;
 	client->reaper_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
+	client->jumped_ms = RLK_NEVER;
 	client->pinger_armed_ms = RLK_NEVER;
 	client->names.client = client;
 	rlk_mutex_init(&client->mutex);

@@ -134,7 +134,8 @@ struct rowlock_client {
 	uint64_t rounds;   /* a random number: see core/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
-	bool clock_jumped; /* the server's clock was seen to jump */
+	int64_t jumped_ms; /* when the server's clock was last seen to jump;
+			      RLK_NEVER: not at all */
 	struct rlk_observer observer;
 	int64_t next_tokens_ms; /* when to look for old tokens again */
 	unsigned int locks;     /* handles that are not freed */

@@ -20,6 +20,7 @@
 #include "core/threads.h"
 
 #include "base/error.h"
+#include "core/clear.h"
 #include "core/hold.h"
 
 #include <inttypes.h>
@@ -149,15 +150,8 @@ static void compare(struct keeper *keeper, int64_t before, int64_t server_us)
 	int64_t allowed = (int64_t) client->margin_ms * 500 + slewed_us +
 			  error_us + keeper->error_us;
 
-	if (keeper->has_offset && llabs(jump) > allowed) {
-		rlk_mutex_lock(&client->mutex);
-		client->clock_jumped = true;
-		rlk_mutex_unlock(&client->mutex);
-		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
-			"the clock of %s jumped by %" PRId64
-			" ms: from now on only missing beats tell who is dead",
-			client->server, jump / 1000);
-	}
+	if (keeper->has_offset && llabs(jump) > allowed)
+		rlk_clock_jumped(client, jump / 1000);
 	keeper->has_offset = true;
 	keeper->offset_us = offset_us;
 	keeper->error_us = error_us;

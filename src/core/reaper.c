@@ -62,7 +62,8 @@ static void on_session(const struct rlk_session_seen *seen, void *arg)
 	pass->last_id = seen->id;
 	snprintf(who, sizeof(who), "process %llu on %s",
 		 (unsigned long long) seen->pid, seen->host);
-	if (rlk_trusts_clock(pass->client) && !seen->expired)
+	rlk_judge_left(pass->client, seen->left_us, seen->ttl_ms);
+	if (rlk_trusts_clock(pass->client) && seen->left_us > 0)
 		return;
 	set_until(pass);
 	if (rlk_evict(pass->client, pass->conn, &session))

@@ -7,7 +7,8 @@
 
 static const struct rlk_stmt_def sessions_after = {
 	"look at sessions",
-	"SELECT id, beat, ttl, host, pid, expires_at <= UTC_TIMESTAMP(6)"
+	"SELECT id, beat, ttl, host, pid,"
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)"
 	" FROM lease_session WHERE id > ? ORDER BY id LIMIT ?",
 };
 
@@ -55,7 +56,7 @@ static void session_row(const struct rlk_value *columns, void *arg)
 		.ttl_ms = columns[2].u64,
 		.host = columns[3].type == RLK_TEXT ? columns[3].text : "",
 		.pid = columns[4].type == RLK_NULL ? 0 : columns[4].u64,
-		.expired = columns[5].u64 != 0,
+		.left_us = columns[5].i64,
 	};
 
 	sessions->fn(&seen, sessions->arg);

@@ -18,7 +18,7 @@ struct rlk_session_seen {
 	uint64_t ttl_ms;
 	const char *host;
 	uint64_t pid;
-	bool expired; /* by the server's clock */
+	int64_t left_us; /* until it expires, server's clock */
 };
 
 struct rlk_lease_seen {

@@ -61,8 +61,8 @@ static const struct pattern patterns[] = {
 	{ SIM_LEASES_OF, "leases-of",
 	  "SELECT attempt FROM business_lease WHERE session = ?", NULL, NULL },
 	{ SIM_SESSIONS_AFTER, "sessions", "SELECT id, beat, ttl, host, pid, "
-	  "expires_at <= UTC_TIMESTAMP(6) FROM lease_session WHERE id > ? "
-	  "ORDER BY id LIMIT ?", NULL, NULL },
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at) FROM "
+	  "lease_session WHERE id > ? ORDER BY id LIMIT ?", NULL, NULL },
 	{ SIM_LEASES_DEAD, "dead-leases", "SELECT l.attempt, l.session, "
 	  "s.id IS NULL, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), "
 	  "l.expires_at), TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "

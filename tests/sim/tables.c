@@ -154,7 +154,7 @@ static void sessions_after(struct sim_session *session)
 		cells[2] = rlk_u64(next->ttl_ms);
 		cells[3] = rlk_text("host");
 		cells[4] = rlk_u64(next->proc);
-		cells[5] = sim_signed(next->expires_us <= request->started_us);
+		cells[5] = sim_signed(next->expires_us - request->started_us);
 	}
 }
 

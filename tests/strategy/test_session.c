@@ -276,7 +276,7 @@ static void see_session(const struct rlk_session_seen *session, void *arg)
 	for (int i = 0; i < 2; i++)
 		if (session->id == seen->ids[i] && session->ttl_ms == 60000 &&
 		    !strcmp(session->host, "test") &&
-		    session->expired == (i == 1))
+		    (session->left_us <= 0) == (i == 1))
 			seen->count++;
 }
 

@@ -206,7 +206,7 @@ static bool has_jumped(void *arg)
 	bool jumped;
 
 	rlk_mutex_lock(&client->mutex);
-	jumped = client->clock_jumped;
+	jumped = client->jumped_ms != RLK_NEVER;
 	rlk_mutex_unlock(&client->mutex);
 	return jumped;
 }
@@ -251,6 +251,65 @@ static void server_clock_that_jumped_decides_no_more(void **state)
 	fake_advance(10000);
 	fake_pass_until(has_jumped, client);
 	expect_observation(lock);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* The server's clock went back by an hour since it beat, before this client
+ * began: by that clock it would be in the way for so long. */
+static void who_has_more_left_than_its_ttl_is_observed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_prolong(77, 3600000);
+	expect_observation(lock);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+static void reaper_observes_who_has_more_left_than_its_ttl(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_session_prolong(77, 3600000);
+	assert_ok(rowlock_reap(client, NULL, &result, &err));
+	assert_int_equal(result.evicted, 0);
+	fake_advance(SILENT_MS);
+	assert_ok(rowlock_reap(client, NULL, &result, &err));
+	assert_int_equal(result.evicted, 1);
+	fake_client_end(client);
+}
+
+static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_session_prolong(77, 3600000);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_session_prolong(77, 0);
+	fake_session_beat(77);
+	fake_advance(24 * 60 * 60 * 1000 - 1);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_session_beat(77);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_session_expire(77);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+	fake_advance(1);
+	assert_int_equal(try_once(lock), 0);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 1);
 	fake_lock_end(lock);
 	fake_client_end(client);
 }
@@ -451,6 +510,12 @@ int main(void)
 		     server_clock_that_is_slewed_has_not_jumped),
 		FAKE("a server's clock that jumped decides no more",
 		     server_clock_that_jumped_decides_no_more),
+		FAKE("who has more left than its TTL is observed",
+		     who_has_more_left_than_its_ttl_is_observed),
+		FAKE("the reaper observes who has more left than its TTL",
+		     reaper_observes_who_has_more_left_than_its_ttl),
+		FAKE("a clock that has kept its pace for a day decides again",
+		     clock_that_has_kept_its_pace_for_a_day_decides_again),
 		FAKE("a lease past its maximum is swept",
 		     lease_past_its_maximum_is_swept),
 		FAKE("a waiter looks again when the maximum is over",

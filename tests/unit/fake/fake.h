@@ -155,6 +155,8 @@ void fake_session_add(uint64_t id);
 /** It is expired by the server's clock. */
 void fake_session_expire(uint64_t id);
 void fake_session_beat(uint64_t id);
+/** It has so much more than its TTL left, as the server's clock went back. */
+void fake_session_prolong(uint64_t id, uint64_t ms);
 void fake_session_remove(uint64_t id);
 bool fake_session_there(uint64_t id);
 unsigned int fake_sessions(void);

@@ -221,7 +221,7 @@ enum rlk_fault rlk_sessions_after(struct rlk_conn *conn, uint64_t after,
 			seen.id = session->id;
 			seen.beat = session->beat;
 			seen.ttl_ms = session->ttl_ms;
-			seen.expired = session->expired;
+			seen.left_us = world_left_us(session);
 		}
 		world_unlock();
 		if (!seen.id)

@@ -48,8 +48,7 @@ static void describe(const struct world_lease *lease, bool looked,
 	}
 	if (!session)
 		return;
-	holder->left_us =
-	    session->expired ? -1 : (int64_t) session->ttl_ms * 1000;
+	holder->left_us = world_left_us(session);
 	holder->beat = session->beat;
 	holder->ttl_ms = session->ttl_ms;
 }

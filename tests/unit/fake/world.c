@@ -251,6 +251,21 @@ void fake_session_expire(uint64_t id)
 	world_unlock();
 }
 
+void fake_session_prolong(uint64_t id, uint64_t ms)
+{
+	world_lock();
+	if (world_session(id))
+		world_session(id)->ahead_ms = ms;
+	world_unlock();
+}
+
+int64_t world_left_us(const struct world_session *session)
+{
+	return session->expired
+		   ? -1
+		   : (int64_t) (session->ttl_ms + session->ahead_ms) * 1000;
+}
+
 void fake_session_beat(uint64_t id)
 {
 	world_lock();

@@ -53,8 +53,11 @@ struct world_session {
 	uint64_t beat;
 	uint64_t breaks;
 	uint64_t ttl_ms;
+	uint64_t ahead_ms; /* its end was written by a clock so far ahead */
 	bool expired;
 };
+
+int64_t world_left_us(const struct world_session *session);
 
 struct world_row {
 	char name[512]; /* "": an empty place */
