@@ -167,11 +167,22 @@ static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 	return rlk_evict(client, conn, &session);
 }
 
+/* Also while the clock is trusted: it may be seen to jump before this one's
+ * time is up, and then so much has been observed already. */
+static void note_beat(struct rowlock_client *client,
+		      const struct rlk_holder *holder)
+{
+	if (holder->looked)
+		silent_for(client, holder->session, holder->beat,
+			   holder->ttl_ms);
+	rlk_judge_left(client, holder->left_us, holder->ttl_ms);
+}
+
 bool rlk_may_be_dead(struct rowlock_client *client,
 		     const struct rlk_holder *holder)
 {
 	if (!holder->absent)
-		rlk_judge_left(client, holder->left_us, holder->ttl_ms);
+		note_beat(client, holder);
 	if (!rlk_trusts_clock(client) || holder->absent)
 		return true;
 	return holder->left_us <= 0 ||

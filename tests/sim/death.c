@@ -23,6 +23,8 @@ struct death {
 	bool held;          /* the holder has the name */
 	bool started;       /* the heir is born */
 	bool done;          /* it has had the name, and gave it back */
+	bool went_back;     /* the server's clock, since its last beat */
+	bool observes;      /* the heir does not go by the server's clock */
 	int64_t beaten_us;  /* of the holder's last beat */
 	int64_t free_us;    /* by the server's clock, or by its idle bound */
 	int64_t started_us; /* when the heir began to ask */
@@ -44,13 +46,11 @@ static struct rowlock *handle(const struct death *death,
 	return lock;
 }
 
-/* Before them another may have died whose session lives on, by a clock that
- * was set back since. */
 static void acquire(struct rowlock *lock, const char *who)
 {
 	struct rowlock_errinfo error = { 0 };
 
-	if (rowlock_acquire(lock, 60000 + sim_world.set_back_ms, &error))
+	if (rowlock_acquire(lock, 60000, &error))
 		sim_violation("L1: the %s of '%s' never has it: %s", who,
 			      sim_names[0], error.message);
 }
@@ -78,6 +78,8 @@ static void inherit(void *arg)
 	death->started_us = sim_now;
 	acquire(lock, "heir");
 	death->had_us = sim_now;
+	/* It may have seen that the clock went back. */
+	death->observes = sim_world.observe || client->jumped_ms != RLK_NEVER;
 	if (rowlock_release(lock, &error) || rowlock_free(lock, &error))
 		sim_violation("the heir's release failed: %s", error.message);
 	death->done = true;
@@ -109,6 +111,10 @@ static void note_end(struct death *death)
 			      "gone");
 	death->beaten_us = row->beaten_us;
 	left = row->expires_us - sim_server_us();
+	/* Nobody gets more than a TTL. */
+	death->went_back =
+	    left / 1000 >
+	    (int64_t) (sim_world.ttl_ms + rlk_margin(sim_world.ttl_ms));
 	death->free_us = sim_now + left - left * sim_server.ppm / 1000000;
 }
 
@@ -117,18 +123,19 @@ static void note_end(struct death *death)
 static int64_t due_us(const struct death *death)
 {
 	int64_t ttl = (int64_t) sim_world.ttl_ms;
-	int64_t from = death->free_us;
+	int64_t silent_us = (ttl + (int64_t) rlk_margin((uint64_t) ttl)) * 1000;
+	bool observes = !death->row && death->observes;
+	int64_t from = observes ? death->beaten_us : death->free_us;
 
-	if (!death->row && sim_world.observe)
-		from = death->beaten_us;
 	if (from < death->started_us)
 		from = death->started_us;
-	if (!death->row && sim_world.observe)
-		from += (ttl + (int64_t) rlk_margin((uint64_t) ttl)) * 1000;
 	/* One who stands in line behind the dead one's bell looks four times
-	 * meanwhile, the first of them perhaps just before the last beat. */
-	if (!death->row && sim_world.observe)
-		from += (ttl + (int64_t) rlk_margin((uint64_t) ttl)) * 250;
+	 * meanwhile, the first of them perhaps just before the last beat. One
+	 * who trusted the clock until then looks when that says so. */
+	if (observes && sim_world.observe)
+		from += silent_us + silent_us / 4;
+	else if (observes)
+		from += 2 * silent_us + silent_us / 4;
 	return death->row ? from : from + ttl * 1000 / 20;
 }
 

@@ -162,7 +162,6 @@ static void strike_server(enum sim_fault_kind kind)
 	case SIM_CLOCK_BACK:
 		us = sim_between(1000, 3 * ttl_us());
 		sim_server.clock_us -= us;
-		sim_world.set_back_ms += (uint64_t) us / 1000;
 		/* A statement that began while the clock was ahead can be
 		 * executed so much later: blocked, then frozen. */
 		if (sim_server.hasty_until)

@@ -39,8 +39,7 @@ struct sim_world {
 	uint64_t idle_ms;
 	uint64_t call_ms;
 	uint64_t connect_ms;
-	uint64_t set_back_ms; /* how far the server's clock went back */
-	uint64_t cycles;      /* done in this world */
+	uint64_t cycles; /* done in this world */
 	uint64_t target;
 };
 

@@ -101,7 +101,7 @@ static uint64_t patience_ms(bool row)
 
 	if (row)
 		return idle + idle / 10 + 1000;
-	return ttl + rlk_margin(ttl) + ttl / 10 + 1000 + sim_world.set_back_ms;
+	return ttl + rlk_margin(ttl) + ttl / 10 + 1000;
 }
 
 static void visit(struct rowlock_client *client, unsigned int name, bool row)
