@@ -56,6 +56,10 @@ file /usr/include/zookeeper/zookeeper.h libzookeeper-mt-dev optional
 command gnuplot gnuplot-nox optional'
 needs_coverage='
 command gcovr gcovr'
+needs_galera='
+file /usr/lib/galera/libgalera_smm.so galera-4
+command wsrep_sst_rsync mariadb-server
+command rsync rsync'
 needs_docker='
 command docker docker.io'
 needs_compose='
