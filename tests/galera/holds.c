@@ -117,6 +117,7 @@ static void judge_token(struct run *run, struct name *name, uint64_t token)
 static void draw(struct worker *worker, struct name *name, struct rowlock *lock)
 {
 	struct rowlock_errinfo err;
+	int held = rowlock_held(lock);
 	uint64_t token;
 	int code = rowlock_token(lock, &token, &err);
 
@@ -124,7 +125,7 @@ static void draw(struct worker *worker, struct name *name, struct rowlock *lock)
 		judge_token(worker->run, name, token);
 	else if (code != ROWLOCK_ELOST)
 		failed(worker, code, &err);
-	else if (rowlock_held(lock))
+	else if (held)
 		tell(&worker->run->counts.unknown, name->text,
 		     "held, and no token for it");
 }
