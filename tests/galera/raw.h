@@ -50,6 +50,7 @@ struct counts {
 	uint64_t others; /* granted, and another has it */
 	uint64_t left;   /* given back, or never had, and it is there */
 	uint64_t ghosts; /* there in spite of a conflict */
+	uint64_t silent; /* questions that got no answer */
 };
 
 struct run {
@@ -87,7 +88,7 @@ void raw_give_up(const char *what, const char *why) __attribute__((noreturn));
 /** A connection to a node of the plan, counted round and round. */
 MYSQL *raw_open_node(const struct plan *plan, unsigned int node);
 
-/** Run a text; a conflict is an answer. */
+/** Run a text; a conflict is an answer, and so is none. */
 struct answer raw_query(MYSQL *mysql, const char *text);
 
 /** Run a statement that is about the test, and not tested. */

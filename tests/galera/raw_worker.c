@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIAL_BITS 40 /* of an attempt; above them is the thread */
+#define PATIENCE_S 30    /* longer than any answer takes that comes */
+#define MOST_TRIES 10000 /* of what only conflicts hinder */
+#define SERIAL_BITS 40   /* of an attempt; above them is the thread */
 
 void raw_give_up(const char *what, const char *why)
 {
@@ -29,10 +31,12 @@ void raw_give_up(const char *what, const char *why)
 MYSQL *raw_open_node(const struct plan *plan, unsigned int node)
 {
 	MYSQL *mysql = mysql_init(NULL);
+	unsigned int patience_s = PATIENCE_S;
 
 	if (!mysql)
 		raw_give_up("connect", "out of memory");
 	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &patience_s);
 	if (!mysql_real_connect(mysql, plan->dsns[node % plan->nodes], NULL,
 				NULL, NULL, 0, NULL, CLIENT_MULTI_STATEMENTS))
 		raw_give_up("connect", mysql_error(mysql));
@@ -45,10 +49,16 @@ static bool is_conflict(unsigned int error)
 	return error == 1213 || error == 1205 || error == 1020;
 }
 
+/* No answer came, or none that Connector/C can read. */
+static bool is_silence(unsigned int error)
+{
+	return error == 2006 || error == 2013 || error == 2014 || error == 2027;
+}
+
 static void note_error(struct answer *answer, MYSQL *mysql)
 {
 	answer->error = mysql_errno(mysql);
-	if (!is_conflict(answer->error))
+	if (!is_conflict(answer->error) && !is_silence(answer->error))
 		raw_give_up("query", mysql_error(mysql));
 }
 
@@ -156,6 +166,23 @@ static void write_delete(char *text, size_t size, unsigned int name,
 		 name, attempt);
 }
 
+/* Until there is no conflict. */
+static struct answer insist(MYSQL *mysql, const char *text, uint64_t *conflicts)
+{
+	struct answer answer;
+
+	for (unsigned int i = 0; i < MOST_TRIES; i++) {
+		answer = raw_query(mysql, text);
+		if (!answer.error)
+			return answer;
+		if (!is_conflict(answer.error))
+			break;
+		if (conflicts)
+			++*conflicts;
+	}
+	raw_give_up(text, mysql_error(mysql));
+}
+
 /* Whose is it, as all the cluster has it? 0: nobody's. */
 static uint64_t look(struct worker *worker, unsigned int name)
 {
@@ -164,9 +191,7 @@ static uint64_t look(struct worker *worker, unsigned int name)
 
 	snprintf(text, sizeof(text),
 		 "SELECT attempt FROM raw_lease WHERE name = 'n%u'", name);
-	do
-		answer = raw_query(worker->looks, text);
-	while (answer.error);
+	answer = insist(worker->looks, text, NULL);
 	return answer.returned;
 }
 
@@ -181,8 +206,7 @@ static void delete_row(struct worker *worker, unsigned int name,
 	char text[150];
 
 	write_delete(text, sizeof(text), name, attempt);
-	while (raw_query(worker->acts, text).error)
-		worker->counts.conflicts++;
+	insist(worker->acts, text, &worker->counts.conflicts);
 }
 
 static void let_go(struct worker *worker)
@@ -245,7 +269,7 @@ static bool ask_in_one(struct worker *worker, unsigned int name,
 	snprintf(text, sizeof(text), "%s%s; %s%s", together ? "BEGIN; " : "",
 		 remove, make, together ? "; COMMIT" : "");
 	*ret_answer = raw_query(worker->acts, text);
-	if (ret_answer->error && together)
+	if (is_conflict(ret_answer->error) && together)
 		raw_do(worker->acts, "ROLLBACK");
 	if (ret_answer->error)
 		return false;
@@ -298,6 +322,17 @@ static void judge_conflict(struct worker *worker, unsigned int name,
 	delete_row(worker, name, attempt);
 }
 
+/* Its connection is of no use any more, and what it had is not known. */
+static void judge_silence(struct worker *worker, unsigned int name,
+			  uint64_t attempt)
+{
+	worker->counts.silent++;
+	raw_close_worker(worker);
+	raw_open_worker(worker);
+	let_go(worker);
+	delete_row(worker, name, attempt);
+}
+
 /* It was said to be held. Whose row it is had let go of it, or was told that it
  * has it not, before we look? */
 static void judge_held(struct worker *worker, unsigned int name)
@@ -329,7 +364,10 @@ static void cycle(struct worker *worker)
 	made = way == TRANSACTION || way == STATEMENTS
 		   ? ask_in_one(worker, name, attempt, &answer)
 		   : ask_alone(worker, name, attempt, &answer);
-	if (answer.error) {
+	if (is_silence(answer.error)) {
+		judge_silence(worker, name, attempt);
+		done_with(worker, attempt);
+	} else if (answer.error) {
 		judge_conflict(worker, name, attempt);
 		done_with(worker, attempt);
 	} else if (made) {
