@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small array, searched from its start: there are as many entries as there
- * are clients of this database that somebody wonders about.
+ * A hash table with open addressing. Ids are random numbers, so they are their
+ * own hash; at most half of the places are taken.
  */
 #include "core/observer.h"
 
@@ -13,44 +13,47 @@ void rlk_observer_fini(struct rlk_observer *observer)
 	*observer = (struct rlk_observer){ 0 };
 }
 
-static struct rlk_sight *find(struct rlk_observer *observer, uint64_t id)
+/* Where @id is, or the empty place where it would be. There is one. */
+static struct rlk_sight *place(const struct rlk_observer *observer, uint64_t id)
 {
-	for (size_t i = 0; i < observer->size; i++)
-		if (observer->sights[i].id == id)
-			return &observer->sights[i];
-	return NULL;
+	size_t mask = observer->size - 1;
+	size_t at = (size_t) id & mask;
+
+	while (observer->sights[at].id && observer->sights[at].id != id)
+		at = (at + 1) & mask;
+	return &observer->sights[at];
 }
 
-/* An empty place, made if there is none. */
-static struct rlk_sight *place(struct rlk_observer *observer)
+static bool grow(struct rlk_observer *observer)
 {
-	struct rlk_sight *sight = find(observer, 0);
-	size_t size = observer->size ? observer->size * 2 : 16;
-	struct rlk_sight *sights;
+	struct rlk_observer larger = { .size = 16 };
 
-	if (sight)
-		return sight;
-	sights = realloc(observer->sights, size * sizeof(*sights));
-	if (!sights)
-		return NULL;
-	for (size_t i = observer->size; i < size; i++)
-		sights[i] = (struct rlk_sight){ 0 };
-	sight = &sights[observer->size];
-	observer->sights = sights;
-	observer->size = size;
-	return sight;
+	if (observer->size)
+		larger.size = 2 * observer->size;
+	larger.count = observer->count;
+	larger.sights = calloc(larger.size, sizeof(*larger.sights));
+	if (!larger.sights)
+		return false;
+	for (size_t i = 0; i < observer->size; i++)
+		if (observer->sights[i].id)
+			*place(&larger, observer->sights[i].id) =
+			    observer->sights[i];
+	free(observer->sights);
+	*observer = larger;
+	return true;
 }
 
 int64_t rlk_observer_see(struct rlk_observer *observer, uint64_t id,
 			 uint64_t beat, int64_t now_ms)
 {
-	struct rlk_sight *sight = find(observer, id);
+	struct rlk_sight *sight = observer->size ? place(observer, id) : NULL;
 
-	if (!sight) {
-		sight = place(observer);
-		if (!sight)
+	if (!sight || !sight->id) {
+		if (2 * observer->count >= observer->size && !grow(observer))
 			return 0;
+		sight = place(observer, id);
 		*sight = (struct rlk_sight){ id, beat, now_ms, now_ms };
+		observer->count++;
 	}
 	if (sight->beat != beat) {
 		sight->beat = beat;
@@ -60,17 +63,38 @@ int64_t rlk_observer_see(struct rlk_observer *observer, uint64_t id,
 	return now_ms - sight->first_ms;
 }
 
+/* What stands behind the place, and may have had to go past it, goes where it
+ * belongs now. */
+static void empty(struct rlk_observer *observer, struct rlk_sight *sight)
+{
+	size_t mask = observer->size - 1;
+	size_t at = (size_t) (sight - observer->sights);
+
+	*sight = (struct rlk_sight){ 0 };
+	observer->count--;
+	while (observer->sights[at = (at + 1) & mask].id) {
+		struct rlk_sight moved = observer->sights[at];
+
+		observer->sights[at] = (struct rlk_sight){ 0 };
+		*place(observer, moved.id) = moved;
+	}
+}
+
 void rlk_observer_forget(struct rlk_observer *observer, uint64_t id)
 {
-	struct rlk_sight *sight = find(observer, id);
+	struct rlk_sight *sight;
 
-	if (sight)
-		*sight = (struct rlk_sight){ 0 };
+	if (!observer->size)
+		return;
+	sight = place(observer, id);
+	if (sight->id)
+		empty(observer, sight);
 }
 
 void rlk_observer_prune(struct rlk_observer *observer, int64_t before_ms)
 {
 	for (size_t i = 0; i < observer->size; i++)
-		if (observer->sights[i].last_ms < before_ms)
-			observer->sights[i] = (struct rlk_sight){ 0 };
+		while (observer->sights[i].id &&
+		       observer->sights[i].last_ms < before_ms)
+			empty(observer, &observer->sights[i]);
 }

@@ -24,7 +24,8 @@ struct rlk_sight {
 
 struct rlk_observer {
 	struct rlk_sight *sights;
-	size_t size;
+	size_t size; /* a power of two, or 0 */
+	size_t count;
 };
 
 void rlk_observer_fini(struct rlk_observer *observer);

@@ -8,7 +8,7 @@
 
 static void silence_counts_from_the_first_sight_of_a_beat(void **state)
 {
-	struct rlk_observer observer = { NULL, 0 };
+	struct rlk_observer observer = { 0 };
 
 	(void) state;
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1000), 0);
@@ -19,7 +19,7 @@ static void silence_counts_from_the_first_sight_of_a_beat(void **state)
 
 static void another_beat_starts_anew_even_a_smaller_one(void **state)
 {
-	struct rlk_observer observer = { NULL, 0 };
+	struct rlk_observer observer = { 0 };
 
 	(void) state;
 	rlk_observer_see(&observer, 1, 7, 1000);
@@ -32,7 +32,7 @@ static void another_beat_starts_anew_even_a_smaller_one(void **state)
 
 static void sessions_are_watched_apart(void **state)
 {
-	struct rlk_observer observer = { NULL, 0 };
+	struct rlk_observer observer = { 0 };
 
 	(void) state;
 	for (uint64_t id = 1; id <= 1000; id++)
@@ -46,7 +46,7 @@ static void sessions_are_watched_apart(void **state)
 
 static void what_is_forgotten_starts_anew(void **state)
 {
-	struct rlk_observer observer = { NULL, 0 };
+	struct rlk_observer observer = { 0 };
 
 	(void) state;
 	rlk_observer_see(&observer, 1, 1, 1000);
@@ -60,7 +60,7 @@ static void what_is_forgotten_starts_anew(void **state)
 
 static void pruning_forgets_only_what_was_not_seen_lately(void **state)
 {
-	struct rlk_observer observer = { NULL, 0 };
+	struct rlk_observer observer = { 0 };
 
 	(void) state;
 	rlk_observer_see(&observer, 1, 1, 1000);
@@ -69,6 +69,31 @@ static void pruning_forgets_only_what_was_not_seen_lately(void **state)
 	rlk_observer_prune(&observer, 1500);
 	assert_int_equal(rlk_observer_see(&observer, 1, 1, 3000), 0);
 	assert_int_equal(rlk_observer_see(&observer, 2, 1, 3000), 2000);
+	rlk_observer_fini(&observer);
+}
+
+/* In one cluster of places, also around the end of the table. */
+static void what_is_forgotten_hides_nobody(void **state)
+{
+	struct rlk_observer observer = { 0 };
+
+	(void) state;
+	for (uint64_t gone = 0; gone < 7; gone++) {
+		for (uint64_t i = 0; i < 7; i++)
+			rlk_observer_see(&observer, 14 + 16 * i, 1, 1000);
+		rlk_observer_forget(&observer, 14 + 16 * gone);
+		/* The forgotten one would fill its gap again. */
+		for (uint64_t i = 0; i < 7; i++)
+			if (i != gone)
+				assert_int_equal(rlk_observer_see(&observer,
+								  14 + 16 * i,
+								  1, 1500),
+						 500);
+		assert_int_equal(
+		    rlk_observer_see(&observer, 14 + 16 * gone, 1, 1500), 0);
+		rlk_observer_prune(&observer, 2000);
+		assert_int_equal(observer.count, 0);
+	}
 	rlk_observer_fini(&observer);
 }
 
@@ -84,6 +109,8 @@ int main(void)
 		     what_is_forgotten_starts_anew),
 		TEST("pruning forgets only what was not seen lately",
 		     pruning_forgets_only_what_was_not_seen_lately),
+		TEST("what is forgotten hides nobody",
+		     what_is_forgotten_hides_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
