@@ -16,10 +16,10 @@
 readonly NAME_TYPE='VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL'
 readonly INFO_TYPE='VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL'
 
-# Tables of our names that a killed run of ours did not make.
+# refuse_foreign_tables NAME...: those that a killed run of ours did not make.
 refuse_foreign_tables()
 {
-	query >"$tmp/foreign" <<-'SQL'
+	query >"$tmp/foreign" <<-SQL
 	SELECT table_name FROM (
 		SELECT t.table_name AS table_name, MAX(t.engine) AS engine,
 			GROUP_CONCAT(LOWER(c.column_name) ORDER BY c.ordinal_position) AS cols
@@ -27,18 +27,36 @@ refuse_foreign_tables()
 		JOIN information_schema.columns c
 			ON c.table_schema = t.table_schema AND c.table_name = t.table_name
 		WHERE t.table_schema = DATABASE() AND t.table_name IN
-			('business_lease', 'lease_session', 'lock_token', 'rowlock_schema')
+			('$(echo "$*" | sed "s/ /','/g")')
 		GROUP BY t.table_name) x
 	WHERE engine IS NULL OR engine <> 'InnoDB' OR cols <> CASE table_name
 		WHEN 'business_lease' THEN 'name,slot,session,attempt,acquired_at,expires_at,info,guards'
 		WHEN 'lease_session' THEN 'id,ttl,expires_at,beat,breaks,host,pid,program,started_at'
 		WHEN 'lock_token' THEN 'strategy,name,token,drawn_at'
+		WHEN 'lock_token_floor' THEN 'id,token,raised_at'
 		ELSE 'version,checksum,applied_at' END;
 	SQL
 	while read -r table; do
 		die $EX_REFUSED "database '$database' on $where has a table '$table' that is not rowlock's." \
 			"Nothing was changed. Rename it, or give rowlock a database of its own."
 	done <"$tmp/foreign"
+}
+
+# Before 0002, which bounds tokens: the rows that it could not take.
+refuse_tokens()
+{
+	case $tables in *' lock_token '*) ;; *) return 0 ;; esac
+	query >"$tmp/tokens" <<-'SQL'
+	SELECT strategy, QUOTE(name), token FROM lock_token
+	WHERE token >= 9007199254740992 ORDER BY strategy, name LIMIT 20;
+	SQL
+	[ -s "$tmp/tokens" ] || return 0
+	warn "lock_token in database '$database' on $where has tokens of 2^53 or more (the first 20):"
+	awk -F '\t' '{ print "    " $1 " " $2 ": " $3 }' "$tmp/tokens" >&2
+	die $EX_REFUSED "Nothing was changed. No server's clock draws such a token before the year 2255: somebody has" \
+		"written it. Have whatever has seen it (what compares tokens) forget it, type" \
+		"    DELETE FROM lock_token WHERE token >= 9007199254740992;" \
+		"and run this again. These names then draw tokens from the server's clock again."
 }
 
 look_at_columns()

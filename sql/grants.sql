@@ -42,10 +42,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE
 	ON ROWLOCK_DATABASE.lease_session TO 'rowlock_app'@'ROWLOCK_HOST';
 GRANT SELECT, INSERT, UPDATE, DELETE
 	ON ROWLOCK_DATABASE.lock_token TO 'rowlock_app'@'ROWLOCK_HOST';
+GRANT SELECT, UPDATE
+	ON ROWLOCK_DATABASE.lock_token_floor TO 'rowlock_app'@'ROWLOCK_HOST';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.rowlock_schema TO 'rowlock_app'@'ROWLOCK_HOST';
 
--- The reaper (rowlock-reaperd): finds and deletes; makes and changes nothing.
+-- The reaper (rowlock-reaperd): finds and deletes; makes nothing, and changes
+-- nothing but the floor that a token leaves.
 -- business_lock is there for the check of the schema only.
 CREATE USER IF NOT EXISTS 'rowlock_reaper'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_REAPER';
@@ -55,6 +58,8 @@ GRANT SELECT, DELETE
 	ON ROWLOCK_DATABASE.lease_session TO 'rowlock_reaper'@'ROWLOCK_HOST';
 GRANT SELECT, DELETE
 	ON ROWLOCK_DATABASE.lock_token TO 'rowlock_reaper'@'ROWLOCK_HOST';
+GRANT SELECT, UPDATE
+	ON ROWLOCK_DATABASE.lock_token_floor TO 'rowlock_reaper'@'ROWLOCK_HOST';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.business_lock TO 'rowlock_reaper'@'ROWLOCK_HOST';
 GRANT SELECT

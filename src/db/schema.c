@@ -56,20 +56,21 @@ static const struct column wanted[] = {
 	{ "lock_token", "name", "varchar(100)", NAME, 2 },
 	{ "lock_token", "token", "bigint unsigned", NULL, 0 },
 	{ "lock_token", "drawn_at", "datetime(6)", NULL, 0 },
+	{ "lock_token_floor", "id", "tinyint unsigned", NULL, 1 },
+	{ "lock_token_floor", "token", "bigint unsigned", NULL, 0 },
+	{ "lock_token_floor", "raised_at", "datetime(6)", NULL, 0 },
 };
 
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
 static const char *const tables[] = {
-	"business_lock",
-	"business_lease",
-	"lease_session",
-	"lock_token",
+	"business_lock", "business_lease",   "lease_session",
+	"lock_token",    "lock_token_floor",
 };
 
 #define TABLES                                                                 \
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
-	"'business_lease', 'lease_session', 'lock_token')"
+	"'business_lease', 'lease_session', 'lock_token', 'lock_token_floor')"
 
 static const struct rlk_stmt_def read_version = {
 	"schema",

@@ -46,16 +46,19 @@ static void missing_tables_are_said(void **state)
 	refuse("RENAME TABLE lock_token TO away",
 	       "RENAME TABLE away TO lock_token", "table lock_token",
 	       "rowlock-migrate");
+	refuse("RENAME TABLE lock_token_floor TO away",
+	       "RENAME TABLE away TO lock_token_floor",
+	       "table lock_token_floor", "rowlock-migrate");
 }
 
 static void other_versions_are_said(void **state)
 {
 	(void) state;
-	refuse("UPDATE rowlock_schema SET version = 0",
-	       "UPDATE rowlock_schema SET version = 1", "version 0",
-	       "rowlock-migrate");
-	refuse("INSERT INTO rowlock_schema VALUES (2, '', UTC_TIMESTAMP(6))",
-	       "DELETE FROM rowlock_schema WHERE version = 2", "version 2",
+	refuse("UPDATE rowlock_schema SET version = 0 WHERE version = 2",
+	       "UPDATE rowlock_schema SET version = 2 WHERE version = 0",
+	       "version 1", "rowlock-migrate");
+	refuse("INSERT INTO rowlock_schema VALUES (3, '', UTC_TIMESTAMP(6))",
+	       "DELETE FROM rowlock_schema WHERE version = 3", "version 3",
 	       "newer version of rowlock");
 }
 

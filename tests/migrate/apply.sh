@@ -8,13 +8,15 @@ fresh()
 {
 	expect 0 rlm
 	said "applied migration 0001"
+	said "applied migration 0002"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
-		"business_lease business_lock lease_session lock_status lock_token rowlock_schema"
+		"business_lease business_lock lease_session lock_status lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
-	equal "$(rows "SELECT version, checksum FROM rowlock_schema" | xargs)" \
-		"1 $(sha256sum <"$root/sql/schema/0001.sql" | cut -d ' ' -f 1)"
+	equal "$(rows "SELECT version, checksum FROM rowlock_schema ORDER BY 1" | xargs)" \
+		"1 $(sha256sum <"$root/sql/schema/0001.sql" | cut -d ' ' -f 1) 2 $(
+		sha256sum <"$root/sql/schema/0002.sql" | cut -d ' ' -f 1)"
 	equal "$(rows "SELECT COUNT(*) FROM information_schema.columns
 		WHERE table_schema = DATABASE() AND column_name = 'name' AND table_name LIKE 'b%'
 		AND collation_name = 'utf8mb4_bin' AND character_maximum_length = 100")" 2
@@ -51,7 +53,7 @@ ten_at_once()
 	equal $bad 0
 	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
 	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 1
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 2
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill client and
@@ -59,29 +61,35 @@ ten_at_once()
 killed_anywhere()
 {
 	copy_tree
-	statements=$(grep -c ';$' "$root/sql/schema/0001.sql")
+	for file in 0001 0002; do killed_in $file; done
+}
+killed_in()
+{
+	statements=$(grep -c ';$' "$root/sql/schema/$1.sql")
 	[ "$statements" -ge 6 ]
 	n=0
 	while [ $n -lt "$statements" ]; do
 		n=$((n + 1))
+		cp "$root"/sql/schema/*.sql "$copy/sql/schema"
 		rows "DROP DATABASE $db; CREATE DATABASE $db"
 		awk -v n=$n -v gate="DO GET_LOCK('gate.$db', 600);" \
 			'{ print } /;$/ && ++seen == n { print gate }' \
-			"$root/sql/schema/0001.sql" >"$copy/sql/schema/0001.sql"
+			"$root/sql/schema/$1.sql" >"$copy/sql/schema/$1.sql"
 		open_session "$tmp/root.cnf"
 		equal "$(ask "SELECT GET_LOCK('gate.$db', 0)")" 1
 		ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" TMPDIR=$tmp setsid \
 			"$copy/tools/rowlock-migrate" --no-defaults 3>&- 4<&- &
 		victim=$!
-		await "statement $n of $statements to be under way" at_the_gate
+		await "statement $n of $statements in $1 to be under way" at_the_gate
 		kill -s KILL -- -$victim
 		wait $victim || :
 		close_session
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 0
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" $((${1#000} - 1))
 		expect 0 rlm
 		expect 0 rlm --status
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 1
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 2
 		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
+		equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 	done
 }
 at_the_gate()
@@ -104,30 +112,77 @@ second_migration()
 {
 	rlm
 	copy_tree
-	echo "CREATE TABLE IF NOT EXISTS second (a INT);" >"$copy/sql/schema/0002.sql"
+	echo "CREATE TABLE IF NOT EXISTS third (a INT);" >"$copy/sql/schema/0003.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 3 rlm --status
-	said "0002  missing"
+	said "0003  missing"
 	expect 0 rlm
-	said "applied migration 0002"
-	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2"
+	said "applied migration 0003"
+	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2 3"
 	migrate=$root/tools/rowlock-migrate
 	expect 4 rlm
-	said "has schema version 2; this rowlock-migrate knows up to 1"
+	said "has schema version 3; this rowlock-migrate knows up to 2"
+}
+
+# As version 1 left it, with what may be in the way.
+version_one()
+{
+	copy_tree
+	rm "$copy/sql/schema/0002.sql"
+	migrate=$copy/tools/rowlock-migrate
+	expect 0 rlm
+	migrate=$root/tools/rowlock-migrate
+}
+
+from_version_one()
+{
+	version_one
+	rows "INSERT INTO lock_token VALUES ('lease', 'kept', 9007199254740991, UTC_TIMESTAMP(6))"
+	expect 0 rlm
+	equal "$(rows "SELECT token FROM lock_token")" 9007199254740991
+	equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
+	for statement in "UPDATE lock_token SET token = 9007199254740992" \
+		"UPDATE lock_token_floor SET token = 9007199254740992" \
+		"INSERT INTO lock_token_floor (id, token) VALUES (2, 0)"; do
+		! rows "$statement" || return 1
+	done
+}
+
+tokens_above_the_bound()
+{
+	version_one
+	rows "INSERT INTO lock_token VALUES ('lease', 'it''s', 18446744073709551615, UTC_TIMESTAMP(6)),
+		('row', 'too', 9007199254740992, UTC_TIMESTAMP(6)), ('row', 'fine', 7, UTC_TIMESTAMP(6))"
+	expect 4 rlm
+	said "lease 'it\\\\'s': 18446744073709551615"
+	said "row 'too': 9007199254740992"
+	not_said fine
+	equal "$(rows "SHOW TABLES LIKE 'lock_token_floor'")" ""
+	rows "$(sed -n 's/.*\(DELETE FROM lock_token WHERE .*;\)/\1/p' "$tmp/out")"
+	expect 0 rlm
+	equal "$(rows "SELECT name FROM lock_token")" fine
+}
+
+foreign_floor()
+{
+	version_one
+	rows "CREATE TABLE lock_token_floor (a INT)"
+	expect 4 rlm
+	said "a table 'lock_token_floor' that is not rowlock's"
 }
 
 failing_migration()
 {
 	copy_tree
-	printf '%s\n' "CREATE TABLE IF NOT EXISTS second (a INT);" "CREATE TABEL x;" \
-		"CREATE TABLE third (a INT);" >"$copy/sql/schema/0002.sql"
+	printf '%s\n' "CREATE TABLE IF NOT EXISTS third (a INT);" "CREATE TABEL x;" \
+		"CREATE TABLE fourth (a INT);" >"$copy/sql/schema/0003.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 2 rlm
 	said "ERROR 1064"
-	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" 1
-	echo "CREATE TABLE IF NOT EXISTS second (a INT);" >"$copy/sql/schema/0002.sql"
-	expect 0 rlm
 	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2"
+	echo "CREATE TABLE IF NOT EXISTS third (a INT);" >"$copy/sql/schema/0003.sql"
+	expect 0 rlm
+	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3"
 }
 
 dry_run()
@@ -157,6 +212,9 @@ it "of ten runs at once one applies and all succeed" ten_at_once
 it "a run killed after any statement is completed by the next" killed_anywhere
 it "a run that finds another at work gives up after its wait" waits_for_another_run
 it "a later migration is applied alone, and an older tool refuses it" second_migration
+it "the tables of version 1 get a floor and a bound, and keep their tokens" from_version_one
+it "tokens above the bound are named, with what to type, and nothing is changed" tokens_above_the_bound
+it "a floor that is somebody else's table is refused" foreign_floor
 it "a migration that fails is not recorded and can be run again" failing_migration
 it "--dry-run prints SQL that works and changes nothing" dry_run
 it "--status tells missing from applied and changes nothing" status

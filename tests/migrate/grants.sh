@@ -46,12 +46,12 @@ sees_the_schema()
 {
 	equal "$(may "$1" "SELECT MAX(version) FROM rowlock_schema;
 		SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND engine = 'InnoDB'
-			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token');
+			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor');
 		SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE()
-			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token');
+			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor');
 		SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE()
-			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token')" |
-		xargs)" "1 4 24 6"
+			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor')" |
+		xargs)" "2 5 27 7"
 }
 
 application()
@@ -73,7 +73,8 @@ application()
 	UPDATE lease_session SET expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL 30000000 MICROSECOND),
 		beat = beat + 1, breaks = LAST_INSERT_ID(breaks) WHERE id = 7;
 	INSERT INTO lock_token (strategy, name, token, drawn_at)
-		SELECT 'lease', name, LAST_INSERT_ID(1), UTC_TIMESTAMP(6) FROM business_lease
+		SELECT 'lease', name, LAST_INSERT_ID((SELECT token + 1 FROM lock_token_floor WHERE id = 1
+		LOCK IN SHARE MODE)), UTC_TIMESTAMP(6) FROM business_lease
 		WHERE name = 'n' AND slot = 0 AND attempt = 11 LOCK IN SHARE MODE
 		ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(GREATEST(token + 1, VALUES(token))),
 		drawn_at = VALUES(drawn_at);
@@ -89,8 +90,10 @@ application()
 	DELETE FROM lease_session WHERE id = 7 AND beat = 1;
 	DELETE FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 12 AND NOT EXISTS
 		(SELECT 1 FROM lease_session WHERE id = session);
+	UPDATE lock_token_floor SET token = 1, raised_at = UTC_TIMESTAMP(6) WHERE id = 1 AND token < 1;
 	DELETE FROM lock_token WHERE strategy = 'lease' AND name = 'n'
-		AND drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY;
+		AND drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY AND token <=
+		(SELECT token FROM lock_token_floor WHERE id = 1);
 	INSERT INTO business_lock (name, info, created_at) VALUES ('n', NULL, UTC_TIMESTAMP(6))
 		ON DUPLICATE KEY UPDATE name = name;
 	SET autocommit = 0;
@@ -100,7 +103,7 @@ application()
 	for statement in "CREATE TABLE x (a INT)" "DROP TABLE business_lock" \
 		"ALTER TABLE business_lease ADD x INT" "TRUNCATE TABLE lock_token" \
 		"INSERT INTO rowlock_schema VALUES (2, '', NOW(6))" \
-		"DELETE FROM rowlock_schema" "CREATE INDEX i ON business_lock (info)" \
+		"DELETE FROM rowlock_schema" "DELETE FROM lock_token_floor" "CREATE INDEX i ON business_lock (info)" \
 		"SELECT 1 FROM mysql.user" "SET GLOBAL max_connections = 5"; do
 		may_not app "$statement"
 	done
@@ -117,10 +120,13 @@ reaper()
 	SELECT l.name FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session WHERE s.id IS NULL;
 	DELETE FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 11 AND NOT EXISTS
 		(SELECT 1 FROM lease_session WHERE id = session);
-	DELETE FROM lock_token WHERE strategy = 'row' AND name = 'n' AND drawn_at < UTC_TIMESTAMP(6);"
+	UPDATE lock_token_floor SET token = 1, raised_at = UTC_TIMESTAMP(6) WHERE id = 1 AND token < 1;
+	DELETE FROM lock_token WHERE strategy = 'row' AND name = 'n' AND drawn_at < UTC_TIMESTAMP(6) AND token <=
+		(SELECT token FROM lock_token_floor WHERE id = 1);"
 	equal "$(rows "SELECT COUNT(*) FROM business_lease")" 0
 	for statement in "INSERT INTO business_lease VALUES ('n', 0, 7, 11, NOW(6), NULL, NULL, 0)" \
-		"UPDATE lease_session SET beat = 1" "DELETE FROM business_lock" "DROP TABLE lock_token"; do
+		"UPDATE lease_session SET beat = 1" "DELETE FROM business_lock" "DROP TABLE lock_token" \
+		"DELETE FROM lock_token_floor"; do
 		may_not reaper "$statement"
 	done
 }

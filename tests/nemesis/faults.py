@@ -204,7 +204,8 @@ DDL = (
     'FLUSH TABLES {} FOR EXPORT; DO SLEEP(0.2)',
     'LOCK TABLES {} WRITE; DO SLEEP(0.2)',
 )
-TABLES = ('business_lock', 'business_lease', 'lease_session', 'lock_token')
+TABLES = ('business_lock', 'business_lease', 'lease_session', 'lock_token',
+          'lock_token_floor')
 
 
 @fault('ddl')

@@ -150,9 +150,10 @@ static void database_of(char *buffer, size_t size, unsigned int worker)
  * in the way, and a reaper finds nothing of others. */
 static void make_database(unsigned int worker)
 {
-	static const char *const tables[] = { "business_lock", "business_lease",
-					      "lease_session", "lock_token",
-					      "rowlock_schema" };
+	static const char *const tables[] = {
+		"business_lock", "business_lease",   "lease_session",
+		"lock_token",    "lock_token_floor", "rowlock_schema"
+	};
 	static char dsn[512];
 	struct test_sql *sql = test_sql_open();
 	char *from = test_sql_text(sql, "SELECT DATABASE()");
@@ -170,6 +171,10 @@ static void make_database(unsigned int worker)
 	test_sql(sql,
 		 "INSERT IGNORE INTO %s.rowlock_schema SELECT * FROM "
 		 "%s.rowlock_schema",
+		 name, from);
+	test_sql(sql,
+		 "INSERT IGNORE INTO %s.lock_token_floor SELECT * FROM "
+		 "%s.lock_token_floor",
 		 name, from);
 	test_sql_end(sql);
 	free(from);
