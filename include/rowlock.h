@@ -466,8 +466,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_verify(struct rowlock *lock,
 
 /**
  * The fencing token of the present hold: larger than every token that earlier
- * holds of this name drew. Hand it to whatever the lock protects, and let that
- * refuse smaller ones.
+ * holds of this name drew, and less than 2^53. Hand it to whatever the lock
+ * protects, and let that refuse smaller ones.
  *
  * The first call in a hold draws it (one commit; under row two round trips);
  * later calls in the hold return the same number without I/O.
@@ -667,7 +667,8 @@ struct rowlock_reap_result {
 	size_t size;      /* set by the caller: sizeof *result */
 	uint64_t evicted; /* sessions that were dead */
 	uint64_t swept;   /* leases of dead sessions, or past their maximum */
-	uint64_t tokens;  /* tokens of names that drew none for 30 days */
+	uint64_t tokens;  /* tokens of names that drew none for 30 days, and
+			     that nobody leases; 0 where many nodes write */
 };
 
 /**
@@ -675,7 +676,8 @@ struct rowlock_reap_result {
  * server's clock (with ROWLOCK_OBSERVE_BEATS, on Galera, and after the
  * server's clock was seen to jump: those that this client has seen not beat
  * for their TTL and a margin, which takes two calls that far apart), then
- * leases without a session, then old tokens. Every row is deleted by its key
+ * leases without a session, then old tokens (each leaves a floor: the next
+ * one of its name is larger). Every row is deleted by its key
  * with the condition checked again: a live lease is never touched, and any
  * number of reapers may run at once. One log line (ROWLOCK_LOG_INFO) per
  * session and per lease that was removed.

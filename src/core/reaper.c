@@ -34,6 +34,7 @@ struct pass {
 	uint64_t last_id;
 	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
 	unsigned int last_slot;
+	uint64_t floor; /* of tokens: at least */
 };
 
 static void set_until(struct pass *pass)
@@ -131,13 +132,25 @@ static void on_token(const struct rlk_token_seen *seen, void *arg)
 {
 	struct pass *pass = arg;
 	struct rowlock_errinfo error;
-	bool dropped = false;
+	bool collected = false;
 
 	set_until(pass);
-	if (rlk_token_drop(pass->conn, seen, &dropped, &error) || !dropped)
+	if (rlk_token_collect(pass->conn, seen, &pass->floor, &collected,
+			      &error) ||
+	    !collected)
 		return;
 	pass->seen++;
 	pass->result->tokens++;
+}
+
+/* There a draw's shared lock on the floor is known to its own node only, so the
+ * floor can be raised on another, and the row go, while the draw is not there
+ * yet. What is old stays. */
+static bool has_many_writers(const struct rlk_conn *conn)
+{
+	const struct rlk_server *server = rlk_conn_server(conn);
+
+	return server->galera || server->multi_primary;
 }
 
 /* There may be many, so not with every pass. */
@@ -146,6 +159,8 @@ static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
 	struct rowlock_client *client = pass->client;
 	bool due;
 
+	if (has_many_writers(pass->conn))
+		return 0;
 	rlk_mutex_lock(&client->mutex);
 	due = rlk_now(client->clock) >= client->next_tokens_ms;
 	if (due)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "db/token.h"
 
 #define MARIADB_MIN 100600
 #define MYSQL_MIN 80001
@@ -197,11 +198,10 @@ static const struct rlk_many_def acquire_one_ringing_mariadb = {
 static const struct rlk_many_def draw_many_mariadb = {
 	"token",
 	"INSERT INTO lock_token (strategy, name, token, drawn_at) "
-	"SELECT 'lease', name, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
-	"UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) "
+	"SELECT 'lease', name, " RLK_TOKEN_OF_NEW ", UTC_TIMESTAMP(6) "
 	"FROM business_lease FORCE INDEX (PRIMARY) WHERE name IN ({?0|, }) "
 	"AND slot = 0 AND attempt IN ({?1|, }) LOCK IN SHARE MODE "
-	"ON DUPLICATE KEY UPDATE token = GREATEST(token + 1, VALUES(token)), "
+	"ON DUPLICATE KEY UPDATE token = " RLK_TOKEN_OF_NEXT ", "
 	"drawn_at = VALUES(drawn_at) RETURNING name, token",
 };
 

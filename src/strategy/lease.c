@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
+#include "db/token.h"
 #include "strategy/bell.h"
 
 static const struct rlk_stmt_def look = {
@@ -45,19 +46,18 @@ static const struct rlk_stmt_def confirm = {
 
 /*
  * The token is drawn while the lease's row is locked in share mode, so that
- * nobody can take the lock between the look and the draw; it grows by at least
- * one, and follows the server's clock in microseconds, so that it does not go
- * back where commits were lost or the row was removed.
+ * nobody can take the lock between the look and the draw. How large it is:
+ * db/token.h.
  */
 static const struct rlk_stmt_def draw = {
 	"token",
 	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
-	" SELECT 'lease', name, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,"
-	" '1970-01-01', UTC_TIMESTAMP(6))), UTC_TIMESTAMP(6)"
+	" SELECT 'lease', name, LAST_INSERT_ID(" RLK_TOKEN_OF_NEW "),"
+	" UTC_TIMESTAMP(6)"
 	" FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
 	" LOCK IN SHARE MODE"
-	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
-	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(" RLK_TOKEN_OF_NEXT
+	"), drawn_at = VALUES(drawn_at)",
 };
 
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
+#include "db/token.h"
 
 /* See the lease strategy's other statements, of which these are the plurals. */
 const struct rlk_many_def rlk_batch_looking = {
@@ -37,13 +38,13 @@ static const struct rlk_many_def look_many = {
 static const struct rlk_many_def draw_one = {
 	"token",
 	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
-	" SELECT 'lease', name, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,"
-	" '1970-01-01', UTC_TIMESTAMP(6))), UTC_TIMESTAMP(6)"
+	" SELECT 'lease', name, LAST_INSERT_ID(" RLK_TOKEN_OF_NEW "),"
+	" UTC_TIMESTAMP(6)"
 	" FROM business_lease"
 	" WHERE {name = ?0 AND slot = 0 AND attempt = ?1|}"
 	" LOCK IN SHARE MODE"
-	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
-	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(" RLK_TOKEN_OF_NEXT
+	"), drawn_at = VALUES(drawn_at)",
 };
 
 static const struct rlk_many_def ring_one = {

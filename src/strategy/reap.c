@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The reaper's questions. All are plain reads, which lock nothing, in pages by
- * primary key, so that a table of any size is read in small pieces.
+ * primary key, so that a table of any size is read in small pieces. And how a
+ * token is collected.
  */
 #include "strategy/reap.h"
+
+#include "db/token.h"
 
 static const struct rlk_stmt_def sessions_after = {
 	"look at sessions",
@@ -30,16 +33,52 @@ static const struct rlk_stmt_def leases_of = {
 	"SELECT attempt FROM business_lease WHERE session = ?",
 };
 
+/*
+ * A token's row may go when the floor is not below it: each later draw of the
+ * name is above the floor (db/token.h). Time alone is no reason: `drawn_at` and
+ * the token are what a clock said that may have been days ahead, and so may be
+ * the one that says UTC_TIMESTAMP(6) here.
+ *
+ * Two statements, each of which commits by itself, and not one transaction: the
+ * floor is locked for one of them only, as all draws of all names read it, and
+ * nothing can be left open. They need none: a floor that was raised for nothing
+ * does no harm, and the DELETE looks at it itself. And a draw that has read the
+ * old floor keeps the UPDATE waiting until it is committed; then the DELETE
+ * finds its row, which is young, or above the floor. By the order of commits
+ * the floor is there first, also on a replica that keeps it.
+ *
+ * Not on a cluster with several writers (core/reaper.c).
+ *
+ * What is ahead of the clock stays, and so the floor never gets there by
+ * itself: one that is near the bound would end the draws of all new names. And
+ * so does the token of a lease that is there, for those who look at it; that is
+ * asked for by the look only, which locks nothing, as a hold that has come
+ * since has drawn, or will.
+ */
+#define LONG_AGO "UTC_TIMESTAMP(6) - INTERVAL 30 DAY"
+#define LONG_AGO_US RLK_TOKEN_US(LONG_AGO)
+
 static const struct rlk_stmt_def tokens_old = {
 	"look for old tokens",
-	"SELECT strategy, name FROM lock_token"
-	" WHERE drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY LIMIT ?",
+	"SELECT t.strategy, t.name, t.token FROM lock_token t"
+	" WHERE t.drawn_at < " LONG_AGO " AND t.token < " LONG_AGO_US
+	" AND NOT EXISTS (SELECT 1 FROM business_lease l"
+	" WHERE t.strategy = 'lease' AND l.name = t.name)"
+	" LIMIT ?",
+};
+
+static const struct rlk_stmt_def raise_floor = {
+	"raise the floor of tokens",
+	"UPDATE lock_token_floor"
+	" SET token = ?, raised_at = UTC_TIMESTAMP(6)"
+	" WHERE id = 1 AND token < ?",
 };
 
 static const struct rlk_stmt_def token_drop = {
 	"drop token",
 	"DELETE FROM lock_token WHERE strategy = ? AND name = ?"
-	" AND drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY",
+	" AND drawn_at < " LONG_AGO " AND token < " LONG_AGO_US
+	" AND token <= (SELECT f.token FROM lock_token_floor f WHERE f.id = 1)",
 };
 
 struct sessions {
@@ -152,6 +191,7 @@ static void token_row(const struct rlk_value *columns, void *arg)
 	const struct rlk_token_seen seen = {
 		.strategy = columns[0].text,
 		.name = columns[1].text,
+		.token = columns[2].u64,
 	};
 
 	tokens->fn(&seen, tokens->arg);
@@ -168,19 +208,35 @@ enum rlk_fault rlk_tokens_old(struct rlk_conn *conn, unsigned int batch,
 			     reterr);
 }
 
-enum rlk_fault rlk_token_drop(struct rlk_conn *conn,
-			      const struct rlk_token_seen *token,
-			      bool *ret_dropped, struct rowlock_errinfo *reterr)
+static enum rlk_fault raise_to(struct rlk_conn *conn, uint64_t token,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(token), rlk_u64(token) };
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &raise_floor, params, &reply, reterr);
+}
+
+enum rlk_fault rlk_token_collect(struct rlk_conn *conn,
+				 const struct rlk_token_seen *token,
+				 uint64_t *floor, bool *ret_collected,
+				 struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
 		rlk_text(token->strategy),
 		rlk_text(token->name),
 	};
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &token_drop, params, &reply, reterr);
+	enum rlk_fault fault = RLK_DONE;
 
+	if (token->token > *floor)
+		fault = raise_to(conn, token->token, reterr);
+	if (fault)
+		return fault;
+	if (token->token > *floor)
+		*floor = token->token;
+	fault = rlk_stmt_run(conn, &token_drop, params, &reply, reterr);
 	if (!fault)
-		*ret_dropped = reply.affected == 1;
+		*ret_collected = reply.affected == 1;
 	return fault;
 }

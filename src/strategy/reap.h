@@ -30,6 +30,7 @@ struct rlk_lease_seen {
 struct rlk_token_seen {
 	const char *strategy;
 	const char *name;
+	uint64_t token;
 };
 
 /** Sessions with ids above @after, in their order, at most @batch. */
@@ -62,15 +63,21 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr);
 
-/** Tokens of names that drew none for 30 days, at most @batch. */
+/** Tokens of names that drew none for 30 days, and of which no lease is there;
+ *  none that is ahead of the server's clock. At most @batch. */
 enum rlk_fault rlk_tokens_old(struct rlk_conn *conn, unsigned int batch,
 			      void (*fn)(const struct rlk_token_seen *, void *),
 			      void *arg, struct rowlock_errinfo *reterr);
 
-/** Delete one of them, if it is still that old. */
-enum rlk_fault rlk_token_drop(struct rlk_conn *conn,
-			      const struct rlk_token_seen *token,
-			      bool *ret_dropped,
-			      struct rowlock_errinfo *reterr);
+/**
+ * Collect one of them: raise the floor to it, then delete its row if it is
+ * still that old, and the floor not below it.
+ *
+ * @floor  what the floor is known to be at least, 0 if nothing is; raised
+ */
+enum rlk_fault rlk_token_collect(struct rlk_conn *conn,
+				 const struct rlk_token_seen *token,
+				 uint64_t *floor, bool *ret_collected,
+				 struct rowlock_errinfo *reterr);
 
 #endif

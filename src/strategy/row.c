@@ -15,6 +15,7 @@
 #include "strategy/row.h"
 
 #include "db/server.h"
+#include "db/token.h"
 
 /* Looks before it inserts, as an INSERT would wait for a row that is locked. */
 static const struct rlk_stmt_def make_row = {
@@ -28,14 +29,13 @@ static const struct rlk_stmt_def make_row = {
 	" ON DUPLICATE KEY UPDATE business_lock.name = business_lock.name",
 };
 
-/* See the lease strategy's draw for the arithmetic. */
 static const struct rlk_stmt_def draw = {
 	"token",
 	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
-	" VALUES ('row', ?, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,"
-	" '1970-01-01', UTC_TIMESTAMP(6))), UTC_TIMESTAMP(6))"
-	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID("
-	"GREATEST(token + 1, VALUES(token))), drawn_at = VALUES(drawn_at)",
+	" VALUES ('row', ?, LAST_INSERT_ID(" RLK_TOKEN_OF_NEW "),"
+	" UTC_TIMESTAMP(6))"
+	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(" RLK_TOKEN_OF_NEXT
+	"), drawn_at = VALUES(drawn_at)",
 };
 
 /* Prepared, it takes the server 1.8 us less than as text. Both servers prepare

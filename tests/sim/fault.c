@@ -148,6 +148,12 @@ static void note_haste(int64_t more_us)
 	sim_server.hasty_until = sim_now + most_us + more_us;
 }
 
+/* A jump by so much may be one by days, too. */
+static int64_t days_us(int64_t us)
+{
+	return sim_world.days && us % 4 ? (30 + us % 16) * SIM_DAY_US : 0;
+}
+
 static void strike_server(enum sim_fault_kind kind)
 {
 	int64_t us;
@@ -161,14 +167,15 @@ static void strike_server(enum sim_fault_kind kind)
 		break;
 	case SIM_CLOCK_BACK:
 		us = sim_between(1000, 3 * ttl_us());
-		sim_server.clock_us -= us;
+		sim_server.clock_us -= us + days_us(us);
 		/* A statement that began while the clock was ahead can be
 		 * executed so much later: blocked, then frozen. */
 		if (sim_server.hasty_until)
 			note_haste(1000000 + ttl_us() * 3 / 2);
 		break;
 	case SIM_CLOCK_AHEAD:
-		sim_server.clock_us += sim_between(1000, 3 * ttl_us());
+		us = sim_between(1000, 3 * ttl_us());
+		sim_server.clock_us += us + days_us(us);
 		note_haste(0);
 		break;
 	default:

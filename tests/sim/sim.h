@@ -21,6 +21,8 @@ struct sim_proc;
 #define SIM_MAXIMUM_MS 3000
 
 /** One world: a server, some processes, some names, some kinds of faults. */
+#define SIM_DAY_US (24 * 60 * 60 * 1000000ll)
+
 struct sim_world {
 	uint64_t number; /* in the run */
 	unsigned int procs;
@@ -39,6 +41,7 @@ struct sim_world {
 	uint64_t idle_ms;
 	uint64_t call_ms;
 	uint64_t connect_ms;
+	bool days;       /* the server's clock jumps by days */
 	uint64_t cycles; /* done in this world */
 	uint64_t target;
 };

@@ -2,8 +2,7 @@
 /*
  * From a statement's text to what it means. Only what the library says is
  * known; a text that is not ends the run, so that nobody can change a statement
- * and have it simulated as the old one. A token is never dropped: no world
- * lasts for 30 days.
+ * and have it simulated as the old one.
  */
 #include "sql.h"
 
@@ -72,7 +71,8 @@ static const struct pattern patterns[] = {
 	  "UTC_TIMESTAMP(6) OR (? = 1 AND l.expires_at IS NOT NULL)) "
 	  "ORDER BY l.name, l.slot LIMIT ?", NULL, NULL },
 	{ SIM_TOKENS_OLD, "old-tokens",
-	  "SELECT strategy, name FROM lock_token", NULL, NULL },
+	  "SELECT t.strategy, t.name, t.token FROM lock_token t WHERE ", NULL,
+	  NULL },
 	{ SIM_BELL_WAIT, "bell-wait", "SELECT CAST(GET_LOCK(?, ?) AS SIGNED), "
 	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
 	{ SIM_BELL_RING, "bell-ring", "DO RELEASE_LOCK(?)", NULL, NULL },
@@ -113,6 +113,11 @@ static const struct pattern patterns[] = {
 	  NULL },
 	{ SIM_DRAW_ROW, "draw-row", "INSERT INTO lock_token (strategy, name, "
 	  "token, drawn_at) VALUES ('row', ?, LAST_INSERT_ID(", NULL, NULL },
+	{ SIM_RAISE_FLOOR, "raise-floor", "UPDATE lock_token_floor SET token = "
+	  "?, raised_at = UTC_TIMESTAMP(6) WHERE id = 1 AND token < ?", NULL,
+	  NULL },
+	{ SIM_DROP_TOKEN, "drop-token", "DELETE FROM lock_token WHERE ", NULL,
+	  NULL },
 	{ SIM_SESSION_OPEN, "open-session", "INSERT INTO lease_session (id, "
 	  "ttl, expires_at, beat, breaks, host, pid, program, started_at) "
 	  "VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, 0, 0, ?, "
@@ -135,6 +140,7 @@ static const struct pattern patterns[] = {
 	{ SIM_PING, "ping", "ping", NULL, NULL },
 };
 
+#define LONG_AGO "UTC_TIMESTAMP(6) - INTERVAL 30 DAY"
 static const struct {
 	enum sim_test test;
 	const char *text;
@@ -148,6 +154,17 @@ static const struct {
 	{ SIM_IF_EXPIRED, "expires_at <= UTC_TIMESTAMP(6)" },
 	{ SIM_IF_NO_SESSION, "NOT EXISTS (SELECT 1 FROM lease_session s "
 	  "WHERE s.id = session)" },
+	{ SIM_IF_STRATEGY, "strategy = ?" },
+	{ SIM_IF_OLD, "drawn_at < " LONG_AGO },
+	{ SIM_IF_OLD, "t.drawn_at < " LONG_AGO },
+	{ SIM_IF_PAST, "token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+	  LONG_AGO ")" },
+	{ SIM_IF_PAST, "t.token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+	  LONG_AGO ")" },
+	{ SIM_IF_FLOOR, "token <= (SELECT f.token FROM lock_token_floor f "
+	  "WHERE f.id = 1)" },
+	{ SIM_IF_NO_LEASE, "NOT EXISTS (SELECT 1 FROM business_lease l WHERE "
+	  "t.strategy = 'lease' AND l.name = t.name)" },
 };
 
 /* Of packets; what follows a DELETE's or a SELECT's WHERE is read. */
@@ -191,7 +208,7 @@ static const struct {
 	  "LAST_INSERT_ID(", { 0, SIM_ZERO, 1 } },
 	{ SIM_DRAW_LEASE, "draw-all", NULL, "INSERT INTO lock_token "
 	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
-	  "TIMESTAMPDIFF(", { 0, SIM_ZERO, 1 } },
+	  "GREATEST(TIMESTAMPDIFF(", { 0, SIM_ZERO, 1 } },
 	{ SIM_BELL_RING, "ring-many", "DO {RELEASE_LOCK(?0)|}", NULL,
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
 	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
@@ -306,7 +323,8 @@ static void read_where(struct sim_op *op, const char *sql)
 
 	for (;;) {
 		at = read_condition(op, at, &param, sql);
-		if (!*at || strcmp(at, " AND ? IS NOT NULL") == 0)
+		if (!*at || strcmp(at, " AND ? IS NOT NULL") == 0 ||
+		    strcmp(at, " LIMIT ?") == 0)
 			return;
 		op->rings = strcmp(at, " RETURNING RELEASE_LOCK(?)") == 0;
 		if (op->rings)
@@ -326,6 +344,17 @@ static unsigned int count_params(const char *sql)
 	return count;
 }
 
+/* Locked, so that nobody raises it before the draw has happened. */
+#define FLOOR_READ                                                             \
+	"(SELECT f.token + 1 FROM lock_token_floor f WHERE f.id = 1 "          \
+	"LOCK IN SHARE MODE)"
+
+static bool never_goes_back(const char *sql)
+{
+	return strstr(sql, "GREATEST(expires_at") ||
+	       strstr(sql, "GREATEST(token + 1");
+}
+
 static void compile(struct sim_op *op, const char *text)
 {
 	char sql[2048];
@@ -338,12 +367,14 @@ static void compile(struct sim_op *op, const char *text)
 		.label = pattern->label,
 		.params = count_params(sql),
 		.writes = pattern->verb >= SIM_ROW_MAKE,
-		.greatest = strstr(sql, "GREATEST(") != NULL,
+		.greatest = never_goes_back(sql),
+		.floor = strstr(sql, FLOOR_READ) != NULL,
 		.counts = strstr(sql, "beat = beat + 1") != NULL,
 		.by_attempt = strstr(sql, "attempt = ?") != NULL,
 		.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,
 	};
-	if (op->verb == SIM_DELETE_SESSION || op->verb == SIM_DELETE_LEASE)
+	if (op->verb == SIM_DELETE_SESSION || op->verb == SIM_DELETE_LEASE ||
+	    op->verb == SIM_TOKENS_OLD || op->verb == SIM_DROP_TOKEN)
 		read_where(op, sql);
 }
 
@@ -433,7 +464,8 @@ static void compile_many(struct sim_many *many, const char *text)
 			.label = manies[i].label,
 			.params = RLK_ARRAY_SIZE(many->at),
 			.writes = manies[i].verb >= SIM_ROW_MAKE,
-			.greatest = strstr(sql, "GREATEST(") != NULL,
+			.greatest = never_goes_back(sql),
+			.floor = strstr(sql, FLOOR_READ) != NULL,
 			.by_attempt = strstr(sql, "attempt = ?1") ||
 				      strstr(sql, "attempt IN ({?1|, })"),
 			.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,

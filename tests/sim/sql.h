@@ -47,6 +47,8 @@ enum sim_verb {
 	SIM_ACQUIRE_SEEING,
 	SIM_DRAW_LEASE,
 	SIM_DRAW_ROW,
+	SIM_RAISE_FLOOR,
+	SIM_DROP_TOKEN,
 	SIM_SESSION_OPEN,
 	SIM_BEAT,
 	SIM_BREAK,
@@ -64,6 +66,11 @@ enum sim_test {
 	SIM_IF_BEAT,
 	SIM_IF_EXPIRED,
 	SIM_IF_NO_SESSION,
+	SIM_IF_STRATEGY,
+	SIM_IF_OLD,
+	SIM_IF_PAST,
+	SIM_IF_FLOOR,
+	SIM_IF_NO_LEASE,
 };
 
 struct sim_condition {
@@ -77,6 +84,7 @@ struct sim_op {
 	unsigned int params;
 	bool writes;
 	bool greatest;   /* a beat or a draw that never goes back */
+	bool floor;      /* a draw that begins above the floor */
 	bool counts;     /* a beat that changes its row in any case */
 	bool by_attempt; /* a draw for one attempt only */
 	bool rings;      /* a DELETE that lets the bell go */

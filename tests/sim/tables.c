@@ -11,6 +11,7 @@
 #include "net.h"
 #include "sim.h"
 #include "tables_private.h"
+#include "trace.h"
 
 struct sim_tables sim_tables;
 
@@ -168,16 +169,85 @@ static void draw(struct sim_session *session)
 	const struct sim_lease *lease = &sim_tables.leases[name];
 	uint64_t *token = &sim_tables.tokens[row][name];
 	uint64_t next = (uint64_t) request->started_us;
+	uint64_t least = sim_tables.floor + 1;
 
 	if (!row &&
 	    !(lease->there && (!request->op->by_attempt ||
 			       lease->attempt == request->params[2].u64)))
 		return;
 	session->answer.affected = *token ? 2 : 1;
-	if (*token && request->op->greatest && *token + 1 > next)
-		next = *token + 1;
-	*token = next;
+	if (*token)
+		least = request->op->greatest ? *token + 1 : 0;
+	else if (!request->op->floor)
+		least = 0;
+	*token = next = next > least ? next : least;
+	sim_tables.drawn_us[row][name] = request->started_us;
 	session->answer.insert_id = next;
+}
+
+static bool token_meant(const struct sim_request *request, unsigned int row,
+			unsigned int name)
+{
+	uint64_t token = sim_tables.tokens[row][name];
+	int64_t long_ago = request->started_us - 30 * SIM_DAY_US;
+
+	for (unsigned int i = 0; i < request->op->conditions; i++) {
+		enum sim_test test = request->op->condition[i].test;
+
+		if ((test == SIM_IF_OLD &&
+		     sim_tables.drawn_us[row][name] >= long_ago) ||
+		    (test == SIM_IF_PAST && token >= (uint64_t) long_ago) ||
+		    (test == SIM_IF_FLOOR && token > sim_tables.floor) ||
+		    (test == SIM_IF_NO_LEASE && !row &&
+		     sim_tables.leases[name].there))
+			return false;
+	}
+	return token != 0;
+}
+
+static void tokens_old(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+
+	for (unsigned int row = 0; row < 2; row++)
+		for (unsigned int i = 0; i < SIM_NAMES; i++) {
+			struct rlk_value *cells;
+
+			if (session->answer.rows == request->params[0].u64)
+				return;
+			if (!token_meant(request, row, i))
+				continue;
+			cells = sim_answer_row(&session->answer, 3);
+			cells[0] = rlk_text(row ? "row" : "lease");
+			cells[1] = rlk_text(sim_names[i]);
+			cells[2] = rlk_u64(sim_tables.tokens[row][i]);
+		}
+}
+
+static void raise_floor(struct sim_session *session)
+{
+	uint64_t token = session->request.params[0].u64;
+
+	if (sim_tables.floor >= token)
+		return;
+	sim_tables.floor = token;
+	session->answer.affected = 1;
+}
+
+static void drop_token(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int row = strcmp(request->text, "row") == 0;
+	unsigned int name = sim_param_name(request, 1);
+
+	if (!token_meant(request, row, name))
+		return;
+	sim_trace_world((struct sim_note){
+	    "#token %u of %n (%s) is collected, the floor is %u",
+	    { sim_tables.tokens[row][name], name,
+	      sim_text(row ? "row" : "lease"), sim_tables.floor } });
+	sim_tables.tokens[row][name] = 0;
+	session->answer.affected = 1;
 }
 
 static void break_lease(struct sim_session *session)
@@ -340,7 +410,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LEASES_OF] = sim_leases_of,
 		[SIM_SESSIONS_AFTER] = sessions_after,
 		[SIM_LEASES_DEAD] = sim_leases_dead,
-		[SIM_TOKENS_OLD] = nothing,
+		[SIM_TOKENS_OLD] = tokens_old,
 		[SIM_ROW_MAKE] = make_row,
 		[SIM_BELL_RING] = sim_bell_ring,
 		[SIM_ACQUIRE] = sim_lease_acquire,
@@ -349,6 +419,8 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ACQUIRE_SEEING] = sim_lease_acquire,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
+		[SIM_RAISE_FLOOR] = raise_floor,
+		[SIM_DROP_TOKEN] = drop_token,
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,
 		[SIM_BREAK] = break_lease,

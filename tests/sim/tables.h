@@ -46,7 +46,9 @@ struct sim_tables {
 	struct sim_session_row sessions[SIM_SESSION_ROWS];
 	unsigned int session_places; /* that were ever used */
 	struct sim_row rows[8];
-	uint64_t tokens[2][8];
+	uint64_t tokens[2][8]; /* 0: no row */
+	int64_t drawn_us[2][8];
+	uint64_t floor;
 };
 
 extern struct sim_tables sim_tables;

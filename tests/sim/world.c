@@ -48,6 +48,9 @@ static void draw_world(void)
 	sim_world.breaks = !sim_world.calm && sim_below(3) == 0;
 	sim_world.observe = sim_below(4) == 0;
 	sim_world.ttl_ms = (uint64_t) sim_between(1000, 4000);
+	/* That is promised to those who observe; and old tokens are old then.
+	 */
+	sim_world.days = sim_world.observe;
 	sim_world.idle_ms = (uint64_t) sim_between(2, 4) * 1000;
 	sim_world.call_ms = (uint64_t) sim_between(200, 3000);
 	sim_world.connect_ms = (uint64_t) sim_between(200, 3000);

@@ -365,13 +365,15 @@ static void drop_mine(const struct rlk_token_seen *seen, void *arg)
 {
 	struct old_tokens *old = arg;
 	struct rowlock_errinfo err;
+	uint64_t floor = 0;
 	bool dropped = false;
 
 	if (strcmp(seen->name, old->name))
 		return;
 	old->row = strcmp(seen->strategy, "row") == 0;
 	/* The reader of rows may run other statements. */
-	assert_done(rlk_token_drop(old->ground->beside, seen, &dropped, &err),
+	assert_done(rlk_token_collect(old->ground->beside, seen, &floor,
+				      &dropped, &err),
 		    &err);
 	old->dropped += dropped;
 }
@@ -389,8 +391,9 @@ static void only_tokens_that_nobody_drew_for_long_are_dropped(void **state)
 {
 	struct ground *ground = *state;
 	struct old_tokens old = { ground, test_name("token"), 0, false };
-	struct rlk_token_seen young = { "lease", old.name };
+	struct rlk_token_seen young = { "lease", old.name, 77 };
 	struct rowlock_errinfo err;
+	uint64_t floor = 0;
 	bool dropped = false;
 
 	age_token(ground, old.name, "lease", "29");
@@ -400,8 +403,9 @@ static void only_tokens_that_nobody_drew_for_long_are_dropped(void **state)
 	assert_int_equal(old.dropped, 1);
 	assert_true(old.row);
 	/* One that was drawn since the look stays. */
-	assert_done(rlk_token_drop(ground->beside, &young, &dropped, &err),
-		    &err);
+	assert_done(
+	    rlk_token_collect(ground->beside, &young, &floor, &dropped, &err),
+	    &err);
 	assert_false(dropped);
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT COUNT(*) FROM lock_token "

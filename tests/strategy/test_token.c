@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Old tokens: what nobody drew for for 30 days goes, and nothing else, because
- * the next draw of such a name starts from the server's clock alone.
+ * Old tokens: what nobody drew for for 30 days is collected, and nothing else;
+ * and not before the floor is as high, from which the next draw of such a name
+ * starts. A draw and who raises the floor keep each other waiting.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "ground.h"
 #include "strategy/reap.h"
 
-static void draw_days_ago(struct ground *ground, const char *name, int days)
+#define LOW 17
+
+static void draw_days_ago(struct ground *ground, const char *name, int days,
+			  const char *token)
 {
 	test_sql(ground->sql,
-		 "INSERT INTO lock_token (strategy, name, token, drawn_at) "
-		 "VALUES ('lease', '%s', 17, UTC_TIMESTAMP(6) - "
+		 "REPLACE INTO lock_token (strategy, name, token, drawn_at) "
+		 "VALUES ('lease', '%s', %s, UTC_TIMESTAMP(6) - "
 		 "INTERVAL %d DAY)",
-		 name, days);
+		 name, token, days);
 }
 
 /* How often a look shows the name. */
@@ -40,15 +45,32 @@ static unsigned int look_for(struct ground *ground, const char *name)
 	return look.count;
 }
 
-static bool drop(struct ground *ground, const char *name)
+static bool collect(struct ground *ground, const char *name, uint64_t token,
+		    uint64_t floor)
 {
-	const struct rlk_token_seen token = { "lease", name };
+	const struct rlk_token_seen seen = { "lease", name, token };
 	struct rowlock_errinfo err;
-	bool dropped = false;
+	bool collected = false;
 
-	assert_done(rlk_token_drop(ground->beside, &token, &dropped, &err),
-		    &err);
-	return dropped;
+	assert_done(
+	    rlk_token_collect(ground->beside, &seen, &floor, &collected, &err),
+	    &err);
+	assert_true(floor >= token);
+	return collected;
+}
+
+static uint64_t floor_now(struct ground *ground)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT token FROM lock_token_floor");
+}
+
+static uint64_t token_of(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COALESCE(MAX(token), 0) FROM lock_token "
+			       "WHERE strategy = '%s' AND name = '%s'",
+			       ground->strategy->name, name);
 }
 
 static void token_is_old_after_thirty_days_without_a_draw(void **state)
@@ -57,24 +79,134 @@ static void token_is_old_after_thirty_days_without_a_draw(void **state)
 	const char *young = test_name("young");
 	const char *old = test_name("old");
 
-	draw_days_ago(ground, young, 29);
-	draw_days_ago(ground, old, 31);
+	draw_days_ago(ground, young, 29, "17");
+	draw_days_ago(ground, old, 31, "17");
 	assert_int_equal(look_for(ground, young), 0);
 	assert_int_equal(look_for(ground, old), 1);
 }
 
 /* Somebody may have drawn since the look. */
-static void only_an_old_token_is_dropped(void **state)
+static void only_an_old_token_is_collected(void **state)
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
 	const char *old = test_name("old");
 
-	draw_days_ago(ground, young, 29);
-	draw_days_ago(ground, old, 31);
-	assert_false(drop(ground, young));
-	assert_true(drop(ground, old));
-	assert_false(drop(ground, old));
+	draw_days_ago(ground, young, 29, "17");
+	draw_days_ago(ground, old, 31, "17");
+	assert_false(collect(ground, young, LOW, 0));
+	assert_true(collect(ground, old, LOW, 0));
+	assert_true(floor_now(ground) >= LOW);
+	assert_false(collect(ground, old, LOW, 0));
+}
+
+/* The clock was ahead when it was drawn, and a month has passed since: it is
+ * what the name's next one has to be larger than. */
+static void token_ahead_of_the_clock_is_not_collected(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("ahead"));
+	uint64_t before;
+
+	draw_days_ago(ground, request.name, 31,
+		      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+		      "UTC_TIMESTAMP(6) + INTERVAL 9 DAY)");
+	before = token_of(ground, request.name);
+	assert_int_equal(look_for(ground, request.name), 0);
+	/* As if the floor was there. */
+	assert_false(collect(ground, request.name, before, UINT64_MAX));
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	assert_true(ground_draw(ground, &request) == before + 1);
+	assert_true(ground_release(ground, 0, &request));
+}
+
+/* Whatever whoever asks believes of the floor. */
+static void token_above_the_floor_stays(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("above");
+	uint64_t token;
+
+	draw_days_ago(ground, name, 31,
+		      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "
+		      "UTC_TIMESTAMP(6) - INTERVAL 30 DAY) - 1000000");
+	token = token_of(ground, name);
+	assert_true(token > floor_now(ground));
+	assert_false(collect(ground, name, token, UINT64_MAX));
+	assert_true(token_of(ground, name) == token);
+	assert_true(collect(ground, name, token, 0));
+	assert_true(floor_now(ground) >= token);
+	assert_int_equal(token_of(ground, name), 0);
+}
+
+static void token_of_a_lease_that_is_there_is_not_looked_for(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("kept"));
+
+	draw_days_ago(ground, request.name, 31, "17");
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	assert_int_equal(look_for(ground, request.name), 0);
+	assert_true(ground_release(ground, 0, &request));
+	assert_int_equal(look_for(ground, request.name), 1);
+}
+
+static void text(struct rlk_conn *conn, const char *sql)
+{
+	struct rowlock_errinfo err;
+
+	rlk_conn_set_until(conn, RLK_NEVER);
+	assert_done(rlk_stmt_text(conn, sql, &err), &err);
+}
+
+/* The worst moment: the draw has read the floor, and is not committed. */
+static void floor_that_a_draw_has_read_is_not_raised(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("draws"));
+	const struct rlk_token_seen seen = { "lease", request.name,
+					     UINT64_MAX };
+	struct rlk_conn *slow = ground_open(ground, false, 1);
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+	uint64_t floor = 0;
+	bool collected = false;
+
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	assert_done(ground->strategy->draw(slow, &request, &token, &err), &err);
+	assert_true(token > 0);
+	assert_int_equal(
+	    rlk_token_collect(ground->beside, &seen, &floor, &collected, &err),
+	    RLK_BUSY);
+	assert_false(collected);
+	assert_true(floor == 0);
+	text(slow, "COMMIT");
+	assert_true(token_of(ground, request.name) == token);
+	rlk_conn_close(slow);
+	assert_true(ground_release(ground, 0, &request));
+}
+
+static void draw_waits_for_who_raises_the_floor(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("waits"));
+	struct rlk_conn *slow = ground_open(ground, false, 1);
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	text(slow, "UPDATE lock_token_floor SET raised_at = UTC_TIMESTAMP(6)");
+	assert_int_equal(
+	    ground->strategy->draw(ground->beside, &request, &token, &err),
+	    RLK_BUSY);
+	text(slow, "ROLLBACK");
+	assert_true(ground_draw(ground, &request) > 0);
+	rlk_conn_close(slow);
+	assert_true(ground_release(ground, 0, &request));
 }
 
 int main(void)
@@ -83,8 +215,26 @@ int main(void)
 		ON(ROWLOCK_LEASE,
 		   "a token is old after thirty days without a draw",
 		   token_is_old_after_thirty_days_without_a_draw),
-		ON(ROWLOCK_LEASE, "only an old token is dropped",
-		   only_an_old_token_is_dropped),
+		ON(ROWLOCK_LEASE, "only an old token is collected",
+		   only_an_old_token_is_collected),
+		ON(ROWLOCK_LEASE, "a token ahead of the clock is not collected",
+		   token_ahead_of_the_clock_is_not_collected),
+		ON(ROWLOCK_LEASE, "a token above the floor stays",
+		   token_above_the_floor_stays),
+		ON(ROWLOCK_LEASE,
+		   "the token of a lease that is there is not looked for",
+		   token_of_a_lease_that_is_there_is_not_looked_for),
+		ON(ROWLOCK_LEASE,
+		   "lease: a floor that a draw has read is not raised",
+		   floor_that_a_draw_has_read_is_not_raised),
+		ON(ROWLOCK_ROW,
+		   "row: a floor that a draw has read is not raised",
+		   floor_that_a_draw_has_read_is_not_raised),
+		ON(ROWLOCK_LEASE,
+		   "lease: a draw waits for who raises the floor",
+		   draw_waits_for_who_raises_the_floor),
+		ON(ROWLOCK_ROW, "row: a draw waits for who raises the floor",
+		   draw_waits_for_who_raises_the_floor),
 	};
 
 	return test_main(tests);

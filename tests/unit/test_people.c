@@ -236,6 +236,28 @@ static void reap_drops_old_tokens_once_an_hour(void **state)
 	fake_client_end(client);
 }
 
+/* There a draw's lock on the floor excludes on its own node only. */
+static void nothing_is_collected_where_many_write(void **state)
+{
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		struct rowlock_client *client;
+
+		fake_server.galera = i == 0;
+		fake_server.multi_primary = i == 1;
+		client = settled_client();
+		fake_tokens_old(2);
+		assert_ok(rowlock_reap(client, NULL, &result, &err));
+		assert_int_equal(result.tokens, 0);
+		assert_int_equal(fake_tokens_left(), 2);
+		fake_client_end(client);
+	}
+	fake_server.multi_primary = false;
+}
+
 static void token_that_cannot_be_dropped_ends_the_pass(void **state)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
@@ -355,6 +377,8 @@ int main(void)
 		     break_tells_of_a_server_that_refuses),
 		FAKE("reap drops old tokens once an hour",
 		     reap_drops_old_tokens_once_an_hour),
+		FAKE("nothing is collected where many write",
+		     nothing_is_collected_where_many_write),
 		FAKE("a token that cannot be dropped ends the pass",
 		     token_that_cannot_be_dropped_ends_the_pass),
 		FAKE("reap tells of a server that refuses",

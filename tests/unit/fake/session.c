@@ -317,18 +317,21 @@ enum rlk_fault rlk_tokens_old(struct rlk_conn *conn, unsigned int batch,
 	return fault;
 }
 
-enum rlk_fault rlk_token_drop(struct rlk_conn *conn,
-			      const struct rlk_token_seen *token,
-			      bool *ret_dropped, struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_token_collect(struct rlk_conn *conn,
+				 const struct rlk_token_seen *token,
+				 uint64_t *floor, bool *ret_collected,
+				 struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_DROP_TOKEN, .conn = conn };
 	struct fake_call call = { .attempt = 0 };
 
 	snprintf(call.name, sizeof(call.name), "%s", token->name);
-	*ret_dropped = false;
+	*ret_collected = false;
 	if (world_begin(&op, &call) && world.tables.old_tokens) {
 		world.tables.old_tokens--;
-		*ret_dropped = true;
+		if (token->token > *floor)
+			*floor = token->token;
+		*ret_collected = true;
 	}
 	return world_fault(&op, RLK_DONE, reterr);
 }

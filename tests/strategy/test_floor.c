@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The floor of tokens, ahead of the server's clock as after a clock that was:
+ * each way of drawing starts a new name above it, and takes no other name
+ * along. On a server of its own, as all draws are of one floor.
+ */
+#include <stdio.h>
+
+#include "db/server.h"
+#include "parts.h"
+#include "server.h"
+
+#define NAMES 4
+
+static uint64_t raise_a_day_ahead(struct ground *ground)
+{
+	test_sql(ground->sql,
+		 "UPDATE lock_token_floor SET token = TIMESTAMPDIFF("
+		 "MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6) + "
+		 "INTERVAL 1 DAY)");
+	return test_sql_number(ground->sql,
+			       "SELECT token FROM lock_token_floor");
+}
+
+static void lower(struct ground *ground)
+{
+	test_sql(ground->sql, "UPDATE lock_token_floor SET token = 0");
+}
+
+static void new_name_starts_above_the_floor(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("floor"));
+	uint64_t floor;
+
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	floor = raise_a_day_ahead(ground);
+	assert_true(ground_draw(ground, &request) == floor + 1);
+	assert_true(ground_draw(ground, &request) == floor + 2);
+	lower(ground);
+	assert_true(ground_draw(ground, &request) == floor + 3);
+	assert_true(ground_release(ground, 0, &request));
+}
+
+static void name_that_has_a_token_stays_with_the_clock(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("clock"));
+	uint64_t first;
+	uint64_t floor;
+
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	first = ground_draw(ground, &request);
+	floor = raise_a_day_ahead(ground);
+	assert_in_range(ground_draw(ground, &request), first + 1, floor);
+	lower(ground);
+	assert_true(ground_release(ground, 0, &request));
+}
+
+static void single_one_starts_above_the_floor(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_part part = parts_ask(ground, 0, test_name("floor-one"));
+	uint64_t floor = raise_a_day_ahead(ground);
+
+	part.request.draw = true;
+	parts_run_all(ground, 0, &part, 1);
+	assert_true(part.token == floor + 1);
+	lower(ground);
+	assert_true(ground_release(ground, 0, &part.request));
+}
+
+static void names_of_one_packet_start_above_the_floor(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("floor-many");
+	struct rlk_part parts[NAMES];
+	uint64_t floor;
+	uint64_t old;
+
+	for (size_t i = 0; i < NAMES; i++) {
+		parts[i] = parts_ask(ground, 0, parts_name(word, i));
+		ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST, NULL);
+		parts[i].act = RLK_ACT_DRAW;
+	}
+	old = ground_draw(ground, &parts[0].request);
+	floor = raise_a_day_ahead(ground);
+	parts_run_all(ground, 0, parts, NAMES);
+	lower(ground);
+	assert_in_range(parts[0].token, old + 1, floor);
+	for (size_t i = 1; i < NAMES; i++)
+		assert_true(parts[i].token == floor + 1);
+	for (size_t i = 0; i < NAMES; i++)
+		assert_true(ground_release(ground, 0, &parts[i].request));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		ON(ROWLOCK_LEASE, "lease: a new name starts above the floor",
+		   new_name_starts_above_the_floor),
+		ON(ROWLOCK_ROW, "row: a new name starts above the floor",
+		   new_name_starts_above_the_floor),
+		EACH("a single one starts above the floor",
+		     single_one_starts_above_the_floor),
+		EACH("the names of one packet start above the floor",
+		     names_of_one_packet_start_above_the_floor),
+		ON(ROWLOCK_LEASE,
+		   "lease: a name that has a token stays with the clock",
+		   name_that_has_a_token_stays_with_the_clock),
+		ON(ROWLOCK_ROW,
+		   "row: a name that has a token stays with the clock",
+		   name_that_has_a_token_stays_with_the_clock),
+	};
+
+	return test_main_own_server(tests);
+}
