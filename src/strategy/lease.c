@@ -18,6 +18,7 @@
 #include "db/server.h"
 #include "db/token.h"
 #include "strategy/bell.h"
+#include "strategy/draw.h"
 
 static const struct rlk_stmt_def look = {
 	"look",
@@ -362,7 +363,9 @@ static enum rlk_fault lease_draw(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    run_by_attempt(conn, &draw, request, &reply, reterr);
 
-	if (!fault)
+	if (fault)
+		rlk_draw_explain(conn, reterr);
+	else
 		*ret_token = reply.affected ? reply.insert_id : 0;
 	return fault;
 }

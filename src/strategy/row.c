@@ -16,6 +16,7 @@
 
 #include "db/server.h"
 #include "db/token.h"
+#include "strategy/draw.h"
 
 /* Looks before it inserts, as an INSERT would wait for a row that is locked. */
 static const struct rlk_stmt_def make_row = {
@@ -138,7 +139,9 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &draw, params, &reply, reterr);
 
-	if (!fault)
+	if (fault)
+		rlk_draw_explain(conn, reterr);
+	else
 		*ret_token = reply.insert_id;
 	return fault;
 }

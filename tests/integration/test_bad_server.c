@@ -174,6 +174,55 @@ static void a_column_is_missing(void **state)
 		  "breaks");
 }
 
+/* Nobody but somebody at a prompt can bring a name there. Of the draws that
+ * share its packet the others are drawn. */
+static void a_token_at_the_bound(void **state)
+{
+	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
+							    ROWLOCK_ROW };
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(60000);
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
+		const char *name = test_name("bound");
+		struct rowlock *lock =
+		    test_lock(client, strategies[i], 0, name);
+		struct rowlock_errinfo err;
+		uint64_t token = 0;
+		char *row;
+
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_token(lock, &token, &err));
+		assert_ok(rowlock_release(lock, &err));
+		/* Beyond the bound nobody can write. */
+		assert_int_not_equal(
+		    test_sql_try(root, "UPDATE lock_token SET token = "
+				       "9007199254740992"),
+		    0);
+		test_sql(root,
+			 "UPDATE lock_token SET token = 9007199254740991 "
+			 "WHERE name = '%s'",
+			 name);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_code(rowlock_token(lock, &token, &err), ROWLOCK_EDB,
+			    &err);
+		assert_non_null(strstr(err.message, name));
+		assert_non_null(strstr(err.message, "reached the bound"));
+		assert_non_null(strstr(err.message, "somebody has written"));
+		/* What it says to type. */
+		row = strstr(err.message, "DELETE FROM lock_token");
+		assert_non_null(row);
+		*strchr(row, ';') = '\0';
+		assert_int_equal(test_sql(root, "%s", row), 1);
+		assert_ok(rowlock_token(lock, &token, &err));
+		assert_ok(rowlock_release(lock, &err));
+		test_lock_end(lock);
+	}
+	test_client_end(client);
+	test_sql_end(root);
+}
+
 static void a_server_that_takes_no_writes(void **state)
 {
 	struct test_sql *root = test_server_root();
@@ -303,6 +352,8 @@ int main(void)
 		     a_key_that_is_a_prefix),
 		TEST("a column of another type is refused", another_type),
 		TEST("a missing column is named", a_column_is_missing),
+		TEST("a token at the bound is told, with what to type",
+		     a_token_at_the_bound),
 		TEST("a server that takes no writes is told apart",
 		     a_server_that_takes_no_writes),
 		TEST("a row is let go where nothing more can be prepared",

@@ -5,6 +5,7 @@
  * along. On a server of its own, as all draws are of one floor.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "db/server.h"
 #include "parts.h"
@@ -96,6 +97,29 @@ static void names_of_one_packet_start_above_the_floor(void **state)
 		assert_true(ground_release(ground, 0, &parts[i].request));
 }
 
+/* Nothing is drawn that might be smaller than what was. */
+static void no_token_is_drawn_without_a_floor(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("no-floor"));
+	struct rowlock_errinfo err = { 0 };
+	uint64_t token = 0;
+
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	test_sql(ground->sql, "DELETE FROM lock_token_floor");
+	assert_int_equal(
+	    ground->strategy->draw(ground->beside, &request, &token, &err),
+	    RLK_REFUSED);
+	assert_non_null(strstr(err.message, "INSERT INTO lock_token_floor "
+					    "(id, token) SELECT 1, COALESCE("
+					    "MAX(token), 0) FROM lock_token"));
+	test_sql(ground->sql, "%s", strstr(err.message, "INSERT"));
+	assert_true(ground_draw(ground, &request) > 0);
+	lower(ground);
+	assert_true(ground_release(ground, 0, &request));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -113,6 +137,10 @@ int main(void)
 		ON(ROWLOCK_ROW,
 		   "row: a name that has a token stays with the clock",
 		   name_that_has_a_token_stays_with_the_clock),
+		ON(ROWLOCK_LEASE, "lease: no token is drawn without a floor",
+		   no_token_is_drawn_without_a_floor),
+		ON(ROWLOCK_ROW, "row: no token is drawn without a floor",
+		   no_token_is_drawn_without_a_floor),
 	};
 
 	return test_main_own_server(tests);

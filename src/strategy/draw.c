@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why a token could not be drawn, where the server's words do not help: no
+ * clock gets to the bound of tokens before the year 2255, and the floor's row
+ * is made by a migration and never deleted. So it was done by hand.
+ */
+#include "strategy/draw.h"
+
+#include "base/error.h"
+#include "db/server.h"
+#include "db/token.h"
+
+/* A CHECK that is not met: MariaDB, MySQL. The sum that is too large: a table
+ * without it. And a NULL: the floor is not there. */
+#define ERROR_CHECK_MARIADB 4025
+#define ERROR_CHECK_MYSQL 3819
+#define ERROR_OUT_OF_RANGE 1690
+#define ERROR_NULL 1048
+
+void rlk_draw_explain(const struct rlk_conn *conn,
+		      struct rowlock_errinfo *reterr)
+{
+	const char *where = rlk_conn_server(conn)->name;
+
+	if (!reterr)
+		return;
+	switch (reterr->mysql) {
+	case ERROR_CHECK_MARIADB:
+	case ERROR_CHECK_MYSQL:
+	case ERROR_OUT_OF_RANGE:
+		rlk_fail_db(reterr, reterr->code, reterr->mysql,
+			    "it has reached the bound, 2^53: somebody has "
+			    "written it into lock_token or lock_token_floor "
+			    "of %.100s; have all that has seen it forget it, "
+			    "then DELETE FROM lock_token WHERE token > %llu; "
+			    "UPDATE lock_token_floor SET token = 0 WHERE "
+			    "token > %llu",
+			    where, RLK_TOKEN_BOUND - 2, RLK_TOKEN_BOUND - 2);
+		break;
+	case ERROR_NULL:
+		rlk_fail_db(reterr, reterr->code, reterr->mysql,
+			    "somebody has deleted the row of lock_token_floor "
+			    "of %.100s: INSERT INTO lock_token_floor (id, "
+			    "token) SELECT 1, COALESCE(MAX(token), 0) FROM "
+			    "lock_token",
+			    where);
+		break;
+	default:
+		break;
+	}
+}
