@@ -117,7 +117,7 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 
 	(void) state;
 	/* Nothing gets through until it has given up. */
-	tell(proxy, "request command=execute sql=\"INSERT INTO business_lease*"
+	tell(proxy, "request command=execute sql=\"*INSERT INTO business_lease*"
 		    "\" do hold then=silence\n"
 		    "connect always do drop then=rst");
 	assert_int_not_equal(rowlock_acquire(lock, 300, &err), 0);
@@ -402,7 +402,7 @@ static void a_hold_is_never_spread_over_two_servers(void **state)
 	assert_ok(rowlock_acquire(first, 0, &err));
 	switch_server(proxy, true);
 	/* The connections of acquire are gone, the keeper's are not. */
-	tell(proxy, "request sql=\"INSERT INTO business_lease*\" do drop "
+	tell(proxy, "request sql=\"*INSERT INTO business_lease*\" do drop "
 		    "then=rst");
 	code = rowlock_acquire(lock, 2000, &err);
 	print_message("# acquire after the switch: %d %s\n", code,
