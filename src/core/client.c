@@ -209,7 +209,7 @@ static int look_at_server(struct rowlock_client *client,
 	conn = client->keeper_conns[0];
 	server = rlk_conn_server(conn);
 	snprintf(client->server, sizeof(client->server), "%s", server->name);
-	client->many_writers = server->galera || server->multi_primary;
+	client->many_writers = rlk_server_many_writers(server);
 	client->observe =
 	    server->galera || client->flags & ROWLOCK_OBSERVE_BEATS;
 	rlk_conn_set_until(conn, rlk_client_call_until(client));

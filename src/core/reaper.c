@@ -143,23 +143,16 @@ static void on_token(const struct rlk_token_seen *seen, void *arg)
 	pass->result->tokens++;
 }
 
-/* There a draw's shared lock on the floor is known to its own node only, so the
+/* There may be many, so not with every pass. And not where many nodes write: a
+ * draw's shared lock on the floor is known to its own node only there, so the
  * floor can be raised on another, and the row go, while the draw is not there
  * yet. What is old stays. */
-static bool has_many_writers(const struct rlk_conn *conn)
-{
-	const struct rlk_server *server = rlk_conn_server(conn);
-
-	return server->galera || server->multi_primary;
-}
-
-/* There may be many, so not with every pass. */
 static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
 	bool due;
 
-	if (has_many_writers(pass->conn))
+	if (rlk_server_many_writers(rlk_conn_server(pass->conn)))
 		return 0;
 	rlk_mutex_lock(&client->mutex);
 	due = rlk_now(client->clock) >= client->next_tokens_ms;

@@ -88,8 +88,7 @@ static enum where locate(const struct rlk_conn *conn,
 	/* The same server, started anew. */
 	if (rlk_server_same(ours, mark->identity))
 		return GONE;
-	return conn->server.galera || conn->server.multi_primary ? ELSEWHERE
-								 : GONE;
+	return rlk_server_many_writers(&conn->server) ? ELSEWHERE : GONE;
 }
 
 enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,

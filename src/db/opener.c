@@ -121,7 +121,7 @@ static void note_server(struct rlk_pool *pool, const struct rlk_conn *conn)
 {
 	const struct rlk_server *server = &conn->server;
 
-	if (server->galera || server->multi_primary ||
+	if (rlk_server_many_writers(server) ||
 	    rlk_server_same(pool->identity, server->identity))
 		return;
 	for (size_t i = 0; i < pool->count; i++) {

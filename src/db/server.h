@@ -41,6 +41,13 @@ static inline bool rlk_server_same(const char *identity, const char *other)
 	       strncmp(identity, other, length) == 0;
 }
 
+/** May its cluster or group be written to on other nodes, too? What one of them
+ *  has locked the others do not know. */
+static inline bool rlk_server_many_writers(const struct rlk_server *server)
+{
+	return server->galera || server->multi_primary;
+}
+
 /** Statements whose text depends on the server. */
 struct rlk_dialect {
 	/**
@@ -109,8 +116,8 @@ struct rlk_dialect {
 	 *  account does not have. Parameter: CONNECTION_ID of the waiter. */
 	const struct rlk_stmt_def *row_blocker;
 	/** Put one of those into the variable @rowlock_holder, if it still is
-	 * in the way; else NULL. In a packet. Values of the row: CONNECTION_IDs
-	 *  of the waiter and of the one. */
+	 *  in the way; else NULL. In a packet. Values of the row: CONNECTION_ID
+	 *  of the waiter, and of that one. */
 	const struct rlk_many_def *row_choose_blocker;
 	/** Read names of business_lock that nobody has locked, by locking them
 	 *  for the statement's time. Parameter: LIKE pattern with '!' as its

@@ -172,6 +172,7 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 		.reterr = reterr,
 	};
 	enum rlk_fault fault;
+	bool nothing;
 	bool firsts;
 	bool known;
 
@@ -189,8 +190,9 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	if (batch.together &&
 	    !rlk_batch_answered(&batch, batch.commit_statement))
 		fault = end_transaction(&batch, fault);
+	nothing = made_nothing(&batch, fault);
 	for (size_t i = 0; i < batch.acquire_count; i++)
-		batch.acquires[i]->not_made = made_nothing(&batch, fault);
+		batch.acquires[i]->not_made = nothing;
 	known = rlk_batch_read(&batch);
 	return known || fault ? fault : look(&batch);
 }
