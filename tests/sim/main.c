@@ -53,7 +53,8 @@ static const char usage[] =
     "  --help\n"
     "\n"
     "The last line is the number of cycles, of worlds, and cycles per second\n"
-    "of processor time. Exit status: 0, or 1 if a promise was broken.\n";
+    "of processor time. Exit status: 0, or 1 if a promise was broken\n"
+    "or it was interrupted.\n";
 
 _Noreturn void sim_violation(const char *format, ...)
 {
@@ -139,7 +140,8 @@ static void interrupt(int number)
 	interrupted = 1;
 }
 
-/* Ctrl-C ends it after the world that is being played. */
+/* Ctrl-C ends it after the world that is being played; then it has not passed.
+ */
 static void play(void)
 {
 	signal(SIGINT, interrupt);
@@ -266,5 +268,5 @@ int main(int argc, char **argv)
 	       sim_cycles, worlds, (double) sim_cycles / seconds,
 	       sim_options.seed);
 	sim_peek_end();
-	return 0;
+	return interrupted ? 1 : 0;
 }
