@@ -12,6 +12,8 @@ import signal
 import subprocess
 import time
 
+from patience import load
+
 from . import network
 
 DISK_MB = 512
@@ -21,7 +23,7 @@ FAKETIME = '/usr/lib/*/faketime/libfaketimeMT.so.1'
 
 def at_most(seconds):
     """So many of a machine with nothing else to do: more with the load."""
-    return seconds * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return seconds * load()
 
 
 class ServerError(Exception):
