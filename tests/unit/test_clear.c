@@ -22,6 +22,13 @@ static int try_once(struct rowlock *lock)
 	return code;
 }
 
+/* The session 77 has the name, by its attempt 7. */
+static void stranger_takes_it(void)
+{
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+}
+
 static void try_takes_the_name_of_a_holder_whose_session_is_gone(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -42,8 +49,7 @@ static void try_evicts_a_holder_whose_session_has_expired(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_expire(77);
 	assert_int_equal(try_once(lock), 0);
 	assert_true(fake_call(FAKE_EVICT_EXPIRED, 0).id == 77);
@@ -58,8 +64,7 @@ static void living_holder_is_left_alone(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 		fake_advance(5000);
@@ -78,8 +83,7 @@ static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_expire(77);
 	/* Nothing deleted: the condition did not hold any more. */
 	fake_next(FAKE_EVICT_EXPIRED, (struct fake_answer){ .skip = true });
@@ -141,8 +145,7 @@ static void observer_waits_for_a_ttl_without_a_beat(void **state)
 		fake_server.galera = i == 1;
 		client = fake_client_with(&options);
 		lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-		fake_session_add(77);
-		fake_lease_add("job", 7, 77);
+		stranger_takes_it();
 		fake_session_expire(77);
 		expect_observation(lock);
 		fake_lock_end(lock);
@@ -160,8 +163,7 @@ static void observer_starts_anew_with_each_beat(void **state)
 	options.flags = ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_expire(77);
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
@@ -187,8 +189,7 @@ static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
 	options.call_timeout_ms = 60000;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_next(FAKE_LOOK, (struct fake_answer){ .ms = SILENT_MS - 1000 });
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	fake_advance(SILENT_MS - 1000);
@@ -240,8 +241,7 @@ static void server_clock_that_jumped_decides_no_more(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_expire(77);
 	fake_await(FAKE_TIME, 1);
 	fake_advance(10000);
@@ -263,8 +263,7 @@ static void who_has_more_left_than_its_ttl_is_observed(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
 	expect_observation(lock);
 	fake_lock_end(lock);
@@ -294,8 +293,7 @@ static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	fake_session_prolong(77, 0);
@@ -320,8 +318,7 @@ static void lease_past_its_maximum_is_swept(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_lease_maximum("job", 1000);
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	fake_advance(1000);
@@ -343,8 +340,7 @@ static void waiter_looks_again_when_the_maximum_is_over(void **state)
 	int64_t began_ms = fake_now();
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_lease_maximum("job", 1000);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	assert_ok(fake_pass_hear(bob, &err));
@@ -368,8 +364,7 @@ static void observer_waits_for_the_whole_maximum(void **state)
 	options.flags = ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	/* Over by the server's clock, which does not count. */
 	fake_lease_maximum("job", 0);
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
@@ -422,8 +417,7 @@ static void eviction_that_is_refused_leaves_the_holder(void **state)
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 
 	(void) state;
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
+	stranger_takes_it();
 	fake_session_expire(77);
 	fake_next(FAKE_EVICT_EXPIRED,
 		  (struct fake_answer){
