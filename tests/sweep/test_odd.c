@@ -2,7 +2,7 @@
 /*
  * Odd things that networks and servers do, each with its own test: a request
  * that lands after its client gave up, a beat that is overtaken, another
- * server at the same address, a peer that dribbles, a breaker that vanishes.
+ * server at the same address, a breaker that vanishes.
  *
  * Two servers: that of ROWLOCK_TEST_DSN, and one of the program's own.
  */
@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proxy.h"
-#include "pulse.h"
+#include "odd.h"
 #include "server.h"
 #include "sql.h"
 #include "test.h"
@@ -21,49 +20,6 @@
 
 static char first_dsn[512]; /* the server that others use, too */
 static char other_dsn[512]; /* our own */
-
-static struct proxy *proxy_to(const char *dsn)
-{
-	char server[160];
-	char reason[256] = "";
-	const struct proxy_options options = { .server = server, .seed = 1 };
-	struct proxy *proxy;
-
-	proxy_server_of(dsn, server, sizeof(server));
-	proxy = proxy_start(&options, reason, sizeof(reason));
-	if (!proxy)
-		fail_msg("%s", reason);
-	return proxy;
-}
-
-__attribute__((format(printf, 2, 3))) static void tell(struct proxy *proxy,
-						       const char *format, ...)
-{
-	char words[512];
-	char *problem;
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	problem = proxy_tell(proxy, words);
-	if (problem)
-		fail_msg("%s: %s", words, problem);
-}
-
-/* A client by way of @proxy to the account of @dsn. */
-static struct rowlock_client *client_by(struct proxy *proxy, const char *dsn,
-					uint64_t ttl_ms, uint64_t call_ms)
-{
-	struct rowlock_client_options options = test_client_options(ttl_ms);
-	char by_proxy[512];
-
-	proxy_dsn(proxy, dsn, by_proxy, sizeof(by_proxy));
-	options.dsn = by_proxy;
-	options.row_idle_ms = ttl_ms;
-	options.call_timeout_ms = call_ms;
-	return test_client_with(&options);
-}
 
 static struct test_sql *sql_on(const char *dsn)
 {
@@ -427,104 +383,6 @@ static void a_hold_is_never_spread_over_two_servers(void **state)
 	proxy_end(proxy);
 }
 
-/* ------------------------------------------------------------- dribbling */
-
-static void ignore_entry(const struct rowlock_entry *entry, void *arg)
-{
-	(void) entry;
-	(void) arg;
-}
-
-/** What the calls of one round were late, and what of it was no fault of the
- *  machine's. */
-struct lateness {
-	double most_ms, own_ms;
-};
-
-static void note_late(struct lateness *lateness, uint64_t began,
-		      uint64_t bound_ms)
-{
-	double late = test_ms(began, test_now_ns()) - (double) bound_ms;
-	double own = late - pulse_excuse_ms(began);
-
-	if (late > lateness->most_ms)
-		lateness->most_ms = late;
-	if (own > lateness->own_ms)
-		lateness->own_ms = own;
-}
-
-static void call_a_dribbling_peer(enum rowlock_strategy strategy,
-				  struct lateness *lateness)
-{
-	uint64_t call = test_timeout_ms(300);
-	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	const char *name = test_name("dribble");
-	struct proxy *proxy = proxy_to(first_dsn);
-	struct rowlock_client *client =
-	    client_by(proxy, first_dsn, 60000, call);
-	struct rowlock *lock = test_lock(client, strategy, 0, name);
-	struct rowlock *busy =
-	    test_lock(client, strategy, 0, test_name("busy"));
-	struct rowlock_errinfo err;
-	uint64_t token, began;
-
-	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
-	tell(proxy, "reply always do dribble ms=50\n"
-		    "request always do dribble ms=50");
-#define TIMED(call_expression)                                                 \
-	do {                                                                   \
-		began = test_now_ns();                                         \
-		if (call_expression) {                                         \
-		}                                                              \
-		note_late(lateness, began, call);                              \
-	} while (0)
-	TIMED(rowlock_verify(lock, &err));
-	TIMED(rowlock_token(lock, &token, &err));
-	TIMED(rowlock_acquire(busy, 0, &err));
-	TIMED(rowlock_acquire(busy, call, &err));
-	TIMED(rowlock_list(client, &list, ignore_entry, NULL, &err));
-	TIMED(rowlock_break(client, strategy, name, &err));
-	TIMED(rowlock_release(lock, &err));
-	rowlock_release(busy, NULL);
-	test_lock_end(lock);
-	test_lock_end(busy);
-	TIMED(rowlock_client_free(client, &err));
-#undef TIMED
-	proxy_end(proxy);
-}
-
-/* 100 ms is what is promised. What the pulse does not explain may still have
- * been the machine; in each round, it was not. */
-static void keeps_its_deadlines(enum rowlock_strategy strategy)
-{
-	enum { ROUNDS = 4, ALLOWED_MS = 100 };
-	struct lateness lateness;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		lateness = (struct lateness){ 0 };
-		call_a_dribbling_peer(strategy, &lateness);
-		if (lateness.own_ms <= ALLOWED_MS * test_slowness())
-			break;
-	}
-	print_message("# at most %.0f ms behind a deadline\n",
-		      lateness.most_ms);
-	test_figure(lateness.most_ms, "ms",
-		    "dribbling peer: a call behind its deadline, at most (%s)",
-		    strategy == ROWLOCK_ROW ? "row" : "lease");
-	if (lateness.own_ms > ALLOWED_MS * test_slowness())
-		fail_msg("a call was %.0f ms behind its deadline, %.0f of them "
-			 "not because of the machine",
-			 lateness.most_ms, lateness.own_ms);
-}
-
-static void each_call_keeps_its_deadline_with_a_dribbling_peer(void **state)
-{
-	(void) state;
-	pulse_start();
-	keeps_its_deadlines(ROWLOCK_LEASE);
-	keeps_its_deadlines(ROWLOCK_ROW);
-}
-
 /* --------------------------------------------------------------- breaks */
 
 /* The host of who breaks a lease vanishes in the middle: the holder's session
@@ -598,8 +456,6 @@ int main(void)
 		     a_lease_is_lost_to_a_server_that_does_not_know_it),
 		TEST("a hold is never spread over two servers",
 		     a_hold_is_never_spread_over_two_servers),
-		TEST("each call keeps its deadline with a dribbling peer",
-		     each_call_keeps_its_deadline_with_a_dribbling_peer),
 		TEST("a breaker that vanishes holds nobody up",
 		     a_breaker_that_vanishes_holds_nobody_up),
 	};

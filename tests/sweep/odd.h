@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_ODD_H
+#define ROWLOCK_TEST_ODD_H
+
+/*
+ * What the tests of odd networks share: a proxy, and a client by way of it.
+ */
+#include <stdio.h>
+
+#include "proxy.h"
+#include "test.h"
+
+static inline struct proxy *proxy_to(const char *dsn)
+{
+	char server[160];
+	char reason[256] = "";
+	const struct proxy_options options = { .server = server, .seed = 1 };
+	struct proxy *proxy;
+
+	proxy_server_of(dsn, server, sizeof(server));
+	proxy = proxy_start(&options, reason, sizeof(reason));
+	if (!proxy)
+		fail_msg("%s", reason);
+	return proxy;
+}
+
+__attribute__((format(printf, 2, 3))) static inline void tell(
+    struct proxy *proxy, const char *format, ...)
+{
+	char words[512];
+	char *problem;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	problem = proxy_tell(proxy, words);
+	if (problem)
+		fail_msg("%s: %s", words, problem);
+}
+
+/* A client by way of @proxy to the account of @dsn. */
+static inline struct rowlock_client *client_by(struct proxy *proxy,
+					       const char *dsn, uint64_t ttl_ms,
+					       uint64_t call_ms)
+{
+	struct rowlock_client_options options = test_client_options(ttl_ms);
+	char by_proxy[512];
+
+	proxy_dsn(proxy, dsn, by_proxy, sizeof(by_proxy));
+	options.dsn = by_proxy;
+	options.row_idle_ms = ttl_ms;
+	options.call_timeout_ms = call_ms;
+	return test_client_with(&options);
+}
+
+#endif
