@@ -38,7 +38,7 @@ const char *db_dsn_with(const char *options)
 	static unsigned int used;
 	char *text = texts[used++ % 16];
 
-	snprintf(text, sizeof(texts[0]), "%s;%s", dsn, options);
+	test_dsn_with(dsn, options, text, sizeof(texts[0]));
 	return text;
 }
 

@@ -21,6 +21,7 @@
 #include "db/conn.h"
 #include "db/pool.h"
 #include "db/schema.h"
+#include "dsn.h"
 #include "patience.h"
 
 #define TEST(sentence, function)                                               \

@@ -221,15 +221,17 @@ static void write_dsn(struct relay *relay, const char *address)
 {
 	union address bound;
 	socklen_t length = sizeof(bound);
+	char changes[200];
 
 	getsockname(relay->listener, &bound.any, &length);
 	if (*address == '/')
-		snprintf(relay->dsn, sizeof(relay->dsn),
-			 "%s;host=localhost;socket=%s", db_dsn(), address);
+		snprintf(changes, sizeof(changes), "host=localhost;socket=%s",
+			 address);
 	else
 		/* The port is in the same place of both. */
-		snprintf(relay->dsn, sizeof(relay->dsn), "%s;host=%s;port=%u",
-			 db_dsn(), address, ntohs(bound.in.sin_port));
+		snprintf(changes, sizeof(changes), "host=%s;port=%u", address,
+			 ntohs(bound.in.sin_port));
+	test_dsn_with(db_dsn(), changes, relay->dsn, sizeof(relay->dsn));
 }
 
 struct relay *relay_start(enum relay_mode mode, const char *address)

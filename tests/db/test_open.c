@@ -276,17 +276,17 @@ static void expect_local(const char *address, const char *host)
 	struct relay *relay = relay_start(RELAY_STRAIGHT, address);
 	const char *port;
 	struct rlk_conn *conn;
-	char dsn[512];
+	char changes[200], dsn[512];
 
 	assert_non_null(relay);
 	port = strrchr(relay_dsn(relay), '=') + 1;
 	if (*host == '/')
-		snprintf(dsn, sizeof(dsn), "%s;ssl_verify_server_cert=0",
-			 relay_dsn(relay));
+		snprintf(changes, sizeof(changes), "ssl_verify_server_cert=0");
 	else
-		snprintf(dsn, sizeof(dsn),
-			 "%s;host=%s;port=%s;ssl_verify_server_cert=0",
-			 relay_dsn(relay), host, port);
+		snprintf(changes, sizeof(changes),
+			 "host=%s;port=%s;ssl_verify_server_cert=0", host,
+			 port);
+	test_dsn_with(relay_dsn(relay), changes, dsn, sizeof(dsn));
 	conn = db_open(dsn, &db_lease);
 	assert_true(relay_heard(relay) > 0);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
@@ -326,13 +326,13 @@ static void address_within_ipv6_is_another_host(void **state)
 	struct rlk_conn *conn = NULL;
 	struct relay *relay;
 	char address[64];
-	char dsn[512];
+	char changes[96], dsn[512];
 
 	(void) state;
 	db_address(address, sizeof(address));
 	relay = relay_start(RELAY_STRAIGHT, address);
-	snprintf(dsn, sizeof(dsn), "%s;host=::ffff:%s", relay_dsn(relay),
-		 address);
+	snprintf(changes, sizeof(changes), "host=::ffff:%s", address);
+	test_dsn_with(relay_dsn(relay), changes, dsn, sizeof(dsn));
 	target = db_target(dsn);
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
 		      &error);

@@ -7,9 +7,9 @@
  * On a server of its own, since each of these disturbs everybody.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "dsn.h"
 #include "server.h"
 #include "sql.h"
 #include "test.h"
@@ -53,12 +53,12 @@ static void a_database_without_tables(void **state)
 {
 	struct test_sql *root = test_server_root();
 	const char *before = test_dsn();
-	char *dsn;
+	char dsn[512];
 
 	(void) state;
 	test_sql(root, "CREATE DATABASE empty_one");
 	test_sql(root, "GRANT ALL ON empty_one.* TO rowlock");
-	assert_true(asprintf(&dsn, "%s;database=empty_one", before) > 0);
+	test_dsn_with(before, "database=empty_one", dsn, sizeof(dsn));
 	test_use_dsn(dsn);
 	refused(ROWLOCK_ESCHEMA, "rowlock-migrate");
 	assert_int_equal(test_sql_number(root,
@@ -70,7 +70,6 @@ static void a_database_without_tables(void **state)
 	test_sql(root, "REVOKE ALL ON empty_one.* FROM rowlock");
 	test_sql(root, "DROP DATABASE empty_one");
 	test_sql_end(root);
-	free(dsn);
 }
 
 static void a_table_is_missing(void **state)

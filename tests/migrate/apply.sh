@@ -77,7 +77,7 @@ killed_in()
 			"$root/sql/schema/$1.sql" >"$copy/sql/schema/$1.sql"
 		open_session "$tmp/root.cnf"
 		equal "$(ask "SELECT GET_LOCK('gate.$db', 0)")" 1
-		ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" TMPDIR=$tmp setsid \
+		ROWLOCK_DSN=$(dsn_with "database=$db") TMPDIR=$tmp setsid \
 			"$copy/tools/rowlock-migrate" --no-defaults 3>&- 4<&- &
 		victim=$!
 		await "statement $n of $statements in $1 to be under way" at_the_gate

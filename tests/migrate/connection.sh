@@ -37,7 +37,7 @@ out_of_sight()
 	rows "DROP TABLE rowlock_schema"
 	: >"$tmp/calls"
 	: >"$tmp/modes"
-	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" expect 0 spied --no-defaults
+	ROWLOCK_DSN=$(dsn_with "database=$db") expect 0 spied --no-defaults
 	! grep -F -e "$password" "$tmp/calls" || return 1
 	grep -q client.cnf "$tmp/modes"
 	! grep -v -e '^-rw------- ' -e '^drwx------ ' "$tmp/modes" || return 1
@@ -47,7 +47,7 @@ out_of_sight()
 nothing_left_after_a_failure()
 {
 	spy
-	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;password=wrong;database=$db" expect 2 spied --no-defaults
+	ROWLOCK_DSN=$(dsn_with password=wrong "database=$db") expect 2 spied --no-defaults
 	said "ERROR 1045"
 	not_said wrong
 	equal "$(ls "$tmp/tmpdir")" ""
@@ -61,7 +61,7 @@ odd_password()
 	rows "CREATE USER $user@'%' IDENTIFIED BY '$quoted'; GRANT ALL ON $db.* TO $user@'%'"
 	braced=$(printf %s "$password" | sed 's/}/}}/g')
 	result=0
-	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;user=$user;password={$braced};database=$db" \
+	ROWLOCK_DSN=$(dsn_with "user=$user" "database=$db" "password={$braced}") \
 		expect 0 "$migrate" --no-defaults || result=1
 	rows "DROP USER $user@'%'"
 	return $result
@@ -69,7 +69,7 @@ odd_password()
 
 malformed()
 {
-	ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database={$db" expect 1 "$migrate" --no-defaults
+	ROWLOCK_DSN=$(dsn_with "database={$db") expect 1 "$migrate" --no-defaults
 	said "connection string cannot be read"
 }
 

@@ -43,8 +43,19 @@ echo 'SHOW GRANTS' | sql | grep -qE 'ALL PRIVILEGES ON \*\.\*|CREATE USER' ||
 echo "# server: given"
 rows() { printf "%s\n" "$1" | sql "$db"; }
 
+# dsn_with ENTRY...: the server's connection string with these entries in place
+# of its own; it has no braces
+dsn_with()
+{
+	string=";$ROWLOCK_TEST_DSN"
+	for entry; do
+		string=$(printf %s "$string" | sed "s/;${entry%%=*}=[^;]*//")";$entry"
+	done
+	printf %s "${string#;}"
+}
+
 # rlm [OPTION...]: rowlock-migrate on the test's database
-rlm() { ROWLOCK_DSN="$ROWLOCK_TEST_DSN;database=$db" "$migrate" --no-defaults "$@"; }
+rlm() { ROWLOCK_DSN=$(dsn_with "database=$db") "$migrate" --no-defaults "$@"; }
 
 # expect STATUS COMMAND...: run it; its output is in $tmp/out and in the log
 expect()

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dsn.h"
+
 static void value_of(const char *dsn, const char *key, char *buffer,
 		     size_t size)
 {
@@ -43,12 +45,13 @@ void proxy_dsn(const struct proxy *proxy, const char *dsn, char *buffer,
 {
 	const char *address = proxy_address(proxy);
 	const char *colon = strrchr(address, ':');
+	char changes[256];
 
-	/* The last word of an option counts. */
 	if (*address == '/')
-		snprintf(buffer, size, "%s;host=localhost;socket=%s", dsn,
+		snprintf(changes, sizeof(changes), "host=localhost;socket=%s",
 			 address);
 	else
-		snprintf(buffer, size, "%s;host=%.*s;port=%s", dsn,
+		snprintf(changes, sizeof(changes), "host=%.*s;port=%s",
 			 (int) (colon - address), address, colon + 1);
+	test_dsn_with(dsn, changes, buffer, size);
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dsn.h"
 #include "handover.h"
 #include "pulse.h"
 #include "test.h"
@@ -157,7 +158,7 @@ static void make_database(unsigned int worker)
 	static char dsn[512];
 	struct test_sql *sql = test_sql_open();
 	char *from = test_sql_text(sql, "SELECT DATABASE()");
-	char name[64];
+	char name[64], change[80];
 
 	test_sql_end(sql);
 	from[strcspn(from, "\t\n|")] = '\0';
@@ -178,7 +179,8 @@ static void make_database(unsigned int worker)
 		 name, from);
 	test_sql_end(sql);
 	free(from);
-	snprintf(dsn, sizeof(dsn), "%s;database=%s", test_dsn(), name);
+	snprintf(change, sizeof(change), "database=%s", name);
+	test_dsn_with(test_dsn(), change, dsn, sizeof(dsn));
 	test_use_dsn(dsn);
 }
 
