@@ -181,12 +181,22 @@ struct rowlock_client_options {
 	 * "host=db1;port=3306;user=app;password={a;b};database=app".
 	 * NULL: from option files. Not together with defaults_file or
 	 * defaults_group.
+	 *
+	 * What Connector/C would not understand it would ignore, and connect to
+	 * the local server: an unknown key, a number that is none, an entry
+	 * without '=', the same key with two values. All that is
+	 * ROWLOCK_EINVAL, with what to write instead, before anything is
+	 * connected. Keys are written in small letters, '_' for '-' as you
+	 * like; booleans are 0 or 1; protocol is 1 (TCP) or 2 (a socket file).
 	 */
 	const char *dsn;
 	/** An option file to read instead of the standard ones (/etc/my.cnf,
 	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: the standard ones. */
 	const char *defaults_file;
-	/** The group that is read besides [client]. NULL: "rowlock". */
+	/** The group that is read besides [client]. NULL: "rowlock". In it,
+	 * too, an unknown key or a value that is not understood is
+	 * ROWLOCK_EINVAL, with the file and the line; [client] may have what
+	 * other programs read there, but a port that is no number. */
 	const char *defaults_group;
 
 	/** How long this client's leases outlive its last heartbeat: 1,000 to

@@ -10,10 +10,12 @@
  * Failure modes: everything between "no such host" and "your password is
  * wrong" becomes one sentence that says to whom we talked and what to do. A
  * defaults_file that cannot be read is an error here, because Connector/C
- * would silently do without it.
+ * would silently do without it; so is a key that it does not know (dsn.c,
+ * option_file.c), as it would connect to the local server without a word.
  */
 #include "db/conn_private.h"
 
+#include <ctype.h>
 #include <errmsg.h>
 #include <errno.h>
 #include <pthread.h>
@@ -24,6 +26,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "db/dsn.h"
+#include "db/option_file.h"
 
 /* Room for the coroutine: name resolution and OpenSSL run in it. Twice what
  * Connector/C takes by default, and still little enough for malloc() to take
@@ -88,32 +92,49 @@ static void bound_resolver(struct rlk_conn *conn)
 	set_option(conn->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
 }
 
-/* The host argument: a connection string is known by its semicolon. */
+static size_t length_without_blanks(const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && isspace((unsigned char) text[length - 1]))
+		length--;
+	return length;
+}
+
+/* The host argument: a connection string is known by its semicolon. For each
+ * "}}" Connector/C moves what follows by one, and then reads the last character
+ * of all once more ("port=333" for 33): that has to be a blank. */
 static int copy_dsn(const char *dsn, char **ret_dsn,
 		    struct rowlock_errinfo *reterr)
 {
-	size_t size;
+	size_t size, length;
+	bool ends;
 
 	if (!dsn)
 		return 0;
-	size = strlen(dsn) + sizeof(";");
+	length = length_without_blanks(dsn);
+	ends = length && dsn[length - 1] == ';';
+	size = strlen(dsn) + sizeof("; ");
 	*ret_dsn = malloc(size);
 	if (!*ret_dsn)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
-	snprintf(*ret_dsn, size, "%s%s", dsn, strchr(dsn, ';') ? "" : ";");
+	snprintf(*ret_dsn, size, "%s%s", dsn, ends ? " " : "; ");
 	return 0;
 }
 
-static int check_file(const struct rlk_conn_target *target,
-		      struct rowlock_errinfo *reterr)
+/* At each connect: option files may have changed since the last one. */
+static int check_target(const struct rlk_conn_target *target,
+			struct rowlock_errinfo *reterr)
 {
-	if (target->dsn || !target->defaults_file ||
-	    access(target->defaults_file, R_OK) == 0)
-		return 0;
-	return rlk_fail(reterr, ROWLOCK_EINVAL,
-			"defaults_file: cannot read '%s': %s",
-			target->defaults_file, strerror(errno));
+	if (target->dsn)
+		return rlk_dsn_check(target->dsn, "dsn", reterr);
+	if (target->defaults_file && access(target->defaults_file, R_OK) < 0)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"defaults_file: cannot read '%s': %s",
+				target->defaults_file, strerror(errno));
+	return rlk_option_files_check(target->defaults_file,
+				      target->defaults_group, NULL, reterr);
 }
 
 /* Whom the options name, as long as no server has said who it is. */
@@ -263,7 +284,7 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 	int error;
 
 	pthread_once(&once, library_init);
-	error = check_file(target, reterr);
+	error = check_target(target, reterr);
 	if (error)
 		return error;
 	error = conn_new(target, profile, &conn, reterr);

@@ -146,15 +146,16 @@ class Connection(ToolTest):
 
     def test_a_group_suffix_is_read_by_mariadbs_own_program(self):
         path = self.option_file(
-            "[client]\nhost=plain\nuser=u\n[client_two]\nhost=two\n"
+            "[client]\nhost=plain\nuser=u\nport=17\n[client_two]\nhost=two\n"
+            "skip-foo\ncompress\nmax-allowed-packet=16M\nport=18\n"
             "[rowlock]\ndatabase=d\n[rowlock_two]\npassword='a;b=}c{'\n"
-            "skip-foo\n[rowlock_three]\nuser=three\n[mysqld]\nuser=daemon\n")
+            "[rowlock_three]\nuser=three\n[mysqld]\nuser=daemon\n")
         call, _ = self.connect(f"--defaults-file={path}",
                                "--defaults-group-suffix=_two")
         self.assertIsNone(call.text("file"))
         self.assertEqual(call.text("dsn"),
-                         "host=plain;user=u;host=two;database=d;"
-                         "password={a;b=}}c{};skip-foo;  ")
+                         "user=u;host=two;port=18;database=d;"
+                         "password={a;b=}}c{};  ")
         call, _ = self.connect(f"--defaults-file={path}")
         self.assertEqual(call.text("file"), path)
 
@@ -163,8 +164,24 @@ class Connection(ToolTest):
         for key in ("MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"):
             self.environment[key] = "_e"
             call, _ = self.connect(f"--defaults-file={path}")
-            self.assertEqual(call.text("dsn"), "user=a;user=b;  ")
+            self.assertEqual(call.text("dsn"), "user=b;  ")
             del self.environment[key]
+
+    def test_a_misspelt_key_is_refused_with_a_suffix_too(self):
+        for text, says in (("[rowlock]\nhots=a\n", "my.cnf:2: group [rowlock]: "
+                            "unknown key 'hots': did you mean 'host'?"),
+                           ("[rowlock_s]\nhots=a\n", "group [rowlock_s]"),
+                           ("[client_s]\nport=abc\n", "'port' is 'abc'")):
+            path = self.option_file(text)
+            code, _, err = self.run_tool("list", f"--defaults-file={path}",
+                                         "--defaults-group-suffix=_s")
+            self.assertEqual(code, 125)
+            self.assertIn(says, err)
+        path = self.option_file("[client_s]\nhots=a\n[client]\nhost=b\n"
+                                "[rowlock_t]\nhots=a\n")
+        call, _ = self.connect(f"--defaults-file={path}",
+                               "--defaults-group-suffix=_s")
+        self.assertEqual(call.text("dsn"), "host=b;  ")
 
     def test_a_value_that_no_connection_string_can_express_is_refused(self):
         for value in ("'a;}'", "'a;b}}c'"):

@@ -270,6 +270,42 @@ static void clear_text_is_accepted_when_told_so(void **state)
 	relay_end(relay);
 }
 
+static void refused_unconnected(const char *change, const char *says)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error = { 0 };
+	char dsn[512];
+
+	test_dsn_with(relay_dsn(relay), change, dsn, sizeof(dsn));
+	assert_int_equal(db_refused(dsn, 0, &error), ROWLOCK_EINVAL);
+	assert_says(error.message, says);
+	assert_int_equal(relay_heard(relay), 0);
+	relay_end(relay);
+}
+
+static void misspelt_key_is_told_before_a_connect(void **state)
+{
+	(void) state;
+	refused_unconnected("hots=db1", "did you mean 'host'?");
+	refused_unconnected("connect-timeout=5s", "'connect-timeout' is '5s'");
+	refused_unconnected("user=a;user=b", "'user' is there twice");
+}
+
+/* Connector/C would read the last letter twice, that of the port or of the
+ * database. */
+static void doubled_brace_moves_nothing(void **state)
+{
+	char dsn[600];
+	struct rlk_conn *conn;
+
+	(void) state;
+	snprintf(dsn, sizeof(dsn), "init-command={SET @rlk = '}}'};%s",
+		 db_dsn());
+	conn = db_open(dsn, &db_lease);
+	assert_int_equal(db_number(conn, "SELECT @rlk = '}'"), 1);
+	rlk_conn_close(conn);
+}
+
 /* A certificate would have to name each of them. */
 static void expect_local(const char *address, const char *host)
 {
@@ -363,6 +399,10 @@ int main(void)
 		TEST("return-found-rows is refused", found_rows_are_refused),
 		TEST("reconnect and LOCAL INFILE stay off",
 		     reconnect_and_infile_stay_off),
+		TEST("a misspelt key is told before a connect",
+		     misspelt_key_is_told_before_a_connect),
+		TEST("a doubled brace moves nothing",
+		     doubled_brace_moves_nothing),
 		TEST("a broken connection string is refused",
 		     broken_string_is_refused),
 		TEST("a connection string may have one option only",

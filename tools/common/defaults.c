@@ -3,8 +3,10 @@
  * my_print_defaults(1) as a reader of option files.
  *
  * It prints one "--key=value" or "--key" per line, the later the stronger,
- * passwords in clear. The lines become a connection string; Connector/C
- * ignores the keys that it does not know. Failure modes: the program is not
+ * passwords in clear. The lines become a connection string. It does not say
+ * from which group a line comes, so the files are checked before, as the
+ * library does without a suffix; what is then unknown comes from a group of
+ * other programs, too, and is left out. Failure modes: the program is not
  * installed (we name the package), it cannot read the file, or a value cannot
  * be written as a connection string. What it printed is wiped after use.
  */
@@ -23,6 +25,8 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "db/option_file.h"
+#include "db/setting.h"
 #include "dsn.h"
 #include "text.h"
 
@@ -170,36 +174,95 @@ static char *line_end(char *line)
 	return end;
 }
 
-static int put_option(FILE *out, char *option, struct rowlock_errinfo *reterr)
-{
-	char *value = strchr(option, '=');
+struct option {
+	const struct rlk_setting *setting; /* NULL: not for the library */
+	const char *key;
+	const char *value;
+};
 
-	if (value)
-		*value++ = '\0';
-	if (strpbrk(option, "{};") || *option == '\0')
-		return 0;
-	if (!dsn_append(out, option, value))
-		return fail(reterr, ROWLOCK_EINVAL,
+static void options_freep(struct option **options)
+{
+	free(*options);
+}
+
+/* What other programs understand in [client] is not told to the library; in
+ * our groups there is nothing else any more. */
+static struct option read_option(char *line)
+{
+	struct option option = { NULL, line, NULL };
+	char *value = strchr(line, '=');
+	char problem[256];
+
+	if (value) {
+		*value = '\0';
+		option.value = value + 1;
+	}
+	option.setting = rlk_setting_find(option.key);
+	if (option.setting && rlk_setting_problem(option.setting, option.value,
+						  problem, sizeof(problem)))
+		option.setting = NULL;
+	return option;
+}
+
+static size_t read_options(char *line, struct option *options)
+{
+	size_t n = 0;
+
+	while (line && strncmp(line, "--", 2) == 0) {
+		char *end = line_end(line);
+
+		if (end)
+			*end = '\0';
+		options[n++] = read_option(line + 2);
+		line = end ? end + 1 : NULL;
+	}
+	return n;
+}
+
+/* The last of several has its place, as a connection string has each key once.
+ */
+static bool counts(const struct option *options, size_t i, size_t n)
+{
+	const struct rlk_setting *setting = options[i].setting;
+
+	if (!setting)
+		return false;
+	for (size_t j = i + 1; j < n; j++)
+		if (options[j].setting &&
+		    rlk_setting_number(options[j].setting) ==
+			rlk_setting_number(setting))
+			return false;
+	return true;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 1;
+
+	while ((text = strchr(text, '\n')) != NULL)
+		n++, text++;
+	return n;
+}
+
+static int to_dsn(char *text, FILE *out, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(options_freep) struct option *options =
+	    calloc(count_lines(text), sizeof(*options));
+	size_t n;
+
+	if (!options)
+		return fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	n = read_options(text, options);
+	for (size_t i = 0; i < n; i++) {
+		if (counts(options, i, n) &&
+		    !dsn_append(out, options[i].key, options[i].value))
+			return fail(
+			    reterr, ROWLOCK_EINVAL,
 			    "the option files' value of '%s' has '}' at its "
 			    "end or twice in a row besides '=', ';' or '{': a "
 			    "connection string cannot express that; choose "
 			    "another value or use no group suffix",
-			    option);
-	return 0;
-}
-
-static int to_dsn(char *line, FILE *out, struct rowlock_errinfo *reterr)
-{
-	while (line && strncmp(line, "--", 2) == 0) {
-		char *end = line_end(line);
-		int r;
-
-		if (end)
-			*end = '\0';
-		r = put_option(out, line + 2, reterr);
-		if (r < 0)
-			return r;
-		line = end ? end + 1 : NULL;
+			    options[i].key);
 	}
 	dsn_finish(out);
 	return 0;
@@ -239,6 +302,9 @@ int defaults_read(const char *file, const char *suffix, char **ret_dsn,
 	size_t n = 0;
 	int r;
 
+	r = rlk_option_files_check(file, "rowlock", suffix, reterr);
+	if (r < 0)
+		return r;
 	output.text = calloc(1, OUTPUT_MAX);
 	if (!output.text ||
 	    asprintf(&suffix_option, "--defaults-group-suffix=%s", suffix) <

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_DSN_H
+#define RLK_DB_DSN_H
+
+#include <rowlock.h>
+
+/**
+ * Is @dsn a connection string of which Connector/C understands every word as
+ * its writer does? Nothing is connected.
+ *
+ * @from  where it stands, for the message: "dsn", or a file and a line
+ *
+ * Returns 0, ROWLOCK_EINVAL (what is wrong, and what to write instead; never a
+ * secret), ROWLOCK_ENOMEM.
+ */
+int rlk_dsn_check(const char *dsn, const char *from,
+		  struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Option files, read before Connector/C does.
+ *
+ * As Connector/C 3.3 reads them (ma_default.c): /etc/my.cnf, /etc/mysql/my.cnf,
+ * that in $MARIADB_HOME or else $MYSQL_HOME, ~/.my.cnf; "!include FILE", and
+ * "!includedir DIR" for DIR/my.cnf; a later line is the stronger one. What it
+ * cannot open it does without. It stops reading a file, without a word, at a
+ * line before the first group and at a '[' without ']': those are errors here,
+ * as they are for MariaDB's programs.
+ *
+ * Failure modes: a file may change between our look and Connector/C's. A value
+ * is shown only if it should have been a number.
+ */
+#include "db/option_file.h"
+
+#include <ctype.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "db/dsn.h"
+#include "db/setting.h"
+
+#define LINE_SIZE 4095 /* Connector/C's */
+#define DEPTH_MOST 64  /* the same */
+
+enum owner { NOBODY, CLIENT, OURS };
+
+struct reader {
+	const char *group;
+	const char *suffix;
+	struct rowlock_errinfo *reterr;
+	/* What is wrong in a client's group, unless a later line sets it right;
+	 * "" if nothing. */
+	char port[400];
+	char protocol[400];
+	bool remote; /* the last host is another one */
+};
+
+/* Where in a file we are. */
+struct place {
+	const char *path;
+	unsigned int line;
+	char group[64];
+	enum owner owner;
+	bool any_group;
+	bool escaped; /* the line before began with a backslash */
+};
+
+static int fail(const struct reader *reader, const struct place *place,
+		const char *problem)
+{
+	return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s:%u: group [%s]: %s",
+			place->path, place->line, place->group, problem);
+}
+
+static bool is_group(const struct reader *reader, const char *group,
+		     const char *known)
+{
+	size_t length = strlen(known);
+
+	return strncmp(group, known, length) == 0 &&
+	       (group[length] == '\0' ||
+		(reader->suffix &&
+		 strcmp(group + length, reader->suffix) == 0));
+}
+
+static enum owner owner_of(const struct reader *reader, const char *group)
+{
+	if (is_group(reader, group, "client") ||
+	    is_group(reader, group, "client-server") ||
+	    is_group(reader, group, "client-mariadb"))
+		return CLIENT;
+	return reader->group && is_group(reader, group, reader->group) ? OURS
+								       : NOBODY;
+}
+
+static void trim_end(char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && isspace((unsigned char) text[length - 1]))
+		text[--length] = '\0';
+}
+
+static char unescaped(char c)
+{
+	static const char from[] = "ntrbs\"'\\", to[] = "\n\t\r\b \"'\\";
+	const char *at = strchr(from, c);
+
+	return at ? to[at - from] : '\0';
+}
+
+/* A value without its quotes and escapes, in place. */
+static char *unquote(char *value)
+{
+	char *from, *to;
+	size_t length;
+
+	while (isspace((unsigned char) *value))
+		value++;
+	trim_end(value);
+	if (*value == '\'' || *value == '"') {
+		value++;
+		length = strlen(value);
+		if (length && strchr("'\"", value[length - 1]))
+			value[length - 1] = '\0';
+	}
+	for (from = to = value; *from; from++) {
+		char c = *from == '\\' && from[1] ? unescaped(from[1]) : '\0';
+
+		*to++ = c ? c : *from;
+		from += c != '\0';
+	}
+	*to = '\0';
+	return value;
+}
+
+/* Behind a number MariaDB's own readers take "# words", and Connector/C's
+ * atoi() ends there. */
+static void cut_comment(const struct rlk_setting *setting, char *value)
+{
+	char *end = value + strspn(value, "0123456789");
+
+	if (setting->kind == RLK_SETTING_TEXT ||
+	    setting->kind == RLK_SETTING_SECRET ||
+	    !isspace((unsigned char) *end))
+		return;
+	if (end[strspn(end, " \t")] == '#')
+		*end = '\0';
+}
+
+static bool is_local(const char *host)
+{
+	return !host || !*host || strcmp(host, "localhost") == 0;
+}
+
+/* Others may write here what Connector/C ignores; we care for what leads to
+ * another server. */
+static int check_client(struct reader *reader, const struct place *place,
+			const struct rlk_setting *setting, const char *value)
+{
+	char problem[256], *room;
+	size_t host = rlk_setting_number(rlk_setting_find("host"));
+
+	if (!setting)
+		return 0;
+	if (setting->kind == RLK_SETTING_DEADLY) {
+		rlk_setting_problem(setting, value, problem, sizeof(problem));
+		return fail(reader, place, problem);
+	}
+	if (rlk_setting_number(setting) == host)
+		reader->remote = !is_local(value);
+	if (setting->kind != RLK_SETTING_PORT &&
+	    setting->kind != RLK_SETTING_PROTOCOL)
+		return 0;
+	room =
+	    setting->kind == RLK_SETTING_PORT ? reader->port : reader->protocol;
+	*room = '\0';
+	/* 0 stands for the default, and "socket" for what is done anyway. */
+	if (value && (strcmp(value, "0") == 0 ||
+		      (setting->kind == RLK_SETTING_PROTOCOL &&
+		       strcasecmp(value, "socket") == 0)))
+		return 0;
+	if (rlk_setting_problem(setting, value, problem, sizeof(problem)))
+		snprintf(room, sizeof(reader->port), "%s:%u: group [%s]: %s",
+			 place->path, place->line, place->group, problem);
+	return 0;
+}
+
+static int check_ours(struct reader *reader, const struct place *place,
+		      const struct rlk_setting *setting, const char *key,
+		      const char *value)
+{
+	char buffer[300];
+
+	if (!setting && strcmp(key, "connection") == 0 && value) {
+		snprintf(buffer, sizeof(buffer), "%s:%u: connection",
+			 place->path, place->line);
+		return rlk_dsn_check(value, buffer, reader->reterr);
+	}
+	if (!setting)
+		return fail(
+		    reader, place,
+		    rlk_setting_unknown(key, false, buffer, sizeof(buffer)));
+	if (rlk_setting_problem(setting, value, buffer, sizeof(buffer)))
+		return fail(reader, place, buffer);
+	return check_client(reader, place, setting, value);
+}
+
+static int take_setting(struct reader *reader, const struct place *place,
+			char *line)
+{
+	const struct rlk_setting *setting;
+	char *value = strchr(line, '=');
+
+	if (value)
+		*value++ = '\0';
+	trim_end(line);
+	if (value)
+		value = unquote(value);
+	setting = rlk_setting_find(line);
+	if (setting && value)
+		cut_comment(setting, value);
+	return place->owner == OURS
+		   ? check_ours(reader, place, setting, line, value)
+		   : check_client(reader, place, setting, value);
+}
+
+static int take_group(struct reader *reader, struct place *place, char *line)
+{
+	char *end = strchr(line, ']');
+
+	if (!end)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"%s:%u: a group without ']': Connector/C would "
+				"read no further in this file",
+				place->path, place->line);
+	*end = '\0';
+	trim_end(line);
+	place->any_group = true;
+	snprintf(place->group, sizeof(place->group), "%s", line);
+	place->owner = owner_of(reader, line);
+	return 0;
+}
+
+static int read_file(struct reader *reader, const char *path,
+		     unsigned int depth);
+
+static int read_directory(struct reader *reader, const char *path,
+			  unsigned int depth)
+{
+	char pattern[LINE_SIZE + 16];
+	glob_t found = { 0 };
+	int error = 0;
+
+	snprintf(pattern, sizeof(pattern), "%s/%s", path,
+		 reader->suffix ? "*.cnf" : "my.cnf");
+	if (!reader->suffix)
+		return read_file(reader, pattern, depth);
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc && !error; i++)
+			error = read_file(reader, found.gl_pathv[i], depth);
+	}
+	globfree(&found);
+	return error;
+}
+
+static int include(struct reader *reader, char *line, unsigned int depth)
+{
+	char *path = strchr(line, ' ');
+
+	if (!path || depth + 1 >= DEPTH_MOST)
+		return 0;
+	*path++ = '\0';
+	trim_end(path);
+	if (strcmp(line, "includedir") == 0)
+		return read_directory(reader, path, depth + 1);
+	if (strcmp(line, "include") == 0)
+		return read_file(reader, path, depth + 1);
+	return 0;
+}
+
+static int take_line(struct reader *reader, struct place *place, char *line,
+		     unsigned int depth)
+{
+	bool quoted;
+
+	while (isspace((unsigned char) *line))
+		line++;
+	quoted = !place->escaped && (*line == '"' || *line == '\'');
+	if (quoted && place->owner == OURS)
+		return fail(reader, place,
+			    "Connector/C does not read a line that begins with "
+			    "a quote; remove it");
+	if (quoted)
+		return 0;
+	if (*line == '!')
+		return include(reader, line + 1, depth);
+	if (*line == '#' || *line == ';' || *line == '\0')
+		return 0;
+	place->escaped = *line == '\\';
+	if (*line == '[')
+		return take_group(reader, place, line + 1);
+	if (!place->any_group)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"%s:%u: a setting before the first [group]: "
+				"Connector/C would read no further in this "
+				"file; write [%s] above it",
+				place->path, place->line,
+				reader->group ? reader->group : "client");
+	return place->owner == NOBODY ? 0 : take_setting(reader, place, line);
+}
+
+static void wipe(char (*line)[LINE_SIZE])
+{
+	explicit_bzero(*line, sizeof(*line));
+}
+
+static void closep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+static int read_file(struct reader *reader, const char *path,
+		     unsigned int depth)
+{
+	_cleanup_(closep) FILE *file = fopen(path, "re");
+	_cleanup_(wipe) char line[LINE_SIZE] = "";
+	struct place place = { .path = path };
+	bool whole = true; /* so far; a longer line comes in pieces */
+	int error = 0;
+
+	if (!file)
+		return 0;
+	while (!error && fgets(line, sizeof(line), file)) {
+		place.line += whole;
+		whole = strchr(line, '\n') || feof(file);
+		if (!whole && place.owner == OURS)
+			return fail(reader, &place,
+				    "a line longer than Connector/C reads");
+		error = take_line(reader, &place, line, depth);
+	}
+	return error;
+}
+
+static int read_in(struct reader *reader, const char *directory,
+		   const char *name)
+{
+	char path[LINE_SIZE];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return read_file(reader, path, 0);
+}
+
+static int read_standard(struct reader *reader)
+{
+	const char *home = getenv("MARIADB_HOME");
+	const char *directories[] = { "/etc", "/etc/mysql", NULL };
+	int error = 0;
+
+	if (!home)
+		home = getenv("MYSQL_HOME");
+	if (home && strcmp(home, "/etc") != 0 &&
+	    strcmp(home, "/etc/mysql") != 0)
+		directories[2] = home;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(directories) && !error; i++)
+		if (directories[i])
+			error = read_in(reader, directories[i], "my.cnf");
+	home = getenv("HOME");
+	return error || !home ? error : read_in(reader, home, ".my.cnf");
+}
+
+int rlk_option_files_check(const char *file, const char *group,
+			   const char *suffix, struct rowlock_errinfo *reterr)
+{
+	struct reader reader = { .group = group,
+				 .suffix = suffix,
+				 .reterr = reterr };
+	int error = file && *file ? read_file(&reader, file, 0)
+				  : read_standard(&reader);
+
+	if (error)
+		return error;
+	if (*reader.port)
+		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.port);
+	if (*reader.protocol && !reader.remote)
+		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.protocol);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_OPTION_FILE_H
+#define RLK_DB_OPTION_FILE_H
+
+#include <rowlock.h>
+
+/**
+ * Read the option files that Connector/C is about to read, in its order, and
+ * look for what it would not understand. Nothing is connected.
+ *
+ * In our group that is any key, and any value. The client's groups belong to
+ * other programs, too: there it is what would lead to another server, a port
+ * that is no number, or the protocol "tcp" to the local host.
+ *
+ * @file    NULL: the standard ones
+ * @group   ours; NULL: none
+ * @suffix  NULL: none. Else each group is read with it as well, and of a
+ *          directory every *.cnf, as my_print_defaults(1) does; Connector/C
+ *          knows no suffix and reads my.cnf only.
+ *
+ * Returns 0, ROWLOCK_EINVAL (with the file and the line), ROWLOCK_ENOMEM.
+ */
+int rlk_option_files_check(const char *file, const char *group,
+			   const char *suffix, struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_SETTING_H
+#define RLK_DB_SETTING_H
+
+/*
+ * The keys of a connection string and of an option file, as Connector/C 3.3 and
+ * 3.4 know them. It ignores those that it does not know, and takes what is no
+ * number for 0: we look first, so that a slip of the pen does not lock another
+ * server.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum rlk_setting_kind {
+	RLK_SETTING_TEXT,
+	RLK_SETTING_SECRET,
+	RLK_SETTING_NUMBER,
+	RLK_SETTING_PORT,
+	RLK_SETTING_BOOLEAN,
+	RLK_SETTING_PROTOCOL,
+	RLK_SETTING_SWITCH, /* counts by being there */
+	RLK_SETTING_DEADLY, /* Connector/C dereferences NULL */
+};
+
+struct rlk_setting {
+	const char *key; /* with '-'; '_' means the same */
+	enum rlk_setting_kind kind;
+	const char *same_as; /* NULL, or the key that it is another name of */
+};
+
+/** More than there are. */
+enum { RLK_SETTINGS_MOST = 96 };
+
+/** The setting of @key, case and blanks as they are; NULL: there is none. */
+const struct rlk_setting *rlk_setting_find(const char *key);
+
+/** A number below RLK_SETTINGS_MOST, the same for all names of one setting. */
+size_t rlk_setting_number(const struct rlk_setting *setting);
+
+/** The key that @key may be a misspelling of; NULL: none is near. */
+const char *rlk_setting_near(const char *key);
+
+/**
+ * What is wrong with @value (NULL: there is none), as a sentence that names key
+ * and value, but no secret, in @buffer; NULL: nothing.
+ */
+const char *rlk_setting_problem(const struct rlk_setting *setting,
+				const char *value, char *buffer, size_t size);
+
+/**
+ * Say in @buffer that @key is not known. What looks like no key is cut: it may
+ * be the end of a password that wanted braces, or a whole URL.
+ *
+ * @hidden  do not show it at all: it follows a password
+ */
+const char *rlk_setting_unknown(const char *key, bool hidden, char *buffer,
+				size_t size);
+
+#endif

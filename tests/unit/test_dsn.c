@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connection strings and option files, before Connector/C reads them: a table
+ * of cases that rowlock-migrate is held to as well, what its own parser makes
+ * of those that we let pass, and option files in a directory of the test's own.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db/dsn.h"
+#include "db/option_file.h"
+#include "test.h"
+
+static void assert_says(const char *message, const char *words)
+{
+	if (!strstr(message, words))
+		fail_msg("'%s' does not say '%s'", message, words);
+}
+
+/* A copy on the heap, so that the sanitizers see a step beyond its end. */
+static int check(const char *dsn, struct rowlock_errinfo *error)
+{
+	char *copy = strdup(dsn);
+	int code;
+
+	*error = (struct rowlock_errinfo){ 0 };
+	code = rlk_dsn_check(copy, "dsn", error);
+	assert_string_equal(copy, dsn);
+	free(copy);
+	return code;
+}
+
+static void each_case(void (*take)(const char *dsn, const char *words))
+{
+	unsigned int count = 0;
+	char line[512];
+	FILE *cases;
+
+	snprintf(line, sizeof(line), "%s/tests/lib/dsn_cases",
+		 getenv("ROWLOCK_SOURCE"));
+	cases = fopen(line, "r");
+	assert_non_null(cases);
+	while (fgets(line, sizeof(line), cases)) {
+		char *dsn, *words;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (*line == '#')
+			continue;
+		dsn = strchr(line, '\t');
+		assert_non_null(dsn);
+		*dsn++ = '\0';
+		words = strchr(dsn, '\t');
+		if (words)
+			*words++ = '\0';
+		assert_int_equal(words != NULL, strcmp(line, "no") == 0);
+		take(dsn, words);
+		count++;
+	}
+	fclose(cases);
+	assert_true(count > 90);
+}
+
+static void judge(const char *dsn, const char *words)
+{
+	struct rowlock_errinfo error;
+	int code = check(dsn, &error);
+
+	if (!words && code)
+		fail_msg("'%s' is refused: %s", dsn, error.message);
+	if (!words)
+		return;
+	if (code != ROWLOCK_EINVAL)
+		fail_msg("'%s' is taken (%d)", dsn, code);
+	assert_int_equal(error.code, ROWLOCK_EINVAL);
+	assert_says(error.message, "dsn: ");
+	if (!strstr(error.message, words))
+		fail_msg("'%s': '%s' does not say '%s'", dsn, error.message,
+			 words);
+	if (strstr(error.message, "hunter2"))
+		fail_msg("'%s' is told with its secret: %s", dsn,
+			 error.message);
+}
+
+static void what_is_not_understood_is_refused(void **state)
+{
+	(void) state;
+	each_case(judge);
+}
+
+static void a_missing_string_is_an_empty_entry(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	assert_int_equal(check("", &error), ROWLOCK_EINVAL);
+	assert_says(error.message, "empty entry");
+	assert_int_equal(check(" \t", &error), ROWLOCK_EINVAL);
+}
+
+/* A generator of its own, so that a failure comes again. */
+static unsigned int draw(uint64_t *seed, unsigned int below)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned int) (*seed >> 33) % below;
+}
+
+static void any_string_gets_a_verdict(void **state)
+{
+	static const char *const pieces[] = {
+		"host", "port", "password", "=",        ";", "{",
+		"}",    "}}",   " ",        "\n",       "a", "1",
+		"_",    "-",    "ssl_ca",   "\xc3\xa9", "'", "\\",
+	};
+	const size_t count = sizeof(pieces) / sizeof(pieces[0]);
+	unsigned int taken = 0;
+	uint64_t seed = 17;
+
+	(void) state;
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct rowlock_errinfo error;
+		unsigned int length = draw(&seed, 12);
+		char dsn[128] = "";
+		int code;
+
+		while (length--)
+			strcat(dsn, pieces[draw(&seed, (unsigned int) count)]);
+		code = check(dsn, &error);
+		taken += code == 0;
+		if (code != 0 && code != ROWLOCK_EINVAL)
+			fail_msg("'%s': %d", dsn, code);
+		if (code && strncmp(error.message, "dsn: ", 5) != 0)
+			fail_msg("'%s': %s", dsn, error.message);
+	}
+	assert_true(taken > 5);
+}
+
+/* Option files. */
+
+static char directory[64];
+
+static const char *write_file(const char *name, const char *format, ...)
+{
+	static char paths[4][128];
+	static unsigned int next;
+	char *path = paths[next++ % 4];
+	va_list args;
+	FILE *file;
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	va_start(args, format);
+	vfprintf(file, format, args);
+	va_end(args);
+	assert_int_equal(fclose(file), 0);
+	return path;
+}
+
+static void file_is(const char *text, const char *words)
+{
+	struct rowlock_errinfo error = { 0 };
+	const char *path = write_file("some.cnf", "%s", text);
+	int code = rlk_option_files_check(path, "rowlock", NULL, &error);
+
+	if (!words && code)
+		fail_msg("refused: %s\n%s", error.message, text);
+	if (!words)
+		return;
+	if (code != ROWLOCK_EINVAL)
+		fail_msg("taken (%d):\n%s", code, text);
+	if (!strstr(error.message, words))
+		fail_msg("'%s' does not say '%s'", error.message, words);
+	assert_says(error.message, "/some.cnf:");
+	assert_null(strstr(error.message, "hunter2"));
+}
+
+static void our_group_is_read_to_the_letter(void **state)
+{
+	(void) state;
+	file_is("[rowlock]\nhost=db1\nuser = app\n", NULL);
+	file_is("# x\n; y\n\n[rowlock]\nport = 3307 # main\n", NULL);
+	file_is("[rowlock]\nport = '3307'\npassword=\"hunter2\"\n", NULL);
+	file_is("[rowlock]\nssl_ca = /ca.pem\ninteractive-timeout\n", NULL);
+	file_is("[rowlock]\nconnection = host=db1;user=app\n", NULL);
+	file_is("[rowlock]\nhost=db1\nhots=db2\n",
+		":3: group [rowlock]: unknown key 'hots': did you mean 'host'");
+	file_is("\n[rowlock ]\n  port = abc\n", ":3: group [rowlock]: 'port'");
+	file_is("[rowlock]\ngarbage\n", ":2: group [rowlock]: unknown key");
+	file_is("[rowlock]\nunix_socket=/x\n", "did you mean 'socket'");
+	file_is("[rowlock]\npassword\n", "'password' has no value");
+	file_is("[rowlock]\ncompress=on\n", "it must be 0 or 1");
+	file_is("[rowlock]\n'port=3\n", "begins with a quote");
+	file_is("[rowlock]\nconnection = hots=db1\n",
+		":2: connection: unknown key 'hots'");
+	file_is("[rowlok]\nhots=db1\n[mysqld]\nport=abc\n", NULL);
+}
+
+static void the_clients_groups_are_others_too(void **state)
+{
+	(void) state;
+	file_is("[client]\nhots=db1\nno-auto-rehash\ncompress\n", NULL);
+	file_is("[client]\nmax_allowed_packet=16M\nprotocol=socket\n", NULL);
+	file_is("[client]\nport=0\nport=3306\t# usual\n", NULL);
+	file_is("[client]\nport=abc\n", ":2: group [client]: 'port' is 'abc'");
+	file_is("[client-mariadb]\nport=abc\n", ":2: group [client-mariadb]");
+	file_is("[client-server]\nport=abc\n", "'port' is 'abc'");
+	file_is("[client]\nport=abc\n[rowlock]\nport=3307\n", NULL);
+	file_is("[rowlock]\nport=3307\n[client]\nport=abc\n", "'port'");
+	file_is("[client]\nprotocol=tcp\n", "it must be 1 (TCP)");
+	file_is("[client]\nprotocol=tcp\n[rowlock]\nhost=localhost\n",
+		"it must be 1 (TCP)");
+	file_is("[client]\nprotocol=tcp\n[rowlock]\nhost=db1\n", NULL);
+	file_is("[client]\ndisable-local-infile\n", "crash");
+}
+
+static void what_ends_a_file_early_is_an_error(void **state)
+{
+	(void) state;
+	file_is("host=db1\n[rowlock]\nuser=app\n",
+		":1: a setting before the first [group]");
+	file_is("[rowlock\nhost=db1\n", ":1: a group without ']'");
+}
+
+static void includes_are_followed(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	const char *path;
+	char name[96];
+
+	(void) state;
+	snprintf(name, sizeof(name), "%s/dir", directory);
+	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
+	write_file("dir/my.cnf", "[rowlock]\nhost=db1\nport=7\n");
+	write_file("dir/other.cnf", "[rowlock]\nhots=db1\n");
+	path =
+	    write_file("top.cnf", "[client]\nport=x\n!includedir %s\n", name);
+	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+			 0);
+	write_file("dir/my.cnf", "[rowlock]\nhost=db1\n\nprot=7\n");
+	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "/dir/my.cnf:4: group [rowlock]: unknown");
+	path = write_file("loop.cnf",
+			  "!include %s/loop.cnf\n!include %s/dir/"
+			  "my.cnf\n",
+			  directory, directory);
+	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "did you mean 'port'");
+	path = write_file("lost.cnf", "!include %s/nowhere.cnf\n", directory);
+	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+			 0);
+}
+
+static void a_suffix_reads_more(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	const char *path =
+	    write_file("two.cnf", "[rowlock_two]\nhots=db1\n[client_two]\n"
+				  "port=abc\n");
+
+	(void) state;
+	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+			 0);
+	assert_int_equal(rlk_option_files_check(path, "rowlock", "_t", &error),
+			 0);
+	assert_int_equal(
+	    rlk_option_files_check(path, "rowlock", "_two", &error),
+	    ROWLOCK_EINVAL);
+	assert_says(error.message, "group [rowlock_two]: unknown key 'hots'");
+	assert_int_equal(rlk_option_files_check(path, NULL, "_two", &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "group [client_two]: 'port' is 'abc'");
+	assert_int_equal(
+	    rlk_option_files_check(path, "rowlock_two", NULL, &error),
+	    ROWLOCK_EINVAL);
+}
+
+static void the_standard_files_end_at_home(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	write_file("my.cnf", "[rowlock]\nport=x1\n");
+	write_file(".my.cnf", "[rowlock]\nport=x2\n");
+	setenv("MYSQL_HOME", directory, 1);
+	setenv("HOME", directory, 1);
+	unsetenv("MARIADB_HOME");
+	assert_int_equal(rlk_option_files_check(NULL, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "'x1'");
+	setenv("MARIADB_HOME", "/nowhere", 1);
+	assert_int_equal(rlk_option_files_check(NULL, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "'x2'");
+}
+
+static int remove_files(void **state)
+{
+	char line[128];
+
+	(void) state;
+	snprintf(line, sizeof(line), "rm -rf '%s'", directory);
+	return system(line);
+}
+
+static int make_directory(void **state)
+{
+	const char *base = getenv("TMPDIR");
+
+	(void) state;
+	snprintf(directory, sizeof(directory), "%.40s/rowlock-dsn.XXXXXX",
+		 base && *base ? base : "/tmp");
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("what is not understood is refused",
+		     what_is_not_understood_is_refused),
+		TEST("a missing string is an empty entry",
+		     a_missing_string_is_an_empty_entry),
+		TEST("any string gets a verdict", any_string_gets_a_verdict),
+		TEST("our group is read to the letter",
+		     our_group_is_read_to_the_letter),
+		TEST("the client's groups are others too",
+		     the_clients_groups_are_others_too),
+		TEST("what ends a file early is an error",
+		     what_ends_a_file_early_is_an_error),
+		TEST("includes are followed", includes_are_followed),
+		TEST("a suffix reads more", a_suffix_reads_more),
+		TEST("the standard files end at home",
+		     the_standard_files_end_at_home),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_files);
+}
