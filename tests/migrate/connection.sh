@@ -70,7 +70,9 @@ odd_password()
 malformed()
 {
 	ROWLOCK_DSN=$(dsn_with "database={$db") expect 1 "$migrate" --no-defaults
-	said "connection string cannot be read"
+	said "ROWLOCK_DSN: the value of 'database' has '{', but no '}' at its end"
+	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 1 "$migrate" --no-defaults --dsn="DATABASE=$db"
+	said "--dsn: unknown key 'DATABASE': did you mean 'database'?"
 }
 
 which_wins()
@@ -81,7 +83,7 @@ which_wins()
 	ROWLOCK_DSN="database=$db" expect 3 "$migrate" --defaults-file="$tmp/some.cnf" --status
 	said "'$db'"
 	ROWLOCK_DSN="database=wrong" expect 3 "$migrate" --defaults-file="$tmp/some.cnf" \
-		--dsn="DATABASE=$db" --status
+		--dsn="database=$db" --status
 	ROWLOCK_DSN="database=wrong" expect 3 "$migrate" --defaults-file="$tmp/some.cnf" \
 		--database "$db" --status
 	sed 's/^\[client\]/[client_x]/' "$tmp/root.cnf" >"$tmp/suffix.cnf"

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What rowlock-migrate makes of connection strings: the same as the library, by
+# the same cases, before a client is called. Needs no server: the client is a
+# stub that writes down what it was told.
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
+migrate=$root/tools/rowlock-migrate
+unset ROWLOCK_DSN MYSQL_PWD
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
+trap 'rm -rf -- "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+cat >"$tmp/mariadb" <<SH
+#!/bin/sh
+case \$* in *--version*) echo MariaDB; exit ;; esac
+for word; do
+	case \$word in --defaults-file=*) cat "\${word#*=}" >"$tmp/told" ;; esac
+done
+exit 9
+SH
+chmod +x "$tmp/mariadb"
+PATH=$tmp:$PATH
+number=0 failed=0
+
+# ask STRING: sets: got (the exit status); its output is in $tmp/out
+ask()
+{
+	got=0
+	rm -f "$tmp/told"
+	ROWLOCK_DSN=$1 "$migrate" --no-defaults --status >"$tmp/out" 2>&1 || got=$?
+}
+
+# say SENTENCE: what the cases since the last one came to
+say()
+{
+	number=$((number + 1))
+	if [ -s "$tmp/log" ]; then
+		failed=$((failed + 1))
+		echo "not ok $number - $1"
+		sed 's/^/# /' "$tmp/log"
+	else
+		echo "ok $number - $1"
+	fi
+	: >"$tmp/log"
+}
+
+# is STRING WANTED [WORDS]: the exit status, and words of the output
+is()
+{
+	ask "$1"
+	[ "$got" = "$2" ] || echo "$got, not $2: $1: $(cat "$tmp/out")"
+	grep -qF -- "${3:-}" "$tmp/out" || echo "$1: not said: $3: $(cat "$tmp/out")"
+	! grep -F hunter2 "$tmp/out" || echo "$1: its secret is told"
+	[ "$2" = 2 ] || [ ! -e "$tmp/told" ] || echo "$1: a client was called"
+}
+
+# told STRING LINE: the client is told this line
+told()
+{
+	ask "$1"
+	grep -sqxF -- "$2" "$tmp/told" || echo "$1: $2: not told: $(cat "$tmp/told" "$tmp/out" 2>&1)"
+}
+
+: >"$tmp/log"
+tab=$(printf '\t')
+while IFS="$tab" read -r verdict string words; do
+	case $verdict in
+	ok) is "$string" 2 ;;
+	no) is "$string" 1 "$words" ;;
+	esac >>"$tmp/log"
+done <"$root/tests/lib/dsn_cases"
+say "the library's cases have the library's verdicts"
+
+{
+	told 'host=db1' 'host="db1"'
+	told 'servername={db1};passwd={a}}b;"c\d}' 'host="db1"'
+	told 'passwd={a}}b;"c\d}' 'password="a}b;\"c\\d"'
+	told 'protocol=1' 'protocol="tcp"'
+	told 'protocol=2;user=a' 'protocol="socket"'
+	told 'timeout=7' 'connect-timeout="7"'
+	told "user=a
+b" 'user="a\nb"'
+	told 'tls_ca=/x' 'ssl-ca="/x"'
+	told 'ssl_enforce=1' 'ssl'
+	told 'tls-verify-peer=0' 'disable-ssl-verify-server-cert'
+} >>"$tmp/log"
+say "the client is told the same in its own words"
+
+echo "1..$number"
+[ $failed = 0 ]
