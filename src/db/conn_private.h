@@ -113,8 +113,9 @@ void rlk_io_init(void);
  *  other connections nor for the application's. */
 void rlk_io_forget_errors(const struct rlk_conn *conn);
 
-/** Let Connector/C's own waits (the TLS handshake) follow our deadlines. */
-void rlk_io_hook(MYSQL *mysql);
+/** Let Connector/C's own waits (the TLS handshake) follow our deadlines. False:
+ * out of memory. */
+bool rlk_io_hook(MYSQL *mysql);
 
 /* peer.c */
 

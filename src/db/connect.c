@@ -11,7 +11,8 @@
  * wrong" becomes one sentence that says to whom we talked and what to do. A
  * defaults_file that cannot be read is an error here, because Connector/C
  * would silently do without it; so is a key that it does not know (dsn.c,
- * option_file.c), as it would connect to the local server without a word.
+ * option_file.c), as it would connect to the local server without a word. It
+ * would do that, too, if it had no memory for its copy of a host.
  */
 #include "db/conn_private.h"
 
@@ -28,6 +29,7 @@
 #include "base/error.h"
 #include "db/dsn.h"
 #include "db/option_file.h"
+#include "db/setting.h"
 
 /* Room for the coroutine: name resolution and OpenSSL run in it. Twice what
  * Connector/C takes by default, and still little enough for malloc() to take
@@ -47,12 +49,13 @@ static void library_init(void)
 	rlk_io_init();
 }
 
-static void set_option(MYSQL *mysql, enum mysql_option option, const void *arg)
+static bool set_option(MYSQL *mysql, enum mysql_option option, const void *arg)
 {
-	mysql_optionsv(mysql, option, arg);
+	return mysql_optionsv(mysql, option, arg) == 0;
 }
 
-static void set_options(struct rlk_conn *conn)
+/* False: out of memory. */
+static bool set_options(struct rlk_conn *conn)
 {
 	const struct rlk_conn_target *target = conn->target;
 	const size_t stack = STACK_SIZE;
@@ -61,23 +64,24 @@ static void set_options(struct rlk_conn *conn)
 	const unsigned int no = 0;
 	MYSQL *mysql = conn->mysql;
 
-	set_option(mysql, MYSQL_OPT_NONBLOCK, &stack);
-	set_option(mysql, MYSQL_OPT_RECONNECT, &off);
-	set_option(mysql, MYSQL_OPT_LOCAL_INFILE, &no);
-	set_option(mysql, MYSQL_REPORT_DATA_TRUNCATION, &on);
-	set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	rlk_io_hook(mysql);
-	if (target->program)
-		mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD,
-			       "program_name", target->program);
+	if (!set_option(mysql, MYSQL_OPT_NONBLOCK, &stack) ||
+	    !set_option(mysql, MYSQL_OPT_RECONNECT, &off) ||
+	    !set_option(mysql, MYSQL_OPT_LOCAL_INFILE, &no) ||
+	    !set_option(mysql, MYSQL_REPORT_DATA_TRUNCATION, &on) ||
+	    !set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||
+	    !rlk_io_hook(mysql))
+		return false;
+	if (target->program && mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD,
+					      "program_name", target->program))
+		return false;
 	if (target->dsn)
-		return;
+		return true;
 	/* An empty name stands for the standard files. */
-	set_option(mysql, MYSQL_READ_DEFAULT_FILE,
-		   target->defaults_file ? target->defaults_file : "");
-	if (target->defaults_group)
+	return set_option(mysql, MYSQL_READ_DEFAULT_FILE,
+			  target->defaults_file ? target->defaults_file : "") &&
+	       (!target->defaults_group ||
 		set_option(mysql, MYSQL_READ_DEFAULT_GROUP,
-			   target->defaults_group);
+			   target->defaults_group));
 }
 
 /* Not for us: it bounds how long Connector/C asks a resolver that is out of
@@ -123,18 +127,44 @@ static int copy_dsn(const char *dsn, char **ret_dsn,
 	return 0;
 }
 
-/* At each connect: option files may have changed since the last one. */
+/* At each connect: option files may have changed since the last one. @named:
+ * what they say of enum rlk_whom. */
 static int check_target(const struct rlk_conn_target *target,
-			struct rowlock_errinfo *reterr)
+			unsigned int *named, struct rowlock_errinfo *reterr)
 {
+	const struct rlk_option_files files = {
+		.file = target->defaults_file,
+		.group = target->defaults_group,
+	};
+
 	if (target->dsn)
-		return rlk_dsn_check(target->dsn, "dsn", reterr);
+		return rlk_dsn_check(target->dsn, "dsn", named, reterr);
 	if (target->defaults_file && access(target->defaults_file, R_OK) < 0)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"defaults_file: cannot read '%s': %s",
 				target->defaults_file, strerror(errno));
-	return rlk_option_files_check(target->defaults_file,
-				      target->defaults_group, NULL, reterr);
+	return rlk_option_files_check(&files, named, reterr);
+}
+
+/* Has Connector/C all of what it was told of enum rlk_whom? Each text is a copy
+ * on the heap, and it looks at none of them. */
+static bool has_all(const MYSQL *mysql, unsigned int named)
+{
+	const struct st_mysql_options *options = &mysql->options;
+	const bool has[RLK_WHOMS] = {
+		[RLK_WHOM_HOST] = options->host,
+		[RLK_WHOM_PORT] = options->port,
+		[RLK_WHOM_USER] = options->user,
+		[RLK_WHOM_PASSWORD] = options->password,
+		[RLK_WHOM_DATABASE] = options->db,
+		[RLK_WHOM_SOCKET] = options->unix_socket,
+		[RLK_WHOM_PROTOCOL] = options->protocol,
+	};
+
+	for (size_t i = 0; i < RLK_WHOMS; i++)
+		if (named & 1u << i && !has[i])
+			return false;
+	return true;
 }
 
 /* Whom the options name, as long as no server has said who it is. */
@@ -219,7 +249,8 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 			   advice(number));
 }
 
-static int connect_now(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+static int connect_now(struct rlk_conn *conn, unsigned int named,
+		       struct rowlock_errinfo *reterr)
 {
 	_cleanup_(freep) char *dsn = NULL;
 	bool finished;
@@ -228,7 +259,9 @@ static int connect_now(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	error = copy_dsn(conn->target->dsn, &dsn, reterr);
 	if (error)
 		return error;
-	set_options(conn);
+	if (!set_options(conn))
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"connect: out of memory");
 	bound_resolver(conn);
 	conn->io.sql = dsn;
 	finished = rlk_io_run(conn, RLK_CALL_CONNECT);
@@ -237,6 +270,10 @@ static int connect_now(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		rlk_io_abandon(conn);
 		return error;
 	}
+	if (!has_all(conn->mysql, named))
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"connect: Connector/C had no memory for the "
+				"address or the account");
 	if (!conn->io.connected)
 		return fail_connect(conn, reterr);
 	describe(conn);
@@ -281,17 +318,18 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = NULL;
+	unsigned int named = 0;
 	int error;
 
 	pthread_once(&once, library_init);
-	error = check_target(target, reterr);
+	error = check_target(target, &named, reterr);
 	if (error)
 		return error;
 	error = conn_new(target, profile, &conn, reterr);
 	if (error)
 		return error;
 	conn->until_ms = until_ms;
-	error = connect_now(conn, reterr);
+	error = connect_now(conn, named, reterr);
 	if (error)
 		return error;
 	conn->dead = false;

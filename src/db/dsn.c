@@ -141,12 +141,20 @@ static int fail_syntax(const char *from, const struct entry *entry,
 			setting->key, problem);
 }
 
+/* What is known so far. */
+struct known {
+	const char *from;
+	const char
+	    *seen[RLK_SETTINGS_MOST]; /* values, by rlk_setting_number() */
+	unsigned int *named;
+};
+
 static int check_entry(const struct entry *entry, bool hidden,
-		       const char **seen, const char *from,
-		       struct rowlock_errinfo *reterr)
+		       struct known *known, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_setting *setting = rlk_setting_find(entry->key);
 	const char *problem, *value = entry->value ? entry->value : "";
+	const char *from = known->from;
 	char buffer[256];
 	size_t number;
 
@@ -162,19 +170,20 @@ static int check_entry(const struct entry *entry, bool hidden,
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s: %s", from,
 				problem);
 	number = rlk_setting_number(setting);
-	if (seen[number] && strcmp(seen[number], value) != 0)
+	if (known->seen[number] && strcmp(known->seen[number], value) != 0)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"%s: '%s' is there twice, with different "
 				"values; leave one of them out",
 				from, setting->key);
-	seen[number] = value;
+	known->seen[number] = value;
+	rlk_setting_note(setting, value, known->named);
 	return 0;
 }
 
-static int check_text(char *at, const char *from,
+static int check_text(char *at, const char *from, unsigned int *named,
 		      struct rowlock_errinfo *reterr)
 {
-	const char *seen[RLK_SETTINGS_MOST] = { NULL };
+	struct known known = { .from = from, .named = named };
 	struct entry entry = { NULL, NULL, false };
 
 	for (at = skip_blanks(at); *at || !entry.key; at = skip_blanks(at)) {
@@ -195,7 +204,7 @@ static int check_text(char *at, const char *from,
 		*at = '\0';
 		hidden = last.key &&
 			 may_be_secret(rlk_setting_find(last.key), &last);
-		error = check_entry(&entry, hidden, seen, from, reterr);
+		error = check_entry(&entry, hidden, &known, reterr);
 		if (error)
 			return error;
 		at += more;
@@ -203,7 +212,7 @@ static int check_text(char *at, const char *from,
 	return 0;
 }
 
-int rlk_dsn_check(const char *dsn, const char *from,
+int rlk_dsn_check(const char *dsn, const char *from, unsigned int *named,
 		  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(copy_fini) struct copy copy = { strdup(dsn), strlen(dsn) };
@@ -211,5 +220,5 @@ int rlk_dsn_check(const char *dsn, const char *from,
 	if (!copy.text)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "%s: out of memory",
 				from);
-	return check_text(copy.text, from, reterr);
+	return check_text(copy.text, from, named, reterr);
 }

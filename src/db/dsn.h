@@ -8,12 +8,13 @@
  * Is @dsn a connection string of which Connector/C understands every word as
  * its writer does? Nothing is connected.
  *
- * @from  where it stands, for the message: "dsn", or a file and a line
+ * @from   where it stands, for the message: "dsn", or a file and a line
+ * @named  what it says of enum rlk_whom is noted here, a bit each
  *
  * Returns 0, ROWLOCK_EINVAL (what is wrong, and what to write instead; never a
  * secret), ROWLOCK_ENOMEM.
  */
-int rlk_dsn_check(const char *dsn, const char *from,
+int rlk_dsn_check(const char *dsn, const char *from, unsigned int *named,
 		  struct rowlock_errinfo *reterr);
 
 #endif

@@ -142,9 +142,9 @@ void rlk_io_forget_errors(const struct rlk_conn *conn)
 		clear_errors();
 }
 
-void rlk_io_hook(MYSQL *mysql)
+bool rlk_io_hook(MYSQL *mysql)
 {
-	mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, io_wait);
+	return mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, io_wait) == 0;
 }
 
 static const char *host_argument(const struct rlk_conn *conn)

@@ -41,6 +41,7 @@ struct reader {
 	char port[400];
 	char protocol[400];
 	bool remote; /* the last host is another one */
+	unsigned int named;
 };
 
 /* Where in a file we are. */
@@ -151,6 +152,7 @@ static int check_client(struct reader *reader, const struct place *place,
 
 	if (!setting)
 		return 0;
+	rlk_setting_note(setting, value, &reader->named);
 	if (setting->kind == RLK_SETTING_DEADLY) {
 		rlk_setting_problem(setting, value, problem, sizeof(problem));
 		return fail(reader, place, problem);
@@ -183,7 +185,8 @@ static int check_ours(struct reader *reader, const struct place *place,
 	if (!setting && strcmp(key, "connection") == 0 && value) {
 		snprintf(buffer, sizeof(buffer), "%s:%u: connection",
 			 place->path, place->line);
-		return rlk_dsn_check(value, buffer, reader->reterr);
+		return rlk_dsn_check(value, buffer, &reader->named,
+				     reader->reterr);
 	}
 	if (!setting)
 		return fail(
@@ -358,14 +361,16 @@ static int read_standard(struct reader *reader)
 	return error || !home ? error : read_in(reader, home, ".my.cnf");
 }
 
-int rlk_option_files_check(const char *file, const char *group,
-			   const char *suffix, struct rowlock_errinfo *reterr)
+int rlk_option_files_check(const struct rlk_option_files *files,
+			   unsigned int *ret_named,
+			   struct rowlock_errinfo *reterr)
 {
-	struct reader reader = { .group = group,
-				 .suffix = suffix,
+	struct reader reader = { .group = files->group,
+				 .suffix = files->suffix,
 				 .reterr = reterr };
-	int error = file && *file ? read_file(&reader, file, 0)
-				  : read_standard(&reader);
+	int error = files->file && *files->file
+			? read_file(&reader, files->file, 0)
+			: read_standard(&reader);
 
 	if (error)
 		return error;
@@ -373,5 +378,6 @@ int rlk_option_files_check(const char *file, const char *group,
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.port);
 	if (*reader.protocol && !reader.remote)
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.protocol);
+	*ret_named = reader.named;
 	return 0;
 }

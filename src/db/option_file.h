@@ -4,6 +4,13 @@
 
 #include <rowlock.h>
 
+/** Whose option files: those that are read, and what of them. */
+struct rlk_option_files {
+	const char *file;   /* NULL: the standard ones */
+	const char *group;  /* ours; NULL: none */
+	const char *suffix; /* NULL: none */
+};
+
 /**
  * Read the option files that Connector/C is about to read, in its order, and
  * look for what it would not understand. Nothing is connected.
@@ -12,15 +19,16 @@
  * other programs, too: there it is what would lead to another server, a port
  * that is no number, or the protocol "tcp" to the local host.
  *
- * @file    NULL: the standard ones
- * @group   ours; NULL: none
- * @suffix  NULL: none. Else each group is read with it as well, and of a
- *          directory every *.cnf, as my_print_defaults(1) does; Connector/C
- *          knows no suffix and reads my.cnf only.
+ * With a suffix each group is read with it as well, and of a directory every
+ * *.cnf, as my_print_defaults(1) does; Connector/C knows no suffix and reads
+ * my.cnf only.
+ *
+ * @ret_named  what they say of enum rlk_whom (setting.h), a bit each
  *
  * Returns 0, ROWLOCK_EINVAL (with the file and the line), ROWLOCK_ENOMEM.
  */
-int rlk_option_files_check(const char *file, const char *group,
-			   const char *suffix, struct rowlock_errinfo *reterr);
+int rlk_option_files_check(const struct rlk_option_files *files,
+			   unsigned int *ret_named,
+			   struct rowlock_errinfo *reterr);
 
 #endif

@@ -29,6 +29,7 @@
 #define NUMBER RLK_SETTING_NUMBER
 #define BOOLEAN RLK_SETTING_BOOLEAN
 
+/* The first ones in the order of enum rlk_whom. */
 static const struct rlk_setting settings[] = {
 	{ "host", TEXT, NULL },
 	{ "port", RLK_SETTING_PORT, NULL },
@@ -130,6 +131,18 @@ size_t rlk_setting_number(const struct rlk_setting *setting)
 	if (setting->same_as)
 		setting = rlk_setting_find(setting->same_as);
 	return (size_t) (setting - settings);
+}
+
+void rlk_setting_note(const struct rlk_setting *setting, const char *value,
+		      unsigned int *named)
+{
+	size_t number = rlk_setting_number(setting);
+
+	if (number >= RLK_WHOMS)
+		return;
+	*named &= ~(1u << number);
+	if (value && *value)
+		*named |= 1u << number;
 }
 
 static unsigned int least(unsigned int a, unsigned int b)

@@ -35,8 +35,25 @@ enum { RLK_SETTINGS_MOST = 96 };
 /** The setting of @key, case and blanks as they are; NULL: there is none. */
 const struct rlk_setting *rlk_setting_find(const char *key);
 
-/** A number below RLK_SETTINGS_MOST, the same for all names of one setting. */
+/** A number below RLK_SETTINGS_MOST, the same for all names of one setting;
+ *  those that say which server and account have the lowest, enum rlk_whom. */
 size_t rlk_setting_number(const struct rlk_setting *setting);
+
+enum rlk_whom {
+	RLK_WHOM_HOST,
+	RLK_WHOM_PORT,
+	RLK_WHOM_USER,
+	RLK_WHOM_PASSWORD,
+	RLK_WHOM_DATABASE,
+	RLK_WHOM_SOCKET,
+	RLK_WHOM_PROTOCOL,
+	RLK_WHOMS,
+};
+
+/** Note in @named, a bit for each of enum rlk_whom, whether @value says
+ *  something for @setting. */
+void rlk_setting_note(const struct rlk_setting *setting, const char *value,
+		      unsigned int *named);
 
 /** The key that @key may be a misspelling of; NULL: none is near. */
 const char *rlk_setting_near(const char *key);

@@ -26,10 +26,11 @@ static void assert_says(const char *message, const char *words)
 static int check(const char *dsn, struct rowlock_errinfo *error)
 {
 	char *copy = strdup(dsn);
+	unsigned int named = 0;
 	int code;
 
 	*error = (struct rowlock_errinfo){ 0 };
-	code = rlk_dsn_check(copy, "dsn", error);
+	code = rlk_dsn_check(copy, "dsn", &named, error);
 	assert_string_equal(copy, dsn);
 	free(copy);
 	return code;
@@ -161,11 +162,20 @@ static const char *write_file(const char *name, const char *format, ...)
 	return path;
 }
 
+static int check_files(const char *path, const char *group, const char *suffix,
+		       struct rowlock_errinfo *error)
+{
+	const struct rlk_option_files files = { path, group, suffix };
+	unsigned int named;
+
+	return rlk_option_files_check(&files, &named, error);
+}
+
 static void file_is(const char *text, const char *words)
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path = write_file("some.cnf", "%s", text);
-	int code = rlk_option_files_check(path, "rowlock", NULL, &error);
+	int code = check_files(path, "rowlock", NULL, &error);
 
 	if (!words && code)
 		fail_msg("refused: %s\n%s", error.message, text);
@@ -239,22 +249,20 @@ static void includes_are_followed(void **state)
 	write_file("dir/other.cnf", "[rowlock]\nhots=db1\n");
 	path =
 	    write_file("top.cnf", "[client]\nport=x\n!includedir %s\n", name);
-	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
-			 0);
+	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
 	write_file("dir/my.cnf", "[rowlock]\nhost=db1\n\nprot=7\n");
-	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+	assert_int_equal(check_files(path, "rowlock", NULL, &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "/dir/my.cnf:4: group [rowlock]: unknown");
 	path = write_file("loop.cnf",
 			  "!include %s/loop.cnf\n!include %s/dir/"
 			  "my.cnf\n",
 			  directory, directory);
-	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
+	assert_int_equal(check_files(path, "rowlock", NULL, &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "did you mean 'port'");
 	path = write_file("lost.cnf", "!include %s/nowhere.cnf\n", directory);
-	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
-			 0);
+	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
 }
 
 static void a_suffix_reads_more(void **state)
@@ -265,20 +273,16 @@ static void a_suffix_reads_more(void **state)
 				  "port=abc\n");
 
 	(void) state;
-	assert_int_equal(rlk_option_files_check(path, "rowlock", NULL, &error),
-			 0);
-	assert_int_equal(rlk_option_files_check(path, "rowlock", "_t", &error),
-			 0);
-	assert_int_equal(
-	    rlk_option_files_check(path, "rowlock", "_two", &error),
-	    ROWLOCK_EINVAL);
+	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+	assert_int_equal(check_files(path, "rowlock", "_t", &error), 0);
+	assert_int_equal(check_files(path, "rowlock", "_two", &error),
+			 ROWLOCK_EINVAL);
 	assert_says(error.message, "group [rowlock_two]: unknown key 'hots'");
-	assert_int_equal(rlk_option_files_check(path, NULL, "_two", &error),
+	assert_int_equal(check_files(path, NULL, "_two", &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "group [client_two]: 'port' is 'abc'");
-	assert_int_equal(
-	    rlk_option_files_check(path, "rowlock_two", NULL, &error),
-	    ROWLOCK_EINVAL);
+	assert_int_equal(check_files(path, "rowlock_two", NULL, &error),
+			 ROWLOCK_EINVAL);
 }
 
 static void the_standard_files_end_at_home(void **state)
@@ -291,11 +295,11 @@ static void the_standard_files_end_at_home(void **state)
 	setenv("MYSQL_HOME", directory, 1);
 	setenv("HOME", directory, 1);
 	unsetenv("MARIADB_HOME");
-	assert_int_equal(rlk_option_files_check(NULL, "rowlock", NULL, &error),
+	assert_int_equal(check_files(NULL, "rowlock", NULL, &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "'x1'");
 	setenv("MARIADB_HOME", "/nowhere", 1);
-	assert_int_equal(rlk_option_files_check(NULL, "rowlock", NULL, &error),
+	assert_int_equal(check_files(NULL, "rowlock", NULL, &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "'x2'");
 }

@@ -298,11 +298,13 @@ int defaults_read(const char *file, const char *suffix, char **ret_dsn,
 {
 	_cleanup_(output_fini) struct output output = { NULL, 0 };
 	_cleanup_(text_freep) char *file_option = NULL, *suffix_option = NULL;
+	const struct rlk_option_files files = { file, "rowlock", suffix };
+	unsigned int named;
 	char *argv[8];
 	size_t n = 0;
 	int r;
 
-	r = rlk_option_files_check(file, "rowlock", suffix, reterr);
+	r = rlk_option_files_check(&files, &named, reterr);
 	if (r < 0)
 		return r;
 	output.text = calloc(1, OUTPUT_MAX);
