@@ -221,10 +221,13 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	}
 }
 
-/* Why an unsettled question ends the call: who was made to wait by the server,
- * which does so only while another holds the name, has had his time. */
-static int reason(struct rlk_asking *asking)
+/* Why an unsettled question ends the call. Who waits in the server hears
+ * nothing of it as long as another holds the name; a server that says nothing
+ * either for a whole call's time after the wait was to end, is out of reach. */
+static int reason(struct rlk_asking *asking, int64_t silent_since_ms)
 {
+	const struct rowlock_client *client = asking->client;
+	int64_t silent = rlk_now(client->clock) - silent_since_ms;
 	int code;
 
 	rlk_mutex_lock(&asking->client->mutex);
@@ -232,20 +235,24 @@ static int reason(struct rlk_asking *asking)
 	rlk_mutex_unlock(&asking->client->mutex);
 	if (code == ROWLOCK_ECANCELED)
 		return code;
-	if (code == 0 || asking->ask != RLK_ASK_WAIT)
+	if (code == 0 || asking->ask != RLK_ASK_WAIT ||
+	    silent >= (int64_t) client->call_timeout_ms)
 		return asking->error.code;
 	asking->error.code = 0;
+	asking->unheard = true;
 	return code;
 }
 
 static enum rlk_step no_answer(struct rlk_asking *asking)
 {
+	int64_t since = rlk_now(asking->client->clock);
+
 	/* Abandoned, or asked again: then there is something to know. */
 	asking->unsure = rlk_settle(asking) == RLK_SETTLED;
 	asking->skips_line = asking->unsure;
 	if (asking->unsure)
 		return RLK_STEP_AGAIN;
-	return rlk_end_with(asking, reason(asking));
+	return rlk_end_with(asking, reason(asking, since));
 }
 
 enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
@@ -342,7 +349,7 @@ static enum rlk_step left(struct rlk_asking *asking)
 {
 	asking->unsure = false;
 	rlk_fail_abandoned(asking);
-	return rlk_end_with(asking, reason(asking));
+	return rlk_end_with(asking, reason(asking, asking->sent_ms));
 }
 
 /* With others that ask, or draw, or release at the same moment. */
@@ -503,6 +510,12 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 				"acquire " RLK_LOCK_FORMAT ": not asked for in "
 				"time: %s",
 				RLK_LOCK_ARGS(lock), error->message);
+	if (code == ROWLOCK_ETIMEDOUT && asking->unheard)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT ": not had in time; "
+				"whether others hold it is not known, as %s "
+				"did not answer in the end",
+				RLK_LOCK_ARGS(lock), asking->client->server);
 	switch (code) {
 	case 0:
 		return 0;

@@ -33,9 +33,10 @@ struct rlk_asking {
 	uint64_t seen_attempt; /* who had the name at the last look, */
 	uint64_t seen_owner;   /* and which connection the bell */
 	bool saw_others;
-	bool wanted; /* lease: by others, too, who may stand in line */
-	bool unsure; /* an unanswered sending may have left a row */
-	int code;    /* why it ended */
+	bool wanted;  /* lease: by others, too, who may stand in line */
+	bool unsure;  /* an unanswered sending may have left a row */
+	bool unheard; /* row: nor was the wait's end answered */
+	int code;     /* why it ended */
 	struct rowlock_errinfo error; /* the last failure, if code is 0 one
 					 that may pass */
 };

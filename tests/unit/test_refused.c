@@ -20,6 +20,9 @@ static const struct fake_answer pending = { .given = true,
 static const struct fake_answer pending_for_long = {
 	.given = true, .skip = true, .result = RLK_PENDING, .ms = 5000
 };
+static const struct fake_answer no_answer_for_long = {
+	.given = true, .skip = true, .result = RLK_UNKNOWN, .ms = 5000
+};
 static const struct fake_answer refused = { .given = true,
 					    .skip = true,
 					    .result = RLK_REFUSED };
@@ -233,7 +236,32 @@ static void wait_that_is_never_taken_back_still_times_out(void **state)
 	fake_always(FAKE_FENCE, no_answer);
 	assert_code(wait_in_vain(lock, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_says(&err, "'job'");
+	assert_says(&err, "whether others hold it is not known");
 	/* The chores go on with the fence. */
+	fake_always(FAKE_FENCE, normal);
+	fake_pass_await(FAKE_FENCE, fake_count(FAKE_FENCE) + 1);
+	end(client, lock);
+}
+
+static void wait_for_a_silent_server_is_no_wait_for_others(void **state)
+{
+	struct rowlock_client *client = settled_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_always(FAKE_RESUME, pending);
+	fake_always(FAKE_FENCE, no_answer_for_long);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock,
+		  client->row_slice_ms + 3 * client->call_timeout_ms);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(client->row_slice_ms + client->call_timeout_ms);
+	fake_await(FAKE_FENCE, 1);
+	assert_code(fake_pass_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	assert_says(&err, "no answer from");
+	fake_person_end(bob);
 	fake_always(FAKE_FENCE, normal);
 	fake_pass_await(FAKE_FENCE, fake_count(FAKE_FENCE) + 1);
 	end(client, lock);
@@ -381,6 +409,8 @@ int main(void)
 		     making_without_a_connection_is_tried_again),
 		FAKE("a wait that is never taken back still times out",
 		     wait_that_is_never_taken_back_still_times_out),
+		FAKE("a wait for a silent server is no wait for others",
+		     wait_for_a_silent_server_is_no_wait_for_others),
 		FAKE("a wait that cannot be killed is taken back all the same",
 		     wait_that_cannot_be_killed_is_taken_back_all_the_same),
 		FAKE("a lock that came with the kill goes with its connection",
