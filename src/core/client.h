@@ -36,6 +36,10 @@ enum rlk_bay {
 	RLK_BAY_LANE,    /* lease: one for each lane, with one connection */
 };
 
+/** innodb_lock_wait_timeout of connections that should not wait: with 0 a
+ *  contention of milliseconds already fails on MariaDB. */
+#define RLK_LOCK_WAIT_S 1
+
 #define RLK_LANES_MOST 16
 #define RLK_BUSY_NAMES 256
 

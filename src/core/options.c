@@ -14,10 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* innodb_lock_wait_timeout of connections that should not wait: with 0 a
- * contention of milliseconds already fails on MariaDB. */
-#define SHORT_LOCK_WAIT_S 1
-
 /* Connections beside the lanes, where something has to wait for somebody's
  * transaction; and how many of them are kept when nothing has. */
 #define ASIDE_MOST 16
@@ -151,26 +147,26 @@ static void set_bays(struct rowlock_client *client,
 	unsigned int slice_s = seconds(client->row_slice_ms);
 
 	client->bays[RLK_BAY_CONTROL] = (struct rlk_pool_bay){
-		.profile = { "control", true, SHORT_LOCK_WAIT_S,
+		.profile = { "control", true, RLK_LOCK_WAIT_S,
 			     ttl_s > 30 ? ttl_s : 30, true },
 		.keep = 1,
 	};
 	for (unsigned int i = 0; i < options->lease_connections; i++)
 		client->bays[RLK_BAY_LANE + i] = (struct rlk_pool_bay){
-			.profile = { "lease", true, SHORT_LOCK_WAIT_S,
+			.profile = { "lease", true, RLK_LOCK_WAIT_S,
 				     ttl_s > 2 ? ttl_s : 2, true },
 			.limit = 1,
 			.keep = 1,
 		};
 	client->bays[RLK_BAY_BELL] = (struct rlk_pool_bay){
-		.profile = { "bell", true, SHORT_LOCK_WAIT_S,
+		.profile = { "bell", true, RLK_LOCK_WAIT_S,
 			     ttl_s > 2 ? ttl_s : 2, false },
 		.limit =
 		    options->wait_connections ? options->wait_connections : 1,
 		.keep = 2,
 	};
 	client->bays[RLK_BAY_ASIDE] = (struct rlk_pool_bay){
-		.profile = { "lease", true, SHORT_LOCK_WAIT_S,
+		.profile = { "lease", true, RLK_LOCK_WAIT_S,
 			     ttl_s > 2 ? ttl_s : 2, false },
 		.limit = ASIDE_MOST,
 		.keep = ASIDE_KEPT,

@@ -45,6 +45,18 @@ static struct rlk_conn *take_bell(struct rlk_hold *hold)
 	return TAKE_PTR(hold->conn);
 }
 
+/* Is there time for another try, which may end as this one? */
+static bool may_send_again(const struct rowlock_client *client,
+			   enum rlk_fault fault, int64_t until_ms)
+{
+	int64_t left = until_ms - rlk_now(client->clock);
+
+	/* What is cut off while it waits for a locked row is in doubt, and
+	 * costs its connection. */
+	return rlk_commit_again(fault) &&
+	       left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
+}
+
 /* A DELETE by attempt may be sent as often as we like. After one without an
  * answer a missing row proves nothing: that one may have deleted it. */
 static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
@@ -65,7 +77,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			    : rlk_commit_release(hold, &errand, &found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
 		errand.aside = fault == RLK_BUSY;
-	} while (rlk_commit_again(fault) && rlk_now(client->clock) < until);
+	} while (may_send_again(client, fault, until));
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {
 		if (fault)
@@ -74,6 +86,12 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			rlk_hold_over_locked(hold);
 	}
 	rlk_mutex_unlock(&client->mutex);
+	if (fault == RLK_BUSY)
+		rlk_fail_db(reterr, ROWLOCK_EDB, reterr->mysql,
+			    "a transaction on %s has its row locked; see "
+			    "information_schema.INNODB_TRX for those that are "
+			    "open",
+			    client->server);
 	if (fault)
 		rlk_prefix(reterr,
 			   "release '%s' (%s): not held any more, but its row "

@@ -208,6 +208,37 @@ static void row_that_is_tied_up_keeps_nobody_else(void **state)
 	test_sql_end(sql);
 }
 
+/* It is not the server that is silent. */
+static void release_of_a_row_that_is_tied_up_says_so(void **state)
+{
+	struct rowlock_client *client = test_client(30000);
+	struct rowlock_client *other = test_client(30000);
+	struct test_sql *sql = test_server_root();
+	struct rowlock *lock, *next;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	lock = test_lock(client, ROWLOCK_LEASE, 0, test_name("tied-release"));
+	next = test_lock(other, ROWLOCK_LEASE, 0, rowlock_name(lock));
+	assert_code(rowlock_acquire(lock, 0, &err), 0, &err);
+	test_sql(sql, "START TRANSACTION");
+	test_sql_number(sql,
+			"SELECT attempt FROM business_lease WHERE name = '%s' "
+			"AND slot = 0 FOR UPDATE",
+			rowlock_name(lock));
+	assert_code(rowlock_release(lock, &err), ROWLOCK_EDB, &err);
+	assert_non_null(strstr(err.message, "has its row locked"));
+	test_sql(sql, "COMMIT");
+	/* The chores remove it. */
+	assert_code(rowlock_acquire(next, test_patience_ms(), &err), 0, &err);
+	assert_code(rowlock_release(next, &err), 0, &err);
+	test_lock_end(next);
+	test_lock_end(lock);
+	test_client_end(other);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
 struct draw {
 	struct rowlock *lock;
 	pthread_t thread;
@@ -443,6 +474,8 @@ int main(void)
 		     many_names_take_few_statements),
 		TEST("a row that is tied up keeps nobody else",
 		     row_that_is_tied_up_keeps_nobody_else),
+		TEST("the release of a row that is tied up says so",
+		     release_of_a_row_that_is_tied_up_says_so),
 		TEST("a tied up token of a lease keeps nobody else",
 		     tied_up_token_of_a_lease_keeps_nobody_else),
 		TEST("a tied up token of a row keeps nobody else",

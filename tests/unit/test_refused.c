@@ -339,6 +339,7 @@ static void release_that_is_always_in_the_way_goes_to_the_chores(void **state)
 							.ms = 1000 });
 	assert_code(rowlock_release(lock, &err), ROWLOCK_EDB, &err);
 	assert_says(&err, "not held any more, but its row may be there");
+	assert_says(&err, "a transaction on");
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_int_not_equal(fake_lease("job"), 0);
 	fake_always(FAKE_RELEASE, normal);
