@@ -144,7 +144,8 @@ static void any_string_gets_a_verdict(void **state)
 
 static char directory[64];
 
-static const char *write_file(const char *name, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static const char *write_file(
+    const char *name, const char *format, ...)
 {
 	static char paths[4][128];
 	static unsigned int next;
