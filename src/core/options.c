@@ -148,7 +148,7 @@ static void set_bays(struct rowlock_client *client,
 
 	client->bays[RLK_BAY_CONTROL] = (struct rlk_pool_bay){
 		.profile = { "control", true, RLK_LOCK_WAIT_S,
-			     ttl_s > 30 ? ttl_s : 30, true },
+			     ttl_s > 30 ? ttl_s : 30, true, true },
 		.keep = 1,
 	};
 	for (unsigned int i = 0; i < options->lease_connections; i++)

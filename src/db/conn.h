@@ -48,6 +48,7 @@ struct rlk_conn_profile {
 	unsigned int idle_s;      /* wait_timeout: how long the server keeps
 				     the session of a silent peer */
 	bool packets;             /* several statements in one text */
+	bool plain;               /* prepares nothing: texts */
 };
 
 /**

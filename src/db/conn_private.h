@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "db/conn.h"
+#include "db/sql.h"
 
 /** The calls of Connector/C that may wait for the socket. */
 enum rlk_call {
@@ -72,6 +73,7 @@ struct rlk_conn {
 	bool again;            /* may still be prepared again */
 	struct rlk_list stmts;
 	struct rlk_packet *packet; /* NULL before the first */
+	struct rlk_sql plain;      /* the text of stmt, if that is plain */
 
 	struct rlk_server server;
 	char where[300]; /* for messages, also before there is a server */

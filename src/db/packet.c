@@ -3,9 +3,7 @@
  * Building a packet's text, sending it, keeping its answers.
  *
  * Text and not prepared statements, because the number of rows differs from
- * packet to packet, and because only text can carry several statements. What
- * is in quotes has gone through mysql_real_escape_string(), which follows the
- * connection's character set and the server's NO_BACKSLASH_ESCAPES.
+ * packet to packet, and because only text can carry several statements.
  *
  * Failure modes: as for one statement, but in the middle: the answers that came
  * count. A packet whose answers are not read to the end makes the connection
@@ -13,10 +11,9 @@
  */
 #include "db/packet.h"
 
+#include "db/sql.h"
 #include "db/stmt_private.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,9 +27,7 @@ struct answer {
 
 struct rlk_packet {
 	struct rlk_conn *conn;
-	char *text;
-	size_t length;
-	size_t room;
+	struct rlk_sql sql;
 	size_t count;
 	size_t answered;
 	bool open; /* behind the last one, as answer.open */
@@ -43,7 +38,7 @@ static void clear(struct rlk_packet *packet)
 {
 	for (size_t i = 0; i < packet->answered; i++)
 		mysql_free_result(TAKE_PTR(packet->answers[i].result));
-	packet->length = 0;
+	packet->sql.length = 0;
 	packet->count = 0;
 	packet->answered = 0;
 	packet->open = false;
@@ -65,79 +60,11 @@ void rlk_packet_drop(struct rlk_conn *conn)
 	if (!conn->packet)
 		return;
 	clear(conn->packet);
-	free(conn->packet->text);
+	rlk_sql_fini(&conn->packet->sql);
 	free(TAKE_PTR(conn->packet));
 }
 
 /* ----------------------------------------------------------------- text */
-
-/* Room for @more bytes and an end, NULL if there is no memory. */
-static char *make_room(struct rlk_packet *packet, size_t more)
-{
-	size_t room = packet->room ? packet->room : 4096;
-	char *text;
-
-	while (room < packet->length + more + 1)
-		room *= 2;
-	if (room != packet->room) {
-		text = realloc(packet->text, room);
-		if (!text)
-			return NULL;
-		packet->text = text;
-		packet->room = room;
-	}
-	return packet->text + packet->length;
-}
-
-static bool put(struct rlk_packet *packet, const char *text, size_t length)
-{
-	char *at = make_room(packet, length);
-
-	if (!at)
-		return false;
-	memcpy(at, text, length);
-	packet->length += length;
-	return true;
-}
-
-static bool put_quoted(struct rlk_packet *packet, const struct rlk_value *value)
-{
-	char *at = make_room(packet, 2 * value->length + 2);
-	size_t length;
-
-	if (!at)
-		return false;
-	at[0] = '\'';
-	length = mysql_real_escape_string(packet->conn->mysql, at + 1,
-					  value->text, value->length);
-	if (length > 2 * value->length)
-		return false; /* no text in this character set */
-	at[1 + length] = '\'';
-	packet->length += length + 2;
-	return true;
-}
-
-static bool put_value(struct rlk_packet *packet, const struct rlk_value *value)
-{
-	char number[24];
-	int length = 0;
-
-	switch (value->type) {
-	case RLK_NULL:
-		return put(packet, "NULL", 4);
-	case RLK_U64:
-		length =
-		    snprintf(number, sizeof(number), "%" PRIu64, value->u64);
-		break;
-	case RLK_I64:
-		length =
-		    snprintf(number, sizeof(number), "%" PRId64, value->i64);
-		break;
-	case RLK_TEXT:
-		return put_quoted(packet, value);
-	}
-	return put(packet, number, (size_t) length);
-}
 
 /* One row's text: from @at to @end, with @row for ?0 to ?9. */
 static bool put_row(struct rlk_packet *packet, const char *at, const char *end,
@@ -148,12 +75,13 @@ static bool put_row(struct rlk_packet *packet, const char *at, const char *end,
 
 		if (!mark)
 			mark = end;
-		if (!put(packet, at, (size_t) (mark - at)))
+		if (!rlk_sql_put(&packet->sql, at, (size_t) (mark - at)))
 			return false;
 		at = mark;
 		if (at == end)
 			break;
-		if (!put_value(packet, &row[at[1] - '0']))
+		if (!rlk_sql_put_value(&packet->sql, packet->conn->mysql,
+				       &row[at[1] - '0']))
 			return false;
 		at += 2;
 	}
@@ -176,7 +104,8 @@ static bool put_rows(struct rlk_packet *packet, const struct rows *rows,
 	for (size_t i = 0; i < rows->count; i++) {
 		struct rlk_value values[RLK_PACKET_VALUES];
 
-		if (i > 0 && !put(packet, bar + 1, (size_t) (end - bar - 1)))
+		if (i > 0 && !rlk_sql_put(&packet->sql, bar + 1,
+					  (size_t) (end - bar - 1)))
 			return false;
 		rows->fn(rows->rows, i, values);
 		if (!put_row(packet, at, bar, values))
@@ -192,7 +121,7 @@ static bool put_statement(struct rlk_packet *packet, const struct rows *rows,
 		size_t plain = strcspn(sql, "{");
 		const char *end;
 
-		if (!put(packet, sql, plain))
+		if (!rlk_sql_put(&packet->sql, sql, plain))
 			return false;
 		sql += plain;
 		if (!*sql)
@@ -209,13 +138,13 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 		   rlk_values_fn fn, const void *rows, size_t count)
 {
 	const struct rows from = { fn, rows, count };
-	size_t before = packet->length;
+	size_t before = packet->sql.length;
 
 	if (packet->count == RLK_PACKET_STATEMENTS)
 		return -1;
-	if ((packet->count && !put(packet, "; ", 2)) ||
+	if ((packet->count && !rlk_sql_put(&packet->sql, "; ", 2)) ||
 	    !put_statement(packet, &from, def->sql)) {
-		packet->length = before;
+		packet->sql.length = before;
 		return -1;
 	}
 	packet->open = strcmp(def->sql, "BEGIN") == 0 ||
@@ -296,11 +225,10 @@ enum rlk_fault rlk_packet_run(struct rlk_packet *packet,
 		return rlk_stage_fail(conn, ROWLOCK_ECONNECT,
 				      "the connection is not usable any more",
 				      reterr);
-	packet->text[packet->length] = '\0';
 	conn->stmt = NULL;
 	conn->again = false;
 	conn->io.result = NULL;
-	conn->io.sql = packet->text;
+	conn->io.sql = rlk_sql_end(&packet->sql);
 	conn->stage = RLK_STAGE_QUERY;
 	return advance(packet, reterr);
 }
@@ -328,27 +256,6 @@ uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement)
 
 /* ----------------------------------------------------------------- rows */
 
-static struct rlk_value value_of(const MYSQL_FIELD *field, const char *text,
-				 size_t length)
-{
-	struct rlk_value value = { .type = RLK_NULL, .text = "" };
-
-	if (!text)
-		return value;
-	if (!rlk_bind_is_number(field)) {
-		value.type = RLK_TEXT;
-		value.text = text;
-		value.length = length;
-	} else if (field->flags & UNSIGNED_FLAG) {
-		value.type = RLK_U64;
-		value.u64 = strtoull(text, NULL, 10);
-	} else {
-		value.type = RLK_I64;
-		value.i64 = strtoll(text, NULL, 10);
-	}
-	return value;
-}
-
 void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 		     void *arg)
 {
@@ -369,9 +276,10 @@ void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 
 		for (unsigned int i = 0; i < RLK_STMT_COLUMNS; i++)
 			columns[i] =
-			    i < count ? value_of(&fields[i], row[i], lengths[i])
-				      : (struct rlk_value){ .type = RLK_NULL,
-							    .text = "" };
+			    i < count
+				? rlk_bind_value(&fields[i], row[i], lengths[i])
+				: (struct rlk_value){ .type = RLK_NULL,
+						      .text = "" };
 		fn(columns, arg);
 	}
 }

@@ -6,12 +6,19 @@
  *
  * Failure modes: a prepared statement that the server has forgotten (1243) or
  * wants anew (1615) was not executed: it is prepared again, once, as long as
- * its parameters are at hand. A result whose error comes after its header
- * shows when it is buffered.
+ * its parameters are at hand. One for which the server has no room (1461) is
+ * said as a text: who holds something must be able to keep it and to give it
+ * back, whatever others have prepared. A result whose error comes after its
+ * header shows when it is buffered.
  */
 #include "db/stmt_private.h"
 
+#include <string.h>
+
 #include "base/error.h"
+
+/* max_prepared_stmt_count, which all programs of the server share. */
+#define ERROR_NO_ROOM 1461
 
 /* Its result has a column that we have no room for. */
 static const char too_many[] = "more columns than there is room for";
@@ -68,6 +75,29 @@ static enum rlk_fault fail_query(struct rlk_conn *conn,
 			      mysql_error(conn->mysql), reterr);
 }
 
+enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
+			       const struct rlk_value *params,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_sql *sql = &conn->plain;
+	const char *at = conn->stmt->def->sql;
+	size_t length;
+
+	conn->stmt->plain = true;
+	sql->length = 0;
+	for (; *at; at += length) {
+		length = *at == '?' ? 1 : strcspn(at, "?");
+		if (*at == '?' ? !rlk_sql_put_value(sql, conn->mysql, params++)
+			       : !rlk_sql_put(sql, at, length))
+			return rlk_stage_fail(conn, ROWLOCK_ENOMEM,
+					      "out of memory", reterr);
+	}
+	conn->io.result = NULL;
+	conn->io.sql = rlk_sql_end(sql);
+	conn->stage = RLK_STAGE_QUERY;
+	return RLK_DONE;
+}
+
 /* The stages. Each returns RLK_DONE when the next one may follow. */
 
 static enum rlk_fault do_prepare(struct rlk_conn *conn,
@@ -79,6 +109,8 @@ static enum rlk_fault do_prepare(struct rlk_conn *conn,
 	conn->io.sql = stmt->def->sql;
 	if (!rlk_io_run(conn, RLK_CALL_PREPARE))
 		return RLK_PENDING;
+	if (conn->io.status && mysql_stmt_errno(stmt->stmt) == ERROR_NO_ROOM)
+		return rlk_stage_plain(conn, stmt->held_params, reterr);
 	if (conn->io.status)
 		return rlk_stage_fail_stmt(conn, reterr);
 	stmt->params = (unsigned int) mysql_stmt_param_count(stmt->stmt);

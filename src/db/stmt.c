@@ -22,6 +22,7 @@ static struct rlk_stmt *stmt_free(struct rlk_stmt *stmt)
 {
 	if (stmt->stmt)
 		mysql_stmt_close(stmt->stmt);
+	mysql_free_result(stmt->plain_result);
 	rlk_bind_drop(stmt);
 	free(stmt->text);
 	free(stmt);
@@ -63,11 +64,49 @@ static struct rlk_stmt *stmt_new(struct rlk_conn *conn,
 	if (!stmt)
 		return NULL;
 	stmt->def = def;
-	stmt->stmt = mysql_stmt_init(conn->mysql);
-	if (!stmt->stmt)
+	stmt->plain = conn->profile.plain || def->once;
+	if (!stmt->plain)
+		stmt->stmt = mysql_stmt_init(conn->mysql);
+	if (!stmt->plain && !stmt->stmt)
 		return stmt_free(stmt);
 	rlk_list_append(&conn->stmts, &stmt->list);
 	return stmt;
+}
+
+/* The statement was executed: this is not a refusal. */
+static enum rlk_fault fail_cut(struct rlk_conn *conn, int column,
+			       struct rowlock_errinfo *reterr)
+{
+	conn->dead = true;
+	rlk_fail(reterr, ROWLOCK_EDB,
+		 "%s: column %d is longer than expected on %s; run "
+		 "'rowlock-migrate'",
+		 conn->label, column + 1, conn->server.name);
+	return RLK_UNKNOWN;
+}
+
+static enum rlk_fault fetch_plain(struct rlk_conn *conn,
+				  struct rlk_value *ret_columns,
+				  bool *ret_has_row,
+				  struct rowlock_errinfo *reterr)
+{
+	MYSQL_RES *result = conn->stmt->plain_result;
+	unsigned int count = mysql_num_fields(result);
+	const MYSQL_FIELD *fields = mysql_fetch_fields(result);
+	MYSQL_ROW row = mysql_fetch_row(result);
+	const unsigned long *lengths = mysql_fetch_lengths(result);
+
+	*ret_has_row = row != NULL;
+	for (unsigned int i = 0; i < RLK_STMT_COLUMNS; i++) {
+		bool there = row && i < count;
+
+		ret_columns[i] =
+		    there ? rlk_bind_value(&fields[i], row[i], lengths[i])
+			  : (struct rlk_value){ .type = RLK_NULL, .text = "" };
+		if (there && lengths[i] > RLK_TEXT_MAX)
+			return fail_cut(conn, (int) i, reterr);
+	}
+	return RLK_DONE;
 }
 
 static enum rlk_fault fetch(struct rlk_conn *conn,
@@ -75,9 +114,11 @@ static enum rlk_fault fetch(struct rlk_conn *conn,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_stmt *stmt = conn->stmt;
-	int status = mysql_stmt_fetch(stmt->stmt);
-	int cut;
+	int status, cut;
 
+	if (stmt->plain)
+		return fetch_plain(conn, ret_columns, ret_has_row, reterr);
+	status = mysql_stmt_fetch(stmt->stmt);
 	if (status == MYSQL_NO_DATA) {
 		*ret_has_row = false;
 		return RLK_DONE;
@@ -85,17 +126,29 @@ static enum rlk_fault fetch(struct rlk_conn *conn,
 	if (status && status != MYSQL_DATA_TRUNCATED)
 		return rlk_stage_fail_stmt(conn, reterr);
 	cut = rlk_bind_read(stmt, ret_columns);
-	if (cut >= 0) {
-		/* The statement was executed: this is not a refusal. */
-		conn->dead = true;
-		rlk_fail(reterr, ROWLOCK_EDB,
-			 "%s: column %d is longer than expected on %s; run "
-			 "'rowlock-migrate'",
-			 conn->label, cut + 1, conn->server.name);
-		return RLK_UNKNOWN;
-	}
+	if (cut >= 0)
+		return fail_cut(conn, cut, reterr);
 	*ret_has_row = true;
 	return RLK_DONE;
+}
+
+/* The answer's numbers; a text's rows are stored already. */
+static bool has_columns(struct rlk_conn *conn, struct rlk_reply *reply)
+{
+	struct rlk_stmt *stmt = conn->stmt;
+
+	*reply = (struct rlk_reply){ .has_row = false };
+	if (stmt->plain) {
+		stmt->plain_result = TAKE_PTR(conn->io.result);
+		reply->insert_id = mysql_insert_id(conn->mysql);
+		if (!stmt->plain_result)
+			reply->affected = mysql_affected_rows(conn->mysql);
+		return stmt->plain_result;
+	}
+	reply->insert_id = mysql_stmt_insert_id(stmt->stmt);
+	if (!stmt->columns)
+		reply->affected = mysql_stmt_affected_rows(stmt->stmt);
+	return stmt->columns;
 }
 
 /* All has been read from the server; what was it? */
@@ -106,15 +159,11 @@ static enum rlk_fault finish(struct rlk_conn *conn, struct rlk_reply *ret_reply,
 	enum rlk_fault fault = RLK_DONE;
 
 	rlk_bind_drop(stmt);
-	ret_reply->has_row = false;
-	ret_reply->insert_id = mysql_stmt_insert_id(stmt->stmt);
-	ret_reply->affected = 0;
-	if (stmt->columns) {
+	if (has_columns(conn, ret_reply)) {
 		fault = fetch(conn, ret_reply->columns, &ret_reply->has_row,
 			      reterr);
-		mysql_stmt_free_result(stmt->stmt);
-	} else {
-		ret_reply->affected = mysql_stmt_affected_rows(stmt->stmt);
+		if (!stmt->plain)
+			mysql_stmt_free_result(stmt->stmt);
 	}
 	return fault ? fault : rlk_stage_committed(conn, reterr);
 }
@@ -142,8 +191,11 @@ static enum rlk_fault begin(struct rlk_conn *conn,
 				      reterr);
 	conn->stmt = stmt;
 	conn->again = true;
-	conn->stage = stmt->prepared ? RLK_STAGE_EXECUTE : RLK_STAGE_PREPARE;
 	rlk_bind_drop(stmt); /* a run before may have failed half way */
+	mysql_free_result(TAKE_PTR(stmt->plain_result));
+	if (stmt->plain)
+		return rlk_stage_plain(conn, params, reterr);
+	conn->stage = stmt->prepared ? RLK_STAGE_EXECUTE : RLK_STAGE_PREPARE;
 	if (stmt->prepared && rlk_bind_params(stmt, params))
 		return rlk_stage_fail_stmt(conn, reterr);
 	if (!stmt->prepared && rlk_bind_hold(stmt, params))
@@ -220,9 +272,9 @@ enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 			     void *arg, struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = begin(conn, def, params, reterr);
-	struct rlk_value columns[RLK_STMT_COLUMNS];
+	struct rlk_reply reply;
 	struct rlk_stmt *stmt;
-	bool has_row = true;
+	bool has_row;
 
 	if (fault == RLK_DONE)
 		fault = run(conn, params, reterr);
@@ -230,15 +282,16 @@ enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 		return rlk_stmt_give_up(conn, fault, reterr);
 	stmt = conn->stmt;
 	rlk_bind_drop(stmt);
-	while (stmt->columns && fault == RLK_DONE) {
+	has_row = has_columns(conn, &reply);
+	while (has_row && fault == RLK_DONE) {
 		/* The function before may have run other statements. */
 		conn->stmt = stmt;
-		fault = fetch(conn, columns, &has_row, reterr);
-		if (fault != RLK_DONE || !has_row)
-			break;
-		fn(columns, arg);
+		fault = fetch(conn, reply.columns, &has_row, reterr);
+		if (fault == RLK_DONE && has_row)
+			fn(reply.columns, arg);
 	}
-	mysql_stmt_free_result(stmt->stmt);
+	if (!stmt->plain)
+		mysql_stmt_free_result(stmt->stmt);
 	return fault;
 }
 

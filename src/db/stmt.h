@@ -4,7 +4,9 @@
 
 /*
  * Statements. A statement is a constant with its text; a connection prepares
- * it at its first use and keeps it, so that a use is one round trip.
+ * it at its first use and keeps it, so that a use is one round trip. Where that
+ * is not worth a statement of the server's max_prepared_stmt_count, or the
+ * server has none left, it is said as a text with the values in it.
  *
  * Everything here works on a connection that the calling thread has to itself
  * and ends at the connection's deadline (rlk_conn_set_until()), even if the
@@ -26,6 +28,7 @@ struct rlk_conn;
 struct rlk_stmt_def {
 	const char *label; /* for messages: "acquire", "beat" */
 	const char *sql;
+	bool once; /* now and then: said as a text, never prepared */
 };
 
 enum rlk_type {

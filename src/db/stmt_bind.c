@@ -118,6 +118,27 @@ bool rlk_bind_is_number(const MYSQL_FIELD *field)
 	}
 }
 
+struct rlk_value rlk_bind_value(const MYSQL_FIELD *field, const char *text,
+				size_t length)
+{
+	struct rlk_value value = { .type = RLK_NULL, .text = "" };
+
+	if (!text)
+		return value;
+	if (!rlk_bind_is_number(field)) {
+		value.type = RLK_TEXT;
+		value.text = text;
+		value.length = length;
+	} else if (field->flags & UNSIGNED_FLAG) {
+		value.type = RLK_U64;
+		value.u64 = strtoull(text, NULL, 10);
+	} else {
+		value.type = RLK_I64;
+		value.i64 = strtoll(text, NULL, 10);
+	}
+	return value;
+}
+
 static size_t room_of(const MYSQL_FIELD *field)
 {
 	if (rlk_bind_is_number(field))

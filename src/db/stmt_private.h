@@ -3,8 +3,9 @@
 #define RLK_DB_STMT_PRIVATE_H
 
 /*
- * A statement that a connection has prepared, with the rooms that Connector/C
- * reads parameters from and writes columns to.
+ * A statement of a connection: prepared, with the rooms that Connector/C reads
+ * parameters from and writes columns to; or plain, a text with the values in
+ * it.
  */
 
 #include "db/conn_private.h"
@@ -15,7 +16,9 @@
 struct rlk_stmt {
 	struct rlk_list list; /* of the connection */
 	const struct rlk_stmt_def *def;
-	MYSQL_STMT *stmt;
+	MYSQL_STMT *stmt;        /* NULL as long as it is plain */
+	MYSQL_RES *plain_result; /* of the last run; NULL: it had none */
+	bool plain;
 	bool prepared;
 	unsigned int params;
 	unsigned int columns;
@@ -55,6 +58,11 @@ enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);
 
+/** Say conn->stmt as a text, with @params in it, from now on. */
+enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
+			       const struct rlk_value *params,
+			       struct rowlock_errinfo *reterr);
+
 /** What was answered is done; is it committed? If a transaction is open on a
  *  connection that commits by itself, somebody between us and the server has
  *  begun it: RLK_UNKNOWN, and the connection is dead. */
@@ -65,6 +73,10 @@ enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 
 /** Does the column travel as a 64-bit number? */
 bool rlk_bind_is_number(const MYSQL_FIELD *field);
+
+/** A cell of a text's answer. */
+struct rlk_value rlk_bind_value(const MYSQL_FIELD *field, const char *text,
+				size_t length);
 
 /** As many parameters as the text has '?'; none is in a literal. */
 unsigned int rlk_bind_count(const char *sql);

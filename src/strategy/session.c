@@ -18,6 +18,7 @@ static const struct rlk_stmt_def open_row = {
 	" (id, ttl, expires_at, beat, breaks, host, pid, program, started_at)"
 	" VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, 0, 0,"
 	" ?, ?, ?, UTC_TIMESTAMP(6))",
+	.once = true,
 };
 
 static const struct rlk_stmt_def beat = {

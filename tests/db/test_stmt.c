@@ -7,6 +7,32 @@
 #include "db/stmt_private.h"
 #include "db_test.h"
 
+static const struct rlk_conn_profile plain = {
+	"lease", true, 1, 30, false, true
+};
+static const struct rlk_conn_profile *profile = &db_lease;
+
+static int as_text(void **state)
+{
+	(void) state;
+	profile = &plain;
+	return 0;
+}
+
+static int as_before(void **state)
+{
+	(void) state;
+	profile = &db_lease;
+	return 0;
+}
+
+/* Prepared, and as a text. */
+#define TEST_BOTH(sentence, function)                                          \
+	TEST(sentence, function),                                              \
+	{                                                                      \
+		sentence " (text)", function, as_text, as_before, NULL         \
+	}
+
 static void values_travel_both_ways(void **state)
 {
 	static const struct rlk_stmt_def def = {
@@ -22,7 +48,7 @@ static void values_travel_both_ways(void **state)
 		rlk_text(""),
 		rlk_null(),
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -52,7 +78,7 @@ static void what_is_not_there_reads_as_nothing(void **state)
 {
 	static const struct rlk_stmt_def def = { "shape",
 						 "SELECT NULL, 5, 'x'" };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -103,7 +129,7 @@ static void longest_texts_pass(void **state)
 		"INSERT INTO business_lease (name, slot, session, attempt, "
 		"acquired_at, info) VALUES (?, 0, 1, 1, UTC_TIMESTAMP(6), ?)",
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_value params[2];
@@ -133,7 +159,7 @@ static void cut_text_is_an_error(void **state)
 		"cut",
 		"SELECT 1, REPEAT('x', 5000)",
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -246,7 +272,7 @@ static void error_names_label_and_server(void **state)
 		"wrong",
 		"SELECT nothing FROM no_such_table_17",
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -305,7 +331,7 @@ static void locked_row_is_busy(void **state)
 
 static void acquire_answers_once_and_again(void **state)
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
 	struct rlk_value params[] = {
@@ -344,7 +370,7 @@ static void acquire_answers_once_and_again(void **state)
 static void asking_again_does_not_wait(void **state)
 {
 	struct rlk_conn *guard = db_open(NULL, &db_row);
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
 	const struct rlk_value params[] = {
@@ -403,7 +429,7 @@ static void each_row_is_seen_in_order(void **state)
 		"none",
 		"SELECT 1 FROM DUAL WHERE FALSE",
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	uint64_t next = 1;
 
@@ -439,7 +465,7 @@ static void reader_of_rows_may_ask(void **state)
 		"SELECT CAST(n AS UNSIGNED) FROM (SELECT 2 n UNION SELECT 1 "
 		"UNION SELECT 3) t ORDER BY 1",
 	};
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	uint64_t before = status(conn, "QUESTIONS");
 	struct rowlock_errinfo error = { 0 };
 
@@ -452,7 +478,7 @@ static void reader_of_rows_may_ask(void **state)
 
 static void server_tells_the_time(void **state)
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	int64_t first;
 	int64_t second;
@@ -468,8 +494,8 @@ static void server_tells_the_time(void **state)
 
 static void dead_connection_says_so(void **state)
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = db_open(NULL, profile);
+	struct rlk_conn *other = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	char sql[64];
@@ -487,37 +513,74 @@ static void dead_connection_says_so(void **state)
 	rlk_conn_close(other);
 }
 
+/* Whatever the server's other programs have prepared. */
+static void no_room_is_no_obstacle(void **state)
+{
+	static const struct rlk_stmt_def sleepy = {
+		"sleepy",
+		"SELECT SLEEP(?), ?",
+	};
+	const struct rlk_value params[] = { rlk_u64(0), rlk_text("it's") };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	uint64_t executed = status(conn, "COM_STMT_EXECUTE");
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	(void) state;
+	db_root("SET GLOBAL max_prepared_stmt_count = 0");
+	/* Given up for a while at the prepare, or at the text. */
+	rlk_conn_set_until(conn, db_in(-1));
+	fault = rlk_stmt_run(conn, &sleepy, params, &reply, &error);
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
+	while (fault == RLK_PENDING)
+		fault = rlk_stmt_resume(conn, &reply, &error);
+	assert_done(fault, &error);
+	assert_string_equal(reply.columns[1].text, "it's");
+	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &error),
+		    &error);
+	assert_string_equal(reply.columns[1].text, "it's");
+	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
+	/* Both looks are executes. */
+	assert_int_equal(status(conn, "COM_STMT_EXECUTE") - executed, 1);
+	rlk_conn_close(conn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST("values travel both ways", values_travel_both_ways),
-		TEST("what is not there reads as nothing",
-		     what_is_not_there_reads_as_nothing),
+		TEST_BOTH("values travel both ways", values_travel_both_ways),
+		TEST_BOTH("what is not there reads as nothing",
+			  what_is_not_there_reads_as_nothing),
 		TEST("another count of parameters is refused",
 		     another_count_of_parameters_is_refused),
-		TEST("the longest name and info pass whole",
-		     longest_texts_pass),
-		TEST("a text that would be cut is an error",
-		     cut_text_is_an_error),
+		TEST_BOTH("the longest name and info pass whole",
+			  longest_texts_pass),
+		TEST_BOTH("a text that would be cut is an error",
+			  cut_text_is_an_error),
+		TEST("what there is no room to prepare is said as a text",
+		     no_room_is_no_obstacle),
 		TEST("one run is one statement in the server",
 		     one_run_is_one_statement),
 		TEST("a statement that the server forgot is prepared again",
 		     forgotten_statement_is_prepared_again),
 		TEST("it is prepared again with its own parameters",
 		     prepared_again_with_its_own_parameters),
-		TEST("an error names the statement and the server",
-		     error_names_label_and_server),
-		TEST("a locked row is busy, and passed over by a probe",
-		     locked_row_is_busy),
-		TEST("acquire is granted once", acquire_answers_once_and_again),
-		TEST("asking again does not wait behind a guard",
-		     asking_again_does_not_wait),
-		TEST("each row is seen, in order", each_row_is_seen_in_order),
-		TEST("the reader of rows may run other statements",
-		     reader_of_rows_may_ask),
-		TEST("the server tells the time", server_tells_the_time),
-		TEST("a dead connection says so", dead_connection_says_so),
+		TEST_BOTH("an error names the statement and the server",
+			  error_names_label_and_server),
+		TEST_BOTH("a locked row is busy, and passed over by a probe",
+			  locked_row_is_busy),
+		TEST_BOTH("acquire is granted once",
+			  acquire_answers_once_and_again),
+		TEST_BOTH("asking again does not wait behind a guard",
+			  asking_again_does_not_wait),
+		TEST_BOTH("each row is seen, in order",
+			  each_row_is_seen_in_order),
+		TEST_BOTH("the reader of rows may run other statements",
+			  reader_of_rows_may_ask),
+		TEST_BOTH("the server tells the time", server_tells_the_time),
+		TEST_BOTH("a dead connection says so", dead_connection_says_so),
 	};
 
-	return db_main(tests);
+	return db_main_own(tests);
 }

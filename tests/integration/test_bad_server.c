@@ -309,6 +309,54 @@ static void a_full_server(void **state)
 	test_sql_end(root);
 }
 
+static void no_room(enum rowlock_strategy strategy)
+{
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(1000);
+	struct rowlock_client *other = test_client(1000);
+	const char *name = test_name("no-room");
+	struct rowlock *lock = test_lock(client, strategy, 0, name);
+	struct rowlock *rival = test_lock(other, strategy, 0, name);
+	struct rowlock_errinfo err;
+	uint64_t since = test_now_ns();
+	uint64_t token;
+
+	test_sql(root, "SET GLOBAL max_prepared_stmt_count = 0");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_code(rowlock_acquire(rival, 0, &err), ROWLOCK_EBUSY, &err);
+	/* It is kept for longer than it would last by itself. */
+	while (strategy == ROWLOCK_LEASE &&
+	       test_sql_number(root,
+			       "SELECT s.beat FROM lease_session s JOIN "
+			       "business_lease l ON l.session = s.id "
+			       "WHERE l.name = '%s'",
+			       name) < 5)
+		test_keep_waiting(since, "five beats of the holder");
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(rival, test_patience_ms(), &err));
+	assert_ok(rowlock_release(rival, &err));
+	test_sql(root, "SET GLOBAL max_prepared_stmt_count = DEFAULT");
+	test_lock_end(lock);
+	test_lock_end(rival);
+	test_client_end(client);
+	test_client_end(other);
+	test_sql_end(root);
+}
+
+static void a_lease_lives_without_prepared_statements(void **state)
+{
+	(void) state;
+	no_room(ROWLOCK_LEASE);
+}
+
+static void a_row_lives_without_prepared_statements(void **state)
+{
+	(void) state;
+	no_room(ROWLOCK_ROW);
+}
+
 /* The release is a statement that no connection has prepared yet. */
 static void a_server_that_prepares_nothing_more(void **state)
 {
@@ -355,6 +403,10 @@ int main(void)
 		     a_token_at_the_bound),
 		TEST("a server that takes no writes is told apart",
 		     a_server_that_takes_no_writes),
+		TEST("a lease lives without prepared statements",
+		     a_lease_lives_without_prepared_statements),
+		TEST("a row lives without prepared statements",
+		     a_row_lives_without_prepared_statements),
 		TEST("a row is let go where nothing more can be prepared",
 		     a_server_that_prepares_nothing_more),
 		TEST("odd global settings do no harm",

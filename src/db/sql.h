@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_SQL_H
+#define RLK_DB_SQL_H
+
+/*
+ * The text of statements that are not prepared, with their values in it. What
+ * is in quotes has gone through mysql_real_escape_string(), which follows the
+ * connection's character set and the server's NO_BACKSLASH_ESCAPES.
+ */
+
+#include <mysql.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "db/stmt.h"
+
+/** Memory that grows; a zeroed one is empty. */
+struct rlk_sql {
+	char *text; /* not ended by NUL before rlk_sql_end() */
+	size_t length;
+	size_t room;
+};
+
+void rlk_sql_fini(struct rlk_sql *sql);
+
+/** Add @length bytes of @text. False: no memory. */
+bool rlk_sql_put(struct rlk_sql *sql, const char *text, size_t length);
+
+/** Add @value as a literal. False: no memory, or no text in the connection's
+ *  character set. */
+bool rlk_sql_put_value(struct rlk_sql *sql, MYSQL *mysql,
+		       const struct rlk_value *value);
+
+/** What has been put together, ended; NULL: nothing ever was. */
+const char *rlk_sql_end(struct rlk_sql *sql);
+
+#endif
