@@ -285,7 +285,8 @@ struct rowlock_client_options {
 /**
  * Open a client: connect, check the server and the tables, start the threads
  * (all their signals blocked). The first client of a process initialises
- * Connector/C, which lets the process ignore SIGPIPE from then on.
+ * Connector/C, which lets the process ignore SIGPIPE from then on. dlclose()
+ * does not unload the library: threads that have held run it at their end.
  *
  * @options     NULL for the defaults (standard option files)
  * @ret_client  owned by the caller: rowlock_client_free()
@@ -325,7 +326,17 @@ ROWLOCK_API int rowlock_client_free(struct rowlock_client *client,
  *
  * pthread_cancel() of a thread that is inside a call of this library, or in a
  * function that the call runs, takes effect after the call: end a wait with
- * rowlock_cancel().
+ * rowlock_cancel(). Such a function must return, and not end its thread.
+ *
+ * A thread that ends while it owns a hold loses it, as nobody else could
+ * release it: by returning, pthread_exit() or pthread_cancel(), the main thread
+ * too. Its lost callback runs, errors of the handle have "its owner ended" in
+ * their message, and others have the name as soon as the server has been told.
+ * Any thread may then release or free the handle. What the thread releases in a
+ * destructor of pthread_key_create(), in the first two rounds of those, is
+ * released. A hold that has to outlive its thread is one of
+ * ROWLOCK_OWNER_HANDLE. The end of the process is not the end of its threads:
+ * leases that are held at exit() end with their TTL.
  */
 struct rowlock;
 
@@ -335,7 +346,8 @@ enum rowlock_flags {
 	 *  of one level more. */
 	ROWLOCK_NOT_REENTRANT = 1 << 0,
 	/** The owner is this handle, not the calling thread: any thread may
-	 *  release what it holds. For event loops and thread pools. */
+	 *  release what it holds, and it is held on when the thread that
+	 *  acquired it ends. For event loops and thread pools. */
 	ROWLOCK_OWNER_HANDLE = 1 << 1,
 	/** Draw the fencing token with the grant, as part of the acquire: it
 	 *  is there when rowlock_acquire() returns 0. A round trip and a commit
@@ -523,7 +535,7 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
 /**
  * Have @fn called once for each hold of @lock that is lost: when its deadline
  * passes, its session was evicted, its connection ended, its maximum hold is
- * over or it was broken. Not for a release.
+ * over, it was broken or the thread that owned it ended. Not for a release.
  *
  * @fn   NULL: no callback. Replaces the one before. If the present hold was
  *       lost before the call, and nobody was told yet, @fn is called for it.

@@ -275,6 +275,9 @@ static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
 		lock->cancel_next = false;
 		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
 	}
+	/* Its end will tell of what it holds then. */
+	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
+		return fail_memory(lock, reterr);
 	lock->calls++;
 	code = queue_locked(lock, wait_ms, reterr);
 	lock->calls--;
@@ -288,6 +291,8 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 	    rlk_guard(&lock->name->client->mutex);
 	int code = acquire_locked(lock, wait_ms, reterr);
 
+	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
+		rlk_end_owe(1);
 	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT))
 		rlk_lock_show_locked(lock);
 	return code;

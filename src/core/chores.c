@@ -17,6 +17,7 @@
 
 #include "core/breaks.h"
 #include "core/doorbell.h"
+#include "core/owner_end.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -160,10 +161,14 @@ static void clear_abandoned(struct rowlock_client *client, int64_t *next_ms)
 	while ((node = rlk_list_first(&client->abandoned))) {
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
+		bool orphan = hold->orphan;
 		bool cleared;
 
 		rlk_list_remove(node);
+		hold->orphan = false;
 		rlk_mutex_unlock(&client->mutex);
+		if (orphan)
+			rlk_owner_end_log(hold);
 		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
 		/* One whose connection is still talked on stays, too. */

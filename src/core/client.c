@@ -12,6 +12,7 @@
 #include "core/commit.h"
 #include "core/hold.h"
 #include "core/options.h"
+#include "core/owner_end.h"
 #include "core/threads.h"
 #include "core/waker.h"
 #include "db/schema.h"
@@ -146,6 +147,8 @@ static struct rowlock_client *make(void)
 	rlk_cond_init(&client->session_changed);
 	rlk_cond_init(&client->conn_free);
 	rlk_cond_init(&client->notices_changed);
+	rlk_list_init(&client->thread_ends.node);
+	client->thread_ends.ended = rlk_owner_ended;
 	rlk_list_init(&client->session.holds);
 	rlk_list_init(&client->old_sessions);
 	rlk_list_init(&client->row_holds);
@@ -224,6 +227,22 @@ static int look_at_server(struct rowlock_client *client,
 	return 0;
 }
 
+static int watch_threads(struct rowlock_client *client,
+			 struct rowlock_errinfo *reterr)
+{
+	int error = rlk_end_watch_start(&client->thread_ends);
+
+	if (!error)
+		return 0;
+	if (error == -ENOMEM)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"client: out of memory");
+	return rlk_fail(reterr, ROWLOCK_ESYSTEM,
+			"client: no key of pthreads to hear of the end of "
+			"threads: %s; use fewer in this process",
+			strerror(-error));
+}
+
 static int build(struct rowlock_client *client,
 		 const struct rowlock_client_options *options,
 		 struct rowlock_errinfo *reterr)
@@ -241,6 +260,8 @@ static int build(struct rowlock_client *client,
 		code = look_at_server(client, reterr);
 	if (!code)
 		code = rlk_threads_start(client, reterr);
+	if (!code)
+		code = watch_threads(client, reterr);
 	return code;
 }
 
@@ -306,6 +327,8 @@ static void drop_abandoned(struct rowlock_client *client)
 		    container_of(client->abandoned.next, struct rlk_hold, node);
 
 		rlk_list_remove(&hold->node);
+		if (hold->orphan)
+			rlk_owner_end_log(hold);
 		rlk_pool_discard(client->pool, TAKE_PTR(hold->conn));
 		rlk_hold_put_locked(hold);
 	}
@@ -332,6 +355,7 @@ static void destroy(struct rowlock_client *client)
 {
 	int64_t until = rlk_client_call_until(client);
 
+	rlk_end_watch_stop(&client->thread_ends);
 	rlk_threads_stop(client);
 	close_connections(client, until);
 	rlk_sleeper_fini(&client->deadline_sleeper);

@@ -8,7 +8,8 @@
  * _locked are called with it held and return with it held; those that let it
  * go in between say so.
  *
- * Order of locks: client->mutex, then the pool's (a leaf). Nothing else.
+ * Order of locks: that of the watches (base/thread_end.c), client->mutex, then
+ * the pool's (a leaf). Nothing else.
  */
 
 #include <rowlock.h>
@@ -19,6 +20,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "base/thread_end.h"
 #include "core/alarm.h"
 #include "core/names.h"
 #include "core/observer.h"
@@ -119,6 +121,8 @@ struct rowlock_client {
 	char server[300];  /* its name, for messages */
 	bool many_writers; /* Galera, or a group with several primaries */
 	bool observe;      /* never trust the server's clock */
+
+	struct rlk_end_watch thread_ends; /* core/owner_end.h */
 
 	struct rlk_mutex mutex; /* protects all below */
 	struct rlk_names names;

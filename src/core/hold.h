@@ -15,8 +15,9 @@
  *       +-------------------------------------------------------+
  *
  * Only HELD is held. LOST is decided by our own clock, by an answer of the
- * server or by the end of a connection, and is for ever. ABANDONED means that
- * something of it may still be in the server; core/chores.c removes it.
+ * server, by the end of a connection or of its owner, and is for ever.
+ * ABANDONED means that something of it may still be in the server;
+ * core/chores.c removes it.
  *
  * A HELD one may go on with another owner of this process: see handover.c.
  *
@@ -54,6 +55,9 @@ struct rlk_upkeep {
 	struct rlk_mark mark;     /* ABANDONED: a session to end first; id 0 */
 };
 
+/** The owner of a hold that was lost by its owner's end. */
+#define RLK_OWNER_NOBODY 0
+
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
 	enum rlk_hold_state state : 8;
@@ -63,12 +67,13 @@ struct rlk_hold {
 	bool conn_busy : 1;  /* some thread talks on conn */
 	bool wanted : 1;     /* lease: others wanted the name, too, when it was
 				granted */
+	bool orphan : 1;     /* lost by its owner's end, and not logged yet */
 	unsigned int refs;
 	unsigned int depth;
 	unsigned int passes;   /* how often it was handed over since began_ms */
 	int64_t began_ms;      /* when the server granted it */
 	struct rlk_name *name; /* name->hold while HELD or RELEASING */
-	uint64_t owner;
+	uint64_t owner;        /* rlk_lock_owner(), or RLK_OWNER_NOBODY */
 	uint64_t attempt;
 	uint64_t session; /* lease */
 	uint64_t token;   /* 0: not drawn */

@@ -84,7 +84,8 @@ struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 				     RLK_LOCK_ARGS(lock));
 		return NULL;
 	}
-	if (hold->owner != rlk_lock_owner(lock)) {
+	if (hold->owner != RLK_OWNER_NOBODY &&
+	    hold->owner != rlk_lock_owner(lock)) {
 		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTOWNER,
 				     RLK_LOCK_FORMAT
 				     " is held by another thread; only that "

@@ -155,6 +155,8 @@ static struct parting let_go_locked(struct rowlock *lock)
 	bool held = rlk_hold_check_locked(hold);
 	struct parting parting = { .lost = held ? NULL : hold->reason };
 
+	if (hold->owner == rlk_thread_serial())
+		rlk_end_owe(-1);
 	hold->depth--;
 	if (--lock->depth > 0)
 		return parting;

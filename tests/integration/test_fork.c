@@ -6,6 +6,7 @@
  * The child tells by its exit status which check failed: its assertions cannot
  * reach cmocka.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -178,6 +179,26 @@ static int leave(struct holds *holds)
 }
 
 #if !SANITIZES_THREADS
+static void *outlive(void *arg)
+{
+	pthread_join(*(pthread_t *) arg, NULL);
+	become(0);
+	return NULL;
+}
+
+/* The child's copy of the thread that holds in the parent. */
+static int end_its_thread(struct holds *holds)
+{
+	static pthread_t first;
+	pthread_t second;
+
+	(void) holds;
+	first = pthread_self();
+	if (pthread_create(&second, NULL, outlive, &first))
+		return 31;
+	pthread_exit(NULL);
+}
+
 /* A client of the child's own finds the parent's names held. */
 static int open_its_own(struct holds *holds)
 {
@@ -231,6 +252,12 @@ static void a_child_gets_an_error_from_every_call(void **state)
 }
 
 #if !SANITIZES_THREADS
+static void a_childs_thread_may_end(void **state)
+{
+	(void) state;
+	survives(end_its_thread);
+}
+
 static void a_child_may_have_its_own_client(void **state)
 {
 	(void) state;
@@ -248,6 +275,8 @@ int main(void)
 		TEST("a child gets an error from every call",
 		     a_child_gets_an_error_from_every_call),
 #if !SANITIZES_THREADS
+		TEST("a child's thread that ends leaves its parent's holds",
+		     a_childs_thread_may_end),
 		TEST("a child may make a client of its own",
 		     a_child_may_have_its_own_client),
 #endif

@@ -117,44 +117,6 @@ static void another_thread_may_not_release(void **state)
 	test_client_end(client);
 }
 
-static void tell_event(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
-/* glibc gives a finished thread's id to the next one at once; on 50 rounds at
- * least one id comes back. */
-static void a_reused_thread_id_is_another_owner(void **state)
-{
-	const char *name = test_name("reused");
-	struct rowlock_client *client = test_client(test_ttl_ms(1500));
-	struct test_event lost = test_event_new();
-	struct rowlock *a = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock *b = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
-	int i;
-
-	(void) state;
-	assert_int_equal(on_another_thread(a, try_acquire), 0);
-	for (i = 0; i < 50; i++) {
-		assert_int_equal(on_another_thread(b, try_acquire),
-				 ROWLOCK_EBUSY);
-		assert_int_equal(on_another_thread(a, rowlock_release),
-				 ROWLOCK_ENOTOWNER);
-	}
-	/* The hold of a thread that has ended is nobody's; breaking it ends it,
-	 * and a lost hold does not keep its handle from being freed. */
-	rowlock_on_lost(a, tell_event, &lost);
-	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
-	assert_event(&lost, "the lost callback of the broken hold: held is %d",
-		     rowlock_held(a));
-	test_lock_end(a);
-	test_lock_end(b);
-	test_client_end(client);
-	test_event_end(&lost);
-}
-
 static void a_handle_can_be_the_owner(void **state)
 {
 	const char *name = test_name("handle");
@@ -253,8 +215,6 @@ int main(void)
 		     a_non_reentrant_lock_refuses),
 		TEST("another thread may neither release nor verify",
 		     another_thread_may_not_release),
-		TEST("a new thread with an old thread's id is another owner",
-		     a_reused_thread_id_is_another_owner),
 		TEST("a handle can be the owner, on any thread",
 		     a_handle_can_be_the_owner),
 		TEST("a handle whose hold was lost leaves the next hold alone",

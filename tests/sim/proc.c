@@ -59,6 +59,8 @@ struct sim_proc *sim_proc_new(void (*main_fn)(void *), void *arg)
 	};
 	sim_arena_init(&proc->arena);
 	rlk_list_init(&proc->fibers);
+	rlk_list_init(&proc->watches);
+	rlk_mutex_init(&proc->ends);
 	rlk_list_init(&proc->sockets);
 	rlk_list_init(&proc->node);
 	rlk_list_append(&sim_procs, &proc->node);

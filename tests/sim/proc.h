@@ -10,6 +10,7 @@
 #include <rowlock.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "scheduler.h"
 
 struct sim_arena {
@@ -42,6 +43,8 @@ struct sim_proc {
 	struct sim_arena arena;
 	struct rlk_list fibers;
 	uint64_t fiber_serial;
+	struct rlk_mutex ends; /* thread_end.c */
+	struct rlk_list watches;
 	struct rlk_list sockets; /* struct sim_conn */
 	int64_t broke_us; /* when it last called rowlock_break(); 0: never */
 	void *app;        /* struct sim_app, NULL for the last visitor */

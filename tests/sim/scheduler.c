@@ -78,6 +78,7 @@ static void first_call(void)
 		sim_in_new();
 		sim_observe(fiber);
 		fiber->fn(fiber->arg);
+		sim_thread_ends();
 		sim_publish(fiber);
 		fiber->ended = true;
 		ready_remove(fiber);
@@ -167,6 +168,7 @@ struct sim_fiber *sim_fiber_new(struct sim_proc *proc, void (*fn)(void *),
 	fiber->woken = false;
 	fiber->stalled = false;
 	fiber->mutexes = 0;
+	fiber->owed = 0;
 	fiber->joiner = NULL;
 	fiber->acquiring = NULL;
 	if (proc)

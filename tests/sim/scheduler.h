@@ -81,6 +81,7 @@ struct sim_fiber {
 	bool woken;   /* by somebody, not by its timer */
 	bool stalled; /* can run, but the machine does not let it */
 	unsigned int mutexes;
+	int64_t owed; /* at its end: thread_end.c */
 	struct sim_event timer;
 	struct rlk_list in_wait; /* of a mutex or condition */
 	struct sim_fiber *joiner;
@@ -92,6 +93,9 @@ struct sim_fiber {
 
 /** The fiber that runs; NULL in events. */
 extern struct sim_fiber *sim_self;
+
+/** The running fiber is at its end; what it still does, does its thread. */
+void sim_thread_ends(void);
 
 struct sim_fiber *sim_fiber_new(struct sim_proc *proc, void (*fn)(void *arg),
 				void *arg);

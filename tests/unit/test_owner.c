@@ -108,36 +108,6 @@ static void another_thread_neither_enters_nor_releases(void **state)
 	fake_client_end(client);
 }
 
-static void new_thread_does_not_inherit_an_ended_ones_hold(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
-
-	(void) state;
-	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
-	fake_person_end(bob);
-	/* The next thread mostly gets the same pthread_t. */
-	for (int i = 0; i < 20; i++) {
-		bob = fake_person();
-		assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, other, 0),
-				 ROWLOCK_EBUSY);
-		assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
-				 ROWLOCK_ENOTOWNER);
-		fake_person_end(bob);
-	}
-	fake_lock_end(other);
-	/* It ends with its session; only then can the handle go. */
-	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
-	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
-						     .result = RLK_UNKNOWN });
-	fake_advance(27000);
-	fake_lock_end(lock);
-	fake_client_end(client);
-}
-
 static void handle_that_owns_is_released_by_any_thread(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -198,8 +168,6 @@ int main(void)
 		     lock_that_is_not_reentrant_says_deadlock),
 		FAKE("another thread neither enters nor releases",
 		     another_thread_neither_enters_nor_releases),
-		FAKE("a new thread does not inherit an ended one's hold",
-		     new_thread_does_not_inherit_an_ended_ones_hold),
 		FAKE("a handle that owns is released by any thread",
 		     handle_that_owns_is_released_by_any_thread),
 		FAKE("a hold that ends during an acquire is lost",

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A thread ends while it holds: what it held is lost, as nobody else may
+ * release it, and others have it at once. What a handle holds stays; so does
+ * what the thread's own destructors still release; and the end of a process is
+ * none of a thread.
+ *
+ * The TTL is a day, and row holds are pinged: who has the name in a test's
+ * patience has it since it was given back.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 86400000
+
+static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
+
+enum end { RETURNS, EXITS, IS_CANCELED };
+
+struct worker {
+	struct rowlock *lock;
+	enum end end;
+	struct test_event holds;
+	pthread_t thread;
+	int code;
+};
+
+/* Nothing on its stack that AddressSanitizer guards: an end within the function
+ * leaves the guards there. Nor does it end in a call that blocks, from which
+ * ThreadSanitizer would never see it come back. */
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+
+	worker->code = rowlock_acquire(worker->lock, 0, NULL);
+	test_event_set(&worker->holds);
+	if (worker->end == EXITS)
+		pthread_exit(NULL);
+	while (worker->end == IS_CANCELED) {
+		pthread_testcancel();
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* A thread that acquires @lock, and ends so. */
+static void acquire_and_end(struct rowlock *lock, enum end end)
+{
+	struct worker worker = {
+		.lock = lock,
+		.end = end,
+		.holds = test_event_new(),
+	};
+
+	assert_int_equal(pthread_create(&worker.thread, NULL, work, &worker),
+			 0);
+	assert_event(&worker.holds, "the acquire of a thread");
+	if (end == IS_CANCELED)
+		pthread_cancel(worker.thread);
+	pthread_join(worker.thread, NULL);
+	test_event_end(&worker.holds);
+	assert_int_equal(worker.code, 0);
+}
+
+struct loss {
+	struct test_event told;
+	int code;
+	struct rowlock_errinfo err;
+};
+
+/* Whoever is told may ask why. */
+static void note_loss(struct rowlock *lock, void *arg)
+{
+	struct loss *loss = arg;
+
+	loss->code = rowlock_release(lock, &loss->err);
+	test_event_set(&loss->told);
+}
+
+static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
+{
+	const char *name = test_name("left");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = test_lock(client, strategy, 0, name);
+	struct rowlock *heir = test_lock(other, strategy, 0, name);
+	struct loss loss = { .told = test_event_new() };
+	struct rowlock_errinfo err;
+
+	rowlock_on_lost(lock, note_loss, &loss);
+	acquire_and_end(lock, end);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_event(&loss.told, "the lost callback of '%s'", name);
+	assert_code(loss.code, ROWLOCK_ELOST, &loss.err);
+	assert_non_null(strstr(loss.err.message, "its owner ended"));
+	assert_ok(rowlock_acquire(heir, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_verify(heir, &err));
+	assert_ok(rowlock_release(heir, &err));
+	test_lock_end(lock);
+	test_lock_end(heir);
+	test_client_end(client);
+	test_client_end(other);
+	test_event_end(&loss.told);
+}
+
+static void a_thread_that_ends_loses_its_hold(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(both); i++)
+		for (enum end end = RETURNS; end <= IS_CANCELED; end++)
+			is_lost_by_an_end(both[i], end);
+}
+
+static void a_handles_hold_outlives_its_thread(void **state)
+{
+	const char *name = test_name("handle");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(both); i++) {
+		struct rowlock_client *client = test_client(TTL_MS);
+		struct rowlock *lock =
+		    test_lock(client, both[i], ROWLOCK_OWNER_HANDLE, name);
+
+		acquire_and_end(lock, RETURNS);
+		assert_int_equal(rowlock_held(lock), 1);
+		assert_ok(rowlock_verify(lock, &err));
+		assert_ok(rowlock_release(lock, &err));
+		test_lock_end(lock);
+		test_client_end(client);
+	}
+}
+
+static void a_waiter_of_the_same_client_goes_on(void **state)
+{
+	const char *name = test_name("next");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(both); i++) {
+		struct rowlock_client *client = test_client(TTL_MS);
+		struct rowlock *lock = test_lock(client, both[i], 0, name);
+		struct rowlock *next = test_lock(client, both[i], 0, name);
+		struct worker worker = {
+			.lock = lock,
+			.end = IS_CANCELED,
+			.holds = test_event_new(),
+		};
+
+		assert_int_equal(
+		    pthread_create(&worker.thread, NULL, work, &worker), 0);
+		assert_event(&worker.holds, "the acquire of a thread");
+		pthread_cancel(worker.thread);
+		assert_ok(
+		    rowlock_acquire(next, (uint64_t) test_patience_ms(), &err));
+		pthread_join(worker.thread, NULL);
+		assert_ok(rowlock_verify(next, &err));
+		assert_ok(rowlock_release(next, &err));
+		test_lock_end(lock);
+		test_lock_end(next);
+		test_client_end(client);
+		test_event_end(&worker.holds);
+	}
+}
+
+/* The dead thread's handle is any thread's: it is free as soon as it was told
+ * that its hold was lost. */
+static void a_handle_that_was_left_is_used_again(void **state)
+{
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	acquire_and_end(lock, RETURNS);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "its owner ended"));
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
+/* ---------------------------------------------------- destructors of keys */
+
+static pthread_key_t early;
+static pthread_key_t late;
+static int released[2];
+
+static void release_at_once(void *arg)
+{
+	released[0] = rowlock_release(arg, NULL);
+}
+
+/* Two of the rounds that POSIX grants are left. */
+static void release_late(void *arg)
+{
+	static int rounds;
+
+	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 2)
+		pthread_setspecific(late, arg);
+	else
+		released[1] = rowlock_release(arg, NULL);
+}
+
+static void *leave_to_keys(void *arg)
+{
+	struct rowlock **locks = arg;
+
+	if (rowlock_acquire(locks[0], 0, NULL) ||
+	    rowlock_acquire(locks[1], 0, NULL))
+		return arg;
+	pthread_setspecific(early, locks[0]);
+	pthread_setspecific(late, locks[1]);
+	return NULL;
+}
+
+static void a_destructor_may_still_release(void **state)
+{
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *locks[2] = {
+		test_lock(client, ROWLOCK_LEASE, 0, test_name("early")),
+		test_lock(client, ROWLOCK_ROW, 0, test_name("late")),
+	};
+	pthread_t thread;
+	void *failed;
+
+	(void) state;
+	assert_int_equal(pthread_key_create(&early, release_at_once), 0);
+	assert_int_equal(pthread_key_create(&late, release_late), 0);
+	released[0] = released[1] = 1;
+	assert_int_equal(pthread_create(&thread, NULL, leave_to_keys, locks),
+			 0);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	assert_int_equal(released[0], 0);
+	assert_int_equal(released[1], 0);
+	for (int i = 0; i < 2; i++)
+		test_lock_end(locks[i]);
+	pthread_key_delete(early);
+	pthread_key_delete(late);
+	test_client_end(client);
+}
+
+/* ------------------------------------------ processes of their own, by name */
+
+static const char *program;
+
+/* Run this program as @act on @name; returns its exit status. */
+static int play(const char *act, const char *name)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		/* Threads that are there at the end are the point. */
+		setenv("TSAN_OPTIONS", "report_thread_leaks=0", 1);
+		execl(program, program, act, name, (char *) NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void tell(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	test_event_set(arg);
+}
+
+struct left {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct test_event told;
+};
+
+/* What goes on when the main thread has ended. */
+static void *outlive_main(void *arg)
+{
+	struct left *left = arg;
+
+	if (!test_event_wait(&left->told))
+		_exit(2);
+	_exit(rowlock_free(left->lock, NULL) ||
+	      rowlock_client_free(left->client, NULL));
+}
+
+static int end_the_main_thread(const char *name)
+{
+	static struct left left;
+	static pthread_t thread;
+
+	left.client = test_client(TTL_MS);
+	left.lock = test_lock(left.client, ROWLOCK_LEASE, 0, name);
+	left.told = test_event_new();
+	rowlock_on_lost(left.lock, tell, &left.told);
+	if (rowlock_acquire(left.lock, 0, NULL) ||
+	    pthread_create(&thread, NULL, outlive_main, &left))
+		return 3;
+	pthread_exit(NULL);
+}
+
+static void fail_loudly(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	(void) arg;
+	_exit(4);
+}
+
+/* The process ends by exit() while two of its threads hold. */
+static int end_the_process(const char *name)
+{
+	static struct rowlock_client *client;
+	static struct worker worker = { .end = IS_CANCELED };
+	char mine[160];
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+
+	client = test_client(TTL_MS);
+	snprintf(mine, sizeof(mine), "%s main", name);
+	lock = test_lock(client, ROWLOCK_LEASE, 0, mine);
+	worker.lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	worker.holds = test_event_new();
+	rowlock_on_lost(lock, fail_loudly, NULL);
+	rowlock_on_lost(worker.lock, fail_loudly, NULL);
+	if (rowlock_acquire(lock, 0, &err) ||
+	    pthread_create(&worker.thread, NULL, work, &worker) ||
+	    !test_event_wait(&worker.holds) || worker.code)
+		return 3;
+	return 0;
+}
+
+static void the_main_thread_is_a_thread(void **state)
+{
+	(void) state;
+	assert_int_equal(play("main-thread", test_name("main")), 0);
+}
+
+static void the_end_of_a_process_is_no_end_of_threads(void **state)
+{
+	const char *name = test_name("process");
+	struct test_sql *sql = test_sql_open();
+
+	(void) state;
+	assert_int_equal(play("process", name), 0);
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name LIKE '%s%%'",
+					 name),
+			 2);
+	test_sql(sql,
+		 "DELETE FROM lease_session WHERE id IN (SELECT session FROM "
+		 "business_lease WHERE name LIKE '%s%%')",
+		 name);
+	test_sql_end(sql);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a thread that ends while it holds loses the hold",
+		     a_thread_that_ends_loses_its_hold),
+		TEST("a handle's hold outlives the thread that took it",
+		     a_handles_hold_outlives_its_thread),
+		TEST("who waits for it in the same client has it next",
+		     a_waiter_of_the_same_client_goes_on),
+		TEST("a handle that an ended thread left is used again",
+		     a_handle_that_was_left_is_used_again),
+		TEST("what the destructors of a thread's keys release is held",
+		     a_destructor_may_still_release),
+		TEST("the end of the main thread is one, too",
+		     the_main_thread_is_a_thread),
+		TEST("the end of the process ends no hold",
+		     the_end_of_a_process_is_no_end_of_threads),
+	};
+
+	program = argv[0];
+	if (argc == 3 && strcmp(argv[1], "main-thread") == 0)
+		return end_the_main_thread(argv[2]);
+	if (argc == 3)
+		return end_the_process(argv[2]);
+	return test_main(tests);
+}
