@@ -120,17 +120,20 @@ static void open_client(struct sim_app *app)
 	app->client = client;
 }
 
+static void start_thread(struct sim_app *app, unsigned int i)
+{
+	struct sim_thread *thread = &app->threads[i];
+
+	thread->app = app;
+	thread->fiber = sim_fiber_new(app->proc, sim_thread_run, thread);
+	thread->fiber->number = i + 1;
+}
+
 static void start_threads(struct sim_app *app)
 {
 	app->thread_count = (unsigned int) sim_between(1, sim_world.threads);
-	for (unsigned int i = 0; i < app->thread_count; i++) {
-		struct sim_thread *thread = &app->threads[i];
-
-		thread->app = app;
-		thread->fiber =
-		    sim_fiber_new(app->proc, sim_thread_run, thread);
-		thread->fiber->number = i + 1;
-	}
+	for (unsigned int i = 0; i < app->thread_count; i++)
+		start_thread(app, i);
 }
 
 bool sim_app_leaves(const struct sim_app *app)
@@ -146,11 +149,29 @@ static bool all_ended(const struct sim_app *app)
 	return true;
 }
 
+/* Another one comes in the place of each that has ended while it held. */
+static void replace_threads(struct sim_app *app)
+{
+	for (unsigned int i = 0; i < app->thread_count; i++) {
+		struct sim_thread *thread = &app->threads[i];
+		uint64_t serial = thread->serial;
+
+		if (!thread->leaves || !thread->fiber->ended)
+			continue;
+		sim_fiber_join(thread->fiber);
+		sim_thread_left(thread);
+		sim_thread_free(thread);
+		thread->serial = serial;
+		start_thread(app, i);
+	}
+}
+
 /* Who waits without an end is canceled when all shall go. */
 static void join_threads(struct sim_app *app)
 {
 	while (!all_ended(app)) {
 		sim_sleep(20000);
+		replace_threads(app);
 		for (unsigned int i = 0; i < app->thread_count; i++)
 			if (sim_app_leaves(app))
 				sim_thread_cancel(&app->threads[i]);

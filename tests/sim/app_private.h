@@ -21,8 +21,9 @@ struct sim_thread {
 	struct sim_app *app;
 	struct sim_fiber *fiber;
 	struct sim_handle handles[2][SIM_NAMES];
-	struct sim_handle *waits; /* its acquire is under way */
-	uint64_t serial;          /* of its acquires, for the history */
+	struct sim_handle *waits;  /* its acquire is under way */
+	struct sim_handle *leaves; /* it ends, and holds with this one */
+	uint64_t serial;           /* of its acquires, for the history */
 };
 
 struct sim_app {
@@ -57,6 +58,8 @@ void sim_aside_break(struct rowlock_client *client);
 void sim_aside_reap(struct rowlock_client *client);
 void sim_aside_execute(struct rowlock_client *client);
 void sim_aside_list(struct rowlock_client *client);
+/** A child of fork() that uses what it has of its parent. */
+void sim_aside_fork(struct rowlock_client *client, struct rowlock *lock);
 
 /** Cancel the acquire that @thread is in, if it is in one. */
 void sim_thread_cancel(struct sim_thread *thread);
@@ -64,5 +67,13 @@ void sim_thread_cancel(struct sim_thread *thread);
 void sim_thread_run(void *thread);
 /** After its end: give its handles back. */
 void sim_thread_free(struct sim_thread *thread);
+
+/* leaver.c */
+/** The thread shall end now, with what it holds by @handle. */
+bool sim_thread_leaves(struct sim_thread *thread, struct sim_handle *handle);
+/** It has ended so: what has become of its hold? */
+void sim_thread_left(struct sim_thread *thread);
+/** Release @handle's hold for good. */
+void sim_thread_release(struct sim_thread *thread, struct sim_handle *handle);
 
 #endif

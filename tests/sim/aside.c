@@ -127,3 +127,64 @@ void sim_aside_list(struct rowlock_client *client)
 	if (entries > 2 * SIM_NAMES)
 		sim_violation("%u names are listed", entries);
 }
+
+/* --------------------------------------------------------------- a child */
+
+static void expect_forked(const char *call, int code)
+{
+	if (code != ROWLOCK_EFORKED)
+		sim_violation("%s returned %d in a child of fork()", call,
+			      code);
+}
+
+static void use_client(struct rowlock_client *client)
+{
+	struct rowlock_errinfo error;
+	struct rowlock *lock;
+	struct inside inside = { 0 };
+	unsigned int entries;
+
+	expect_forked("new", rowlock_new(client, "x", NULL, &lock, &error));
+	expect_forked("execute", rowlock_execute(client, "x", NULL, run_inside,
+						 &inside, &error));
+	expect_forked("list",
+		      rowlock_list(client, NULL, list_entry, &entries, &error));
+	expect_forked("break",
+		      rowlock_break(client, ROWLOCK_ROW, sim_names[0], &error));
+	expect_forked("reap", rowlock_reap(client, NULL, NULL, &error));
+	expect_forked("client_free", rowlock_client_free(client, &error));
+}
+
+static void use_lock(struct rowlock *lock)
+{
+	struct rowlock_errinfo error;
+	uint64_t token;
+
+	expect_forked("acquire", rowlock_acquire(lock, 0, &error));
+	expect_forked("release", rowlock_release(lock, &error));
+	expect_forked("verify", rowlock_verify(lock, &error));
+	expect_forked("token", rowlock_token(lock, &token, &error));
+	expect_forked("free", rowlock_free(lock, &error));
+	rowlock_cancel(lock);
+	rowlock_on_lost(lock, NULL, NULL);
+	if (rowlock_held(lock) || rowlock_depth(lock) ||
+	    rowlock_remaining_ms(lock))
+		sim_violation("held in a child of fork()");
+}
+
+/* Its memory is its parent's as long as it only looks: another process's number
+ * is all that makes the difference. What it changes there is seen. */
+void sim_aside_fork(struct rowlock_client *client, struct rowlock *lock)
+{
+	struct sim_proc child = { .number = ++sim_world.procs };
+	struct sim_proc *parent = sim_self->proc;
+	int64_t began = sim_now;
+	uint64_t steps = sim_steps;
+
+	sim_self->proc = &child;
+	use_client(client);
+	use_lock(lock);
+	sim_self->proc = parent;
+	if (sim_now != began || sim_steps != steps)
+		sim_violation("a child of fork() waits for its parent");
+}

@@ -15,6 +15,14 @@
 
 /* ------------------------------------------------------------- handles */
 
+static bool may_be_lost(const struct sim_thread *thread)
+{
+	const struct sim_handle *left = thread->leaves;
+
+	return !sim_world.calm ||
+	       (left && !(left->flags & ROWLOCK_OWNER_HANDLE));
+}
+
 static void on_lost(struct rowlock *lock, void *arg)
 {
 	struct sim_thread *thread = arg;
@@ -23,7 +31,7 @@ static void on_lost(struct rowlock *lock, void *arg)
 	    (struct sim_note){ "%u.%u lost serial=%u",
 			       { sim_self->proc->number, thread->fiber->number,
 				 thread->serial } });
-	if (sim_world.calm)
+	if (!may_be_lost(thread))
 		sim_violation("'%s' is lost in a calm world",
 			      rowlock_name(lock));
 	sim_judge_told(lock);
@@ -123,7 +131,12 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 	if (last)
 		sim_judge_released(handle->lock);
 	sim_app_expect("release", code,
-		       code == ROWLOCK_ELOST && !sim_world.calm);
+		       code == ROWLOCK_ELOST && may_be_lost(thread));
+}
+
+void sim_thread_release(struct sim_thread *thread, struct sim_handle *handle)
+{
+	release(thread, handle, true);
 }
 
 static uint64_t draw_wait(void)
@@ -269,6 +282,8 @@ static void hold(struct sim_thread *thread, struct sim_handle *handle)
 		sim_judge_held(handle->lock, rowlock_held(handle->lock));
 	if (handle->flags & ROWLOCK_TOKEN_WITH_GRANT && sim_below(4) == 0)
 		ask_token(handle);
+	if (sim_below(1024) == 0)
+		sim_aside_fork(thread->app->client, handle->lock);
 }
 
 static void cycle(struct sim_thread *thread)
@@ -281,6 +296,8 @@ static void cycle(struct sim_thread *thread)
 		return;
 	}
 	hold(thread, handle);
+	if (sim_thread_leaves(thread, handle))
+		return;
 	release(thread, handle, true);
 	sim_cycles++;
 	sim_cycles_by[handle->row]++;
@@ -311,8 +328,9 @@ void sim_thread_run(void *arg)
 {
 	struct sim_thread *thread = arg;
 
-	while (!sim_app_leaves(thread->app)) {
+	while (!sim_app_leaves(thread->app) && !thread->leaves) {
 		cycle(thread);
-		aside(thread);
+		if (!thread->leaves)
+			aside(thread);
 	}
 }
