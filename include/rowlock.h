@@ -661,12 +661,17 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  *
  * lease: its row is deleted, and its holder's lost callback runs at its next
  * heartbeat (a third of its TTL) or at its next rowlock_verify(). row: the
- * holder's connection is killed, where the account may find and kill it.
+ * holder's connection is killed, where the account may find and kill it. One
+ * that this very client holds, on whatever thread, it can always end: it is
+ * lost at once, and needs no right.
  *
  * Returns 0: there was a hold, and it is over. ROWLOCK_ENOTHELD: there was
  * none. ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account
  * may not; the message has the statements for a DBA to type); and the server
- * errors. Blocks, at most call_timeout_ms. Any thread.
+ * errors. After one of those a row hold of this client is not held any more;
+ * its row is free as soon as the server has seen its connection end.
+ *
+ * Blocks, at most call_timeout_ms. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 					    enum rowlock_strategy strategy,

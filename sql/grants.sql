@@ -27,8 +27,8 @@ GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX, DROP, CREATE VIEW, SHOW VIEW
 
 -- The application: programs that link the library, and the command rowlock.
 -- To `break` a lease it needs nothing more. A hold of the row strategy is broken
--- by killing its connection, which has to be found first; grant an operator's
--- account besides, if you want that:
+-- by killing its connection, which has to be found first (but for one of the very
+-- client that breaks it); grant an operator's account besides, if you want that:
 --   MariaDB: GRANT PROCESS, CONNECTION ADMIN ON *.* TO ...
 --   MySQL:   GRANT CONNECTION_ADMIN ON *.* TO ...
 --            GRANT SELECT ON performance_schema.* TO ...

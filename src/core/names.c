@@ -90,6 +90,13 @@ static struct rlk_name *find(const struct rlk_names *names,
 	return name;
 }
 
+struct rlk_name *rlk_names_find(const struct rlk_names *names,
+				const struct rlk_strategy *strategy,
+				const char *text)
+{
+	return find(names, strategy, text, hash_of(strategy, text));
+}
+
 struct rlk_name *rlk_names_get(struct rlk_names *names,
 			       const struct rlk_strategy *strategy,
 			       const char *text)

@@ -56,6 +56,11 @@ struct rlk_names {
 
 void rlk_names_fini(struct rlk_names *names);
 
+/** NULL: it is not known. */
+struct rlk_name *rlk_names_find(const struct rlk_names *names,
+				const struct rlk_strategy *strategy,
+				const char *text);
+
 /** Find or make, and count one more; NULL: out of memory. */
 struct rlk_name *rlk_names_get(struct rlk_names *names,
 			       const struct rlk_strategy *strategy,

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "core/client.h"
+#include "core/hold.h"
 #include "core/reaper.h"
 #include "strategy/list.h"
 #include "strategy/row_break.h"
@@ -237,6 +237,43 @@ int rowlock_list(struct rowlock_client *client,
 
 /* ---------------------------------------------------------------- break */
 
+/* A row hold of this very client needs nobody's leave, nor a look who has it:
+ * it is lost from here on, and its connection ends. False: it is not ours. */
+static bool lose_own(struct rowlock_client *client,
+		     const struct rlk_strategy *strategy, const char *name,
+		     struct rlk_mark *ret_mark)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	const struct rlk_name *known =
+	    rlk_names_find(&client->names, strategy, name);
+	struct rlk_hold *hold = known ? known->hold : NULL;
+
+	/* One that is being released is as good as over. */
+	if (!strategy->pins_connection || !hold || hold->state != RLK_HOLD_HELD)
+		return false;
+	rlk_conn_mark(hold->conn, ret_mark);
+	rlk_hold_lose_locked(hold, "it was broken by hand");
+	return true;
+}
+
+/* The chores close the connection, as soon as nobody talks on it; the server is
+ * not waited for there. */
+static int end_own(struct rowlock_client *client, const struct rlk_mark *mark,
+		   const char *name, struct rowlock_errinfo *reterr)
+{
+	if (!rlk_client_fence(client, mark, rlk_client_call_until(client),
+			      true))
+		return rlk_fail(reterr, ROWLOCK_ECONNECT,
+				"break '%s' (row): not held any more by this "
+				"client, but %s did not say in time that its "
+				"connection has ended",
+				name, client->server);
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"broke this client's own hold of '%s' (row)", name);
+	return 0;
+}
+
 static enum rlk_fault break_row(struct rowlock_client *client,
 				struct rlk_conn *conn, const char *name,
 				bool *ret_found, struct rowlock_errinfo *reterr)
@@ -256,10 +293,14 @@ static int break_it(struct rowlock_client *client,
 		    struct rowlock_errinfo *reterr)
 {
 	struct rlk_conn *conn;
+	struct rlk_mark mark;
 	enum rlk_fault fault;
 	bool found = false;
-	int code = connection(client, &conn, reterr);
+	int code;
 
+	if (lose_own(client, strategy, name, &mark))
+		return end_own(client, &mark, name, reterr);
+	code = connection(client, &conn, reterr);
 	if (code)
 		return code;
 	fault = strategy->end ? strategy->end(conn, name, &found, reterr)

@@ -109,6 +109,40 @@ static void a_row_can_be_broken_or_says_how(void **state)
 	test_client_end(breaker);
 }
 
+/* By an account that may neither look who holds a row nor end what is not its
+ * own, as that of the tests is where the sandbox is the server. */
+static void a_process_ends_its_own_row(void **state)
+{
+	const char *name = test_name("own");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
+	struct rowlock *next = test_lock(other, ROWLOCK_ROW, 0, name);
+	struct test_event lost = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, count, &lost);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_acquire(next, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, name, &err));
+	assert_int_equal(rowlock_held(lock), 0);
+	/* It is over in the server as well. */
+	assert_ok(rowlock_acquire(next, 0, &err));
+	assert_event(&lost, "the lost callback of the broken hold");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "broken by hand"));
+	assert_ok(rowlock_verify(next, &err));
+	assert_ok(rowlock_release(next, &err));
+	assert_code(rowlock_break(client, ROWLOCK_ROW, name, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	test_lock_end(lock);
+	test_lock_end(next);
+	test_client_end(client);
+	test_client_end(other);
+	test_event_end(&lost);
+}
+
 static void past_its_maximum(enum rowlock_strategy strategy)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -181,6 +215,8 @@ int main(void)
 		     a_break_of_nothing_says_so),
 		TEST("a row is broken, or the message says how a DBA does it",
 		     a_row_can_be_broken_or_says_how),
+		TEST("a process ends its own row without the right to KILL",
+		     a_process_ends_its_own_row),
 		TEST("a hold ends at its maximum, and the next one gets it",
 		     a_maximum_hold_ends),
 		TEST("a hold lives as long as its client beats",

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* A client breaks a row hold of its own: no look who has it, no right. */
+#include "fake/fake.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "test.h"
+
+static bool job_is_free(void *arg)
+{
+	(void) arg;
+	return fake_row("job") == 0;
+}
+
+static void own_row_is_ended_without_a_look(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock *next = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	_Atomic int told = 0;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, fake_count_loss, &told);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	/* Its account may not. */
+	fake_always(FAKE_BREAK_ROW,
+		    (struct fake_answer){
+			.given = true, .skip = true, .result = RLK_REFUSED });
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
+	assert_int_equal(fake_row("job"), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(fake_count(FAKE_BREAK_ROW), 0);
+	fake_until(fake_is_one, &told);
+	assert_ok(rowlock_acquire(next, 0, &err));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
+			 ROWLOCK_ELOST);
+	assert_ok(rowlock_verify(next, &err));
+	assert_ok(rowlock_release(next, &err));
+	/* It is nobody's now: asked as any other. */
+	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
+		    ROWLOCK_EDB, &err);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_lock_end(next);
+	fake_client_end(client);
+}
+
+static void owner_that_talks_to_the_server_is_not_waited_for(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_VERIFY, lock, 0);
+	fake_await(FAKE_CONFIRM, 1);
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
+	assert_int_equal(fake_row("job"), 0);
+	assert_true(fake_busy(bob));
+	fake_let(FAKE_CONFIRM);
+	assert_int_equal(fake_hear(bob, &err), ROWLOCK_ELOST);
+	assert_non_null(strstr(err.message, "it was broken by hand"));
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
+			 ROWLOCK_ELOST);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* It is not known then what the server has seen; it is not held in any case. */
+static void server_that_does_not_answer_is_told_of(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_FENCE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_UNKNOWN });
+	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "not held any more"));
+	assert_int_equal(rowlock_held(lock), 0);
+	/* Its connection is closed all the same. */
+	fake_until(job_is_free, NULL);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("an own row is ended without a look who has it",
+		     own_row_is_ended_without_a_look),
+		FAKE("an owner that talks to the server is not waited for",
+		     owner_that_talks_to_the_server_is_not_waited_for),
+		FAKE("a server that does not answer to a break is told of",
+		     server_that_does_not_answer_is_told_of),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
