@@ -433,7 +433,10 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  * yet, release it first; ROWLOCK_ENOTOWNER, ROWLOCK_EINVAL: another thread
  * holds it, or waits, with this handle; and the server errors. After a server
  * error the lock is not held here; if the answer was lost, a row of ours may
- * keep the name busy until the client has cleaned up or its session has ended.
+ * keep the name busy until the server answers the client again. A request whose
+ * connection cannot be ended (it is on another node of a cluster, or KILL is
+ * refused) may still make one: then for half a second at a time, until the
+ * server has ended that connection by itself, in about a TTL and 40 s.
  *
  * Blocks up to @wait_ms, and at most 100 ms more. With @wait_ms 0 it takes as
  * long as the server needs to answer, at most call_timeout_ms.

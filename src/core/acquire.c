@@ -108,8 +108,7 @@ static int fail_memory(const struct rowlock *lock,
 			RLK_LOCK_ARGS(lock));
 }
 
-/* All the memory that a grant will need. NULL: there is not so much. */
-static struct rlk_hold *make_hold_locked(const struct rlk_waiter *waiter)
+struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
 {
 	const struct rowlock *lock = waiter->lock;
 	struct rlk_hold *hold = rlk_hold_new_locked(lock->name);
@@ -135,7 +134,7 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 		.name = lock->name,
 		.lock = lock,
 		.waiter = waiter,
-		.hold = make_hold_locked(waiter),
+		.hold = rlk_make_hold_locked(waiter),
 	};
 	int code;
 

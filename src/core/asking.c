@@ -246,12 +246,15 @@ static int reason(struct rlk_asking *asking, int64_t silent_since_ms)
 static enum rlk_step no_answer(struct rlk_asking *asking)
 {
 	int64_t since = rlk_now(asking->client->clock);
+	enum rlk_settled settled = rlk_settle(asking);
 
 	/* Abandoned, or asked again: then there is something to know. */
-	asking->unsure = rlk_settle(asking) == RLK_SETTLED;
+	asking->unsure = settled == RLK_SETTLED;
 	asking->skips_line = asking->unsure;
-	if (asking->unsure)
+	if (settled == RLK_SETTLED)
 		return RLK_STEP_AGAIN;
+	if (settled == RLK_ANEW)
+		return RLK_STEP_LATER;
 	return rlk_end_with(asking, reason(asking, since));
 }
 

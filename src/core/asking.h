@@ -53,6 +53,10 @@ enum rlk_step rlk_end_with(struct rlk_asking *asking, int code);
 /** A failure: one that may pass is waited out, but not by a try. */
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
 
+/** A new attempt of @waiter, with all the memory that a grant will need. NULL:
+ *  there is not so much. */
+struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter);
+
 /** What is asked for next, and when it was first sent. */
 struct rlk_request rlk_next_request(struct rlk_asking *asking);
 

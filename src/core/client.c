@@ -105,9 +105,9 @@ void rlk_client_kill_query(struct rowlock_client *client,
 	rlk_pool_put(client->pool, control);
 }
 
-bool rlk_client_fence(struct rowlock_client *client,
-		      const struct rlk_mark *mark, int64_t until_ms,
-		      bool persist)
+enum rlk_fault rlk_client_fence(struct rowlock_client *client,
+				const struct rlk_mark *mark, int64_t until_ms,
+				int64_t dying_until_ms, bool persist)
 {
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
@@ -115,10 +115,10 @@ bool rlk_client_fence(struct rowlock_client *client,
 
 	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, persist, NULL,
 			 &conn, &error))
-		return false;
-	fault = rlk_conn_fence(conn, mark, &error);
+		return RLK_FAILED;
+	fault = rlk_conn_fence(conn, mark, dying_until_ms, &error);
 	rlk_pool_put(client->pool, conn);
-	return fault == RLK_DONE;
+	return fault;
 }
 
 /* ----------------------------------------------------------------- born */
@@ -141,6 +141,7 @@ static struct rowlock_client *make(void)
 	client->reaper_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
 	client->jumped_ms = RLK_NEVER;
+	client->answered_ms = -RLK_NEVER;
 	client->pinger_armed_ms = RLK_NEVER;
 	client->names.client = client;
 	rlk_mutex_init(&client->mutex);

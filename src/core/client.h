@@ -135,6 +135,8 @@ struct rowlock_client {
 	struct rlk_list bells;      /* upkeep of leases that have one */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
+	int64_t answered_ms;        /* a round of those was, the last time */
+	int64_t prompt_since_ms;    /* and all since then soon */
 	struct rlk_cond conn_free;  /* a pinned connection is not busy now */
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by their hashes. */
@@ -215,11 +217,12 @@ int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 void rlk_client_kill_query(struct rowlock_client *client,
 			   const struct rlk_conn *conn, int64_t until_ms);
 
-/** Have the session of @mark over in the server (rlk_conn_fence()). @persist:
- *  wait out a server that is away. */
-bool rlk_client_fence(struct rowlock_client *client,
-		      const struct rlk_mark *mark, int64_t until_ms,
-		      bool persist);
+/** Have the session of @mark over in the server (rlk_conn_fence()), on a
+ *  connection that is asked for here; without one RLK_FAILED. @persist: wait
+ *  out a server that is away. */
+enum rlk_fault rlk_client_fence(struct rowlock_client *client,
+				const struct rlk_mark *mark, int64_t until_ms,
+				int64_t dying_until_ms, bool persist);
 
 /** What is kept back from @duration_ms, for clocks that run differently: a
  *  tenth, at least 50 ms (chrony may slew by 8 %). */

@@ -273,8 +273,10 @@ void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
 	 * row that ends with its session. */
 	if (!mark->id || !rlk_hold_make_upkeep(hold))
 		return;
-	if (!hold->upkeep->mark.id)
-		hold->upkeep->mark = *mark;
+	if (hold->upkeep->mark.id)
+		return;
+	hold->upkeep->mark = *mark;
+	hold->upkeep->marked_ms = rlk_now(hold->name->client->clock);
 }
 
 void rlk_hold_abandon_locked(struct rlk_hold *hold, const struct rlk_mark *mark)

@@ -52,7 +52,8 @@ struct rlk_upkeep {
 	struct rlk_alarm alarm;   /* at the earlier of the two */
 	struct rlk_list in_bells; /* client->bells */
 	int64_t next_ping_ms;     /* of hold->conn */
-	struct rlk_mark mark;     /* ABANDONED: a session to end first; id 0 */
+	struct rlk_mark mark;     /* ABANDONED: a session to end; id 0: none */
+	int64_t marked_ms;        /* nothing was sent on that since then */
 };
 
 /** The owner of a hold that was lost by its owner's end. */
@@ -123,8 +124,9 @@ void rlk_hold_releasing_locked(struct rlk_hold *hold);
 /** RELEASING to OVER: the next local waiter's turn. */
 void rlk_hold_over_locked(struct rlk_hold *hold);
 
-/** The session of @mark has to be ended before this hold is over in the
- *  server. The first mark stays. Without memory it is forgotten. */
+/** The session of @mark, on which nothing is sent any more, has to be ended
+ *  before this hold is over in the server. The first mark stays. Without memory
+ *  it is forgotten. */
 void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark);
 
 /** ASKED or RELEASING to ABANDONED: a row of it may be there, or come. @mark

@@ -338,7 +338,8 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
 	/* End the session, so that what was sent is over for good. */
 	fenced = unanswered && answered < count &&
-		 rlk_client_fence(client, &mark, packet->until_ms, true);
+		 rlk_client_fence(client, &mark, packet->until_ms,
+				  packet->until_ms, true) == RLK_DONE;
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
 

@@ -8,8 +8,14 @@
  * on is ended in the server, by its mark; then the database's state is final,
  * and asking again with the same attempt tells whether it is ours.
  *
- * If that cannot be done in the waiter's time the attempt is abandoned: the
- * chores end the session, and delete the row of just this attempt.
+ * Where no fence reaches (another node of a cluster, KILL refused, no answer to
+ * it in a call's time) nothing tells that. The attempt is abandoned, its row is
+ * deleted, and whoever has time left asks on as another attempt: the row of the
+ * first may still come, but nobody will believe it (abandoned.c).
+ *
+ * If the server is away for longer than the waiter's time the attempt is
+ * abandoned, too: the chores end the session, and delete the row of just this
+ * attempt.
  */
 #include "core/settle.h"
 
@@ -40,9 +46,9 @@ static enum rlk_settled abandon(struct rlk_asking *asking,
 	return RLK_UNSETTLED;
 }
 
-/* May the waiter go on? A short sleep, so that a server that refuses at once
- * is not asked in a circle. */
-static bool rest(struct rlk_asking *asking)
+/* May the waiter go on? A short sleep, so that a server that is away is not
+ * asked in a circle. */
+static bool rest(struct rlk_asking *asking, uint64_t ms)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&asking->client->mutex);
@@ -51,7 +57,8 @@ static bool rest(struct rlk_asking *asking)
 
 	if (waiter->canceled || now >= waiter->give_up_ms)
 		return false;
-	rlk_waiter_sleep_locked(waiter, rlk_after(now, REST_MS));
+	if (ms)
+		rlk_waiter_sleep_locked(waiter, rlk_after(now, ms));
 	return !waiter->canceled;
 }
 
@@ -66,13 +73,56 @@ static enum rlk_fault end_session(struct rlk_asking *asking,
 			 rlk_waiter_io_until(asking->waiter), true,
 			 &asking->waiter->pool_waiter, &conn, &asking->error))
 		return RLK_FAILED;
-	fault = rlk_conn_fence(conn, mark, &asking->error);
+	fault = rlk_conn_fence(conn, mark, RLK_NEVER, &asking->error);
 	rlk_pool_put(client->pool, conn);
 	return fault;
 }
 
+/* As far as it has come: the chores do so again, as long as it may. */
+static void remove_row(struct rlk_asking *asking,
+		       const struct rlk_request *request)
+{
+	const struct rlk_strategy *strategy = asking->name->strategy;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	bool found;
+
+	if (!strategy->needs_session ||
+	    rlk_pool_get(asking->client->pool, RLK_BAY_CONTROL,
+			 rlk_waiter_io_until(asking->waiter), false,
+			 &asking->waiter->pool_waiter, &conn, &error))
+		return;
+	strategy->release(conn, request, &found, &error);
+	rlk_pool_put(asking->client->pool, conn);
+}
+
+/* Nothing that was asked so far is asked for again. */
+static enum rlk_settled begin_anew(struct rlk_asking *asking,
+				   const struct rlk_mark *mark)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rlk_hold *next;
+
+	rlk_mutex_lock(&asking->client->mutex);
+	next = rlk_make_hold_locked(asking->waiter);
+	rlk_hold_abandon_locked(asking->hold, mark);
+	if (next) {
+		rlk_hold_put_locked(asking->hold);
+		asking->hold = next;
+	}
+	rlk_mutex_unlock(&asking->client->mutex);
+	rlk_fail_abandoned(asking);
+	if (!next)
+		return RLK_UNSETTLED;
+	asking->sent_ms = 0;
+	remove_row(asking, &request);
+	return RLK_ANEW;
+}
+
 enum rlk_settled rlk_settle(struct rlk_asking *asking)
 {
+	int64_t until = rlk_client_call_until(asking->client);
+	enum rlk_fault fault;
 	struct rlk_mark mark;
 
 	if (asking->conn)
@@ -80,9 +130,15 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 	mark = asking->mark;
 	asking->has_bell = false;
 	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
-	while (end_session(asking, &mark))
-		if (!rest(asking))
+	while ((fault = end_session(asking, &mark))) {
+		bool reaches = fault != RLK_REFUSED && fault != RLK_PENDING &&
+			       rlk_now(asking->client->clock) < until;
+
+		if (!rest(asking, reaches ? REST_MS : 0))
 			return abandon(asking, &mark);
+		if (!reaches)
+			return begin_anew(asking, &mark);
+	}
 	if (asking->ask == RLK_ASK_AGAIN)
 		asking->ask = RLK_ASK_FIRST;
 	return RLK_SETTLED;

@@ -6,6 +6,7 @@
 
 enum rlk_settled {
 	RLK_SETTLED,   /* the request is over for good: ask again */
+	RLK_ANEW,      /* it cannot be known: ask later, as another attempt */
 	RLK_UNSETTLED, /* the time is up; the chores go on. asking->error */
 };
 

@@ -115,7 +115,12 @@ const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 {
-	struct rlk_mark mark = { .id = conn->id };
+	/* wait_timeout for its beginning, net_read_timeout for the rest of it
+	 * (MariaDB Server Documentation, "Server System Variables"). */
+	struct rlk_mark mark = {
+		.id = conn->id,
+		.silent_ms = (conn->profile.idle_s + RLK_NET_READ_S) * 1000,
+	};
 
 	memcpy(mark.lock, conn->mark, sizeof(mark.lock));
 	memcpy(mark.identity, conn->server.identity, sizeof(mark.identity));

@@ -130,9 +130,11 @@ const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn);
  * another connection that got the same number after a restart.
  */
 struct rlk_mark {
-	char lock[48];     /* "rl:" and a random number; "" without marks */
-	uint64_t id;       /* CONNECTION_ID() */
-	char identity[96]; /* of the server */
+	char lock[48];      /* "rl:" and a random number; "" without marks */
+	uint64_t id;        /* CONNECTION_ID() */
+	char identity[96];  /* of the server */
+	uint64_t silent_ms; /* when nothing is sent on it any more, the server
+			       begins no statement of it after so long */
 };
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark);
@@ -140,13 +142,16 @@ void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark);
 /**
  * Make sure, by @conn, that the session of @mark is over and none of its
  * statements can be executed any more: KILL it, and wait until its mark is
- * gone. On a server with another identity it is over already.
+ * gone. On a server with another identity it is over already, unless that may
+ * be another node of the same cluster.
  *
- * RLK_DONE: it is over. RLK_PENDING: not yet, at @conn's deadline (@conn is
- * good). Else @reterr says what failed.
+ * RLK_DONE: it is over. RLK_PENDING: it is dying, but not over yet at
+ * @dying_until_ms or @conn's deadline (@conn is good). RLK_REFUSED: no fence
+ * reaches it from here. Else nothing is known. @reterr says what failed.
  */
 enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 			      const struct rlk_mark *mark,
+			      int64_t dying_until_ms,
 			      struct rowlock_errinfo *reterr);
 
 /**

@@ -17,6 +17,10 @@
 #include "db/conn.h"
 #include "db/sql.h"
 
+/** net_read_timeout of every session: of a statement whose beginning has come,
+ *  the rest may stay away so long. */
+#define RLK_NET_READ_S 30u
+
 /** The calls of Connector/C that may wait for the socket. */
 enum rlk_call {
 	RLK_CALL_CONNECT,

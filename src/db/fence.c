@@ -11,9 +11,9 @@
  * processes: a server counts them up and starts anew only when it is started
  * anew, which its identity shows.
  *
- * Failure modes: the session may be busy dying (a rollback) beyond our
- * deadline: RLK_PENDING, ask again. On another node of a cluster we see
- * nothing of it: also RLK_PENDING, never "over".
+ * Failure modes: the session may be busy dying (a rollback) for longer than we
+ * wait: RLK_PENDING, ask again. On another node of a cluster we see nothing of
+ * it, and something between may forbid KILL: RLK_REFUSED, never "over".
  */
 #include "db/conn_private.h"
 
@@ -91,8 +91,18 @@ static enum where locate(const struct rlk_conn *conn,
 	return rlk_server_many_writers(&conn->server) ? ELSEWHERE : GONE;
 }
 
+static enum rlk_fault out_of_reach(const struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	rlk_fail(reterr, ROWLOCK_ECONNECT,
+		 "fence: the connection is on another node than %s, or was",
+		 conn->server.name);
+	return RLK_REFUSED;
+}
+
 enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 			      const struct rlk_mark *mark,
+			      int64_t dying_until_ms,
 			      struct rowlock_errinfo *reterr)
 {
 	enum where where = locate(conn, mark);
@@ -102,16 +112,17 @@ enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 
 	if (where == GONE)
 		return RLK_DONE;
+	if (where == ELSEWHERE)
+		return out_of_reach(conn, reterr);
 	for (;;) {
-		if (where == HERE) {
-			fault = find(conn, mark, &id, reterr);
-			if (fault != RLK_DONE || !id)
-				return fault;
-			fault = kill_id(conn, "CONNECTION", id, reterr);
-			if (fault != RLK_DONE)
-				return fault;
-		}
-		if (!rlk_io_sleep(conn, pause_ms))
+		fault = find(conn, mark, &id, reterr);
+		if (fault != RLK_DONE || !id)
+			return fault;
+		fault = kill_id(conn, "CONNECTION", id, reterr);
+		if (fault != RLK_DONE)
+			return fault;
+		if (rlk_conn_now(conn) >= dying_until_ms ||
+		    !rlk_io_sleep(conn, pause_ms))
 			return RLK_PENDING;
 		if (pause_ms < PAUSE_MAX_MS)
 			pause_ms *= 2;

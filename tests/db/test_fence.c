@@ -70,7 +70,9 @@ static void check_fence(bool with_mark)
 
 	if (!with_mark)
 		scene.mark.lock[0] = '\0';
-	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, &error), &error);
+	assert_done(
+	    rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &error),
+	    &error);
 	/* The way is free for it now, but it is not there any more. */
 	db_exec(scene.holder, "ROLLBACK");
 	assert_int_equal(count_rows(scene.fencer), 0);
@@ -109,6 +111,44 @@ static void unfenced_insert_lands(void **state)
 	scene_close(&scene);
 }
 
+/* The KILL is on its way: whoever has no time to wait asks again. */
+static void dying_session_is_not_waited_for(void **state)
+{
+	struct scene scene = scene_open();
+	struct rowlock_errinfo error = { 0 };
+
+	(void) state;
+	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &error),
+			 RLK_PENDING);
+	assert_true(rlk_conn_usable(scene.fencer));
+	assert_done(
+	    rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &error),
+	    &error);
+	scene_close(&scene);
+}
+
+/* Its mark cannot be seen from here: that it is not there proves nothing. */
+static void session_on_another_node_is_out_of_reach(void **state)
+{
+	struct rlk_conn *innocent = db_open(NULL, &db_lease);
+	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_server *node =
+	    (struct rlk_server *) (uintptr_t) rlk_conn_server(fencer);
+	struct rlk_mark mark;
+
+	(void) state;
+	rlk_conn_mark(innocent, &mark);
+	strcpy(mark.identity, "another node@1");
+	node->galera = true;
+	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
+			 RLK_REFUSED);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_done(rlk_conn_ping(innocent, &error), &error);
+	rlk_conn_close(innocent);
+	rlk_conn_close(fencer);
+}
+
 static void ended_session_is_over_at_once(void **state)
 {
 	struct rlk_conn *victim = db_open(NULL, &db_lease);
@@ -119,7 +159,7 @@ static void ended_session_is_over_at_once(void **state)
 	(void) state;
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
-	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
 	rlk_conn_close(fencer);
 }
 
@@ -135,7 +175,7 @@ static void restarted_server_has_ended_it(void **state)
 	rlk_conn_mark(innocent, &mark);
 	mark.lock[0] = '\0';
 	strcat(mark.identity, "0");
-	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
 	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
 	assert_done(rlk_conn_ping(innocent, &error), &error);
 	rlk_conn_close(innocent);
@@ -155,7 +195,7 @@ static void number_that_is_anothers_by_now_is_not_killed(void **state)
 	rlk_conn_mark(ended, &mark);
 	rlk_conn_close(ended);
 	mark.id = rlk_conn_id(innocent);
-	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
 	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
 	assert_done(rlk_conn_ping(innocent, &error), &error);
 	rlk_conn_close(innocent);
@@ -186,7 +226,7 @@ static void rollback_is_over_when_the_mark_is_gone(void **state)
 		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
 		"WHERE b.i <= 20");
 	rlk_conn_mark(victim, &mark);
-	assert_done(rlk_conn_fence(fencer, &mark, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
 	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &error), &error);
 	assert_int_equal(reply.columns[0].i64, 0);
 	rlk_conn_close(victim);
@@ -217,6 +257,10 @@ int main(void)
 		     fence_works_without_a_mark),
 		TEST("a blocked INSERT that was not fenced lands",
 		     unfenced_insert_lands),
+		TEST("a session that is dying is not waited for",
+		     dying_session_is_not_waited_for),
+		TEST("a session on another node is out of reach",
+		     session_on_another_node_is_out_of_reach),
 		TEST("a session that has ended is over at once",
 		     ended_session_is_over_at_once),
 		TEST("a restart has ended it, and nobody else is killed",

@@ -409,7 +409,8 @@ static void killed_session_leaves_it_open(void **state)
 
 	(void) state;
 	rlk_conn_mark(scene.conn, &mark);
-	assert_done(rlk_conn_fence(scene.third, &mark, &error), &error);
+	assert_done(rlk_conn_fence(scene.third, &mark, RLK_NEVER, &error),
+		    &error);
 	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_UNKNOWN);
 	assert_in_range(rlk_packet_answered(scene.packet), 0, 1);
 	assert_false(rlk_conn_usable(scene.conn));

@@ -212,7 +212,7 @@ static void closed_connection_is_replaced(void **state)
 	(void) state;
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(pool, conn);
-	assert_done(rlk_conn_fence(other, &mark, &error), &error);
+	assert_done(rlk_conn_fence(other, &mark, RLK_NEVER, &error), &error);
 	conn = get(pool);
 	assert_int_not_equal(rlk_conn_id(conn), id);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);

@@ -24,6 +24,7 @@ void sim_free(void *block);
 /* ---------------------------------------------------------- descriptors */
 
 #define SOCKETS 1024
+#define NODES 3
 #define FIRST_FD 100
 
 static struct sim_conn *sockets[SOCKETS];
@@ -99,7 +100,9 @@ static void learn(struct sim_conn *conn)
 	server->flavour = sim_world.mysql ? RLK_MYSQL : RLK_MARIADB;
 	server->version = sim_world.mysql ? 90704 : 101119;
 	server->read_only = sim_server.read_only_until > sim_now;
-	snprintf(server->identity, sizeof(server->identity), "server@%u",
+	server->galera = sim_world.nodes;
+	snprintf(server->identity, sizeof(server->identity), "server%u@%u",
+		 sim_world.nodes ? (unsigned int) sim_below(NODES) : 0,
 		 sim_server.starts);
 	strcpy(server->name, "server");
 }
@@ -309,6 +312,8 @@ const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 {
 	ret_mark->id = conn->id;
+	/* Here no request comes in parts. */
+	ret_mark->silent_ms = conn->profile.idle_s * 1000;
 	memcpy(ret_mark->lock, conn->mark, sizeof(ret_mark->lock));
 	memcpy(ret_mark->identity, conn->server.identity,
 	       sizeof(ret_mark->identity));

@@ -32,6 +32,8 @@ struct sim_world {
 	bool observe;         /* nobody trusts the server's clock */
 	bool mysql;           /* the server's flavour */
 	bool no_marks;        /* it has no GET_LOCK() */
+	bool no_kill;         /* and KILL is refused */
+	bool nodes;           /* each connection is to some node of a cluster */
 	bool calm;            /* nothing goes wrong, so nothing may be lost */
 	bool breaks;          /* holds are broken by hand, sometimes */
 	bool ending;          /* the threads come to their end */

@@ -36,6 +36,8 @@ const char *sim_error_text(unsigned int number)
 		return "Duplicate entry";
 	case 1094:
 		return "Unknown thread id";
+	case 1095:
+		return "You are not owner of thread";
 	case 1205:
 		return "Lock wait timeout exceeded";
 	case 1213:

@@ -331,7 +331,9 @@ static void kill_session(struct sim_session *session)
 		return;
 	}
 	sim_judge_kill(session, other);
-	if (verb == SIM_KILL_STMT)
+	if (sim_world.no_kill && verb != SIM_KILL_CHOSEN)
+		session->answer.error = 1095;
+	else if (verb == SIM_KILL_STMT)
 		sim_session_interrupt(other);
 	else
 		sim_session_kill(other);

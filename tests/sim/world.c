@@ -32,6 +32,18 @@ const char *const sim_names[SIM_NAMES] = {
 /* A world ends after so long, whatever is done by then. */
 #define LONGEST_US (120 * 1000000ll)
 
+/* How far a fence reaches: not everywhere, in some worlds. */
+static void draw_reach(void)
+{
+	uint64_t die = sim_below(8);
+
+	sim_world.no_kill = die == 0;
+	sim_world.nodes = die > 5 && !sim_world.row;
+	/* As the library does by itself there. */
+	if (sim_world.nodes)
+		sim_world.observe = sim_world.days = true;
+}
+
 static void draw_world(void)
 {
 	static const unsigned int groups[] = { 1, 2, 3, 256, 256 };
@@ -60,6 +72,7 @@ static void draw_world(void)
 		sim_world.names = SIM_NAMES;
 	sim_world.group = groups[sim_below(RLK_ARRAY_SIZE(groups))];
 	sim_world.target = 1ull << sim_between(6, 13);
+	draw_reach();
 }
 
 /* ------------------------------------------------------- in the end */

@@ -272,7 +272,8 @@ static void lost_connection_gives_no_verdict(void **state)
 
 	assert_int_equal(ask(ground, 0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
 	rlk_conn_mark(conn, &mark);
-	assert_done(rlk_conn_fence(ground->beside, &mark, &err), &err);
+	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err),
+		    &err);
 	assert_int_equal(
 	    strategy->acquire(conn, &a, RLK_ASK_FIRST, &holder, &err),
 	    RLK_UNCLEAR);

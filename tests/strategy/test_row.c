@@ -149,7 +149,8 @@ static void fence_takes_the_name_from_a_lost_waiter(void **state)
 	take(ground, 0, &a);
 	stand_in_line(ground, ground->conns[1], &b);
 	rlk_conn_mark(ground->conns[1], &mark);
-	assert_done(rlk_conn_fence(ground->beside, &mark, &err), &err);
+	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err),
+		    &err);
 	/* Nobody is in the line now who could get it. */
 	assert_true(ground_release(ground, 0, &a));
 	take(ground, 0, &a);

@@ -392,7 +392,7 @@ static void what_was_refused_leaves_nothing_behind(void **state)
 	hear_all(ROWLOCK_EDB);
 	/* One that is in doubt is cleaned up after them. */
 	fake_next(FAKE_ACQUIRE, lost_reply);
-	fake_always(FAKE_FENCE, refused);
+	fake_always(FAKE_FENCE, lost_request);
 	fake_tell(doubtful, FAKE_DO_ACQUIRE, last, 0);
 	assert_int_not_equal(fake_pass_hear(doubtful, NULL), 0);
 	fake_always(FAKE_FENCE, normal);

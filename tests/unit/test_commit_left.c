@@ -78,7 +78,7 @@ static void group_that_gets_no_answer_is_abandoned(void **state)
 	(void) state;
 	lanes_begin();
 	fill_lanes();
-	all_ask(FAKE_DO_ACQUIRE, 3000);
+	all_ask(FAKE_DO_ACQUIRE, 450);
 	fake_always(FAKE_FENCE, refused);
 	fake_next(FAKE_BATCH, held_back);
 	free_a_lane();

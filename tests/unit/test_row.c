@@ -236,8 +236,8 @@ static bool is_fenced_often(void *arg)
 	return fences_of(*(uint64_t *) arg) >= 4;
 }
 
-/* The server ends it, an idle bound after it last heard of it: then there is
- * nothing to end any more. */
+/* The server ends it, an idle bound after it last heard of it, and a margin:
+ * then there is nothing to end any more. */
 static void session_that_cannot_be_ended_ends_by_itself(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -254,7 +254,7 @@ static void session_that_cannot_be_ended_ends_by_itself(void **state)
 	fake_always(FAKE_FENCE, no_answer);
 	fake_advance(3000);
 	fake_await(FAKE_FENCE, 1);
-	fake_advance(9000);
+	fake_advance(13000);
 	fences = fences_of(first);
 	assert_ok(rowlock_acquire(other, 0, &err));
 	second = fake_row("other");

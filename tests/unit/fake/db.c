@@ -158,7 +158,11 @@ const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 {
-	*ret_mark = (struct rlk_mark){ .id = conn->id, .identity = "fake" };
+	*ret_mark = (struct rlk_mark){
+		.id = conn->id,
+		.identity = "fake",
+		.silent_ms = pool.bays[conn->bay].profile.idle_s * 1000,
+	};
 	snprintf(ret_mark->lock, sizeof(ret_mark->lock), "rl:%llu",
 		 (unsigned long long) conn->id);
 }
@@ -174,9 +178,12 @@ enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
 
 enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 			      const struct rlk_mark *mark,
+			      int64_t dying_until_ms,
 			      struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_FENCE, .conn = conn };
+
+	(void) dying_until_ms;
 
 	if (world_begin(&op, &(struct fake_call){ .id = mark->id }))
 		world_end_transaction(mark->id);
