@@ -159,13 +159,19 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = rlk_fault_class(number);
-	int code = rlk_fault_code(number);
+	int code = rlk_fault_code(number, text);
+	const char *option;
+	size_t length = 0;
 
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
-	rlk_fail_db(reterr, code, number, "%s: %s on %s%s", label, text,
+	option = number == 1290 && code != ROWLOCK_EREADONLY
+		     ? rlk_fault_option(text, &length)
+		     : NULL;
+	rlk_fail_db(reterr, code, number, "%s: %s on %s%s%.*s", label, text,
 		    conn->server.name[0] ? conn->server.name : conn->where,
-		    advice(code, number));
+		    option ? "; start it without " : advice(code, number),
+		    (int) length, option ? option : "");
 	return fault;
 }
 

@@ -226,7 +226,7 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	unsigned int number = mysql_errno(conn->mysql);
 	const char *user = conn->mysql->options.user;
-	int code = rlk_fault_code(number);
+	int code = rlk_fault_code(number, mysql_error(conn->mysql));
 
 	/* The handshake of TLS ends at our deadline with an error of its own.
 	 */

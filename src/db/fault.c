@@ -3,9 +3,10 @@
  * Error numbers, sorted into what they mean for us.
  *
  * Two tables: the class (what became of the statement) and the code (what the
- * caller is told). Whatever is in neither is "the server refused", which is
- * right for all the server's errors that are no news of a broken connection:
- * an error packet on an autocommitted statement means that it did nothing.
+ * caller is told); 1290 says only in its words which it is. Whatever is in
+ * neither is "the server refused", which is right for all the server's errors
+ * that are no news of a broken connection: an error packet on an autocommitted
+ * statement means that it did nothing.
  *
  * Numbers: MariaDB Server Documentation, "MariaDB Error Code Reference"; MySQL
  * 8.4 Error Message Reference. 2000 to 2999 and 5000 to 5999 are made by
@@ -14,7 +15,7 @@
 #include "db/fault.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
 
 #include "base/macro.h"
 
@@ -89,7 +90,6 @@ static const struct entry codes[] = {
 	{ 1305, ROWLOCK_ESCHEMA }, /* no such routine */
 	{ 1364, ROWLOCK_ESCHEMA }, /* a column that we do not know */
 
-	{ 1290, ROWLOCK_EREADONLY }, /* read_only and its kin */
 	{ 1792, ROWLOCK_EREADONLY }, /* read-only transaction */
 	{ 1836, ROWLOCK_EREADONLY }, /* InnoDB is read-only */
 
@@ -134,11 +134,47 @@ enum rlk_fault rlk_fault_class(unsigned int mysql_errno)
 	return is_connector(mysql_errno) ? RLK_UNKNOWN : RLK_REFUSED;
 }
 
-int rlk_fault_code(unsigned int mysql_errno)
+/* "The MariaDB server is running with the %s option so it cannot execute this
+ * statement", in the language that lc_messages says; the option is the same in
+ * all of them: sql/share/errmsg-utf8.txt (ER_OPTION_PREVENTS_STATEMENT). */
+#define PREVENTED_BY_OPTION 1290
+
+const char *rlk_fault_option(const char *text, size_t *ret_length)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+	const char *option = strstr(text, "--");
+
+	if (!option || strspn(option, letters) < strlen("--x"))
+		return NULL;
+	*ret_length = strspn(option, letters);
+	return option;
+}
+
+/* --read-only, --super-read-only, --innodb-read-only; where none is named, as
+ * by something in between, it is most likely one of them. */
+static bool is_read_only(const char *text)
+{
+	static const char ends[] = "read-only";
+	const size_t count = strlen(ends);
+	size_t length;
+	const char *option = rlk_fault_option(text, &length);
+
+	if (!option)
+		return true;
+	if (length < count)
+		return false;
+	option += length - count;
+	return strncmp(option, "read", 4) == 0 &&
+	       strncmp(option + 5, "only", 4) == 0;
+}
+
+int rlk_fault_code(unsigned int mysql_errno, const char *text)
 {
 	const struct entry *entry =
 	    find(codes, RLK_ARRAY_SIZE(codes), mysql_errno);
 
+	if (mysql_errno == PREVENTED_BY_OPTION)
+		return is_read_only(text) ? ROWLOCK_EREADONLY : ROWLOCK_EDB;
 	if (entry)
 		return entry->meaning;
 	if (rlk_fault_class(mysql_errno) == RLK_UNKNOWN)

@@ -13,6 +13,7 @@
  */
 
 #include <rowlock.h>
+#include <stddef.h>
 
 enum rlk_fault {
 	RLK_DONE = 0, /* executed; the reply was read completely */
@@ -27,8 +28,13 @@ enum rlk_fault {
 	RLK_FAILED,   /* not sent: no memory, wrong arguments */
 };
 
-/** The ROWLOCK_E* for an errno of the server or of Connector/C. */
-int rlk_fault_code(unsigned int mysql_errno);
+/** The ROWLOCK_E* for an errno of the server or of Connector/C, and the words
+ *  that came with it. */
+int rlk_fault_code(unsigned int mysql_errno, const char *text);
+
+/** The option of the server that the words of error 1290 name, with its two
+ *  hyphens, and its length; NULL: none. */
+const char *rlk_fault_option(const char *text, size_t *ret_length);
 
 /** The class of an error of the server or of Connector/C. Not 0. */
 enum rlk_fault rlk_fault_class(unsigned int mysql_errno);

@@ -18,7 +18,7 @@ static const struct {
 	{ 1047, RLK_REFUSED, ROWLOCK_EDB },
 	{ 1062, RLK_REFUSED, ROWLOCK_EDB },
 	{ 1114, RLK_REFUSED, ROWLOCK_EDB },
-	{ 1290, RLK_REFUSED, ROWLOCK_EREADONLY },
+	{ 1792, RLK_REFUSED, ROWLOCK_EREADONLY },
 	{ 1836, RLK_REFUSED, ROWLOCK_EREADONLY },
 	{ 1146, RLK_REFUSED, ROWLOCK_ESCHEMA },
 	{ 1054, RLK_REFUSED, ROWLOCK_ESCHEMA },
@@ -69,8 +69,60 @@ static void each_has_its_code(void **state)
 	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(rows); i++) {
 		print_message("# %u\n", rows[i].number);
-		assert_int_equal(rlk_fault_code(rows[i].number), rows[i].code);
+		assert_int_equal(rlk_fault_code(rows[i].number, "words"),
+				 rows[i].code);
 	}
+}
+
+/* In all languages, and what something between makes of it. */
+static void an_option_of_the_server_is_known_by_its_name(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *option;
+		int code;
+	} said[] = {
+		{ "The MariaDB server is running with the --read-only option "
+		  "so "
+		  "it cannot execute this statement",
+		  "--read-only", ROWLOCK_EREADONLY },
+		{ "The MySQL server is running with the --super-read-only "
+		  "option so it cannot execute this statement",
+		  "--super-read-only", ROWLOCK_EREADONLY },
+		{ "Der MariaDB-Server l\303\244uft mit der Option --read-only "
+		  "und kann diese Anweisung deswegen nicht ausf\303\274hren",
+		  "--read-only", ROWLOCK_EREADONLY },
+		{ "MariaDB\343\202\265\343\203\274\343\203\220\343\203\274 "
+		  "--innodb_read_only \343\201\247",
+		  "--innodb_read_only", ROWLOCK_EREADONLY },
+		{ "--read-only=NO_LOCK", "--read-only", ROWLOCK_EREADONLY },
+		{ "no writes here", NULL, ROWLOCK_EREADONLY },
+		{ "not read-only -- really", NULL, ROWLOCK_EREADONLY },
+		{ "The MariaDB server is running with the --skip-grant-tables "
+		  "option so it cannot execute this statement",
+		  "--skip-grant-tables", ROWLOCK_EDB },
+		{ "Der MySQL-Server l\303\244uft mit der Option "
+		  "--secure-file-priv und kann",
+		  "--secure-file-priv", ROWLOCK_EDB },
+		{ "the --only option", "--only", ROWLOCK_EDB },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(said); i++) {
+		size_t length = 0;
+		const char *option = rlk_fault_option(said[i].text, &length);
+
+		print_message("# %s\n", said[i].text);
+		assert_int_equal(rlk_fault_code(1290, said[i].text),
+				 said[i].code);
+		if (!said[i].option) {
+			assert_null(option);
+			continue;
+		}
+		assert_int_equal(length, strlen(said[i].option));
+		assert_memory_equal(option, said[i].option, length);
+	}
+	assert_int_equal(rlk_fault_class(1290), RLK_REFUSED);
 }
 
 int main(void)
@@ -79,6 +131,8 @@ int main(void)
 		TEST("each error says what became of the statement",
 		     each_has_its_class),
 		TEST("each error has its public code", each_has_its_code),
+		TEST("an option of the server is known by its name",
+		     an_option_of_the_server_is_known_by_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

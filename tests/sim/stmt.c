@@ -70,10 +70,13 @@ static enum rlk_fault fail(struct rlk_conn *conn, unsigned int number,
 {
 	enum rlk_fault fault = rlk_fault_class(number);
 
+	const char *text = sim_error_text(number);
+	int code = rlk_fault_code(number, text);
+
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
-	rlk_fail_db(reterr, rlk_fault_code(number), number, "%s: %s on %s",
-		    conn->label, sim_error_text(number), conn->server.name);
+	rlk_fail_db(reterr, code, number, "%s: %s on %s", conn->label, text,
+		    conn->server.name);
 	return fault;
 }
 
