@@ -31,6 +31,10 @@
  * all calls that say "and the server errors":
  *   ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_ESCHEMA, ROWLOCK_EREADONLY,
  *   ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED.
+ * After ROWLOCK_EREADONLY, as from a primary that was demoted, the client gives
+ * its connections to that server up, at most once a second, so that the next
+ * call goes to where the server's name leads by then. Holds stay; those under
+ * ROWLOCK_ROW until that is another server.
  *
  * What a lock promises, and what no lock can promise, is said in README.md.
  * In one line: at most one hold per name exists in any committed state of the

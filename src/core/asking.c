@@ -452,9 +452,13 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 {
 	enum rlk_step step;
 
-	if (!asking->name->strategy->needs_session)
+	if (!asking->name->strategy->needs_session) {
+		if (asking->conn && rlk_conn_retired(asking->conn))
+			rlk_pool_discard(asking->client->pool,
+					 TAKE_PTR(asking->conn));
 		/* Waiting for a connection may have taken all the time. */
 		return asking->conn ? ask_pinned(asking) : get_conn(asking);
+	}
 	step = ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)
 		return step;

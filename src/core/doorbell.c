@@ -168,7 +168,10 @@ bool rlk_doorbell_is_silent(const struct rlk_asking *asking)
 
 void rlk_doorbell_notice_end(struct rlk_asking *asking)
 {
-	if (!asking->has_bell || rlk_conn_alive(asking->conn))
+	const struct rlk_conn *conn = asking->conn;
+
+	if (!conn || (!rlk_conn_retired(conn) &&
+		      (!asking->has_bell || rlk_conn_alive(conn))))
 		return;
 	asking->has_bell = false;
 	asking->round_ms = 0;

@@ -62,17 +62,26 @@ static uint64_t time_ms(const struct rowlock_client *client)
 	return beat_ms(client) < 30000 ? beat_ms(client) : 30000;
 }
 
-/* Make sure there is a connection in @place; false if there is none. */
+/* Make sure there is a connection in @place; false if there is none. One to a
+ * server that takes no writes is kept until there is another: it may take them
+ * again. */
 static bool have_conn(struct rowlock_client *client, int place,
 		      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	struct rlk_conn **conn = &client->keeper_conns[place];
+	bool usable = *conn && rlk_conn_usable(*conn);
+	struct rlk_conn *next;
 
-	if (*conn && rlk_conn_usable(*conn))
+	if (usable && !rlk_conn_retired(*conn))
 		return true;
-	rlk_pool_put(client->pool, TAKE_PTR(*conn));
-	return rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, false,
-			    NULL, conn, reterr) == 0;
+	if (!usable)
+		rlk_pool_put(client->pool, TAKE_PTR(*conn));
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, false, NULL,
+			 &next, reterr))
+		return usable;
+	rlk_pool_put(client->pool, *conn);
+	*conn = next;
+	return true;
 }
 
 static int64_t patience_until(const struct rowlock_client *client)
@@ -181,8 +190,10 @@ static bool beat_on(struct keeper *keeper, int place, uint64_t id,
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "beat: no answer from %s within %" PRIu64 " ms",
 			 client->server, patience_ms(client));
-	if (fault)
+	if (fault) {
+		rlk_pool_note(client->pool, conn);
 		return false;
+	}
 	answered(client, id, t0, &beat, rlk_conn_server(conn)->identity);
 	if (beat.alive)
 		compare(keeper, t0, beat.server_us);

@@ -119,7 +119,7 @@ static void ping_bell(struct rlk_hold *hold, int64_t until_ms)
 	bool answered;
 
 	rlk_conn_set_until(conn, until_ms);
-	answered = !rlk_conn_ping(conn, &error);
+	answered = !rlk_conn_retired(conn) && !rlk_conn_ping(conn, &error);
 	rlk_mutex_lock(&client->mutex);
 	/* Who gave the hold up meanwhile has left its connection to us. */
 	if (answered && hold->state == RLK_HOLD_HELD) {

@@ -71,6 +71,9 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 
 	do {
 		conn = take_bell(hold);
+		/* The bell goes with it; the row is where others write. */
+		if (conn && rlk_conn_retired(conn))
+			rlk_pool_discard(client->pool, TAKE_PTR(conn));
 		fault = conn
 			    ? rlk_doorbell_release(hold, conn, until, &found,
 						   reterr)

@@ -78,6 +78,11 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
 }
 
+bool rlk_conn_retired(const struct rlk_conn *conn)
+{
+	return conn->retired;
+}
+
 int rlk_conn_fd(const struct rlk_conn *conn)
 {
 	return mysql_get_socket(conn->mysql);
@@ -165,6 +170,8 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
+	if (code == ROWLOCK_EREADONLY)
+		conn->read_only = true;
 	option = number == 1290 && code != ROWLOCK_EREADONLY
 		     ? rlk_fault_option(text, &length)
 		     : NULL;

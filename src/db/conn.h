@@ -104,6 +104,11 @@ bool rlk_conn_usable(const struct rlk_conn *conn);
  *  that nobody talks on. Does not block. */
 bool rlk_conn_alive(const struct rlk_conn *conn);
 
+/** Its server takes no writes any more: a new connection may lead to one that
+ *  does. What it keeps in the server may stay, but nothing new shall be begun
+ *  on it. See db/retire.c. */
+bool rlk_conn_retired(const struct rlk_conn *conn);
+
 /** The socket, to watch for its end; owned by @conn. */
 int rlk_conn_fd(const struct rlk_conn *conn);
 

@@ -69,8 +69,10 @@ struct rlk_conn {
 	int wake;                 /* an eventfd */
 	_Atomic bool interrupted; /* set after wake was written */
 
-	_Atomic bool stale; /* another server answers at this address now */
-	bool dead;          /* also as long as it is not connected */
+	_Atomic bool stale;   /* another server answers at this address now */
+	_Atomic bool retired; /* its server takes no writes */
+	bool read_only;       /* it was told so */
+	bool dead;            /* also as long as it is not connected */
 	enum rlk_stage stage;
 	struct rlk_stmt *stmt; /* of this stage */
 	const char *label;     /* of this stage, for messages */

@@ -8,8 +8,9 @@
  * waits and the bay's limit leaves room.
  *
  * Failure modes: an idle connection whose socket is readable has been closed
- * by the server, and is closed here too. A connection that arrives at the very
- * moment of the deadline is taken, not lost.
+ * by the server, and is closed here too; so is one that is retired. A
+ * connection that arrives at the very moment of the deadline is taken, not
+ * lost.
  */
 #include "db/pool_private.h"
 
@@ -203,9 +204,10 @@ static int get_alive(struct rlk_pool *pool, const struct wish *wish,
 		code = get(pool, wish, &conn, reterr);
 		if (code)
 			return code;
-		if (rlk_conn_alive(conn))
+		if (!rlk_conn_alive(conn))
+			conn->dead = true;
+		else if (!conn->retired)
 			break;
-		conn->dead = true;
 		rlk_pool_put(pool, conn);
 	}
 	rlk_conn_set_until(conn, wish->until_ms);
@@ -248,6 +250,7 @@ void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn)
 
 	if (!conn)
 		return;
+	rlk_pool_note(pool, conn);
 	bay = &pool->bays[conn->bay];
 	rlk_mutex_lock(&pool->mutex);
 	rlk_list_remove(&conn->in_bay);
@@ -266,7 +269,8 @@ void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
 
 	if (!conn)
 		return;
-	if (!rlk_conn_usable(conn)) {
+	rlk_pool_note(pool, conn);
+	if (!rlk_conn_usable(conn) || conn->retired) {
 		rlk_pool_discard(pool, conn);
 		return;
 	}

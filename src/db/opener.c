@@ -16,7 +16,6 @@
 #include "db/pool_private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -100,37 +99,6 @@ static void spread_failure(struct rlk_bay *bay,
 	}
 }
 
-static void leave_server(struct rlk_list *conns, const char *identity)
-{
-	struct rlk_list *node;
-	struct rlk_list *after;
-
-	rlk_list_for_each(node, after, conns)
-	{
-		struct rlk_conn *conn = rlk_pool_conn(node);
-
-		if (!rlk_server_same(conn->server.identity, identity))
-			conn->stale = true;
-	}
-}
-
-/* After a failover that left old connections alive, they lead to one server
- * and new ones to another. A client has one server: that of the newest
- * connection; the others end, as after a failover that broke them. */
-static void note_server(struct rlk_pool *pool, const struct rlk_conn *conn)
-{
-	const struct rlk_server *server = &conn->server;
-
-	if (rlk_server_many_writers(server) ||
-	    rlk_server_same(pool->identity, server->identity))
-		return;
-	for (size_t i = 0; i < pool->count; i++) {
-		leave_server(&pool->bays[i].idle, server->identity);
-		leave_server(&pool->bays[i].out, server->identity);
-	}
-	memcpy(pool->identity, server->identity, sizeof(pool->identity));
-}
-
 /* One try for @bay; the mutex is given up meanwhile. */
 static bool try_once(struct rlk_pool *pool, struct rlk_bay *bay)
 {
@@ -147,7 +115,7 @@ static bool try_once(struct rlk_pool *pool, struct rlk_bay *bay)
 		spread_failure(bay, &error);
 		return false;
 	}
-	note_server(pool, conn);
+	rlk_pool_note_server(pool, conn);
 	conn = rlk_pool_place(pool, conn);
 	if (conn) {
 		rlk_mutex_unlock(&pool->mutex);

@@ -79,6 +79,7 @@ int rlk_pool_new(const struct rlk_conn_target *target,
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "pool: out of memory");
 	rlk_mutex_init(&pool->mutex);
 	pool->references = 1;
+	pool->retired_ms = INT64_MIN / 2;
 	pool->ended = (struct rlk_sleeper) RLK_SLEEPER_NULL;
 	rlk_list_init(&pool->spare);
 	pool->count = count;

@@ -85,11 +85,18 @@ int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 		       struct rlk_conn **ret_conn,
 		       struct rowlock_errinfo *reterr);
 
-/** Give back. One that is not usable any more is closed. NULL is ignored. */
+/** Give back. One that is not usable any more, or retired, is closed. NULL is
+ *  ignored. */
 void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);
 
 /** Give back, to be closed in any case. NULL is ignored. */
 void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn);
+
+/**
+ * Note what @conn, which stays lent, was told: if its server takes no writes,
+ * all connections to that server are retired. Who gives back need not say so.
+ */
+void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn);
 
 /**
  * Take one idle connection of @bay that has been idle for @idle_ms or more,

@@ -55,6 +55,7 @@ struct rlk_pool {
 	struct rlk_conn_target target; /* a copy */
 	char *program;
 	char identity[96];        /* of the server reached last */
+	int64_t retired_ms;       /* when connections were, the last time */
 	struct rlk_sleeper ended; /* an opener has ended */
 	struct rlk_list spare;    /* struct rlk_pool_wait */
 	struct rlk_opener openers[RLK_OPENERS];
@@ -102,6 +103,9 @@ void rlk_pool_serve(struct rlk_pool_wait *wait);
 /** A connection that nobody has: to the first who waits, to the idle ones, or
  *  back to the caller, who closes it. Under the mutex. */
 struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn);
+
+/** A new connection has found this server. Under the mutex. */
+void rlk_pool_note_server(struct rlk_pool *pool, const struct rlk_conn *conn);
 
 /** Let openers work for those who wait in @bay. Under the mutex. */
 void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay);

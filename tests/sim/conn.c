@@ -273,6 +273,11 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	return rlk_conn_usable(conn) && !of(conn)->ended;
 }
 
+bool rlk_conn_retired(const struct rlk_conn *conn)
+{
+	return conn->retired;
+}
+
 int rlk_conn_fd(const struct rlk_conn *conn)
 {
 	return of(conn)->fd;

@@ -75,6 +75,8 @@ static enum rlk_fault fail(struct rlk_conn *conn, unsigned int number,
 
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
+	if (code == ROWLOCK_EREADONLY)
+		conn->read_only = true;
 	rlk_fail_db(reterr, code, number, "%s: %s on %s", conn->label, text,
 		    conn->server.name);
 	return fault;

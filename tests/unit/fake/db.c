@@ -130,6 +130,16 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
 }
 
+bool rlk_conn_retired(const struct rlk_conn *conn)
+{
+	bool retired;
+
+	world_lock();
+	retired = conn->retired;
+	world_unlock();
+	return retired;
+}
+
 int rlk_conn_fd(const struct rlk_conn *conn)
 {
 	return conn->fd;
@@ -374,17 +384,37 @@ void rlk_pool_interrupt(struct rlk_pool *from, struct rlk_pool_waiter *waiter)
 	world_unlock();
 }
 
+static void note(const struct rlk_conn *told)
+{
+	for (size_t i = 0; i < WORLD_CONNS && told->read_only; i++) {
+		struct rlk_conn *conn = &world.conns[i];
+
+		conn->retired |= conn->open;
+		if (conn->open && !conn->lent)
+			close_conn(conn);
+	}
+}
+
+void rlk_pool_note(struct rlk_pool *to, struct rlk_conn *conn)
+{
+	(void) to;
+	world_lock();
+	note(conn);
+	world_unlock();
+}
+
 void rlk_pool_put(struct rlk_pool *to, struct rlk_conn *conn)
 {
 	(void) to;
 	if (!conn)
 		return;
 	world_lock();
+	note(conn);
 	if (!conn->lent)
 		fake_problem("a connection was given back twice");
 	conn->lent = false;
 	conn->idle_since_ms = fake_now();
-	if (conn->dead || conn->outstanding)
+	if (conn->dead || conn->outstanding || conn->retired)
 		close_conn(conn);
 	world_changed();
 	world_unlock();

@@ -191,6 +191,14 @@ static int code_of(const struct world_op *op, bool unknown)
 	return unknown ? ROWLOCK_ECONNECT : ROWLOCK_EDB;
 }
 
+/* Its connection was told what is wrong with its server. */
+static void note_code(struct world_op *op)
+{
+	if (op->conn && op->answer.given &&
+	    op->answer.code == ROWLOCK_EREADONLY)
+		op->conn->read_only = true;
+}
+
 enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
 			   struct rowlock_errinfo *reterr)
 {
@@ -204,6 +212,7 @@ enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
 		op->conn->dead = true;
 	if (op->conn && fault == RLK_PENDING)
 		op->conn->outstanding = true;
+	note_code(op);
 	pass(op);
 	if (fault && fault != RLK_PENDING)
 		rlk_fail_db(reterr, code_of(op, fault == RLK_UNKNOWN),
@@ -225,6 +234,7 @@ enum rlk_verdict world_verdict(struct world_op *op, enum rlk_verdict verdict,
 		op->conn->dead = true;
 	if (op->conn && verdict == RLK_WAITING)
 		op->conn->outstanding = true;
+	note_code(op);
 	pass(op);
 	if (verdict == RLK_UNCLEAR || verdict == RLK_FAILURE)
 		rlk_fail_db(reterr, code_of(op, verdict == RLK_UNCLEAR), 1,

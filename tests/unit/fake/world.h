@@ -22,6 +22,8 @@ struct rlk_conn {
 	bool lent;
 	bool dead;
 	bool outstanding; /* a reply is still to come */
+	bool read_only;   /* it was told that its server is */
+	bool retired;
 	bool interrupted;
 	uint64_t id;
 	int bay;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections to a server that is not the right one any more: given up while
+ * they live, as no error of theirs would ever lead to another server.
+ *
+ * A server that refuses a statement as read-only (a primary that was demoted,
+ * and kept its clients) will refuse it on each connection. All of them are
+ * retired: the idle ones are not lent again, the others are closed when they
+ * are given back, and whoever keeps one for long asks (rlk_conn_retired()). So
+ * the next try opens a new one, and gets to where the name of the server, or
+ * what is between, leads now.
+ *
+ * Failure modes: it may lead to the same server again. Nothing is retired for a
+ * while then, so that not each refusal costs a connection.
+ */
+#include "db/pool_private.h"
+
+#include <string.h>
+
+/* As often as that, all connections may be opened anew. */
+#define RETIRE_MS 1000
+
+static void leave_server(struct rlk_list *conns, const char *identity)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, conns)
+	{
+		struct rlk_conn *conn = rlk_pool_conn(node);
+
+		if (!rlk_server_same(conn->server.identity, identity))
+			conn->stale = true;
+	}
+}
+
+/* After a failover that left old connections alive, they lead to one server
+ * and new ones to another. A client has one server: that of the newest
+ * connection; the others end, as after a failover that broke them. */
+void rlk_pool_note_server(struct rlk_pool *pool, const struct rlk_conn *conn)
+{
+	const struct rlk_server *server = &conn->server;
+
+	if (rlk_server_many_writers(server) ||
+	    rlk_server_same(pool->identity, server->identity))
+		return;
+	for (size_t i = 0; i < pool->count; i++) {
+		leave_server(&pool->bays[i].idle, server->identity);
+		leave_server(&pool->bays[i].out, server->identity);
+	}
+	memcpy(pool->identity, server->identity, sizeof(pool->identity));
+}
+
+static void retire(struct rlk_list *conns, const char *identity)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, conns)
+	{
+		struct rlk_conn *conn = rlk_pool_conn(node);
+
+		if (rlk_server_same(conn->server.identity, identity))
+			conn->retired = true;
+	}
+}
+
+static void retire_server(struct rlk_pool *pool, const char *identity)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+	int64_t now = rlk_now(pool->target.clock);
+
+	if (now - pool->retired_ms < RETIRE_MS)
+		return;
+	pool->retired_ms = now;
+	for (size_t i = 0; i < pool->count; i++) {
+		retire(&pool->bays[i].idle, identity);
+		retire(&pool->bays[i].out, identity);
+	}
+}
+
+void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn)
+{
+	if (!conn->read_only)
+		return;
+	conn->read_only = false;
+	if (!conn->retired)
+		retire_server(pool, conn->server.identity);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A primary that was demoted, and keeps its clients: what they write on the old
+ * connections is refused as read-only, and a new one would lead to the new
+ * primary. Old and new are one server here; the proxy says which is which.
+ */
+#include <string.h>
+
+#include "odd.h"
+#include "sql.h"
+#include "timeouts.h"
+
+#define REFUSED                                                                \
+	"do error code=1290 state=HY000 text=\"The MariaDB server is running " \
+	"with the --read-only option so it cannot execute this statement\"\n"
+
+static const char *const writes[] = { "*INSERT INTO*", "DELETE*", "UPDATE*" };
+
+/* From now on those that there are lead to one that takes no writes. */
+static void demote(struct proxy *proxy)
+{
+	unsigned long count = proxy_counts(proxy).connections;
+
+	for (unsigned long i = 1; i <= count; i++)
+		for (size_t w = 0; w < TEST_SIZE(writes); w++)
+			tell(proxy,
+			     "request conn=%lu sql=\"%s\" always " REFUSED, i,
+			     writes[w]);
+}
+
+static void the_next_try_reaches_the_new_primary(void **state)
+{
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client =
+	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("demoted"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	demote(proxy);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+static uint64_t beats_of(struct test_sql *sql, const char *name)
+{
+	return test_sql_number(sql,
+			       "SELECT s.beat FROM lease_session s "
+			       "JOIN business_lease l ON l.session = s.id "
+			       "WHERE l.name = '%s'",
+			       name);
+}
+
+static void no_hold_is_lost_by_it(void **state)
+{
+	const char *name = test_name("kept");
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client = client_by(
+	    proxy, test_dsn(), test_ttl_ms(3000), test_timeout_ms(5000));
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+	uint64_t before, began;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	demote(proxy);
+	before = beats_of(sql, name);
+	began = test_now_ns();
+	/* By then the old connections alone would have lost it. */
+	while (beats_of(sql, name) < before + 4)
+		test_keep_waiting(began, "4 beats; held is %d",
+				  rowlock_held(lock));
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_sql_end(sql);
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+static void a_server_that_stays_so_is_not_stormed(void **state)
+{
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client =
+	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("stays"));
+	unsigned long before, opened, most;
+	struct rowlock_errinfo err;
+	uint64_t began;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	for (size_t w = 0; w < TEST_SIZE(writes); w++)
+		tell(proxy, "request sql=\"%s\" always " REFUSED, writes[w]);
+	before = proxy_counts(proxy).connections;
+	began = test_now_ns();
+	for (int i = 0; i < 300; i++)
+		assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY,
+			    &err);
+	opened = proxy_counts(proxy).connections - before;
+	/* Once in a second all of those that are in use: one of the lane, the
+	 * keeper's two, and the chores' one. */
+	most = 4 * (unsigned long) (2 + (test_now_ns() - began) / 1000000000);
+	if (opened > most)
+		fail_msg("%lu connections were opened, not %lu at the most",
+			 opened, most);
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+/* Not every refusal of this number says that the server takes no writes. */
+static void another_option_is_named_and_gives_nothing_up(void **state)
+{
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client =
+	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("option"));
+	struct rowlock_errinfo err;
+	unsigned long before;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	before = proxy_counts(proxy).connections;
+	tell(proxy, "request sql=\"*INSERT INTO business_lease*\" do error "
+		    "code=1290 state=HY000 text=\"L\303\244uft mit der Option "
+		    "--skip-grant-tables und kann nicht\"");
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
+	assert_non_null(strstr(err.message, "without --skip-grant-tables"));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(proxy_counts(proxy).connections, before);
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("the next try reaches the new primary",
+		     the_next_try_reaches_the_new_primary),
+		TEST("no hold is lost by it", no_hold_is_lost_by_it),
+		TEST("a server that stays read-only is not stormed",
+		     a_server_that_stays_so_is_not_stormed),
+		TEST("another option is named, and gives nothing up",
+		     another_option_is_named_and_gives_nothing_up),
+	};
+
+	return test_main(tests);
+}
