@@ -105,6 +105,7 @@ struct rlk_conn {
 /**
  * Start @call, or go on with it if it is suspended, until it has finished
  * (true) or the deadline or an interrupt has come (false: still suspended).
+ * What is there already when it is gone on with is taken in any case.
  */
 bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call);
 

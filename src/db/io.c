@@ -63,8 +63,9 @@ static void take_interrupt(struct rlk_conn *conn)
 		return; /* somebody else's write is still to come */
 }
 
-/* Wait for @events of @fd: those that came, 0 for deadline or interrupt. */
-static short wait_for(struct rlk_conn *conn, int fd, short events)
+/* Wait for @events of @fd: those that came, 0 for deadline or interrupt. @look:
+ * see what is there already, even if the deadline has come. */
+static short wait_for(struct rlk_conn *conn, int fd, short events, bool look)
 {
 	struct pollfd fds[] = {
 		{ .fd = fd, .events = events },
@@ -74,9 +75,10 @@ static short wait_for(struct rlk_conn *conn, int fd, short events)
 	for (;;) {
 		int left = time_left(conn);
 
-		if (left < 0)
+		if (left < 0 && !look)
 			return 0;
-		if (poll(fds, 2, left) <= 0)
+		look = false;
+		if (poll(fds, 2, left < 0 ? 0 : left) <= 0)
 			continue;
 		if (fds[1].revents) {
 			take_interrupt(conn);
@@ -86,7 +88,7 @@ static short wait_for(struct rlk_conn *conn, int fd, short events)
 	}
 }
 
-static int wait_status(struct rlk_conn *conn, int status)
+static int wait_status(struct rlk_conn *conn, int status, bool look)
 {
 	short events = 0;
 	short came;
@@ -98,7 +100,7 @@ static int wait_status(struct rlk_conn *conn, int status)
 		events |= POLLOUT;
 	if (status & MYSQL_WAIT_EXCEPT)
 		events |= POLLPRI;
-	came = wait_for(conn, mysql_get_socket(conn->mysql), events);
+	came = wait_for(conn, mysql_get_socket(conn->mysql), events, look);
 	if (!came)
 		return 0;
 	if (came & POLLIN)
@@ -123,7 +125,7 @@ static int io_wait(my_socket fd, my_bool is_read, int timeout)
 		return 0;
 	}
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	if (wait_for(current, fd, is_read ? POLLIN : POLLOUT))
+	if (wait_for(current, fd, is_read ? POLLIN : POLLOUT, false))
 		return 1;
 	errno = ETIMEDOUT;
 	return 0;
@@ -217,6 +219,7 @@ static int go_on(struct rlk_conn *conn, int events)
 static bool run(struct rlk_conn *conn, enum rlk_call call)
 {
 	struct rlk_io *io = &conn->io;
+	bool look = io->suspended;
 
 	if (!io->suspended) {
 		io->call = call;
@@ -229,7 +232,8 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 
 		if (io->call == RLK_CALL_CONNECT)
 			rlk_peer_socket(conn);
-		events = wait_status(conn, io->waits_for);
+		events = wait_status(conn, io->waits_for, look);
+		look = false; /* once: a peer may never stop sending */
 		io->suspended = !events;
 		if (!events)
 			return false;

@@ -89,7 +89,9 @@ enum rlk_fault rlk_stmt_run(struct rlk_conn *conn,
 			    struct rlk_reply *ret_reply,
 			    struct rowlock_errinfo *reterr);
 
-/** Go on waiting for the reply of a statement that was RLK_PENDING. */
+/** Go on waiting for the reply of a statement, or of a ping, that was
+ *  RLK_PENDING. What has come already is read even if the deadline has passed:
+ *  so whoever has seen that the socket is readable need not wait. */
 enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 			       struct rlk_reply *ret_reply,
 			       struct rowlock_errinfo *reterr);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Deadlines, interrupts, and what becomes of a reply that is still to come. */
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -159,6 +160,30 @@ static void interrupted_ping_can_be_resumed(void **state)
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
+	assert_done(rlk_conn_ping(conn, &error), &error);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+/* Whoever does not wait, but is told that something has come. */
+static void answer_that_is_there_is_read_past_the_deadline(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	struct pollfd fd = { .events = POLLIN };
+
+	(void) state;
+	relay_set_mode(relay, RELAY_SILENT);
+	rlk_conn_set_until(conn, 0);
+	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
+	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_PENDING);
+	relay_set_mode(relay, RELAY_STRAIGHT);
+	fd.fd = rlk_conn_fd(conn);
+	assert_int_equal(poll(&fd, 1, test_patience_ms()), 1);
+	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
 	rlk_conn_close(conn);
 	relay_end(relay);
@@ -341,6 +366,8 @@ int main(void)
 		     new_deadline_clears_the_interrupt),
 		TEST("an interrupted ping can be resumed",
 		     interrupted_ping_can_be_resumed),
+		TEST("an answer that is there is read past the deadline",
+		     answer_that_is_there_is_read_past_the_deadline),
 		TEST("an interrupted first use can be resumed",
 		     first_use_can_be_resumed_too),
 		TEST("a result of many rows that is pending is given up",
