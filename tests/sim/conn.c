@@ -123,7 +123,8 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 		return fail_open(reterr, error);
 	conn = sim_calloc(1, sizeof(*conn));
 	conn->proc = proc;
-	conn->watch = -1;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(conn->watches); i++)
+		conn->watches[i].epoll = -1;
 	conn->fd = socket_new(conn);
 	conn->base.target = target;
 	conn->base.profile = *profile;
@@ -186,17 +187,33 @@ static void wake(struct sim_conn *conn)
 		sim_fiber_wake(conn->sleeps);
 }
 
+static bool has_come(const struct sim_conn *conn, const struct sim_watch *watch)
+{
+	bool unread = conn->answered && conn->base.stage != RLK_STAGE_NONE;
+
+	if (watch->epoll < 0)
+		return false;
+	return conn->ended || (unread && watch->events & EPOLLIN);
+}
+
+static void poke(const struct sim_conn *conn)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(conn->watches); i++)
+		if (has_come(conn, &conn->watches[i]))
+			sim_poke(conn->watches[i].epoll);
+}
+
 void sim_conn_answered(struct sim_conn *conn)
 {
 	conn->answered = true;
+	poke(conn);
 	wake(conn);
 }
 
 void sim_conn_ended(struct sim_conn *conn)
 {
 	conn->ended = true;
-	if (conn->watch >= 0)
-		sim_poke(conn->watch);
+	poke(conn);
 	wake(conn);
 }
 
@@ -204,24 +221,35 @@ int sim_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event);
 int sim_epoll_wait(int epoll, struct epoll_event *events, int most,
 		   int timeout);
 
+/* The place of @epoll, or (-1) one that is free. */
+static struct sim_watch *watch_of(struct sim_conn *conn, int epoll)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(conn->watches); i++)
+		if (conn->watches[i].epoll == epoll)
+			return &conn->watches[i];
+	return NULL;
+}
+
 int sim_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	struct sim_conn *conn = socket_of(fd);
+	bool add = op == EPOLL_CTL_ADD;
+	struct sim_watch *watch;
 
-	if (!conn || (conn->watch >= 0 && conn->watch != epoll))
+	/* In it already, or not in it. */
+	if (!conn || !watch_of(conn, epoll) != add)
 		return -1;
-	if (op == EPOLL_CTL_DEL) {
-		conn->watch = -1;
-		return 0;
-	}
-	conn->watch = epoll;
-	conn->watch_data = event->data.u64;
-	if (conn->ended)
-		sim_poke(epoll);
+	watch = watch_of(conn, add ? -1 : epoll);
+	if (!watch)
+		sim_violation("a socket is watched by a third epoll");
+	*watch = (struct sim_watch){ .epoll = -1 };
+	if (add)
+		*watch =
+		    (struct sim_watch){ epoll, event->events, event->data.u64 };
+	poke(conn);
 	return 0;
 }
 
-/* Each end is told once. */
 int sim_epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
 {
 	struct rlk_list *list = &sim_self->proc->sockets;
@@ -234,13 +262,17 @@ int sim_epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
 	     node = node->next) {
 		struct sim_conn *conn =
 		    container_of(node, struct sim_conn, node);
+		struct sim_watch *watch = watch_of(conn, epoll);
 
-		if (conn->watch != epoll || !conn->ended)
+		if (!watch || !has_come(conn, watch))
 			continue;
-		events[count].events = EPOLLRDHUP;
-		events[count++].data.u64 = conn->watch_data;
-		conn->watch = -1;
+		events[count].events = watch->events;
+		events[count++].data.u64 = watch->data;
+		if (watch->events & EPOLLONESHOT)
+			watch->epoll = -1;
 	}
+	if (count == most)
+		sim_poke(epoll); /* there may be more */
 	return count;
 }
 

@@ -10,6 +10,14 @@
 #include "proc.h"
 #include "server.h"
 
+/** An epoll that wants to know of it; -1. A connection may be in two: one waits
+ *  for its end, the other for an answer. */
+struct sim_watch {
+	int epoll;
+	uint32_t events;
+	uint64_t data;
+};
+
 struct sim_conn {
 	struct rlk_conn base; /* what the library sees */
 	struct sim_proc *proc;
@@ -20,8 +28,7 @@ struct sim_conn {
 	int fd;
 	bool ended;    /* the server's FIN, or an RST, has come */
 	bool answered; /* the answer is in the session */
-	int watch;     /* an epoll that wants to know of its end; -1 */
-	uint64_t watch_data;
+	struct sim_watch watches[2];
 };
 
 /** How long a packet takes now, between the server and @proc (NULL: gone). */
