@@ -232,6 +232,29 @@ enum rlk_fault rlk_stmt_text(struct rlk_conn *conn, const char *sql,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+/* A byte is an answer that may be there. */
+void world_ready(enum fake_op op)
+{
+	for (size_t i = 0; i < WORLD_CONNS; i++) {
+		struct rlk_conn *conn = &world.conns[i];
+
+		if (conn->open && conn->outstanding && conn->asked == op)
+			send(conn->peer, "", 1, MSG_NOSIGNAL);
+	}
+}
+
+enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
+			       struct rlk_reply *ret_reply,
+			       struct rowlock_errinfo *reterr)
+{
+	char byte;
+
+	while (recv(conn->fd, &byte, 1, MSG_DONTWAIT) == 1)
+		;
+	*ret_reply = (struct rlk_reply){ .has_row = false };
+	return world_resume(conn, reterr);
+}
+
 int rlk_schema_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_SCHEMA, .conn = conn };

@@ -59,6 +59,7 @@ void fake_let(enum fake_op op)
 {
 	world_lock();
 	scripts[op].let++;
+	world_ready(op);
 	world_changed();
 	world_unlock();
 }
@@ -168,6 +169,10 @@ bool world_begin(struct world_op *op, const struct fake_call *call)
 	if (op->conn && !op->conn->lent)
 		fake_problem("operation %d on a connection that was given back",
 			     op->op);
+	if (op->conn && op->conn->outstanding && !op->dead &&
+	    op->op != FAKE_RESUME && op->op != FAKE_BELL_RESUME)
+		fake_problem("operation %d on a connection that owes an answer",
+			     op->op);
 	if (!op->dead && op->answer.wait)
 		world_hold_back(op);
 	return !op->dead && !op->pending && !op->answer.skip;
@@ -210,8 +215,11 @@ enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
 		fault = RLK_UNKNOWN;
 	if (op->conn && fault == RLK_UNKNOWN)
 		op->conn->dead = true;
-	if (op->conn && fault == RLK_PENDING)
+	if (op->conn && fault == RLK_PENDING) {
 		op->conn->outstanding = true;
+		op->conn->asked = op->op;
+		op->conn->answer = op->answer;
+	}
 	note_code(op);
 	pass(op);
 	if (fault && fault != RLK_PENDING)
@@ -219,6 +227,22 @@ enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
 			    op->answer.mysql ? op->answer.mysql : 1,
 			    "operation %d: fault %d", op->op, fault);
 	return fault;
+}
+
+enum rlk_fault world_resume(struct rlk_conn *conn,
+			    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = conn->asked, .conn = conn };
+
+	world_lock();
+	if (!conn->lent || !conn->outstanding)
+		fake_problem("nothing is outstanding that could be resumed");
+	op.answer = conn->answer;
+	op.dead = conn->dead;
+	conn->outstanding = false;
+	if (!op.dead)
+		world_hold_back(&op);
+	return world_fault(&op, RLK_DONE, reterr);
 }
 
 enum rlk_verdict world_verdict(struct world_op *op, enum rlk_verdict verdict,

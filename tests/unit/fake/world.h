@@ -21,8 +21,10 @@ struct rlk_conn {
 	bool open;
 	bool lent;
 	bool dead;
-	bool outstanding; /* a reply is still to come */
-	bool read_only;   /* it was told that its server is */
+	bool outstanding; /* a reply is still to come, of: */
+	enum fake_op asked;
+	struct fake_answer answer;
+	bool read_only; /* it was told that its server is */
 	bool retired;
 	bool interrupted;
 	uint64_t id;
@@ -97,6 +99,9 @@ struct world_session *world_session(uint64_t id);
 struct world_row *world_row(const char *name);
 void world_insert_lease(const char *name, uint64_t attempt, uint64_t session);
 void world_insert_session(uint64_t id, uint64_t ttl_ms);
+/** What is outstanding of @op may come: the sockets say so. */
+void world_ready(enum fake_op op);
+
 /** The transaction on @conn is over. */
 void world_end_transaction(uint64_t conn);
 
@@ -120,6 +125,9 @@ struct world_op {
 /** Note a call and do what its answer says before it is executed. Locks the
  *  world; returns whether it is to be executed. */
 bool world_begin(struct world_op *op, const struct fake_call *call);
+/** Go on with what is outstanding on @conn. */
+enum rlk_fault world_resume(struct rlk_conn *conn,
+			    struct rowlock_errinfo *reterr);
 /** The world is locked, and the call was pending: hold it back once more. */
 void world_hold_back(struct world_op *op);
 /** Unlocks the world. Returns the fault of the call: @fault if nothing else
