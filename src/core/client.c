@@ -146,7 +146,6 @@ static struct rowlock_client *make(void)
 	client->names.client = client;
 	rlk_mutex_init(&client->mutex);
 	rlk_cond_init(&client->session_changed);
-	rlk_cond_init(&client->conn_free);
 	rlk_cond_init(&client->notices_changed);
 	rlk_list_init(&client->thread_ends.node);
 	client->thread_ends.ended = rlk_owner_ended;
@@ -367,7 +366,6 @@ static void destroy(struct rowlock_client *client)
 	if (client->watch >= 0)
 		close(client->watch);
 	rlk_cond_fini(&client->session_changed);
-	rlk_cond_fini(&client->conn_free);
 	rlk_cond_fini(&client->notices_changed);
 	rlk_commit_fini(client);
 	rlk_mutex_fini(&client->mutex);

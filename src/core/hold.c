@@ -70,6 +70,7 @@ bool rlk_hold_make_upkeep(struct rlk_hold *hold)
 		.alarm = { .ring = ring },
 	};
 	rlk_list_init(&upkeep->in_bells);
+	rlk_list_init(&upkeep->waits);
 	hold->upkeep = upkeep;
 	return true;
 }
@@ -320,31 +321,46 @@ void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms)
 	rlk_deadline_set_locked(client, &session->alarm, until);
 }
 
-/* A thread that waits for a connection which another talks on. */
+/* A thread that waits for a connection which another talks on. A condition for
+ * each: thousands may wait while thousands of pings are under way. */
 struct conn_wait {
 	struct rlk_alarm alarm;
-	struct rowlock_client *client;
+	struct rlk_list node; /* upkeep->waits */
+	struct rlk_cond free;
 };
 
 static void ring_conn(struct rlk_alarm *alarm)
 {
-	struct conn_wait *wait = container_of(alarm, struct conn_wait, alarm);
+	rlk_cond_signal(&container_of(alarm, struct conn_wait, alarm)->free);
+}
 
-	rlk_cond_broadcast(&wait->client->conn_free);
+/* It is not busy any more, or the time is up. */
+static void await_conn_locked(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct conn_wait wait = { .alarm.ring = ring_conn };
+
+	rlk_cond_init(&wait.free);
+	rlk_list_init(&wait.node);
+	rlk_list_append(&hold->upkeep->waits, &wait.node);
+	while (hold->conn_busy && rlk_now(client->clock) < until_ms) {
+		rlk_deadline_set_locked(client, &wait.alarm, until_ms);
+		rlk_cond_wait(&wait.free, &client->mutex);
+	}
+	rlk_alarms_clear(&client->alarms, &wait.alarm);
+	rlk_list_remove(&wait.node);
+	rlk_cond_fini(&wait.free);
 }
 
 bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rowlock_client *client = hold->name->client;
-	struct conn_wait wait = { { .ring = ring_conn }, client };
-
-	while (hold->conn_busy && rlk_now(client->clock) < until_ms) {
-		rlk_deadline_set_locked(client, &wait.alarm, until_ms);
-		rlk_cond_wait(&client->conn_free, &client->mutex);
-		rlk_alarms_clear(&client->alarms, &wait.alarm);
-	}
+	if (hold->conn_busy)
+		await_conn_locked(hold, until_ms);
 	if (hold->conn_busy && hold->name->strategy->pins_connection)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
+	/* What is lost is the chores'. */
+	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
+		return false;
 	if (hold->conn_busy || !hold->conn)
 		return false;
 	hold->conn_busy = true;
@@ -353,8 +369,15 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 
 void rlk_hold_put_conn_locked(struct rlk_hold *hold)
 {
+	struct rlk_list *node;
+	struct rlk_list *after;
+
 	hold->conn_busy = false;
-	rlk_cond_broadcast(&hold->name->client->conn_free);
+	rlk_list_for_each(node, after, &hold->upkeep->waits)
+	{
+		rlk_cond_signal(
+		    &container_of(node, struct conn_wait, node)->free);
+	}
 	if (hold->state == RLK_HOLD_ABANDONED)
 		rlk_sleeper_wake(&hold->name->client->chores_sleeper);
 }

@@ -52,6 +52,7 @@ struct rlk_upkeep {
 	struct rlk_alarm alarm;   /* at the earlier of the two */
 	struct rlk_list in_bells; /* client->bells */
 	int64_t next_ping_ms;     /* of hold->conn */
+	struct rlk_list waits;    /* threads that want hold->conn */
 	struct rlk_mark mark;     /* ABANDONED: a session to end; id 0: none */
 	int64_t marked_ms;        /* nothing was sent on that since then */
 };
