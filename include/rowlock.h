@@ -215,10 +215,11 @@ struct rowlock_client_options {
 	/** The row strategy's idle bound: how long a hold outlives a host that
 	 *  vanished without a word. If only its connection went dead, the
 	 *  client ends the session by another one, with KILL, and the name is
-	 *  free at once. If another thread on the vanished host waited for the
-	 *  same name in the server, it may become the holder then, for as long
-	 *  again. Default 10,000; 2,000 to 3,600,000, in whole seconds (rounded
-	 *  up). */
+	 *  free at once; and no other hold is lost, as all connections are
+	 *  asked at the same time, every third of the bound. If another thread
+	 * on the vanished host waited for the same name in the server, it may
+	 * become the holder then, for as long again. Default 10,000; 2,000 to
+	 * 3,600,000, in whole seconds (rounded up). */
 	uint64_t row_idle_ms;
 	/** How often dead clients' leases are removed, about: the clients of
 	 *  a database share the work, so that each does it the more rarely

@@ -13,7 +13,8 @@
 struct rlk_alarm {
 	int64_t at_ms;
 	/** Called by the deadline thread with the client's mutex held, when the
-	 *  time has come; the alarm is not set any more. No I/O. */
+	 *  time has come; the alarm is not set any more. No I/O. NULL among
+	 *  the pinger's, which sees to them itself. */
 	void (*ring)(struct rlk_alarm *alarm);
 	struct rlk_alarm *child;
 	struct rlk_alarm *next;

@@ -134,6 +134,7 @@ static struct rowlock_client *make(void)
 	client->process = rlk_process();
 	client->clock = rlk_clock_real();
 	client->watch = -1;
+	client->pongs = -1;
 	client->deadline_sleeper = none;
 	client->keeper_sleeper = none;
 	client->pinger_sleeper = none;
@@ -152,7 +153,6 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->session.holds);
 	rlk_list_init(&client->old_sessions);
 	rlk_list_init(&client->row_holds);
-	rlk_list_init(&client->bells);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
 	client->rounds = rlk_random();
@@ -174,6 +174,9 @@ static int open_descriptors(struct rowlock_client *client,
 
 	client->watch = epoll_create1(EPOLL_CLOEXEC);
 	if (client->watch < 0)
+		error = -errno;
+	client->pongs = epoll_create1(EPOLL_CLOEXEC);
+	if (client->pongs < 0)
 		error = -errno;
 	for (size_t i = 0; !error && i < RLK_ARRAY_SIZE(sleepers); i++)
 		error = rlk_sleeper_init(sleepers[i], client->clock);
@@ -365,6 +368,8 @@ static void destroy(struct rowlock_client *client)
 	rlk_sleeper_fini(&client->reaper_sleeper);
 	if (client->watch >= 0)
 		close(client->watch);
+	if (client->pongs >= 0)
+		close(client->pongs);
 	rlk_cond_fini(&client->session_changed);
 	rlk_cond_fini(&client->notices_changed);
 	rlk_commit_fini(client);

@@ -132,7 +132,6 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list bells;      /* upkeep of leases that have one */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
 	int64_t answered_ms;        /* a round of those was, the last time */
@@ -178,6 +177,8 @@ struct rowlock_client {
 	struct rlk_thread keeper;
 	struct rlk_sleeper pinger_sleeper;
 	int64_t pinger_armed_ms;
+	struct rlk_alarms pings; /* the pinger's; upkeep->ping */
+	int pongs;               /* an epoll of sockets that owe an answer */
 	struct rlk_thread pinger;
 	struct rlk_sleeper chores_sleeper;
 	struct rlk_thread chores;

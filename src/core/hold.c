@@ -69,7 +69,6 @@ bool rlk_hold_make_upkeep(struct rlk_hold *hold)
 		.idle_until_ms = RLK_NEVER,
 		.alarm = { .ring = ring },
 	};
-	rlk_list_init(&upkeep->in_bells);
 	rlk_list_init(&upkeep->waits);
 	hold->upkeep = upkeep;
 	return true;
@@ -85,6 +84,7 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 	if (--hold->refs > 0)
 		return;
 	assert(!hold->upkeep || !hold->upkeep->alarm.set);
+	assert(!hold->upkeep || !hold->upkeep->ping.set);
 	assert(rlk_list_empty(&hold->node));
 	assert(!hold->handles && !hold->conn);
 	rlk_names_put(&hold->name->client->names, hold->name);
@@ -184,7 +184,6 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 {
 	hold->conn = conn;
-	rlk_list_append(&hold->name->client->bells, &hold->upkeep->in_bells);
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
@@ -195,8 +194,7 @@ static void leave_name(struct rlk_hold *hold)
 
 	name->hold = NULL;
 	rlk_list_remove(&hold->node);
-	if (hold->upkeep)
-		rlk_list_remove(&hold->upkeep->in_bells);
+	rlk_pinger_forget_locked(hold);
 	clear_alarm(hold);
 	rlk_name_next_locked(name);
 	rlk_name_rest(name);

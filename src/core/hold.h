@@ -47,14 +47,16 @@ enum rlk_hold_state {
  */
 struct rlk_upkeep {
 	struct rlk_hold *hold;
-	int64_t max_until_ms;     /* of a maximum hold, else RLK_NEVER */
-	int64_t idle_until_ms;    /* row: of the idle bound; else RLK_NEVER */
-	struct rlk_alarm alarm;   /* at the earlier of the two */
-	struct rlk_list in_bells; /* client->bells */
-	int64_t next_ping_ms;     /* of hold->conn */
-	struct rlk_list waits;    /* threads that want hold->conn */
-	struct rlk_mark mark;     /* ABANDONED: a session to end; id 0: none */
-	int64_t marked_ms;        /* nothing was sent on that since then */
+	int64_t max_until_ms;   /* of a maximum hold, else RLK_NEVER */
+	int64_t idle_until_ms;  /* row: of the idle bound; else RLK_NEVER */
+	struct rlk_alarm alarm; /* at the earlier of the two */
+	struct rlk_alarm ping;  /* client->pings: when hold->conn is to be
+				   pinged, or a ping is to be given up */
+	int64_t pinged_ms;      /* when the ping under way was sent */
+	bool pinging;           /* one is under way; then conn_busy, too */
+	struct rlk_list waits;  /* threads that want hold->conn */
+	struct rlk_mark mark;   /* ABANDONED: a session to end; id 0: none */
+	int64_t marked_ms;      /* nothing was sent on that since then */
 };
 
 /** The owner of a hold that was lost by its owner's end. */
@@ -66,7 +68,7 @@ struct rlk_hold {
 	bool suspect : 1;    /* perhaps broken: being looked up */
 	bool mixed_info : 1; /* it may be in the server under another info than
 				that of its last handle */
-	bool conn_busy : 1;  /* some thread talks on conn */
+	bool conn_busy : 1;  /* some thread talks on conn, or pings it */
 	bool wanted : 1;     /* lease: others wanted the name, too, when it was
 				granted */
 	bool orphan : 1;     /* lost by its owner's end, and not logged yet */

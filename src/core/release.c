@@ -41,7 +41,7 @@ static struct rlk_conn *take_bell(struct rlk_hold *hold)
 
 	if (!hold->conn || hold->conn_busy)
 		return NULL;
-	rlk_list_remove(&hold->upkeep->in_bells);
+	rlk_pinger_forget_locked(hold);
 	return TAKE_PTR(hold->conn);
 }
 

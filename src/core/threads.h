@@ -9,7 +9,7 @@
  *             waiters whose time is up. No I/O, so nothing can delay it.
  *   notifier  runs the lost callbacks, so that a slow one delays only others.
  *   keeper    beats. On connections opened beforehand.
- *   pinger    pings the connections of row holds.
+ *   pinger    pings the connections of row holds, all that are due at once.
  *   chores    pings idle connections, removes what was abandoned.
  *   reaper    removes what dead clients left behind.
  */
@@ -37,6 +37,9 @@ struct rlk_hold;
 void rlk_pinger_run(void *client);
 /** The connection of @hold answered at @answered_ms: ping it in time. */
 void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms);
+/** Plan no more for @hold. A ping that is under way goes on: hold->conn stays
+ *  busy until it has ended. */
+void rlk_pinger_forget_locked(struct rlk_hold *hold);
 
 /** Ask on @hold's own connection, which the caller has taken, and give it
  *  back. False: no answer, and the hold is lost. Blocks; no mutex held. */

@@ -166,7 +166,9 @@ struct rlk_strategy {
 				const struct rlk_patience *patience,
 				struct rowlock_errinfo *reterr);
 
-	/** Is the grant still there? @conn as for release(). */
+	/** Is the grant still there? @conn as for release(). If it is pinned:
+	 *  one round trip, that is sent even if the deadline has come; after
+	 *  RLK_PENDING rlk_stmt_resume(), whose RLK_DONE says that it is. */
 	enum rlk_fault (*confirm)(struct rlk_conn *conn,
 				  const struct rlk_request *request,
 				  bool *ret_found,

@@ -59,13 +59,13 @@ static void release_without_an_answer_ends_the_bell(void **state)
 	end(&bob);
 }
 
-static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
+/* The ping of the hold's connection is under way, and no other one that bob
+ * would have to wait for. */
+static struct one pinged(struct one *bob)
 {
-	struct one bob = holding_a_bell();
-	struct one eve = one(bob.client, "other");
+	struct one eve = one(bob->client, "other");
 	unsigned int pings = 0;
 
-	(void) state;
 	fake_advance(9000);
 	/* So that the lane's connection is not pinged, too. */
 	acquire(&eve, ROWLOCK_FOREVER);
@@ -76,6 +76,15 @@ static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
 	do
 		fake_await(FAKE_PING, ++pings);
 	while (fake_call(FAKE_PING, pings - 1).bay != RLK_BAY_BELL);
+	return eve;
+}
+
+static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
+{
+	struct one bob = holding_a_bell();
+	struct one eve = pinged(&bob);
+
+	(void) state;
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	fake_always(FAKE_PING, normal);
@@ -85,6 +94,22 @@ static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
 	assert_int_equal(release(&eve), 0);
 	leave(&eve);
 	end(&bob);
+}
+
+static void client_ends_while_a_bell_is_pinged(void **state)
+{
+	struct one bob = holding_a_bell();
+	struct one eve = pinged(&bob);
+
+	(void) state;
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(release(&eve), 0);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 1);
+	leave(&eve);
+	leave(&bob);
+	/* No answer comes; the connection is given back all the same. */
+	fake_client_end(bob.client);
+	assert_int_equal(fake_bells(), 0);
 }
 
 static void hold_that_is_found_gone_lets_its_bell_go(void **state)
@@ -299,6 +324,8 @@ int main(void)
 		     release_without_an_answer_ends_the_bell),
 		FAKE("release does not wait for a ping of the bell",
 		     release_does_not_wait_for_a_ping_of_the_bell),
+		FAKE("client ends while a bell is pinged",
+		     client_ends_while_a_bell_is_pinged),
 		FAKE("hold that is found gone lets its bell go",
 		     hold_that_is_found_gone_lets_its_bell_go),
 		FAKE("lost session lets its bells go",

@@ -172,6 +172,23 @@ static void late_pong_counts_from_its_ping(void **state)
 	fake_client_end(client);
 }
 
+static void late_answer_to_a_verify_counts_from_its_question(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
+	fake_advance(500);
+	assert_ok(rowlock_verify(lock, &err));
+	assert_int_equal(rowlock_remaining_ms(lock), 7100);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void failed_ping_loses_the_hold(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -483,6 +500,8 @@ int main(void)
 		FAKE("pings keep a hold", pings_keep_a_hold),
 		FAKE("a late pong counts from its ping",
 		     late_pong_counts_from_its_ping),
+		FAKE("a late answer to a verify counts from its question",
+		     late_answer_to_a_verify_counts_from_its_question),
 		FAKE("a failed ping loses the hold",
 		     failed_ping_loses_the_hold),
 		FAKE("a hanging ping loses the hold",

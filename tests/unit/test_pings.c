@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pings of row holds beside each other: all that are due are under way at the
+ * same time, and none of them is another's. The idle bound is 9 s (margin 0.9
+ * s, a ping every 3 s).
+ */
+#include "fake/fake.h"
+
+#include <stdio.h>
+
+#include "core/lock.h"
+#include "test.h"
+
+/* As many as the model has rows for. */
+#define MOST 16
+
+static const struct fake_answer normal = { .given = false };
+static const struct fake_answer let = { .wait = true };
+
+struct group {
+	struct rowlock_client *client;
+	struct rowlock *locks[MOST];
+	unsigned int count;
+	unsigned int wanted; /* for fake_until() */
+	uint64_t remaining_ms;
+};
+
+static struct group holding(unsigned int count)
+{
+	struct group group = { .client = fake_client(), .count = count };
+	struct rowlock_errinfo err;
+
+	for (unsigned int i = 0; i < count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "job-%u", i);
+		group.locks[i] = fake_lock(group.client, ROWLOCK_ROW, 0, name);
+		assert_ok(rowlock_acquire(group.locks[i], 0, &err));
+	}
+	return group;
+}
+
+static unsigned int held(const struct group *group)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < group->count; i++)
+		count += rowlock_held(group->locks[i]) == 1;
+	return count;
+}
+
+static bool so_many_are_held(void *arg)
+{
+	const struct group *group = arg;
+
+	return held(group) == group->wanted;
+}
+
+static bool so_many_remain(void *arg)
+{
+	const struct group *group = arg;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < group->count; i++)
+		count += rowlock_remaining_ms(group->locks[i]) ==
+			 group->remaining_ms;
+	return count == group->wanted;
+}
+
+static void end(struct group *group)
+{
+	for (unsigned int i = 0; i < group->count; i++) {
+		if (rowlock_held(group->locks[i]) == 1)
+			assert_int_equal(rowlock_release(group->locks[i], NULL),
+					 0);
+		fake_lock_end(group->locks[i]);
+	}
+	fake_client_end(group->client);
+}
+
+static void holds_due_at_once_are_pinged_at_once(void **state)
+{
+	struct group group = holding(MOST);
+
+	(void) state;
+	fake_always(FAKE_CONFIRM, let);
+	fake_advance(3000);
+	/* Each is sent before any is answered, and in no time. */
+	fake_await(FAKE_CONFIRM, MOST);
+	for (unsigned int i = 0; i < MOST; i++)
+		fake_let(FAKE_CONFIRM);
+	group.wanted = MOST;
+	group.remaining_ms = 8100;
+	fake_until(so_many_remain, &group);
+	assert_int_equal(fake_count(FAKE_CONFIRM), MOST);
+	fake_always(FAKE_CONFIRM, normal);
+	end(&group);
+}
+
+static void swallowed_pings_cost_no_other_hold(void **state)
+{
+	struct group group = holding(4);
+
+	(void) state;
+	fake_always(FAKE_CONFIRM, let);
+	fake_advance(3000);
+	fake_await(FAKE_CONFIRM, 4);
+	/* Two are answered. */
+	fake_let(FAKE_CONFIRM);
+	fake_let(FAKE_CONFIRM);
+	group.wanted = 2;
+	group.remaining_ms = 8100;
+	fake_until(so_many_remain, &group);
+	assert_int_equal(held(&group), 4);
+	fake_always(FAKE_CONFIRM, normal);
+	for (int i = 0; i < 5; i++) {
+		fake_advance(3000);
+		fake_until(so_many_remain, &group);
+		fake_until(so_many_are_held, &group);
+	}
+	end(&group);
+}
+
+/* ------------------------------------------- who wants the connection */
+
+/* A call's time, which is less than a third of the idle bound here. */
+#define PATIENCE_MS 2500
+
+struct bob {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct fake_person *person;
+	unsigned int sleepers;
+};
+
+/* He holds, and his connection's ping is under way. */
+static struct bob pinged_bob(void)
+{
+	struct rowlock_client_options options = fake_options();
+	struct bob bob = { .person = fake_person() };
+
+	options.call_timeout_ms = PATIENCE_MS;
+	bob.client = fake_client_with(&options);
+	bob.lock = fake_lock(bob.client, ROWLOCK_ROW, 0, "job");
+	assert_int_equal(fake_ask(bob.person, FAKE_DO_ACQUIRE, bob.lock, 0), 0);
+	fake_next(FAKE_CONFIRM, let);
+	fake_advance(3000);
+	fake_await(FAKE_CONFIRM, 1);
+	return bob;
+}
+
+static bool sleeps(void *arg)
+{
+	const struct bob *bob = arg;
+
+	return fake_sleepers() > bob->sleepers;
+}
+
+/* He does so, and has to wait. */
+static void bob_waits(struct bob *bob, enum fake_verb verb)
+{
+	bob->sleepers = fake_sleepers();
+	fake_tell(bob->person, verb, bob->lock, 0);
+	fake_until(sleeps, bob);
+	assert_true(fake_busy(bob->person));
+}
+
+static void bob_ends(struct bob *bob)
+{
+	fake_person_end(bob->person);
+	fake_lock_end(bob->lock);
+	fake_client_end(bob->client);
+}
+
+/* Whoever asked on it now would read the ping's answer. */
+static void release_waits_for_the_ping_under_way(void **state)
+{
+	struct bob bob = pinged_bob();
+
+	(void) state;
+	bob_waits(&bob, FAKE_DO_RELEASE);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+	fake_let(FAKE_CONFIRM);
+	assert_int_equal(fake_hear(bob.person, NULL), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_int_equal(fake_row("job"), 0);
+	bob_ends(&bob);
+}
+
+static void release_waits_no_longer_than_the_ping_may_take(void **state)
+{
+	struct bob bob = pinged_bob();
+
+	(void) state;
+	bob_waits(&bob, FAKE_DO_RELEASE);
+	fake_advance(PATIENCE_MS);
+	assert_int_equal(fake_hear(bob.person, NULL), ROWLOCK_ELOST);
+	/* Where nothing gets through on it, the server sees no end of it. */
+	fake_await(FAKE_FENCE, 1);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+	bob_ends(&bob);
+}
+
+static void verify_waits_for_the_ping_under_way(void **state)
+{
+	struct bob bob = pinged_bob();
+
+	(void) state;
+	bob_waits(&bob, FAKE_DO_VERIFY);
+	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
+	fake_let(FAKE_CONFIRM);
+	assert_int_equal(fake_hear(bob.person, NULL), 0);
+	assert_int_equal(fake_count(FAKE_CONFIRM), 2);
+	assert_int_equal(fake_ask(bob.person, FAKE_DO_RELEASE, bob.lock, 0), 0);
+	bob_ends(&bob);
+}
+
+static bool goes_on_or_is_lost(void *arg)
+{
+	const struct bob *bob = arg;
+
+	return fake_count(FAKE_CONFIRM) == 2 || !rowlock_held(bob->lock);
+}
+
+/* We, or the whole process, did not run when it came, nor when our patience
+ * ended. */
+static void pong_that_is_there_counts_however_late_we_look(void **state)
+{
+	struct bob bob = pinged_bob();
+
+	(void) state;
+	/* Nobody else sleeps for so long. */
+	fake_await_sleep(PATIENCE_MS);
+	fake_creep(3500);
+	fake_let(FAKE_CONFIRM);
+	fake_until(goes_on_or_is_lost, &bob);
+	assert_int_equal(rowlock_held(bob.lock), 1);
+	assert_int_equal(fake_ask(bob.person, FAKE_DO_RELEASE, bob.lock, 0), 0);
+	bob_ends(&bob);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("holds due at once are pinged at once",
+		     holds_due_at_once_are_pinged_at_once),
+		FAKE("swallowed pings cost no other hold",
+		     swallowed_pings_cost_no_other_hold),
+		FAKE("a release waits for the ping under way",
+		     release_waits_for_the_ping_under_way),
+		FAKE("a release waits no longer than the ping may take",
+		     release_waits_no_longer_than_the_ping_may_take),
+		FAKE("a verify waits for the ping under way",
+		     verify_waits_for_the_ping_under_way),
+		FAKE("a pong that is there counts however late we look",
+		     pong_that_is_there_counts_however_late_we_look),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
