@@ -53,6 +53,8 @@ int64_t sim_latency(const struct sim_proc *proc)
 {
 	int64_t us = sim_between(20, 250);
 
+	if (proc)
+		us += proc->far_us;
 	if (proc && proc->cut_until > sim_now)
 		us += proc->cut_until - sim_now + sim_between(0, 200000);
 	return us;

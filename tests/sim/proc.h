@@ -39,6 +39,7 @@ struct sim_proc {
 	int64_t hindered_us;   /* since then */
 	int64_t delay_us;      /* in all, before that */
 	int64_t cut_until;     /* no packet passes until then */
+	int64_t far_us;        /* each takes so much longer */
 	struct sim_clock clock;
 	struct sim_arena arena;
 	struct rlk_list fibers;

@@ -5,6 +5,7 @@
  * for what must hold in the end:
  *
  *   L1  every name can be had again in the time that is promised
+ *       a row hold is lost with its own connection only
  *       nothing is left: no lease of a living client that nobody holds, no
  *       locked row, no session, no connection, no memory
  */
@@ -18,6 +19,7 @@
 #include "death.h"
 #include "fault.h"
 #include "judge.h"
+#include "neighbours.h"
 #include "sim.h"
 #include "tables.h"
 #include "trace.h"
@@ -237,6 +239,8 @@ static void direct(void *arg)
 		sim_sleep(sim_server.down_until - sim_now);
 	sim_sleep(rest_us());
 	check_rest();
+	if (sim_world.row && sim_below(3) == 0)
+		sim_neighbours_play();
 #ifndef SIM_TSAN
 	/* It kills from a fiber, which frees what the killed threads used: to
 	 * ThreadSanitizer nothing puts the two in order. */
