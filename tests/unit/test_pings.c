@@ -121,6 +121,40 @@ static void swallowed_pings_cost_no_other_hold(void **state)
 	end(&group);
 }
 
+/* What told of the answers for one hold tells nothing of it any more when
+ * another has its connection. */
+static void next_holds_of_connections_are_pinged_too(void **state)
+{
+	struct group group = holding(2);
+	uint64_t conn = fake_row("job-0");
+
+	(void) state;
+	fake_always(FAKE_CONFIRM, let);
+	group.wanted = 2;
+	group.remaining_ms = 8100;
+	fake_advance(3000);
+	fake_await(FAKE_CONFIRM, 2);
+	fake_let(FAKE_CONFIRM);
+	fake_let(FAKE_CONFIRM);
+	fake_until(so_many_remain, &group);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(rowlock_release(group.locks[i], NULL), 0);
+	/* The other way round, also in the memory of the holds. */
+	assert_int_equal(rowlock_acquire(group.locks[1], 0, NULL), 0);
+	assert_int_equal(rowlock_acquire(group.locks[0], 0, NULL), 0);
+	assert_true(fake_row("job-1") == conn);
+	/* Nothing is asked about one of them when the other is answered. */
+	fake_advance(1500);
+	fake_next(FAKE_CONFIRM, normal);
+	assert_int_equal(rowlock_verify(group.locks[1], NULL), 0);
+	fake_advance(1500);
+	fake_await(FAKE_CONFIRM, 4);
+	fake_let(FAKE_CONFIRM);
+	group.wanted = 1;
+	fake_until(so_many_remain, &group);
+	end(&group);
+}
+
 /* ------------------------------------------- who wants the connection */
 
 /* A call's time, which is less than a third of the idle bound here. */
@@ -246,6 +280,8 @@ int main(void)
 		     holds_due_at_once_are_pinged_at_once),
 		FAKE("swallowed pings cost no other hold",
 		     swallowed_pings_cost_no_other_hold),
+		FAKE("the next holds of connections are pinged too",
+		     next_holds_of_connections_are_pinged_too),
 		FAKE("a release waits for the ping under way",
 		     release_waits_for_the_ping_under_way),
 		FAKE("a release waits no longer than the ping may take",
