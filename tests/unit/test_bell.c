@@ -96,6 +96,25 @@ static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
 	end(&bob);
 }
 
+static void unanswered_ping_of_a_bell_holds_up_no_other(void **state)
+{
+	struct one bob = holding_a_bell();
+	struct one eve = pinged(&bob);
+	struct rowlock *row = fake_lock(bob.client, ROWLOCK_ROW, 0, "row");
+
+	(void) state;
+	assert_int_equal(rowlock_acquire(row, 0, NULL), 0);
+	fake_advance(3000);
+	fake_await(FAKE_CONFIRM, 1);
+	assert_int_equal(rowlock_release(row, NULL), 0);
+	fake_lock_end(row);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(release(&eve), 0);
+	leave(&eve);
+	leave(&bob);
+	fake_client_end(bob.client);
+}
+
 static void client_ends_while_a_bell_is_pinged(void **state)
 {
 	struct one bob = holding_a_bell();
@@ -324,6 +343,8 @@ int main(void)
 		     release_without_an_answer_ends_the_bell),
 		FAKE("release does not wait for a ping of the bell",
 		     release_does_not_wait_for_a_ping_of_the_bell),
+		FAKE("unanswered ping of a bell holds up no other",
+		     unanswered_ping_of_a_bell_holds_up_no_other),
 		FAKE("client ends while a bell is pinged",
 		     client_ends_while_a_bell_is_pinged),
 		FAKE("hold that is found gone lets its bell go",
