@@ -688,13 +688,13 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 
 struct rowlock_reap_options {
 	size_t size;        /* set by ROWLOCK_REAP_OPTIONS_DEFAULT */
-	unsigned int batch; /* rows looked up at a time; default 100; 1 to
+	unsigned int batch; /* rows looked up at a time; default 256; 1 to
 			       10,000 */
 };
 
 #define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \
 	{                                                                      \
-		sizeof(struct rowlock_reap_options), 100                       \
+		sizeof(struct rowlock_reap_options), 256                       \
 	}
 
 /** What one rowlock_reap() removed. */
@@ -712,10 +712,12 @@ struct rowlock_reap_result {
  * server's clock was seen to jump: those that this client has seen not beat
  * for their TTL and a margin, which takes two calls that far apart), then
  * leases without a session, then old tokens (each leaves a floor: the next
- * one of its name is larger). Every row is deleted by its key
- * with the condition checked again: a live lease is never touched, and any
- * number of reapers may run at once. One log line (ROWLOCK_LOG_INFO) per
- * session and per lease that was removed.
+ * one of its name is larger). Rows are deleted by their keys, up to 256 by one
+ * statement, with the condition checked again: a live lease is never touched,
+ * and any number of reapers may run at once. After each statement that removes
+ * many there is a rest of up to a quarter of a second, so that those who lock
+ * and unlock meanwhile hardly notice. One log line (ROWLOCK_LOG_INFO) per
+ * session, and per statement that removed leases.
  *
  * @result  may be NULL
  *

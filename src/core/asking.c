@@ -119,25 +119,27 @@ static void plan_look(struct rlk_asking *asking,
 	asking->look_ms = now + left_ms;
 }
 
-/* A connection is needed only if there may be something to do. */
+/* The one that was to be removed and is still there was alive after all: no
+ * reason to ask again at once. Whose row somebody has locked is in others' way
+ * once. */
 static bool clear_dead(struct rlk_asking *asking,
 		       const struct rlk_request *request,
 		       struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	bool cleared;
+	struct rlk_errand errand = { .waiter = asking->waiter };
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (rlk_pool_get(client->pool, RLK_BAY_ASIDE,
-			 rlk_waiter_io_until(asking->waiter), false,
-			 &asking->waiter->pool_waiter, &conn, &error))
+	if (asking->skips_line && asking->swept == holder->attempt)
 		return false;
-	cleared = rlk_clear_dead(client, conn, request, holder);
-	rlk_pool_put(client->pool, conn);
-	return cleared;
+	errand.until_ms = rlk_waiter_io_until(asking->waiter);
+	errand.aside =
+	    asking->sweeps_alone || !rlk_clears_together(client, holder);
+	asking->swept = holder->attempt;
+	asking->sweeps_alone =
+	    !rlk_commit_sweep(asking->hold, request, holder, &errand);
+	return !asking->sweeps_alone;
 }
 
 static void note_others(struct rlk_asking *asking)

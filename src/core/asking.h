@@ -28,6 +28,8 @@ struct rlk_asking {
 	bool has_bell;         /* conn has it: the first in line */
 	int64_t said_ms;       /* when something was last said on that */
 	bool skips_line;       /* it may be ours, or free: ask at once */
+	uint64_t swept;        /* whose row was last to be removed as dead */
+	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
 	bool polls;            /* bells are of no use to this one */
 	uint64_t bell_owner;   /* which connection has it, if not conn */
 	uint64_t seen_attempt; /* who had the name at the last look, */

@@ -59,9 +59,8 @@ static bool passes(enum rlk_fault fault, int *tries)
 	return (fault == RLK_BUSY || fault == RLK_CONFLICT) && ++*tries < TRIES;
 }
 
-/* Has @id shown this @beat for @period_ms and a margin? */
-static bool silent_for(struct rowlock_client *client, uint64_t id,
-		       uint64_t beat, uint64_t period_ms)
+bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
+		     uint64_t period_ms)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
@@ -81,28 +80,44 @@ static enum rlk_fault evict_once(struct rowlock_client *client,
 	if (rlk_trusts_clock(client))
 		return rlk_session_evict_expired(conn, session->id, ret_evicted,
 						 &error);
-	if (silent_for(client, session->id, session->beat, session->ttl_ms))
+	if (rlk_seen_silent(client, session->id, session->beat,
+			    session->ttl_ms))
 		return rlk_session_evict_silent(
 		    conn, session->id, session->beat, ret_evicted, &error);
 	return RLK_DONE;
 }
 
-bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
-	       const struct rlk_candidate *session)
+void rlk_evict_tell(struct rowlock_client *client,
+		    const struct rlk_candidate *session)
 {
-	enum rlk_fault fault;
-	bool evicted = false;
-	int tries = 0;
-
-	do
-		fault = evict_once(client, conn, session, &evicted);
-	while (passes(fault, &tries));
-	if (fault || !evicted)
-		return false;
 	rlk_log(&client->log, ROWLOCK_LOG_INFO,
 		"evicted session %" PRIu64 "%s%s", session->id,
 		session->who ? " of " : "", session->who ? session->who : "");
-	return true;
+}
+
+static enum rlk_fault evict(struct rowlock_client *client,
+			    struct rlk_conn *conn,
+			    const struct rlk_candidate *session,
+			    bool *ret_evicted)
+{
+	enum rlk_fault fault;
+	int tries = 0;
+
+	*ret_evicted = false;
+	do
+		fault = evict_once(client, conn, session, ret_evicted);
+	while (passes(fault, &tries));
+	if (!fault && *ret_evicted)
+		rlk_evict_tell(client, session);
+	return fault;
+}
+
+bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
+	       const struct rlk_candidate *session)
+{
+	bool evicted;
+
+	return !evict(client, conn, session, &evicted) && evicted;
 }
 
 /* The lease is past its maximum: by the server's clock, or as we saw it. */
@@ -118,10 +133,18 @@ static enum rlk_fault sweep_past_maximum(struct rowlock_client *client,
 		return rlk_lease_sweep_expired(conn, request, ret_swept,
 					       &error);
 	if (!holder->looked ||
-	    !silent_for(client, holder->attempt, 0, holder->max_ms))
+	    !rlk_seen_silent(client, holder->attempt, 0, holder->max_ms))
 		return RLK_DONE;
 	return rlk_strategy(ROWLOCK_LEASE)
 	    ->release(conn, request, ret_swept, &error);
+}
+
+static void tell_swept(struct rowlock_client *client, const char *name,
+		       const struct rlk_holder *holder)
+{
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"swept the lease on '%s' of %s %" PRIu64, name,
+		holder->absent ? "dead session" : "session", holder->session);
 }
 
 bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
@@ -147,12 +170,12 @@ bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
 	while (passes(fault, &tries));
 	if (fault || !swept)
 		return false;
-	rlk_log(&client->log, ROWLOCK_LOG_INFO,
-		"swept the lease on '%s' of %s %" PRIu64, name,
-		holder->absent ? "dead session" : "session", holder->session);
+	tell_swept(client, name, holder);
 	return true;
 }
 
+/* True: its session may be gone now. Also if nothing was deleted: of those who
+ * meet a dead holder at one moment one evicts, and all sweep. */
 static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 			 const struct rlk_holder *holder)
 {
@@ -161,10 +184,15 @@ static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 		.beat = holder->beat,
 		.ttl_ms = holder->ttl_ms,
 	};
+	bool evicted;
 
-	if (rlk_trusts_clock(client) ? holder->left_us > 0 : !holder->looked)
+	if (rlk_trusts_clock(client)
+		? holder->left_us > 0
+		: !holder->looked ||
+		      !rlk_seen_silent(client, session.id, session.beat,
+				       session.ttl_ms))
 		return false;
-	return rlk_evict(client, conn, &session);
+	return !evict(client, conn, &session, &evicted);
 }
 
 /* Also while the clock is trusted: it may be seen to jump before this one's
@@ -173,8 +201,8 @@ static void note_beat(struct rowlock_client *client,
 		      const struct rlk_holder *holder)
 {
 	if (holder->looked)
-		silent_for(client, holder->session, holder->beat,
-			   holder->ttl_ms);
+		rlk_seen_silent(client, holder->session, holder->beat,
+				holder->ttl_ms);
 	rlk_judge_left(client, holder->left_us, holder->ttl_ms);
 }
 
@@ -209,4 +237,22 @@ bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
 		return rlk_sweep(client, conn, request->name, request->slot,
 				 holder);
 	return false;
+}
+
+bool rlk_clears_together(struct rowlock_client *client,
+			 const struct rlk_holder *holder)
+{
+	return holder->absent || rlk_trusts_clock(client);
+}
+
+void rlk_clear_tell(struct rowlock_client *client, const struct rlk_part *part)
+{
+	const struct rlk_candidate session = { .id = part->holder.session };
+	struct rlk_holder holder = part->holder;
+
+	holder.absent = holder.absent || holder.left_us <= 0;
+	if (part->evicted)
+		rlk_evict_tell(client, &session);
+	if (part->swept)
+		tell_swept(client, part->request.name, &holder);
 }

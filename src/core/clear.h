@@ -23,6 +23,11 @@ void rlk_clock_jumped(struct rowlock_client *client, int64_t jump_ms);
 void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
 		    uint64_t ttl_ms);
 
+/** Has session @id, or attempt, shown this @beat to this client for @period_ms
+ *  and a margin? */
+bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
+		     uint64_t period_ms);
+
 /** A session that may be dead. */
 struct rlk_candidate {
 	uint64_t id;
@@ -35,6 +40,10 @@ struct rlk_candidate {
  *  does not count, by what this client has seen of it. */
 bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
 	       const struct rlk_candidate *session);
+
+/** Log that it was. */
+void rlk_evict_tell(struct rowlock_client *client,
+		    const struct rlk_candidate *session);
 
 /** Sweep the lease that @holder tells of, if it is dead or past its maximum. */
 bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
@@ -50,5 +59,13 @@ bool rlk_may_be_dead(struct rowlock_client *client,
 bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
 		    const struct rlk_request *request,
 		    struct rlk_holder *holder);
+
+/** Can it be done together with others who have met dead holders? Where the
+ *  server's clock decides; what has to be observed each one has seen itself. */
+bool rlk_clears_together(struct rowlock_client *client,
+			 const struct rlk_holder *holder);
+
+/** Log what a sweep of many has removed for @part. */
+void rlk_clear_tell(struct rowlock_client *client, const struct rlk_part *part);
 
 #endif

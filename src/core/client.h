@@ -156,6 +156,7 @@ struct rowlock_client {
 	uint64_t notifier_serial;
 
 	struct rlk_lane lanes[RLK_LANES_MOST];
+	struct rlk_lane sweeps; /* for those who meet dead holders */
 	/* The way to the server takes no packets: until then each request goes
 	 * alone. 0: it does, as far as is known. */
 	_Atomic int64_t unshared_until_ms;

@@ -44,24 +44,30 @@ static void expire_at(int64_t at_ms, void *arg)
 	rlk_mutex_unlock(&client->mutex);
 }
 
-void rlk_commit_init(struct rowlock_client *client)
+static void init_lane(struct rowlock_client *client, struct rlk_lane *lane,
+		      size_t bay)
 {
 	static const struct rlk_group_ops ops = { expire_at, settle_left };
 
-	for (size_t i = 0; i < RLK_LANES_MOST; i++) {
-		struct rlk_lane *lane = &client->lanes[i];
+	lane->client = client;
+	lane->bay = bay;
+	lane->alarm.ring = ring;
+	rlk_group_init(&lane->group, &ops, lane, 1, 1);
+}
 
-		lane->client = client;
-		lane->bay = RLK_BAY_LANE + i;
-		lane->alarm.ring = ring;
-		rlk_group_init(&lane->group, &ops, lane, 1, 1);
-	}
+void rlk_commit_init(struct rowlock_client *client)
+{
+	for (size_t i = 0; i < RLK_LANES_MOST; i++)
+		init_lane(client, &client->lanes[i], RLK_BAY_LANE + i);
+	/* Not worth a connection of its own. */
+	init_lane(client, &client->sweeps, RLK_BAY_CONTROL);
 }
 
 void rlk_commit_fini(struct rowlock_client *client)
 {
 	for (size_t i = 0; i < RLK_LANES_MOST; i++)
 		rlk_group_fini(&client->lanes[i].group);
+	rlk_group_fini(&client->sweeps.group);
 }
 
 /* Those of a round go by one lane, whatever their names. */
@@ -76,6 +82,20 @@ void rlk_commit_withdraw(struct rowlock_client *client,
 	rlk_group_withdraw(&lane_of_rounds(client)->group, &waiter->canceled);
 	rlk_group_withdraw(&rlk_client_lane(client, waiter->name->text)->group,
 			   &waiter->canceled);
+	rlk_group_withdraw(&client->sweeps.group, &waiter->canceled);
+}
+
+/* A dead holder's row may be locked by somebody: that is nothing to those whose
+ * names are free, or are given back. */
+static struct rlk_lane *lane_of(struct rowlock_client *client,
+				const struct rlk_ticket *ticket,
+				const struct rlk_errand *errand)
+{
+	if (ticket->part.act == RLK_ACT_SWEEP)
+		return &client->sweeps;
+	return errand->not_before_ms
+		   ? lane_of_rounds(client)
+		   : rlk_client_lane(client, ticket->part.request.name);
 }
 
 /* ------------------------------------------------------------ together */
@@ -112,9 +132,12 @@ static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 	rlk_ticket_fail(ticket, RLK_FAILED, &error);
 }
 
-/* Two statements for one request: the row and its first token. */
-static bool draws_with_grant(const struct rlk_ticket *ticket)
+/* Several statements for one request: the row and its first token, or what is
+ * left of a dead client. */
+static bool takes_several(const struct rlk_ticket *ticket)
 {
+	if (ticket->part.act == RLK_ACT_SWEEP)
+		return true;
 	return ticket->part.act == RLK_ACT_ACQUIRE &&
 	       ticket->part.request.draw && ticket->part.ask == RLK_ASK_FIRST &&
 	       !ticket->unsure;
@@ -141,7 +164,7 @@ static enum rlk_member_state share(struct rlk_lane *lane,
 	if (state != RLK_MEMBER_LEADING)
 		return state;
 	rlk_lead(lane, lane->bay, members, count,
-		 count > 1 || draws_with_grant(ticket), errand);
+		 count > 1 || takes_several(ticket), errand);
 	rlk_group_leave(&lane->group, members, count);
 	return state;
 }
@@ -156,10 +179,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 {
 	struct rlk_ticket *ticket = *ticket_pointer;
 	struct rowlock_client *client = ticket->hold->name->client;
-	struct rlk_lane *lane =
-	    errand->not_before_ms
-		? lane_of_rounds(client)
-		: rlk_client_lane(client, ticket->part.request.name);
+	struct rlk_lane *lane = lane_of(client, ticket, errand);
 	int64_t from_ms = rlk_now(client->clock);
 
 	if (from_ms < errand->not_before_ms)
@@ -293,4 +313,21 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
 	if (!fault)
 		*ret_token = part.token;
 	return fault;
+}
+
+bool rlk_commit_sweep(struct rlk_hold *hold, const struct rlk_request *request,
+		      struct rlk_holder *holder,
+		      const struct rlk_errand *errand)
+{
+	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
+	    rlk_ticket_new(hold, RLK_ACT_SWEEP, request);
+
+	if (!ticket)
+		return false;
+	ticket->part.holder = *holder;
+	if (rlk_commit_run(&ticket, errand) != RLK_OUT_ANSWERED ||
+	    !ticket->part.answered)
+		return false;
+	*holder = ticket->part.holder;
+	return ticket->part.found;
 }

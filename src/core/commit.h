@@ -68,6 +68,17 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr);
 
+/**
+ * Remove the dead @holder of the name that @request is about, together with
+ * others that are removed at this moment; errand->aside: alone, as it has to be
+ * observed, or was in the others' way. *@holder may be looked up anew. True:
+ * the name may be free now; false: it is not, or that could not be done in
+ * time.
+ */
+bool rlk_commit_sweep(struct rlk_hold *hold, const struct rlk_request *request,
+		      struct rlk_holder *holder,
+		      const struct rlk_errand *errand);
+
 /** Shall a release or a draw be sent again? Others were in the way, somebody
  *  interrupted it, or no answer came. */
 static inline bool rlk_commit_again(enum rlk_fault fault)

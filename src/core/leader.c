@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "core/asking.h"
+#include "core/clear.h"
 #include "core/doorbell.h"
 #include "core/threads.h"
 #include "strategy/bell.h"
@@ -105,6 +106,10 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 	case RLK_ACT_DRAW:
 		return strategy->draw(conn, &part->request, &part->token,
 				      reterr);
+	case RLK_ACT_SWEEP:
+		part->found = rlk_clear_dead(ticket->hold->name->client, conn,
+					     &part->request, &part->holder);
+		return RLK_DONE;
 	case RLK_ACT_ACQUIRE:
 		break;
 	}
@@ -325,6 +330,8 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		if (!parts[i]->answered)
 			continue;
 		answered++;
+		if (parts[i]->act == RLK_ACT_SWEEP)
+			rlk_clear_tell(client, parts[i]);
 		if (parts[i]->act == RLK_ACT_ACQUIRE && parts[i]->holder.bell)
 			parts[i]->ran_on = rlk_conn_id(conn);
 		count_bell(packet->lane, parts[i]);

@@ -1,145 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Removing what dead clients left behind, on a thread with a timer or by a
- * call of rowlock_reap(). Look in pages, delete one by one: each deletion
- * checks its condition again, so any number of reapers may do this at once,
- * and one that was paused for an hour between look and deletion does no harm.
+ * call of rowlock_reap(): first sessions, then the leases that are without one
+ * (remains.c), then old tokens.
+ *
+ * It works in bursts of a batch, with a rest after each, so that those who lock
+ * and unlock meanwhile hardly notice, however much there is to remove.
  */
-#include "core/reaper.h"
+#include "core/reaper_private.h"
 
 #include "base/error.h"
 #include "base/random.h"
-#include "core/clear.h"
 #include "core/threads.h"
 #include "strategy/reap.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "strategy/sweep.h"
 
 #define TOKENS_EVERY_MS (60 * 60 * 1000)
 #define DAY_MS (24 * 60 * 60 * 1000ll)
-#define BATCH 100
+#define BATCH RLK_SWEEP_MOST
 
 /* A client reaps at least every so many intervals. */
 #define SHARE_MOST 60
 
-/* One page of what a look found, and what is done with it. */
-struct pass {
-	struct rowlock_client *client;
-	struct rlk_conn *conn; /* the one that deletes */
-	unsigned int batch;
-	struct rowlock_reap_result *result;
-	unsigned int seen;     /* rows in this page */
-	unsigned int sessions; /* that are there, dead or alive */
-	uint64_t last_id;
-	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
-	unsigned int last_slot;
-	uint64_t floor; /* of tokens: at least */
-};
+/* A burst of so many rows is followed by a rest, so many times as long: others
+ * find the server idle for most of the time. */
+#define BURST_ROWS 64
+#define REST_TIMES 4
+#define REST_MOST_MS 250
 
-static void set_until(struct pass *pass)
+void rlk_pass_set_until(struct rlk_pass *pass)
 {
 	rlk_conn_set_until(pass->conn, rlk_client_call_until(pass->client));
 }
 
-static int code_of(enum rlk_fault fault, struct rowlock_errinfo *reterr)
+/* Without a descriptor for it there is no rest. */
+static struct rlk_sleeper *sleeper_of(struct rlk_pass *pass)
 {
-	return fault ? reterr->code : 0;
+	if (!pass->sleeper &&
+	    !rlk_sleeper_init(&pass->own, pass->client->clock))
+		pass->sleeper = &pass->own;
+	return pass->sleeper;
 }
 
-static void on_session(const struct rlk_session_seen *seen, void *arg)
+void rlk_pass_rest(struct rlk_pass *pass, size_t count)
 {
-	struct pass *pass = arg;
-	char who[320];
-	const struct rlk_candidate session = {
-		.id = seen->id,
-		.beat = seen->beat,
-		.ttl_ms = seen->ttl_ms,
-		.who = who,
-	};
+	const struct rlk_clock *clock = pass->client->clock;
+	int64_t now = rlk_now(clock);
+	int64_t rest = (now - pass->burst_ms) * REST_TIMES;
 
-	pass->seen++;
-	pass->sessions++;
-	pass->last_id = seen->id;
-	snprintf(who, sizeof(who), "process %llu on %s",
-		 (unsigned long long) seen->pid, seen->host);
-	rlk_judge_left(pass->client, seen->left_us, seen->ttl_ms);
-	if (rlk_trusts_clock(pass->client) && seen->left_us > 0)
-		return;
-	set_until(pass);
-	if (rlk_evict(pass->client, pass->conn, &session))
-		pass->result->evicted++;
+	if (rest > REST_MOST_MS)
+		rest = REST_MOST_MS;
+	if (count >= BURST_ROWS && rest > 0 && sleeper_of(pass))
+		rlk_sleeper_wait(pass->sleeper, now + rest, -1);
+	pass->burst_ms = rlk_now(clock);
 }
 
-static int reap_sessions(struct pass *pass, struct rowlock_errinfo *reterr)
-{
-	pass->last_id = 0;
-	do {
-		enum rlk_fault fault;
+/* ---------------------------------------------------------------- tokens */
 
-		pass->seen = 0;
-		set_until(pass);
-		fault =
-		    rlk_sessions_after(pass->conn, pass->last_id, pass->batch,
-				       on_session, pass, reterr);
-		if (fault)
-			return code_of(fault, reterr);
-	} while (pass->seen == pass->batch &&
-		 !rlk_client_stopping(pass->client));
-	return 0;
-}
-
-static void on_lease(const struct rlk_lease_seen *seen, void *arg)
-{
-	struct pass *pass = arg;
-
-	pass->seen++;
-	snprintf(pass->last_name, sizeof(pass->last_name), "%s", seen->name);
-	pass->last_slot = seen->slot;
-	set_until(pass);
-	if (rlk_sweep(pass->client, pass->conn, pass->last_name, seen->slot,
-		      &seen->holder))
-		pass->result->swept++;
-}
-
-static int reap_leases(struct pass *pass, struct rowlock_errinfo *reterr)
-{
-	pass->last_name[0] = '\0';
-	pass->last_slot = 0;
-	do {
-		char from[sizeof(pass->last_name)];
-		const struct rlk_lease_cursor cursor = {
-			.name = from,
-			.slot = pass->last_slot,
-			.batch = pass->batch,
-			.all_with_max = !rlk_trusts_clock(pass->client),
-		};
-		enum rlk_fault fault;
-
-		memcpy(from, pass->last_name, sizeof(from));
-		pass->seen = 0;
-		set_until(pass);
-		fault = rlk_leases_dead(pass->conn, &cursor, on_lease, pass,
-					reterr);
-		if (fault)
-			return code_of(fault, reterr);
-	} while (pass->seen == pass->batch &&
-		 !rlk_client_stopping(pass->client));
-	return 0;
-}
+/* What a page of old tokens comes to. */
+struct tokens {
+	struct rlk_pass *pass;
+	unsigned int collected;
+};
 
 static void on_token(const struct rlk_token_seen *seen, void *arg)
 {
-	struct pass *pass = arg;
+	struct tokens *tokens = arg;
+	struct rlk_pass *pass = tokens->pass;
 	struct rowlock_errinfo error;
 	bool collected = false;
 
-	set_until(pass);
+	rlk_pass_set_until(pass);
 	if (rlk_token_collect(pass->conn, seen, &pass->floor, &collected,
 			      &error) ||
 	    !collected)
 		return;
-	pass->seen++;
+	tokens->collected++;
 	pass->result->tokens++;
 }
 
@@ -147,9 +83,10 @@ static void on_token(const struct rlk_token_seen *seen, void *arg)
  * draw's shared lock on the floor is known to its own node only there, so the
  * floor can be raised on another, and the row go, while the draw is not there
  * yet. What is old stays. */
-static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
+static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
+	struct tokens tokens = { .pass = pass };
 	bool due;
 
 	if (rlk_server_many_writers(rlk_conn_server(pass->conn)))
@@ -163,18 +100,20 @@ static int reap_tokens(struct pass *pass, struct rowlock_errinfo *reterr)
 	while (due && !rlk_client_stopping(client)) {
 		enum rlk_fault fault;
 
-		pass->seen = 0;
-		set_until(pass);
-		fault = rlk_tokens_old(pass->conn, pass->batch, on_token, pass,
-				       reterr);
+		tokens.collected = 0;
+		rlk_pass_set_until(pass);
+		fault = rlk_tokens_old(pass->conn, pass->batch, on_token,
+				       &tokens, reterr);
 		if (fault)
-			return code_of(fault, reterr);
-		due = pass->seen == pass->batch;
+			return reterr->code;
+		due = tokens.collected == pass->batch;
 	}
 	return 0;
 }
 
-static int reap(struct pass *pass, struct rowlock_errinfo *reterr)
+/* ------------------------------------------------------------------ pass */
+
+static int reap(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
 	int code =
@@ -183,9 +122,10 @@ static int reap(struct pass *pass, struct rowlock_errinfo *reterr)
 
 	if (code)
 		return code;
-	code = reap_sessions(pass, reterr);
+	pass->burst_ms = rlk_now(client->clock);
+	code = rlk_reap_sessions(pass, reterr);
 	if (!code)
-		code = reap_leases(pass, reterr);
+		code = rlk_reap_leases(pass, reterr);
 	if (!code)
 		code = reap_tokens(pass, reterr);
 	rlk_pool_put(client->pool, pass->conn);
@@ -201,13 +141,16 @@ int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
 		  struct rowlock_reap_result *result,
 		  struct rowlock_errinfo *reterr)
 {
-	struct pass pass = {
+	struct rlk_pass pass = {
 		.client = client,
 		.batch = batch,
 		.result = result,
+		.own = RLK_SLEEPER_NULL,
 	};
+	int code = reap(&pass, reterr);
 
-	return reap(&pass, reterr);
+	rlk_sleeper_fini(&pass.own);
+	return code;
 }
 
 /* The more clients there are, the more rarely each of them reaps: together
@@ -231,10 +174,11 @@ void rlk_reaper_run(void *arg)
 
 	for (;;) {
 		struct rowlock_reap_result result = { .size = sizeof(result) };
-		struct pass pass = {
+		struct rlk_pass pass = {
 			.client = client,
 			.batch = BATCH,
 			.result = &result,
+			.sleeper = &client->reaper_sleeper,
 		};
 		struct rowlock_errinfo error;
 		int code;

@@ -176,6 +176,9 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 	bool firsts;
 	bool known;
 
+	if (parts[0]->act == RLK_ACT_SWEEP)
+		return rlk_lease_sweep_batch(conn, parts, count, patience,
+					     reterr);
 	sort(&batch, parts, count);
 	firsts = batch.poll_count == 0;
 	batch.acquire = locking && firsts ? locking : &rlk_batch_looking;

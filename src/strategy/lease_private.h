@@ -7,6 +7,7 @@
  */
 
 #include "strategy/lease.h"
+#include "strategy/sweep.h"
 
 /** From columns: attempt, session, left, maximum left, beat, ttl, maximum. */
 void rlk_lease_read_holder(const struct rlk_value *columns,
@@ -40,6 +41,26 @@ void rlk_lease_read_line(const struct rlk_conn *conn, uint64_t owner,
  *  could not commit, it may have got it. A user-level lock knows of no
  *  transaction. */
 void rlk_lease_drop_bell(struct rlk_conn *conn, const char *name);
+
+/* sweep.c */
+
+/** Leases whose session is absent, or that are past their maximum by the
+ *  server's clock: rows of struct rlk_dead_lease. */
+extern const struct rlk_many_def rlk_sweep_dead;
+extern const struct rlk_many_def rlk_sweep_expired;
+/** Sessions that are over by the server's clock: rows of an id. */
+extern const struct rlk_many_def rlk_evict_expired;
+
+void rlk_values_of_dead(const void *leases, size_t row,
+			struct rlk_value *ret_values);
+
+/* lease_sweep.c */
+
+/** batch() of sweeps. */
+enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
+				     struct rlk_part **parts, size_t count,
+				     const struct rlk_patience *patience,
+				     struct rowlock_errinfo *reterr);
 
 /* lease_batch.c */
 

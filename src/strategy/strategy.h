@@ -79,6 +79,7 @@ enum rlk_act {
 	RLK_ACT_ACQUIRE,
 	RLK_ACT_RELEASE,
 	RLK_ACT_DRAW,
+	RLK_ACT_SWEEP, /* remove its dead holder */
 };
 
 struct rlk_part {
@@ -89,10 +90,14 @@ struct rlk_part {
 	enum rlk_verdict verdict; /* of an acquire: RLK_GRANTED, RLK_HELD with
 				     the holder (if all were only asked
 				     again: not known), or RLK_AGAIN */
-	struct rlk_holder holder;
+	struct rlk_holder holder; /* of a sweep: who is dead, told beforehand */
 	bool not_made;   /* of an acquire without an answer: it is certain that
 			    this sending made no row */
-	bool found;      /* of a release */
+	bool found;      /* of a release; of a sweep: what it was about is gone,
+			    or was alive after all */
+	bool evicted;    /* of a sweep: for certain it was this one that removed
+			    the holder's session */
+	bool swept;      /* and its lease */
 	uint64_t token;  /* of a draw; 0: the grant is not there any more. Of an
 			    acquire; 0: not drawn */
 	uint64_t ran_on; /* core's: which connection, if it was alone or has
@@ -151,6 +156,8 @@ struct rlk_strategy {
 	/**
 	 * Ask for all of @parts, of different names and slot 0, in one round
 	 * trip; another one if some are held. The order of @parts is changed.
+	 * Either all of them are sweeps, or none is; what is swept is absent,
+	 * or over by the server's clock, which is to decide.
 	 * RLK_DONE: all are answered, but for a release that found no row and
 	 * the second draw for a name, which have to be asked alone. Else all
 	 * that are not have to be. A release or a draw among them was not

@@ -211,6 +211,27 @@ void sim_leases_dead(struct sim_session *session)
 	}
 }
 
+/* Name and attempt of each, side by side in one row. */
+void sim_leases_ahead(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_answer *answer = &session->answer;
+	struct rlk_value *cells = sim_answer_row(answer, 2 * SIM_NAMES);
+
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		const struct sim_session_row *row =
+		    sim_session_row(lease->session);
+
+		if (!lease->there ||
+		    strcmp(sim_names[i], request->params[0].text) <= 0 ||
+		    (row && row->expires_us > request->started_us))
+			continue;
+		cells[2 * answer->affected] = rlk_text(sim_names[i]);
+		cells[2 * answer->affected++ + 1] = rlk_u64(lease->attempt);
+	}
+}
+
 static bool lease_matches(const struct sim_request *request,
 			  const struct sim_condition *condition,
 			  const struct sim_lease *lease, unsigned int name)

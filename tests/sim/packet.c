@@ -14,8 +14,8 @@
 #include "net.h"
 #include "sim.h"
 
-/* A release may need two. */
-#define MOST 32
+/* A release may need two, and a reaper has all sessions. */
+#define MOST 256
 
 void *sim_calloc(size_t count, size_t size);
 void sim_free(void *block);
@@ -77,7 +77,7 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 		sim_packet_grow(&packet->parts)->op = &many->each;
 	sim_packet_counts.rows += count;
 	for (size_t row = 0; row < count; row++) {
-		struct rlk_value values[RLK_PACKET_VALUES];
+		struct rlk_value values[RLK_PACKET_VALUES] = { { 0 } };
 		struct sim_part *part;
 
 		if (packet->parts.count == MOST)
@@ -195,6 +195,10 @@ void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 			continue;
 		if (part->op->verb == SIM_LOOK)
 			part->cells[7] = part->params[0];
-		fn(part->cells, arg);
+		if (part->op->verb != SIM_AHEAD)
+			fn(part->cells, arg);
+		for (uint64_t row = 0;
+		     part->op->verb == SIM_AHEAD && row < part->affected; row++)
+			fn(&part->cells[2 * row], arg);
 	}
 }

@@ -216,6 +216,15 @@ static const struct {
 	  "sql_safe_updates = 1 FOR DELETE " DELETES, { 0, SIM_ZERO, 1 } },
 	{ SIM_DELETE_LEASE, "delete-many", NULL, "DELETE /*+ INDEX("
 	  "business_lease PRIMARY) */ " DELETES, { 0, SIM_ZERO, 1 } },
+	{ SIM_AHEAD, "look-ahead", "SELECT t.name, t.attempt FROM (SELECT "
+	  "l.name, l.slot, l.session, l.attempt FROM business_lease l WHERE "
+	  "{l.name > ?0|} ORDER BY l.name, l.slot LIMIT 256) t LEFT JOIN "
+	  "lease_session s ON s.id = t.session WHERE t.slot = 0 AND (s.id IS "
+	  "NULL OR s.expires_at <= UTC_TIMESTAMP(6))", NULL, { 0 } },
+	{ SIM_DELETE_LEASE, "sweep-many", NULL, "DELETE l FROM business_lease "
+	  "l FORCE INDEX (PRIMARY) WHERE ", { 0, SIM_ZERO, 1 } },
+	{ SIM_DELETE_SESSION, "evict-many", NULL, "DELETE s FROM "
+	  "lease_session s FORCE INDEX (PRIMARY) WHERE ", { 0, 1 } },
 	{ SIM_ACQUIRE_LOOKING, "insert-many", NOWAIT "INSERT INTO "
 	  "business_lease (name, slot, session, attempt, acquired_at, "
 	  "expires_at, info) VALUES {(?0, 0, ?1, ?2, UTC_TIMESTAMP(6), "
@@ -243,10 +252,21 @@ static const struct {
 static const struct {
 	struct sim_condition condition;
 	const char *text;
+	bool goes_on; /* the next one is about the same text */
 } many_tests[] = {
-	{ { SIM_IF_NAME, 0 }, "name IN ({?0|, })" },
-	{ { SIM_IF_SLOT, 1 }, "slot = 0" },
-	{ { SIM_IF_ATTEMPT, 2 }, "attempt IN ({?1|, })" },
+	{ { SIM_IF_NAME, 0 }, "name IN ({?0|, })", false },
+	{ { SIM_IF_SLOT, 1 }, "slot = 0", false },
+	{ { SIM_IF_ATTEMPT, 2 }, "attempt IN ({?1|, })", false },
+	{ { SIM_IF_NAME, 0 }, "l.name IN ({?0|, })", false },
+	{ { SIM_IF_SLOT, 1 }, "l.slot = 0", false },
+	{ { SIM_IF_ATTEMPT, 2 }, "l.attempt IN ({?1|, })", false },
+	{ { SIM_IF_EXPIRED, 0 }, "l.expires_at <= UTC_TIMESTAMP(6)", false },
+	{ { SIM_IF_NO_SESSION, 0 }, "NOT EXISTS (SELECT 1 FROM lease_session s "
+	  "WHERE s.id = l.session)", false },
+	{ { SIM_IF_ID, 0 }, "s.id IN ({?0|, })", false },
+	{ { SIM_IF_EXPIRED, 0 }, "s.expires_at <= UTC_TIMESTAMP(6)", false },
+	{ { SIM_IF_BEAT, 1 }, "{(s.id = ?0 AND s.beat = ?1)| OR }", true },
+	{ { SIM_IF_ID, 0 }, "{(s.id = ?0 AND s.beat = ?1)| OR }", false },
 };
 /* clang-format on */
 
@@ -423,7 +443,8 @@ static const char *read_many_condition(struct sim_op *op, const char *at,
 		if (strncmp(at, many_tests[i].text, length))
 			continue;
 		op->condition[op->conditions++] = many_tests[i].condition;
-		return at + length;
+		if (!many_tests[i].goes_on)
+			return at + length;
 	}
 	unknown(sql);
 }
@@ -474,6 +495,7 @@ static void compile_many(struct sim_many *many, const char *text)
 	memcpy(many->at, manies[i].at, sizeof(many->at));
 	many->returns = strstr(sql, " RETURNING name, token") != NULL;
 	if (many->each.verb == SIM_PRESENT ||
+	    many->each.verb == SIM_DELETE_SESSION ||
 	    many->each.verb == SIM_DELETE_LEASE)
 		read_many_where(many, sql);
 }

@@ -58,7 +58,7 @@ const char *sim_error_text(unsigned int number)
 }
 
 /* What one look of the reaper can bring. */
-#define SIM_CELLS (7 * 128)
+#define SIM_CELLS (7 * 256)
 
 static struct sim_conn *of(struct rlk_conn *conn)
 {

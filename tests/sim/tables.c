@@ -429,6 +429,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
 		[SIM_PRESENT] = sim_lease_present,
+		[SIM_AHEAD] = sim_leases_ahead,
 	};
 	enum sim_verb verb = session->request.op->verb;
 

@@ -36,6 +36,7 @@ void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
+void sim_leases_ahead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
 /** How many rows the statement would make or remove. */
 uint64_t sim_lease_would(const struct sim_session *session);

@@ -17,7 +17,7 @@ static const char help[] =
     "Remove what dead clients left behind, once: expired sessions, their\n"
     "leases, and tokens that were not drawn for 30 days. rowlock-reaperd(8)\n"
     "does so regularly; without it, each client does.\n\n"
-    "  -b, --batch=N              rows looked up at a time (100)\n";
+    "  -b, --batch=N              rows looked up at a time (256)\n";
 
 static const struct option options[] = {
 	{ "batch", required_argument, NULL, 'b' },

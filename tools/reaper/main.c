@@ -37,7 +37,7 @@ static const char help[] =
     "number of these daemons may run at once.\n\n"
     "  -o, --once                 one pass, then exit\n"
     "  -i, --interval=TIME        between two passes (60s; 100ms to 24h)\n"
-    "  -b, --batch=N              rows looked up at a time (100)\n"
+    "  -b, --batch=N              rows looked up at a time (256)\n"
     "  -v, --verbose              log more\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n\n";
@@ -201,7 +201,7 @@ static int run(const struct worker_config *config)
 
 int main(int argc, char **argv)
 {
-	struct worker_config config = { .interval_ms = 60000, .batch = 100 };
+	struct worker_config config = { .interval_ms = 60000, .batch = 256 };
 	bool once = false;
 	int code;
 

@@ -7,7 +7,7 @@
  * then tries with growing pauses, then one line when it is back. A reload
  * opens a new client first and drops the old one only when that worked.
  *
- * The watchdog is fed after each pass, by each removal, and during pauses;
+ * The watchdog is fed after each pass, by each line of the log, and in pauses;
  * never while a statement hangs.
  *
  * Failure modes: at the start, before any pass was made, a wrong option, a

@@ -86,24 +86,40 @@ void fill_lanes(void)
 	}
 }
 
+struct queued {
+	struct rlk_group *group;
+	unsigned int count;
+};
+
 static bool are_queued(void *arg)
 {
-	unsigned int left = *(unsigned int *) arg;
+	const struct queued *queued = arg;
+	struct rlk_group *group = queued->group;
+	unsigned int left = queued->count;
 	struct rlk_list *node;
 	struct rlk_list *after;
 
-	rlk_mutex_lock(&client->lanes[0].group.mutex);
-	rlk_list_for_each(node, after, &client->lanes[0].group.queue)
+	rlk_mutex_lock(&group->mutex);
+	rlk_list_for_each(node, after, &group->queue)
 	{
 		left--;
 	}
-	rlk_mutex_unlock(&client->lanes[0].group.mutex);
+	rlk_mutex_unlock(&group->mutex);
 	return left == 0;
 }
 
 void await_queued(unsigned int count)
 {
-	fake_until(are_queued, &count);
+	struct queued queued = { &client->lanes[0].group, count };
+
+	fake_until(are_queued, &queued);
+}
+
+void await_sweeps_queued(unsigned int count)
+{
+	struct queued queued = { &client->sweeps.group, count };
+
+	fake_until(are_queued, &queued);
 }
 
 /* All ask, one after the other, for as long as @wait_ms. */

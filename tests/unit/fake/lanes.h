@@ -46,6 +46,8 @@ void free_a_lane(void);
 bool is_a_lane_free(void *arg);
 /** Wait until so many queue. */
 void await_queued(unsigned int count);
+/** The same of those that have met a dead holder. */
+void await_sweeps_queued(unsigned int count);
 
 /** All of the others ask, one after the other, for as long as @wait_ms. */
 void all_ask(enum fake_verb verb, uint64_t wait_ms);

@@ -12,6 +12,7 @@
 #include "strategy/reap.h"
 #include "strategy/row_break.h"
 #include "strategy/session.h"
+#include "strategy/sweep.h"
 #include "test.h"
 
 unsigned int fake_leases_listed;
@@ -154,6 +155,68 @@ enum rlk_fault rlk_lease_sweep_expired(struct rlk_conn *conn,
 	struct world_op op = { .op = FAKE_SWEEP_EXPIRED, .conn = conn };
 
 	return sweep(&op, request, is_over, ret_swept, reterr);
+}
+
+static enum rlk_fault evict_many(
+    struct rlk_conn *conn, const struct rlk_last_beat *sessions, size_t count,
+    bool (*may)(const struct world_session *, uint64_t), uint64_t *ret_evicted,
+    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_EVICT_MANY, .conn = conn };
+	bool execute = world_begin(&op, &(struct fake_call){ .id = count });
+
+	*ret_evicted = 0;
+	for (size_t i = 0; execute && i < count; i++) {
+		struct world_session *session = world_session(sessions[i].id);
+
+		if (!session || !may(session, sessions[i].beat))
+			continue;
+		session->id = 0;
+		(*ret_evicted)++;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_evict_expired_many(struct rlk_conn *conn,
+				      const struct rlk_last_beat *sessions,
+				      size_t count, uint64_t *ret_evicted,
+				      struct rowlock_errinfo *reterr)
+{
+	return evict_many(conn, sessions, count, is_expired, ret_evicted,
+			  reterr);
+}
+
+enum rlk_fault rlk_evict_silent_many(struct rlk_conn *conn,
+				     const struct rlk_last_beat *sessions,
+				     size_t count, uint64_t *ret_evicted,
+				     struct rowlock_errinfo *reterr)
+{
+	return evict_many(conn, sessions, count, is_silent, ret_evicted,
+			  reterr);
+}
+
+enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
+				   const struct rlk_dead_lease *leases,
+				   size_t count, uint64_t *ret_swept,
+				   struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_SWEEP_MANY, .conn = conn };
+	struct fake_call call = { .id = count };
+	bool execute;
+
+	snprintf(call.name, sizeof(call.name), "%s", leases[0].name);
+	execute = world_begin(&op, &call);
+	*ret_swept = 0;
+	for (size_t i = 0; execute && i < count; i++) {
+		struct world_lease *lease = world_lease(leases[i].name);
+
+		if (!lease || lease->attempt != leases[i].attempt ||
+		    !is_dead(lease))
+			continue;
+		lease->attempt = 0;
+		(*ret_swept)++;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
 }
 
 enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,

@@ -179,6 +179,23 @@ static void execute_rest(const struct rlk_conn *conn, struct rlk_part *part)
 		take_bell(conn, request, &part->holder);
 }
 
+/* The dead holder of a name. */
+static void sweep(struct rlk_part *part)
+{
+	struct world_lease *lease = world_lease(part->request.name);
+	struct world_session *session = world_session(part->holder.session);
+
+	part->evicted = session && session->expired;
+	if (part->evicted)
+		session->id = 0;
+	part->swept = lease && lease->attempt == part->holder.attempt &&
+		      (!world_session(lease->session) ||
+		       lease->max_until_ms <= fake_now());
+	if (part->swept)
+		lease->attempt = 0;
+	part->found = true;
+}
+
 static void execute_part(struct rlk_part *part)
 {
 	const struct rlk_request *request = &part->request;
@@ -194,6 +211,9 @@ static void execute_part(struct rlk_part *part)
 		break;
 	case RLK_ACT_DRAW:
 		part->token = mine(request) ? ++world.tables.token : 0;
+		break;
+	case RLK_ACT_SWEEP:
+		sweep(part);
 		break;
 	}
 }
@@ -226,7 +246,9 @@ static enum rlk_fault lease_batch(struct rlk_conn *conn,
 				  const struct rlk_patience *patience,
 				  struct rowlock_errinfo *reterr)
 {
-	struct world_op op = { .op = FAKE_BATCH, .conn = conn };
+	bool sweeps = count && parts[0]->act == RLK_ACT_SWEEP;
+	struct world_op op = { .op = sweeps ? FAKE_SWEEP_MANY : FAKE_BATCH,
+			       .conn = conn };
 	struct fake_call call = { .id = count };
 	size_t most = count;
 

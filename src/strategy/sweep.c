@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many of the dead in one statement.
+ *
+ * What it removed is counted, not named: MySQL cannot tell. If it is all that
+ * was asked for, each of them was removed by this one; if it is less, somebody
+ * else did the same, or one of them was alive after all.
+ *
+ * In a table of few rows the servers would rather read all of them than those
+ * that are named, and wait for whoever has any other row locked, or lock the
+ * sessions that beat. FORCE INDEX forbids that, and a DELETE takes it in this
+ * form only. (sql_safe_updates, as many leases are given back with, refuses
+ * where there are more keys than half of the rows.)
+ */
+#include "strategy/sweep.h"
+
+#include "base/error.h"
+#include "strategy/lease_private.h"
+
+#define SWEEP                                                                  \
+	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY)"                 \
+	" WHERE l.name IN ({?0|, }) AND l.slot = 0"                            \
+	" AND l.attempt IN ({?1|, })"
+
+#define EVICT "DELETE s FROM lease_session s FORCE INDEX (PRIMARY) WHERE "
+
+const struct rlk_many_def rlk_sweep_dead = {
+	"sweep",
+	SWEEP " AND NOT EXISTS"
+	      " (SELECT 1 FROM lease_session s WHERE s.id = l.session)",
+};
+
+const struct rlk_many_def rlk_sweep_expired = {
+	"sweep",
+	SWEEP " AND l.expires_at <= UTC_TIMESTAMP(6)",
+};
+
+const struct rlk_many_def rlk_evict_expired = {
+	"evict",
+	EVICT "s.id IN ({?0|, }) AND s.expires_at <= UTC_TIMESTAMP(6)",
+};
+
+/* Pairs and not two lists: a beat is a small number, and what one session shows
+ * another may have shown before. */
+static const struct rlk_many_def evict_silent = {
+	"evict",
+	EVICT "{(s.id = ?0 AND s.beat = ?1)| OR }",
+};
+
+static enum rlk_fault fail_memory(struct rowlock_errinfo *reterr)
+{
+	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	return RLK_FAILED;
+}
+
+/* -------------------------------------------------------- one statement */
+
+static void values_of_session(const void *sessions, size_t row,
+			      struct rlk_value *ret_values)
+{
+	const struct rlk_last_beat *session =
+	    (const struct rlk_last_beat *) sessions + row;
+
+	ret_values[0] = rlk_u64(session->id);
+	ret_values[1] = rlk_u64(session->beat);
+}
+
+void rlk_values_of_dead(const void *leases, size_t row,
+			struct rlk_value *ret_values)
+{
+	const struct rlk_dead_lease *lease =
+	    (const struct rlk_dead_lease *) leases + row;
+
+	ret_values[0] = rlk_text(lease->name);
+	ret_values[1] = rlk_u64(lease->attempt);
+}
+
+/* What is to be deleted, and the values of its keys. */
+struct removal {
+	const struct rlk_many_def *def;
+	rlk_values_fn fn;
+	const void *rows;
+	size_t count;
+};
+
+static enum rlk_fault remove_many(struct rlk_conn *conn,
+				  const struct removal *removal,
+				  uint64_t *ret_removed,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	enum rlk_fault fault;
+
+	if (!packet || rlk_packet_add(packet, removal->def, removal->fn,
+				      removal->rows, removal->count) < 0)
+		return fail_memory(reterr);
+	fault = rlk_packet_run(packet, reterr);
+	if (fault == RLK_PENDING) {
+		rlk_conn_spoil(conn);
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "%s: no answer from %s",
+			 removal->def->label, rlk_conn_server(conn)->name);
+		return RLK_UNKNOWN;
+	}
+	if (fault)
+		return fault;
+	*ret_removed = rlk_packet_affected(packet, 0);
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_evict_expired_many(struct rlk_conn *conn,
+				      const struct rlk_last_beat *sessions,
+				      size_t count, uint64_t *ret_evicted,
+				      struct rowlock_errinfo *reterr)
+{
+	const struct removal removal = { &rlk_evict_expired, values_of_session,
+					 sessions, count };
+
+	return remove_many(conn, &removal, ret_evicted, reterr);
+}
+
+enum rlk_fault rlk_evict_silent_many(struct rlk_conn *conn,
+				     const struct rlk_last_beat *sessions,
+				     size_t count, uint64_t *ret_evicted,
+				     struct rowlock_errinfo *reterr)
+{
+	const struct removal removal = { &evict_silent, values_of_session,
+					 sessions, count };
+
+	return remove_many(conn, &removal, ret_evicted, reterr);
+}
+
+enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
+				   const struct rlk_dead_lease *leases,
+				   size_t count, uint64_t *ret_swept,
+				   struct rowlock_errinfo *reterr)
+{
+	const struct removal removal = { &rlk_sweep_dead, rlk_values_of_dead,
+					 leases, count };
+
+	return remove_many(conn, &removal, ret_swept, reterr);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many of the dead by one statement, with the words of each server: what is
+ * alive stays, whatever it looked like before.
+ */
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/random.h"
+#include "parts.h"
+#include "strategy/sweep.h"
+
+#define LEASES 60
+
+static uint64_t leases_like(struct ground *ground, const char *word)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COUNT(*) FROM business_lease "
+			       "WHERE name LIKE '%s-%%'",
+			       word);
+}
+
+static void end_session(struct ground *ground, int who)
+{
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) ground->sessions[who]);
+}
+
+static void expire(struct ground *ground, int who)
+{
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
+		 "INTERVAL 1 SECOND WHERE id = %llu",
+		 (unsigned long long) ground->sessions[who]);
+}
+
+static bool is_there(struct ground *ground, int who)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COUNT(*) FROM lease_session "
+			       "WHERE id = %llu",
+			       (unsigned long long) ground->sessions[who]) == 1;
+}
+
+/* Names that client @who has taken, the first of which is number @from. */
+static void take(struct ground *ground, int who, const char *word,
+		 struct rlk_dead_lease *leases, size_t from)
+{
+	for (size_t i = 0; i < LEASES; i++) {
+		struct rlk_request request =
+		    ground_request(ground, who, parts_name(word, from + i));
+
+		assert_int_equal(
+		    ground_ask(ground, who, &request, RLK_ASK_FIRST, NULL),
+		    RLK_GRANTED);
+		leases[i] =
+		    (struct rlk_dead_lease){ request.name, request.attempt };
+	}
+}
+
+static uint64_t sweep(struct ground *ground,
+		      const struct rlk_dead_lease *leases, size_t count)
+{
+	struct rowlock_errinfo err;
+	uint64_t swept = 0;
+
+	assert_done(
+	    rlk_sweep_dead_many(ground->conns[0], leases, count, &swept, &err),
+	    &err);
+	return swept;
+}
+
+static void dead_leases_go_by_one_statement_and_no_others(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("many");
+	struct rlk_dead_lease leases[2 * LEASES];
+
+	take(ground, 0, word, leases, 0);
+	take(ground, 1, word, leases + LEASES, LEASES);
+	assert_int_equal(sweep(ground, leases, 2 * LEASES), 0);
+	/* Over, but not evicted: it may still beat. */
+	expire(ground, 1);
+	assert_int_equal(sweep(ground, leases, 2 * LEASES), 0);
+	end_session(ground, 1);
+	assert_int_equal(sweep(ground, leases, 2 * LEASES), LEASES);
+	assert_int_equal(leases_like(ground, word), LEASES);
+	for (size_t i = 0; i < LEASES; i++)
+		assert_int_equal(parts_rows(ground, leases[i].name), 1);
+	end_session(ground, 0);
+	assert_int_equal(sweep(ground, leases, 2 * LEASES), LEASES);
+}
+
+/* The name went to another, who is dead by now as well, but was not looked
+ * at. */
+static void another_attempt_is_not_meant(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("other");
+	struct rlk_dead_lease leases[LEASES];
+
+	take(ground, 1, word, leases, 0);
+	end_session(ground, 1);
+	leases[0].attempt++;
+	assert_int_equal(sweep(ground, leases, LEASES), LEASES - 1);
+	assert_int_equal(parts_rows(ground, leases[0].name), 1);
+	leases[0].attempt--;
+	assert_int_equal(sweep(ground, leases, 1), 1);
+}
+
+/* In a table of few rows the server would rather read all of them. */
+static void locked_row_of_another_name_is_nothing_to_it(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("apart");
+	struct rlk_dead_lease leases[LEASES];
+	struct rlk_request alive = ground_request(ground, 0, "aside");
+	struct rlk_conn *guard;
+
+	alive.name = test_name("alive");
+	ground_ask(ground, 0, &alive, RLK_ASK_FIRST, NULL);
+	take(ground, 1, word, leases, 0);
+	end_session(ground, 1);
+	guard = parts_guard(ground, alive.name);
+	assert_int_equal(sweep(ground, leases, LEASES), LEASES);
+	parts_unguard(guard);
+	assert_true(ground_release(ground, 0, &alive));
+}
+
+static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
+{
+	const struct rlk_last_beat beats[] = {
+		{ ground->sessions[0], beat },
+		{ ground->sessions[1], 0 },
+		{ rlk_random(), 0 },
+	};
+	struct rowlock_errinfo err;
+	uint64_t evicted = 0;
+
+	assert_done(
+	    (silent ? rlk_evict_silent_many : rlk_evict_expired_many)(
+		ground->conns[0], beats, RLK_ARRAY_SIZE(beats), &evicted, &err),
+	    &err);
+	return evicted;
+}
+
+static void only_expired_sessions_are_evicted(void **state)
+{
+	struct ground *ground = *state;
+
+	assert_int_equal(evict(ground, false, 0), 0);
+	expire(ground, 1);
+	assert_int_equal(evict(ground, false, 0), 1);
+	assert_true(is_there(ground, 0));
+	assert_false(is_there(ground, 1));
+}
+
+/* The beat that one of them shows is another's: pairs, not lists. */
+static void only_sessions_that_show_their_beat_are_evicted(void **state)
+{
+	struct ground *ground = *state;
+
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET beat = IF(id = %llu, 0, 7) "
+		 "WHERE id IN (%llu, %llu)",
+		 (unsigned long long) ground->sessions[0],
+		 (unsigned long long) ground->sessions[0],
+		 (unsigned long long) ground->sessions[1]);
+	assert_int_equal(evict(ground, true, 7), 0);
+	assert_true(is_there(ground, 0) && is_there(ground, 1));
+	assert_int_equal(evict(ground, true, 0), 1);
+	assert_false(is_there(ground, 0));
+	assert_true(is_there(ground, 1));
+}
+
+/* ---------------------------------------------------------------- parts */
+
+static struct rlk_part dead_part(struct ground *ground, int who,
+				 const char *name)
+{
+	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_part part = parts_of(RLK_ACT_SWEEP, &request);
+	struct rowlock_errinfo err;
+
+	ground_ask(ground, who, &request, RLK_ASK_FIRST, NULL);
+	part.request.attempt = rlk_random(); /* of who asks */
+	assert_done(ground->strategy->look(ground->conns[0], &request,
+					   &part.holder, &err),
+		    &err);
+	return part;
+}
+
+static void run_sweeps(struct ground *ground, struct rlk_part *parts,
+		       size_t count)
+{
+	struct rowlock_errinfo err;
+
+	assert_done(parts_run(ground, 0, parts, count, &err), &err);
+	for (size_t i = 0; i < count; i++)
+		assert_true(parts[i].answered && parts[i].found);
+}
+
+static void packet_evicts_and_sweeps(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("packet");
+	struct rlk_part parts[4];
+
+	expire(ground, 1);
+	for (size_t i = 0; i < 2; i++)
+		parts[i] = dead_part(ground, 1, parts_name(word, i));
+	/* Of a session that is gone, and past its maximum. */
+	parts[2] = dead_part(ground, 0, parts_name(word, 2));
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET session = 1 WHERE name = '%s'",
+		 parts[2].request.name);
+	parts[2].holder.absent = true;
+	parts[3] = dead_part(ground, 0, parts_name(word, 3));
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET expires_at = acquired_at "
+		 "WHERE name = '%s'",
+		 parts[3].request.name);
+	parts[3].holder.has_max = true;
+	run_sweeps(ground, parts, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_true(parts[i].swept);
+	assert_int_equal(parts[0].evicted + parts[1].evicted, 1);
+	assert_int_equal(leases_like(ground, word), 0);
+	assert_false(is_there(ground, 1));
+	assert_true(is_there(ground, 0));
+}
+
+static void dead_neighbours_go_along(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("near");
+	struct rlk_dead_lease leases[LEASES];
+	struct rlk_part part;
+
+	take(ground, 1, word, leases, 0);
+	take(ground, 0, word, leases, LEASES);
+	expire(ground, 1);
+	/* The first by the order of bytes, and of each page. */
+	part = dead_part(ground, 1, parts_name(word, 2 * LEASES));
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET name = '%s' WHERE name = '%s'",
+		 word, part.request.name);
+	part.request.name = word;
+	run_sweeps(ground, &part, 1);
+	assert_true(part.swept && part.evicted);
+	assert_int_equal(leases_like(ground, word), LEASES);
+	for (size_t i = 0; i < LEASES; i++)
+		assert_int_equal(parts_rows(ground, leases[i].name), 1);
+}
+
+static void packet_leaves_who_has_beaten_since(void **state)
+{
+	struct ground *ground = *state;
+	const char *word = test_name("beaten");
+	struct rlk_part parts[2];
+
+	expire(ground, 1);
+	for (size_t i = 0; i < 2; i++)
+		parts[i] = dead_part(ground, 1, parts_name(word, i));
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) + "
+		 "INTERVAL 60 SECOND WHERE id = %llu",
+		 (unsigned long long) ground->sessions[1]);
+	run_sweeps(ground, parts, 2);
+	assert_false(parts[0].swept || parts[1].swept);
+	assert_false(parts[0].evicted || parts[1].evicted);
+	assert_true(is_there(ground, 1));
+	assert_int_equal(leases_like(ground, word), 2);
+	end_session(ground, 1);
+	run_sweeps(ground, parts, 2);
+	assert_int_equal(leases_like(ground, word), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		EACH("dead leases go by one statement, and no others",
+		     dead_leases_go_by_one_statement_and_no_others),
+		EACH("another attempt is not meant",
+		     another_attempt_is_not_meant),
+		EACH("a locked row of another name is nothing to a sweep",
+		     locked_row_of_another_name_is_nothing_to_it),
+		EACH("only expired sessions are evicted",
+		     only_expired_sessions_are_evicted),
+		EACH("only sessions that show their beat are evicted",
+		     only_sessions_that_show_their_beat_are_evicted),
+		EACH("a packet evicts and sweeps", packet_evicts_and_sweeps),
+		EACH("dead neighbours go along", dead_neighbours_go_along),
+		EACH("a packet leaves who has beaten since",
+		     packet_leaves_who_has_beaten_since),
+	};
+
+	return test_main(tests);
+}

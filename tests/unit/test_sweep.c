@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many of the dead at once: for those who ask for their names at one moment,
+ * and for the reaper. And what becomes of the others where one is in the way.
+ */
+#include "fake/lanes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/commit.h"
+#include "test.h"
+
+static const struct fake_answer blocked = { .given = true,
+					    .skip = true,
+					    .result = RLK_BUSY };
+
+/* All names have dead holders. */
+static void begin(void)
+{
+	lanes_begin();
+	for (unsigned int i = 0; i < MANY; i++)
+		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
+}
+
+/* The first one says @first, and gets no answer; the others have to wait. */
+static void all_meet(enum fake_op first, uint64_t wait_ms)
+{
+	fake_next(first, held_back);
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], wait_ms);
+		if (i == 0)
+			fake_await(first, 1);
+		else
+			await_sweeps_queued(i);
+	}
+}
+
+static void all_meet_the_dead(uint64_t wait_ms)
+{
+	all_meet(FAKE_SWEEP_MANY, wait_ms);
+}
+
+static void those_who_meet_the_dead_share_a_sweep(void **state)
+{
+	(void) state;
+	begin();
+	all_meet_the_dead(10000);
+	fake_let(FAKE_SWEEP_MANY);
+	all_hold();
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 2);
+	assert_int_equal(fake_call(FAKE_SWEEP_MANY, 0).id, 1);
+	assert_int_equal(fake_call(FAKE_SWEEP_MANY, 1).id, MANY - 1);
+	lanes_end();
+}
+
+static void one_that_is_in_the_way_is_swept_alone(void **state)
+{
+	(void) state;
+	begin();
+	all_meet_the_dead(10000);
+	fake_next(FAKE_SWEEP_MANY, blocked);
+	fake_let(FAKE_SWEEP_MANY);
+	all_hold();
+	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 2);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), MANY - 1);
+	lanes_end();
+}
+
+static void who_waits_for_a_sweep_leaves_at_its_deadline(void **state)
+{
+	struct rowlock_errinfo err;
+	int64_t began;
+
+	(void) state;
+	begin();
+	began = fake_now();
+	all_meet_the_dead(60);
+	for (unsigned int i = 1; i < MANY; i++)
+		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ETIMEDOUT,
+			    &err);
+	assert_in_range(fake_now() - began, 60, 160);
+	fake_let(FAKE_SWEEP_MANY);
+	fake_pass_hear(person[0], &err);
+	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
+	lanes_end();
+}
+
+/* What is still there after a sweep was alive after all: it is asked for once
+ * more, not in a circle. */
+static void holder_that_is_still_there_is_not_swept_again(void **state)
+{
+	struct rowlock_errinfo err;
+
+	(void) state;
+	begin();
+	all_meet_the_dead(0);
+	for (unsigned int i = 1; i < MANY; i++) {
+		fake_session_remove(77);
+		fake_lease_remove(rowlock_name(lock[i]));
+		fake_session_add(88);
+		fake_lease_add(rowlock_name(lock[i]), 200 + i, 88);
+	}
+	fake_let(FAKE_SWEEP_MANY);
+	assert_code(fake_hear(person[0], &err), 0, &err);
+	for (unsigned int i = 1; i < MANY; i++) {
+		assert_code(fake_hear(person[i], &err), ROWLOCK_EBUSY, &err);
+		assert_int_equal(fake_lease(rowlock_name(lock[i])), 200 + i);
+	}
+	lanes_end();
+}
+
+/* --------------------------------------------------------------- reaper */
+
+#define DEAD 200
+
+static void fill(void)
+{
+	char name[16];
+
+	for (unsigned int i = 0; i < DEAD; i++) {
+		snprintf(name, sizeof(name), "dead-%03u", i);
+		fake_lease_add(name, 100 + i, 77 + i % 3);
+	}
+	fake_lease_add("alive", 99, 80);
+	fake_session_add(80);
+}
+
+static void reap_all(struct rowlock_client *of,
+		     struct rowlock_reap_result *result)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+
+	options.batch = 256;
+	result->size = sizeof(*result);
+	assert_ok(rowlock_reap(of, &options, result, &err));
+	assert_int_equal(fake_lease("dead-000"), 0);
+	assert_int_equal(fake_lease("alive"), 99);
+}
+
+static void reaper_sweeps_a_batch_by_a_statement(void **state)
+{
+	struct rowlock_client *of = fake_client();
+	struct rowlock_reap_result result;
+
+	(void) state;
+	fill();
+	for (uint64_t id = 77; id < 80; id++) {
+		fake_session_add(id);
+		fake_session_expire(id);
+	}
+	reap_all(of, &result);
+	assert_int_equal(result.evicted, 3);
+	assert_int_equal(result.swept, DEAD);
+	assert_int_equal(fake_count(FAKE_EVICT_MANY), 1);
+	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
+	fake_client_end(of);
+}
+
+static void reaper_goes_one_by_one_where_one_is_in_the_way(void **state)
+{
+	struct rowlock_client *of = fake_client();
+	struct rowlock_reap_result result;
+
+	(void) state;
+	fill();
+	fake_session_add(77);
+	fake_session_expire(77);
+	fake_next(FAKE_EVICT_MANY, blocked);
+	fake_next(FAKE_SWEEP_MANY, blocked);
+	/* This one stays in the way. */
+	for (int i = 0; i < 5; i++)
+		fake_next(FAKE_SWEEP_DEAD, i ? blocked : normal);
+	reap_all(of, &result);
+	assert_int_equal(result.evicted, 1);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 1);
+	assert_int_equal(result.swept, DEAD);
+	fake_client_end(of);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("those who meet dead holders at one moment share a sweep",
+		     those_who_meet_the_dead_share_a_sweep),
+		FAKE("one that is in the way is swept alone",
+		     one_that_is_in_the_way_is_swept_alone),
+		FAKE("who waits for a sweep leaves at its deadline",
+		     who_waits_for_a_sweep_leaves_at_its_deadline),
+		FAKE("a holder that is still there is not swept again",
+		     holder_that_is_still_there_is_not_swept_again),
+		FAKE("the reaper sweeps a batch by a statement",
+		     reaper_sweeps_a_batch_by_a_statement),
+		FAKE("the reaper goes one by one where one is in the way",
+		     reaper_goes_one_by_one_where_one_is_in_the_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
