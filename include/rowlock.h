@@ -221,9 +221,11 @@ struct rowlock_client_options {
 	 * become the holder then, for as long again. Default 10,000; 2,000 to
 	 * 3,600,000, in whole seconds (rounded up). */
 	uint64_t row_idle_ms;
-	/** How often dead clients' leases are removed, about: the clients of
-	 *  a database share the work, so that each does it the more rarely
-	 *  the more there are. Default 60,000; at least 100; 0: not by this
+	/** How often dead clients' leases are removed, about: of all clients
+	 *  of a database one does it, as long as it lives; the others only
+	 *  look whether it does (an account that may not write lock_token does
+	 *  it by itself, the more rarely the more sessions there are).
+	 *  Default 60,000; at least 100; 0: not by this
 	 *  client (run rowlock-reaperd). Who asks for a name removes its dead
 	 *  holder in any case. */
 	uint64_t reap_interval_ms;
@@ -715,7 +717,7 @@ struct rowlock_reap_result {
  * one of its name is larger). Rows are deleted by their keys, up to 256 by one
  * statement, with the condition checked again: a live lease is never touched,
  * and any number of reapers may run at once. After each statement that removes
- * many there is a rest of up to a quarter of a second, so that those who lock
+ * many there is a rest, of up to 30 ms, so that those who lock
  * and unlock meanwhile hardly notice. One log line (ROWLOCK_LOG_INFO) per
  * session, and per statement that removed leases.
  *

@@ -26,7 +26,7 @@
  * find the server idle for most of the time. */
 #define BURST_ROWS 64
 #define REST_TIMES 4
-#define REST_MOST_MS 250
+#define REST_MOST_MS 30
 
 void rlk_pass_set_until(struct rlk_pass *pass)
 {
@@ -53,6 +53,11 @@ void rlk_pass_rest(struct rlk_pass *pass, size_t count)
 	if (count >= BURST_ROWS && rest > 0 && sleeper_of(pass))
 		rlk_sleeper_wait(pass->sleeper, now + rest, -1);
 	pass->burst_ms = rlk_now(clock);
+}
+
+bool rlk_pass_goes_on(struct rlk_pass *pass)
+{
+	return !rlk_client_stopping(pass->client) && rlk_claim_goes_on(pass);
 }
 
 /* ---------------------------------------------------------------- tokens */
@@ -97,7 +102,7 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		client->next_tokens_ms =
 		    rlk_now(client->clock) + TOKENS_EVERY_MS;
 	rlk_mutex_unlock(&client->mutex);
-	while (due && !rlk_client_stopping(client)) {
+	while (due && rlk_pass_goes_on(pass)) {
 		enum rlk_fault fault;
 
 		tokens.collected = 0;
@@ -113,27 +118,39 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 
 /* ------------------------------------------------------------------ pass */
 
-static int reap(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
+static int remove_all(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
-	int code =
-	    rlk_client_conn(client, RLK_BAY_CONTROL,
-			    rlk_client_call_until(client), &pass->conn, reterr);
+	int code;
 
-	if (code)
-		return code;
 	pass->burst_ms = rlk_now(client->clock);
 	code = rlk_reap_sessions(pass, reterr);
 	if (!code)
 		code = rlk_reap_leases(pass, reterr);
 	if (!code)
 		code = reap_tokens(pass, reterr);
-	rlk_pool_put(client->pool, pass->conn);
 	rlk_mutex_lock(&client->mutex);
 	/* A day is the longest TTL: what was not seen for two is gone. */
 	rlk_observer_prune(&client->observer,
 			   rlk_now(client->clock) - 2 * DAY_MS);
 	rlk_mutex_unlock(&client->mutex);
+	return code;
+}
+
+static int reap(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = pass->client;
+	bool ours = false;
+	int code =
+	    rlk_client_conn(client, RLK_BAY_CONTROL,
+			    rlk_client_call_until(client), &pass->conn, reterr);
+
+	if (code)
+		return code;
+	code = rlk_claim_turn(pass, &ours, reterr);
+	if (!code && ours)
+		code = remove_all(pass, reterr);
+	rlk_pool_put(client->pool, pass->conn);
 	return code;
 }
 
@@ -153,8 +170,9 @@ int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
 	return code;
 }
 
-/* The more clients there are, the more rarely each of them reaps: together
- * about once per interval. With jitter, as they may have started together. */
+/* Without a claim: the more clients there are, the more rarely each of them
+ * reaps: together about once per interval. With jitter, as they may have
+ * started together. */
 static int64_t next_pass(struct rowlock_client *client, unsigned int sessions)
 {
 	uint64_t share = sessions < 1            ? 1
@@ -169,7 +187,8 @@ static int64_t next_pass(struct rowlock_client *client, unsigned int sessions)
 void rlk_reaper_run(void *arg)
 {
 	struct rowlock_client *client = arg;
-	unsigned int sessions = 1;
+	int64_t next = next_pass(client, 1);
+	struct rlk_claim claim = { 0 };
 	bool failing = false;
 
 	for (;;) {
@@ -178,13 +197,13 @@ void rlk_reaper_run(void *arg)
 			.client = client,
 			.batch = BATCH,
 			.result = &result,
+			.claim = &claim,
 			.sleeper = &client->reaper_sleeper,
 		};
 		struct rowlock_errinfo error;
 		int code;
 
-		rlk_sleeper_wait(&client->reaper_sleeper,
-				 next_pass(client, sessions), -1);
+		rlk_sleeper_wait(&client->reaper_sleeper, next, -1);
 		if (rlk_client_stopping(client))
 			return;
 		code = reap(&pass, &error);
@@ -192,6 +211,7 @@ void rlk_reaper_run(void *arg)
 			rlk_log(&client->log, ROWLOCK_LOG_WARNING, "reaper: %s",
 				error.message);
 		failing = code != 0;
-		sessions = pass.sessions;
+		next = claim.refused ? next_pass(client, pass.sessions)
+				     : rlk_claim_next(client, &claim);
 	}
 }

@@ -10,14 +10,23 @@
 #include "core/client.h"
 #include "core/reaper.h"
 
+/** A client's part in whose turn it is (claim.c). */
+struct rlk_claim {
+	uint64_t number; /* of the present turn, if it is ours; else 0 */
+	int64_t age_ms;  /* of another's, when it was last looked at */
+	int64_t keep_ms; /* when ours is to be kept again */
+	bool refused;    /* the account may not claim: each reaps */
+};
+
 /** One pass over what is there. */
 struct rlk_pass {
 	struct rowlock_client *client;
 	struct rlk_conn *conn;
 	unsigned int batch; /* rows of one look */
 	struct rowlock_reap_result *result;
-	unsigned int sessions; /* that are there, dead or alive */
-	uint64_t floor;        /* of tokens: at least */
+	struct rlk_claim *claim; /* NULL: it was asked for, not its turn */
+	unsigned int sessions;   /* that are there, dead or alive */
+	uint64_t floor;          /* of tokens: at least */
 	/* It works in bursts: between two of them it lets others. */
 	int64_t burst_ms;            /* when this one began */
 	struct rlk_sleeper *sleeper; /* NULL: own, as soon as it is needed */
@@ -29,6 +38,18 @@ void rlk_pass_set_until(struct rlk_pass *pass);
 
 /** A burst has removed @count rows. Blocks, no mutex held. */
 void rlk_pass_rest(struct rlk_pass *pass, size_t count);
+
+/** Is it our turn? Blocks on pass->conn. An error is the server's. */
+int rlk_claim_turn(struct rlk_pass *pass, bool *ret_ours,
+		   struct rowlock_errinfo *reterr);
+/** Is it still, in the middle of a pass? Now and then it asks the server. */
+bool rlk_claim_goes_on(struct rlk_pass *pass);
+/** When to ask again, if it was not refused. */
+int64_t rlk_claim_next(const struct rowlock_client *client,
+		       const struct rlk_claim *claim);
+
+/** May a pass look for more? Neither the client nor its turn ends. */
+bool rlk_pass_goes_on(struct rlk_pass *pass);
 
 int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr);
 int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr);

@@ -168,8 +168,7 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		if (fault)
 			return code_of(fault, reterr);
 		evict(sessions);
-	} while (sessions->seen == pass->batch &&
-		 !rlk_client_stopping(pass->client));
+	} while (sessions->seen == pass->batch && rlk_pass_goes_on(pass));
 	return 0;
 }
 
@@ -277,7 +276,6 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		if (fault)
 			return code_of(fault, reterr);
 		sweep(leases);
-	} while (leases->seen == pass->batch &&
-		 !rlk_client_stopping(pass->client));
+	} while (leases->seen == pass->batch && rlk_pass_goes_on(pass));
 	return 0;
 }

@@ -250,6 +250,44 @@ static void drop_token(struct sim_session *session)
 	session->answer.affected = 1;
 }
 
+/* Whose turn it is to reap. Two who have it only work twice; but a turn's
+ * number is one process's. */
+static void look_at_claim(struct sim_session *session)
+{
+	int64_t age = session->request.started_us - sim_tables.claim.at_us;
+
+	if (sim_tables.claim.number)
+		sim_answer_row(&session->answer, 1)[0] =
+		    sim_signed(age < 0 ? -age : age);
+}
+
+static void take_claim(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	int64_t age = request->started_us - sim_tables.claim.at_us;
+
+	if (sim_tables.claim.number &&
+	    (age < 0 ? -age : age) < request->params[0].i64)
+		return;
+	session->answer.affected = sim_tables.claim.number ? 2 : 1;
+	session->answer.insert_id = ++sim_tables.claim.number;
+	sim_tables.claim.at_us = request->started_us;
+	sim_tables.claim.proc = session->proc;
+}
+
+static void keep_claim(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+
+	if (sim_tables.claim.number != request->params[0].u64)
+		return;
+	if (sim_tables.claim.proc != session->proc)
+		sim_violation("process %u keeps the turn of process %u",
+			      session->proc, sim_tables.claim.proc);
+	sim_tables.claim.at_us = request->started_us;
+	session->answer.affected = 1;
+}
+
 static void break_lease(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
@@ -422,6 +460,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
 		[SIM_RAISE_FLOOR] = raise_floor,
+		[SIM_CLAIM_LOOK] = look_at_claim,
+		[SIM_CLAIM_TAKE] = take_claim,
+		[SIM_CLAIM_KEEP] = keep_claim,
 		[SIM_DROP_TOKEN] = drop_token,
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,

@@ -49,6 +49,11 @@ struct sim_tables {
 	uint64_t tokens[2][8]; /* 0: no row */
 	int64_t drawn_us[2][8];
 	uint64_t floor;
+	struct {
+		uint64_t number; /* 0: no row */
+		int64_t at_us;
+		unsigned int proc;
+	} claim; /* whose turn it is to reap */
 };
 
 extern struct sim_tables sim_tables;

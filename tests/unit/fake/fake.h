@@ -62,6 +62,9 @@ enum fake_op {
 	FAKE_BELL_RESUME, /* .half: it was got before it was taken back */
 	FAKE_RING,        /* by itself; .name */
 	FAKE_BREAK_ROW,
+	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
+	FAKE_CLAIM_TAKE,
+	FAKE_CLAIM_KEEP, /* .id is its number */
 	FAKE_OPS,
 };
 
@@ -172,6 +175,9 @@ uint64_t fake_lease(const char *name);
 void fake_lease_remove(const char *name);
 /** Taken by hand: the row goes, and its session's count of breaks grows. */
 void fake_lease_break(const char *name);
+
+/** Another has the turn to reap, and goes on; or it has ended now. */
+void fake_claim_elsewhere(bool goes_on);
 
 /** So many tokens that nobody has drawn for a long time. */
 void fake_tokens_old(unsigned int count);

@@ -75,6 +75,9 @@ struct world_tables {
 	struct world_bell bells[128];
 	uint64_t token;
 	unsigned int old_tokens;
+	uint64_t claim; /* the number of the present turn to reap; 0: none */
+	int64_t claimed_ms;
+	bool claim_kept; /* by another, all the time */
 };
 
 struct world {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The claim, in SQL. To take it is one statement, whose rows tell who won: it
+ * is made, or it is old and gets the next number, or it stays as it is. What is
+ * assigned first is compared by the second as it was (both servers assign from
+ * left to right, and the time is the last).
+ *
+ * Nobody's draw meets this row, and nobody lists it. If no client reaps for 30
+ * days it is collected like an old token, and made anew.
+ */
+#include "strategy/claim.h"
+
+#define CLAIM " WHERE strategy = 'reaper' AND name = 'pass'"
+
+#define AGE_AT(time) "ABS(TIMESTAMPDIFF(MICROSECOND, drawn_at, " time "))"
+#define IS_FRESH AGE_AT("VALUES(drawn_at)") " < ?"
+
+static const struct rlk_stmt_def look = {
+	"look who reaps",
+	"SELECT " AGE_AT("UTC_TIMESTAMP(6)") " FROM lock_token" CLAIM,
+};
+
+static const struct rlk_stmt_def take = {
+	"claim",
+	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
+	" VALUES ('reaper', 'pass', LAST_INSERT_ID(1), UTC_TIMESTAMP(6))"
+	" ON DUPLICATE KEY UPDATE"
+	" token = IF(" IS_FRESH ", token, LAST_INSERT_ID(token + 1)),"
+	" drawn_at = IF(" IS_FRESH ", drawn_at, VALUES(drawn_at))",
+};
+
+static const struct rlk_stmt_def keep = {
+	"claim",
+	"UPDATE lock_token SET drawn_at = UTC_TIMESTAMP(6)" CLAIM
+	" AND token = ?",
+};
+
+enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
+			      struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_run(conn, &look, NULL, &reply, reterr);
+
+	if (!fault)
+		*ret_age_us = reply.has_row ? reply.columns[0].i64 : INT64_MAX;
+	return fault;
+}
+
+enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
+			      uint64_t *ret_number,
+			      struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(fresh_ms * 1000),
+					    rlk_u64(fresh_ms * 1000) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &take, params, &reply, reterr);
+
+	if (!fault)
+		*ret_number = reply.affected ? reply.insert_id : 0;
+	return fault;
+}
+
+enum rlk_fault rlk_claim_keep(struct rlk_conn *conn, uint64_t number,
+			      bool *ret_kept, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(number) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &keep, params, &reply, reterr);
+
+	if (!fault)
+		*ret_kept = reply.affected == 1;
+	return fault;
+}

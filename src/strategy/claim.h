@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_CLAIM_H
+#define RLK_STRATEGY_CLAIM_H
+
+/*
+ * Whose turn it is to reap. A row of lock_token, under a strategy that is none,
+ * has a number, which grows with each turn, and the time at which it was last
+ * claimed or kept. Whoever finds it kept lately leaves the work to whoever
+ * keeps it; of those who find it old one gets it.
+ *
+ * Nothing rests on it: every removal checks for itself, so two who reap at a
+ * time only do the work twice. A clock that jumps makes the claim old,
+ * whichever way it went.
+ *
+ * As for strategies: no mutex held, may block until @conn's deadline.
+ */
+
+#include "strategy/strategy.h"
+
+/** How far its time is from the server's present; INT64_MAX: nobody has claimed
+ *  it yet. Locks nothing. */
+enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
+			      struct rowlock_errinfo *reterr);
+
+/** Claim it, unless its time is less than @fresh_ms away. *@ret_number: of the
+ *  turn; 0: it is another's. */
+enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
+			      uint64_t *ret_number,
+			      struct rowlock_errinfo *reterr);
+
+/** Go on with turn @number; *@ret_kept false: another has it by now. */
+enum rlk_fault rlk_claim_keep(struct rlk_conn *conn, uint64_t number,
+			      bool *ret_kept, struct rowlock_errinfo *reterr);
+
+#endif

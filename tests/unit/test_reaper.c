@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose turn it is to reap: of many clients one does, as long as it can.
+ */
+#include "fake/fake.h"
+
+#include "test.h"
+
+#define INTERVAL_MS 1000
+
+static struct rowlock_client *reaper(void)
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.reap_interval_ms = INTERVAL_MS;
+	return fake_client_with(&options);
+}
+
+static void while_another_reaps_a_client_only_looks(void **state)
+{
+	struct rowlock_client *client;
+
+	(void) state;
+	fake_claim_elsewhere(true);
+	client = reaper();
+	fake_pass_await(FAKE_CLAIM_LOOK, 4);
+	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 0);
+	assert_int_equal(fake_count(FAKE_SESSIONS), 0);
+	/* It ends: its turn gets old, and is taken. */
+	fake_claim_elsewhere(false);
+	fake_pass_await(FAKE_SESSIONS, 1);
+	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
+	fake_client_end(client);
+}
+
+static void whose_turn_it_is_goes_on(void **state)
+{
+	struct rowlock_client *client = reaper();
+	unsigned int looks;
+
+	(void) state;
+	fake_pass_await(FAKE_SESSIONS, 1);
+	looks = fake_count(FAKE_CLAIM_LOOK);
+	fake_pass_await(FAKE_SESSIONS, 4);
+	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
+	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), looks);
+	assert_true(fake_count(FAKE_CLAIM_KEEP) >= 3);
+	fake_client_end(client);
+}
+
+/* It was paused for so long. */
+static void turn_that_another_has_taken_is_over(void **state)
+{
+	struct rowlock_client *client = reaper();
+	unsigned int passes;
+	unsigned int looks;
+
+	(void) state;
+	fake_pass_await(FAKE_SESSIONS, 1);
+	fake_claim_elsewhere(true);
+	looks = fake_count(FAKE_CLAIM_LOOK);
+	fake_pass_await(FAKE_CLAIM_LOOK, looks + 1);
+	passes = fake_count(FAKE_SESSIONS);
+	fake_pass_await(FAKE_CLAIM_LOOK, looks + 3);
+	assert_int_equal(fake_count(FAKE_SESSIONS), passes);
+	fake_client_end(client);
+}
+
+static void account_that_may_not_claim_reaps_all_the_same(void **state)
+{
+	struct rowlock_client *client;
+
+	(void) state;
+	fake_always(FAKE_CLAIM_TAKE,
+		    (struct fake_answer){ .given = true,
+					  .skip = true,
+					  .result = RLK_REFUSED,
+					  .mysql = 1142 });
+	client = reaper();
+	fake_pass_await(FAKE_SESSIONS, 2);
+	/* It was asked for once. */
+	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
+	fake_client_end(client);
+}
+
+static void lost_race_for_the_turn_is_no_error(void **state)
+{
+	struct rowlock_client *client;
+
+	(void) state;
+	fake_next(FAKE_CLAIM_TAKE,
+		  (struct fake_answer){
+		      .given = true, .skip = true, .result = RLK_CONFLICT });
+	client = reaper();
+	fake_pass_await(FAKE_CLAIM_TAKE, 1);
+	assert_int_equal(fake_count(FAKE_SESSIONS), 0);
+	fake_pass_await(FAKE_SESSIONS, 1);
+	fake_client_end(client);
+}
+
+/* A person wants it now. */
+static void call_asks_for_no_turn(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 2; i++)
+		assert_ok(rowlock_reap(client, NULL, NULL, &err));
+	assert_int_equal(fake_count(FAKE_SESSIONS), 2);
+	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 0);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("while another reaps a client only looks",
+		     while_another_reaps_a_client_only_looks),
+		FAKE("whose turn it is goes on", whose_turn_it_is_goes_on),
+		FAKE("a turn that another has taken is over",
+		     turn_that_another_has_taken_is_over),
+		FAKE("an account that may not claim reaps all the same",
+		     account_that_may_not_claim_reaps_all_the_same),
+		FAKE("a lost race for the turn is no error",
+		     lost_race_for_the_turn_is_no_error),
+		FAKE("a call asks for no turn", call_asks_for_no_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
