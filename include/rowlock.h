@@ -717,7 +717,7 @@ struct rowlock_reap_result {
  * one of its name is larger). Rows are deleted by their keys, up to 256 by one
  * statement, with the condition checked again: a live lease is never touched,
  * and any number of reapers may run at once. After each statement that removes
- * many there is a rest, of up to 30 ms, so that those who lock
+ * many there is a rest, of up to 40 ms, so that those who lock
  * and unlock meanwhile hardly notice. One log line (ROWLOCK_LOG_INFO) per
  * session, and per statement that removed leases.
  *

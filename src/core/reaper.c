@@ -25,8 +25,8 @@
 /* A burst of so many rows is followed by a rest, so many times as long: others
  * find the server idle for most of the time. */
 #define BURST_ROWS 64
-#define REST_TIMES 4
-#define REST_MOST_MS 30
+#define REST_TIMES 8
+#define REST_MOST_MS 40
 
 void rlk_pass_set_until(struct rlk_pass *pass)
 {
