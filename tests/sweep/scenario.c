@@ -341,7 +341,7 @@ static int hold_on(struct stage *stage, const char *rule)
 	uint64_t began = test_now_ns();
 
 	stage_tell(stage, "reply sql=\"%s\" command=%s always do pass", rule,
-		   *rule ? "execute" : "ping");
+		   *rule ? "query" : "ping");
 	/* The fault, if there is one, is the first act. */
 	while (rowlock_held(stage->lock) &&
 	       test_ms(began, test_now_ns()) < TTL_MS * 2 * stage->slow &&
@@ -366,7 +366,7 @@ static int hold_to_the_end(struct stage *stage)
 	uint64_t began = test_now_ns();
 
 	stage_tell(stage, "request sql=\"DELETE FROM business_lease*\" "
-			  "command=execute always do pass");
+			  "command=query always do pass");
 	while (!stage->lost &&
 	       test_ms(began, test_now_ns()) < 2 * MAX_HOLD_MS * stage->slow)
 		usleep(1000);

@@ -214,9 +214,9 @@ static void an_overtaken_beat_shortens_nothing(void **state)
 	session = session_of(sql, name);
 	/* The first is held back; the next two pass it. */
 	tell(proxy, "reset\n"
-		    "request command=execute sql=\"UPDATE lease_session*\" do "
+		    "request command=query sql=\"UPDATE lease_session*\" do "
 		    "hold then=silence\n"
-		    "reply command=execute sql=\"UPDATE lease_session*\" "
+		    "reply command=query sql=\"UPDATE lease_session*\" "
 		    "always do pass");
 	await_acts(proxy, 3);
 	before = expires_us(sql, session);
@@ -404,9 +404,9 @@ static void a_breaker_that_vanishes_holds_nobody_up(void **state)
 	assert_ok(rowlock_acquire(holder.lock, 0, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));
 	/* After the first write that succeeds. */
-	tell(proxy, "reply command=execute sql=\"UPDATE *\" do drop "
+	tell(proxy, "reply command=query sql=\"UPDATE *\" do drop "
 		    "then=vanish\n"
-		    "reply command=execute sql=\"DELETE *\" do drop "
+		    "reply command=query sql=\"DELETE *\" do drop "
 		    "then=vanish");
 	assert_int_not_equal(rowlock_break(breaker, ROWLOCK_LEASE, name, &err),
 			     0);
