@@ -66,7 +66,7 @@ static void note_answer(struct rowlock_client *client)
 {
 	int64_t now = rlk_now(client->clock);
 
-	if (now - client->answered_ms > LAPSE_MS)
+	if (now > rlk_after(client->answered_ms, LAPSE_MS))
 		client->prompt_since_ms = now;
 	client->answered_ms = now;
 }
@@ -82,7 +82,7 @@ static bool ended_by_itself(struct rowlock_client *client,
 	int64_t since = hold->upkeep->marked_ms;
 
 	if (hold->name->strategy->needs_session) {
-		if (began_ms - client->answered_ms > LAPSE_MS)
+		if (began_ms > rlk_after(client->answered_ms, LAPSE_MS))
 			return false;
 		if (since < client->prompt_since_ms)
 			since = client->prompt_since_ms;
