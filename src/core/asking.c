@@ -224,12 +224,10 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 }
 
 /* Why an unsettled question ends the call. Who waits in the server hears
- * nothing of it as long as another holds the name; a server that says nothing
- * either for a whole call's time after the wait was to end, is out of reach. */
-static int reason(struct rlk_asking *asking, int64_t silent_since_ms)
+ * nothing of it as long as another holds the name, nor if the server is gone;
+ * his time was up before that could be told (settle.c). */
+static int reason(struct rlk_asking *asking)
 {
-	const struct rowlock_client *client = asking->client;
-	int64_t silent = rlk_now(client->clock) - silent_since_ms;
 	int code;
 
 	rlk_mutex_lock(&asking->client->mutex);
@@ -237,8 +235,7 @@ static int reason(struct rlk_asking *asking, int64_t silent_since_ms)
 	rlk_mutex_unlock(&asking->client->mutex);
 	if (code == ROWLOCK_ECANCELED)
 		return code;
-	if (code == 0 || asking->ask != RLK_ASK_WAIT ||
-	    silent >= (int64_t) client->call_timeout_ms)
+	if (code == 0 || asking->ask != RLK_ASK_WAIT)
 		return asking->error.code;
 	asking->error.code = 0;
 	asking->unheard = true;
@@ -247,7 +244,6 @@ static int reason(struct rlk_asking *asking, int64_t silent_since_ms)
 
 static enum rlk_step no_answer(struct rlk_asking *asking)
 {
-	int64_t since = rlk_now(asking->client->clock);
 	enum rlk_settled settled = rlk_settle(asking);
 
 	/* Abandoned, or asked again: then there is something to know. */
@@ -257,7 +253,7 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 		return RLK_STEP_AGAIN;
 	if (settled == RLK_ANEW)
 		return RLK_STEP_LATER;
-	return rlk_end_with(asking, reason(asking, since));
+	return rlk_end_with(asking, reason(asking));
 }
 
 enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
@@ -354,7 +350,7 @@ static enum rlk_step left(struct rlk_asking *asking)
 {
 	asking->unsure = false;
 	rlk_fail_abandoned(asking);
-	return rlk_end_with(asking, reason(asking, asking->sent_ms));
+	return rlk_end_with(asking, reason(asking));
 }
 
 /* With others that ask, or draw, or release at the same moment. */
