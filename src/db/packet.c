@@ -261,25 +261,7 @@ void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 {
 	MYSQL_RES *result = packet->answers[statement].result;
 	struct rlk_value columns[RLK_STMT_COLUMNS];
-	const MYSQL_FIELD *fields;
-	unsigned int count;
-	MYSQL_ROW row;
 
-	if (!result)
-		return;
-	fields = mysql_fetch_fields(result);
-	count = mysql_num_fields(result);
-	if (count > RLK_STMT_COLUMNS)
-		count = RLK_STMT_COLUMNS;
-	while ((row = mysql_fetch_row(result))) {
-		const unsigned long *lengths = mysql_fetch_lengths(result);
-
-		for (unsigned int i = 0; i < RLK_STMT_COLUMNS; i++)
-			columns[i] =
-			    i < count
-				? rlk_bind_value(&fields[i], row[i], lengths[i])
-				: (struct rlk_value){ .type = RLK_NULL,
-						      .text = "" };
+	while (result && rlk_bind_next(result, columns))
 		fn(columns, arg);
-	}
 }

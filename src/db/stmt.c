@@ -90,22 +90,10 @@ static enum rlk_fault fetch_plain(struct rlk_conn *conn,
 				  bool *ret_has_row,
 				  struct rowlock_errinfo *reterr)
 {
-	MYSQL_RES *result = conn->stmt->plain_result;
-	unsigned int count = mysql_num_fields(result);
-	const MYSQL_FIELD *fields = mysql_fetch_fields(result);
-	MYSQL_ROW row = mysql_fetch_row(result);
-	const unsigned long *lengths = mysql_fetch_lengths(result);
-
-	*ret_has_row = row != NULL;
-	for (unsigned int i = 0; i < RLK_STMT_COLUMNS; i++) {
-		bool there = row && i < count;
-
-		ret_columns[i] =
-		    there ? rlk_bind_value(&fields[i], row[i], lengths[i])
-			  : (struct rlk_value){ .type = RLK_NULL, .text = "" };
-		if (there && lengths[i] > RLK_TEXT_MAX)
-			return fail_cut(conn, (int) i, reterr);
-	}
+	*ret_has_row = rlk_bind_next(conn->stmt->plain_result, ret_columns);
+	for (int i = 0; *ret_has_row && i < RLK_STMT_COLUMNS; i++)
+		if (ret_columns[i].length > RLK_TEXT_MAX)
+			return fail_cut(conn, i, reterr);
 	return RLK_DONE;
 }
 

@@ -118,8 +118,8 @@ bool rlk_bind_is_number(const MYSQL_FIELD *field)
 	}
 }
 
-struct rlk_value rlk_bind_value(const MYSQL_FIELD *field, const char *text,
-				size_t length)
+static struct rlk_value value_of(const MYSQL_FIELD *field, const char *text,
+				 size_t length)
 {
 	struct rlk_value value = { .type = RLK_NULL, .text = "" };
 
@@ -137,6 +137,21 @@ struct rlk_value rlk_bind_value(const MYSQL_FIELD *field, const char *text,
 		value.i64 = strtoll(text, NULL, 10);
 	}
 	return value;
+}
+
+bool rlk_bind_next(MYSQL_RES *result, struct rlk_value *ret_columns)
+{
+	const struct rlk_value nothing = { .type = RLK_NULL, .text = "" };
+	const MYSQL_FIELD *fields = mysql_fetch_fields(result);
+	unsigned int count = mysql_num_fields(result);
+	MYSQL_ROW row = mysql_fetch_row(result);
+	const unsigned long *lengths = mysql_fetch_lengths(result);
+
+	for (unsigned int i = 0; row && i < RLK_STMT_COLUMNS; i++)
+		ret_columns[i] = i < count
+				     ? value_of(&fields[i], row[i], lengths[i])
+				     : nothing;
+	return row;
 }
 
 static size_t room_of(const MYSQL_FIELD *field)

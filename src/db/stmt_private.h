@@ -74,9 +74,9 @@ enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 /** Does the column travel as a 64-bit number? */
 bool rlk_bind_is_number(const MYSQL_FIELD *field);
 
-/** A cell of a text's answer. */
-struct rlk_value rlk_bind_value(const MYSQL_FIELD *field, const char *text,
-				size_t length);
+/** The next row of a text's answer, to RLK_STMT_COLUMNS values; what lies
+ *  beyond its columns is NULL. False: there is none. */
+bool rlk_bind_next(MYSQL_RES *result, struct rlk_value *ret_columns);
 
 /** As many parameters as the text has '?'; none is in a literal. */
 unsigned int rlk_bind_count(const char *sql);

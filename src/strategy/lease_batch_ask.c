@@ -56,9 +56,9 @@ static const struct rlk_many_def begin = { "begin", "BEGIN" };
 static const struct rlk_many_def commit = { "commit", "COMMIT" };
 static const struct rlk_many_def roll_back = { "rollback", "ROLLBACK" };
 
-static enum rlk_fault fail_memory(struct rlk_batch *batch)
+enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr)
 {
-	rlk_fail(batch->reterr, ROWLOCK_ENOMEM, "out of memory");
+	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
 	return RLK_FAILED;
 }
 
@@ -213,15 +213,22 @@ static bool add_all(struct rlk_batch *batch)
 	       add_draws(batch);
 }
 
+enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
+				    struct rlk_packet *packet,
+				    const struct rlk_patience *patience,
+				    struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_packet_run(packet, reterr);
+
+	while (fault == RLK_PENDING && patience->go_on(conn, patience->arg))
+		fault = rlk_packet_resume(packet, reterr);
+	return fault;
+}
+
 static enum rlk_fault run(struct rlk_batch *batch)
 {
-	const struct rlk_patience *patience = batch->patience;
-	enum rlk_fault fault = rlk_packet_run(batch->packet, batch->reterr);
-
-	while (fault == RLK_PENDING &&
-	       patience->go_on(batch->conn, patience->arg))
-		fault = rlk_packet_resume(batch->packet, batch->reterr);
-	return fault;
+	return rlk_lease_run_packet(batch->conn, batch->packet, batch->patience,
+				    batch->reterr);
 }
 
 enum rlk_fault rlk_batch_send(struct rlk_batch *batch, bool again)
@@ -233,7 +240,7 @@ enum rlk_fault rlk_batch_send(struct rlk_batch *batch, bool again)
 	if (!batch->packet ||
 	    (again && batch->together && add_plain(batch, &roll_back) < 0) ||
 	    !add_all(batch))
-		return fail_memory(batch);
+		return rlk_lease_fail_memory(batch->reterr);
 	return run(batch);
 }
 
@@ -242,6 +249,6 @@ enum rlk_fault rlk_batch_ask_who(struct rlk_batch *batch)
 	rlk_packet_begin(batch->conn);
 	if (add_pairs(batch, &look_many, batch->acquires,
 		      batch->acquire_count) < 0)
-		return fail_memory(batch);
+		return rlk_lease_fail_memory(batch->reterr);
 	return run(batch);
 }

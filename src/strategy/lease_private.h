@@ -62,6 +62,17 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 				     const struct rlk_patience *patience,
 				     struct rowlock_errinfo *reterr);
 
+/* lease_batch_ask.c */
+
+/** Send @packet, and wait for its answers for as long as @patience goes on. */
+enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
+				    struct rlk_packet *packet,
+				    const struct rlk_patience *patience,
+				    struct rowlock_errinfo *reterr);
+
+/** RLK_FAILED, with @reterr: nothing was sent. */
+enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);
+
 /* lease_batch.c */
 
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,

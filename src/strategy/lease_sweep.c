@@ -57,12 +57,6 @@ static void free_sweep(struct sweep **sweep)
 	free(*sweep);
 }
 
-static enum rlk_fault fail_memory(struct rowlock_errinfo *reterr)
-{
-	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	return RLK_FAILED;
-}
-
 /* ----------------------------------------------------------------- parts */
 
 enum kind {
@@ -125,13 +119,8 @@ static void sort(struct sweep *sweep)
 
 static enum rlk_fault run(struct sweep *sweep)
 {
-	const struct rlk_patience *patience = sweep->patience;
-	enum rlk_fault fault = rlk_packet_run(sweep->packet, sweep->reterr);
-
-	while (fault == RLK_PENDING &&
-	       patience->go_on(sweep->conn, patience->arg))
-		fault = rlk_packet_resume(sweep->packet, sweep->reterr);
-	return fault;
+	return rlk_lease_run_packet(sweep->conn, sweep->packet, sweep->patience,
+				    sweep->reterr);
 }
 
 static void value_of_name(const void *name, size_t row,
@@ -176,7 +165,7 @@ static enum rlk_fault look(struct sweep *sweep)
 			first = sweep->leases[i].name;
 	if (rlk_packet_add(sweep->packet, &look_ahead, value_of_name, first,
 			   1) < 0)
-		return fail_memory(sweep->reterr);
+		return rlk_lease_fail_memory(sweep->reterr);
 	fault = run(sweep);
 	if (!fault)
 		rlk_packet_each(sweep->packet, 0, found, sweep);
@@ -259,7 +248,7 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 	enum rlk_fault fault = RLK_DONE;
 
 	if (!sweep)
-		return fail_memory(reterr);
+		return rlk_lease_fail_memory(reterr);
 	*sweep = (struct sweep){
 		.conn = conn,
 		.packet = rlk_packet_begin(conn),
@@ -269,14 +258,14 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 		.count = count,
 	};
 	if (!sweep->packet)
-		return fail_memory(reterr);
+		return rlk_lease_fail_memory(reterr);
 	sort(sweep);
 	if (sweep->dead_count)
 		fault = look(sweep);
 	if (fault)
 		return fault;
 	if (!add_all(sweep))
-		return fail_memory(reterr);
+		return rlk_lease_fail_memory(reterr);
 	fault = run(sweep);
 	if (!fault)
 		read(sweep);

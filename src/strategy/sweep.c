@@ -47,12 +47,6 @@ static const struct rlk_many_def evict_silent = {
 	EVICT "{(s.id = ?0 AND s.beat = ?1)| OR }",
 };
 
-static enum rlk_fault fail_memory(struct rowlock_errinfo *reterr)
-{
-	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	return RLK_FAILED;
-}
-
 /* -------------------------------------------------------- one statement */
 
 static void values_of_session(const void *sessions, size_t row,
@@ -93,7 +87,7 @@ static enum rlk_fault remove_many(struct rlk_conn *conn,
 
 	if (!packet || rlk_packet_add(packet, removal->def, removal->fn,
 				      removal->rows, removal->count) < 0)
-		return fail_memory(reterr);
+		return rlk_lease_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
 	if (fault == RLK_PENDING) {
 		rlk_conn_spoil(conn);
