@@ -12,20 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sanitizers.h"
 #include "test.h"
-
-/* ThreadSanitizer ends a forked child that starts threads. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SANITIZES_THREADS 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define SANITIZES_THREADS 1
-#endif
-#ifndef SANITIZES_THREADS
-#define SANITIZES_THREADS 0
-#endif
 
 #define TTL_MS 1500
 

@@ -14,20 +14,8 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "sanitizers.h"
 #include "test.h"
-
-/* ThreadSanitizer ends a forked child that starts threads. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SANITIZES_THREADS 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define SANITIZES_THREADS 1
-#endif
-#ifndef SANITIZES_THREADS
-#define SANITIZES_THREADS 0
-#endif
 
 struct ends {
 	struct rlk_end_watch watch;
