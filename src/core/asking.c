@@ -225,7 +225,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 
 /* Why an unsettled question ends the call. Who waits in the server hears
  * nothing of it as long as another holds the name, nor if the server is gone;
- * his time was up before that could be told (settle.c). */
+ * its time was up before that could be told (settle.c). */
 static int reason(struct rlk_asking *asking)
 {
 	int code;

@@ -158,7 +158,7 @@ static void send_ping(struct rlk_hold *hold)
 	enum rlk_fault fault;
 	bool found;
 
-	/* On an old server nobody is waked by it. */
+	/* On an old server it wakes nobody. */
 	if (bell && rlk_conn_retired(hold->conn)) {
 		end(hold, false);
 		return;
