@@ -18,9 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many rows are looked at: what that costs is little to the commit. */
-#define AHEAD_ROWS "256"
-#define AHEAD_MOST 256
+/* So many rows are looked at: enough to save most of the commits, and so few
+ * that others are kept waiting for a moment only. */
+#define AHEAD_ROWS "64"
+#define AHEAD_MOST 64
 
 static const struct rlk_many_def look_ahead = {
 	"sweep",

@@ -19,8 +19,9 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 
 # pylint: disable=wrong-import-position
 from figures import FIELDS, Figure, Results, percentile  # noqa: E402
+from left import Reap, Reaped, Taken, rowlock  # noqa: E402
 from peers import why_not  # noqa: E402
-from processes import which  # noqa: E402
+from processes import BenchError, which  # noqa: E402
 from special import take  # noqa: E402
 from stage import SYSTEMS, Stage  # noqa: E402
 from tap import Tap, check, words_of  # noqa: E402
@@ -79,6 +80,39 @@ def many_are_held_and_given_back(stage):
     client.hear_word('gave')
     check(held() == 0, f'{held()} leases left')
     client.end()
+
+
+def left_behind(stage):
+    return int(stage.database().sql('SELECT COUNT(*) FROM business_lease')[0][0])
+
+
+def what_the_dead_left_is_taken(stage):
+    taken = Taken(True)
+    taken.count = 700
+    figure, = taken.measure(stage, 'lease')
+    check(figure.pairs_per_s and figure.more['slower_than_free'], f'{figure}')
+    check(left_behind(stage) == 0, f'{left_behind(stage)} leases left')
+
+
+def what_the_dead_left_is_reaped(stage):
+    reaped = Reaped(True)
+    reaped.count = 700
+    figure, = reaped.measure(stage, 'lease')
+    check(figure.more['took_s'] > 0, f'{figure}')
+    check(left_behind(stage) == 0, f'{left_behind(stage)} leases left')
+    sessions = stage.database().sql(
+        "SELECT COUNT(*) FROM lease_session WHERE host IS NULL")[0][0]
+    check(sessions == '0', f'{sessions} sessions left')
+    # One that did not find what was left is a failure, not a figure.
+    reap = Reap(stage)
+    try:
+        reap.end(1)
+    except BenchError as error:
+        check('swept 0 leases' in str(error), f'{error}')
+    else:
+        check(False, 'a reap of nothing passed')
+    finally:
+        reap.kill()
 
 
 def the_delay_passes_all_on(stage):
@@ -170,7 +204,7 @@ def main():
     per_system = (makes_the_pairs_it_is_asked_for,
                   hands_over_when_it_is_given_back)
     database = None if which('mariadbd') else 'no mariadbd here'
-    tap = Tap(len(SYSTEMS) * len(per_system) + 5)
+    tap = Tap(len(SYSTEMS) * len(per_system) + 7)
     if not database:
         print('# server: own, ' + subprocess.run(
             ['mariadbd', '--version'], capture_output=True, text=True,
@@ -196,8 +230,13 @@ def main():
                     tap.case(f'{name} {words_of(test)}', test, stage, name,
                              skip=skip or alone and 'there is one process')
             for test in (many_are_held_and_given_back,
-                         the_delay_passes_all_on):
+                         the_delay_passes_all_on,
+                         what_the_dead_left_is_taken):
                 tap.case(words_of(test), test, stage, skip=database)
+            test = what_the_dead_left_is_reaped
+            tap.case(words_of(test), test, stage, skip=database or (
+                None if os.access(rowlock(stage), os.X_OK)
+                else 'this build has no rowlock'))
         finally:
             stage.close()
     return tap.status()

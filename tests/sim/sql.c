@@ -231,7 +231,7 @@ static const struct {
 	  "business_lease PRIMARY) */ " DELETES, { 0, SIM_ZERO, 1 } },
 	{ SIM_AHEAD, "look-ahead", "SELECT t.name, t.attempt FROM (SELECT "
 	  "l.name, l.slot, l.session, l.attempt FROM business_lease l WHERE "
-	  "{l.name > ?0|} ORDER BY l.name, l.slot LIMIT 256) t LEFT JOIN "
+	  "{l.name > ?0|} ORDER BY l.name, l.slot LIMIT 64) t LEFT JOIN "
 	  "lease_session s ON s.id = t.session WHERE t.slot = 0 AND (s.id IS "
 	  "NULL OR s.expires_at <= UTC_TIMESTAMP(6))", NULL, { 0 } },
 	{ SIM_DELETE_LEASE, "sweep-many", NULL, "DELETE l FROM business_lease "

@@ -10,7 +10,7 @@
 #include "parts.h"
 #include "strategy/sweep.h"
 
-#define LEASES 60
+#define LEASES 30
 
 static uint64_t leases_like(struct ground *ground, const char *word)
 {

@@ -80,6 +80,16 @@ def all_bars():
         at_most('dead', 'lease next holder, p99', 2100,
                 field('dead', 'lease', 'p99_us', 1e-3), ' ms'),
     ]
+    bars += [
+        at_most('taken', 'slower than names that are free, times', 3,
+                field('taken', 'lease', 'slower_than_free')),
+        at_most('taken', "a stranger's p99 to that beside free names", 2,
+                field('taken', 'lease', 'p99_to_free')),
+        at_most('reaped', 'all of it', 60,
+                field('reaped', 'lease', 'took_s'), ' s'),
+        at_most('reaped', "a stranger's p50 to that alone", 1.1,
+                field('reaped', 'lease', 'to_alone')),
+    ]
     bars += [at_most('grown', f'{ours} p50 to that of an empty table', 1.2,
                      field('grown', ours, 'to_empty')) for ours in OURS]
     for ours in OURS:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which workloads there are."""
 
+from left import Reaped, Taken
 from special import Dead, Grown, Many, Waiting
 from workloads import NO_MUTEX, OURS, Pairs, Shared
 
@@ -26,6 +27,8 @@ def usual(quick):
         Waiting(quick),
         Many(quick),
         Grown(),
+        Taken(quick),
+        Reaped(quick),
         Dead(quick),
     ]
 
