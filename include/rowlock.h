@@ -33,7 +33,9 @@
  *   ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED.
  * After ROWLOCK_EREADONLY, as from a primary that was demoted, the client gives
  * its connections to that server up, at most once a second, so that the next
- * call goes to where the server's name leads by then. Holds stay; those under
+ * call goes to where the server's name leads by then. So it does with those to
+ * a node of Galera that has left its cluster (1047: ROWLOCK_ECONNECT); there an
+ * acquire that may wait goes on by itself. Holds stay; those under
  * ROWLOCK_ROW until that is another server.
  *
  * What a lock promises, and what no lock can promise, is said in README.md.

@@ -141,6 +141,11 @@ static const char *advice(int code, unsigned int number)
 	case 1665:
 		return "; it logs by STATEMENT: set binlog_format to MIXED or "
 		       "ROW";
+	case 1047:
+		if (code == ROWLOCK_ECONNECT)
+			return "; connect to a node that is in the primary "
+			       "component of its cluster";
+		break;
 	case 1046:
 		return "; name the database in the dsn or the option file";
 	default:
@@ -170,8 +175,8 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
-	if (code == ROWLOCK_EREADONLY)
-		conn->read_only = true;
+	if (code == ROWLOCK_EREADONLY || rlk_fault_not_ready(number, text))
+		conn->useless = true;
 	option = number == 1290 && code != ROWLOCK_EREADONLY
 		     ? rlk_fault_option(text, &length)
 		     : NULL;

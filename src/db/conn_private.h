@@ -71,7 +71,7 @@ struct rlk_conn {
 
 	_Atomic bool stale;   /* another server answers at this address now */
 	_Atomic bool retired; /* its server takes no writes */
-	bool read_only;       /* it was told so */
+	bool useless;         /* it was told so */
 	bool dead;            /* also as long as it is not connected */
 	enum rlk_stage stage;
 	struct rlk_stmt *stmt; /* of this stage */

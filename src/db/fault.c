@@ -3,10 +3,10 @@
  * Error numbers, sorted into what they mean for us.
  *
  * Two tables: the class (what became of the statement) and the code (what the
- * caller is told); 1290 says only in its words which it is. Whatever is in
- * neither is "the server refused", which is right for all the server's errors
- * that are no news of a broken connection: an error packet on an autocommitted
- * statement means that it did nothing.
+ * caller is told); 1290 and 1047 say only in their words which it is. Whatever
+ * is in neither is "the server refused", which is right for all the server's
+ * errors that are no news of a broken connection: an error packet on an
+ * autocommitted statement means that it did nothing.
  *
  * Numbers: MariaDB Server Documentation, "MariaDB Error Code Reference"; MySQL
  * 8.4 Error Message Reference. 2000 to 2999 and 5000 to 5999 are made by
@@ -14,7 +14,6 @@
  */
 #include "db/fault.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -168,6 +167,16 @@ static bool is_read_only(const char *text)
 	       strncmp(option + 5, "only", 4) == 0;
 }
 
+/* "WSREP has not yet prepared node for application use", in English always
+ * (MariaDB: sql/sql_parse.cc). Of servers and proxies without Galera the number
+ * says that they do not know a command. */
+#define NOT_READY 1047
+
+bool rlk_fault_not_ready(unsigned int mysql_errno, const char *text)
+{
+	return mysql_errno == NOT_READY && strstr(text, "WSREP");
+}
+
 int rlk_fault_code(unsigned int mysql_errno, const char *text)
 {
 	const struct entry *entry =
@@ -175,6 +184,8 @@ int rlk_fault_code(unsigned int mysql_errno, const char *text)
 
 	if (mysql_errno == PREVENTED_BY_OPTION)
 		return is_read_only(text) ? ROWLOCK_EREADONLY : ROWLOCK_EDB;
+	if (rlk_fault_not_ready(mysql_errno, text))
+		return ROWLOCK_ECONNECT;
 	if (entry)
 		return entry->meaning;
 	if (rlk_fault_class(mysql_errno) == RLK_UNKNOWN)

@@ -13,6 +13,7 @@
  */
 
 #include <rowlock.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum rlk_fault {
@@ -31,6 +32,10 @@ enum rlk_fault {
 /** The ROWLOCK_E* for an errno of the server or of Connector/C, and the words
  *  that came with it. */
 int rlk_fault_code(unsigned int mysql_errno, const char *text);
+
+/** Is it a node of Galera that has left the primary component of its cluster,
+ *  or is not there yet? It answers, but does nothing. */
+bool rlk_fault_not_ready(unsigned int mysql_errno, const char *text);
 
 /** The option of the server that the words of error 1290 name, with its two
  *  hyphens, and its length; NULL: none. */

@@ -93,8 +93,9 @@ void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);
 void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn);
 
 /**
- * Note what @conn, which stays lent, was told: if its server takes no writes,
- * all connections to that server are retired. Who gives back need not say so.
+ * Note what @conn, which stays lent, was told: if its server takes no writes
+ * (it is read-only, or a node that is not ready), all connections to that
+ * server are retired. Who gives back need not say so.
  */
 void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn);
 

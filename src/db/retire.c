@@ -4,11 +4,12 @@
  * they live, as no error of theirs would ever lead to another server.
  *
  * A server that refuses a statement as read-only (a primary that was demoted,
- * and kept its clients) will refuse it on each connection. All of them are
- * retired: the idle ones are not lent again, the others are closed when they
- * are given back, and whoever keeps one for long asks (rlk_conn_retired()). So
- * the next try opens a new one, and gets to where the name of the server, or
- * what is between, leads now.
+ * and kept its clients), or because it is not ready (a node of Galera that has
+ * left the others), will refuse it on each connection. All of them are retired:
+ * the idle ones are not lent again, the others are closed when they are given
+ * back, and whoever keeps one for long asks (rlk_conn_retired()). So the next
+ * try opens a new one, and gets to where the name of the server, or what is
+ * between, leads now.
  *
  * Failure modes: it may lead to the same server again. Nothing is retired for a
  * while then, so that not each refusal costs a connection.
@@ -82,9 +83,9 @@ static void retire_server(struct rlk_pool *pool, const char *identity)
 
 void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn)
 {
-	if (!conn->read_only)
+	if (!conn->useless)
 		return;
-	conn->read_only = false;
+	conn->useless = false;
 	if (!conn->retired)
 		retire_server(pool, conn->server.identity);
 }

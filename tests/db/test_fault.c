@@ -125,6 +125,20 @@ static void an_option_of_the_server_is_known_by_its_name(void **state)
 	assert_int_equal(rlk_fault_class(1290), RLK_REFUSED);
 }
 
+/* Galera has no number of its own for it. */
+static void node_that_is_not_ready_is_known_by_its_words(void **state)
+{
+	static const char *const words =
+	    "WSREP has not yet prepared node for application use";
+
+	(void) state;
+	assert_true(rlk_fault_not_ready(1047, words));
+	assert_int_equal(rlk_fault_code(1047, words), ROWLOCK_ECONNECT);
+	assert_int_equal(rlk_fault_class(1047), RLK_REFUSED);
+	assert_false(rlk_fault_not_ready(1047, "Unknown command"));
+	assert_false(rlk_fault_not_ready(1064, words));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +147,8 @@ int main(void)
 		TEST("each error has its public code", each_has_its_code),
 		TEST("an option of the server is known by its name",
 		     an_option_of_the_server_is_known_by_its_name),
+		TEST("a node that is not ready is known by its words",
+		     node_that_is_not_ready_is_known_by_its_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static enum rlk_fault fail(struct rlk_conn *conn, unsigned int number,
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
 	if (code == ROWLOCK_EREADONLY)
-		conn->read_only = true;
+		conn->useless = true;
 	rlk_fail_db(reterr, code, number, "%s: %s on %s", conn->label, text,
 		    conn->server.name);
 	return fault;

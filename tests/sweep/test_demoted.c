@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A primary that was demoted, and keeps its clients: what they write on the old
- * connections is refused as read-only, and a new one would lead to the new
- * primary. Old and new are one server here; the proxy says which is which.
+ * A server that is of no use any more, and keeps its clients: a primary that
+ * was demoted, which refuses what they write on the old connections as
+ * read-only, or a node of Galera that has left the others. A new connection
+ * would lead to the right one. Old and new are one server here; the proxy says
+ * which is which.
  */
 #include <string.h>
 
@@ -14,18 +16,26 @@
 	"do error code=1290 state=HY000 text=\"The MariaDB server is running " \
 	"with the --read-only option so it cannot execute this statement\"\n"
 
+#define NOT_READY                                                              \
+	"do error code=1047 state=08S01 text=\"WSREP has not yet prepared "    \
+	"node for application use\"\n"
+
 static const char *const writes[] = { "*INSERT INTO*", "DELETE*", "UPDATE*" };
 
-/* From now on those that there are lead to one that takes no writes. */
-static void demote(struct proxy *proxy)
+/* From now on those that there are lead to one that does nothing. */
+static void refuse(struct proxy *proxy, const char *what)
 {
 	unsigned long count = proxy_counts(proxy).connections;
 
 	for (unsigned long i = 1; i <= count; i++)
 		for (size_t w = 0; w < TEST_SIZE(writes); w++)
-			tell(proxy,
-			     "request conn=%lu sql=\"%s\" always " REFUSED, i,
-			     writes[w]);
+			tell(proxy, "request conn=%lu sql=\"%s\" always %s", i,
+			     writes[w], what);
+}
+
+static void demote(struct proxy *proxy)
+{
+	refuse(proxy, REFUSED);
 }
 
 static void the_next_try_reaches_the_new_primary(void **state)
@@ -43,6 +53,49 @@ static void the_next_try_reaches_the_new_primary(void **state)
 	demote(proxy);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+static void a_node_that_left_the_others_is_left(void **state)
+{
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client =
+	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("left"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	refuse(proxy, NOT_READY);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "primary component"));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
+/* It need not call again. */
+static void who_may_wait_is_taken_to_another_node(void **state)
+{
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client =
+	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("waits"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	refuse(proxy, NOT_READY);
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
 	test_lock_end(lock);
 	test_client_end(client);
@@ -152,6 +205,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST("the next try reaches the new primary",
 		     the_next_try_reaches_the_new_primary),
+		TEST("a node that left the others is left",
+		     a_node_that_left_the_others_is_left),
+		TEST("who may wait is taken to another node",
+		     who_may_wait_is_taken_to_another_node),
 		TEST("no hold is lost by it", no_hold_is_lost_by_it),
 		TEST("a server that stays read-only is not stormed",
 		     a_server_that_stays_so_is_not_stormed),
