@@ -30,7 +30,8 @@ static int64_t ask_until_back(struct test_actor *actor, const char *word)
 static void a_lease_survives_a_restart(void **state)
 {
 	const char *name = test_name("survives");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 60000);
+	struct test_actor a =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000));
 	int64_t token;
 
 	(void) state;
@@ -137,7 +138,8 @@ static void a_row_is_lost_with_its_connection(void **state)
 static void a_lease_survives_its_connections(void **state)
 {
 	const char *name = test_name("cut");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 60000);
+	struct test_actor a =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000));
 	struct test_sql *root = test_server_root();
 
 	(void) state;
