@@ -41,6 +41,9 @@
 /* The server's own end of a wait comes first. */
 #define GRACE_MS 20
 
+/* A question and its answer take less, as a rule. */
+#define QUESTION_MS 20
+
 /* How long a name counts as busy: from the last time that others were seen to
  * want it, or from the end of a hold before which they were. */
 #define BUSY_MS 1000
@@ -180,12 +183,13 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking)
 
 /* ------------------------------------------------------------------ line */
 
-/* How long to stand in line before the next look. */
+/* How long to stand in line before the next look: 0 if that is due, as after a
+ * wait of which the server would not tell the end. */
 static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 {
 	int64_t until = rlk_after(now, SLICE_MS);
 
-	if (asking->look_ms > now && asking->look_ms < until)
+	if (asking->look_ms && asking->look_ms < until)
 		until = asking->look_ms;
 	if (asking->waiter->until_ms < until)
 		until = asking->waiter->until_ms;
@@ -327,11 +331,13 @@ static enum rlk_step look(struct rlk_asking *asking)
 	return rlk_judge(asking, RLK_HELD, &request, &holder);
 }
 
-/* Canceled, or too late to ask. */
+/* Canceled, or too late to ask: a question that is cut off by the end of the
+ * waiter's time would look like a server that is out of reach. */
 static bool must_go(const struct rlk_asking *asking)
 {
 	return asking->waiter->canceled ||
-	       rlk_now(asking->client->clock) >= asking->waiter->give_up_ms;
+	       rlk_now(asking->client->clock) + QUESTION_MS >=
+		   asking->waiter->give_up_ms;
 }
 
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)

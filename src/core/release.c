@@ -16,10 +16,13 @@
 #include "core/handover.h"
 #include "core/threads.h"
 
+#include <string.h>
+
 /* A part of the 100 ms that an acquire may return after its deadline. */
 #define GRACE_MS 50
 
-#include <string.h>
+/* A draw takes less, as a rule. */
+#define DRAW_MS 20
 
 /* -------------------------------------------------------------- release */
 
@@ -239,19 +242,42 @@ int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	return release(lock, rlk_client_call_until(lock->name->client), reterr);
 }
 
-/* The token that comes with the grant, in what is left of the caller's time; if
- * there is none, there is no grant. */
-static int draw_with_grant(struct rowlock *lock, int64_t until_ms,
-			   struct rowlock_errinfo *reterr)
+static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	int64_t call = rlk_client_call_until(lock->name->client);
+	return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+			"acquire " RLK_LOCK_FORMAT
+			": granted, but its token was not drawn in time; it is "
+			"not held",
+			RLK_LOCK_ARGS(lock));
+}
+
+static bool is_drawn(const struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->hold && lock->hold->token;
+}
+
+/* The token that comes with the grant, in what is left of the caller's time; if
+ * there is none, there is no grant. A draw that is cut off by the end of that
+ * time would look like a server that is out of reach, so it is not begun. */
+static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
+			   int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = lock->name->client;
+	int64_t call = rlk_client_call_until(client);
+	bool late;
 	uint64_t token;
 	int code;
 
 	until_ms = rlk_after(until_ms, GRACE_MS);
+	late = wait_ms && rlk_now(client->clock) + DRAW_MS >= until_ms;
 	if (call < until_ms)
 		until_ms = call;
-	code = rlk_token(lock, until_ms, &token, reterr);
+	code = late && !is_drawn(lock)
+		   ? fail_late(lock, reterr)
+		   : rlk_token(lock, until_ms, &token, reterr);
 	if (code)
 		release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
 	return code;
@@ -291,15 +317,11 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 
 		if (code)
 			return code;
-		code = draw_with_grant(lock, until_ms, reterr);
+		code = draw_with_grant(lock, wait_ms, until_ms, reterr);
 		if (wait_ms &&
 		    (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
 		    no_time_left(lock, until_ms, reterr))
-			return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
-					"acquire " RLK_LOCK_FORMAT
-					": granted, but its token was not "
-					"drawn in time; it is not held",
-					RLK_LOCK_ARGS(lock));
+			return fail_late(lock, reterr);
 		if (code == 0)
 			show(lock);
 		if (code != ROWLOCK_ELOST)

@@ -300,6 +300,64 @@ static void interrupted_wait_is_begun_again(void **state)
 	end(&bob);
 }
 
+/* KILL is refused, and the server does not end the wait in time. */
+static void a_look_that_is_due_does_not_wait_for_the_bell(void **state)
+{
+	const struct fake_answer still_waits = { .given = true,
+						 .result = RLK_PENDING };
+	struct one bob = one(client_of(4), "job");
+
+	(void) state;
+	other_holds("job");
+	fake_always(FAKE_BELL_WAIT, let);
+	fake_always(FAKE_KILL_QUERY, refused);
+	fake_always(FAKE_BELL_RESUME, still_waits);
+	acquire(&bob, ROWLOCK_FOREVER);
+	for (unsigned int i = 1; i <= 2; i++) {
+		fake_await(FAKE_BELL_WAIT, i);
+		fake_advance(SLICE_MS + 20);
+	}
+	/* This one ends when the holder is dead. */
+	fake_await(FAKE_BELL_WAIT, 3);
+	assert_in_range(fake_call(FAKE_BELL_WAIT, 2).id, 1, SLICE_MS / 2);
+	fake_session_expire(77);
+	fake_always(FAKE_BELL_WAIT, (struct fake_answer){ .given = false });
+	fake_advance(SLICE_MS / 2 + 20);
+	fake_await(FAKE_BELL_WAIT, 4);
+	assert_int_equal(fake_call(FAKE_BELL_WAIT, 3).id, 0);
+	is_granted_in_time(&bob);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 4);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
+	end(&bob);
+}
+
+/* Its time is over but for what an answer takes. */
+static void wait_that_ends_late_is_followed_by_no_question(void **state)
+{
+	struct one bob = one(client_of(4), "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	other_holds("job");
+	fake_next(FAKE_BELL_WAIT, let);
+	fake_next(FAKE_KILL_QUERY, refused);
+	fake_next(FAKE_BELL_RESUME, (struct fake_answer){ .wait = true,
+							  .given = true,
+							  .result = RLK_DONE });
+	acquire(&bob, 500);
+	fake_await(FAKE_BELL_WAIT, 1);
+	fake_advance(520);
+	fake_await(FAKE_BELL_RESUME, 1);
+	fake_advance(15);
+	fake_let(FAKE_BELL_RESUME);
+	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_LOOK), 0);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	other_rings("job");
+	end(&bob);
+}
+
 static void wait_without_an_answer_is_begun_again_elsewhere(void **state)
 {
 	struct one bob;
@@ -434,6 +492,10 @@ int main(void)
 		     waits_that_fail_at_once_are_begun_again_later),
 		FAKE("interrupted wait is begun again",
 		     interrupted_wait_is_begun_again),
+		FAKE("a look that is due does not wait for the bell",
+		     a_look_that_is_due_does_not_wait_for_the_bell),
+		FAKE("a wait that ends late is followed by no question",
+		     wait_that_ends_late_is_followed_by_no_question),
 		FAKE("wait without an answer is begun again elsewhere",
 		     wait_without_an_answer_is_begun_again_elsewhere),
 		FAKE("refused bells are told once, and polled instead",

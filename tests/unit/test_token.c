@@ -370,6 +370,39 @@ static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
 	fake_client_end(client);
 }
 
+/* KILL is refused, so the wait for the row goes on beyond its time. */
+static void grant_that_comes_too_late_for_its_token_is_given_back(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_KILL_QUERY, (struct fake_answer){
+				       .given = true,
+				       .skip = true,
+				       .result = RLK_REFUSED,
+				   });
+	fake_next(FAKE_RESUME, (struct fake_answer){ .creep_ms = 35,
+						     .given = true,
+						     .result = RLK_GRANTED });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(500);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_non_null(strstr(err.message, "not drawn in time"));
+	assert_int_equal(fake_count(FAKE_DRAW), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -454,6 +487,8 @@ int main(void)
 		FAKE("a grant that is lost at the deadline leaves nothing to "
 		     "release",
 		     grant_lost_at_the_deadline_is_no_loss_to_the_caller),
+		FAKE("a grant that comes too late for its token is given back",
+		     grant_that_comes_too_late_for_its_token_is_given_back),
 		FAKE("a token with the grant does not wait for a ping that "
 		     "hangs",
 		     token_with_grant_does_not_wait_for_a_ping_that_hangs),

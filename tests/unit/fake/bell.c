@@ -115,16 +115,16 @@ enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
 	int64_t until = rlk_after(fake_now(), wait_ms);
 
 	snprintf(call.name, sizeof(call.name), "%s", name);
+	world_lock();
+	conn->bell = bell_of(name);
+	world_unlock();
 	if (world_begin(&op, &call)) {
-		struct world_bell *bell = bell_of(name);
-
 		if (!wait_ms)
 			world_bell_take(name, conn->id);
 		else
-			stand(&op, bell, until);
-		*ret_got = bell->conn == conn->id;
-		*ret_owner = bell->conn;
-		conn->bell = bell;
+			stand(&op, conn->bell, until);
+		*ret_got = conn->bell->conn == conn->id;
+		*ret_owner = conn->bell->conn;
 	}
 	return world_fault(&op, RLK_DONE, reterr);
 }
