@@ -53,10 +53,12 @@ void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
 		rlk_clock_jumped(client, (int64_t) ttl_ms - left_us / 1000);
 }
 
-/* Others that remove the same may be in the way for a moment. */
+/* Others that remove the same may be in the way for a moment. A lock that was
+ * waited for, for as long as the connection waits for locks, is somebody's who
+ * takes his time: what it is on is left for a later look. */
 static bool passes(enum rlk_fault fault, int *tries)
 {
-	return (fault == RLK_BUSY || fault == RLK_CONFLICT) && ++*tries < TRIES;
+	return fault == RLK_CONFLICT && ++*tries < TRIES;
 }
 
 bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,

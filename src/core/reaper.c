@@ -98,10 +98,9 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		return 0;
 	rlk_mutex_lock(&client->mutex);
 	due = rlk_now(client->clock) >= client->next_tokens_ms;
-	if (due)
-		client->next_tokens_ms =
-		    rlk_now(client->clock) + TOKENS_EVERY_MS;
 	rlk_mutex_unlock(&client->mutex);
+	if (!due)
+		return 0;
 	while (due && rlk_pass_goes_on(pass)) {
 		enum rlk_fault fault;
 
@@ -113,6 +112,9 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 			return reterr->code;
 		due = tokens.collected == pass->batch;
 	}
+	rlk_mutex_lock(&client->mutex);
+	client->next_tokens_ms = rlk_now(client->clock) + TOKENS_EVERY_MS;
+	rlk_mutex_unlock(&client->mutex);
 	return 0;
 }
 

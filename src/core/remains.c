@@ -7,7 +7,7 @@
  *
  * Failure modes: somebody's transaction has one of the rows locked, or others
  * remove the same: then each is removed by itself, and the one that is in the
- * way stays. What else goes wrong is met again by the next look, and told.
+ * way stays. What else goes wrong ends the pass, and is told.
  */
 #include "core/reaper_private.h"
 
@@ -24,6 +24,14 @@
 static int code_of(enum rlk_fault fault, struct rowlock_errinfo *reterr)
 {
 	return fault ? reterr->code : 0;
+}
+
+static int told(const struct rowlock_errinfo *error,
+		struct rowlock_errinfo *reterr)
+{
+	if (error->code)
+		*reterr = *error;
+	return error->code;
 }
 
 static int fail_memory(struct rowlock_errinfo *reterr)
@@ -47,6 +55,7 @@ static bool is_blocked(enum rlk_fault fault)
 /* One page of a look. */
 struct sessions {
 	struct rlk_pass *pass;
+	struct rowlock_errinfo error; /* of a removal; .code: 0 if none */
 	unsigned int seen;
 	uint64_t last_id;
 	/* Those that are to be evicted. */
@@ -100,7 +109,7 @@ static void tell_evicted(const struct sessions *sessions, uint64_t evicted)
 static void evict(struct sessions *sessions)
 {
 	struct rlk_pass *pass = sessions->pass;
-	struct rowlock_errinfo error;
+	struct rowlock_errinfo error = { 0 };
 	uint64_t evicted = 0;
 	enum rlk_fault fault;
 
@@ -116,7 +125,9 @@ static void evict(struct sessions *sessions)
 		pass->conn, sessions->beats, sessions->count, &evicted, &error);
 	if (is_blocked(fault))
 		evict_each(sessions);
-	else if (!fault)
+	else if (fault)
+		sessions->error = error;
+	else
 		tell_evicted(sessions, evicted);
 	pass->result->evicted += evicted;
 	rlk_pass_rest(pass, sessions->count);
@@ -168,14 +179,16 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		if (fault)
 			return code_of(fault, reterr);
 		evict(sessions);
-	} while (sessions->seen == pass->batch && rlk_pass_goes_on(pass));
-	return 0;
+	} while (!sessions->error.code && sessions->seen == pass->batch &&
+		 rlk_pass_goes_on(pass));
+	return told(&sessions->error, reterr);
 }
 
 /* ---------------------------------------------------------------- leases */
 
 struct leases {
 	struct rlk_pass *pass;
+	struct rowlock_errinfo error; /* of a removal; .code: 0 if none */
 	unsigned int seen;
 	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
 	unsigned int last_slot;
@@ -210,7 +223,7 @@ static void tell_swept(const struct leases *leases, uint64_t swept)
 static void sweep(struct leases *leases)
 {
 	struct rlk_pass *pass = leases->pass;
-	struct rowlock_errinfo error;
+	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault;
 	uint64_t swept = 0;
 
@@ -223,7 +236,9 @@ static void sweep(struct leases *leases)
 		for (size_t i = 0; i < leases->count; i++)
 			sweep_one(leases, leases->names[i], 0,
 				  &leases->holders[i]);
-	else if (!fault)
+	else if (fault)
+		leases->error = error;
+	else
 		tell_swept(leases, swept);
 	pass->result->swept += swept;
 	rlk_pass_rest(pass, leases->count);
@@ -276,6 +291,7 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		if (fault)
 			return code_of(fault, reterr);
 		sweep(leases);
-	} while (leases->seen == pass->batch && rlk_pass_goes_on(pass));
-	return 0;
+	} while (!leases->error.code && leases->seen == pass->batch &&
+		 rlk_pass_goes_on(pass));
+	return told(&leases->error, reterr);
 }

@@ -226,6 +226,48 @@ static void two_reapers_remove_each_dead_row_once(void **state)
 	test_sql_end(sql);
 }
 
+/* What somebody's transaction keeps is left until that ends; it keeps nothing
+ * else. */
+static void what_is_locked_stays_and_nothing_else(void **state)
+{
+	const char *name = test_name("kept");
+	struct reaping reaping = { .client = test_client(TTL_MS) };
+	struct test_sql *hand = test_sql_open();
+	struct test_sql *sql = test_sql_open();
+
+	(void) state;
+	make_dead(sql, name);
+	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	test_sql(hand, "BEGIN");
+	free(test_sql_text(hand,
+			   "SELECT 1 FROM lease_session WHERE id = %llu "
+			   "FOR UPDATE",
+			   (unsigned long long) DEAD_ID(3)));
+	reap(&reaping);
+	assert_int_equal(reaping.code, 0);
+	/* The session, and its lease. */
+	assert_int_equal(left_of_dead(sql), 2);
+	test_sql(hand, "COMMIT");
+	test_sql(sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) DEAD_ID(3));
+	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	test_sql(hand, "BEGIN");
+	free(test_sql_text(hand,
+			   "SELECT 1 FROM business_lease WHERE name = '%s 3' "
+			   "AND slot = 0 FOR UPDATE",
+			   name));
+	reap(&reaping);
+	assert_int_equal(reaping.code, 0);
+	assert_int_equal(left_of_dead(sql), 1);
+	test_sql(hand, "COMMIT");
+	reap(&reaping);
+	assert_int_equal(reaping.code, 0);
+	assert_int_equal(left_of_dead(sql), 0);
+	test_client_end(reaping.client);
+	test_sql_end(hand);
+	test_sql_end(sql);
+}
+
 /* Wait until a statement that is LIKE @pattern is under way. */
 static void await_statement(struct test_sql *sql, const char *pattern)
 {
@@ -364,6 +406,8 @@ int main(void)
 		TEST("list takes a shell's pattern", list_takes_a_pattern),
 		TEST("two reapers remove what is dead and nothing else",
 		     two_reapers_remove_each_dead_row_once),
+		TEST("what is locked stays, and nothing else",
+		     what_is_locked_stays_and_nothing_else),
 		TEST("a beat in the last moment keeps a session",
 		     a_beat_in_the_last_moment_counts),
 		TEST("execute runs a function under the lock",

@@ -172,13 +172,60 @@ static void reaper_goes_one_by_one_where_one_is_in_the_way(void **state)
 	fake_session_expire(77);
 	fake_next(FAKE_EVICT_MANY, blocked);
 	fake_next(FAKE_SWEEP_MANY, blocked);
-	/* This one stays in the way. */
-	for (int i = 0; i < 5; i++)
-		fake_next(FAKE_SWEEP_DEAD, i ? blocked : normal);
+	/* This one stays in the way, and is not waited for again. */
+	fake_next(FAKE_SWEEP_DEAD, normal);
+	fake_next(FAKE_SWEEP_DEAD, blocked);
 	reap_all(of, &result);
 	assert_int_equal(result.evicted, 1);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 1);
-	assert_int_equal(result.swept, DEAD);
+	assert_int_equal(result.swept, DEAD - 1);
+	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), DEAD);
+	fake_client_end(of);
+}
+
+/* Nobody shall take it for all well. */
+static void reaper_tells_what_it_could_not_remove(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *of = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fill();
+	fake_next(FAKE_SWEEP_MANY, refused);
+	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
+		    &err);
+	assert_int_equal(result.swept, 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
+	for (uint64_t id = 77; id < 80; id++) {
+		fake_session_add(id);
+		fake_session_expire(id);
+	}
+	fake_next(FAKE_EVICT_MANY, refused);
+	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
+		    &err);
+	assert_int_equal(result.evicted, 0);
+	reap_all(of, &result);
+	fake_client_end(of);
+}
+
+static void look_for_old_tokens_that_failed_is_made_again(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *of = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_TOKENS, refused);
+	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
+		    &err);
+	assert_ok(rowlock_reap(of, &options, &result, &err));
+	assert_int_equal(fake_count(FAKE_TOKENS), 2);
+	/* There may be many: not with every pass. */
+	assert_ok(rowlock_reap(of, &options, &result, &err));
+	assert_int_equal(fake_count(FAKE_TOKENS), 2);
 	fake_client_end(of);
 }
 
@@ -197,6 +244,10 @@ int main(void)
 		     reaper_sweeps_a_batch_by_a_statement),
 		FAKE("the reaper goes one by one where one is in the way",
 		     reaper_goes_one_by_one_where_one_is_in_the_way),
+		FAKE("the reaper tells what it could not remove",
+		     reaper_tells_what_it_could_not_remove),
+		FAKE("a look for old tokens that failed is made again",
+		     look_for_old_tokens_that_failed_is_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
