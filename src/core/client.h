@@ -56,6 +56,8 @@ struct rlk_lane {
 	struct rlk_part *parts[RLK_GROUP_MOST];
 	struct rlk_alarm alarm;   /* of those whose time is up */
 	_Atomic int64_t usual_ms; /* what a packet takes */
+	int64_t lone_until_ms;    /* sweeps go without neighbours: one of those
+				     was locked; the leader's */
 	/* Bells that its connection has; of whoever has that connection. */
 	uint64_t bell_conn;
 	unsigned int bells;

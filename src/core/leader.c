@@ -33,6 +33,9 @@
 #define LINGER_MS 100
 #define LINGER_TIMES 8
 
+/* So long after a sweep that waited for one no neighbours go along. */
+#define LONE_MS 1000
+
 /* An interruption may take so long, and so long may its effect. */
 #define INTERRUPT_MS 1000
 
@@ -299,6 +302,24 @@ static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
 	}
 }
 
+/* A neighbour that somebody's transaction has locked would be in the way of
+ * each sweep that comes by, and whoever asked for it be swept alone. */
+static void choose_neighbours(const struct packet *packet,
+			      struct rlk_part **parts, size_t count,
+			      int64_t now_ms)
+{
+	for (size_t i = 0; i < count; i++)
+		parts[i]->lone = now_ms < packet->lane->lone_until_ms;
+}
+
+static void note_neighbours(const struct packet *packet,
+			    struct rlk_part **parts, size_t count)
+{
+	if (packet->interrupted && count && parts[0]->act == RLK_ACT_SWEEP)
+		packet->lane->lone_until_ms =
+		    rlk_after(rlk_now(packet->client->clock), LONE_MS);
+}
+
 static void run_packet(struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_client *client = packet->client;
@@ -323,9 +344,11 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		parts[0]->request.bell =
 		    wants_bell(packet->lane, conn, parts[0]->request.name);
 	}
+	choose_neighbours(packet, parts, count, began);
 	fault = count ? first->hold->name->strategy->batch(conn, parts, count,
 							   &patience, &error)
 		      : RLK_DONE;
+	note_neighbours(packet, parts, count);
 	for (size_t i = 0; i < count; i++) {
 		if (!parts[i]->answered)
 			continue;

@@ -261,7 +261,7 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 	if (!sweep->packet)
 		return rlk_lease_fail_memory(reterr);
 	sort(sweep);
-	if (sweep->dead_count)
+	if (sweep->dead_count && !parts[0]->lone)
 		fault = look(sweep);
 	if (fault)
 		return fault;

@@ -176,9 +176,9 @@ static void make_dead(struct test_sql *sql, const char *name)
 			 (unsigned long long) DEAD_ID(i));
 		test_sql(sql,
 			 "INSERT INTO business_lease (name, slot, session, "
-			 "attempt, acquired_at) VALUES ('%s %u', 0, %llu, 1, "
+			 "attempt, acquired_at) VALUES ('%s %u', 0, %llu, %u, "
 			 "UTC_TIMESTAMP(6))",
-			 name, i, (unsigned long long) DEAD_ID(i));
+			 name, i, (unsigned long long) DEAD_ID(i), i + 1);
 	}
 }
 
@@ -264,6 +264,51 @@ static void what_is_locked_stays_and_nothing_else(void **state)
 	assert_int_equal(reaping.code, 0);
 	assert_int_equal(left_of_dead(sql), 0);
 	test_client_end(reaping.client);
+	test_sql_end(hand);
+	test_sql_end(sql);
+}
+
+/* Each sweep would take it along, wait, and be interrupted. */
+static void a_locked_dead_neighbour_is_in_the_way_once(void **state)
+{
+	const char *name = test_name("near");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct test_sql *hand = test_sql_open();
+	struct test_sql *sql = test_sql_open();
+	uint64_t began, killed;
+
+	(void) state;
+	make_dead(sql, name);
+	test_sql(sql,
+		 "DELETE FROM lease_session WHERE id BETWEEN %llu AND %llu",
+		 (unsigned long long) DEAD_ID(0),
+		 (unsigned long long) DEAD_ID(DEAD - 1));
+	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	test_sql(hand, "BEGIN");
+	free(test_sql_text(hand,
+			   "SELECT 1 FROM business_lease WHERE name = '%s 9' "
+			   "AND slot = 0 FOR UPDATE",
+			   name));
+	killed = test_sql_status(sql, "Com_kill");
+	began = test_now_ns();
+	for (unsigned int i = 10; i < 30; i++) {
+		char one[128];
+		struct rowlock *lock;
+		struct rowlock_errinfo err;
+
+		snprintf(one, sizeof(one), "%s %u", name, i);
+		lock = test_lock(client, ROWLOCK_LEASE, 0, one);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_ok(rowlock_release(lock, &err));
+		test_lock_end(lock);
+	}
+	killed = test_sql_status(sql, "Com_kill") - killed;
+	/* Once a second it may be tried again. */
+	assert_in_range(killed, 1, 1 + (test_now_ns() - began) / 1000000000);
+	test_sql(hand, "COMMIT");
+	test_sql(sql, "DELETE FROM business_lease WHERE name LIKE '%s %%'",
+		 name);
+	test_client_end(client);
 	test_sql_end(hand);
 	test_sql_end(sql);
 }
@@ -408,6 +453,8 @@ int main(void)
 		     two_reapers_remove_each_dead_row_once),
 		TEST("what is locked stays, and nothing else",
 		     what_is_locked_stays_and_nothing_else),
+		TEST("a locked dead neighbour is in the way once",
+		     a_locked_dead_neighbour_is_in_the_way_once),
 		TEST("a beat in the last moment keeps a session",
 		     a_beat_in_the_last_moment_counts),
 		TEST("execute runs a function under the lock",
