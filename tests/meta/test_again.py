@@ -91,6 +91,13 @@ echo 3 caught, 0 survived, 0 stale
 '''
 
 
+def heed():
+    """As at a terminal: what was ignored when a shell began, as SIGHUP under
+    nohup, it can never trap."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Tree:
     """With a program for each of a, b, c, d; @fails says how often."""
 
@@ -123,7 +130,7 @@ class Tree:
             [self.root / 'tools' / 'check', *words], text=True,
             stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, cwd=self.root,
-            env={**env, 'TMPDIR': str(self.root)})
+            env={**env, 'TMPDIR': str(self.root)}, preexec_fn=heed)
 
     def play(self, *words):
         """Returns its exit status, and its last lines."""
