@@ -35,8 +35,8 @@
  * its connections to that server up, at most once a second, so that the next
  * call goes to where the server's name leads by then. So it does with those to
  * a node of Galera that has left its cluster (1047: ROWLOCK_ECONNECT); there an
- * acquire that may wait goes on by itself. Holds stay; those under
- * ROWLOCK_ROW until that is another server.
+ * acquire that may wait goes on by itself. Holds stay; those under ROWLOCK_ROW
+ * until that is another server.
  *
  * What a lock promises, and what no lock can promise, is said in README.md.
  * In one line: at most one hold per name exists in any committed state of the

@@ -41,9 +41,6 @@
 /* The server's own end of a wait comes first. */
 #define GRACE_MS 20
 
-/* A question and its answer take less, as a rule. */
-#define QUESTION_MS 20
-
 /* How long a name counts as busy: from the last time that others were seen to
  * want it, or from the end of a hold before which they were. */
 #define BUSY_MS 1000
@@ -331,12 +328,11 @@ static enum rlk_step look(struct rlk_asking *asking)
 	return rlk_judge(asking, RLK_HELD, &request, &holder);
 }
 
-/* Canceled, or too late to ask: a question that is cut off by the end of the
- * waiter's time would look like a server that is out of reach. */
+/* Canceled, or too late to ask. */
 static bool must_go(const struct rlk_asking *asking)
 {
 	return asking->waiter->canceled ||
-	       rlk_now(asking->client->clock) + QUESTION_MS >=
+	       rlk_now(asking->client->clock) + RLK_QUESTION_MS >=
 		   asking->waiter->give_up_ms;
 }
 

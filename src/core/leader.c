@@ -304,19 +304,12 @@ static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
 
 /* A neighbour that somebody's transaction has locked would be in the way of
  * each sweep that comes by, and whoever asked for it be swept alone. */
-static void choose_neighbours(const struct packet *packet,
-			      struct rlk_part **parts, size_t count,
-			      int64_t now_ms)
+static void note_neighbours(const struct packet *packet)
 {
-	for (size_t i = 0; i < count; i++)
-		parts[i]->lone = now_ms < packet->lane->lone_until_ms;
-}
+	struct rlk_lane *lane = packet->lane;
 
-static void note_neighbours(const struct packet *packet,
-			    struct rlk_part **parts, size_t count)
-{
-	if (packet->interrupted && count && parts[0]->act == RLK_ACT_SWEEP)
-		packet->lane->lone_until_ms =
+	if (packet->interrupted && lane == &packet->client->sweeps)
+		lane->lone_until_ms =
 		    rlk_after(rlk_now(packet->client->clock), LONE_MS);
 }
 
@@ -344,11 +337,12 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		parts[0]->request.bell =
 		    wants_bell(packet->lane, conn, parts[0]->request.name);
 	}
-	choose_neighbours(packet, parts, count, began);
+	if (count)
+		parts[0]->lone = began < packet->lane->lone_until_ms;
 	fault = count ? first->hold->name->strategy->batch(conn, parts, count,
 							   &patience, &error)
 		      : RLK_DONE;
-	note_neighbours(packet, parts, count);
+	note_neighbours(packet);
 	for (size_t i = 0; i < count; i++) {
 		if (!parts[i]->answered)
 			continue;

@@ -92,6 +92,7 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
 	struct tokens tokens = { .pass = pass };
+	bool more = true;
 	bool due;
 
 	if (rlk_server_many_writers(rlk_conn_server(pass->conn)))
@@ -101,7 +102,7 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	rlk_mutex_unlock(&client->mutex);
 	if (!due)
 		return 0;
-	while (due && rlk_pass_goes_on(pass)) {
+	while (more && rlk_pass_goes_on(pass)) {
 		enum rlk_fault fault;
 
 		tokens.collected = 0;
@@ -110,7 +111,7 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 				       &tokens, reterr);
 		if (fault)
 			return reterr->code;
-		due = tokens.collected == pass->batch;
+		more = tokens.collected == pass->batch;
 	}
 	rlk_mutex_lock(&client->mutex);
 	client->next_tokens_ms = rlk_now(client->clock) + TOKENS_EVERY_MS;

@@ -21,9 +21,6 @@
 /* A part of the 100 ms that an acquire may return after its deadline. */
 #define GRACE_MS 50
 
-/* A draw takes less, as a rule. */
-#define DRAW_MS 20
-
 /* -------------------------------------------------------------- release */
 
 static int lost_before(struct rowlock *lock, const char *reason,
@@ -260,8 +257,7 @@ static bool is_drawn(const struct rowlock *lock)
 }
 
 /* The token that comes with the grant, in what is left of the caller's time; if
- * there is none, there is no grant. A draw that is cut off by the end of that
- * time would look like a server that is out of reach, so it is not begun. */
+ * there is none, there is no grant. */
 static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 			   int64_t until_ms, struct rowlock_errinfo *reterr)
 {
@@ -272,7 +268,7 @@ static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 	int code;
 
 	until_ms = rlk_after(until_ms, GRACE_MS);
-	late = wait_ms && rlk_now(client->clock) + DRAW_MS >= until_ms;
+	late = wait_ms && rlk_now(client->clock) + RLK_QUESTION_MS >= until_ms;
 	if (call < until_ms)
 		until_ms = call;
 	code = late && !is_drawn(lock)

@@ -26,14 +26,6 @@ static int code_of(enum rlk_fault fault, struct rowlock_errinfo *reterr)
 	return fault ? reterr->code : 0;
 }
 
-static int told(const struct rowlock_errinfo *error,
-		struct rowlock_errinfo *reterr)
-{
-	if (error->code)
-		*reterr = *error;
-	return error->code;
-}
-
 static int fail_memory(struct rowlock_errinfo *reterr)
 {
 	return rlk_fail(reterr, ROWLOCK_ENOMEM, "reap: out of memory");
@@ -55,7 +47,8 @@ static bool is_blocked(enum rlk_fault fault)
 /* One page of a look. */
 struct sessions {
 	struct rlk_pass *pass;
-	struct rowlock_errinfo error; /* of a removal; .code: 0 if none */
+	struct rowlock_errinfo *reterr;
+	int code; /* of a removal that failed; it is the last one */
 	unsigned int seen;
 	uint64_t last_id;
 	/* Those that are to be evicted. */
@@ -109,12 +102,11 @@ static void tell_evicted(const struct sessions *sessions, uint64_t evicted)
 static void evict(struct sessions *sessions)
 {
 	struct rlk_pass *pass = sessions->pass;
-	struct rowlock_errinfo error = { 0 };
 	uint64_t evicted = 0;
 	enum rlk_fault fault;
 
 	/* The clock may have been seen to jump since they were looked at. */
-	if (!sessions->count ||
+	if (sessions->code || !sessions->count ||
 	    (!sessions->silent && !rlk_trusts_clock(pass->client))) {
 		sessions->count = 0;
 		return;
@@ -122,11 +114,12 @@ static void evict(struct sessions *sessions)
 	rlk_pass_set_until(pass);
 	fault =
 	    (sessions->silent ? rlk_evict_silent_many : rlk_evict_expired_many)(
-		pass->conn, sessions->beats, sessions->count, &evicted, &error);
+		pass->conn, sessions->beats, sessions->count, &evicted,
+		sessions->reterr);
 	if (is_blocked(fault))
 		evict_each(sessions);
 	else if (fault)
-		sessions->error = error;
+		sessions->code = sessions->reterr->code;
 	else
 		tell_evicted(sessions, evicted);
 	pass->result->evicted += evicted;
@@ -168,6 +161,7 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	if (!sessions)
 		return fail_memory(reterr);
 	sessions->pass = pass;
+	sessions->reterr = reterr;
 	do {
 		enum rlk_fault fault;
 
@@ -179,16 +173,17 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		if (fault)
 			return code_of(fault, reterr);
 		evict(sessions);
-	} while (!sessions->error.code && sessions->seen == pass->batch &&
+	} while (!sessions->code && sessions->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));
-	return told(&sessions->error, reterr);
+	return sessions->code;
 }
 
 /* ---------------------------------------------------------------- leases */
 
 struct leases {
 	struct rlk_pass *pass;
-	struct rowlock_errinfo error; /* of a removal; .code: 0 if none */
+	struct rowlock_errinfo *reterr;
+	int code; /* of a removal that failed; it is the last one */
 	unsigned int seen;
 	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
 	unsigned int last_slot;
@@ -223,21 +218,22 @@ static void tell_swept(const struct leases *leases, uint64_t swept)
 static void sweep(struct leases *leases)
 {
 	struct rlk_pass *pass = leases->pass;
-	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault;
 	uint64_t swept = 0;
 
-	if (!leases->count)
+	if (leases->code || !leases->count) {
+		leases->count = 0;
 		return;
+	}
 	rlk_pass_set_until(pass);
 	fault = rlk_sweep_dead_many(pass->conn, leases->dead, leases->count,
-				    &swept, &error);
+				    &swept, leases->reterr);
 	if (is_blocked(fault))
 		for (size_t i = 0; i < leases->count; i++)
 			sweep_one(leases, leases->names[i], 0,
 				  &leases->holders[i]);
 	else if (fault)
-		leases->error = error;
+		leases->code = leases->reterr->code;
 	else
 		tell_swept(leases, swept);
 	pass->result->swept += swept;
@@ -273,6 +269,7 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	if (!leases)
 		return fail_memory(reterr);
 	leases->pass = pass;
+	leases->reterr = reterr;
 	do {
 		char from[sizeof(leases->last_name)];
 		const struct rlk_lease_cursor cursor = {
@@ -291,7 +288,7 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		if (fault)
 			return code_of(fault, reterr);
 		sweep(leases);
-	} while (!leases->error.code && leases->seen == pass->batch &&
+	} while (!leases->code && leases->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));
-	return told(&leases->error, reterr);
+	return leases->code;
 }

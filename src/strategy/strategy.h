@@ -91,8 +91,8 @@ struct rlk_part {
 				     the holder (if all were only asked
 				     again: not known), or RLK_AGAIN */
 	struct rlk_holder holder; /* of a sweep: who is dead, told beforehand */
-	bool lone;       /* of a sweep, and of all of its packet: no neighbour
-			    is swept along */
+	bool lone;       /* of the first sweep of a packet: no neighbours are
+			    swept along */
 	bool not_made;   /* of an acquire without an answer: it is certain that
 			    this sending made no row */
 	bool found;      /* of a release; of a sweep: what it was about is gone,

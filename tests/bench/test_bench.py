@@ -82,8 +82,9 @@ def many_are_held_and_given_back(stage):
     client.end()
 
 
-def left_behind(stage):
-    return int(stage.database().sql('SELECT COUNT(*) FROM business_lease')[0][0])
+def no_lease_is_left(stage):
+    left = stage.database().sql('SELECT COUNT(*) FROM business_lease')[0][0]
+    check(left == '0', f'{left} leases left')
 
 
 def what_the_dead_left_is_taken(stage):
@@ -91,7 +92,7 @@ def what_the_dead_left_is_taken(stage):
     taken.count = 700
     figure, = taken.measure(stage, 'lease')
     check(figure.pairs_per_s and figure.more['slower_than_free'], f'{figure}')
-    check(left_behind(stage) == 0, f'{left_behind(stage)} leases left')
+    no_lease_is_left(stage)
 
 
 def what_the_dead_left_is_reaped(stage):
@@ -99,7 +100,7 @@ def what_the_dead_left_is_reaped(stage):
     reaped.count = 700
     figure, = reaped.measure(stage, 'lease')
     check(figure.more['took_s'] > 0, f'{figure}')
-    check(left_behind(stage) == 0, f'{left_behind(stage)} leases left')
+    no_lease_is_left(stage)
     sessions = stage.database().sql(
         "SELECT COUNT(*) FROM lease_session WHERE host IS NULL")[0][0]
     check(sessions == '0', f'{sessions} sessions left')

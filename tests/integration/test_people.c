@@ -226,6 +226,21 @@ static void two_reapers_remove_each_dead_row_once(void **state)
 	test_sql_end(sql);
 }
 
+/* In a transaction that keeps nothing but this row. */
+__attribute__((format(printf, 2, 3))) static void lock_row(
+    struct test_sql *hand, const char *format, ...)
+{
+	char row[256];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(row, sizeof(row), format, list);
+	va_end(list);
+	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	test_sql(hand, "BEGIN");
+	free(test_sql_text(hand, "SELECT 1 FROM %s FOR UPDATE", row));
+}
+
 /* What somebody's transaction keeps is left until that ends; it keeps nothing
  * else. */
 static void what_is_locked_stays_and_nothing_else(void **state)
@@ -237,12 +252,8 @@ static void what_is_locked_stays_and_nothing_else(void **state)
 
 	(void) state;
 	make_dead(sql, name);
-	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-	test_sql(hand, "BEGIN");
-	free(test_sql_text(hand,
-			   "SELECT 1 FROM lease_session WHERE id = %llu "
-			   "FOR UPDATE",
-			   (unsigned long long) DEAD_ID(3)));
+	lock_row(hand, "lease_session WHERE id = %llu",
+		 (unsigned long long) DEAD_ID(3));
 	reap(&reaping);
 	assert_int_equal(reaping.code, 0);
 	/* The session, and its lease. */
@@ -250,12 +261,7 @@ static void what_is_locked_stays_and_nothing_else(void **state)
 	test_sql(hand, "COMMIT");
 	test_sql(sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) DEAD_ID(3));
-	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-	test_sql(hand, "BEGIN");
-	free(test_sql_text(hand,
-			   "SELECT 1 FROM business_lease WHERE name = '%s 3' "
-			   "AND slot = 0 FOR UPDATE",
-			   name));
+	lock_row(hand, "business_lease WHERE name = '%s 3' AND slot = 0", name);
 	reap(&reaping);
 	assert_int_equal(reaping.code, 0);
 	assert_int_equal(left_of_dead(sql), 1);
@@ -283,12 +289,7 @@ static void a_locked_dead_neighbour_is_in_the_way_once(void **state)
 		 "DELETE FROM lease_session WHERE id BETWEEN %llu AND %llu",
 		 (unsigned long long) DEAD_ID(0),
 		 (unsigned long long) DEAD_ID(DEAD - 1));
-	test_sql(hand, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-	test_sql(hand, "BEGIN");
-	free(test_sql_text(hand,
-			   "SELECT 1 FROM business_lease WHERE name = '%s 9' "
-			   "AND slot = 0 FOR UPDATE",
-			   name));
+	lock_row(hand, "business_lease WHERE name = '%s 9' AND slot = 0", name);
 	killed = test_sql_status(sql, "Com_kill");
 	began = test_now_ns();
 	for (unsigned int i = 10; i < 30; i++) {

@@ -51,6 +51,12 @@ def percentile(steps, part):
     return None
 
 
+def add_steps(steps, more):
+    """To a histogram the (lower bound, count) of another."""
+    for bound, count in more:
+        steps[bound] = steps.get(bound, 0) + count
+
+
 class Results:
     """All figures of a run."""
 

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from figures import Figure, percentile
+from figures import Figure, add_steps, percentile
 from processes import BenchError
 from special import MILLION
 from workloads import WARM_S, Workload
@@ -60,8 +60,7 @@ class Stranger:
         self.client.end()
         if not counts() or not told['latency']:
             return False
-        for bound, count in told['latency']:
-            self.steps[bound] = self.steps.get(bound, 0) + count
+        add_steps(self.steps, told['latency'])
         self.p50s_us.append(percentile(dict(told['latency']), 0.5))
         return True
 

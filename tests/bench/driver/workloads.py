@@ -5,7 +5,7 @@ import contextlib
 import json
 import time
 
-from figures import Figure, percentile
+from figures import Figure, add_steps, percentile
 
 OURS = ('row', 'lease')
 LIBRARY = ('row', 'lease', 'lease-token')
@@ -100,8 +100,7 @@ class Pairs(Workload):
         pairs = [n for client in told for n in client['pairs']]
         steps = {}
         for client in told:
-            for bound, count in client['latency']:
-                steps[bound] = steps.get(bound, 0) + count
+            add_steps(steps, client['latency'])
         figure.pairs_per_s = sum(pairs) / seconds
         figure.p50_us = percentile(steps, 0.5)
         figure.p99_us = percentile(steps, 0.99)
