@@ -343,7 +343,8 @@ ROWLOCK_API int rowlock_client_free(struct rowlock_client *client,
  * their message, and others have the name as soon as the server has been told.
  * Any thread may then release or free the handle. What the thread releases in a
  * destructor of pthread_key_create(), in the first two rounds of those, is
- * released. A hold that has to outlive its thread is one of
+ * released; what it acquires in one may outlive it by a third of the TTL, 30 s
+ * at most. A hold that has to outlive its thread is one of
  * ROWLOCK_OWNER_HANDLE. The end of the process is not the end of its threads:
  * leases that are held at exit() end with their TTL.
  */

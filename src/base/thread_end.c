@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A key of pthreads, whose destructor runs on each thread that has prepared. A
- * thread that never does costs nothing, and one that owes nothing at its end
- * takes no lock.
+ * thread that never does costs nothing.
  *
- * The watches are in a room that belongs to one process. A child of fork() has
- * a copy whose mutex may be locked for ever by a thread that it has not, so it
- * leaves that alone, and makes a room of its own when it needs one.
+ * The destructors of other keys may take something after ours has run, or run
+ * for the first time in the last round, when nobody calls ours any more. So
+ * each thread that has prepared also has a robust mutex, locked for all of its
+ * life: the kernel marks it when the thread is gone
+ * (pthread_mutexattr_setrobust (3)), however it went, and rlk_end_look() finds
+ * the mark.
+ *
+ * Watches and lives are in a room that belongs to one process. A child of
+ * fork() has a copy whose mutex may be locked for ever by a thread that it has
+ * not, so it leaves that alone, and makes a room of its own when it needs one.
  *
  * The destructor must be there as long as there are threads: the library is
  * linked so that dlclose() leaves it where it is.
@@ -24,9 +30,20 @@
 
 struct room {
 	uint64_t process;
-	struct rlk_mutex mutex;
+	struct rlk_mutex mutex; /* of the watches; comes before all others */
 	struct rlk_list watches;
+	struct rlk_mutex lives_mutex; /* comes after all others */
+	struct rlk_list lives;
 	struct room *before; /* of the parent process */
+};
+
+/* A thread that has prepared and has not ended in a way that we were told of.
+ */
+struct life {
+	struct rlk_list node;
+	struct room *room;
+	uint64_t serial;
+	pthread_mutex_t mutex; /* robust; the thread has it locked */
 };
 
 static struct room *_Atomic newest;
@@ -40,8 +57,8 @@ static int key_error;
 #define ROUND (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
 static _Thread_local struct {
-	bool prepared;
-	int rounds; /* of destructors that have run */
+	struct life *life; /* may be one of the parent process */
+	int rounds;        /* of destructors that have run */
 	int64_t owed;
 } self;
 
@@ -67,15 +84,18 @@ static struct room *make_room(void)
 	*room = (struct room){ .process = rlk_process(), .before = before };
 	rlk_mutex_init(&room->mutex);
 	rlk_list_init(&room->watches);
+	rlk_mutex_init(&room->lives_mutex);
+	rlk_list_init(&room->lives);
 	if (atomic_compare_exchange_strong(&newest, &before, room))
 		return room;
 	/* Another thread came first. */
 	rlk_mutex_fini(&room->mutex);
+	rlk_mutex_fini(&room->lives_mutex);
 	free(room);
 	return before;
 }
 
-static void tell_all(struct room *room)
+static void tell_all(struct room *room, uint64_t serial)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&room->mutex);
@@ -87,23 +107,61 @@ static void tell_all(struct room *room)
 		struct rlk_end_watch *watch =
 		    container_of(node, struct rlk_end_watch, node);
 
-		watch->ended(watch, rlk_thread_serial());
+		watch->ended(watch, serial);
 	}
 }
 
-/* A round of destructors: those of other keys may still pay in the next. */
+/* NULL: out of memory. */
+static struct life *make_life(struct room *room)
+{
+	struct life *life = malloc(sizeof(*life));
+	pthread_mutexattr_t robust;
+
+	if (!life)
+		return NULL;
+	*life = (struct life){ .room = room, .serial = rlk_thread_serial() };
+	pthread_mutexattr_init(&robust);
+	pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&life->mutex, &robust);
+	pthread_mutexattr_destroy(&robust);
+	/* It is free; nobody ever waits for it, so it has no place in an order.
+	 */
+	pthread_mutex_trylock(&life->mutex);
+	rlk_mutex_lock(&room->lives_mutex);
+	rlk_list_append(&room->lives, &life->node);
+	rlk_mutex_unlock(&room->lives_mutex);
+	return life;
+}
+
+/* By who has its mutex locked. */
+static void end_life(struct life *life)
+{
+	rlk_mutex_lock(&life->room->lives_mutex);
+	rlk_list_remove(&life->node);
+	rlk_mutex_unlock(&life->room->lives_mutex);
+	pthread_mutex_unlock(&life->mutex);
+	pthread_mutex_destroy(&life->mutex);
+	free(life);
+}
+
+/* A round of destructors: those of other keys may still pay in the next. What
+ * they take after the last of ours begins another life. */
 static void end_round(void *value)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct room *room;
+	struct room *room = find_room();
+	struct life *life;
 
 	if (++self.rounds < ROUND) {
 		pthread_setspecific(key, value);
 		return;
 	}
-	room = self.owed > 0 ? find_room() : NULL;
-	if (room)
-		tell_all(room);
+	life = TAKE_PTR(self.life);
+	if (!room || !life || life->room != room)
+		return; /* a child's copy of its parent's thread */
+	if (self.owed > 0)
+		tell_all(room, life->serial);
+	end_life(life);
 }
 
 static void make_key(void)
@@ -138,12 +196,50 @@ void rlk_end_watch_stop(struct rlk_end_watch *watch)
 
 bool rlk_end_prepare(void)
 {
-	if (!self.prepared)
-		self.prepared = pthread_setspecific(key, &key) == 0;
-	return self.prepared;
+	struct room *room = find_room();
+
+	if (!room)
+		return false;
+	if (self.life && self.life->room == room)
+		return true;
+	if (pthread_setspecific(key, &key))
+		return false;
+	self.life = make_life(room);
+	return self.life;
 }
 
 void rlk_end_owe(int more)
 {
 	self.owed += more;
+}
+
+void rlk_end_look(void)
+{
+	struct room *room = find_room();
+	struct rlk_list ended;
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	if (!room)
+		return;
+	rlk_list_init(&ended);
+	rlk_mutex_lock(&room->lives_mutex);
+	rlk_list_for_each(node, after, &room->lives)
+	{
+		struct life *life = container_of(node, struct life, node);
+
+		if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD)
+			continue;
+		pthread_mutex_consistent(&life->mutex);
+		rlk_list_remove(&life->node);
+		rlk_list_append(&ended, &life->node);
+	}
+	rlk_mutex_unlock(&room->lives_mutex);
+	rlk_list_for_each(node, after, &ended)
+	{
+		struct life *life = container_of(node, struct life, node);
+
+		tell_all(room, life->serial);
+		end_life(life);
+	}
 }

@@ -9,7 +9,7 @@
  * A thread ends by returning, by pthread_exit() or by pthread_cancel(), the
  * main thread too; not by the end of its process. It is told of in the last but
  * one of the rounds in which the destructors of its keys run, as those may
- * still pay what it owes.
+ * still pay what it owes; what they take later is told of by rlk_end_look().
  */
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 
 struct rlk_end_watch {
 	struct rlk_list node; /* initialised */
-	/** Called on the thread that ends, with no mutex but ours held; must
-	 *  not block. */
+	/** Called on the thread that ends, or that looks, with no mutex but
+	 *  ours held; must not block. */
 	void (*ended)(struct rlk_end_watch *watch, uint64_t serial);
 };
 
@@ -31,12 +31,15 @@ int rlk_end_watch_start(struct rlk_end_watch *watch);
  *  started. */
 void rlk_end_watch_stop(struct rlk_end_watch *watch);
 
-/** Before the calling thread takes what it may owe at its end. False: out of
- *  memory. */
+/** Before the calling thread takes what it may owe at its end, while there is a
+ *  watch. False: out of memory. */
 bool rlk_end_prepare(void);
 
 /** It owes @more than before; less, if negative. Nothing owed: its end is told
  *  to nobody. */
 void rlk_end_owe(int more);
+
+/** Tell of the threads whose end nobody has told of yet. With no mutex held. */
+void rlk_end_look(void);
 
 #endif

@@ -9,7 +9,7 @@
  * go in between say so.
  *
  * Order of locks: that of the watches (base/thread_end.c), client->mutex, then
- * the pool's (a leaf). Nothing else.
+ * as leaves the pool's and that of the lives (base/thread_end.c). Nothing else.
  */
 
 #include <rowlock.h>

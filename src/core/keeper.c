@@ -15,7 +15,7 @@
  *
  * Every beat tells the server's time, too; without a session the spare
  * connection asks for it. If that clock is seen to jump, it decides no more who
- * is dead.
+ * is dead. As often, the keeper looks for threads whose end nobody told of.
  */
 #include "core/threads.h"
 
@@ -298,11 +298,13 @@ void rlk_keeper_run(void *arg)
 				next = client->session.next_beat_ms;
 		}
 		rlk_mutex_unlock(&client->mutex);
-		if (id)
+		if (id) {
 			beat(&keeper, id);
-		else if (keeper.next_time_ms <= now)
+		} else if (keeper.next_time_ms <= now) {
+			rlk_end_look();
 			tend_spare(&keeper, beating);
-		else
+		} else {
 			rlk_sleeper_wait(&client->keeper_sleeper, next, -1);
+		}
 	}
 }

@@ -5,8 +5,8 @@
  * what the thread's own destructors still release; and the end of a process is
  * none of a thread.
  *
- * The TTL is a day, and row holds are pinged: who has the name in a test's
- * patience has it since it was given back.
+ * The TTL is a day where no beat is awaited, and row holds are pinged: who has
+ * the name in a test's patience has it since it was given back.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -17,10 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sanitizers.h"
 #include "sql.h"
 #include "test.h"
 
 #define TTL_MS 86400000
+#define SHORT_TTL_MS 6000
 
 static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
 
@@ -254,6 +256,62 @@ static void a_destructor_may_still_release(void **state)
 	test_client_end(client);
 }
 
+#if !SANITIZES_THREADS
+static void *acquire_in_the_last_round(void *lock)
+{
+	pthread_setspecific(late, lock);
+	return NULL;
+}
+
+static int acquired;
+
+/* As late as that nobody calls the destructor of the library's key any more,
+ * and ThreadSanitizer does not know the thread; it has not used the library
+ * before. */
+static void acquire_late(void *arg)
+{
+	static _Thread_local int rounds;
+
+	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(late, arg);
+	else
+		acquired += rowlock_acquire(arg, 0, NULL) == 0;
+}
+
+static void what_a_destructor_acquires_is_lost_at_a_beat(void **state)
+{
+	struct rowlock_client *client = test_client(SHORT_TTL_MS);
+	struct loss losses[2];
+	struct rowlock *locks[2];
+	pthread_t thread;
+
+	(void) state;
+	assert_int_equal(pthread_key_create(&late, acquire_late), 0);
+	for (int i = 0; i < 2; i++) {
+		losses[i] = (struct loss){ .told = test_event_new() };
+		locks[i] = test_lock(client, both[i], 0, test_name("late"));
+		rowlock_on_lost(locks[i], note_loss, &losses[i]);
+		assert_int_equal(pthread_create(&thread, NULL,
+						acquire_in_the_last_round,
+						locks[i]),
+				 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(acquired, i + 1);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_event(&losses[i].told, "the lost callback of '%s'",
+			     rowlock_name(locks[i]));
+		assert_code(losses[i].code, ROWLOCK_ELOST, &losses[i].err);
+		assert_non_null(
+		    strstr(losses[i].err.message, "its owner ended"));
+		test_lock_end(locks[i]);
+		test_event_end(&losses[i].told);
+	}
+	pthread_key_delete(late);
+	test_client_end(client);
+}
+#endif
+
 /* ------------------------------------------ processes of their own, by name */
 
 static const char *program;
@@ -382,6 +440,10 @@ int main(int argc, char **argv)
 		     a_handle_that_was_left_is_used_again),
 		TEST("what the destructors of a thread's keys release is held",
 		     a_destructor_may_still_release),
+#if !SANITIZES_THREADS
+		TEST("what a destructor acquires is lost at the next beat",
+		     what_a_destructor_acquires_is_lost_at_a_beat),
+#endif
 		TEST("the end of the main thread is one, too",
 		     the_main_thread_is_a_thread),
 		TEST("the end of the process ends no hold",

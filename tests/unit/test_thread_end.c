@@ -162,6 +162,112 @@ static void destructor_of_another_key_may_still_pay(void **state)
 	stop(ends);
 }
 
+#if !SANITIZES_THREADS
+/* What is taken in a destructor, and in which round; also in the last ones, in
+ * which ThreadSanitizer knows the thread no more. */
+struct taker {
+	pthread_key_t key;
+	unsigned int round;
+	bool from_the_start; /* it has prepared before it ends, too */
+	uint64_t serial;
+};
+
+static void take_late(void *arg)
+{
+	static _Thread_local unsigned int round;
+	struct taker *taker = arg;
+
+	if (++round < taker->round)
+		pthread_setspecific(taker->key, taker);
+	else
+		owe(&taker->serial);
+}
+
+static void *leave_to_the_taker(void *arg)
+{
+	struct taker *taker = arg;
+
+	if (taker->from_the_start)
+		rlk_end_prepare();
+	pthread_setspecific(taker->key, taker);
+	return NULL;
+}
+
+static void take_in_each_round(struct ends *ends, struct taker *taker)
+{
+	for (taker->round = 1; taker->round <= PTHREAD_DESTRUCTOR_ITERATIONS;
+	     taker->round++) {
+		unsigned int before = ends->count;
+
+		on_a_thread(leave_to_the_taker, taker);
+		rlk_end_look();
+		assert_int_equal(ends->count, before + 1);
+		assert_int_equal(ends->last, taker->serial);
+		rlk_end_look();
+		assert_int_equal(ends->count, before + 1);
+	}
+}
+
+/* Made before the library's: glibc calls them in the order of their keys. */
+static pthread_key_t early;
+
+static void what_a_late_destructor_takes_is_found(void **state)
+{
+	struct ends *ends = start();
+	struct taker taker = { .round = 0 };
+	pthread_key_t late;
+
+	(void) state;
+	assert_int_equal(pthread_key_create(&late, take_late), 0);
+	for (int i = 0; i < 4; i++) {
+		taker.key = i & 1 ? late : early;
+		taker.from_the_start = i & 2;
+		take_in_each_round(ends, &taker);
+	}
+	pthread_key_delete(late);
+	stop(ends);
+}
+#endif
+
+struct living {
+	struct test_event owes;
+	struct test_event go;
+};
+
+static void *owe_for_a_while(void *arg)
+{
+	struct living *living = arg;
+
+	owe(NULL);
+	test_event_set(&living->owes);
+	test_event_wait(&living->go);
+	rlk_end_owe(-1);
+	return NULL;
+}
+
+static void threads_that_live_are_not_found(void **state)
+{
+	struct living living = { test_event_new(), test_event_new() };
+	struct ends *ends = start();
+	pthread_t thread;
+
+	(void) state;
+	owe(NULL);
+	assert_int_equal(
+	    pthread_create(&thread, NULL, owe_for_a_while, &living), 0);
+	assert_event(&living.owes, "a thread that owes");
+	rlk_end_look();
+	assert_int_equal(ends->count, 0);
+	test_event_set(&living.go);
+	pthread_join(thread, NULL);
+	rlk_end_owe(-1);
+	rlk_end_look();
+	assert_int_equal(ends->count, 0);
+	stop(ends);
+	test_event_end(&living.owes);
+	test_event_end(&living.go);
+}
+
 struct stopper {
 	struct rlk_end_watch watch;
 	_Atomic bool told;
@@ -296,6 +402,12 @@ int main(void)
 		     thread_that_owes_nothing_is_not),
 		TEST("the destructor of another key may still pay",
 		     destructor_of_another_key_may_still_pay),
+#if !SANITIZES_THREADS
+		TEST("what a late destructor takes is found",
+		     what_a_late_destructor_takes_is_found),
+#endif
+		TEST("threads that live are not found",
+		     threads_that_live_are_not_found),
 		TEST("who stops a watch waits for the end that is told",
 		     stop_waits_for_the_end_that_is_told),
 		TEST("watches come and go while threads end",
@@ -306,5 +418,9 @@ int main(void)
 #endif
 	};
 
+#if !SANITIZES_THREADS
+	if (pthread_key_create(&early, take_late))
+		return 1;
+#endif
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
