@@ -190,10 +190,13 @@ struct rowlock_client_options {
 	 *
 	 * What Connector/C would not understand it would ignore, and connect to
 	 * the local server: an unknown key, a number that is none, an entry
-	 * without '=', the same key with two values. All that is
-	 * ROWLOCK_EINVAL, with what to write instead, before anything is
-	 * connected. Keys are written in small letters, '_' for '-' as you
-	 * like; booleans are 0 or 1; protocol is 1 (TCP) or 2 (a socket file).
+	 * without '=', the same key with two values, an empty host or socket.
+	 * All that is ROWLOCK_EINVAL, with what to write instead, before
+	 * anything is connected; and so is a port where no host or "localhost"
+	 * leads to a socket file, and the server there listens on another port,
+	 * once it has said so. Keys are written in small letters, '_' for '-'
+	 * as you like; booleans are 0 or 1; protocol is 1 (TCP) or 2 (a socket
+	 * file).
 	 */
 	const char *dsn;
 	/** An option file to read instead of the standard ones (/etc/my.cnf,
@@ -202,7 +205,9 @@ struct rowlock_client_options {
 	/** The group that is read besides [client]. NULL: "rowlock". In it,
 	 * too, an unknown key or a value that is not understood is
 	 * ROWLOCK_EINVAL, with the file and the line; [client] may have what
-	 * other programs read there, but a port that is no number. */
+	 * other programs read there, but a port that is no number. So is a
+	 * group that is missing where one is there that is written much like
+	 * it, and a file to be included that cannot be read. */
 	const char *defaults_group;
 
 	/** How long this client's leases outlive its last heartbeat: 1,000 to

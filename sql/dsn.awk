@@ -53,6 +53,8 @@ function is_number(value, lowest, highest) {
 }
 
 function wanted(type, value) {
+	if (type == "address" && value == "")
+		return "leave it out if the local server is meant"
 	if (type == "port" && is_number(value, 0, 0))
 		return "leave it out for the default port, 3306"
 	if (type == "port" && !is_number(value, 1, 65535))
@@ -116,7 +118,7 @@ function take(key, has_value, value, hidden,    name, one, problem) {
 		fail("'" name "' makes Connector/C crash; write local-infile=0")
 	if (!has_value && kind[name] != "switch")
 		fail("'" name "' has no value; write " name "=" \
-			(kind[name] ~ /^(text|secret)$/ ? "TEXT" : "1"))
+			(kind[name] ~ /^(text|address|secret)$/ ? "TEXT" : "1"))
 	problem = has_value ? wanted(kind[name], value) : ""
 	if (problem != "")
 		fail("'" name "' is '" substr(value, 1, 40) "'; " problem)
@@ -204,7 +206,8 @@ function know(type, list,    i, n, words, pair) {
 
 BEGIN {
 	example = "write it like host=db1;user=app;database=app"
-	know("text", "host user database socket servername:host db:database " \
+	know("address", "host socket servername:host")
+	know("text", "user database db:database " \
 		"init-command bind-address plugin-dir default-auth restricted-auth " \
 		"server-public-key character-sets-dir default-character-set debug " \
 		"shared-memory-base-name ssl-ca ssl-capath ssl-cert ssl-key ssl-crl " \
@@ -236,5 +239,9 @@ BEGIN {
 END {
 	if (failed) exit 1
 	read_all()
+	# The mysql client forgets a port where it takes the socket file.
+	if (("port" in seen) && !("socket" in seen) && !("protocol" in seen) &&
+	    (!("host" in seen) || seen["host"] == "localhost"))
+		put("protocol", "tcp")
 	printf "[client]\n%s", out
 }

@@ -89,6 +89,7 @@ struct rlk_conn {
 	/* TLS, and the peer that we are connecting to (peer.c). */
 	bool tls;
 	bool peer_seen;
+	bool port_named; /* by the connection string or an option file */
 	my_bool user_enforce;
 	my_bool user_verify;
 
@@ -136,6 +137,9 @@ void rlk_peer_decide(struct rlk_conn *conn);
 
 /** After the connect: is the connection as safe as it must be? */
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
+
+/** Is the peer a socket file, where no port counts? */
+bool rlk_peer_is_file(const struct rlk_conn *conn);
 
 /** Keepalive and how long unacknowledged data may stay so. */
 void rlk_peer_keep(struct rlk_conn *conn);

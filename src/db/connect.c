@@ -329,6 +329,7 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 	if (error)
 		return error;
 	conn->until_ms = until_ms;
+	conn->port_named = named & 1u << RLK_WHOM_PORT;
 	error = connect_now(conn, named, reterr);
 	if (error)
 		return error;

@@ -5,9 +5,10 @@
  * As Connector/C 3.3 reads them (ma_default.c): /etc/my.cnf, /etc/mysql/my.cnf,
  * that in $MARIADB_HOME or else $MYSQL_HOME, ~/.my.cnf; "!include FILE", and
  * "!includedir DIR" for DIR/my.cnf; a later line is the stronger one. What it
- * cannot open it does without. It stops reading a file, without a word, at a
- * line before the first group and at a '[' without ']': those are errors here,
- * as they are for MariaDB's programs.
+ * cannot open it does without; what a file wants included, or who called us has
+ * named, is an error here if it cannot be read. It stops reading a file,
+ * without a word, at a line before the first group and at a '[' without ']':
+ * those are errors here, too, as they are for MariaDB's programs.
  *
  * Failure modes: a file may change between our look and Connector/C's. A value
  * is shown only if it should have been a number.
@@ -15,6 +16,7 @@
 #include "db/option_file.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +42,9 @@ struct reader {
 	 * "" if nothing. */
 	char port[400];
 	char protocol[400];
-	bool remote; /* the last host is another one */
+	char alike[400]; /* a group that may be meant to be ours */
+	bool found;      /* ours is there */
+	bool remote;     /* the last host is another one */
 	unsigned int named;
 };
 
@@ -129,8 +133,7 @@ static void cut_comment(const struct rlk_setting *setting, char *value)
 {
 	char *end = value + strspn(value, "0123456789");
 
-	if (setting->kind == RLK_SETTING_TEXT ||
-	    setting->kind == RLK_SETTING_SECRET ||
+	if (rlk_setting_is_text(setting->kind) ||
 	    !isspace((unsigned char) *end))
 		return;
 	if (end[strspn(end, " \t")] == '#')
@@ -216,6 +219,33 @@ static int take_setting(struct reader *reader, const struct place *place,
 		   : check_client(reader, place, setting, value);
 }
 
+/* Is @group the one that is asked for: with the suffix, if there is one? */
+static bool is_asked_for(const struct reader *reader, const char *group)
+{
+	size_t length = strlen(reader->group);
+
+	return strncmp(group, reader->group, length) == 0 &&
+	       strcmp(group + length, reader->suffix ? reader->suffix : "") ==
+		   0;
+}
+
+/* "[ rowlock ]" and "[rowlok]" are other groups to Connector/C; so are those
+ * that only begin like ours, and somebody may want them. */
+static void compare_group(struct reader *reader, const struct place *place,
+			  const char *group)
+{
+	if (!reader->group)
+		return;
+	if (is_asked_for(reader, group))
+		reader->found = true;
+	else if (strncmp(group, reader->group, strlen(reader->group)) != 0 &&
+		 rlk_setting_alike(group, reader->group))
+		snprintf(reader->alike, sizeof(reader->alike),
+			 "%s:%u: there is no group [%s], but [%.60s]: did you "
+			 "mean that?",
+			 place->path, place->line, reader->group, group);
+}
+
 static int take_group(struct reader *reader, struct place *place, char *line)
 {
 	char *end = strchr(line, ']');
@@ -230,6 +260,7 @@ static int take_group(struct reader *reader, struct place *place, char *line)
 	place->any_group = true;
 	snprintf(place->group, sizeof(place->group), "%s", line);
 	place->owner = owner_of(reader, line);
+	compare_group(reader, place, line);
 	return 0;
 }
 
@@ -255,19 +286,29 @@ static int read_directory(struct reader *reader, const char *path,
 	return error;
 }
 
-static int include(struct reader *reader, char *line, unsigned int depth)
+static int include(struct reader *reader, const struct place *place, char *line,
+		   unsigned int depth)
 {
 	char *path = strchr(line, ' ');
+	bool directory = path && strncmp(line, "includedir ", 11) == 0;
 
-	if (!path || depth + 1 >= DEPTH_MOST)
+	if (!directory && !(path && strncmp(line, "include ", 8) == 0))
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"%s:%u: Connector/C does not understand this "
+				"line; write !include FILE or !includedir "
+				"DIRECTORY",
+				place->path, place->line);
+	if (depth + 1 >= DEPTH_MOST)
 		return 0;
-	*path++ = '\0';
-	trim_end(path);
-	if (strcmp(line, "includedir") == 0)
-		return read_directory(reader, path, depth + 1);
-	if (strcmp(line, "include") == 0)
-		return read_file(reader, path, depth + 1);
-	return 0;
+	trim_end(++path);
+	if (access(path, R_OK) < 0)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"%s:%u: cannot read '%s': %s; Connector/C "
+				"would go on without it",
+				place->path, place->line, path,
+				strerror(errno));
+	return directory ? read_directory(reader, path, depth + 1)
+			 : read_file(reader, path, depth + 1);
 }
 
 static int take_line(struct reader *reader, struct place *place, char *line,
@@ -285,7 +326,7 @@ static int take_line(struct reader *reader, struct place *place, char *line,
 	if (quoted)
 		return 0;
 	if (*line == '!')
-		return include(reader, line + 1, depth);
+		return include(reader, place, line + 1, depth);
 	if (*line == '#' || *line == ';' || *line == '\0')
 		return 0;
 	place->escaped = *line == '\\';
@@ -331,6 +372,10 @@ static int read_file(struct reader *reader, const char *path,
 				    "a line longer than Connector/C reads");
 		error = take_line(reader, &place, line, depth);
 	}
+	if (!error && ferror(file))
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: cannot read '%s': %s", path,
+				strerror(errno));
 	return error;
 }
 
@@ -378,6 +423,8 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.port);
 	if (*reader.protocol && !reader.remote)
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.protocol);
+	if (*reader.alike && !reader.found)
+		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.alike);
 	*ret_named = reader.named;
 	return 0;
 }

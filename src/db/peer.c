@@ -70,6 +70,16 @@ static enum peer find_peer(int fd)
 	}
 }
 
+bool rlk_peer_is_file(const struct rlk_conn *conn)
+{
+	struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
+	socklen_t length = sizeof(address);
+
+	getpeername(mysql_get_socket(conn->mysql), (struct sockaddr *) &address,
+		    &length);
+	return address.ss_family == AF_UNIX;
+}
+
 static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 {
 	mysql_optionsv(mysql, option, &value);

@@ -98,6 +98,7 @@ enum fact {
 	FACT_GALERA,
 	FACT_MULTI,
 	FACT_READ_ONLY,
+	FACT_PORT,
 	FACT_DRIFT,
 	FACTS,
 };
@@ -120,6 +121,7 @@ static const char facts_mariadb[] =
 	" WHERE VARIABLE_NAME = 'WSREP_ON')"
 	", NULL"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only)"
+	", @@port"
 	", " DRIFT;
 
 #define MYSQL_VARIABLE                                                         \
@@ -137,6 +139,7 @@ static const char facts_mysql[] =
 	" <> '', " MYSQL_VARIABLE "'group_replication_single_primary_mode'),"
 	" NULL)"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only, @@super_read_only)"
+	", @@port"
 	", " DRIFT;
 /* clang-format on */
 
@@ -261,6 +264,24 @@ static bool is_on(const char *cell)
 	return cell && (strstr(cell, "1") || strstr(cell, "ON"));
 }
 
+/* Connector/C goes to the socket file if no host or "localhost" is named, and
+ * forgets the port, so a second server on this machine is not the one meant. */
+static int check_port(const struct rlk_conn *conn, const char *port,
+		      struct rowlock_errinfo *reterr)
+{
+	unsigned int named = conn->mysql->options.port;
+
+	if (!conn->port_named || !rlk_peer_is_file(conn) ||
+	    (port && strtoul(port, NULL, 10) == named))
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EINVAL,
+			"connect to %s: port %u is asked for, and the server "
+			"behind this socket file listens on port %s; a port "
+			"counts over TCP only: write host=127.0.0.1, or leave "
+			"the port out",
+			conn->where, named, port ? port : "NULL");
+}
+
 static int check_facts(struct rlk_conn *conn, const char *const *facts,
 		       struct rowlock_errinfo *reterr)
 {
@@ -278,7 +299,7 @@ static int check_facts(struct rlk_conn *conn, const char *const *facts,
 				"it in the dsn (database=...) or the option "
 				"file",
 				conn->where);
-	return 0;
+	return check_port(conn, facts[FACT_PORT], reterr);
 }
 
 static bool clock_moves(const char *drift)

@@ -25,20 +25,21 @@
 #define KEY_MOST 40
 
 #define TEXT RLK_SETTING_TEXT
+#define ADDRESS RLK_SETTING_ADDRESS
 #define SECRET RLK_SETTING_SECRET
 #define NUMBER RLK_SETTING_NUMBER
 #define BOOLEAN RLK_SETTING_BOOLEAN
 
 /* The first ones in the order of enum rlk_whom. */
 static const struct rlk_setting settings[] = {
-	{ "host", TEXT, NULL },
+	{ "host", ADDRESS, NULL },
 	{ "port", RLK_SETTING_PORT, NULL },
 	{ "user", TEXT, NULL },
 	{ "password", SECRET, NULL },
 	{ "database", TEXT, NULL },
-	{ "socket", TEXT, NULL },
+	{ "socket", ADDRESS, NULL },
 	{ "protocol", RLK_SETTING_PROTOCOL, NULL },
-	{ "servername", TEXT, "host" },
+	{ "servername", ADDRESS, "host" },
 	{ "passwd", SECRET, "password" },
 	{ "db", TEXT, "database" },
 	{ "connect-timeout", NUMBER, NULL },
@@ -141,7 +142,9 @@ void rlk_setting_note(const struct rlk_setting *setting, const char *value,
 	if (number >= RLK_WHOMS)
 		return;
 	*named &= ~(1u << number);
-	if (value && *value)
+	/* What is 0 to Connector/C stands for the default. */
+	if (value && *value &&
+	    (rlk_setting_is_text(setting->kind) || atoi(value)))
 		*named |= 1u << number;
 }
 
@@ -175,11 +178,42 @@ static unsigned int distance(const char *a, const char *b)
 	return d[height][width];
 }
 
+/* From so many letters on it is another word. */
+static unsigned int too_far(size_t length)
+{
+	return length < 4 ? 2 : 3;
+}
+
+/* Without blanks, in small letters; false: it is too long to be a key. */
+static bool simplify(const char *word, char (*ret_simple)[KEY_MOST + 1])
+{
+	size_t length = 0;
+
+	for (; *word; word++) {
+		if (isspace((unsigned char) *word))
+			continue;
+		if (length == KEY_MOST)
+			return false;
+		(*ret_simple)[length++] =
+		    plain((char) tolower((unsigned char) *word));
+	}
+	(*ret_simple)[length] = '\0';
+	return true;
+}
+
+bool rlk_setting_alike(const char *a, const char *b)
+{
+	char one[KEY_MOST + 1], other[KEY_MOST + 1];
+
+	return simplify(a, &one) && simplify(b, &other) &&
+	       distance(one, other) < too_far(strlen(one));
+}
+
 const char *rlk_setting_near(const char *key)
 {
 	char lower[KEY_MOST + 1];
 	size_t length = strlen(key);
-	unsigned int best = length < 4 ? 2 : 3; /* less than that */
+	unsigned int best = too_far(length);
 	const char *near = NULL;
 
 	if (length > KEY_MOST)
@@ -216,6 +250,9 @@ static bool is_number(const char *value, long lowest, long highest)
 static const char *wanted(const struct rlk_setting *setting, const char *value)
 {
 	switch (setting->kind) {
+	case RLK_SETTING_ADDRESS:
+		return *value ? NULL
+			      : "leave it out if the local server is meant";
 	case RLK_SETTING_PORT:
 		if (is_number(value, 1, 65535))
 			return NULL;
@@ -263,10 +300,7 @@ const char *rlk_setting_problem(const struct rlk_setting *setting,
 	if (!value) {
 		snprintf(buffer, size, "'%s' has no value; write %s=%s",
 			 setting->key, setting->key,
-			 setting->kind == RLK_SETTING_TEXT ||
-				 setting->kind == RLK_SETTING_SECRET
-			     ? "TEXT"
-			     : "1");
+			 rlk_setting_is_text(setting->kind) ? "TEXT" : "1");
 		return buffer;
 	}
 	problem = wanted(setting, value);

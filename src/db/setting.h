@@ -14,6 +14,7 @@
 
 enum rlk_setting_kind {
 	RLK_SETTING_TEXT,
+	RLK_SETTING_ADDRESS, /* empty, it would mean the local server */
 	RLK_SETTING_SECRET,
 	RLK_SETTING_NUMBER,
 	RLK_SETTING_PORT,
@@ -22,6 +23,13 @@ enum rlk_setting_kind {
 	RLK_SETTING_SWITCH, /* counts by being there */
 	RLK_SETTING_DEADLY, /* Connector/C dereferences NULL */
 };
+
+/** Is any value one, but for the empty one of an address? */
+static inline bool rlk_setting_is_text(enum rlk_setting_kind kind)
+{
+	return kind == RLK_SETTING_TEXT || kind == RLK_SETTING_ADDRESS ||
+	       kind == RLK_SETTING_SECRET;
+}
 
 struct rlk_setting {
 	const char *key; /* with '-'; '_' means the same */
@@ -54,6 +62,9 @@ enum rlk_whom {
  *  something for @setting. */
 void rlk_setting_note(const struct rlk_setting *setting, const char *value,
 		      unsigned int *named);
+
+/** Is one of both a misspelling of the other? Blanks and case do not count. */
+bool rlk_setting_alike(const char *a, const char *b);
 
 /** The key that @key may be a misspelling of; NULL: none is near. */
 const char *rlk_setting_near(const char *key);

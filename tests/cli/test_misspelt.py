@@ -55,7 +55,8 @@ class Misspelt(ToolTest):
                 ("port=abc", "'port' is 'abc'"),
                 ("garbage", "unknown key 'garbage'"),
                 ("protocol=tcp", "'protocol' is 'tcp'"),
-                ("host=;user=a;user=b", "'user' is there twice")):
+                ("host=", "'host' is ''; leave it out"),
+                ("user=a;user=b", "'user' is there twice")):
             with self.subTest(entry):
                 self.environment["ROWLOCK_DSN"] = (
                     f"socket={self.path};password=hunter2;database=d;{entry}")

@@ -123,9 +123,14 @@ class Connection(ToolTest):
         self.assertIsNone(call.text("file"))
         self.assertIn("ROWLOCK_DSN is set", err)
 
-    def test_an_empty_environment_variable_counts_as_unset(self):
+    def test_an_empty_environment_variable_names_no_server(self):
         self.environment["ROWLOCK_DSN"] = ""
-        self.assertIsNone(self.connect()[0].text("dsn"))
+        code, _, err = self.run_tool("list")
+        self.assertEqual(code, 125)
+        self.assertIn("ROWLOCK_DSN is empty", err)
+        self.assertEqual(self.fake.seen, [], "the server was asked")
+        self.assertIsNone(self.connect("--defaults-file=/f")[0].text("dsn"))
+        self.assertEqual(self.connect("--dsn=host=x")[0].text("dsn"), "host=x")
 
     def test_options_may_stand_before_the_command(self):
         code, _, err = self.run_tool("--defaults-file=/f", "--single-writer",

@@ -342,6 +342,36 @@ static void socket_file_is_local(void **state)
 	unlink(path);
 }
 
+/* Connector/C forgets the port there, so another server than the one meant
+ * would be locked. */
+static void port_counts_on_a_socket_file_too(void **state)
+{
+	const char *base = getenv("TMPDIR");
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	unsigned int port = (unsigned int) db_number(conn, "SELECT @@port");
+	struct relay *relay;
+	char path[100];
+	char change[40];
+	char dsn[600];
+
+	(void) state;
+	rlk_conn_close(conn);
+	snprintf(path, sizeof(path), "%.60s/rowlock-port-%d",
+		 base && *base ? base : "/tmp", (int) getpid());
+	relay = relay_start(RELAY_STRAIGHT, path);
+	assert_non_null(relay);
+	snprintf(change, sizeof(change), "port=%u", port);
+	test_dsn_with(relay_dsn(relay), change, dsn, sizeof(dsn));
+	rlk_conn_close(db_open(dsn, &db_lease));
+	test_dsn_with(relay_dsn(relay), "port=1", dsn, sizeof(dsn));
+	assert_int_equal(db_refused(dsn, 0, &error), ROWLOCK_EINVAL);
+	assert_says(error.message, "port 1 is asked for");
+	assert_says(error.message, "write host=127.0.0.1, or leave");
+	relay_end(relay);
+	unlink(path);
+}
+
 static void loopback_of_ipv6_is_local(void **state)
 {
 	(void) state;
@@ -412,6 +442,8 @@ int main(void)
 		    "another host without verified TLS hears nothing secret",
 		    clear_text_is_refused),
 		TEST("a socket file is local", socket_file_is_local),
+		TEST("a port counts on a socket file, too",
+		     port_counts_on_a_socket_file_too),
 		TEST_NEEDS(db_need_ipv6, "the loopback of IPv6 is local",
 			   loopback_of_ipv6_is_local),
 		TEST_NEEDS(db_need_ipv6, "the loopback within IPv6 is local",

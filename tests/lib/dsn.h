@@ -69,4 +69,12 @@ static inline void test_dsn_with(const char *dsn, const char *changes,
 	snprintf(buffer + used, used < size ? size - used : 0, "%s", changes);
 }
 
+/** Write to @buffer what is in @dsn but @key. */
+static inline void test_dsn_without(const char *dsn, const char *key,
+				    char *buffer, size_t size)
+{
+	test_dsn_with(dsn, key, buffer, size);
+	buffer[strlen(buffer) - strlen(key)] = '\0';
+}
+
 #endif

@@ -208,7 +208,8 @@ static void our_group_is_read_to_the_letter(void **state)
 	file_is("[rowlock]\n'port=3\n", "begins with a quote");
 	file_is("[rowlock]\nconnection = hots=db1\n",
 		":2: connection: unknown key 'hots'");
-	file_is("[rowlok]\nhots=db1\n[mysqld]\nport=abc\n", NULL);
+	file_is("[rowlock]\nhost=\n", "'host' is ''; leave it out");
+	file_is("[mysqld]\nport=abc\n[rowlock-two]\nhots=db1\n", NULL);
 }
 
 static void the_clients_groups_are_others_too(void **state)
@@ -229,12 +230,27 @@ static void the_clients_groups_are_others_too(void **state)
 	file_is("[client]\ndisable-local-infile\n", "crash");
 }
 
+static void a_group_much_like_ours_is_one(void **state)
+{
+	(void) state;
+	file_is("[rowlok]\nhost=db1\n",
+		":1: there is no group [rowlock], but [rowlok]: did you");
+	file_is("[client]\n[ rowlock ]\nhost=db1\n",
+		":2: there is no group [rowlock], but [ rowlock]");
+	file_is("[Rowlock]\nhost=db1\n[client]\n", "but [Rowlock]");
+	file_is("[rowlok]\nhost=db1\n[rowlock]\n", NULL);
+	file_is("[rowlock2]\nhost=db1\n[rowlock-a]\n", NULL);
+}
+
 static void what_ends_a_file_early_is_an_error(void **state)
 {
 	(void) state;
 	file_is("host=db1\n[rowlock]\nuser=app\n",
 		":1: a setting before the first [group]");
 	file_is("[rowlock\nhost=db1\n", ":1: a group without ']'");
+	file_is("!including /etc/my.cnf\n",
+		":1: Connector/C does not understand");
+	file_is("\n!include\t/etc/my.cnf\n", ":2: Connector/C does not");
 }
 
 static void includes_are_followed(void **state)
@@ -262,8 +278,17 @@ static void includes_are_followed(void **state)
 	assert_int_equal(check_files(path, "rowlock", NULL, &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "did you mean 'port'");
-	path = write_file("lost.cnf", "!include %s/nowhere.cnf\n", directory);
-	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+	for (int i = 0; i < 2; i++) {
+		path = write_file("lost.cnf", "!include%s %s/nowhere.cnf\n",
+				  i ? "dir" : "", directory);
+		assert_int_equal(check_files(path, "rowlock", NULL, &error),
+				 ROWLOCK_EINVAL);
+		assert_says(error.message, "/lost.cnf:1: cannot read '");
+		assert_says(error.message, "/nowhere.cnf'");
+	}
+	assert_int_equal(check_files(directory, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "Is a directory");
 }
 
 static void a_suffix_reads_more(void **state)
@@ -336,6 +361,8 @@ int main(void)
 		     our_group_is_read_to_the_letter),
 		TEST("the client's groups are others too",
 		     the_clients_groups_are_others_too),
+		TEST("a group written much like ours is an error without ours",
+		     a_group_much_like_ours_is_one),
 		TEST("what ends a file early is an error",
 		     what_ends_a_file_early_is_an_error),
 		TEST("includes are followed", includes_are_followed),

@@ -199,13 +199,16 @@ static struct rowlock_client *client_that_waits(void)
 static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 		unsigned int least_refused)
 {
+	struct rowlock_client *client = fake_client();
 	unsigned int number = 0;
 	unsigned int refused = 0;
 	bool failed = true;
 
+	/* What a thread makes once. */
+	assert_true(rlk_end_prepare());
+	fake_client_end(client);
 	while (failed) {
 		long live = fake_memory_live();
-		struct rowlock_client *client;
 		struct rowlock *lock;
 		int code;
 

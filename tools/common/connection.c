@@ -98,10 +98,26 @@ static const char *environment_dsn(void)
 	return dsn && *dsn ? dsn : NULL;
 }
 
+/* A variable of a script that was not set, most likely: the local server is not
+ * what it was meant to name. */
+static bool environment_is_empty(void)
+{
+	const char *dsn = getenv("ROWLOCK_DSN");
+
+	return dsn && !*dsn;
+}
+
 bool connection_check(const struct connection *connection)
 {
 	bool files = connection->defaults_file || connection->group_suffix;
 
+	if (!connection->dsn && !files && environment_is_empty()) {
+		report(ROWLOCK_LOG_ERROR,
+		       "ROWLOCK_DSN is empty: write a connection string into "
+		       "it, like host=db1;user=app;database=app, or unset it "
+		       "for the standard option files");
+		return false;
+	}
 	if (connection->dsn && files) {
 		report(ROWLOCK_LOG_ERROR,
 		       "--dsn and option files exclude each other: leave out "
