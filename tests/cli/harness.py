@@ -352,7 +352,6 @@ class TapResult(unittest.TestResult):
 
 def main():
     """Run the cases of the main module; names on the command line choose."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # A shell without job control, and nohup, start us with some ignored; the
     # tool leaves alone what it finds ignored.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):

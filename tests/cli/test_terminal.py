@@ -31,6 +31,8 @@ class Terminal(ToolTest):
                            HISTFILE="", TERM="dumb")
         self.shell, self.master = pty.fork()
         if self.shell == 0:
+            # Python ignores it; subprocess would set it back.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"],
                        environment)
         self.seen_text = ""
@@ -146,6 +148,8 @@ class Terminal(ToolTest):
     def test_without_a_shell_with_job_control_ctrl_z_does_not_hang(self):
         self.shell, self.master = pty.fork()
         if self.shell == 0:
+            # Python ignores it; subprocess would set it back.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.execvpe(CLI, ["rowlock", "run", "j", "bash", "-c",
                              "echo READY; read x; echo got=$x"],
                        self.environment)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Options, texts, passwords: what is decided before anything is held."""
 import os
+import socket
 
 import harness
 from harness import CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, REAPERD, ToolTest
@@ -307,6 +308,18 @@ class RunOptions(ToolTest):
         code, _, err = self.run_tool("run", "-E", "5", "j", "true")
         self.assertEqual(code, 125)
         self.assertIn("no such thing", err)
+
+
+class Harness(ToolTest):
+    def test_the_fake_does_not_end_with_a_tool_that_is_gone(self):
+        tool = socket.socket(socket.AF_UNIX)
+        tool.connect(self.fake.path)
+        tool.sendall(b"lock_new\n")
+        self.fake.expect("lock_new")
+        tool.close()
+        # The first is lost; the second would be the SIGPIPE.
+        for _ in range(2):
+            self.fake.say("reply 0")
 
 
 if __name__ == "__main__":
