@@ -2,7 +2,8 @@
 /*
  * Why a token could not be drawn, where the server's words do not help: no
  * clock gets to the bound of tokens before the year 2255, and the floor's row
- * is made by a migration and never deleted. So it was done by hand.
+ * is made by a migration and never deleted. So it was done by hand. What has
+ * been collected is long ago by its own time, so a floor of now is above it.
  */
 #include "strategy/draw.h"
 
@@ -33,8 +34,8 @@ void rlk_draw_explain(const struct rlk_conn *conn,
 			    "written it into lock_token or lock_token_floor "
 			    "of %.100s; have all that has seen it forget it, "
 			    "then DELETE FROM lock_token WHERE token > %llu; "
-			    "UPDATE lock_token_floor SET token = 0 WHERE "
-			    "token > %llu",
+			    "UPDATE lock_token_floor SET token = 1000000 * "
+			    "UNIX_TIMESTAMP() WHERE token > %llu",
 			    where, RLK_TOKEN_BOUND - 2, RLK_TOKEN_BOUND - 2);
 		break;
 	case ERROR_NULL:

@@ -222,6 +222,39 @@ static void a_token_at_the_bound(void **state)
 	test_sql_end(root);
 }
 
+/* Which has been written over what was collected: new names start above that
+ * again. */
+static void a_floor_at_the_bound_is_said(void **state)
+{
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(60000);
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("floor"));
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+	char *update;
+
+	(void) state;
+	test_sql(root, "UPDATE lock_token_floor SET token = 9007199254740991");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_EDB, &err);
+	assert_non_null(strstr(err.message, "reached the bound"));
+	update = strstr(err.message, "UPDATE lock_token_floor");
+	assert_non_null(update);
+	assert_int_equal(test_sql(root, "%s", update), 1);
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_int_equal(test_sql_number(root,
+					 "SELECT token > 1700000000000000 "
+					 "FROM lock_token_floor"),
+			 1);
+	assert_int_equal(
+	    test_sql(root, "UPDATE lock_token_floor SET token = 0"), 1);
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(root);
+}
+
 static void a_server_that_takes_no_writes(void **state)
 {
 	struct test_sql *root = test_server_root();
@@ -401,6 +434,8 @@ int main(void)
 		TEST("a missing column is named", a_column_is_missing),
 		TEST("a token at the bound is told, with what to type",
 		     a_token_at_the_bound),
+		TEST("so is a floor, and its advice keeps what it stands for",
+		     a_floor_at_the_bound_is_said),
 		TEST("a server that takes no writes is told apart",
 		     a_server_that_takes_no_writes),
 		TEST("a lease lives without prepared statements",
