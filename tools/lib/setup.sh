@@ -159,11 +159,23 @@ want()
 	[ -z "$lacking" ] || tell_missing "$lacking"
 }
 
+# A machine that has just started updates itself, or another run installs: apt
+# waits for the lock of dpkg if it is told to, for that of the lists never.
+update_lists()
+{
+	for _ in $(seq 120); do
+		told=$(as_root apt-get update 2>&1) && break
+		case $told in */lists/lock*) sleep 5 ;; *) break ;; esac
+	done
+	printf '%s\n' "$told"
+}
+
 install_packages()
 {
-	as_root apt-get update || :
+	update_lists
 	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends "$@"
+		apt-get -o DPkg::Lock::Timeout=600 \
+		install -y --no-install-recommends "$@"
 }
 
 # ------------------------------------------------------------------- build
