@@ -15,6 +15,8 @@
 #include "strategy/reap.h"
 #include "strategy/sweep.h"
 
+#include <inttypes.h>
+
 #define TOKENS_EVERY_MS (60 * 60 * 1000)
 #define DAY_MS (24 * 60 * 60 * 1000ll)
 #define BATCH RLK_SWEEP_MOST
@@ -31,6 +33,16 @@
 void rlk_pass_set_until(struct rlk_pass *pass)
 {
 	rlk_conn_set_until(pass->conn, rlk_client_call_until(pass->client));
+}
+
+int rlk_pass_code(const struct rlk_pass *pass, enum rlk_fault fault,
+		  struct rowlock_errinfo *reterr)
+{
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "no answer from %s within %" PRIu64 " ms",
+			 pass->client->server, pass->client->call_timeout_ms);
+	return fault ? reterr->code : 0;
 }
 
 /* Without a descriptor for it there is no rest. */
@@ -110,7 +122,7 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		fault = rlk_tokens_old(pass->conn, pass->batch, on_token,
 				       &tokens, reterr);
 		if (fault)
-			return reterr->code;
+			return rlk_pass_code(pass, fault, reterr);
 		more = tokens.collected == pass->batch;
 	}
 	rlk_mutex_lock(&client->mutex);
@@ -210,6 +222,8 @@ void rlk_reaper_run(void *arg)
 		if (rlk_client_stopping(client))
 			return;
 		code = reap(&pass, &error);
+		if (code && rlk_client_stopping(client))
+			return;
 		if (code && !failing)
 			rlk_log(&client->log, ROWLOCK_LOG_WARNING, "reaper: %s",
 				error.message);

@@ -21,11 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int code_of(enum rlk_fault fault, struct rowlock_errinfo *reterr)
-{
-	return fault ? reterr->code : 0;
-}
-
 static int fail_memory(struct rowlock_errinfo *reterr)
 {
 	return rlk_fail(reterr, ROWLOCK_ENOMEM, "reap: out of memory");
@@ -119,7 +114,7 @@ static void evict(struct sessions *sessions)
 	if (is_blocked(fault))
 		evict_each(sessions);
 	else if (fault)
-		sessions->code = sessions->reterr->code;
+		sessions->code = rlk_pass_code(pass, fault, sessions->reterr);
 	else
 		tell_evicted(sessions, evicted);
 	pass->result->evicted += evicted;
@@ -171,7 +166,7 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 					   pass->batch, on_session, sessions,
 					   reterr);
 		if (fault)
-			return code_of(fault, reterr);
+			return rlk_pass_code(pass, fault, reterr);
 		evict(sessions);
 	} while (!sessions->code && sessions->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));
@@ -233,7 +228,7 @@ static void sweep(struct leases *leases)
 			sweep_one(leases, leases->names[i], 0,
 				  &leases->holders[i]);
 	else if (fault)
-		leases->code = leases->reterr->code;
+		leases->code = rlk_pass_code(pass, fault, leases->reterr);
 	else
 		tell_swept(leases, swept);
 	pass->result->swept += swept;
@@ -286,7 +281,7 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		fault = rlk_leases_dead(pass->conn, &cursor, on_lease, leases,
 					reterr);
 		if (fault)
-			return code_of(fault, reterr);
+			return rlk_pass_code(pass, fault, reterr);
 		sweep(leases);
 	} while (!leases->code && leases->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));

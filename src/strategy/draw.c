@@ -18,12 +18,12 @@
 #define ERROR_OUT_OF_RANGE 1690
 #define ERROR_NULL 1048
 
-void rlk_draw_explain(const struct rlk_conn *conn,
+void rlk_draw_explain(const struct rlk_conn *conn, enum rlk_fault fault,
 		      struct rowlock_errinfo *reterr)
 {
 	const char *where = rlk_conn_server(conn)->name;
 
-	if (!reterr)
+	if (!reterr || fault == RLK_PENDING)
 		return;
 	switch (reterr->mysql) {
 	case ERROR_CHECK_MARIADB:

@@ -364,7 +364,7 @@ static enum rlk_fault lease_draw(struct rlk_conn *conn,
 	    run_by_attempt(conn, &draw, request, &reply, reterr);
 
 	if (fault)
-		rlk_draw_explain(conn, reterr);
+		rlk_draw_explain(conn, fault, reterr);
 	else
 		*ret_token = reply.affected ? reply.insert_id : 0;
 	return fault;

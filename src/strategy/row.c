@@ -140,7 +140,7 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 	    rlk_stmt_run(conn, &draw, params, &reply, reterr);
 
 	if (fault)
-		rlk_draw_explain(conn, reterr);
+		rlk_draw_explain(conn, fault, reterr);
 	else
 		*ret_token = reply.insert_id;
 	return fault;

@@ -4,6 +4,9 @@
  */
 #include "fake/fake.h"
 
+#include <stdatomic.h>
+#include <string.h>
+
 #include "test.h"
 
 #define INTERVAL_MS 1000
@@ -112,6 +115,54 @@ static void call_asks_for_no_turn(void **state)
 	fake_client_end(client);
 }
 
+static const struct fake_answer silence = { .given = true,
+					    .skip = true,
+					    .result = RLK_PENDING };
+
+static void call_says_that_no_answer_came(void **state)
+{
+	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
+					    FAKE_TOKENS };
+	struct rowlock_client *client = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
+		fake_next(ops[i], silence);
+		assert_code(rowlock_reap(client, NULL, NULL, &err),
+			    ROWLOCK_ECONNECT, &err);
+		assert_non_null(strstr(err.message, "no answer from"));
+	}
+	fake_client_end(client);
+}
+
+static void count_silence(enum rowlock_log_level level, const char *message,
+			  void *arg)
+{
+	_Atomic int *lines = arg;
+
+	if (level == ROWLOCK_LOG_WARNING &&
+	    strncmp(message, "reaper: no answer from", 22) == 0)
+		(*lines)++;
+}
+
+static void log_says_that_no_answer_came(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	_Atomic int lines = 0;
+	struct rowlock_client *client;
+
+	(void) state;
+	options.reap_interval_ms = INTERVAL_MS;
+	options.log = count_silence;
+	options.log_arg = (void *) &lines;
+	fake_next(FAKE_CLAIM_LOOK, silence);
+	client = fake_client_with(&options);
+	fake_pass_await(FAKE_SESSIONS, 1);
+	fake_client_end(client);
+	assert_int_equal(lines, 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -125,6 +176,10 @@ int main(void)
 		FAKE("a lost race for the turn is no error",
 		     lost_race_for_the_turn_is_no_error),
 		FAKE("a call asks for no turn", call_asks_for_no_turn),
+		FAKE("a call says that no answer came",
+		     call_says_that_no_answer_came),
+		FAKE("the log says that no answer came",
+		     log_says_that_no_answer_came),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
