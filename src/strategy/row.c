@@ -107,8 +107,8 @@ static enum rlk_fault row_release(struct rlk_conn *conn,
 	    rlk_stmt_run(conn, &release, NULL, &reply, reterr);
 
 	(void) request;
-	/* It commits all the same where no more can be prepared. */
-	if (fault == RLK_REFUSED || fault == RLK_FAILED)
+	/* To let go needs no memory. */
+	if (fault == RLK_FAILED)
 		fault = rlk_stmt_text(conn, "COMMIT", reterr);
 	if (!fault)
 		*ret_found = true;

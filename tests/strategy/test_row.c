@@ -3,6 +3,7 @@
  * Rows: locked by an open transaction, and by nothing else.
  */
 #include "ground.h"
+#include "unit/fake/memory.h"
 
 /* The deadline of a wait that shall not be granted. */
 #define SHORT_MS 200
@@ -210,6 +211,28 @@ static void another_connections_commit_releases_nothing(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
+/* Its first COMMIT has nothing yet to be prepared in. */
+static void row_is_let_go_without_memory(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("memory"));
+	struct rlk_request b = ground_request(ground, 1, a.name);
+	bool found = false;
+	struct rowlock_errinfo err;
+	enum rlk_fault fault;
+
+	take(ground, 0, &a);
+	rlk_conn_set_until(ground->conns[0],
+			   rlk_conn_now(ground->conns[0]) + GROUND_UNTIL_MS);
+	fake_memory_fail(1);
+	fault = ground->strategy->release(ground->conns[0], &a, &found, &err);
+	assert_true(fake_memory_failed());
+	assert_done(fault, &err);
+	assert_true(found);
+	take(ground, 1, &b);
+	assert_true(ground_release(ground, 1, &b));
+}
+
 static void statements_typed_by_hand_exclude_and_are_excluded(void **state)
 {
 	struct ground *ground = *state;
@@ -265,6 +288,8 @@ int main(void)
 		    slice_of_waiting_ends_by_the_server),
 		ROW("another connection's commit releases nothing",
 		    another_connections_commit_releases_nothing),
+		ROW("a row is let go without memory",
+		    row_is_let_go_without_memory),
 		ROW("statements typed by hand exclude and are excluded",
 		    statements_typed_by_hand_exclude_and_are_excluded),
 	};
