@@ -200,14 +200,18 @@ struct rowlock_client_options {
 	 */
 	const char *dsn;
 	/** An option file to read instead of the standard ones (/etc/my.cnf,
-	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: the standard ones. */
+	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: the standard ones. One that has
+	 *  groups, but none that is read, is ROWLOCK_EINVAL. */
 	const char *defaults_file;
 	/** The group that is read besides [client]. NULL: "rowlock". In it,
 	 * too, an unknown key or a value that is not understood is
 	 * ROWLOCK_EINVAL, with the file and the line; [client] may have what
 	 * other programs read there, but a port that is no number. So is a
 	 * group that is missing where one is there that is written much like
-	 * it, and a file to be included that cannot be read. */
+	 * it, and a file to be included that cannot be read. Of an !includedir
+	 * Connector/C reads my.cnf only: the group in another *.cnf there is
+	 * ROWLOCK_EINVAL, and so is the [client] group's host there, unless
+	 * what is read names one. */
 	const char *defaults_group;
 
 	/** How long this client's leases outlive its last heartbeat: 1,000 to

@@ -139,10 +139,6 @@ static int check_target(const struct rlk_conn_target *target,
 
 	if (target->dsn)
 		return rlk_dsn_check(target->dsn, "dsn", named, reterr);
-	if (target->defaults_file && access(target->defaults_file, R_OK) < 0)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"defaults_file: cannot read '%s': %s",
-				target->defaults_file, strerror(errno));
 	return rlk_option_files_check(&files, named, reterr);
 }
 

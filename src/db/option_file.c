@@ -42,9 +42,13 @@ struct reader {
 	 * "" if nothing. */
 	char port[400];
 	char protocol[400];
-	char alike[400]; /* a group that may be meant to be ours */
-	bool found;      /* ours is there */
-	bool remote;     /* the last host is another one */
+	char alike[400];  /* a group that may be meant to be ours */
+	char unread[400]; /* a client's host where Connector/C does not look */
+	bool found;       /* ours is there */
+	bool others;      /* so is another program's, */
+	bool read;        /* or one that we read, */
+	bool suffixed;    /* or that with the suffix */
+	bool remote;      /* the last host is another one */
 	unsigned int named;
 };
 
@@ -246,6 +250,13 @@ static void compare_group(struct reader *reader, const struct place *place,
 			 place->path, place->line, reader->group, group);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), more = end ? strlen(end) : 0;
+
+	return more && length >= more && strcmp(text + length - more, end) == 0;
+}
+
 static int take_group(struct reader *reader, struct place *place, char *line)
 {
 	char *end = strchr(line, ']');
@@ -260,12 +271,80 @@ static int take_group(struct reader *reader, struct place *place, char *line)
 	place->any_group = true;
 	snprintf(place->group, sizeof(place->group), "%s", line);
 	place->owner = owner_of(reader, line);
+	if (place->owner == NOBODY)
+		reader->others = true;
+	else
+		reader->read = true;
+	if (place->owner != NOBODY && ends_with(line, reader->suffix))
+		reader->suffixed = true;
 	compare_group(reader, place, line);
 	return 0;
 }
 
+static void wipe(char (*line)[LINE_SIZE])
+{
+	explicit_bzero(*line, sizeof(*line));
+}
+
+static void closep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
 static int read_file(struct reader *reader, const char *path,
 		     unsigned int depth);
+
+/* Our group would be lost here, and so would a client's host, unless what is
+ * read names one. */
+static int pass_over(struct reader *reader, struct place *place, char *line)
+{
+	static const char advice[] =
+	    "Connector/C reads no file of a directory but my.cnf: write "
+	    "!include and this file's name, or move it to a file that is read";
+	char *value = strchr(line, '='), *end = strchr(line, ']');
+
+	trim_end(line);
+	if (*line == '[' && end) {
+		*end = '\0';
+		trim_end(++line);
+		snprintf(place->group, sizeof(place->group), "%s", line);
+		place->owner = owner_of(reader, line);
+		return place->owner == OURS ? fail(reader, place, advice) : 0;
+	}
+	if (place->owner != CLIENT || !value)
+		return 0;
+	*value++ = '\0';
+	trim_end(line);
+	if (rlk_setting_find(line) == rlk_setting_find("host") &&
+	    !is_local(unquote(value)))
+		snprintf(reader->unread, sizeof(reader->unread),
+			 "%s:%u: group [%s]: %s", place->path, place->line,
+			 place->group, advice);
+	return 0;
+}
+
+static int look_into(struct reader *reader, const char *path)
+{
+	_cleanup_(closep) FILE *file = fopen(path, "re");
+	_cleanup_(wipe) char line[LINE_SIZE] = "";
+	struct place place = { .path = path };
+	int error = 0;
+
+	while (file && !error && fgets(line, sizeof(line), file)) {
+		place.line++;
+		error =
+		    pass_over(reader, &place, line + strspn(line, " \t\r\v\f"));
+	}
+	return error;
+}
+
+static bool is_my_cnf(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && strcmp(name, "/my.cnf") == 0;
+}
 
 static int read_directory(struct reader *reader, const char *path,
 			  unsigned int depth)
@@ -274,13 +353,20 @@ static int read_directory(struct reader *reader, const char *path,
 	glob_t found = { 0 };
 	int error = 0;
 
-	snprintf(pattern, sizeof(pattern), "%s/%s", path,
-		 reader->suffix ? "*.cnf" : "my.cnf");
-	if (!reader->suffix)
-		return read_file(reader, pattern, depth);
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc && !error; i++)
-			error = read_file(reader, found.gl_pathv[i], depth);
+	if (!reader->suffix) {
+		snprintf(pattern, sizeof(pattern), "%s/my.cnf", path);
+		error = read_file(reader, pattern, depth);
+	}
+	snprintf(pattern, sizeof(pattern), "%s/*.cnf", path);
+	if (!error && glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc && !error; i++) {
+			const char *one = found.gl_pathv[i];
+
+			if (reader->suffix)
+				error = read_file(reader, one, depth);
+			else if (!is_my_cnf(one))
+				error = look_into(reader, one);
+		}
 	}
 	globfree(&found);
 	return error;
@@ -342,17 +428,6 @@ static int take_line(struct reader *reader, struct place *place, char *line,
 	return place->owner == NOBODY ? 0 : take_setting(reader, place, line);
 }
 
-static void wipe(char (*line)[LINE_SIZE])
-{
-	explicit_bzero(*line, sizeof(*line));
-}
-
-static void closep(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 static int read_file(struct reader *reader, const char *path,
 		     unsigned int depth)
 {
@@ -406,6 +481,33 @@ static int read_standard(struct reader *reader)
 	return error || !home ? error : read_in(reader, home, ".my.cnf");
 }
 
+/* Something was asked for that is in none of them, and what would be read
+ * without it leads elsewhere. */
+static int check_asked_for(const struct reader *reader, const char *file)
+{
+	const char *group = reader->group ? reader->group : "client";
+	const char *suffix = reader->suffix ? reader->suffix : "";
+
+	if (*reader->alike && !reader->found)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
+				reader->alike);
+	if (*reader->unread && !(reader->named & 1u << RLK_WHOM_HOST))
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
+				reader->unread);
+	if (file && reader->others && !reader->read)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: '%s' has groups, but neither "
+				"[client] nor [%s], so it names no server",
+				file, group);
+	if (*suffix && !reader->suffixed)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option files: no group has the suffix '%s'; "
+				"write [client%s] or [%s%s], or leave the "
+				"suffix out",
+				suffix, suffix, group, suffix);
+	return 0;
+}
+
 int rlk_option_files_check(const struct rlk_option_files *files,
 			   unsigned int *ret_named,
 			   struct rowlock_errinfo *reterr)
@@ -413,18 +515,22 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 	struct reader reader = { .group = files->group,
 				 .suffix = files->suffix,
 				 .reterr = reterr };
-	int error = files->file && *files->file
-			? read_file(&reader, files->file, 0)
-			: read_standard(&reader);
+	const char *file = files->file;
+	int error;
 
+	if (file && access(file, R_OK) < 0)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"option file: cannot read '%s': %s", file,
+				strerror(errno));
+	error = file ? read_file(&reader, file, 0) : read_standard(&reader);
+	if (!error)
+		error = check_asked_for(&reader, file);
 	if (error)
 		return error;
 	if (*reader.port)
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.port);
 	if (*reader.protocol && !reader.remote)
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.protocol);
-	if (*reader.alike && !reader.found)
-		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.alike);
 	*ret_named = reader.named;
 	return 0;
 }

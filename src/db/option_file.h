@@ -18,7 +18,9 @@ struct rlk_option_files {
  * In our group that is any key, and any value. The client's groups belong to
  * other programs, too: there it is what would lead to another server, a port
  * that is no number, or the protocol "tcp" to the local host. Our group must
- * not be missing where one is there that is written much like it.
+ * not be missing where one is there that is written much like it. A file that
+ * is named must have a group that is read, if it has any; a suffix, a group
+ * with it.
  *
  * With a suffix each group is read with it as well, and of a directory every
  * *.cnf, as my_print_defaults(1) does; Connector/C knows no suffix and reads

@@ -207,8 +207,9 @@ class Connection(ToolTest):
     def test_without_mariadbs_program_the_package_is_named(self):
         tool = os.path.abspath(CLI)
         self.environment["PATH"] = self.directory
-        code, _, err = self.run_tool("list", "--defaults-group-suffix=_s",
-                                     tool=tool)
+        path = self.option_file("[rowlock_s]\nuser=a\n")
+        code, _, err = self.run_tool("list", f"--defaults-file={path}",
+                                     "--defaults-group-suffix=_s", tool=tool)
         self.assertEqual(code, 125)
         self.assertIn("mariadb-client-core", err)
 
@@ -216,7 +217,7 @@ class Connection(ToolTest):
         code, _, err = self.run_tool("list", "--defaults-file=/nonexistent",
                                      "--defaults-group-suffix=_s")
         self.assertEqual(code, 125)
-        self.assertIn("my_print_defaults could not read", err)
+        self.assertIn("cannot read '/nonexistent'", err)
 
     def test_a_failing_server_is_told_and_ends_with_125(self):
         self.fake.answers["client_new"] = [

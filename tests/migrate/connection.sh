@@ -93,6 +93,74 @@ which_wins()
 	said "cannot read the option file"
 }
 
+# Whoever has but this group is led there by all of rowlock's programs.
+our_group()
+{
+	sed 's/^\[client\]/[ rowlock ]/; s/\[ /[/; s/ \]/ ]/' "$tmp/root.cnf" >"$tmp/ours.cnf"
+	grep -q '^\[rowlock \]' "$tmp/ours.cnf"
+	expect 3 "$migrate" --defaults-file="$tmp/ours.cnf" --database="$db" --status
+	# The later line is the stronger one, whichever group it is in.
+	{ echo '[client]'; echo 'user=nobody'; cat "$tmp/ours.cnf"; echo "database = '$db' "; } \
+		>"$tmp/later.cnf"
+	expect 3 "$migrate" --defaults-file="$tmp/later.cnf" --status
+	{ cat "$tmp/ours.cnf"; echo '[mysql]'; echo 'user=nobody'; } >"$tmp/later.cnf"
+	expect 2 "$migrate" --defaults-file="$tmp/later.cnf" --status
+	said "'nobody'@"
+	# A file of a directory, and what is behind it.
+	mkdir -p "$tmp/it's.d"
+	mv "$tmp/ours.cnf" "$tmp/it's.d/a.cnf"
+	{ echo '[client]'; echo "!includedir $tmp/it's.d"; echo "database=$db"; } >"$tmp/top.cnf"
+	expect 3 "$migrate" --defaults-file="$tmp/top.cnf" --status
+	# Who names a server in a string has named it.
+	echo '[rowlock]
+	host=nowhere.invalid' >"$tmp/top.cnf"
+	ROWLOCK_DSN=$(dsn_with "database=$db") expect 3 "$migrate" \
+		--defaults-file="$tmp/top.cnf" --status
+}
+
+# refused FILE-TEXT WORDS [OPTION...]
+refused()
+{
+	printf '%s\n' "$1" >"$tmp/refused.cnf"
+	words=$2
+	shift 2
+	expect 1 "$migrate" --defaults-file="$tmp/refused.cnf" --status "$@"
+	said "$words"
+	not_said hunter2
+}
+
+misleading_files()
+{
+	refused '[rowlock]
+	hots=db1' "refused.cnf:2: group [rowlock]: unknown key 'hots': did you mean 'host'"
+	refused '[rowlock]
+	port=abc' "refused.cnf:2: group [rowlock]: 'port' is 'abc'"
+	refused '[rowlock]
+	password' "'password' has no value"
+	refused "[rowlock]
+	'host=db1" "begins with a quote"
+	refused '[rowlock]
+	connection = host=db1;prot=1' "refused.cnf:2: connection: unknown key 'prot'"
+	refused '[rowlok]
+	host=db1' "refused.cnf:1: there is no group [rowlock], but [rowlok]"
+	refused '[ rowlock ]
+	password=hunter2' "there is no group [rowlock], but [ rowlock]"
+	refused '[myapp]
+	host=db1' "has groups, but neither [client] nor [rowlock]"
+	refused '[client]
+	!include /nowhere.cnf' "refused.cnf:2: cannot read '/nowhere.cnf'"
+	refused '!includedir /etc/passwd' "cannot read '/etc/passwd'"
+	refused 'host=db1' "a setting before the first [group]"
+	refused '[client' "a group without ']'"
+	refused '[rowlock]
+	host=db1
+	[rowlock_two]' "no group has the suffix '_tow'" --defaults-group-suffix=_tow
+	MARIADB_GROUP_SUFFIX=_tow refused '[rowlock]
+	host=db1' "no group has the suffix '_tow'"
+	expect 1 "$migrate" --defaults-file="$tmp" --status
+	said "is a directory"
+}
+
 installed()
 {
 	mkdir -p "$tmp/prefix/bin" "$tmp/prefix/share/rowlock"
@@ -111,5 +179,7 @@ it "a failure leaves no file behind and does not show the password" nothing_left
 it "a password of odd characters arrives as it is" odd_password
 it "a connection string that cannot be read is refused" malformed
 it "arguments win over connection strings, these over option files" which_wins
+it "the group [rowlock] leads the migration, too" our_group
+it "an option file that leads nowhere or elsewhere is refused" misleading_files
 it "the installed script finds its migrations, also through a link" installed
 finish

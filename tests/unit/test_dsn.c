@@ -209,7 +209,8 @@ static void our_group_is_read_to_the_letter(void **state)
 	file_is("[rowlock]\nconnection = hots=db1\n",
 		":2: connection: unknown key 'hots'");
 	file_is("[rowlock]\nhost=\n", "'host' is ''; leave it out");
-	file_is("[mysqld]\nport=abc\n[rowlock-two]\nhots=db1\n", NULL);
+	file_is("[mysqld]\nport=abc\n[rowlock-two]\nhots=db1\n[client]\n",
+		NULL);
 }
 
 static void the_clients_groups_are_others_too(void **state)
@@ -239,7 +240,7 @@ static void a_group_much_like_ours_is_one(void **state)
 		":2: there is no group [rowlock], but [ rowlock]");
 	file_is("[Rowlock]\nhost=db1\n[client]\n", "but [Rowlock]");
 	file_is("[rowlok]\nhost=db1\n[rowlock]\n", NULL);
-	file_is("[rowlock2]\nhost=db1\n[rowlock-a]\n", NULL);
+	file_is("[rowlock2]\nhost=db1\n[rowlock-a]\n[client]\n", NULL);
 }
 
 static void what_ends_a_file_early_is_an_error(void **state)
@@ -263,7 +264,7 @@ static void includes_are_followed(void **state)
 	snprintf(name, sizeof(name), "%s/dir", directory);
 	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
 	write_file("dir/my.cnf", "[rowlock]\nhost=db1\nport=7\n");
-	write_file("dir/other.cnf", "[rowlock]\nhots=db1\n");
+	write_file("dir/other.cnf", "[mysqld]\nhost=db1\n");
 	path =
 	    write_file("top.cnf", "[client]\nport=x\n!includedir %s\n", name);
 	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
@@ -291,16 +292,72 @@ static void includes_are_followed(void **state)
 	assert_says(error.message, "Is a directory");
 }
 
+/* By its own clients it would be read. */
+static void what_a_directory_hides_is_an_error(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	const char *path;
+	char name[96];
+
+	(void) state;
+	snprintf(name, sizeof(name), "%s/conf.d", directory);
+	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
+	path = write_file("hidden.cnf", "[client]\n!includedir %s\n", name);
+	write_file("conf.d/a.cnf", "junk\n[mysqld]\nport=1\n[client]\n#\n"
+				   "user=x\nhost=localhost\n[rowlock-x]\n");
+	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+	write_file("conf.d/a.cnf", "\n  [ rowlock]\n[rowlock ]\nhost=db1\n");
+	assert_int_equal(check_files(path, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "/conf.d/a.cnf:3: group [rowlock]: "
+				   "Connector/C reads no file of a directory "
+				   "but my.cnf: write !include");
+	assert_int_equal(check_files(path, "other", NULL, &error), 0);
+	write_file("conf.d/a.cnf", "[client]\nhost = 'db1'\n");
+	assert_int_equal(check_files(path, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "/conf.d/a.cnf:2: group [client]: Conn");
+	/* The server is named where that counts. */
+	write_file("conf.d/my.cnf", "[rowlock]\nhost=db2\n");
+	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+}
+
+static void a_file_all_for_others_is_an_error(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	const char *path = write_file("app.cnf", "[myapp]\nhost=db1\n");
+
+	(void) state;
+	assert_int_equal(check_files(path, "rowlock", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message,
+		    "app.cnf' has groups, but neither [client] nor [rowlock]");
+	assert_int_equal(check_files(path, "myapp", NULL, &error), 0);
+	/* Of the standard ones nobody said that they are for us; and one
+	 * without any group says that there is nothing to be read. */
+	write_file("my.cnf", "[mysqld]\nport=1\n");
+	setenv("MARIADB_HOME", directory, 1);
+	setenv("HOME", "/nowhere", 1);
+	assert_int_equal(check_files(NULL, "rowlock", NULL, &error), 0);
+	file_is("", NULL);
+	file_is("# host=db1\n", NULL);
+}
+
 static void a_suffix_reads_more(void **state)
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path =
 	    write_file("two.cnf", "[rowlock_two]\nhots=db1\n[client_two]\n"
-				  "port=abc\n");
+				  "port=abc\n[client]\n");
 
 	(void) state;
 	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
-	assert_int_equal(check_files(path, "rowlock", "_t", &error), 0);
+	/* Without it, what is read is another server's. */
+	assert_int_equal(check_files(path, "rowlock", "_t", &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "no group has the suffix '_t'; write "
+				   "[client_t] or [rowlock_t], or leave");
+	assert_int_equal(check_files(path, "rowlock", "", &error), 0);
 	assert_int_equal(check_files(path, "rowlock", "_two", &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "group [rowlock_two]: unknown key 'hots'");
@@ -366,6 +423,10 @@ int main(void)
 		TEST("what ends a file early is an error",
 		     what_ends_a_file_early_is_an_error),
 		TEST("includes are followed", includes_are_followed),
+		TEST("what a directory hides is an error",
+		     what_a_directory_hides_is_an_error),
+		TEST("a file that is all for others is an error",
+		     a_file_all_for_others_is_an_error),
 		TEST("a suffix reads more", a_suffix_reads_more),
 		TEST("the standard files end at home",
 		     the_standard_files_end_at_home),

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+#
+# With connection.awk: option files, the arguments, as one for the client, in
+# which what stands in [rowlock] is the client's, too (ours=1); or what is wrong
+# with them, and exit status 1. With named=1 the file was named by somebody.
+#
+# The verdicts are those of the library: src/db/option_file.c. Other than
+# Connector/C this reads every *.cnf of a directory, as MariaDB's clients do.
+
+function quoted(path) {
+	gsub(/'/, "'\\''", path)
+	return "'" path "'"
+}
+
+function is(what, path) { return system("test -" what " " quoted(path)) == 0 }
+
+function is_group(group, known) { return group == known || group == known suffix }
+
+function owner_of(group) {
+	if (is_group(group, "rowlock")) return "ours"
+	if (is_group(group, "client") || is_group(group, "client-server") ||
+	    is_group(group, "client-mariadb") || is_group(group, "mysql") ||
+	    is_group(group, "mariadb-client"))
+		return "client"
+	return ""
+}
+
+function plain(text) {
+	text = tolower(text)
+	gsub(/_/, "-", text)
+	return text
+}
+
+# Written much like ours, and not only beginning like it.
+function alike(group) {
+	return index(group, "rowlock") != 1 && length(group) <= 40 &&
+		distance(plain(group), "rowlock" suffix) < 3
+}
+
+function unquoted(value,    i, c, at, text) {
+	gsub(/^[ \t\r\v\f]+|[ \t\r\v\f]+$/, "", value)
+	if (value ~ /^['"]/) {
+		value = substr(value, 2)
+		sub(/['"]$/, "", value)
+	}
+	for (i = 1; i <= length(value); i++) {
+		c = substr(value, i, 1)
+		at = c == "\\" ? index("ntrbs\"'\\", substr(value, i + 1, 1)) : 0
+		if (at && i < length(value)) {
+			c = substr("\n\t\r\b \"'\\", at, 1)
+			i++
+		}
+		text = text c
+	}
+	return text
+}
+
+function take_ours(line,    at, key, name, value) {
+	if (line ~ /^['"]/)
+		fail("Connector/C does not read a line that begins with a quote; remove it")
+	at = index(line, "=")
+	key = at ? substr(line, 1, at - 1) : line
+	sub(/[ \t\r\v\f]+$/, "", key)
+	value = at ? unquoted(substr(line, at + 1)) : ""
+	name = key
+	gsub(/_/, "-", name)
+	if ((name in kind) && kind[name] !~ /^(text|address|secret)$/) sub(/[ \t]+#.*$/, "", value)
+	if (key == "connection" && at) {
+		text = value
+		sub(/group .*/, "connection: ", where)
+		split("", seen)
+		read_string()
+		for (name in seen) ours_has[name] = seen[name]
+	} else {
+		name = checked(key, at > 0, value, 0)
+		ours_has[name] = value
+		tell(name, value)
+	}
+}
+
+function flush_header() { out = out (owner == "ours" ? "[client]" : "[" group "]") "\n" }
+
+function take_group(line) {
+	if (!index(line, "]"))
+		fail("a group without ']': Connector/C would read no further in this file")
+	group = substr(line, 2, index(line, "]") - 2)
+	sub(/[ \t\r\v\f]+$/, "", group)
+	owner = owner_of(group)
+	if (owner == "") others = 1
+	else any_read = 1
+	if (owner != "" && suffix != "" && length(group) >= length(suffix) &&
+	    substr(group, length(group) - length(suffix) + 1) == suffix)
+		suffixed = 1
+	if (group == "rowlock" suffix) found = 1
+	else if (alike(group))
+		like = where "there is no group [rowlock" suffix "], but [" group \
+			"]: did you mean that?"
+	if (owner == "ours" && !ours) owner = ""
+	if (owner != "") flush_header()
+}
+
+function include(line, depth,    path, directory, command, file, files, count, i) {
+	if (line !~ /^!include(dir)? /)
+		fail("Connector/C does not understand this line; write " \
+			"!include FILE or !includedir DIRECTORY")
+	directory = line ~ /^!includedir/
+	path = substr(line, index(line, " ") + 1)
+	sub(/^[ \t]+/, "", path)
+	sub(/[ \t\r\v\f]+$/, "", path)
+	if (!is("r", path) || is("d", path) != directory)
+		fail("cannot read " quoted(path) "; MariaDB's clients would go on without it")
+	if (!directory) {
+		read_file(path, depth + 1)
+		return
+	}
+	command = "for f in " quoted(path) "/*.cnf; do echo \"$f\"; done"
+	while ((command | getline file) > 0) files[++count] = file
+	close(command)
+	for (i = 1; i <= count; i++)
+		if (is("f", files[i])) read_file(files[i], depth + 1)
+}
+
+function take_line(path, number, line, depth) {
+	where = path ":" number ": "
+	sub(/^[ \t\r\v\f]+/, "", line)
+	if (line ~ /^!/) {
+		include(line, depth)
+		return 1
+	}
+	if (line == "" || line ~ /^[#;]/) return 0
+	if (line ~ /^\[/) take_group(line)
+	else if (group == "")
+		fail("a setting before the first [group]; write [client] above it")
+	else if (owner == "ours") {
+		where = where "group [" group "]: "
+		take_ours(line)
+	} else if (owner == "client") out = out line "\n"
+	return 0
+}
+
+# An open file is not read once more: it would go on where it is.
+function read_file(path, depth,    line, number, here, whose) {
+	if (depth > 60 || (path in open)) return
+	open[path] = 1
+	group = owner = ""
+	while ((getline line < path) > 0) {
+		here = group
+		whose = owner
+		if (!take_line(path, ++number, line, depth)) continue
+		# An included file's last group ends with it.
+		group = here
+		owner = whose
+		if (owner != "") flush_header()
+	}
+	close(path)
+	delete open[path]
+}
+
+BEGIN {
+	for (i = 1; i < ARGC; i++) {
+		if (named && is("d", ARGV[i])) {
+			where = ""
+			fail("option file: " quoted(ARGV[i]) " is a directory")
+		}
+		if (is("r", ARGV[i]) && !is("d", ARGV[i])) read_file(ARGV[i], 0)
+	}
+	where = ""
+	if (ours && like != "" && !found) fail(like)
+	if (named && others && !any_read)
+		fail("option file: " quoted(ARGV[1]) " has groups, but neither " \
+			"[client] nor [rowlock], so it names no server")
+	if (ours && suffix != "" && !suffixed)
+		fail("option files: no group has the suffix '" suffix "'; write " \
+			"[client" suffix "] or [rowlock" suffix "], or leave the suffix out")
+	if (("port" in ours_has) && !("socket" in ours_has) &&
+	    !("protocol" in ours_has) && !told && (!("host" in ours_has) ||
+	    ours_has["host"] == "localhost"))
+		out = out "[client]\nprotocol=\"tcp\"\n"
+	printf "%s", out
+	exit 0
+}
