@@ -341,6 +341,23 @@ static void nasty_names_are_names(void **state)
 	}
 }
 
+/* A row of another test may be in the way for a moment, as once on MySQL 9.7:
+ * who asks asks again. */
+static enum rlk_fault lasting_fault(struct ground *ground,
+				    struct rlk_part *parts, size_t count)
+{
+	struct rowlock_errinfo error = { 0 };
+	uint64_t began = test_now_ns();
+	enum rlk_fault fault;
+
+	while ((fault = parts_run(ground, 0, parts, count, &error)) ==
+		   RLK_BUSY ||
+	       fault == RLK_CONFLICT)
+		test_keep_waiting(began, "a row that is in the way: %s",
+				  error.message);
+	return fault;
+}
+
 /* One info is longer than its column. */
 static void what_is_refused_has_made_nothing(void **state)
 {
@@ -358,7 +375,7 @@ static void what_is_refused_has_made_nothing(void **state)
 	for (size_t count = 2; count <= 3; count++) {
 		/* Alone, or together with a release. */
 		parts[2].act = RLK_ACT_RELEASE;
-		assert_int_equal(parts_run(ground, 0, parts, count, &error),
+		assert_int_equal(lasting_fault(ground, parts, count),
 				 RLK_REFUSED);
 		for (size_t i = 0; i < 2; i++) {
 			assert_false(parts[i].answered);
