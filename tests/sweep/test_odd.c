@@ -140,6 +140,7 @@ static void a_late_kill_ends_no_other_hold(void **state)
 	test_lock_end(other);
 	test_client_end(client);
 	test_client_end(breaker);
+	test_sql_end(sql);
 	proxy_end(proxy);
 }
 
