@@ -52,13 +52,6 @@
 /* A statement that was begun in the last moment may wait for a lock. */
 #define LOCK_WAIT_MS 1000
 
-int64_t rlk_chore_until(struct rowlock_client *client)
-{
-	if (rlk_client_stopping(client))
-		return rlk_now(client->clock);
-	return rlk_client_call_until(client);
-}
-
 /* ---------------------------------------------------------------- doubt */
 
 /* Only the chores thread looks at these two. */
@@ -105,7 +98,8 @@ static enum rlk_fault fence(struct rowlock_client *client,
 	if (ended_by_itself(client, hold, now))
 		fault = RLK_DONE;
 	else
-		fault = rlk_client_fence(client, mark, rlk_chore_until(client),
+		fault = rlk_client_fence(client, mark,
+					 rlk_client_chore_until(client),
 					 rlk_after(now, DYING_MS), false);
 	if (fault == RLK_DONE)
 		mark->id = 0;
@@ -135,8 +129,9 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 	enum rlk_fault fault;
 	bool found;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, rlk_chore_until(client),
-			 false, NULL, &conn, &error))
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_client_chore_until(client), false, NULL, &conn,
+			 &error))
 		return RLK_FAILED;
 	fault = hold->name->strategy->release(conn, &request, &found, &error);
 	rlk_pool_put(client->pool, conn);
@@ -157,7 +152,7 @@ static void ring(struct rowlock_client *client, struct rlk_hold *hold)
 {
 	rlk_doorbell_ring(client, hold->name->text,
 			  atomic_exchange(&hold->bell_conn, 0),
-			  rlk_chore_until(client));
+			  rlk_client_chore_until(client));
 }
 
 /* ---------------------------------------------------------- connections */

@@ -11,10 +11,6 @@
 /** Between two rounds of what has not succeeded. */
 #define RLK_CHORES_RETRY_MS 500
 
-/** A statement among the chores may take so long; at the end of the client, no
- *  time at all. */
-int64_t rlk_chore_until(struct rowlock_client *client);
-
 /**
  * One round: of each attempt the row is deleted, and its session ended where
  * that can be done. What is not over then, or would keep the other chores

@@ -105,7 +105,7 @@ bool rlk_breaks_look(struct rowlock_client *client)
 	if (!id)
 		return true;
 	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			 rlk_client_call_until(client), false, NULL, &conn,
+			 rlk_client_chore_until(client), false, NULL, &conn,
 			 &error) == 0) {
 		done = rlk_leases_of(conn, id, add, &seen, &error) == RLK_DONE;
 		rlk_pool_put(client->pool, conn);

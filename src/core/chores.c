@@ -31,8 +31,9 @@ static bool delete_session(struct rowlock_client *client, uint64_t id)
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, rlk_chore_until(client),
-			 false, NULL, &conn, &error))
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_client_chore_until(client), false, NULL, &conn,
+			 &error))
 		return false;
 	fault = rlk_session_close(conn, id, &error);
 	rlk_pool_put(client->pool, conn);
@@ -76,7 +77,7 @@ static void tend(struct rowlock_client *client, size_t bay, int64_t idle_ms)
 	       (conns[count] = rlk_pool_take_idle(client->pool, bay, idle_ms)))
 		count++;
 	/* One deadline for all: a server that hangs does so for each. */
-	until = rlk_chore_until(client);
+	until = rlk_client_chore_until(client);
 	for (size_t i = 0; i < count; i++) {
 		rlk_conn_set_until(conns[i], until);
 		if (bay == RLK_BAY_ROW)
@@ -118,8 +119,8 @@ static void end_ghosts(struct rowlock_client *client, int64_t *next_ms)
 		if (!ghost)
 			continue;
 		if (rlk_pool_get(client->pool, lane->bay,
-				 rlk_chore_until(client), false, NULL, &conn,
-				 &error)) {
+				 rlk_client_chore_until(client), false, NULL,
+				 &conn, &error)) {
 			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
 			continue;
 		}

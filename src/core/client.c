@@ -67,6 +67,13 @@ bool rlk_client_stopping(struct rowlock_client *client)
 	return client->stopping;
 }
 
+int64_t rlk_client_chore_until(struct rowlock_client *client)
+{
+	if (rlk_client_stopping(client))
+		return rlk_now(client->clock);
+	return rlk_client_call_until(client);
+}
+
 struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
 				 const char *name)
 {

@@ -207,6 +207,11 @@ int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay);
 /** The client is about to end. Takes client->mutex. */
 bool rlk_client_stopping(struct rowlock_client *client);
 
+/** The deadline of what the client's own threads say and wait for: that of a
+ *  call; once the client is about to end, now. Whoever ends it waits for them,
+ *  and has no more than a call's time itself. Takes client->mutex. */
+int64_t rlk_client_chore_until(struct rowlock_client *client);
+
 /** The lane of @name. */
 struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
 				 const char *name);

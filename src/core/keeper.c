@@ -84,9 +84,14 @@ static bool have_conn(struct rowlock_client *client, int place,
 	return true;
 }
 
-static int64_t patience_until(const struct rowlock_client *client)
+/* None at the client's end. */
+static int64_t patience_until(struct rowlock_client *client)
 {
-	return rlk_after(rlk_now(client->clock), patience_ms(client));
+	int64_t now = rlk_now(client->clock);
+
+	if (rlk_client_stopping(client))
+		return now;
+	return rlk_after(now, patience_ms(client));
 }
 
 int rlk_keeper_prepare(struct rowlock_client *client,
@@ -184,7 +189,7 @@ static bool beat_on(struct keeper *keeper, int place, uint64_t id,
 		return false;
 	conn = client->keeper_conns[place];
 	t0 = rlk_now(client->clock);
-	rlk_conn_set_until(conn, rlk_after(t0, patience_ms(client)));
+	rlk_conn_set_until(conn, patience_until(client));
 	fault = rlk_session_beat(conn, &row, &beat, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
@@ -264,8 +269,7 @@ static void tend_spare(struct keeper *keeper, bool beating)
 	if (!have_conn(client, 1, patience_until(client), &error))
 		return;
 	before = rlk_now(client->clock);
-	rlk_conn_set_until(client->keeper_conns[1],
-			   rlk_after(before, patience_ms(client)));
+	rlk_conn_set_until(client->keeper_conns[1], patience_until(client));
 	if (beating)
 		rlk_conn_ping(client->keeper_conns[1], &error);
 	else if (!rlk_conn_server_time(client->keeper_conns[1], &server_us,

@@ -32,7 +32,7 @@
 
 void rlk_pass_set_until(struct rlk_pass *pass)
 {
-	rlk_conn_set_until(pass->conn, rlk_client_call_until(pass->client));
+	rlk_conn_set_until(pass->conn, rlk_client_chore_until(pass->client));
 }
 
 int rlk_pass_code(const struct rlk_pass *pass, enum rlk_fault fault,
@@ -156,9 +156,9 @@ static int reap(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
 	bool ours = false;
-	int code =
-	    rlk_client_conn(client, RLK_BAY_CONTROL,
-			    rlk_client_call_until(client), &pass->conn, reterr);
+	int code = rlk_client_conn(client, RLK_BAY_CONTROL,
+				   rlk_client_chore_until(client), &pass->conn,
+				   reterr);
 
 	if (code)
 		return code;

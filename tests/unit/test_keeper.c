@@ -334,6 +334,33 @@ static void deadline_thread_loses_the_hold_without_any_call(void **state)
 	end(&one);
 }
 
+/* It waits for another connection, and would beat on that. */
+static void end_of_a_client_gives_its_keeper_no_time(void **state)
+{
+	static const struct fake_answer silence = { .given = true,
+						    .skip = true,
+						    .result = RLK_PENDING };
+	static const struct fake_answer late = { .wait = true };
+	struct rowlock_client *client;
+	unsigned int gets;
+
+	(void) state;
+	fake_next(FAKE_TIME, silence);
+	client = fake_client();
+	fake_await(FAKE_TIME, 1);
+	fake_always(FAKE_TIME, late);
+	gets = fake_count(FAKE_GET);
+	fake_next(FAKE_GET, late);
+	/* The other one is asked, does not answer either, and then there is
+	 * none. */
+	fake_advance(10000);
+	fake_await(FAKE_TIME, 2);
+	fake_advance(10000);
+	fake_await(FAKE_GET, gets + 1);
+	fake_client_end_during(client, FAKE_GET);
+	assert_int_equal(fake_count(FAKE_TIME), 3);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -362,6 +389,8 @@ int main(void)
 		     keeper_beats_only_while_there_is_a_session),
 		FAKE("an idle connection is pinged in time",
 		     idle_connection_is_pinged_in_time),
+		FAKE("the end of a client gives its keeper no time",
+		     end_of_a_client_gives_its_keeper_no_time),
 		FAKE("the deadline thread loses a hold without any call",
 		     deadline_thread_loses_the_hold_without_any_call),
 	};

@@ -163,6 +163,24 @@ static void log_says_that_no_answer_came(void **state)
 	assert_int_equal(lines, 1);
 }
 
+/* It has found out that the client goes on, and waits for a connection. With
+ * that, it would ask a server that does not answer. */
+static void end_of_a_client_gives_its_reaper_no_time(void **state)
+{
+	static const struct fake_answer late = { .wait = true };
+	struct rowlock_client *client;
+	unsigned int gets;
+
+	(void) state;
+	fake_always(FAKE_CLAIM_LOOK, late);
+	client = reaper();
+	gets = fake_count(FAKE_GET);
+	fake_next(FAKE_GET, late);
+	fake_pass_await(FAKE_GET, gets + 1);
+	fake_client_end_during(client, FAKE_GET);
+	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -178,6 +196,8 @@ int main(void)
 		FAKE("a call asks for no turn", call_asks_for_no_turn),
 		FAKE("a call says that no answer came",
 		     call_says_that_no_answer_came),
+		FAKE("the end of a client gives its reaper no time",
+		     end_of_a_client_gives_its_reaper_no_time),
 		FAKE("the log says that no answer came",
 		     log_says_that_no_answer_came),
 	};

@@ -26,6 +26,7 @@ struct rlk_pool {
 
 struct rlk_server fake_server;
 _Atomic int64_t fake_skew_us;
+_Atomic bool fake_all_interrupted;
 
 static struct rlk_pool pool;
 static uint64_t last_id;
@@ -34,6 +35,7 @@ void world_db_reset(void)
 {
 	memset(world.conns, 0, sizeof(world.conns));
 	fake_skew_us = 0;
+	fake_all_interrupted = false;
 	fake_server = (struct rlk_server){
 		.flavour = RLK_MARIADB,
 		.version = 101119,
@@ -463,6 +465,7 @@ void rlk_pool_interrupt_all(struct rlk_pool *all)
 	for (size_t i = 0; i < WORLD_CONNS; i++)
 		if (world.conns[i].open && world.conns[i].lent)
 			world.conns[i].interrupted = true;
+	fake_all_interrupted = true;
 	world_changed();
 	world_unlock();
 }

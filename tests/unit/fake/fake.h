@@ -213,6 +213,8 @@ void fake_await_bell_line(const char *name, unsigned int count);
 
 /** How many connections of @bay are lent now. */
 unsigned int fake_lent(int bay);
+/** The pool was told to interrupt all. */
+extern _Atomic bool fake_all_interrupted;
 /** Wait until somebody waits for a connection of @bay. */
 void fake_await_wanted(int bay);
 
@@ -229,6 +231,9 @@ struct rowlock_client *fake_client(void);
 struct rowlock_client *fake_client_with(
     const struct rowlock_client_options *options);
 void fake_client_end(struct rowlock_client *client);
+/** The same, but the call of @op that waits is let go on in the middle of it.
+ *  No time passes. */
+void fake_client_end_during(struct rowlock_client *client, enum fake_op op);
 struct rowlock *fake_lock(struct rowlock_client *client,
 			  enum rowlock_strategy strategy, unsigned int flags,
 			  const char *name);

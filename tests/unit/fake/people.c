@@ -45,6 +45,29 @@ void fake_client_end(struct rowlock_client *client)
 	assert_ok(rowlock_client_free(client, &err));
 }
 
+static void *end_client(void *client)
+{
+	fake_client_end(client);
+	return NULL;
+}
+
+static bool all_are_interrupted(void *arg)
+{
+	(void) arg;
+	return fake_all_interrupted;
+}
+
+void fake_client_end_during(struct rowlock_client *client, enum fake_op op)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, end_client, client))
+		fail_msg("no thread");
+	fake_until(all_are_interrupted, NULL);
+	fake_let(op);
+	pthread_join(thread, NULL);
+}
+
 struct rowlock *fake_lock(struct rowlock_client *client,
 			  enum rowlock_strategy strategy, unsigned int flags,
 			  const char *name)
