@@ -88,19 +88,23 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 /* ----------------------------------------------------------------- held */
 
-/* To observe a beat from the server's line: so many looks see that it is dead,
- * and that a part later than one that looks all the time. */
+/* To observe a beat from the server's line: so many looks until it is over. The
+ * first of them may just miss a beat, so that it is had a part later than by one
+ * that looks all the time; the last one is at the very end. */
 #define OBSERVE_LOOKS 4
 
 static int64_t observe_ms(const struct rlk_asking *asking,
 			  const struct rlk_holder *holder)
 {
 	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+	int64_t part = (int64_t) ms / OBSERVE_LOOKS + 1;
+	int64_t left;
 
 	if (!asking->on_bell || asking->has_bell || !holder->looked ||
 	    holder->absent)
 		return RLK_POLL_DELAY_MS;
-	return (int64_t) ms / OBSERVE_LOOKS + 1;
+	left = rlk_silent_in_ms(asking->client, holder);
+	return left < part ? left : part;
 }
 
 /* When the holder may be dead, as far as we know. */

@@ -72,6 +72,18 @@ bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
 	return unchanged >= (int64_t) (period_ms + rlk_margin(period_ms));
 }
 
+int64_t rlk_silent_in_ms(struct rowlock_client *client,
+			 const struct rlk_holder *holder)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+
+	return (int64_t) ms -
+	       rlk_observer_see(&client->observer, holder->session,
+				holder->beat, rlk_now(client->clock));
+}
+
 static enum rlk_fault evict_once(struct rowlock_client *client,
 				 struct rlk_conn *conn,
 				 const struct rlk_candidate *session,

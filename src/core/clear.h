@@ -28,6 +28,11 @@ void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
 bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
 		     uint64_t period_ms);
 
+/** In how many ms the session of @holder, which was looked up, will have been
+ *  silent for so long, if no beat comes. */
+int64_t rlk_silent_in_ms(struct rowlock_client *client,
+			 const struct rlk_holder *holder);
+
 /** A session that may be dead. */
 struct rlk_candidate {
 	uint64_t id;

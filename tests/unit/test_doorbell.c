@@ -149,6 +149,35 @@ static void who_observes_beats_stays_in_line_for_a_while(void **state)
 	end(&bob);
 }
 
+/* A part more of the TTL would be as much later. */
+static void who_observes_beats_looks_when_that_is_over(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct one bob;
+
+	(void) state;
+	other_holds("job");
+	options.wait_connections = 4;
+	options.flags |= ROWLOCK_OBSERVE_BEATS;
+	client = fake_client_with(&options);
+	bob = one(client, "job");
+	/* A try, from which on it is observed. */
+	acquire(&bob, 0);
+	assert_int_equal(fake_hear(bob.person, &(struct rowlock_errinfo){ 0 }),
+			 ROWLOCK_EBUSY);
+	fake_advance(30000);
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 3000);
+	fake_advance(3000);
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 1);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
+	end(&bob);
+}
+
 /* It cannot know of him but by the bell. */
 static void who_overtook_the_line_stands_in_it_next_time(void **state)
 {
@@ -474,6 +503,8 @@ int main(void)
 		     waiter_is_woken_by_the_bell),
 		FAKE("waiter says no more than a look per slice",
 		     waiter_says_no_more_than_a_look_per_slice),
+		FAKE("who observes beats looks when that is over",
+		     who_observes_beats_looks_when_that_is_over),
 		FAKE("who observes beats stays in line for a while",
 		     who_observes_beats_stays_in_line_for_a_while),
 		FAKE("busy name is asked for in line",
