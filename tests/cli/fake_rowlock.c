@@ -66,6 +66,7 @@ static char *entries[1024];
 static size_t entry_count;
 static uint64_t reaped[3];
 static struct rowlock *the_lock;
+static struct rowlock *telling; /* whose lost callback runs */
 
 static uint64_t now_ms(void)
 {
@@ -78,16 +79,22 @@ static uint64_t now_ms(void)
 static void lose_locked(void)
 {
 	struct rowlock *lock = the_lock;
-	rowlock_lost_fn fn = NULL;
+	rowlock_lost_fn fn;
+	void *fn_arg;
 
 	if (!lock || !lock->held || lock->lost)
 		return;
 	lock->lost = true;
 	fn = lock->fn;
+	fn_arg = lock->arg;
+	if (!fn)
+		return;
+	telling = lock;
 	pthread_mutex_unlock(&mutex);
-	if (fn)
-		fn(lock, lock->arg);
+	fn(lock, fn_arg);
 	pthread_mutex_lock(&mutex);
+	telling = NULL;
+	pthread_cond_broadcast(&changed);
 }
 
 static void set_end_locked(bool frozen, uint64_t ms)
@@ -473,6 +480,9 @@ void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 	pthread_mutex_lock(&mutex);
 	lock->fn = fn;
 	lock->arg = arg;
+	/* As is promised: afterwards the old one is not called any more. */
+	while (telling == lock)
+		pthread_cond_wait(&changed, &mutex);
 	pthread_mutex_unlock(&mutex);
 }
 
