@@ -324,8 +324,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
  *
  * @client  may be NULL. Freed if and only if 0 is returned.
  *
- * Returns 0; ROWLOCK_EHELD: locks of it are not freed yet, nothing was
- * changed; ROWLOCK_EINVAL: called from a lost callback; ROWLOCK_EFORKED.
+ * Returns 0; ROWLOCK_EHELD: locks, or watches (rowlock/watch.h), of it are not
+ * freed yet, nothing was changed; ROWLOCK_EINVAL: called from a callback of the
+ * client; ROWLOCK_EFORKED.
  *
  * Blocks up to call_timeout_ms. No other call on the client may be under way.
  */
@@ -639,7 +640,11 @@ struct rowlock_entry {
 	uint64_t remaining_ms;   /* until it expires if no beat comes */
 	uint64_t session;
 	uint64_t attempt;
-	uint64_t token; /* the last one drawn for the name */
+	uint64_t token; /* lease: what this very hold has drawn last, 0: it has
+			   drawn none; row: the last one drawn for the name */
+	const char *drawn_at; /* when this hold did, UTC; lease only */
+	uint64_t last_token;  /* the last one drawn for the name, by this hold
+				 or an earlier one */
 };
 
 typedef void (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);

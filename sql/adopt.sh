@@ -32,7 +32,8 @@ refuse_foreign_tables()
 	WHERE engine IS NULL OR engine <> 'InnoDB' OR cols <> CASE table_name
 		WHEN 'business_lease' THEN 'name,slot,session,attempt,acquired_at,expires_at,info,guards'
 		WHEN 'lease_session' THEN 'id,ttl,expires_at,beat,breaks,host,pid,program,started_at'
-		WHEN 'lock_token' THEN 'strategy,name,token,drawn_at'
+		WHEN 'lock_token' THEN CONCAT('strategy,name,token,drawn_at',
+			IF(cols LIKE '%,attempt', ',attempt', ''))
 		WHEN 'lock_token_floor' THEN 'id,token,raised_at'
 		ELSE 'version,checksum,applied_at' END;
 	SQL

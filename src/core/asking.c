@@ -89,8 +89,8 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 /* ----------------------------------------------------------------- held */
 
 /* To observe a beat from the server's line: so many looks until it is over. The
- * first of them may just miss a beat, so that it is had a part later than by one
- * that looks all the time; the last one is at the very end. */
+ * first of them may just miss a beat, so that it is had a part later than by
+ * one that looks all the time; the last one is at the very end. */
 #define OBSERVE_LOOKS 4
 
 static int64_t observe_ms(const struct rlk_asking *asking,

@@ -79,9 +79,9 @@ int64_t rlk_silent_in_ms(struct rowlock_client *client,
 	    rlk_guard(&client->mutex);
 	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
 
-	return (int64_t) ms -
-	       rlk_observer_see(&client->observer, holder->session,
-				holder->beat, rlk_now(client->clock));
+	return (int64_t) ms - rlk_observer_see(&client->observer,
+					       holder->session, holder->beat,
+					       rlk_now(client->clock));
 }
 
 static enum rlk_fault evict_once(struct rowlock_client *client,

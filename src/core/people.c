@@ -140,7 +140,9 @@ static void tell_rows(const struct row_entries *rows, rowlock_list_fn fn,
 			.host = "",
 			.program = "",
 			.acquired_at = "",
+			.drawn_at = "",
 			.token = row->token,
+			.last_token = row->token,
 		};
 
 		fn(&entry, arg);

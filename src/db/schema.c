@@ -56,6 +56,7 @@ static const struct column wanted[] = {
 	{ "lock_token", "name", "varchar(100)", NAME, 2 },
 	{ "lock_token", "token", "bigint unsigned", NULL, 0 },
 	{ "lock_token", "drawn_at", "datetime(6)", NULL, 0 },
+	{ "lock_token", "attempt", "bigint unsigned", NULL, 0 },
 	{ "lock_token_floor", "id", "tinyint unsigned", NULL, 1 },
 	{ "lock_token_floor", "token", "bigint unsigned", NULL, 0 },
 	{ "lock_token_floor", "raised_at", "datetime(6)", NULL, 0 },

@@ -197,12 +197,13 @@ static const struct rlk_many_def acquire_one_ringing_mariadb = {
  * rows would be read, and so locked, as a whole. */
 static const struct rlk_many_def draw_many_mariadb = {
 	"token",
-	"INSERT INTO lock_token (strategy, name, token, drawn_at) "
-	"SELECT 'lease', name, " RLK_TOKEN_OF_NEW ", UTC_TIMESTAMP(6) "
+	"INSERT INTO lock_token (strategy, name, token, drawn_at, attempt) "
+	"SELECT 'lease', name, " RLK_TOKEN_OF_NEW ", UTC_TIMESTAMP(6), attempt "
 	"FROM business_lease FORCE INDEX (PRIMARY) WHERE name IN ({?0|, }) "
 	"AND slot = 0 AND attempt IN ({?1|, }) LOCK IN SHARE MODE "
 	"ON DUPLICATE KEY UPDATE token = " RLK_TOKEN_OF_NEXT ", "
-	"drawn_at = VALUES(drawn_at) RETURNING name, token",
+	"drawn_at = VALUES(drawn_at), attempt = VALUES(attempt) "
+	"RETURNING name, token",
 };
 
 static const struct rlk_many_def present_many = {

@@ -52,13 +52,13 @@ static const struct rlk_stmt_def confirm = {
  */
 static const struct rlk_stmt_def draw = {
 	"token",
-	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
+	"INSERT INTO lock_token (strategy, name, token, drawn_at, attempt)"
 	" SELECT 'lease', name, LAST_INSERT_ID(" RLK_TOKEN_OF_NEW "),"
-	" UTC_TIMESTAMP(6)"
+	" UTC_TIMESTAMP(6), attempt"
 	" FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
 	" LOCK IN SHARE MODE"
 	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(" RLK_TOKEN_OF_NEXT
-	"), drawn_at = VALUES(drawn_at)",
+	"), drawn_at = VALUES(drawn_at), attempt = VALUES(attempt)",
 };
 
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request)

@@ -37,14 +37,14 @@ static const struct rlk_many_def look_many = {
 
 static const struct rlk_many_def draw_one = {
 	"token",
-	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
+	"INSERT INTO lock_token (strategy, name, token, drawn_at, attempt)"
 	" SELECT 'lease', name, LAST_INSERT_ID(" RLK_TOKEN_OF_NEW "),"
-	" UTC_TIMESTAMP(6)"
+	" UTC_TIMESTAMP(6), attempt"
 	" FROM business_lease"
 	" WHERE {name = ?0 AND slot = 0 AND attempt = ?1|}"
 	" LOCK IN SHARE MODE"
 	" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(" RLK_TOKEN_OF_NEXT
-	"), drawn_at = VALUES(drawn_at)",
+	"), drawn_at = VALUES(drawn_at), attempt = VALUES(attempt)",
 };
 
 static const struct rlk_many_def ring_one = {

@@ -5,18 +5,35 @@
  */
 #include "strategy/list.h"
 
+#include "base/error.h"
+#include "db/packet.h"
 #include "db/server.h"
+
+/* The columns of a lease behind its name. */
+#define LEASE_COLUMNS                                                          \
+	" l.slot, l.info, l.session, l.attempt, l.acquired_at,"                \
+	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)),"        \
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"         \
+	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"         \
+	" s.host, s.pid, s.program, t.token, t.drawn_at, t.attempt"
 
 static const struct rlk_stmt_def leases = {
 	"list leases",
-	"SELECT l.name, l.slot, l.info, l.session, l.attempt, l.acquired_at,"
-	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)),"
-	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
-	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"
-	" s.host, s.pid, s.program, t.token"
+	"SELECT l.name," LEASE_COLUMNS
 	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
 	" LEFT JOIN lock_token t ON t.strategy = 'lease' AND t.name = l.name"
 	" WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name, l.slot",
+};
+
+/* The names come from a table of their own, so that one of which nothing is
+ * there makes a row, too. */
+static const struct rlk_many_def names_known = {
+	"watch",
+	"SELECT v.n," LEASE_COLUMNS
+	" FROM ({SELECT ?0 COLLATE utf8mb4_bin AS n| UNION ALL }) v"
+	" LEFT JOIN business_lease l ON l.name = v.n AND l.slot = 0"
+	" LEFT JOIN lease_session s ON s.id = l.session"
+	" LEFT JOIN lock_token t ON t.strategy = 'lease' AND t.name = v.n",
 };
 
 static const struct rlk_stmt_def rows = {
@@ -60,9 +77,13 @@ static uint64_t remaining(const struct rlk_value *session,
 	return left;
 }
 
-static void lease_row(const struct rlk_value *columns, void *arg)
+/* The token is the hold's if that has drawn it. */
+static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 {
-	const struct listing *listing = arg;
+	const struct rlk_value *attempt = &columns[4];
+	const struct rlk_value *drawn_by = &columns[14];
+	bool own = attempt->type != RLK_NULL && drawn_by->type != RLK_NULL &&
+		   attempt->u64 == drawn_by->u64;
 	struct rowlock_entry entry = {
 		.size = sizeof(entry),
 		.strategy = ROWLOCK_LEASE,
@@ -70,18 +91,31 @@ static void lease_row(const struct rlk_value *columns, void *arg)
 		.slot = (unsigned int) number_of(&columns[1]),
 		.info = text_of(&columns[2]),
 		.session = number_of(&columns[3]),
-		.attempt = number_of(&columns[4]),
+		.attempt = number_of(attempt),
 		.acquired_at = text_of(&columns[5]),
 		.held_ms = ms_of(&columns[6]),
 		.remaining_ms = remaining(&columns[7], &columns[8]),
 		.host = text_of(&columns[9]),
 		.pid = (unsigned int) number_of(&columns[10]),
 		.program = text_of(&columns[11]),
-		.token = number_of(&columns[12]),
+		.token = own ? number_of(&columns[12]) : 0,
+		.drawn_at = own ? text_of(&columns[13]) : "",
+		.last_token = number_of(&columns[12]),
 	};
 
-	entry.state =
-	    entry.remaining_ms ? ROWLOCK_STATE_HELD : ROWLOCK_STATE_DEAD;
+	if (attempt->type == RLK_NULL)
+		entry.state = ROWLOCK_STATE_FREE;
+	else
+		entry.state = entry.remaining_ms ? ROWLOCK_STATE_HELD
+						 : ROWLOCK_STATE_DEAD;
+	return entry;
+}
+
+static void lease_row(const struct rlk_value *columns, void *arg)
+{
+	const struct listing *listing = arg;
+	const struct rowlock_entry entry = lease_entry(columns);
+
 	listing->fn(&entry, listing->arg);
 }
 
@@ -96,6 +130,31 @@ enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
 			     reterr);
 }
 
+static void value_of_name(const void *names, size_t row,
+			  struct rlk_value *ret_values)
+{
+	ret_values[0] = rlk_text(((const char *const *) names)[row]);
+}
+
+enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
+			      size_t count, rowlock_list_fn fn, void *arg,
+			      struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	struct listing listing = { fn, arg };
+	enum rlk_fault fault;
+
+	if (!packet || rlk_packet_add(packet, &names_known, value_of_name,
+				      names, count) < 0) {
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+		return RLK_FAILED;
+	}
+	fault = rlk_packet_run(packet, reterr);
+	if (!fault)
+		rlk_packet_each(packet, 0, lease_row, &listing);
+	return fault;
+}
+
 static void row_row(const struct rlk_value *columns, void *arg)
 {
 	const struct listing *listing = arg;
@@ -108,7 +167,9 @@ static void row_row(const struct rlk_value *columns, void *arg)
 		.host = "",
 		.program = "",
 		.acquired_at = "",
+		.drawn_at = "",
 		.token = number_of(&columns[2]),
+		.last_token = number_of(&columns[2]),
 	};
 
 	listing->fn(&entry, listing->arg);

@@ -9,14 +9,16 @@ fresh()
 	expect 0 rlm
 	said "applied migration 0001"
 	said "applied migration 0002"
+	said "applied migration 0003"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
 		"business_lease business_lock lease_session lock_status lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
-	equal "$(rows "SELECT version, checksum FROM rowlock_schema ORDER BY 1" | xargs)" \
-		"1 $(sha256sum <"$root/sql/schema/0001.sql" | cut -d ' ' -f 1) 2 $(
-		sha256sum <"$root/sql/schema/0002.sql" | cut -d ' ' -f 1)"
+	for n in 1 2 3; do
+		equal "$(rows "SELECT checksum FROM rowlock_schema WHERE version = $n")" \
+			"$(sha256sum <"$root/sql/schema/000$n.sql" | cut -d ' ' -f 1)"
+	done
 	equal "$(rows "SELECT COUNT(*) FROM information_schema.columns
 		WHERE table_schema = DATABASE() AND column_name = 'name' AND table_name LIKE 'b%'
 		AND collation_name = 'utf8mb4_bin' AND character_maximum_length = 100")" 2
@@ -53,7 +55,7 @@ ten_at_once()
 	equal $bad 0
 	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
 	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 2
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 3
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill client and
@@ -61,12 +63,12 @@ ten_at_once()
 killed_anywhere()
 {
 	copy_tree
-	for file in 0001 0002; do killed_in $file; done
+	for file in 0001 0002 0003; do killed_in $file; done
 }
 killed_in()
 {
 	statements=$(grep -c ';$' "$root/sql/schema/$1.sql")
-	[ "$statements" -ge 6 ]
+	[ "$statements" -ge 5 ]
 	n=0
 	while [ $n -lt "$statements" ]; do
 		n=$((n + 1))
@@ -87,7 +89,7 @@ killed_in()
 		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" $((${1#000} - 1))
 		expect 0 rlm
 		expect 0 rlm --status
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 2
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 3
 		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
 		equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 	done
@@ -112,23 +114,23 @@ second_migration()
 {
 	rlm
 	copy_tree
-	echo "CREATE TABLE IF NOT EXISTS third (a INT);" >"$copy/sql/schema/0003.sql"
+	echo "CREATE TABLE IF NOT EXISTS fourth (a INT);" >"$copy/sql/schema/0004.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 3 rlm --status
-	said "0003  missing"
+	said "0004  missing"
 	expect 0 rlm
-	said "applied migration 0003"
-	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2 3"
+	said "applied migration 0004"
+	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2 3 4"
 	migrate=$root/tools/rowlock-migrate
 	expect 4 rlm
-	said "has schema version 3; this rowlock-migrate knows up to 2"
+	said "has schema version 4; this rowlock-migrate knows up to 3"
 }
 
 # As version 1 left it, with what may be in the way.
 version_one()
 {
 	copy_tree
-	rm "$copy/sql/schema/0002.sql"
+	rm "$copy/sql/schema/0002.sql" "$copy/sql/schema/0003.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 0 rlm
 	migrate=$root/tools/rowlock-migrate
@@ -139,7 +141,7 @@ from_version_one()
 	version_one
 	rows "INSERT INTO lock_token VALUES ('lease', 'kept', 9007199254740991, UTC_TIMESTAMP(6))"
 	expect 0 rlm
-	equal "$(rows "SELECT token FROM lock_token")" 9007199254740991
+	equal "$(rows "SELECT token, attempt FROM lock_token" | xargs)" "9007199254740991 NULL"
 	equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 	for statement in "UPDATE lock_token SET token = 9007199254740992" \
 		"UPDATE lock_token_floor SET token = 9007199254740992" \
@@ -174,15 +176,15 @@ foreign_floor()
 failing_migration()
 {
 	copy_tree
-	printf '%s\n' "CREATE TABLE IF NOT EXISTS third (a INT);" "CREATE TABEL x;" \
-		"CREATE TABLE fourth (a INT);" >"$copy/sql/schema/0003.sql"
+	printf '%s\n' "CREATE TABLE IF NOT EXISTS fourth (a INT);" "CREATE TABEL x;" \
+		"CREATE TABLE fifth (a INT);" >"$copy/sql/schema/0004.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 2 rlm
 	said "ERROR 1064"
-	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2"
-	echo "CREATE TABLE IF NOT EXISTS third (a INT);" >"$copy/sql/schema/0003.sql"
-	expect 0 rlm
 	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3"
+	echo "CREATE TABLE IF NOT EXISTS fourth (a INT);" >"$copy/sql/schema/0004.sql"
+	expect 0 rlm
+	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3 4"
 }
 
 dry_run()

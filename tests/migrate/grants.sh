@@ -51,7 +51,7 @@ sees_the_schema()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor');
 		SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor')" |
-		xargs)" "2 5 27 7"
+		xargs)" "3 5 28 7"
 }
 
 application()
@@ -72,12 +72,12 @@ application()
 		ON DUPLICATE KEY UPDATE name = name;
 	UPDATE lease_session SET expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL 30000000 MICROSECOND),
 		beat = beat + 1, breaks = LAST_INSERT_ID(breaks) WHERE id = 7;
-	INSERT INTO lock_token (strategy, name, token, drawn_at)
+	INSERT INTO lock_token (strategy, name, token, drawn_at, attempt)
 		SELECT 'lease', name, LAST_INSERT_ID((SELECT token + 1 FROM lock_token_floor WHERE id = 1
-		LOCK IN SHARE MODE)), UTC_TIMESTAMP(6) FROM business_lease
+		LOCK IN SHARE MODE)), UTC_TIMESTAMP(6), attempt FROM business_lease
 		WHERE name = 'n' AND slot = 0 AND attempt = 11 LOCK IN SHARE MODE
 		ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(GREATEST(token + 1, VALUES(token))),
-		drawn_at = VALUES(drawn_at);
+		drawn_at = VALUES(drawn_at), attempt = VALUES(attempt);
 	BEGIN;
 	SELECT attempt FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 11 LOCK IN SHARE MODE;
 	UPDATE business_lease SET guards = guards + 1 WHERE name = 'n' AND slot = 0 AND attempt = 11;
@@ -102,7 +102,7 @@ application()
 	SELECT version FROM rowlock_schema;"
 	for statement in "CREATE TABLE x (a INT)" "DROP TABLE business_lock" \
 		"ALTER TABLE business_lease ADD x INT" "TRUNCATE TABLE lock_token" \
-		"INSERT INTO rowlock_schema VALUES (2, '', NOW(6))" \
+		"INSERT INTO rowlock_schema VALUES (9, '', NOW(6))" \
 		"DELETE FROM rowlock_schema" "DELETE FROM lock_token_floor" "CREATE INDEX i ON business_lock (info)" \
 		"SELECT 1 FROM mysql.user" "SET GLOBAL max_connections = 5"; do
 		may_not app "$statement"
@@ -138,7 +138,9 @@ held_row()
 	INSERT INTO business_lease VALUES ('n', 0, 7, 11, UTC_TIMESTAMP(6), NULL, 'why', 0),
 		('gone', 0, 8, 12, UTC_TIMESTAMP(6), NULL, NULL, 0),
 		('over', 0, 7, 13, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, NULL, 0);
-	INSERT INTO lock_token VALUES ('lease', 'n', 42, UTC_TIMESTAMP(6)), ('row', 'n', 99, UTC_TIMESTAMP(6))"
+	INSERT INTO lock_token VALUES ('lease', 'n', 42, UTC_TIMESTAMP(6), 11),
+		('row', 'n', 99, UTC_TIMESTAMP(6), NULL), ('lease', 'over', 43, UTC_TIMESTAMP(6), 10),
+		('lease', 'gone', 44, UTC_TIMESTAMP(6), NULL)"
 }
 
 monitor_reads()

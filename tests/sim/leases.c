@@ -153,7 +153,7 @@ void sim_lease_list(struct sim_session *session)
 		if (!lease->there)
 			continue;
 		tell_holder(holder, lease, now_us);
-		cells = sim_answer_row(&session->answer, 13);
+		cells = sim_answer_row(&session->answer, 15);
 		cells[0] = rlk_text(sim_names[i]);
 		cells[1] = rlk_u64(0);
 		cells[2] = rlk_null();
@@ -167,6 +167,10 @@ void sim_lease_list(struct sim_session *session)
 		cells[10] = rlk_u64(lease->proc);
 		cells[11] = rlk_text("sim");
 		cells[12] = token ? rlk_u64(token) : rlk_null();
+		cells[13] =
+		    token ? rlk_text("2026-11-20 12:00:00.000000") : rlk_null();
+		cells[14] =
+		    token ? rlk_u64(sim_tables.drawn_by[i]) : rlk_null();
 	}
 }
 

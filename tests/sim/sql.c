@@ -122,8 +122,8 @@ static const struct pattern patterns[] = {
 	  "WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
 	  "WHERE l.name = p.n AND l.slot = p.s)", NULL },
 	{ SIM_DRAW_LEASE, "draw", "INSERT INTO lock_token (strategy, name, "
-	  "token, drawn_at) SELECT 'lease', name, LAST_INSERT_ID(", NULL,
-	  NULL },
+	  "token, drawn_at, attempt) SELECT 'lease', name, LAST_INSERT_ID(",
+	  "attempt = VALUES(attempt)", NULL },
 	{ SIM_DRAW_ROW, "draw-row", "INSERT INTO lock_token (strategy, name, "
 	  "token, drawn_at) VALUES ('row', ?, LAST_INSERT_ID(", NULL, NULL },
 	{ SIM_RAISE_FLOOR, "raise-floor", "UPDATE lock_token_floor SET token = "
@@ -217,10 +217,10 @@ static const struct {
 	  "lease_session s ON s.id = l.session WHERE l.name IN ({?0|, }) AND "
 	  "l.slot = 0", NULL, { 0, SIM_ZERO, SIM_ZERO } },
 	{ SIM_DRAW_LEASE, "draw-many", NULL, "INSERT INTO lock_token "
-	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
+	  "(strategy, name, token, drawn_at, attempt) SELECT 'lease', name, "
 	  "LAST_INSERT_ID(", { 0, SIM_ZERO, 1 } },
 	{ SIM_DRAW_LEASE, "draw-all", NULL, "INSERT INTO lock_token "
-	  "(strategy, name, token, drawn_at) SELECT 'lease', name, "
+	  "(strategy, name, token, drawn_at, attempt) SELECT 'lease', name, "
 	  "GREATEST(TIMESTAMPDIFF(", { 0, SIM_ZERO, 1 } },
 	{ SIM_BELL_RING, "ring-many", "DO {RELEASE_LOCK(?0)|}", NULL,
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },

@@ -182,6 +182,8 @@ static void draw(struct sim_session *session)
 		least = 0;
 	*token = next = next > least ? next : least;
 	sim_tables.drawn_us[row][name] = request->started_us;
+	if (!row)
+		sim_tables.drawn_by[name] = lease->attempt;
 	session->answer.insert_id = next;
 }
 

@@ -48,6 +48,7 @@ struct sim_tables {
 	struct sim_row rows[8];
 	uint64_t tokens[2][8]; /* 0: no row */
 	int64_t drawn_us[2][8];
+	uint64_t drawn_by[8]; /* which attempt has drawn a lease's token */
 	uint64_t floor;
 	struct {
 		uint64_t number; /* 0: no row */

@@ -29,6 +29,17 @@ static uint64_t token_row(struct ground *ground, const char *name)
 			       name);
 }
 
+/* The token of the name's present hold, as its row says by the attempt. */
+static uint64_t token_of_hold(struct ground *ground, const char *name)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COALESCE(MAX(t.token), 0) "
+			       "FROM lock_token t JOIN business_lease l "
+			       "ON l.name = t.name AND l.attempt = t.attempt "
+			       "WHERE t.strategy = 'lease' AND t.name = '%s'",
+			       name);
+}
+
 static uint64_t bell_owner(struct ground *ground, const char *name)
 {
 	struct rlk_bell bell = rlk_bell_of(ground->conns[0], name);
@@ -65,6 +76,7 @@ static void single_one_draws_with_its_row(void **state)
 		assert_true(part.token > last);
 		last = part.token;
 		assert_true(part.token == token_row(ground, name));
+		assert_true(part.token == token_of_hold(ground, name));
 		assert_true(ground_confirm(ground, 0, &part.request));
 		assert_int_equal(part.holder.bell, takes_bells(ground));
 		if (part.holder.bell)
@@ -234,27 +246,26 @@ static void tokens_of_one_packet_follow_each_name(void **state)
 	struct rlk_part parts[8];
 	uint64_t last[8] = { 0 };
 
-	for (size_t i = 0; i < 8; i++) {
-		parts[i] = parts_ask(ground, 0, parts_name(word, i));
-		ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST, NULL);
-		parts[i].act = RLK_ACT_DRAW;
-	}
-	for (int round = 0; round < 5; round++) {
+	/* Each hold draws twice. */
+	for (int round = 0; round < 6; round++) {
+		for (size_t i = 0; round % 2 == 0 && i < 8; i++) {
+			parts[i] = parts_ask(ground, 0, parts_name(word, i));
+			ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST,
+				   NULL);
+			parts[i].act = RLK_ACT_DRAW;
+		}
 		parts_run_all(ground, 0, parts, 8);
 		for (size_t i = 0; i < 8; i++) {
 			assert_true(parts[i].token > last[i]);
 			last[i] = parts[i].token;
 			assert_true(
 			    parts[i].token ==
-			    test_sql_number(ground->sql,
-					    "SELECT token FROM lock_token "
-					    "WHERE strategy = 'lease' AND "
-					    "name = '%s'",
-					    parts[i].request.name));
+			    token_of_hold(ground, parts[i].request.name));
 		}
+		for (size_t i = 0; round % 2 == 1 && i < 8; i++)
+			assert_true(
+			    ground_release(ground, 0, &parts[i].request));
 	}
-	for (size_t i = 0; i < 8; i++)
-		assert_true(ground_release(ground, 0, &parts[i].request));
 }
 
 int main(void)

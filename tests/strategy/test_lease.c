@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ground.h"
+#include "strategy/list.h"
 #include "strategy/reap.h"
 
 static void take(struct ground *ground, int who,
@@ -146,6 +147,130 @@ static void stale_attempt_draws_nothing(void **state)
 					 name),
 			 token);
 	assert_true(ground_release(ground, 1, &b));
+}
+
+struct listed {
+	unsigned int entries;
+	uint64_t attempt;
+	uint64_t token;
+};
+
+static void on_entry(const struct rowlock_entry *entry, void *arg)
+{
+	struct listed *listed = arg;
+
+	listed->entries++;
+	listed->attempt = entry->attempt;
+	listed->token = entry->token;
+}
+
+/* The list says @token for the hold of @request. */
+static void assert_listed(struct ground *ground,
+			  const struct rlk_request *request, uint64_t token)
+{
+	struct listed listed = { 0 };
+	struct rowlock_errinfo err;
+
+	assert_int_equal(rlk_list_leases(ground->conns[0], request->name,
+					 on_entry, &listed, &err),
+			 RLK_DONE);
+	assert_int_equal(listed.entries, 1);
+	assert_true(listed.attempt == request->attempt);
+	assert_true(listed.token == token);
+}
+
+static void hold_is_listed_with_its_own_token_or_none(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("listed");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+
+	take(ground, 0, &a);
+	assert_listed(ground, &a, 0);
+	assert_listed(ground, &a, ground_draw(ground, &a));
+	assert_listed(ground, &a, ground_draw(ground, &a));
+	assert_true(ground_release(ground, 0, &a));
+	take(ground, 1, &b);
+	assert_listed(ground, &b, 0);
+	assert_listed(ground, &b, ground_draw(ground, &b));
+	assert_true(ground_release(ground, 1, &b));
+}
+
+struct names {
+	struct rowlock_entry entries[4];
+	unsigned int count;
+};
+
+static void on_name(const struct rowlock_entry *entry, void *arg)
+{
+	struct names *names = arg;
+
+	if (names->count < TEST_SIZE(names->entries))
+		names->entries[names->count] = *entry;
+	names->count++;
+}
+
+/* Their numbers: the texts are gone by now. */
+static const struct rowlock_entry *look_at_names(struct ground *ground,
+						 const char *const *names,
+						 size_t count,
+						 struct names *ret_names)
+{
+	struct rowlock_errinfo err;
+
+	ret_names->count = 0;
+	assert_int_equal(rlk_list_names(ground->conns[0], names, count, on_name,
+					ret_names, &err),
+			 RLK_DONE);
+	assert_int_equal(ret_names->count, count);
+	return ret_names->entries;
+}
+
+static void names_are_told_of_whether_they_are_held_or_not(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request held = ground_request(ground, 0, test_name("a'"));
+	struct rlk_request dead = ground_request(ground, 1, test_name("b"));
+	const char *const one[] = { held.name };
+	const char *const other[] = { dead.name };
+	const char *const both[] = { held.name, dead.name };
+	const struct rowlock_entry *entry;
+	struct names names;
+	uint64_t token;
+
+	entry = look_at_names(ground, one, 1, &names);
+	assert_int_equal(entry->state, ROWLOCK_STATE_FREE);
+	assert_true(!entry->attempt && !entry->token && !entry->last_token);
+	take(ground, 0, &held);
+	entry = look_at_names(ground, one, 1, &names);
+	assert_int_equal(entry->state, ROWLOCK_STATE_HELD);
+	assert_true(entry->attempt == held.attempt && !entry->last_token);
+	assert_true(entry->session == held.session && entry->remaining_ms > 0);
+	token = ground_draw(ground, &held);
+	entry = look_at_names(ground, one, 1, &names);
+	assert_true(entry->token == token && entry->last_token == token);
+	/* The next holder has drawn none. */
+	assert_true(ground_release(ground, 0, &held));
+	entry = look_at_names(ground, one, 1, &names);
+	assert_int_equal(entry->state, ROWLOCK_STATE_FREE);
+	assert_true(!entry->attempt && !entry->token);
+	assert_true(entry->last_token == token);
+	held.attempt++;
+	take(ground, 0, &held);
+	entry = look_at_names(ground, one, 1, &names);
+	assert_int_equal(entry->state, ROWLOCK_STATE_HELD);
+	assert_true(!entry->token && entry->last_token == token);
+	take(ground, 1, &dead);
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) dead.session);
+	entry = look_at_names(ground, other, 1, &names);
+	assert_int_equal(entry->state, ROWLOCK_STATE_DEAD);
+	entry = look_at_names(ground, both, 2, &names);
+	assert_true(entry[0].attempt + entry[1].attempt ==
+		    held.attempt + dead.attempt);
+	assert_true(ground_release(ground, 0, &held));
+	assert_true(ground_release(ground, 1, &dead));
 }
 
 /* Somebody deletes the lease and has not committed: a token that is drawn now
@@ -341,6 +466,10 @@ int main(void)
 		      confirm_needs_row_and_session),
 		LEASE("a stale attempt draws nothing",
 		      stale_attempt_draws_nothing),
+		LEASE("a hold is listed with its own token, or with none",
+		      hold_is_listed_with_its_own_token_or_none),
+		LEASE("names are told of whether they are held or not",
+		      names_are_told_of_whether_they_are_held_or_not),
 		LEASE("a token is not drawn while the lease is being taken",
 		      token_is_not_drawn_while_the_lease_is_being_taken),
 		LEASE("a look shows all and takes nothing",
