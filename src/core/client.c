@@ -15,6 +15,7 @@
 #include "core/owner_end.h"
 #include "core/threads.h"
 #include "core/waker.h"
+#include "core/watch.h"
 #include "db/schema.h"
 
 #include <errno.h>
@@ -140,13 +141,14 @@ static struct rowlock_client *make(void)
 	client->pid = getpid();
 	client->process = rlk_process();
 	client->clock = rlk_clock_real();
-	client->watch = -1;
+	client->sockets = -1;
 	client->pongs = -1;
 	client->deadline_sleeper = none;
 	client->keeper_sleeper = none;
 	client->pinger_sleeper = none;
 	client->chores_sleeper = none;
 	client->reaper_sleeper = none;
+	client->watcher_sleeper = none;
 	client->deadline_armed_ms = RLK_NEVER;
 	client->jumped_ms = RLK_NEVER;
 	client->answered_ms = -RLK_NEVER;
@@ -155,6 +157,7 @@ static struct rowlock_client *make(void)
 	rlk_mutex_init(&client->mutex);
 	rlk_cond_init(&client->session_changed);
 	rlk_cond_init(&client->notices_changed);
+	rlk_cond_init(&client->watches_changed);
 	rlk_list_init(&client->thread_ends.node);
 	client->thread_ends.ended = rlk_owner_ended;
 	rlk_list_init(&client->session.holds);
@@ -162,6 +165,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->row_holds);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
+	rlk_list_init(&client->watches);
 	client->rounds = rlk_random();
 	rlk_commit_init(client);
 	rlk_list_init(&client->wakers);
@@ -179,8 +183,8 @@ static int open_descriptors(struct rowlock_client *client,
 	};
 	int error = 0;
 
-	client->watch = epoll_create1(EPOLL_CLOEXEC);
-	if (client->watch < 0)
+	client->sockets = epoll_create1(EPOLL_CLOEXEC);
+	if (client->sockets < 0)
 		error = -errno;
 	client->pongs = epoll_create1(EPOLL_CLOEXEC);
 	if (client->pongs < 0)
@@ -373,12 +377,14 @@ static void destroy(struct rowlock_client *client)
 	rlk_sleeper_fini(&client->pinger_sleeper);
 	rlk_sleeper_fini(&client->chores_sleeper);
 	rlk_sleeper_fini(&client->reaper_sleeper);
-	if (client->watch >= 0)
-		close(client->watch);
+	rlk_watches_fini(client);
+	if (client->sockets >= 0)
+		close(client->sockets);
 	if (client->pongs >= 0)
 		close(client->pongs);
 	rlk_cond_fini(&client->session_changed);
 	rlk_cond_fini(&client->notices_changed);
+	rlk_cond_fini(&client->watches_changed);
 	rlk_commit_fini(client);
 	rlk_mutex_fini(&client->mutex);
 	rlk_wakers_fini(client);
@@ -422,6 +428,8 @@ int rowlock_client_free(struct rowlock_client *client,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int locks;
+	bool watched;
+	bool inside;
 
 	if (!client)
 		return 0;
@@ -429,15 +437,23 @@ int rowlock_client_free(struct rowlock_client *client,
 		return rlk_client_fail_forked(client, reterr);
 	rlk_mutex_lock(&client->mutex);
 	locks = client->locks;
+	watched = !rlk_list_empty(&client->watches);
+	inside = client->notifier_serial == rlk_thread_serial() ||
+		 client->watcher_serial == rlk_thread_serial();
 	rlk_mutex_unlock(&client->mutex);
 	if (locks)
 		return rlk_fail(reterr, ROWLOCK_EHELD,
 				"the client of %s still has %u locks; release "
 				"and free them first",
 				client->server, locks);
-	if (client->notifier_serial == rlk_thread_serial())
+	if (watched)
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				"the client of %s still has watches; free them "
+				"first",
+				client->server);
+	if (inside)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"a lost callback cannot free the client of %s",
+				"a callback cannot free the client of %s",
 				client->server);
 	destroy(client);
 	return 0;

@@ -8,8 +8,9 @@
  * _locked are called with it held and return with it held; those that let it
  * go in between say so.
  *
- * Order of locks: that of the watches (base/thread_end.c), client->mutex, then
- * as leaves the pool's and that of the lives (base/thread_end.c). Nothing else.
+ * Order of locks: that of who is told of threads' ends (base/thread_end.c),
+ * client->mutex, then as leaves the pool's and that of the lives
+ * (base/thread_end.c). Nothing else.
  */
 
 #include <rowlock.h>
@@ -157,6 +158,12 @@ struct rowlock_client {
 	struct rowlock *notifying;
 	uint64_t notifier_serial;
 
+	/* See core/watch.c. */
+	struct rlk_list watches;
+	struct rlk_cond watches_changed;
+	struct rowlock_watch *telling; /* whose function runs */
+	uint64_t watcher_serial;
+
 	struct rlk_lane lanes[RLK_LANES_MOST];
 	struct rlk_lane sweeps; /* for those who meet dead holders */
 	/* The way to the server takes no packets: until then each request goes
@@ -167,7 +174,7 @@ struct rowlock_client {
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;
 	int64_t deadline_armed_ms;
-	int watch;        /* an epoll of the sockets that row holds have had */
+	int sockets;      /* an epoll of those that row holds have had */
 	uint64_t watched; /* how many so far */
 	/* Ends of those that no hold had in that moment. */
 	_Atomic uint64_t stray_ends;
@@ -188,6 +195,10 @@ struct rowlock_client {
 	struct rlk_sleeper reaper_sleeper;
 	struct rlk_thread reaper;
 	struct rlk_thread notifier;
+	/* Once there is a watch. */
+	struct rlk_sleeper watcher_sleeper;
+	struct rlk_watch_page *watch_page;
+	struct rlk_thread watcher;
 };
 
 /** True in a child of fork(): then nothing of the client may be touched. */

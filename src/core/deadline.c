@@ -43,7 +43,7 @@ static void watch_ended_locked(struct rowlock_client *client)
 	int count;
 
 	do {
-		count = epoll_wait(client->watch, events, 16, 0);
+		count = epoll_wait(client->sockets, events, 16, 0);
 		for (int i = 0; i < count; i++)
 			conn_ended_locked(client, events[i].data.u64);
 	} while (count == 16);
@@ -66,7 +66,7 @@ void rlk_deadline_run(void *arg)
 		client->deadline_armed_ms = until;
 		rlk_mutex_unlock(&client->mutex);
 		rlk_sleeper_wait(&client->deadline_sleeper, until,
-				 client->watch);
+				 client->sockets);
 		rlk_mutex_lock(&client->mutex);
 	}
 	rlk_mutex_unlock(&client->mutex);
@@ -97,7 +97,8 @@ int rlk_deadline_watch_locked(struct rowlock_client *client,
 	if (*note)
 		return 0;
 	event.data.u64 = ++client->watched;
-	if (epoll_ctl(client->watch, EPOLL_CTL_ADD, rlk_conn_fd(conn), &event))
+	if (epoll_ctl(client->sockets, EPOLL_CTL_ADD, rlk_conn_fd(conn),
+		      &event))
 		return -errno;
 	*note = client->watched;
 	return 0;

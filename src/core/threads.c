@@ -7,6 +7,7 @@
 #include "core/threads.h"
 
 #include "base/error.h"
+#include "core/watch.h"
 
 #include <string.h>
 
@@ -58,6 +59,7 @@ void rlk_threads_stop(struct rowlock_client *client)
 	/* None of them shall wait for a server that does not answer. */
 	if (client->pool)
 		rlk_pool_interrupt_all(client->pool);
+	rlk_watches_stop(client);
 	rlk_thread_join(&client->reaper);
 	rlk_thread_join(&client->chores);
 	rlk_thread_join(&client->pinger);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the first C program of a Markdown file to a file of its own.
+"""Write the first C program of README, or of a manual page, to a file of its own.
 
-Usage: extract.py README.md OUTPUT
+Usage: extract.py README.md|PAGE.scd OUTPUT
 
-A program is a fenced block of C that has a main(). The line numbers are kept,
-so that the compiler's messages point into the Markdown file.
+A program is a fenced block (in Markdown one of C) that has a main(). The line
+numbers are kept, so that the compiler's messages point to where it stands.
 """
 import re
 import sys
@@ -15,12 +15,17 @@ def main():
     source, output = sys.argv[1:]
     with open(source, encoding='utf-8') as file:
         text = file.read()
-    for block in re.finditer(r'^```c\n(.*?)^```', text, re.M | re.S):
-        if not re.search(r'\bmain\s*\(', block.group(1)):
+    manual = source.endswith('.scd')
+    fence = r'^```\n(.*?)^```' if manual else r'^```c\n(.*?)^```'
+    for block in re.finditer(fence, text, re.M | re.S):
+        program = block.group(1)
+        if not re.search(r'\bmain\s*\(', program):
             continue
+        if manual:  # scdoc(5): a backslash is written as two
+            program = program.replace('\\\\', '\\')
         line = text.count('\n', 0, block.start(1)) + 1
         with open(output, 'w', encoding='utf-8') as file:
-            file.write(f'#line {line} "{source}"\n{block.group(1)}')
+            file.write(f'#line {line} "{source}"\n{program}')
         return 0
     print(f'{source}: no fenced block of C with a main()', file=sys.stderr)
     return 1

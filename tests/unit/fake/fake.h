@@ -56,6 +56,7 @@ enum fake_op {
 	FAKE_TOKENS,     /* a page of old tokens */
 	FAKE_DROP_TOKEN, /* .name */
 	FAKE_LIST,       /* leases; .name is the pattern */
+	FAKE_NAMES,      /* what is watched; .id of them, .name is the first */
 	FAKE_LIST_ROWS,
 	FAKE_PROBE,
 	FAKE_BELL_WAIT,   /* .name, .id is how long */
@@ -187,6 +188,10 @@ unsigned int fake_tokens_left(void);
  *  the pattern. */
 extern unsigned int fake_leases_listed;
 extern unsigned int fake_rows_listed;
+
+/** What FAKE_NAMES tells of @name from now on; other names are free. */
+void fake_know(const char *name, enum rowlock_state state, uint64_t attempt,
+	       uint64_t token, uint64_t last_token);
 
 /** Somebody else locks, or unlocks, the name's row. */
 void fake_row_lock(const char *name);

@@ -424,6 +424,81 @@ enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
 		    fake_leases_listed, fn, arg);
 }
 
+static struct world_known *known(const char *name)
+{
+	struct world_known *known = world.tables.known;
+
+	for (size_t i = 0; i < TEST_SIZE(world.tables.known); i++)
+		if (strcmp(known[i].name, name) == 0)
+			return &known[i];
+	return NULL;
+}
+
+void fake_know(const char *name, enum rowlock_state state, uint64_t attempt,
+	       uint64_t token, uint64_t last_token)
+{
+	struct world_known *place;
+
+	world_lock();
+	place = known(name);
+	if (!place)
+		place = known("");
+	assert_non_null(place);
+	*place = (struct world_known){
+		.state = state,
+		.attempt = attempt,
+		.token = token,
+		.last_token = last_token,
+	};
+	snprintf(place->name, sizeof(place->name), "%s", name);
+	world_unlock();
+}
+
+static struct rowlock_entry entry_of(const char *name)
+{
+	struct rowlock_entry entry = {
+		.size = sizeof(entry),
+		.state = ROWLOCK_STATE_FREE,
+		.name = name,
+		.info = "info",
+		.host = "host",
+		.program = "program",
+		.acquired_at = "acquired",
+		.drawn_at = "drawn",
+	};
+	const struct world_known *place;
+
+	world_lock();
+	place = known(name);
+	if (place) {
+		entry.state = place->state;
+		entry.attempt = place->attempt;
+		entry.token = place->token;
+		entry.last_token = place->last_token;
+	}
+	world_unlock();
+	return entry;
+}
+
+enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
+			      size_t count, rowlock_list_fn fn, void *arg,
+			      struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_NAMES, .conn = conn };
+	struct fake_call call = { .id = count };
+	enum rlk_fault fault;
+
+	snprintf(call.name, sizeof(call.name), "%s", names[0]);
+	world_begin(&op, &call);
+	fault = world_fault(&op, RLK_DONE, reterr);
+	for (size_t i = 0; !fault && i < count; i++) {
+		const struct rowlock_entry entry = entry_of(names[i]);
+
+		fn(&entry, arg);
+	}
+	return fault;
+}
+
 enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
 			     rowlock_list_fn fn, void *arg,
 			     struct rowlock_errinfo *reterr)

@@ -68,7 +68,16 @@ struct world_row {
 	uint64_t conn;  /* 0: free */
 };
 
+struct world_known {
+	char name[128]; /* "": an empty place */
+	enum rowlock_state state;
+	uint64_t attempt;
+	uint64_t token;
+	uint64_t last_token;
+};
+
 struct world_tables {
+	struct world_known known[8];
 	struct world_lease leases[256];
 	struct world_session sessions[64];
 	struct world_row rows[16];

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who leads, told to anybody: a watch of the name, and the order of terms.
+ *
+ * Answers may come from servers of which one is late. What they say of a name
+ * has an order: the last term that was drawn, and whether it is over; what is
+ * smaller than what was heard before is not believed.
+ */
+#include <rowlock/election.h>
+#include <rowlock/watch.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+struct rowlock_observer {
+	struct rowlock_watch *watch;
+	rowlock_leader_fn fn;
+	void *arg;
+
+	/* Of the watch's thread alone. */
+	uint64_t term; /* the largest that was heard of */
+	bool over;     /* and it is over, for ever */
+	bool told;
+	uint64_t told_term;
+	enum rowlock_leader_state told_state;
+};
+
+static void tell(struct rowlock_observer *observer,
+		 const struct rowlock_leader *leader)
+{
+	if (observer->told && observer->told_state == leader->state &&
+	    observer->told_term == leader->term)
+		return;
+	observer->told = true;
+	observer->told_state = leader->state;
+	observer->told_term = leader->term;
+	observer->fn(leader, observer->arg);
+}
+
+/* Is it later than, or the same as, what was heard before? */
+static bool hear(struct rowlock_observer *observer, uint64_t term, bool over)
+{
+	if (term < observer->term ||
+	    (term == observer->term && observer->over && !over))
+		return false;
+	observer->term = term;
+	observer->over = over;
+	return true;
+}
+
+/* A leader whose time is up leads no longer, though it may be heard of again,
+ * unless somebody has evicted it. */
+static void on_entry(const struct rowlock_entry *entry, void *arg)
+{
+	struct rowlock_observer *observer = arg;
+	struct rowlock_leader leader = {
+		.size = sizeof(leader),
+		.state = ROWLOCK_LEADER_UNKNOWN,
+		.name = entry->name,
+		.term = observer->term,
+		.since = "",
+		.info = "",
+		.host = "",
+		.program = "",
+	};
+
+	if (entry->state == ROWLOCK_STATE_UNKNOWN) {
+		tell(observer, &leader);
+		return;
+	}
+	if (!hear(observer, entry->last_token, entry->token == 0))
+		return;
+	leader.term = entry->last_token;
+	leader.state = ROWLOCK_LEADER_NONE;
+	if (entry->token && entry->state == ROWLOCK_STATE_HELD) {
+		leader.state = ROWLOCK_LEADER_PRESENT;
+		leader.since = entry->drawn_at;
+		leader.info = entry->info;
+		leader.host = entry->host;
+		leader.pid = entry->pid;
+		leader.program = entry->program;
+	}
+	tell(observer, &leader);
+}
+
+static int check(const char *name,
+		 const struct rowlock_observer_options *options,
+		 rowlock_leader_fn fn, struct rowlock_errinfo *reterr)
+{
+	const char *shown = name ? name : "";
+
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"observer of '%.150s': the options' size is "
+				"wrong; begin with "
+				"ROWLOCK_OBSERVER_OPTIONS_DEFAULT",
+				shown);
+	if (!fn)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"observer of '%.150s': give a function", shown);
+	if (options->strategy == ROWLOCK_ROW)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"observer of '%.150s': no table says who has a "
+				"lock of the row strategy; use lease",
+				shown);
+	if (options->strategy == ROWLOCK_LEASE)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EINVAL,
+			"observer of '%.150s': there is no strategy %d", shown,
+			(int) options->strategy);
+}
+
+int rowlock_observer_new(struct rowlock_client *client, const char *name,
+			 const struct rowlock_observer_options *options,
+			 rowlock_leader_fn fn, void *arg,
+			 struct rowlock_observer **ret_observer,
+			 struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_observer_options defaults =
+	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options watch = ROWLOCK_WATCH_OPTIONS_DEFAULT;
+	struct rowlock_observer *observer;
+	int code;
+
+	if (!options)
+		options = &defaults;
+	code = check(name, options, fn, reterr);
+	if (code)
+		return code;
+	observer = calloc(1, sizeof(*observer));
+	if (!observer)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"observer of '%.150s': out of memory",
+				name ? name : "");
+	observer->fn = fn;
+	observer->arg = arg;
+	watch.interval_ms = options->interval_ms;
+	code = rowlock_watch_new(client, name, &watch, on_entry, observer,
+				 &observer->watch, reterr);
+	if (code) {
+		free(observer);
+		return code;
+	}
+	*ret_observer = observer;
+	return 0;
+}
+
+int rowlock_observer_free(struct rowlock_observer *observer,
+			  struct rowlock_errinfo *reterr)
+{
+	int code;
+
+	if (!observer)
+		return 0;
+	code = rowlock_watch_free(observer->watch, reterr);
+	if (!code)
+		free(observer);
+	return code;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+/*
+ * An election on a real server: what candidates and observers see of it, and
+ * what it costs.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rowlock/election.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define INTERVAL_MS 100
+
+/* What an observer was told last. */
+struct seen {
+	struct test_event event;
+	_Atomic unsigned int told;
+	_Atomic enum rowlock_leader_state state;
+	_Atomic uint64_t term;
+	_Atomic unsigned int pid;
+	char info[64];
+	char since[64];
+};
+
+static void see(const struct rowlock_leader *leader, void *arg)
+{
+	struct seen *seen = arg;
+
+	snprintf(seen->info, sizeof(seen->info), "%s", leader->info);
+	snprintf(seen->since, sizeof(seen->since), "%s", leader->since);
+	seen->state = leader->state;
+	seen->term = leader->term;
+	seen->pid = leader->pid;
+	seen->told++;
+	test_event_set(&seen->event);
+}
+
+static void await_state(struct seen *seen, enum rowlock_leader_state state,
+			uint64_t term)
+{
+	while (seen->state != state || seen->term != term)
+		assert_event(&seen->event,
+			     "state %d in term %llu; last it was %d in %llu",
+			     (int) state, (unsigned long long) term,
+			     (int) seen->state,
+			     (unsigned long long) seen->term);
+}
+
+static struct rowlock_observer *observe(struct rowlock_client *client,
+					const char *name, struct seen *seen)
+{
+	struct rowlock_observer_options options =
+	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_observer *observer = NULL;
+	struct rowlock_errinfo err;
+
+	*seen = (struct seen){ .event = test_event_new() };
+	options.interval_ms = INTERVAL_MS;
+	assert_ok(rowlock_observer_new(client, name, &options, see, seen,
+				       &observer, &err));
+	assert_event(&seen->event, "what is known at first");
+	return observer;
+}
+
+static void end_observer(struct rowlock_observer *observer, struct seen *seen)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_observer_free(observer, &err));
+	test_event_end(&seen->event);
+}
+
+static struct rowlock_election *candidate(struct rowlock_client *client,
+					  const char *name,
+					  enum rowlock_strategy strategy,
+					  const char *info)
+{
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_election *election = NULL;
+	struct rowlock_errinfo err;
+
+	options.strategy = strategy;
+	options.info = info;
+	assert_ok(
+	    rowlock_election_new(client, name, &options, &election, &err));
+	return election;
+}
+
+static void end_candidate(struct rowlock_election *election)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_election_free(election, &err));
+}
+
+static void observer_is_told_of_each_leader(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	const char *name = test_name("crown");
+	struct rowlock_election *a =
+	    candidate(client, name, ROWLOCK_LEASE, "10.0.0.1:80");
+	struct rowlock_election *b =
+	    candidate(other, name, ROWLOCK_LEASE, "10.0.0.2:80");
+	struct rowlock_observer *observer;
+	struct rowlock_errinfo err;
+	struct seen seen;
+	uint64_t term;
+
+	(void) state;
+	observer = observe(other, name, &seen);
+	assert_int_equal(seen.state, ROWLOCK_LEADER_NONE);
+	assert_true(seen.term == 0);
+	assert_ok(rowlock_election_campaign(a, 0, &err));
+	term = rowlock_election_term(a);
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, term);
+	assert_string_equal(seen.info, "10.0.0.1:80");
+	assert_int_equal(seen.pid, getpid());
+	assert_int_equal(strlen(seen.since),
+			 strlen("2026-11-20 12:00:00.000000"));
+	assert_code(rowlock_election_campaign(b, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_ok(rowlock_election_resign(a, &err));
+	await_state(&seen, ROWLOCK_LEADER_NONE, term);
+	assert_ok(rowlock_election_campaign(b, ROWLOCK_FOREVER, &err));
+	assert_true(rowlock_election_term(b) > term);
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, rowlock_election_term(b));
+	assert_string_equal(seen.info, "10.0.0.2:80");
+	/* Whoever comes later is told what is. */
+	end_observer(observer, &seen);
+	observer = observe(client, name, &seen);
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, rowlock_election_term(b));
+	assert_int_equal(seen.told, 1);
+	assert_ok(rowlock_election_resign(b, &err));
+	end_observer(observer, &seen);
+	end_candidate(a);
+	end_candidate(b);
+	test_client_end(client);
+	test_client_end(other);
+}
+
+/* A lock's holder leads, too: they are one. */
+static void holder_of_the_lock_leads(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	const char *name = test_name("one");
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(10000));
+	struct rowlock_election *election =
+	    candidate(client, name, ROWLOCK_LEASE, NULL);
+	struct rowlock_observer *observer;
+	struct rowlock_errinfo err;
+	struct seen seen;
+	int64_t token;
+
+	(void) state;
+	observer = observe(client, name, &seen);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_code(rowlock_election_campaign(election, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	token = test_actor_ask(&actor, "token");
+	assert_true(token > 0);
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, (uint64_t) token);
+	assert_int_equal(seen.pid, actor.pid);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_true(rowlock_election_term(election) > (uint64_t) token);
+	assert_ok(rowlock_election_resign(election, &err));
+	end_observer(observer, &seen);
+	end_candidate(election);
+	test_actor_end(&actor);
+	test_client_end(client);
+}
+
+static void note_loss(struct rowlock_election *election, void *arg)
+{
+	(void) election;
+	test_event_set(arg);
+}
+
+static void broken_leader_is_told(enum rowlock_strategy strategy)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	const char *name = test_name("broken");
+	struct rowlock_election *election =
+	    candidate(client, name, strategy, NULL);
+	struct test_event lost = test_event_new();
+	struct rowlock_errinfo err;
+	uint64_t term;
+
+	rowlock_election_on_lost(election, note_loss, &lost);
+	assert_ok(rowlock_election_campaign(election, 0, &err));
+	term = rowlock_election_term(election);
+	assert_ok(rowlock_break(client, strategy, name, &err));
+	assert_code(rowlock_election_verify(election, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_int_equal(rowlock_election_is_leader(election), 0);
+	assert_event(&lost, "the lost callback");
+	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_true(rowlock_election_term(election) > term);
+	assert_ok(rowlock_election_resign(election, &err));
+	end_candidate(election);
+	test_event_end(&lost);
+	test_client_end(client);
+}
+
+static void broken_leader_is_told_lease(void **state)
+{
+	(void) state;
+	broken_leader_is_told(ROWLOCK_LEASE);
+}
+
+static void broken_leader_is_told_row(void **state)
+{
+	(void) state;
+	broken_leader_is_told(ROWLOCK_ROW);
+}
+
+static void election_costs_what_its_lock_costs(void **state)
+{
+	struct rowlock_client *client = test_client(60000);
+	struct rowlock_election *election =
+	    candidate(client, test_name("cost"), ROWLOCK_LEASE, NULL);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+	uint64_t before, cost, least = UINT64_MAX;
+
+	(void) state;
+	for (int round = 0; round < 5; round++) {
+		before = test_sql_status(sql, "Questions");
+		assert_ok(rowlock_election_campaign(election, 0, &err));
+		for (int i = 0; i < 1000; i++) {
+			assert_int_equal(rowlock_election_is_leader(election),
+					 1);
+			assert_true(rowlock_election_term(election) > 0);
+		}
+		assert_ok(rowlock_election_resign(election, &err));
+		cost = test_sql_status(sql, "Questions") - 1 - before;
+		if (cost < least)
+			least = cost;
+	}
+	test_figure((double) least, "",
+		    "statements per campaign and "
+		    "resignation");
+	/* BEGIN, INSERT, draw, COMMIT; DELETE. */
+	assert_true(least <= 5);
+	end_candidate(election);
+	test_sql_end(sql);
+	test_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("an observer is told of each leader",
+		     observer_is_told_of_each_leader),
+		TEST("the holder of the lock leads", holder_of_the_lock_leads),
+		TEST("a leader that was broken is told (lease)",
+		     broken_leader_is_told_lease),
+		TEST("a leader that was broken is told (row)",
+		     broken_leader_is_told_row),
+		TEST("an election costs what its lock costs",
+		     election_costs_what_its_lock_costs),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each public header has a page in section 3 that names its functions.
+
+Usage: check_manual.py SOURCE_ROOT
+
+include/rowlock.h has rowlock.3, include/rowlock/NAME.h has rowlock_NAME.3. A
+page names each function of its header, "*rowlock_acquire*()", and none that
+there is not; the example calls only what there is.
+"""
+import pathlib
+import re
+import sys
+
+# Says how the library is versioned, and has no function.
+WITHOUT = {'rowlock/version.h.in'}
+
+
+def declared(header):
+    text = re.sub(r'/\*.*?\*/', '', header.read_text(encoding='utf-8'),
+                  flags=re.S)
+    text = re.sub(r'^\s*#.*', '', text, flags=re.M)
+    return {re.findall(r'\w+', match.group(1))[-1]
+            for match in re.finditer(r'\bROWLOCK_API\b([^;{]*?)\(', text)}
+
+
+def page_of(root, header):
+    word = header.relative_to(root / 'include').with_suffix('').as_posix()
+    return root / 'tools' / 'man' / (word.replace('/', '_') + '.3.scd')
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    headers = [path for path in sorted((root / 'include').rglob('*.h*'))
+               if path.relative_to(root / 'include').as_posix() not in WITHOUT]
+    everything = set().union(*map(declared, headers))
+    checks = []
+    for header in headers:
+        page = page_of(root, header)
+        name = header.relative_to(root / 'include').as_posix()
+        if not page.is_file():
+            checks.append((f'{name} has a page in section 3', {page.name}))
+            continue
+        text = page.read_text(encoding='utf-8')
+        named = set(re.findall(r'\*(rowlock_[a-z0-9_]+)\*\(\)', text))
+        called = set(re.findall(r'\b(rowlock_[a-z0-9_]+)\((?!\d\))', text))
+        checks += [
+            (f'{page.name} names each function of {name}',
+             declared(header) - named),
+            (f'{page.name} names only functions that there are',
+             (named | called) - everything),
+            (f'the build makes {page.stem}',
+             set() if f"'{page.stem}'" in
+             (page.parent / 'meson.build').read_text(encoding='utf-8')
+             else {page.stem}),
+        ]
+    print(f'1..{len(checks)}')
+    for number, (sentence, wrong) in enumerate(checks, 1):
+        print('not ok' if wrong else 'ok', number, '-', sentence)
+        for word in sorted(wrong):
+            print('#', word)
+    return 1 if any(wrong for _, wrong in checks) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

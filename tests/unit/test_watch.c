@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watches: who has a name, told whenever that changes.
+ */
+#include "fake/fake.h"
+
+#include <rowlock/watch.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/list.h"
+#include "test.h"
+
+static const struct fake_answer no_answer = { .given = true,
+					      .skip = true,
+					      .result = RLK_PENDING };
+
+/* What a watch was told. The state is written last. */
+struct told {
+	_Atomic unsigned int count;
+	enum rowlock_state state;
+	uint64_t attempt;
+	uint64_t token;
+	uint64_t last_token;
+	char name[128];
+};
+
+static void note(const struct rowlock_entry *entry, void *arg)
+{
+	struct told *told = arg;
+
+	told->state = entry->state;
+	told->attempt = entry->attempt;
+	told->token = entry->token;
+	told->last_token = entry->last_token;
+	snprintf(told->name, sizeof(told->name), "%s", entry->name);
+	told->count++;
+}
+
+static struct rowlock_watch *watch(struct rowlock_client *client,
+				   const char *name, uint64_t interval_ms,
+				   struct told *told)
+{
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
+	struct rowlock_watch *watch = NULL;
+	struct rowlock_errinfo err;
+
+	options.interval_ms = interval_ms;
+	assert_ok(rowlock_watch_new(client, name, &options, note, told, &watch,
+				    &err));
+	return watch;
+}
+
+static void end_watch(struct rowlock_watch *watch)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_watch_free(watch, &err));
+}
+
+/* All that the server was asked for has been told, when it is asked again. */
+static void next_round(unsigned int rounds, uint64_t interval_ms)
+{
+	fake_await_sleep(interval_ms);
+	fake_advance(interval_ms);
+	fake_await(FAKE_NAMES, rounds);
+}
+
+static void what_changes_is_told_once(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_watch *one;
+	struct told told = { 0 };
+
+	(void) state;
+	one = watch(client, "seat", 1000, &told);
+	fake_await(FAKE_NAMES, 1);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 1);
+	assert_int_equal(told.state, ROWLOCK_STATE_FREE);
+	assert_string_equal(told.name, "seat");
+	fake_know("seat", ROWLOCK_STATE_HELD, 7, 0, 41);
+	next_round(2, 1000);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 2);
+	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
+	assert_true(told.attempt == 7 && !told.token && told.last_token == 41);
+	/* Nothing new. */
+	next_round(3, 1000);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 2);
+	/* It draws; another has it; it is dead; it is free. */
+	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
+	next_round(4, 1000);
+	fake_know("seat", ROWLOCK_STATE_HELD, 8, 42, 42);
+	next_round(5, 1000);
+	fake_know("seat", ROWLOCK_STATE_DEAD, 8, 42, 42);
+	next_round(6, 1000);
+	fake_know("seat", ROWLOCK_STATE_FREE, 0, 0, 42);
+	next_round(7, 1000);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 6);
+	end_watch(one);
+	fake_client_end(client);
+}
+
+static void watches_of_a_client_share_a_statement(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_watch *watches[RLK_LIST_NAMES + 2];
+	struct told told[RLK_LIST_NAMES + 2] = { { 0 } };
+	char name[16];
+
+	(void) state;
+	fake_always(FAKE_NAMES, (struct fake_answer){ .wait = true });
+	watches[0] = watch(client, "seat 0", 5000, &told[0]);
+	fake_await(FAKE_NAMES, 1);
+	/* The second of a name is no name more. */
+	watches[1] = watch(client, "seat 0", 2000, &told[1]);
+	for (unsigned int i = 2; i < TEST_SIZE(watches); i++) {
+		snprintf(name, sizeof(name), "seat %u", i - 1);
+		watches[i] = watch(client, name, 9000, &told[i]);
+	}
+	fake_always(FAKE_NAMES, (struct fake_answer){ .given = false });
+	fake_let(FAKE_NAMES);
+	fake_await_sleep(2000);
+	/* They are new, so they were asked for at once. */
+	for (unsigned int i = 0; i < TEST_SIZE(watches); i++)
+		assert_int_equal(told[i].count, 1);
+	assert_int_equal(fake_count(FAKE_NAMES), 3);
+	assert_true(fake_call(FAKE_NAMES, 1).id == RLK_LIST_NAMES);
+	assert_true(fake_call(FAKE_NAMES, 2).id == 1);
+	/* The shortest interval is that of all. */
+	fake_advance(2000);
+	fake_await(FAKE_NAMES, 5);
+	fake_await_sleep(2000);
+	end_watch(watches[1]);
+	fake_advance(2000);
+	fake_await_sleep(3000);
+	assert_int_equal(fake_count(FAKE_NAMES), 5);
+	for (unsigned int i = 0; i < TEST_SIZE(watches); i++)
+		if (i != 1)
+			end_watch(watches[i]);
+	fake_client_end(client);
+}
+
+static void silence_is_told_after_three_intervals(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_watch *one;
+	struct told told = { 0 };
+
+	(void) state;
+	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
+	one = watch(client, "seat", 1000, &told);
+	fake_await(FAKE_NAMES, 1);
+	fake_always(FAKE_NAMES, no_answer);
+	next_round(2, 1000);
+	next_round(3, 1000);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 1);
+	next_round(4, 1000);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 2);
+	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
+	assert_string_equal(told.name, "seat");
+	assert_true(!told.attempt && !told.token && !told.last_token);
+	fake_always(FAKE_NAMES, (struct fake_answer){ .given = false });
+	next_round(5, 1000);
+	fake_await_sleep(1000);
+	assert_int_equal(told.count, 3);
+	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
+	end_watch(one);
+	fake_client_end(client);
+}
+
+static void client_that_is_watched_by_is_not_freed(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct told told = { 0 };
+	struct rowlock_watch *one = watch(client, "seat", 1000, &told);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(rowlock_client_free(client, &err), ROWLOCK_EHELD, &err);
+	assert_non_null(strstr(err.message, "watches"));
+	end_watch(one);
+	assert_ok(rowlock_watch_free(NULL, &err));
+	fake_client_end(client);
+}
+
+/* A callback that ends its own watch. */
+struct ending {
+	struct rowlock_client *client;
+	struct rowlock_watch *watch;
+	_Atomic int code;
+	_Atomic int free_code;
+	_Atomic int done;
+};
+
+static void end_itself(const struct rowlock_entry *entry, void *arg)
+{
+	struct ending *ending = arg;
+
+	(void) entry;
+	ending->code = rowlock_watch_free(ending->watch, NULL);
+	ending->free_code = rowlock_client_free(ending->client, NULL);
+	ending->done = 1;
+}
+
+static void callback_may_end_its_watch_but_not_the_client(void **state)
+{
+	struct ending ending = { .client = fake_client(), .code = 1 };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_NAMES, (struct fake_answer){ .wait = true });
+	assert_ok(rowlock_watch_new(ending.client, "seat", NULL, end_itself,
+				    &ending, &ending.watch, &err));
+	fake_await(FAKE_NAMES, 1);
+	fake_let(FAKE_NAMES);
+	fake_until(fake_is_one, &ending.done);
+	assert_int_equal(ending.code, 0);
+	assert_int_equal(ending.free_code, ROWLOCK_EINVAL);
+	fake_client_end(ending.client);
+}
+
+static void bad_watches_are_refused(void **state)
+{
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
+	struct rowlock_client *client = fake_client();
+	struct rowlock_watch *none = NULL;
+	struct rowlock_errinfo err;
+	struct told told;
+
+	(void) state;
+	assert_code(
+	    rowlock_watch_new(client, NULL, NULL, note, &told, &none, &err),
+	    ROWLOCK_ENAME, &err);
+	assert_code(
+	    rowlock_watch_new(client, "a ", NULL, note, &told, &none, &err),
+	    ROWLOCK_ENAME, &err);
+	assert_code(
+	    rowlock_watch_new(client, "a", NULL, NULL, &told, &none, &err),
+	    ROWLOCK_EINVAL, &err);
+	options.interval_ms = 99;
+	assert_code(
+	    rowlock_watch_new(client, "a", &options, note, &told, &none, &err),
+	    ROWLOCK_EINVAL, &err);
+	options.interval_ms = 3600001;
+	assert_code(
+	    rowlock_watch_new(client, "a", &options, note, &told, &none, &err),
+	    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "interval_ms is 3600001"));
+	options = (struct rowlock_watch_options){ 0 };
+	assert_code(
+	    rowlock_watch_new(client, "a", &options, note, &told, &none, &err),
+	    ROWLOCK_EINVAL, &err);
+	assert_null(none);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("what changes is told, once", what_changes_is_told_once),
+		FAKE("the watches of a client share a statement",
+		     watches_of_a_client_share_a_statement),
+		FAKE("silence is told after three intervals",
+		     silence_is_told_after_three_intervals),
+		FAKE("a client that has watches is not freed",
+		     client_that_is_watched_by_is_not_freed),
+		FAKE("a callback may end its watch, but not the client",
+		     callback_may_end_its_watch_but_not_the_client),
+		FAKE("bad watches are refused", bad_watches_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
