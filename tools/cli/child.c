@@ -32,7 +32,7 @@ static void fail_exec(const char *name, int error)
 {
 	const char *reason = strerrordesc_np(error);
 
-	say("rowlock: run: cannot execute '");
+	say("rowlock: cannot execute '");
 	say(name);
 	say("': ");
 	say(reason ? reason : "unknown error");
@@ -85,7 +85,7 @@ bool child_start(struct child *child, const struct child_command *command,
 		close(fds[0]);
 	child->go = fds[1];
 	if (pid < 0) {
-		report(ROWLOCK_LOG_ERROR, "run: cannot start a process: %s",
+		report(ROWLOCK_LOG_ERROR, "cannot start a process: %s",
 		       strerror(errno));
 		return false;
 	}

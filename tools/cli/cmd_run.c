@@ -7,20 +7,9 @@
  * modes: not acquired (1, or the code of -E), lock lost (124), our own (125), a
  * signal while waiting (128 and its number); else the command's own status.
  */
-#include <ctype.h>
-#include <getopt.h>
-#include <inttypes.h>
-#include <paths.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "acquisition.h"
-#include "command.h"
 #include "common/report.h"
 #include "common/text.h"
-#include "environment.h"
-#include "supervise.h"
+#include "task.h"
 
 static const char help[] =
     "usage: rowlock run [OPTIONS] NAME [--] COMMAND [ARGUMENTS]\n"
@@ -42,46 +31,31 @@ static const char help[] =
     "125\n"
     "own failure; 126, 127 COMMAND not executable, not found.\n";
 
-enum { OPTION_INFO = 1 };
-
 static const struct option options[] = {
-	{ "strategy", required_argument, NULL, 's' },
 	{ "nb", no_argument, NULL, 'n' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "wait", required_argument, NULL, 'w' },
 	{ "timeout", required_argument, NULL, 'w' },
 	{ "conflict-exit-code", required_argument, NULL, 'E' },
-	{ "ttl", required_argument, NULL, 't' },
-	{ "info", required_argument, NULL, OPTION_INFO },
-	{ "command", required_argument, NULL, 'c' },
+	TASK_OPTIONS,
 	COMMON_OPTIONS,
 };
 
 struct request {
-	struct common *common;
-	struct rowlock_options lock;
-	const char *name;
-	const char *shell_command;
-	char **argv;
-	char *shell_argv[4];
-	uint64_t wait_ms;
-	uint64_t ttl_ms; /* 0: the default */
+	struct task task;
 	unsigned int conflict_code;
 };
 
-/* Returns -1: taken; else the exit code. */
-static int take_option(struct request *request, int option)
+static int take_option(struct task *task, int option)
 {
+	struct request *request = container_of(task, struct request, task);
+
 	switch (option) {
-	case 's':
-		return command_strategy(optarg, &request->lock.strategy)
-			   ? -1
-			   : EXIT_FAILED;
 	case 'n':
-		request->wait_ms = 0;
+		task->wait_ms = 0;
 		return -1;
 	case 'w':
-		if (text_duration(optarg, &request->wait_ms))
+		if (text_duration(optarg, &task->wait_ms))
 			return -1;
 		return command_misused("run", "--wait: '%s' is not a time",
 				       optarg);
@@ -92,99 +66,9 @@ static int take_option(struct request *request, int option)
 				       "--conflict-exit-code: '%s' is not a "
 				       "number from 0 to 255",
 				       optarg);
-	case 't':
-		if (text_duration(optarg, &request->ttl_ms) &&
-		    request->ttl_ms > 0)
-			return -1;
-		return command_misused("run", "--ttl: '%s' is not a time",
-				       optarg);
-	case 'c':
-		request->shell_command = optarg;
-		return -1;
-	case OPTION_INFO:
-		request->lock.info = optarg;
-		return -1;
 	default:
-		return common_option(request->common, option, optarg, help);
+		return task_option(task, option);
 	}
-}
-
-/* Options up to the first word that is none. */
-static int take_options(struct request *request, int argc, char **argv)
-{
-	int option;
-
-	while ((option = getopt_long(argc, argv, "+s:nw:E:t:c:vhV", options,
-				     NULL)) != -1) {
-		int code = take_option(request, option);
-
-		if (code >= 0)
-			return code;
-	}
-	return -1;
-}
-
-static int use_shell(struct request *request)
-{
-	const char *shell = getenv("SHELL");
-
-	request->shell_argv[0] =
-	    (char *) (shell && *shell ? shell : _PATH_BSHELL);
-	request->shell_argv[1] = (char *) "-c";
-	request->shell_argv[2] = (char *) request->shell_command;
-	request->shell_argv[3] = NULL;
-	request->argv = request->shell_argv;
-	return -1;
-}
-
-/* flock(1) takes options behind the name too; those of COMMAND are its own. */
-static int parse(struct request *request, int argc, char **argv)
-{
-	int code = take_options(request, argc, argv);
-
-	if (code >= 0)
-		return code;
-	if (optind >= argc)
-		return command_misused("run", "which lock? give a name");
-	request->name = argv[optind];
-	/* The title takes the name's place, for getopt_long() to skip. */
-	argv[optind] = argv[0];
-	argc -= optind;
-	argv += optind;
-	optind = 0;
-	code = take_options(request, argc, argv);
-	if (code >= 0)
-		return code;
-	if (request->shell_command && optind < argc)
-		return command_misused("run",
-				       "-c and a command exclude each other");
-	if (request->shell_command)
-		return use_shell(request);
-	if (optind >= argc)
-		return command_misused("run", "'%s': which command?",
-				       request->name);
-	request->argv = argv + optind;
-	return -1;
-}
-
-static struct rowlock_client_options client_options(
-    const struct request *request, char *program, size_t size)
-{
-	struct rowlock_client_options client =
-	    command_client_options(request->common);
-	const char *name = strrchr(request->argv[0], '/');
-
-	/* The command's name, not its arguments: those may be secret. */
-	snprintf(program, size, "rowlock run %s",
-		 name ? name + 1 : request->argv[0]);
-	client.program = program;
-	if (request->ttl_ms == 0)
-		return client;
-	if (request->lock.strategy == ROWLOCK_ROW)
-		client.row_idle_ms = request->ttl_ms;
-	else
-		client.ttl_ms = request->ttl_ms;
-	return client;
 }
 
 static int not_acquired(const struct request *request,
@@ -193,113 +77,48 @@ static int not_acquired(const struct request *request,
 	bool conflict = acquisition->result == ROWLOCK_EBUSY ||
 			acquisition->result == ROWLOCK_ETIMEDOUT;
 
-	if (!conflict || request->common->verbose)
+	if (!conflict || request->task.common->verbose)
 		report(conflict ? ROWLOCK_LOG_INFO : ROWLOCK_LOG_ERROR,
 		       "run: %s", acquisition->error.message);
 	return conflict ? (int) request->conflict_code : EXIT_FAILED;
 }
 
-static int run_command(const struct request *request,
-		       struct acquisition *acquisition, struct signals *signals,
-		       struct guard *guard)
-{
-	_cleanup_(environment_freep) char **environment = NULL;
-	struct child_command command = { .argv = request->argv };
-	struct supervision supervision = {
-		.lock = acquisition->lock,
-		.name = request->name,
-		.ttl_ms = request->lock.strategy == ROWLOCK_ROW
-			      ? acquisition->client_options.row_idle_ms
-			      : acquisition->client_options.ttl_ms,
-		.command = &command,
-		.signals = signals,
-		.guard = guard,
-		.verbose = request->common->verbose,
-	};
-	struct rowlock_errinfo error;
-	uint64_t token;
-	int r;
-
-	/* No I/O: it was drawn with the grant. */
-	r = rowlock_token(acquisition->lock, &token, &error);
-	if (r < 0) {
-		report(ROWLOCK_LOG_ERROR, "run: %s", error.message);
-		return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
-	}
-	environment =
-	    environment_new(request->name, token, request->lock.strategy);
-	if (!environment) {
-		report(ROWLOCK_LOG_ERROR, "run: out of memory");
-		return EXIT_FAILED;
-	}
-	command.environment = environment;
-	if (request->common->verbose)
-		report(ROWLOCK_LOG_INFO,
-		       "run: acquired '%s' (%s, token %" PRIu64 ")",
-		       request->name, strategy_word(request->lock.strategy),
-		       token);
-	return supervise(&supervision);
-}
-
-/* A release that says LOST tells what nobody saw before: the command was not
- * protected to its end. */
-static int release(const struct request *request,
-		   struct acquisition *acquisition, int code)
-{
-	struct rowlock_errinfo error;
-	int r = rowlock_release(acquisition->lock, &error);
-
-	if (r == ROWLOCK_ELOST && code != EXIT_LOST && code != EXIT_FAILED) {
-		report(ROWLOCK_LOG_ERROR,
-		       "run: the lock '%s' was lost before the command ended",
-		       request->name);
-		return EXIT_LOST;
-	}
-	if (r < 0 && request->common->verbose)
-		report(ROWLOCK_LOG_WARNING, "run: %s", error.message);
-	else if (request->common->verbose)
-		report(ROWLOCK_LOG_INFO, "run: released '%s'", request->name);
-	return code;
-}
-
-static int run(const struct request *request, struct signals *signals,
+static int run(struct request *request, struct signals *signals,
 	       struct guard *guard)
 {
 	char program[256];
-	_cleanup_(acquisition_fini) struct acquisition acquisition = {
-		.connection = &request->common->connection,
-		.client_options =
-		    client_options(request, program, sizeof(program)),
-		.lock_options = request->lock,
-		.name = request->name,
-		.wait_ms = request->wait_ms,
-	};
-	int signal, code;
+	_cleanup_(acquisition_fini) struct acquisition acquisition =
+	    task_acquisition(&request->task, program, sizeof(program));
+	int signal = acquisition_run(&acquisition, signals);
 
-	acquisition.lock_options.flags |= ROWLOCK_TOKEN_WITH_GRANT;
-	signal = acquisition_run(&acquisition, signals);
 	if (acquisition.result < 0) {
 		/* Nothing is held: let a second signal end us at once. */
 		signals_restore(signals);
 		return signal ? EXIT_SIGNAL + signal
 			      : not_acquired(request, &acquisition);
 	}
-	code = signal ? EXIT_SIGNAL + signal
-		      : run_command(request, &acquisition, signals, guard);
-	return release(request, &acquisition, code);
+	if (signal)
+		return task_release(&request->task, &acquisition,
+				    EXIT_SIGNAL + signal);
+	return task_run(&request->task, &acquisition, signals, guard);
 }
 
 int cmd_run(int argc, char **argv, struct common *common)
 {
 	struct request request = {
-		.common = common,
-		.lock = ROWLOCK_OPTIONS_DEFAULT,
-		.wait_ms = ROWLOCK_FOREVER,
+		.task = {
+			.title = "run",
+			.help = help,
+			.common = common,
+			.lock = ROWLOCK_OPTIONS_DEFAULT,
+			.wait_ms = ROWLOCK_FOREVER,
+		},
 		.conflict_code = EXIT_NOT,
 	};
 	_cleanup_(guard_stop) struct guard guard = { .fd = -1 };
 	struct signals signals = { .fd = -1 };
-	int code = parse(&request, argc, argv);
+	int code = task_parse(&request.task, argc, argv, "+s:nw:E:t:c:vhV",
+			      options, take_option);
 
 	if (code >= 0)
 		return code;

@@ -125,7 +125,7 @@ bool guard_start(struct guard *guard)
 		guard->fd = fds[1];
 	}
 	if (guard->pid < 0)
-		report(ROWLOCK_LOG_ERROR, "run: cannot start a process: %s",
+		report(ROWLOCK_LOG_ERROR, "cannot start a process: %s",
 		       strerror(errno));
 	return guard->pid > 0;
 }

@@ -16,6 +16,7 @@
 
 static const struct command commands[] = {
 	{ "run", "run a command while holding a lock", cmd_run },
+	{ "elect", "run a command while leader, again and again", cmd_elect },
 	{ "list", "show who holds what", cmd_list },
 	{ "show", "show all about one name", cmd_show },
 	{ "wait", "wait until nobody holds a name", cmd_wait },

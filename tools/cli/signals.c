@@ -92,3 +92,8 @@ bool signals_is_fatal(int signal)
 	return signal != SIGCHLD && signal != SIGCONT && signal != SIGTSTP &&
 	       signal != SIGWINCH;
 }
+
+bool signals_is_for_good(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT;
+}

@@ -37,4 +37,7 @@ void signals_suffer(int signal);
 /** Does it ask for an end, if nothing else is done about it? */
 bool signals_is_fatal(int signal);
 
+/** Is it one that people send for that, and no other use? INT, TERM, QUIT. */
+bool signals_is_for_good(int signal);
+
 #endif

@@ -85,17 +85,17 @@ static void end_group(struct run *run, enum deadline_phase phase,
 	if (phase == DEADLINE_TERM) {
 		report(ROWLOCK_LOG_ERROR,
 		       remaining > 0
-			   ? "run: the lock '%s' is about to be lost (no "
+			   ? "%s: the lock '%s' is about to be lost (no "
 			     "answer from the server): sending SIGTERM"
-			   : "run: the lock '%s' was lost: sending SIGTERM",
-		       run->plan->name);
+			   : "%s: the lock '%s' was lost: sending SIGTERM",
+		       run->plan->title, run->plan->name);
 		child_signal(&run->child, SIGTERM);
 		/* A stopped process would not see it. */
 		child_signal(&run->child, SIGCONT);
 		return;
 	}
-	report(ROWLOCK_LOG_ERROR, "run: the lock '%s' is gone: sending SIGKILL",
-	       run->plan->name);
+	report(ROWLOCK_LOG_ERROR, "%s: the lock '%s' is gone: sending SIGKILL",
+	       run->plan->title, run->plan->name);
 	child_signal(&run->child, SIGKILL);
 	run->give_up_at = clock_ms() + KILLED_MS;
 }
@@ -155,6 +155,9 @@ static void take_signals(struct run *run)
 
 	while ((signal = signals_next(run->plan->signals)) != 0) {
 		if (signal != SIGCHLD) {
+			if (!signals_is_for_good(*run->plan->ret_told) &&
+			    signals_is_fatal(signal))
+				*run->plan->ret_told = signal;
 			child_signal(&run->child, signal);
 			continue;
 		}
@@ -209,19 +212,19 @@ static int verdict(const struct run *run)
 {
 	if (!run->child.ended)
 		report(ROWLOCK_LOG_ERROR,
-		       "run: process %d does not end though it was killed",
-		       (int) run->child.pid);
+		       "%s: process %d does not end though it was killed",
+		       run->plan->title, (int) run->child.pid);
 	else if (child_group_is_alive(&run->child) &&
 		 run->deadline.phase != DEADLINE_WATCH)
 		report(ROWLOCK_LOG_ERROR,
-		       "run: processes of group %d do not end though they "
+		       "%s: processes of group %d do not end though they "
 		       "were killed",
-		       (int) run->child.pid);
+		       run->plan->title, (int) run->child.pid);
 	else if (run->plan->verbose && child_group_is_alive(&run->child))
 		report(ROWLOCK_LOG_WARNING,
-		       "run: the command has left processes behind (group "
+		       "%s: the command has left processes behind (group "
 		       "%d); they run on without the lock '%s'",
-		       (int) run->child.pid, run->plan->name);
+		       run->plan->title, (int) run->child.pid, run->plan->name);
 	return run->deadline.phase == DEADLINE_WATCH ? run->child.code
 						     : EXIT_LOST;
 }
@@ -230,9 +233,9 @@ static int start(struct run *run)
 {
 	if (deadline_is_near(&run->deadline, remaining_ms(run))) {
 		report(ROWLOCK_LOG_ERROR,
-		       "run: the lock '%s' was lost before the command was "
+		       "%s: the lock '%s' was lost before the command was "
 		       "started",
-		       run->plan->name);
+		       run->plan->title, run->plan->name);
 		return EXIT_LOST;
 	}
 	if (!child_start(&run->child, run->plan->command, run->plan->signals,
@@ -242,9 +245,9 @@ static int start(struct run *run)
 	look(run);
 	if (run->plan->guard->gone) {
 		report(ROWLOCK_LOG_ERROR,
-		       "run: the process that guards the command was killed: "
+		       "%s: the process that guards the command was killed: "
 		       "'%s' is not started",
-		       run->plan->command->argv[0]);
+		       run->plan->title, run->plan->command->argv[0]);
 		return EXIT_FAILED;
 	}
 	/* Near its end by now: it ends without having begun. */
@@ -281,7 +284,8 @@ int supervise(const struct supervision *supervision)
 	int r;
 
 	if (run.lost_fd < 0 || run.timer_fd < 0) {
-		report(ROWLOCK_LOG_ERROR, "run: %s", strerror(errno));
+		report(ROWLOCK_LOG_ERROR, "%s: %s", supervision->title,
+		       strerror(errno));
 		return EXIT_FAILED;
 	}
 	terminal_init(&run.terminal);

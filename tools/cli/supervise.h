@@ -16,6 +16,7 @@
 #include "signals.h"
 
 struct supervision {
+	const char *title; /* of the subcommand, for messages */
 	struct rowlock *lock;
 	const char *name;
 	uint64_t ttl_ms;
@@ -23,6 +24,9 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
+	int *ret_told; /* the last signal that was passed on and asks for an
+			  end (signals_is_fatal()); one that does so for good
+			  stays */
 };
 
 /**

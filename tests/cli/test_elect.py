@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""rowlock elect: a command that runs while its process leads, again and again."""
+import os
+import signal
+
+import harness
+from harness import EAUTH, ECONNECT, ToolTest, patience
+
+
+class Elect(ToolTest):
+    # Says when it is ready, and who it is; ends by itself on TERM.
+    LEADER = ("trap 'exit 5' TERM; trap ':' HUP; echo $$; "
+              "while :; do sleep 0.05; done")
+
+    def leader(self, *argv):
+        process = self.start("elect", "--pause=1ms", *argv, "j", "bash", "-c",
+                             self.LEADER)
+        process.stdout.readline()
+        return process
+
+    def test_it_stands_again_when_its_command_has_ended(self):
+        process = self.start("elect", "--pause=1ms", "j", "sh", "-c",
+                             "echo $ROWLOCK_NAME $ROWLOCK_TOKEN; exit 3")
+        for _ in range(3):
+            self.assertEqual(process.stdout.readline(), "j 4711\n")
+        process.terminate()
+        self.finish(process)
+        calls = self.fake.seen
+        self.assertGreaterEqual(calls.count("acquire"), 3)
+        self.assertEqual(calls.count("client_new"), calls.count("client_free"))
+        # Each time it gives the lock back before it waits for it again.
+        order = [c for c in calls if c in ("acquire", "release")]
+        self.assertEqual(order[:5], ["acquire", "release"] * 2 + ["acquire"])
+
+    def test_it_waits_for_ever_and_says_who_it_is(self):
+        process = self.leader("--info", "10.0.0.1:80", "-t", "7s")
+        new = self.fake.expect("client_new")
+        self.assertEqual(new.number("ttl"), 7000)
+        self.assertEqual(new.text("program"), "rowlock elect bash")
+        self.assertEqual(self.fake.expect("new").text("info"), "10.0.0.1:80")
+        self.assertEqual(self.fake.expect("acquire").args["wait"],
+                         str(2**64 - 1))
+        process.terminate()
+        self.assertEqual(self.finish(process)[0], 5)
+
+    def test_once_it_ends_with_its_commands_status(self):
+        for code in (0, 3, 255):
+            self.assertEqual(self.run_tool("elect", "--once", "j", "sh", "-c",
+                                           f"exit {code}")[0], code)
+        self.assertEqual(self.run_tool("elect", "-1", "j", "-c", "exit 4")[0],
+                         4)
+        self.assertEqual(self.fake.seen.count("acquire"), 4)
+
+    def test_a_signal_ends_the_command_and_it(self):
+        for name in ("TERM", "INT", "QUIT"):
+            process = self.start(
+                "elect", "j", "bash", "-c",
+                f"trap 'exit 6' {name}; echo; while :; do sleep 0.05; done")
+            process.stdout.readline()
+            process.send_signal(getattr(signal, "SIG" + name))
+            self.assertEqual(self.finish(process)[0], 6)
+        self.assertEqual(self.fake.seen.count("acquire"), 3)
+        self.assertEqual(self.fake.seen.count("release"), 3)
+
+    def test_a_signal_that_the_command_takes_for_something_else_is_no_end(self):
+        process = self.start(
+            "elect", "--pause=1ms", "j", "bash", "-c",
+            "trap 'exit 0' HUP; echo; while :; do sleep 0.05; done")
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.stdout.readline(), "\n")
+        process.terminate()
+        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+        self.assertEqual(self.fake.seen.count("acquire"), 2)
+
+    def test_a_signal_that_the_command_dies_of_is_an_end(self):
+        process = self.start("elect", "j", "bash", "-c",
+                             "echo; exec sleep 1000")
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.finish(process)[0], 128 + signal.SIGHUP)
+
+    def test_a_leader_that_is_lost_stands_again(self):
+        process = self.leader("-v")
+        self.fake.say("lose")
+        self.assertRegex(process.stdout.readline(), r"^\d+\n$")
+        process.terminate()
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 5)
+        self.assertIn("elect: the lock 'j' was lost: sending SIGTERM", err)
+        self.assertIn("elect: 'j': ended with 124, stands again in 0.0 s", err)
+        self.assertEqual(self.fake.seen.count("acquire"), 2)
+
+    def test_a_server_that_is_away_is_waited_for(self):
+        away = [[f"reply {ECONNECT} away"], [f"reply {ECONNECT} away"]]
+        self.fake.answers["client_new"] = (
+            lambda call: away.pop() if away else ["reply 0"])
+        code, out, err = self.run_tool("elect", "--pause=1ms", "j", "sh", "-c",
+                                       "echo leads; kill $PPID; sleep 1000")
+        self.assertEqual((code, out), (128 + signal.SIGTERM, "leads\n"))
+        self.assertEqual(err.count("elect: away"), 2)
+
+    def test_what_will_not_be_better_ends_it(self):
+        self.fake.answers["client_new"] = [f"reply {EAUTH} who are you"]
+        code, _, err = self.run_tool("elect", "--pause=1ms", "j", "true")
+        self.assertEqual(code, 125)
+        self.assertIn("who are you", err)
+        del self.fake.answers["client_new"]
+        self.assertEqual(self.run_tool("elect", "j", "/nonexistent/job")[0],
+                         127)
+        self.assertEqual(self.run_tool("elect", "j", self.directory)[0], 126)
+
+    def test_once_a_server_that_is_away_is_125(self):
+        self.fake.answers["client_new"] = [f"reply {ECONNECT} away"]
+        self.assertEqual(self.run_tool("elect", "-1", "j", "true")[0], 125)
+
+    def test_a_signal_ends_its_waiting(self):
+        self.fake.answers["acquire"] = None
+        process = self.start("elect", "j", "true")
+        self.fake.expect("acquire")
+        process.terminate()
+        self.fake.expect("cancel")
+        self.fake.say("reply -3 canceled")
+        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+
+    def test_a_signal_ends_its_pause(self):
+        process = self.start("elect", "-v", "--pause=30s", "j", "true")
+        for line in process.stderr:
+            if "stands again in 30.0 s" in line:
+                break
+        process.terminate()
+        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+        self.assertEqual(self.fake.seen.count("acquire"), 1)
+
+    def test_the_pause_grows_while_its_command_fails_at_once(self):
+        process = self.start("elect", "-v", "--pause=100ms", "j", "true")
+        pauses = []
+        for line in process.stderr:
+            if "stands again in" in line:
+                pauses.append(line.split()[-2])
+            if len(pauses) == 3:
+                break
+        process.terminate()
+        self.finish(process)
+        self.assertEqual(pauses, ["0.1", "0.2", "0.4"])
+
+    def test_one_that_is_killed_does_not_leave_its_command_behind(self):
+        process = self.start("elect", "j", "bash", "-c", self.LEADER)
+        pidfd = os.pidfd_open(int(process.stdout.readline()))
+        process.kill()
+        process.wait(patience())
+        self.await_gone(pidfd)
+        os.close(pidfd)
+
+    def test_wrong_use_is_125_and_asks_for_nothing(self):
+        for argv in ([], ["j"], ["--pause=0", "j", "true"],
+                     ["--pause=31s", "j", "true"], ["--pause=x", "j", "true"],
+                     ["-n", "j", "true"], ["-w1", "j", "true"],
+                     ["-c", "true", "j", "true"]):
+            code, out, err = self.run_tool("elect", *argv)
+            self.assertEqual((code, out), (125, ""), argv)
+            self.assertIn("elect", err, argv)
+        self.assertEqual(self.fake.seen, [])
+
+
+if __name__ == "__main__":
+    harness.main()

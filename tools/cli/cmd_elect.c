@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock elect: run a command while leader, again and again.
+ *
+ * An election is a lock, and its term the token (rowlock/election.h). Each time
+ * a client is opened, the lock is waited for, the command run as by 'run', and
+ * the lock given back; after a pause, so that others get their turn, it stands
+ * again. Failure modes: a server that is away is waited for; what will not be
+ * better the next time (account, tables, the command is not found) ends it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "common/report.h"
+#include "common/text.h"
+#include "task.h"
+
+/* A command that has run for so long was no failure: the pause is short again.
+ */
+#define RAN_MS 10000
+#define PAUSE_MOST_MS 30000
+
+/* What a shell, and our own child, says of a command that cannot be executed.
+ */
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+
+static const char help[] =
+    "usage: rowlock elect [OPTIONS] NAME [--] COMMAND [ARGUMENTS]\n"
+    "       rowlock elect [OPTIONS] NAME -c 'SHELL COMMAND'\n"
+    "Run COMMAND while this process leads: of all that run 'rowlock elect' for "
+    "NAME\n"
+    "one does at a time. When COMMAND ends, another leads; then it stands "
+    "again. If\n"
+    "the lead is lost, COMMAND and its process group get SIGTERM, and SIGKILL "
+    "before\n"
+    "another can lead. A signal ends COMMAND, and this.\n\n"
+    "  -1, --once                 end when COMMAND ends, with its status\n"
+    "      --pause=TIME           before it stands again (1s; longer, up to "
+    "30s,\n"
+    "                             as long as COMMAND ends within 10s)\n"
+    "  -s, --strategy=lease|row   how the lock lives (lease)\n"
+    "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
+    "                             (lease 30s, row 10s)\n"
+    "      --info=TEXT            shown by 'rowlock list', told to observers\n"
+    "  -c, --command=TEXT         run TEXT by $SHELL -c\n\n"
+    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN (the term) and "
+    "ROWLOCK_STRATEGY.\n"
+    "Exits with its status after a signal, or with --once (124 the lead was "
+    "lost);\n"
+    "125 own failure; 126, 127 COMMAND not executable, not found.\n";
+
+enum { OPTION_PAUSE = TASK_OPTION_MORE };
+
+static const struct option options[] = {
+	{ "once", no_argument, NULL, '1' },
+	{ "pause", required_argument, NULL, OPTION_PAUSE },
+	TASK_OPTIONS,
+	COMMON_OPTIONS,
+};
+
+struct elect {
+	struct task task;
+	bool once;
+	uint64_t pause_ms;
+	uint64_t next_pause_ms;
+};
+
+static int take_option(struct task *task, int option)
+{
+	struct elect *elect = container_of(task, struct elect, task);
+
+	switch (option) {
+	case '1':
+		elect->once = true;
+		return -1;
+	case OPTION_PAUSE:
+		if (text_duration(optarg, &elect->pause_ms) &&
+		    elect->pause_ms > 0 && elect->pause_ms <= PAUSE_MOST_MS)
+			return -1;
+		return command_misused(
+		    "elect", "--pause: '%s' is not a time up to 30s", optarg);
+	default:
+		return task_option(task, option);
+	}
+}
+
+/* Will it be the same the next time? */
+static bool is_final(int result)
+{
+	switch (result) {
+	case ROWLOCK_ECONNECT:
+	case ROWLOCK_EREADONLY:
+	case ROWLOCK_EDB:
+	case ROWLOCK_ELOST:
+	case ROWLOCK_ENOMEM:
+	case ROWLOCK_ESYSTEM:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* A signal that a command may have taken for something else, as HUP for a new
+ * configuration, counts if the command has ended by it. */
+static bool is_over(const struct elect *elect, int code)
+{
+	int told = elect->task.told;
+
+	return elect->once || signals_is_for_good(told) ||
+	       (told && code == EXIT_SIGNAL + told) ||
+	       code == STATUS_NOT_EXECUTABLE || code == STATUS_NOT_FOUND;
+}
+
+/* We adopt what a command leaves behind. */
+static void reap_adopted(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* Stand once. Returns the exit code; *@ret_over: there is no next time. */
+static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
+{
+	struct task *task = &elect->task;
+	_cleanup_(guard_stop) struct guard guard = { .fd = -1 };
+	char program[256];
+	_cleanup_(acquisition_fini) struct acquisition acquisition =
+	    task_acquisition(task, program, sizeof(program));
+	int signal, code;
+
+	*ret_over = true;
+	task->ran_ms = 0;
+	if (!guard_start(&guard))
+		return EXIT_FAILED;
+	signal = acquisition_run(&acquisition, signals);
+	if (acquisition.result < 0 && signal)
+		return EXIT_SIGNAL + signal;
+	if (acquisition.result < 0) {
+		report(ROWLOCK_LOG_ERROR, "elect: %s",
+		       acquisition.error.message);
+		*ret_over = elect->once || is_final(acquisition.result);
+		return EXIT_FAILED;
+	}
+	if (signal)
+		return task_release(task, &acquisition, EXIT_SIGNAL + signal);
+	code = task_run(task, &acquisition, signals, &guard);
+	*ret_over = is_over(elect, code);
+	return code;
+}
+
+/* Until the time is over. Returns the signal that put an end to it, or 0. */
+static int sleep_for(struct signals *signals, uint64_t ms)
+{
+	uint64_t until = clock_ms() + ms, now;
+	struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
+	int signal;
+
+	while ((now = clock_ms()) < until) {
+		if (poll(&fd, 1, (int) (until - now)) < 0 && errno != EINTR)
+			abort();
+		while ((signal = signals_next(signals)) != 0) {
+			if (signal == SIGTSTP)
+				signals_suffer(signal);
+			else if (signal == SIGCHLD)
+				reap_adopted();
+			else if (signals_is_fatal(signal))
+				return signal;
+		}
+	}
+	return 0;
+}
+
+static uint64_t next_pause(struct elect *elect)
+{
+	uint64_t pause = elect->task.ran_ms < RAN_MS ? elect->next_pause_ms
+						     : elect->pause_ms;
+
+	elect->next_pause_ms = 2 * pause;
+	if (elect->next_pause_ms > PAUSE_MOST_MS)
+		elect->next_pause_ms = PAUSE_MOST_MS;
+	return pause;
+}
+
+static int stand(struct elect *elect, struct signals *signals)
+{
+	const struct task *task = &elect->task;
+
+	elect->next_pause_ms = elect->pause_ms;
+	for (;;) {
+		uint64_t pause;
+		bool over;
+		int code = lead(elect, signals, &over), signal;
+
+		if (over)
+			return code;
+		pause = next_pause(elect);
+		if (task->common->verbose)
+			report(ROWLOCK_LOG_INFO,
+			       "elect: '%s': ended with %d, stands again in "
+			       "%.1f s",
+			       task->name, code, (double) pause / 1000);
+		signal = sleep_for(signals, pause);
+		if (signal)
+			return EXIT_SIGNAL + signal;
+	}
+}
+
+int cmd_elect(int argc, char **argv, struct common *common)
+{
+	struct elect elect = {
+		.task = {
+			.title = "elect",
+			.help = help,
+			.common = common,
+			.lock = ROWLOCK_OPTIONS_DEFAULT,
+			.wait_ms = ROWLOCK_FOREVER,
+		},
+		.pause_ms = 1000,
+	};
+	struct signals signals = { .fd = -1 };
+	int code = task_parse(&elect.task, argc, argv, "+1s:t:c:vhV", options,
+			      take_option);
+
+	if (code >= 0)
+		return code;
+	if (!connection_check(&common->connection) || !signals_start(&signals))
+		return EXIT_FAILED;
+	return stand(&elect, &signals);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command that runs under a lock: its part of the command line, and what is
+ * between the grant and the release.
+ *
+ * Failure modes: lock lost (124), our own (125); else the command's own status.
+ */
+#include "task.h"
+
+#include <inttypes.h>
+#include <paths.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "common/report.h"
+#include "common/text.h"
+#include "environment.h"
+#include "supervise.h"
+
+/* --------------------------------------------------------- command line */
+
+int task_option(struct task *task, int option)
+{
+	switch (option) {
+	case 's':
+		return command_strategy(optarg, &task->lock.strategy)
+			   ? -1
+			   : EXIT_FAILED;
+	case 't':
+		if (text_duration(optarg, &task->ttl_ms) && task->ttl_ms > 0)
+			return -1;
+		return command_misused(task->title, "--ttl: '%s' is not a time",
+				       optarg);
+	case 'c':
+		task->shell_command = optarg;
+		return -1;
+	case TASK_OPTION_INFO:
+		task->lock.info = optarg;
+		return -1;
+	default:
+		return common_option(task->common, option, optarg, task->help);
+	}
+}
+
+/* What getopt_long() is called with. */
+struct scan {
+	const char *letters;
+	const struct option *options;
+	task_option_fn fn;
+};
+
+/* Options up to the first word that is none. */
+static int take_options(struct task *task, int argc, char **argv,
+			const struct scan *scan)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, scan->letters, scan->options,
+				     NULL)) != -1) {
+		int code = scan->fn(task, option);
+
+		if (code >= 0)
+			return code;
+	}
+	return -1;
+}
+
+static int use_shell(struct task *task)
+{
+	const char *shell = getenv("SHELL");
+
+	task->shell_argv[0] = (char *) (shell && *shell ? shell : _PATH_BSHELL);
+	task->shell_argv[1] = (char *) "-c";
+	task->shell_argv[2] = (char *) task->shell_command;
+	task->shell_argv[3] = NULL;
+	task->argv = task->shell_argv;
+	return -1;
+}
+
+/* flock(1) takes options behind the name too; those of COMMAND are its own. */
+int task_parse(struct task *task, int argc, char **argv, const char *letters,
+	       const struct option *options, task_option_fn fn)
+{
+	const struct scan scan = { letters, options, fn };
+	int code = take_options(task, argc, argv, &scan);
+
+	if (code >= 0)
+		return code;
+	if (optind >= argc)
+		return command_misused(task->title, "which lock? give a name");
+	task->name = argv[optind];
+	/* The title takes the name's place, for getopt_long() to skip. */
+	argv[optind] = argv[0];
+	argc -= optind;
+	argv += optind;
+	optind = 0;
+	code = take_options(task, argc, argv, &scan);
+	if (code >= 0)
+		return code;
+	if (task->shell_command && optind < argc)
+		return command_misused(task->title,
+				       "-c and a command exclude each other");
+	if (task->shell_command)
+		return use_shell(task);
+	if (optind >= argc)
+		return command_misused(task->title, "'%s': which command?",
+				       task->name);
+	task->argv = argv + optind;
+	return -1;
+}
+
+/* ------------------------------------------------------------------ run */
+
+static struct rowlock_client_options client_options(const struct task *task,
+						    char *program, size_t size)
+{
+	struct rowlock_client_options client =
+	    command_client_options(task->common);
+	const char *name = strrchr(task->argv[0], '/');
+
+	/* The command's name, not its arguments: those may be secret. */
+	snprintf(program, size, "rowlock %s %s", task->title,
+		 name ? name + 1 : task->argv[0]);
+	client.program = program;
+	if (task->ttl_ms == 0)
+		return client;
+	if (task->lock.strategy == ROWLOCK_ROW)
+		client.row_idle_ms = task->ttl_ms;
+	else
+		client.ttl_ms = task->ttl_ms;
+	return client;
+}
+
+struct acquisition task_acquisition(const struct task *task, char *program,
+				    size_t size)
+{
+	struct acquisition acquisition = {
+		.connection = &task->common->connection,
+		.client_options = client_options(task, program, size),
+		.lock_options = task->lock,
+		.name = task->name,
+		.wait_ms = task->wait_ms,
+	};
+
+	acquisition.lock_options.flags |= ROWLOCK_TOKEN_WITH_GRANT;
+	return acquisition;
+}
+
+static int run_command(struct task *task, struct acquisition *acquisition,
+		       struct signals *signals, struct guard *guard)
+{
+	_cleanup_(environment_freep) char **environment = NULL;
+	struct child_command command = { .argv = task->argv };
+	struct supervision supervision = {
+		.title = task->title,
+		.lock = acquisition->lock,
+		.name = task->name,
+		.ttl_ms = task->lock.strategy == ROWLOCK_ROW
+			      ? acquisition->client_options.row_idle_ms
+			      : acquisition->client_options.ttl_ms,
+		.command = &command,
+		.signals = signals,
+		.guard = guard,
+		.verbose = task->common->verbose,
+		.ret_told = &task->told,
+	};
+	struct rowlock_errinfo error;
+	uint64_t token;
+	int r;
+
+	/* No I/O: it was drawn with the grant. */
+	r = rowlock_token(acquisition->lock, &token, &error);
+	if (r < 0) {
+		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
+		return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
+	}
+	environment = environment_new(task->name, token, task->lock.strategy);
+	if (!environment) {
+		report(ROWLOCK_LOG_ERROR, "%s: out of memory", task->title);
+		return EXIT_FAILED;
+	}
+	command.environment = environment;
+	if (task->common->verbose)
+		report(ROWLOCK_LOG_INFO,
+		       "%s: acquired '%s' (%s, token %" PRIu64 ")", task->title,
+		       task->name, strategy_word(task->lock.strategy), token);
+	return supervise(&supervision);
+}
+
+/* A release that says LOST tells what nobody saw before: the command was not
+ * protected to its end. */
+int task_release(const struct task *task, struct acquisition *acquisition,
+		 int code)
+{
+	struct rowlock_errinfo error;
+	int r = rowlock_release(acquisition->lock, &error);
+
+	if (r == ROWLOCK_ELOST && code != EXIT_LOST && code != EXIT_FAILED) {
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: the lock '%s' was lost before the command ended",
+		       task->title, task->name);
+		return EXIT_LOST;
+	}
+	if (r < 0 && task->common->verbose)
+		report(ROWLOCK_LOG_WARNING, "%s: %s", task->title,
+		       error.message);
+	else if (task->common->verbose)
+		report(ROWLOCK_LOG_INFO, "%s: released '%s'", task->title,
+		       task->name);
+	return code;
+}
+
+int task_run(struct task *task, struct acquisition *acquisition,
+	     struct signals *signals, struct guard *guard)
+{
+	uint64_t began = clock_ms();
+	int code;
+
+	task->told = 0;
+	code = run_command(task, acquisition, signals, guard);
+	task->ran_ms = clock_ms() - began;
+	return task_release(task, acquisition, code);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_TASK_H
+#define CLI_TASK_H
+
+/*
+ * A command that runs under a lock: what 'run' and 'elect' have in common, on
+ * the command line and in what they do.
+ */
+
+#include <getopt.h>
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "acquisition.h"
+#include "command.h"
+#include "guard.h"
+#include "signals.h"
+
+struct task {
+	const char *title; /* of the subcommand, for messages */
+	const char *help;
+	struct common *common;
+	struct rowlock_options lock;
+	const char *name;
+	const char *shell_command;
+	char **argv;
+	char *shell_argv[4];
+	uint64_t wait_ms;
+	uint64_t ttl_ms; /* 0: the default */
+
+	/* What came of it. */
+	int told;        /* the signal that asked for an end meanwhile; or 0 */
+	uint64_t ran_ms; /* how long the command ran */
+};
+
+/** Entries for getopt_long() and its letters; COMMON_OPTIONS follow. */
+enum { TASK_OPTION_INFO = 1, TASK_OPTION_MORE };
+#define TASK_OPTIONS                                                           \
+	{ "strategy", required_argument, NULL, 's' },                          \
+	    { "ttl", required_argument, NULL, 't' },                           \
+	    { "info", required_argument, NULL, TASK_OPTION_INFO },             \
+	{                                                                      \
+		"command", required_argument, NULL, 'c'                        \
+	}
+
+/** Take an option that the subcommand does not know itself. Returns -1: taken,
+ *  go on; else the exit code to leave with. */
+int task_option(struct task *task, int option);
+
+/** The subcommand's own: -1 or the exit code. */
+typedef int (*task_option_fn)(struct task *task, int option);
+
+/** Read options, NAME and COMMAND; @letters and @options are getopt_long()'s.
+ *  Returns -1, or the exit code to leave with. */
+int task_parse(struct task *task, int argc, char **argv, const char *letters,
+	       const struct option *options, task_option_fn fn);
+
+/** How to acquire its lock; @program is a room for a text. */
+struct acquisition task_acquisition(const struct task *task, char *program,
+				    size_t size);
+
+/** It was acquired: give it back, without having run the command, or after.
+ *  Returns @code, or EXIT_LOST. */
+int task_release(const struct task *task, struct acquisition *acquisition,
+		 int code);
+
+/** It was acquired: run the command, and give it back. Returns the exit code.
+ */
+int task_run(struct task *task, struct acquisition *acquisition,
+	     struct signals *signals, struct guard *guard);
+
+#endif
