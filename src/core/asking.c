@@ -164,10 +164,10 @@ static enum rlk_step held(struct rlk_asking *asking,
 	struct rowlock_client *client = asking->client;
 
 	/* Who is unsure never merely looks, so this was another's. Ours, if it
-	 * was there, has been removed as dead: the next one shall not look like
-	 * it to those who saw it. */
-	if (asking->unsure)
-		asking->hold->attempt = rlk_random();
+	 * was there, has been removed, as dead or by hand, also between an
+	 * INSERT and the look who has what: the next one shall not look like it
+	 * to those who saw it, and count from then on. */
+	asking->hold->attempt = rlk_random();
 	asking->unsure = false;
 	asking->sent_ms = 0; /* nothing of this attempt is there */
 	note_others(asking);

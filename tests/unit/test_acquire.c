@@ -237,6 +237,31 @@ static void cancel_ends_a_wait_between_two_polls(void **state)
 	fake_client_end(client);
 }
 
+/* A row of the first one may have been there, and been removed by hand: who saw
+ * that, and counts its maximum, shall not take the next one for it. */
+static void who_finds_it_held_asks_with_another_attempt(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *person = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	for (unsigned int i = 1; i < 3; i++)
+		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt !=
+			    fake_call(FAKE_ACQUIRE, i).attempt);
+	fake_lease_remove("job");
+	assert_ok(fake_pass_hear(person, &err));
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(person);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void cancel_ends_a_wait_for_a_connection(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -497,6 +522,8 @@ int main(void)
 		     grant_that_came_before_the_cancel_stands),
 		FAKE("one name under two strategies is two locks",
 		     one_name_under_two_strategies_is_two_locks),
+		FAKE("who finds it held asks with another attempt",
+		     who_finds_it_held_asks_with_another_attempt),
 		FAKE("threads of a client step back for others",
 		     threads_of_a_client_step_back_for_others),
 		FAKE("a handle with a waiting thread refuses a second",
