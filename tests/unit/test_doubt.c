@@ -179,11 +179,11 @@ static bool is_fenced_often(void *conn)
 static void let_rounds_go_on(unsigned int ms)
 {
 	fake_pass_await(FAKE_RELEASE, fake_count(FAKE_RELEASE) + 1);
+	fake_await_sleep_within(500);
 	for (unsigned int i = 0; i < ms / 500; i++) {
-		fake_await_sleep(500);
 		fake_advance(500);
+		fake_await_sleep(500);
 	}
-	fake_await_sleep(500);
 }
 
 static void doubt_ends_with_the_servers_patience(void **state)

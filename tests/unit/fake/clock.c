@@ -130,6 +130,25 @@ static bool is_set(void *arg)
 	return found;
 }
 
+static bool is_set_before(void *arg)
+{
+	const int64_t *at_ms = arg;
+	bool found = false;
+
+	world_lock();
+	for (int i = 0; i < TIMERS; i++)
+		found |= timers[i] > now_ms && timers[i] <= *at_ms;
+	world_unlock();
+	return found;
+}
+
+void fake_await_sleep_within(uint64_t ms)
+{
+	int64_t at_ms = now_ms + (int64_t) ms;
+
+	fake_until(is_set_before, &at_ms);
+}
+
 void fake_await_sleep(uint64_t ms)
 {
 	int64_t at_ms = now_ms + (int64_t) ms;

@@ -154,6 +154,8 @@ void fake_creep(uint64_t ms);
 void fake_creep_at_look(unsigned int look, uint64_t ms);
 /** Wait until a thread of the library sleeps until so long from now. */
 void fake_await_sleep(uint64_t ms);
+/** Or shorter, as some time may have passed since it went to sleep. */
+void fake_await_sleep_within(uint64_t ms);
 
 /* -------------------------------------------------- the model's tables */
 
