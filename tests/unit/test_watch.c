@@ -12,6 +12,9 @@
 #include "strategy/list.h"
 #include "test.h"
 
+/* No other sleep of the client is as long: its end is that of a round. */
+#define INTERVAL_MS 1013
+
 static const struct fake_answer no_answer = { .given = true,
 					      .skip = true,
 					      .result = RLK_PENDING };
@@ -60,10 +63,10 @@ static void end_watch(struct rowlock_watch *watch)
 }
 
 /* All that the server was asked for has been told, when it is asked again. */
-static void next_round(unsigned int rounds, uint64_t interval_ms)
+static void next_round(unsigned int rounds)
 {
-	fake_await_sleep(interval_ms);
-	fake_advance(interval_ms);
+	fake_await_sleep(INTERVAL_MS);
+	fake_advance(INTERVAL_MS);
 	fake_await(FAKE_NAMES, rounds);
 }
 
@@ -74,32 +77,32 @@ static void what_changes_is_told_once(void **state)
 	struct told told = { 0 };
 
 	(void) state;
-	one = watch(client, "seat", 1000, &told);
+	one = watch(client, "seat", INTERVAL_MS, &told);
 	fake_await(FAKE_NAMES, 1);
-	fake_await_sleep(1000);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 1);
 	assert_int_equal(told.state, ROWLOCK_STATE_FREE);
 	assert_string_equal(told.name, "seat");
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 0, 41);
-	next_round(2, 1000);
-	fake_await_sleep(1000);
+	next_round(2);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
 	assert_true(told.attempt == 7 && !told.token && told.last_token == 41);
 	/* Nothing new. */
-	next_round(3, 1000);
-	fake_await_sleep(1000);
+	next_round(3);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 2);
 	/* It draws; another has it; it is dead; it is free. */
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
-	next_round(4, 1000);
+	next_round(4);
 	fake_know("seat", ROWLOCK_STATE_HELD, 8, 42, 42);
-	next_round(5, 1000);
+	next_round(5);
 	fake_know("seat", ROWLOCK_STATE_DEAD, 8, 42, 42);
-	next_round(6, 1000);
+	next_round(6);
 	fake_know("seat", ROWLOCK_STATE_FREE, 0, 0, 42);
-	next_round(7, 1000);
-	fake_await_sleep(1000);
+	next_round(7);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 6);
 	end_watch(one);
 	fake_client_end(client);
@@ -114,17 +117,17 @@ static void watches_of_a_client_share_a_statement(void **state)
 
 	(void) state;
 	fake_always(FAKE_NAMES, (struct fake_answer){ .wait = true });
-	watches[0] = watch(client, "seat 0", 5000, &told[0]);
+	watches[0] = watch(client, "seat 0", 5003, &told[0]);
 	fake_await(FAKE_NAMES, 1);
 	/* The second of a name is no name more. */
-	watches[1] = watch(client, "seat 0", 2000, &told[1]);
+	watches[1] = watch(client, "seat 0", 2011, &told[1]);
 	for (unsigned int i = 2; i < TEST_SIZE(watches); i++) {
 		snprintf(name, sizeof(name), "seat %u", i - 1);
-		watches[i] = watch(client, name, 9000, &told[i]);
+		watches[i] = watch(client, name, 9001, &told[i]);
 	}
 	fake_always(FAKE_NAMES, (struct fake_answer){ .given = false });
 	fake_let(FAKE_NAMES);
-	fake_await_sleep(2000);
+	fake_await_sleep(2011);
 	/* They are new, so they were asked for at once. */
 	for (unsigned int i = 0; i < TEST_SIZE(watches); i++)
 		assert_int_equal(told[i].count, 1);
@@ -132,12 +135,12 @@ static void watches_of_a_client_share_a_statement(void **state)
 	assert_true(fake_call(FAKE_NAMES, 1).id == RLK_LIST_NAMES);
 	assert_true(fake_call(FAKE_NAMES, 2).id == 1);
 	/* The shortest interval is that of all. */
-	fake_advance(2000);
+	fake_advance(2011);
 	fake_await(FAKE_NAMES, 5);
-	fake_await_sleep(2000);
+	fake_await_sleep(2011);
 	end_watch(watches[1]);
-	fake_advance(2000);
-	fake_await_sleep(3000);
+	fake_advance(2011);
+	fake_await_sleep(5003 - 2011);
 	assert_int_equal(fake_count(FAKE_NAMES), 5);
 	for (unsigned int i = 0; i < TEST_SIZE(watches); i++)
 		if (i != 1)
@@ -153,22 +156,22 @@ static void silence_is_told_after_three_intervals(void **state)
 
 	(void) state;
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
-	one = watch(client, "seat", 1000, &told);
+	one = watch(client, "seat", INTERVAL_MS, &told);
 	fake_await(FAKE_NAMES, 1);
 	fake_always(FAKE_NAMES, no_answer);
-	next_round(2, 1000);
-	next_round(3, 1000);
-	fake_await_sleep(1000);
+	next_round(2);
+	next_round(3);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 1);
-	next_round(4, 1000);
-	fake_await_sleep(1000);
+	next_round(4);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	assert_string_equal(told.name, "seat");
 	assert_true(!told.attempt && !told.token && !told.last_token);
 	fake_always(FAKE_NAMES, (struct fake_answer){ .given = false });
-	next_round(5, 1000);
-	fake_await_sleep(1000);
+	next_round(5);
+	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 3);
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
 	end_watch(one);
@@ -179,7 +182,7 @@ static void client_that_is_watched_by_is_not_freed(void **state)
 {
 	struct rowlock_client *client = fake_client();
 	struct told told = { 0 };
-	struct rowlock_watch *one = watch(client, "seat", 1000, &told);
+	struct rowlock_watch *one = watch(client, "seat", INTERVAL_MS, &told);
 	struct rowlock_errinfo err;
 
 	(void) state;
