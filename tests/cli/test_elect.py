@@ -27,7 +27,9 @@ class Elect(ToolTest):
         self.finish(process)
         calls = self.fake.seen
         self.assertGreaterEqual(calls.count("acquire"), 3)
-        self.assertEqual(calls.count("client_new"), calls.count("client_free"))
+        # The signal may have come while the last client was being opened.
+        self.assertIn(calls.count("client_new") - calls.count("client_free"),
+                      (0, 1))
         # Each time it gives the lock back before it waits for it again.
         order = [c for c in calls if c in ("acquire", "release")]
         self.assertEqual(order[:5], ["acquire", "release"] * 2 + ["acquire"])
