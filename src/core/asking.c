@@ -157,19 +157,25 @@ static void note_others(struct rlk_asking *asking)
 		turn->others_seen_ms = rlk_now(asking->client->clock);
 }
 
+/* Who is not unsure has nothing in the server that he knows of; what there was
+ * of this attempt is gone, as dead or by hand, perhaps between an INSERT and
+ * the look who has what. What is made next shall not look like it to those who
+ * saw it and are about to remove it (S5), and count from then on. */
+static void begin_anew(struct rlk_asking *asking)
+{
+	asking->hold->attempt = rlk_random();
+	asking->unsure = false;
+	asking->sent_ms = 0;
+}
+
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
 			  struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
 
-	/* Who is unsure never merely looks, so this was another's. Ours, if it
-	 * was there, has been removed, as dead or by hand, also between an
-	 * INSERT and the look who has what: the next one shall not look like it
-	 * to those who saw it, and count from then on. */
-	asking->hold->attempt = rlk_random();
-	asking->unsure = false;
-	asking->sent_ms = 0; /* nothing of this attempt is there */
+	/* Who is unsure never merely looks, so this was another's. */
+	begin_anew(asking);
 	note_others(asking);
 	asking->skips_line = clear_dead(asking, request, holder);
 	if (asking->skips_line) {
@@ -276,6 +282,8 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 			return RLK_STEP_AGAIN;
 		/* A mere look would not tell our own row from another's. */
 		asking->ask = asking->unsure ? RLK_ASK_FIRST : RLK_ASK_AGAIN;
+		if (!asking->unsure)
+			begin_anew(asking);
 		return RLK_STEP_LATER;
 	case RLK_WAITING:
 	case RLK_UNCLEAR:

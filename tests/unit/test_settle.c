@@ -328,6 +328,37 @@ static void conflict_is_no_verdict(void **state)
 	fake_pass_await(FAKE_ACQUIRE, 5);
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_FENCE), 0);
+	/* Perhaps its row was seen, and removed: the next is another. */
+	for (unsigned int i = 1; i < 5; i++)
+		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt !=
+			    fake_call(FAKE_ACQUIRE, i).attempt);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
+/* What was not answered may have been done: only the same attempt tells. */
+static void conflict_leaves_doubt_as_it_was(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE,
+		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_AGAIN });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_ACQUIRE, 3);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(fake_count(FAKE_FENCE), 1);
+	for (unsigned int i = 1; i < 3; i++)
+		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt ==
+			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
 	fake_lock_end(lock);
@@ -384,6 +415,8 @@ int main(void)
 		FAKE("a request that hangs is settled too",
 		     request_that_hangs_is_settled_too),
 		FAKE("a conflict is no verdict", conflict_is_no_verdict),
+		FAKE("a conflict leaves doubt as it was",
+		     conflict_leaves_doubt_as_it_was),
 		FAKE("a refusal is told at once and leaves nothing",
 		     refusal_is_told_at_once_and_leaves_nothing),
 	};
