@@ -142,8 +142,8 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 		rlk_log(&client->log, ROWLOCK_LOG_INFO,
 			"removed the row of '%s' (%s) that attempt %" PRIu64
 			" had left",
-			hold->name->text, hold->name->strategy->name,
-			hold->attempt);
+			rlk_name_shown(hold->name).text,
+			hold->name->strategy->name, hold->attempt);
 	return RLK_DONE;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/set.h"
 #include "core/clear.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
@@ -132,17 +133,23 @@ static bool clear_dead(struct rlk_asking *asking,
 {
 	struct rowlock_client *client = asking->client;
 	struct rlk_errand errand = { .waiter = asking->waiter };
+	struct rlk_set_name name;
+	struct rlk_request dead = *request;
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (asking->skips_line && asking->swept == holder->attempt)
+	if (asking->skips_line && asking->swept == holder->attempt &&
+	    asking->swept_which == holder->which)
 		return false;
+	name = rlk_set_name_at(request->name, holder->which);
+	dead.name = name.text;
 	errand.until_ms = rlk_waiter_io_until(asking->waiter);
 	errand.aside =
 	    asking->sweeps_alone || !rlk_clears_together(client, holder);
 	asking->swept = holder->attempt;
+	asking->swept_which = holder->which;
 	asking->sweeps_alone =
-	    !rlk_commit_sweep(asking->hold, request, holder, &errand);
+	    !rlk_commit_sweep(asking->hold, &dead, holder, &errand);
 	return !asking->sweeps_alone;
 }
 
@@ -542,7 +549,8 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		return rlk_fail_waiting(lock, code, reterr);
 	default:
 		return rlk_fail_db(reterr, code, error->mysql,
-				   "acquire '%s' (%s): %s", lock->name->text,
+				   "acquire '%s' (%s): %s",
+				   rlk_name_shown(lock->name).text,
 				   lock->name->strategy->name, error->message);
 	}
 }

@@ -24,11 +24,12 @@ struct rlk_asking {
 	int64_t round_ms;      /* the next try goes with the others of this
 				  round; 0: at once */
 	enum rlk_ask ask;
-	bool on_bell;          /* lease: waits on the bell, on conn */
-	bool has_bell;         /* conn has it: the first in line */
-	int64_t said_ms;       /* when something was last said on that */
-	bool skips_line;       /* it may be ours, or free: ask at once */
-	uint64_t swept;        /* whose row was last to be removed as dead */
+	bool on_bell;    /* lease: waits on the bell, on conn */
+	bool has_bell;   /* conn has it: the first in line */
+	int64_t said_ms; /* when something was last said on that */
+	bool skips_line; /* it may be ours, or free: ask at once */
+	uint64_t swept;  /* whose row was last to be removed as dead, */
+	unsigned int swept_which; /* and on which name of the set */
 	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
 	bool polls;            /* bells are of no use to this one */
 	uint64_t bell_owner;   /* which connection has it, if not conn */

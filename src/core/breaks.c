@@ -6,6 +6,7 @@
  */
 #include "core/breaks.h"
 
+#include "base/set.h"
 #include "core/hold.h"
 #include "core/threads.h"
 #include "strategy/reap.h"
@@ -46,11 +47,30 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* None at all is seen as an array that is NULL, which bsearch() forbids. */
-static bool is_there(const struct seen *seen, uint64_t attempt)
+/* The first of those that are not smaller. */
+static size_t find(const struct seen *seen, uint64_t attempt)
 {
-	return seen->count && bsearch(&attempt, seen->attempts, seen->count,
-				      sizeof(attempt), compare);
+	size_t from = 0;
+	size_t to = seen->count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (seen->attempts[middle] < attempt)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* With all its rows: a set has one for each of its names. */
+static bool is_there(const struct seen *seen, const struct rlk_hold *hold)
+{
+	size_t last =
+	    find(seen, hold->attempt) + rlk_set_count(hold->name->text) - 1;
+
+	return last < seen->count && seen->attempts[last] == hold->attempt;
 }
 
 static uint64_t suspect_all(struct rowlock_client *client)
@@ -86,7 +106,7 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 		    container_of(node, struct rlk_hold, node);
 
 		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
-		    !is_there(seen, hold->attempt))
+		    !is_there(seen, hold))
 			rlk_hold_lose_locked(hold, "it was broken by hand");
 		else
 			hold->suspect = false;

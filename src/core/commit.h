@@ -54,16 +54,16 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 				const struct rlk_errand *errand);
 
 /**
- * Give the row of @hold back, or draw a token for it: one sending, together
- * with others. RLK_DONE, and *@ret_found or *@ret_token as the strategy's
- * operations; RLK_UNKNOWN: no answer; RLK_FAILED: not sent; else refused. All
- * with @reterr.
+ * Give the row of @hold back, or draw a token for it, of a set for name @which:
+ * one sending, together with others. RLK_DONE, and *@ret_found or *@ret_token
+ * as the strategy's operations; RLK_UNKNOWN: no answer; RLK_FAILED: not sent;
+ * else refused. All with @reterr.
  */
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  const struct rlk_errand *errand,
 				  bool *ret_found,
 				  struct rowlock_errinfo *reterr);
-enum rlk_fault rlk_commit_draw(struct rlk_hold *hold,
+enum rlk_fault rlk_commit_draw(struct rlk_hold *hold, unsigned int which,
 			       const struct rlk_errand *errand,
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr);

@@ -76,7 +76,7 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
 
-	return asking->name->strategy->needs_session && !asking->waiter->try &&
+	return asking->name->strategy->bells && !asking->waiter->try &&
 	       !asking->polls && !client->many_writers &&
 	       !client->bells_refused;
 }
@@ -106,7 +106,7 @@ bool rlk_doorbell_choose(struct rlk_asking *asking)
 
 	if (rlk_doorbell_usable(asking))
 		return true;
-	if (asking->name->strategy->needs_session && !asking->waiter->try &&
+	if (asking->name->strategy->bells && !asking->waiter->try &&
 	    !asking->polls)
 		poll_instead(asking, client->many_writers
 					 ? "bells do not reach all clients here"

@@ -164,6 +164,15 @@ static int check_options(const struct rowlock_client *client, const char *name,
 	return 0;
 }
 
+int rlk_lock_check(const struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock_errinfo *reterr)
+{
+	int code = check_name(client, name, reterr);
+
+	return code ? code : check_options(client, name, options, reterr);
+}
+
 static struct rowlock *make(const struct rowlock_options *options)
 {
 	size_t length = options->info ? strlen(options->info) + 1 : 0;
@@ -183,17 +192,29 @@ static struct rowlock *make(const struct rowlock_options *options)
 
 /* False: out of memory. */
 static bool give_name(struct rowlock_client *client, struct rowlock *lock,
-		      const char *name, enum rowlock_strategy strategy)
+		      const char *name, const struct rlk_strategy *strategy)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
-	lock->name =
-	    rlk_names_get(&client->names, rlk_strategy(strategy), name);
+	lock->name = rlk_names_get(&client->names, strategy, name);
 	if (!lock->name)
 		return false;
 	client->locks++;
 	return true;
+}
+
+struct rowlock *rlk_lock_new(struct rowlock_client *client, const char *name,
+			     const struct rlk_strategy *strategy,
+			     const struct rowlock_options *options)
+{
+	struct rowlock *lock = make(options);
+
+	if (lock && !give_name(client, lock, name, strategy)) {
+		free(lock);
+		return NULL;
+	}
+	return lock;
 }
 
 int rowlock_new(struct rowlock_client *client, const char *name,
@@ -209,17 +230,14 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 		return rlk_client_fail_forked(client, reterr);
 	if (!options)
 		options = &defaults;
-	code = check_name(client, name, reterr);
-	if (!code)
-		code = check_options(client, name, options, reterr);
+	code = rlk_lock_check(client, name, options, reterr);
 	if (code)
 		return code;
-	lock = make(options);
-	if (!lock || !give_name(client, lock, name, options->strategy)) {
-		free(lock);
+	lock = rlk_lock_new(client, name, rlk_strategy(options->strategy),
+			    options);
+	if (!lock)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"lock '%s': out of memory", name);
-	}
 	*ret_lock = lock;
 	return 0;
 }

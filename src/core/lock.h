@@ -60,6 +60,17 @@ struct rowlock {
 	char info[];
 };
 
+/** May there be a handle on @name with these options? 0 or the error. */
+int rlk_lock_check(const struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock_errinfo *reterr);
+
+/** The handle, made of what was checked; NULL: out of memory. Takes
+ *  client->mutex. */
+struct rowlock *rlk_lock_new(struct rowlock_client *client, const char *name,
+			     const struct rlk_strategy *strategy,
+			     const struct rowlock_options *options);
+
 /** Of the row that it makes; NULL: none. */
 static inline const char *rlk_lock_info(const struct rowlock *lock)
 {
@@ -89,7 +100,7 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 /** "'name' on server": every message about a lock has it. */
 #define RLK_LOCK_FORMAT "'%s' (%s) on %s"
 #define RLK_LOCK_ARGS(lock)                                                    \
-	(lock)->name->text, (lock)->name->strategy->name,                      \
+	rlk_name_shown((lock)->name).text, (lock)->name->strategy->name,       \
 	    (lock)->name->client->server
 
 /** Where rowlock_acquire() does its work: see core/acquire.c. Where a token

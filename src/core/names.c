@@ -7,9 +7,11 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "base/set.h"
 #include "base/text.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +115,31 @@ struct rlk_name *rlk_names_get(struct rlk_names *names,
 	if (!names->buckets)
 		return NULL;
 	return make(names, strategy, text, hash);
+}
+
+#define SHOWN_MOST 120
+
+struct rlk_name_shown rlk_name_shown(const struct rlk_name *name)
+{
+	size_t count = rlk_set_count(name->text);
+	struct rlk_name_shown shown;
+	const char *from = name->text;
+	char *to = shown.text;
+
+	if (count > 1 && strlen(from) + 3 * (count - 1) > SHOWN_MOST) {
+		snprintf(shown.text, sizeof(shown.text), "%s, ... (%zu names)",
+			 rlk_set_name_at(from, 0).text, count);
+		return shown;
+	}
+	for (; *from && to + sizeof("', '") <= shown.text + sizeof(shown.text);
+	     from++) {
+		if (*from == RLK_SET_BETWEEN)
+			to = stpcpy(to, "', '");
+		else
+			*to++ = *from;
+	}
+	*to = '\0';
+	return shown;
 }
 
 void rlk_name_get(struct rlk_name *name)

@@ -66,6 +66,15 @@ struct rlk_name *rlk_names_get(struct rlk_names *names,
 			       const struct rlk_strategy *strategy,
 			       const char *text);
 
+/** What messages call it; valid as long as the value is. */
+struct rlk_name_shown {
+	char text[ROWLOCK_NAME_MAX * 4 + 40];
+};
+
+/** Its text; of a set "a', 'b", or "a, ... (12 names)" if that is long: in
+ *  quotes, as all names are. */
+struct rlk_name_shown rlk_name_shown(const struct rlk_name *name);
+
 void rlk_name_get(struct rlk_name *name);
 
 /** Removes it with the last reference. */

@@ -99,7 +99,8 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 		rlk_prefix(reterr,
 			   "release '%s' (%s): not held any more, but its row "
 			   "may be there until it is cleaned up: ",
-			   lock->name->text, lock->name->strategy->name);
+			   rlk_name_shown(lock->name).text,
+			   lock->name->strategy->name);
 	if (fault)
 		return reterr->code;
 	if (!found && !unanswered)

@@ -9,9 +9,11 @@
  */
 #include "core/commit.h"
 #include "core/lock.h"
+#include "core/set.h"
 
 #include "base/error.h"
 #include "core/threads.h"
+#include "strategy/set.h"
 
 /* Is the grant there, says the server? A connection that does not answer is
  * gone, and the hold with it: that is known. */
@@ -124,8 +126,8 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		return ended;
 	return rlk_fail_db(reterr, error.code, error.mysql,
 			   "verify '%s' (%s): nothing is known: %s",
-			   lock->name->text, lock->name->strategy->name,
-			   error.message);
+			   rlk_name_shown(lock->name).text,
+			   lock->name->strategy->name, error.message);
 }
 
 /* ---------------------------------------------------------------- token */
@@ -152,17 +154,18 @@ static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
 
 /* Draw on a connection that commits by itself. A draw without an answer is
  * not looked for: the next one is larger, and gaps do no harm. */
-static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
-			   uint64_t *ret_token, struct rowlock_errinfo *reterr)
+static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
+			   int64_t until, uint64_t *ret_token,
+			   struct rowlock_errinfo *reterr)
 {
 	const struct rlk_errand errand = { .until_ms = until, .persist = true };
 	bool pinned = hold->name->strategy->pins_connection;
 	enum rlk_fault fault;
 
 	do
-		fault = pinned
-			    ? draw_once(hold, until, ret_token, reterr)
-			    : rlk_commit_draw(hold, &errand, ret_token, reterr);
+		fault = pinned ? draw_once(hold, until, ret_token, reterr)
+			       : rlk_commit_draw(hold, which, &errand,
+						 ret_token, reterr);
 	while (rlk_commit_again(fault) &&
 	       rlk_now(hold->name->client->clock) < until);
 	return fault;
@@ -170,11 +173,11 @@ static enum rlk_fault draw(struct rlk_hold *hold, int64_t until,
 
 /* A token is shown only when the hold is known to have been there after it
  * was drawn: for a lease the statement itself says so. */
-static enum rlk_fault draw_proven(struct rlk_hold *hold, int64_t until,
-				  uint64_t *ret_token,
+static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
+				  int64_t until, uint64_t *ret_token,
 				  struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = draw(hold, until, ret_token, reterr);
+	enum rlk_fault fault = draw(hold, which, until, ret_token, reterr);
 
 	if (fault)
 		return fault;
@@ -190,9 +193,11 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, int64_t until,
 	return RLK_DONE;
 }
 
-int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
-	      struct rowlock_errinfo *reterr)
+/* A set has a token for each of its names: they are kept by whoever made it. */
+static int token_of(struct rowlock *lock, unsigned int which, int64_t until_ms,
+		    uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
+	bool of_set = lock->name->strategy == &rlk_strategy_set;
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
@@ -206,22 +211,42 @@ int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 	/* Only its owner draws, so nobody else writes hold->token. */
 	token = hold->token;
 	if (!token)
-		fault = draw_proven(hold, until_ms, &token, &error);
-	ended = end(lock, hold, fault ? 0 : token, "token of", reterr);
+		fault = draw_proven(hold, which, until_ms, &token, &error);
+	ended =
+	    end(lock, hold, fault || of_set ? 0 : token, "token of", reterr);
 	if (ended)
 		return ended;
 	if (fault)
 		return rlk_fail_db(reterr, error.code, error.mysql,
-				   "token of '%s' (%s): %s", lock->name->text,
+				   "token of '%s' (%s): %s",
+				   rlk_name_shown(lock->name).text,
 				   lock->name->strategy->name, error.message);
 	*ret_token = token;
 	return 0;
+}
+
+int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
+	      struct rowlock_errinfo *reterr)
+{
+	return token_of(lock, 0, until_ms, ret_token, reterr);
+}
+
+int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t *ret_token,
+		  struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	return token_of(lock, which, rlk_client_call_until(lock->name->client),
+			ret_token, reterr);
 }
 
 int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 		  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
 	return rlk_token(lock, rlk_client_call_until(lock->name->client),

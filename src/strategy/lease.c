@@ -416,6 +416,7 @@ const struct rlk_strategy rlk_strategy_lease = {
 	.name = "lease",
 	.pins_connection = false,
 	.needs_session = true,
+	.bells = true,
 	.acquire = lease_acquire,
 	.release = lease_release,
 	.batch = rlk_lease_batch,

@@ -23,7 +23,7 @@ const struct rlk_many_def rlk_batch_looking = {
 	"ON DUPLICATE KEY UPDATE name = name",
 };
 
-static const struct rlk_many_def look_many = {
+const struct rlk_many_def rlk_lease_look_many = {
 	"look",
 	"SELECT l.attempt, l.session,"
 	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
@@ -247,7 +247,7 @@ enum rlk_fault rlk_batch_send(struct rlk_batch *batch, bool again)
 enum rlk_fault rlk_batch_ask_who(struct rlk_batch *batch)
 {
 	rlk_packet_begin(batch->conn);
-	if (add_pairs(batch, &look_many, batch->acquires,
+	if (add_pairs(batch, &rlk_lease_look_many, batch->acquires,
 		      batch->acquire_count) < 0)
 		return rlk_lease_fail_memory(batch->reterr);
 	return run(batch);

@@ -70,6 +70,11 @@ enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
 				    const struct rlk_patience *patience,
 				    struct rowlock_errinfo *reterr);
 
+/** Who has the names of the rows: what rlk_lease_read_holder() reads, and then
+ *  the name. */
+extern const struct rlk_many_def rlk_lease_look_many;
+#define RLK_LOOK_NAME 7
+
 /** RLK_FAILED, with @reterr: nothing was sent. */
 enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);
 

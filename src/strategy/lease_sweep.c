@@ -131,10 +131,12 @@ static void value_of_name(const void *name, size_t row,
 	ret_values[0] = rlk_text(name);
 }
 
-static bool is_part(const struct sweep *sweep, uint64_t attempt)
+/* By its name, too: those of a set have one attempt. */
+static bool is_part(const struct sweep *sweep, const struct rlk_value *columns)
 {
 	for (size_t i = 0; i < sweep->dead_count; i++)
-		if (sweep->leases[i].attempt == attempt)
+		if (sweep->leases[i].attempt == columns[1].u64 &&
+		    strcmp(sweep->leases[i].name, columns[0].text) == 0)
 			return true;
 	return false;
 }
@@ -146,7 +148,7 @@ static void found(const struct rlk_value *columns, void *arg)
 
 	if (sweep->ahead_count == AHEAD_MOST ||
 	    columns[0].length >= sizeof(*sweep->names) ||
-	    is_part(sweep, columns[1].u64))
+	    is_part(sweep, columns))
 		return;
 	memcpy(name, columns[0].text, columns[0].length);
 	name[columns[0].length] = '\0';

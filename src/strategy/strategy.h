@@ -35,6 +35,7 @@ struct rlk_request {
 				 takes no round trip more; see batch() */
 	uint64_t bell_conn;   /* release: the connection that has its bell, by
 				 rlk_conn_id(); 0: none */
+	unsigned int which;   /* draw, of a set: for which of its names */
 };
 
 /** Who has it, as far as an answer told. */
@@ -49,9 +50,10 @@ struct rlk_holder {
 	bool looked;         /* the three below are filled in */
 	uint64_t beat;
 	uint64_t ttl_ms;
-	uint64_t max_ms; /* its maximum hold, if has_max */
-	bool bell;       /* it is ours, and so is its bell */
-	bool line;       /* it is ours, but somebody in line has its bell */
+	uint64_t max_ms;    /* its maximum hold, if has_max */
+	bool bell;          /* it is ours, and so is its bell */
+	bool line;          /* it is ours, but somebody in line has its bell */
+	unsigned int which; /* of a set: which of its names is held */
 };
 
 enum rlk_verdict {
@@ -120,6 +122,8 @@ struct rlk_strategy {
 	bool pins_connection;
 	/** A grant lives by the client's session. */
 	bool needs_session;
+	/** Who waits for a name stands in line for its bell. */
+	bool bells;
 
 	/**
 	 * Ask for a hold. With the same attempt again it is idempotent: what

@@ -17,9 +17,12 @@ LAYERS = {
     'core': {'core', 'strategy', 'base'},
     'recipes': {'recipes', 'base'},
 }
-# One file may look further: opening a client is where the layers are put
+# Some files may look further: opening a client is where the layers are put
 # together (a pool of connections, a check of the tables, a strategy over both).
-WIRING = {('src/core/client.c', 'db/schema.h'),
+# And recipes are written on the public headers but for what these do not have: a
+# set of names.
+WIRING = {('src/recipes/multilock.c', 'core/set.h'),
+          ('src/core/client.c', 'db/schema.h'),
           ('src/core/client.h', 'db/pool.h'),
           ('src/core/client.h', 'db/group.h')}
 # Macros for cleanup by scope are for everybody; they are no part of the library.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "strategy/set.h"
 
 void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
 		 const char *file, int line)
@@ -78,12 +79,14 @@ static void speak_mysql(struct rlk_conn *conn)
 int ground_setup(void **state)
 {
 	bool looks = (intptr_t) *state == GROUND_LEASE_LOOKS;
+	bool sets = (intptr_t) *state == GROUND_SETS;
 	enum rowlock_strategy which =
-	    looks ? ROWLOCK_LEASE : (enum rowlock_strategy)(intptr_t) *state;
+	    looks || sets ? ROWLOCK_LEASE
+			  : (enum rowlock_strategy)(intptr_t) *state;
 	struct ground *ground = calloc(1, sizeof(*ground));
 
 	assert_non_null(ground);
-	ground->strategy = rlk_strategy(which);
+	ground->strategy = sets ? &rlk_strategy_set : rlk_strategy(which);
 	ground->beside = ground_open(ground, true, 1);
 	ground->sql = test_sql_open();
 	/* No locks on gaps, in which other programs' names would lie. */

@@ -28,8 +28,11 @@ struct ground {
  *  RETURNING, whatever the server is. */
 #define GROUND_LEASE_LOOKS 100
 
+/** Sets of leases; there is no strategy of a user for them. */
+#define GROUND_SETS 101
+
 /** For CMUnitTest: setup and teardown of a test whose initial state is an enum
- *  rowlock_strategy, or GROUND_LEASE_LOOKS. */
+ *  rowlock_strategy, GROUND_LEASE_LOOKS or GROUND_SETS. */
 int ground_setup(void **state);
 int ground_teardown(void **state);
 

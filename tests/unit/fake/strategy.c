@@ -4,6 +4,8 @@
  */
 #include "world.h"
 
+#include "strategy/set.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,11 +426,22 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+/* A set is one more name. */
+const struct rlk_strategy rlk_strategy_set = {
+	.name = "lease",
+	.needs_session = true,
+	.acquire = lease_acquire,
+	.release = lease_release,
+	.confirm = lease_confirm,
+	.draw = lease_draw,
+};
+
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 {
 	static const struct rlk_strategy lease = {
 		.name = "lease",
 		.needs_session = true,
+		.bells = true,
 		.acquire = lease_acquire,
 		.release = lease_release,
 		.confirm = lease_confirm,

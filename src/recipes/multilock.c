@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A multi-lock: a handle on a set of names (core/set.h) that owns what it
+ * holds, and the tokens that were drawn for each of them. The rest is the
+ * lock's.
+ */
+#include <rowlock/multilock.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "core/set.h"
+
+struct rowlock_multilock {
+	struct rowlock *lock;
+	size_t count;
+	char **names;     /* in the order of their bytes */
+	uint64_t *tokens; /* of the present hold; 0: not drawn */
+
+	struct rlk_mutex mutex; /* protects what follows; nothing is called
+				   with it */
+	rowlock_multilock_lost_fn lost_fn;
+	void *lost_arg;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static void dispose(struct rowlock_multilock *multilock)
+{
+	for (size_t i = 0; i < multilock->count; i++)
+		free(multilock->names[i]);
+	free(multilock->names);
+	free(multilock->tokens);
+	free(multilock);
+}
+
+/* NULL: out of memory. */
+static struct rowlock_multilock *make(const char *const *names, size_t count)
+{
+	struct rowlock_multilock *multilock = calloc(1, sizeof(*multilock));
+	size_t copied = 0;
+
+	if (!multilock)
+		return NULL;
+	multilock->count = count;
+	multilock->names = calloc(count, sizeof(*multilock->names));
+	multilock->tokens = calloc(count, sizeof(*multilock->tokens));
+	while (multilock->names && copied < count &&
+	       (multilock->names[copied] = strdup(names[copied])))
+		copied++;
+	if (copied < count || !multilock->tokens) {
+		multilock->count = copied;
+		dispose(multilock);
+		return NULL;
+	}
+	qsort(multilock->names, count, sizeof(*multilock->names), compare);
+	return multilock;
+}
+
+static int check(const char *const *names, size_t count,
+		 const struct rowlock_multilock_options *options,
+		 struct rowlock_errinfo *reterr)
+{
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"multi-lock: the options' size is wrong; begin "
+				"with ROWLOCK_MULTILOCK_OPTIONS_DEFAULT");
+	if (!names || count < 1 || count > ROWLOCK_MULTILOCK_MAX)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"multi-lock: %zu names%s; give 1 to %d", count,
+				names ? "" : " in an array that is NULL",
+				ROWLOCK_MULTILOCK_MAX);
+	if (options->strategy == ROWLOCK_ROW)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"multi-lock: the row strategy has none; use "
+				"ROWLOCK_LEASE");
+	return 0;
+}
+
+int rowlock_multilock_new(struct rowlock_client *client,
+			  const char *const *names, size_t count,
+			  const struct rowlock_multilock_options *options,
+			  struct rowlock_multilock **ret_multilock,
+			  struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_multilock_options defaults =
+	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_multilock *multilock;
+	int code;
+
+	if (!options)
+		options = &defaults;
+	code = check(names, count, options, reterr);
+	if (code)
+		return code;
+	lock.strategy = options->strategy;
+	lock.info = options->info;
+	lock.max_hold_ms = options->max_hold_ms;
+	lock.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
+	for (size_t i = 0; i < count; i++)
+		if (!names[i])
+			return rlk_fail(reterr, ROWLOCK_ENAME,
+					"multi-lock: name %zu is NULL", i);
+	multilock = make(names, count);
+	if (!multilock)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"multi-lock: out of memory");
+	code =
+	    rlk_set_new(client, names, count, &lock, &multilock->lock, reterr);
+	if (code) {
+		dispose(multilock);
+		rlk_prefix(reterr, "multi-lock: ");
+		return code;
+	}
+	rlk_mutex_init(&multilock->mutex);
+	*ret_multilock = multilock;
+	return 0;
+}
+
+int rowlock_multilock_free(struct rowlock_multilock *multilock,
+			   struct rowlock_errinfo *reterr)
+{
+	int code;
+
+	if (!multilock)
+		return 0;
+	code = rowlock_free(multilock->lock, reterr);
+	if (code)
+		return code;
+	rlk_mutex_fini(&multilock->mutex);
+	dispose(multilock);
+	return 0;
+}
+
+int rowlock_multilock_acquire(struct rowlock_multilock *multilock,
+			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	int code = rlk_set_check_own(multilock->lock, reterr);
+
+	if (!code)
+		code = rowlock_acquire(multilock->lock, wait_ms, reterr);
+	if (!code)
+		memset(multilock->tokens, 0,
+		       multilock->count * sizeof(*multilock->tokens));
+	return code;
+}
+
+int rowlock_multilock_release(struct rowlock_multilock *multilock,
+			      struct rowlock_errinfo *reterr)
+{
+	return rowlock_release(multilock->lock, reterr);
+}
+
+int rowlock_multilock_held(struct rowlock_multilock *multilock)
+{
+	return rowlock_held(multilock->lock);
+}
+
+int rowlock_multilock_verify(struct rowlock_multilock *multilock,
+			     struct rowlock_errinfo *reterr)
+{
+	return rowlock_verify(multilock->lock, reterr);
+}
+
+uint64_t rowlock_multilock_remaining_ms(struct rowlock_multilock *multilock)
+{
+	return rowlock_remaining_ms(multilock->lock);
+}
+
+int rowlock_multilock_token(struct rowlock_multilock *multilock,
+			    const char *name, uint64_t *ret_token,
+			    struct rowlock_errinfo *reterr)
+{
+	char **found = NULL;
+	size_t which;
+	int code;
+
+	if (name)
+		found = bsearch(&name, multilock->names, multilock->count,
+				sizeof(*multilock->names), compare);
+	if (!found)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"token of '%.150s': it is none of the names of "
+				"this multi-lock",
+				name ? name : "(NULL)");
+	which = (size_t) (found - multilock->names);
+	if (multilock->tokens[which] && rowlock_held(multilock->lock)) {
+		*ret_token = multilock->tokens[which];
+		return 0;
+	}
+	code = rlk_set_token(multilock->lock, (unsigned int) which,
+			     &multilock->tokens[which], reterr);
+	if (!code)
+		*ret_token = multilock->tokens[which];
+	return code;
+}
+
+void rowlock_multilock_cancel(struct rowlock_multilock *multilock)
+{
+	rowlock_cancel(multilock->lock);
+}
+
+static void lost(struct rowlock *lock, void *arg)
+{
+	struct rowlock_multilock *multilock = arg;
+	rowlock_multilock_lost_fn fn;
+	void *fn_arg;
+
+	(void) lock;
+	rlk_mutex_lock(&multilock->mutex);
+	fn = multilock->lost_fn;
+	fn_arg = multilock->lost_arg;
+	rlk_mutex_unlock(&multilock->mutex);
+	if (fn)
+		fn(multilock, fn_arg);
+}
+
+/* First the new function: the old one may be running, and is waited for. */
+void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
+			       rowlock_multilock_lost_fn fn, void *arg)
+{
+	rlk_mutex_lock(&multilock->mutex);
+	multilock->lost_fn = fn;
+	multilock->lost_arg = arg;
+	rlk_mutex_unlock(&multilock->mutex);
+	rowlock_on_lost(multilock->lock, fn ? lost : NULL, multilock);
+}
+
+void rowlock_multilock_freep(struct rowlock_multilock **multilock)
+{
+	if (!*multilock)
+		return;
+	if (rowlock_multilock_held(*multilock))
+		rowlock_multilock_release(*multilock, NULL);
+	if (rowlock_multilock_free(*multilock, NULL) == 0)
+		*multilock = NULL;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sets of leases: all names or none, in one statement.
+ *
+ * The INSERT looks first, without locks, whether any name has a row; then it
+ * makes all rows, in the order of the primary key. A row that came in between
+ * makes it fail as a whole, by a subquery that returns two rows where one may
+ * (MySQL manual, "INSERT ... ON DUPLICATE KEY UPDATE": the values are evaluated
+ * only for a duplicate). So no committed state has a set in part, two sets wait
+ * for each other in one order only, and who is refused has locked nothing
+ * meanwhile.
+ *
+ * Each operation is one statement for one text: a connection that takes no
+ * packets runs it, too.
+ *
+ * Failure modes: a part of the rows may be gone, if a lease was broken by hand
+ * or swept past its maximum. Then the set is lost, and what is left of it is
+ * given back.
+ */
+#include "strategy/set_private.h"
+
+#include "base/error.h"
+#include "db/server.h"
+
+#include <string.h>
+
+size_t rlk_set_rows(const struct rlk_request *request,
+		    struct rlk_set_row *ret_rows)
+{
+	const char *name = request->name;
+	size_t count = 0;
+
+	for (;;) {
+		size_t length = rlk_set_length(name);
+
+		ret_rows[count++] =
+		    (struct rlk_set_row){ request, name, length };
+		name += length;
+		if (!*name || count == ROWLOCK_MULTILOCK_MAX)
+			return count;
+		name++;
+	}
+}
+
+/* ------------------------------------------------------------ statements */
+
+const struct rlk_many_def rlk_set_insert = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) "
+	"WITH p (n, c, a, m, i) AS ("
+	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "
+	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
+	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
+	"WHERE p.a NOT IN (SELECT q.a FROM p q JOIN business_lease l "
+	"ON l.name = q.n AND l.slot = 0) "
+	"ORDER BY p.n "
+	"ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2)",
+};
+
+/* In a table of few rows the servers would rather read, and lock, all of them
+ * (see sweep.c). */
+const struct rlk_many_def rlk_set_delete = {
+	"release",
+	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY) "
+	"WHERE l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })",
+};
+
+/* Held means: the row is there and its session is. */
+static const struct rlk_many_def confirm_all = {
+	"verify",
+	"SELECT COUNT(*) FROM business_lease l "
+	"JOIN lease_session s ON s.id = l.session "
+	"WHERE l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })",
+};
+
+static const struct rlk_many_def count_rows = {
+	"look",
+	"SELECT COUNT(*) FROM business_lease l "
+	"WHERE l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })",
+};
+
+static struct rlk_value text_of(const struct rlk_set_row *row)
+{
+	return (struct rlk_value){ .type = RLK_TEXT,
+				   .text = row->name,
+				   .length = row->length };
+}
+
+void rlk_set_values_of_row(const void *rows, size_t row,
+			   struct rlk_value *ret_values)
+{
+	const struct rlk_set_row *at = (const struct rlk_set_row *) rows + row;
+
+	ret_values[0] = text_of(at);
+	ret_values[1] = rlk_u64(at->request->session);
+	ret_values[2] = rlk_u64(at->request->attempt);
+	ret_values[3] = rlk_lease_max_us(at->request);
+	ret_values[4] = rlk_text(at->request->info);
+}
+
+void rlk_set_values_of_pair(const void *rows, size_t row,
+			    struct rlk_value *ret_values)
+{
+	const struct rlk_set_row *at = (const struct rlk_set_row *) rows + row;
+
+	ret_values[0] = text_of(at);
+	ret_values[1] = rlk_u64(at->request->attempt);
+}
+
+/* One set, and the packet that was last sent for it. */
+struct set {
+	struct rlk_conn *conn;
+	const struct rlk_request *request;
+	struct rlk_packet *packet;
+	size_t count;
+	struct rlk_set_row rows[ROWLOCK_MULTILOCK_MAX];
+};
+
+static void init(struct set *set, struct rlk_conn *conn,
+		 const struct rlk_request *request)
+{
+	set->conn = conn;
+	set->request = request;
+	set->count = rlk_set_rows(request, set->rows);
+}
+
+static enum rlk_fault run(struct set *set, const struct rlk_many_def *def,
+			  rlk_values_fn fn, struct rowlock_errinfo *reterr)
+{
+	set->packet = rlk_packet_begin(set->conn);
+	if (!set->packet ||
+	    rlk_packet_add(set->packet, def, fn, set->rows, set->count) < 0)
+		return rlk_lease_fail_memory(reterr);
+	return rlk_packet_run(set->packet, reterr);
+}
+
+/* ------------------------------------------------------------------ look */
+
+static int64_t left_us(const struct rlk_holder *holder)
+{
+	if (holder->absent)
+		return INT64_MIN;
+	return holder->has_max && holder->max_left_us < holder->left_us
+		   ? holder->max_left_us
+		   : holder->left_us;
+}
+
+void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_request *request,
+		 unsigned int which, const struct rlk_value *columns)
+{
+	struct rlk_holder holder;
+
+	rlk_lease_read_holder(columns, &holder);
+	holder.which = which;
+	if (holder.attempt == request->attempt) {
+		seen->own++;
+		return;
+	}
+	if (!seen->others || left_us(&holder) < left_us(&seen->holder))
+		seen->holder = holder;
+	seen->others = true;
+}
+
+struct look {
+	const struct set *set;
+	struct rlk_set_seen seen;
+};
+
+static void see(const struct rlk_value *columns, void *arg)
+{
+	struct look *look = arg;
+	const struct set *set = look->set;
+	const struct rlk_value *name = &columns[RLK_LOOK_NAME];
+
+	for (size_t i = 0; i < set->count; i++)
+		if (set->rows[i].length == name->length &&
+		    memcmp(set->rows[i].name, name->text, name->length) == 0)
+			rlk_set_see(&look->seen, set->request, (unsigned int) i,
+				    columns);
+}
+
+static enum rlk_fault give_back(struct set *set, bool *ret_found,
+				struct rowlock_errinfo *reterr);
+
+/* Fewer rows were made than it has names: who has them? */
+static enum rlk_verdict who_has_them(struct set *set,
+				     struct rlk_holder *ret_holder,
+				     struct rowlock_errinfo *reterr)
+{
+	struct look look = { .set = set };
+	enum rlk_fault fault =
+	    run(set, &rlk_lease_look_many, rlk_set_values_of_pair, reterr);
+	bool found;
+
+	if (fault)
+		return rlk_verdict_of(fault);
+	rlk_packet_each(set->packet, 0, see, &look);
+	if (look.seen.own == set->count)
+		return RLK_GRANTED; /* by an earlier sending */
+	if (look.seen.own) {
+		fault = give_back(set, &found, reterr);
+		if (fault)
+			return rlk_verdict_of(fault);
+	} else if (!look.seen.others) {
+		return RLK_AGAIN; /* gone meanwhile */
+	}
+	*ret_holder = look.seen.holder;
+	return RLK_HELD;
+}
+
+/* ------------------------------------------------------------ operations */
+
+static enum rlk_verdict set_acquire(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    enum rlk_ask ask,
+				    struct rlk_holder *ret_holder,
+				    struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+	struct set set;
+
+	init(&set, conn, request);
+	fault = run(&set, &rlk_set_insert, rlk_set_values_of_row, reterr);
+	if (fault == RLK_REFUSED && reterr->mysql == RLK_SET_RACE)
+		return RLK_AGAIN;
+	if (fault)
+		return rlk_verdict_of(fault);
+	*ret_holder = (struct rlk_holder){ 0 };
+	if (rlk_packet_affected(set.packet, 0) == set.count)
+		return RLK_GRANTED;
+	return ask == RLK_ASK_AGAIN ? RLK_HELD
+				    : who_has_them(&set, ret_holder, reterr);
+}
+
+static void read_count(const struct rlk_value *columns, void *arg)
+{
+	*(uint64_t *) arg = columns[0].u64;
+}
+
+/* How many of its rows are there, as @def counts. */
+static enum rlk_fault count(struct set *set, const struct rlk_many_def *def,
+			    uint64_t *ret_count, struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = run(set, def, rlk_set_values_of_pair, reterr);
+
+	*ret_count = 0;
+	if (!fault)
+		rlk_packet_each(set->packet, 0, read_count, ret_count);
+	return fault;
+}
+
+/* As rlk_lease_make_sure(). */
+static enum rlk_fault make_sure(struct set *set, struct rowlock_errinfo *reterr)
+{
+	uint64_t left;
+	enum rlk_fault fault = count(set, &count_rows, &left, reterr);
+
+	if (fault || !left)
+		return fault;
+	rlk_fail(reterr, ROWLOCK_EDB, "release: interrupted on %s",
+		 rlk_conn_server(set->conn)->name);
+	return RLK_KILLED;
+}
+
+static enum rlk_fault give_back(struct set *set, bool *ret_found,
+				struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault =
+	    run(set, &rlk_set_delete, rlk_set_values_of_pair, reterr);
+	uint64_t removed;
+
+	if (fault)
+		return fault;
+	removed = rlk_packet_affected(set->packet, 0);
+	*ret_found = removed == set->count;
+	return removed ? RLK_DONE : make_sure(set, reterr);
+}
+
+static enum rlk_fault set_release(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	struct set set;
+
+	init(&set, conn, request);
+	return give_back(&set, ret_found, reterr);
+}
+
+static enum rlk_fault set_confirm(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  bool *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	struct set set;
+	uint64_t there;
+	enum rlk_fault fault;
+
+	init(&set, conn, request);
+	fault = count(&set, &confirm_all, &there, reterr);
+	if (!fault)
+		*ret_found = there == set.count;
+	return fault;
+}
+
+/* For one of its names. */
+static enum rlk_fault set_draw(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_set_name name =
+	    rlk_set_name_at(request->name, request->which);
+	struct rlk_request one = *request;
+
+	one.name = name.text;
+	return rlk_strategy_lease.draw(conn, &one, ret_token, reterr);
+}
+
+const struct rlk_strategy rlk_strategy_set = {
+	.name = "lease",
+	.pins_connection = false,
+	.needs_session = true,
+	.acquire = set_acquire,
+	.release = set_release,
+	.batch = rlk_set_batch,
+	.confirm = set_confirm,
+	.draw = set_draw,
+};

@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Multi-locks on a real server: all names or none, whoever wants which of them,
+ * and what it costs.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rowlock/multilock.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define NAMES 3
+
+/* Names of this very test: "WORD-0" and on. */
+struct names {
+	size_t count;
+	char text[ROWLOCK_MULTILOCK_MAX + 1][80];
+	const char *pointers[ROWLOCK_MULTILOCK_MAX + 1];
+};
+
+static void name_them(struct names *names, const char *word, size_t count)
+{
+	const char *name = test_name(word);
+
+	names->count = count;
+	for (size_t i = 0; i < count; i++) {
+		snprintf(names->text[i], sizeof(names->text[i]), "%.70s-%zu",
+			 name, i);
+		names->pointers[i] = names->text[i];
+	}
+}
+
+static struct rowlock_multilock *make_with(
+    struct rowlock_client *client, const struct names *names,
+    const struct rowlock_multilock_options *options)
+{
+	struct rowlock_multilock *multilock = NULL;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_multilock_new(client, names->pointers, names->count,
+					options, &multilock, &err));
+	return multilock;
+}
+
+static struct rowlock_multilock *make(struct rowlock_client *client,
+				      const struct names *names)
+{
+	return make_with(client, names, NULL);
+}
+
+static void end(struct rowlock_multilock *multilock)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_multilock_free(multilock, &err));
+}
+
+static uint64_t rows_of(struct test_sql *sql, const struct names *names)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < names->count; i++)
+		count += test_sql_number(sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name = '%s'",
+					 names->text[i]);
+	return count;
+}
+
+static int try(struct rowlock_client *client, const char *name)
+{
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct rowlock_errinfo err;
+	int code = rowlock_acquire(lock, 0, &err);
+
+	if (!code)
+		assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	return code;
+}
+
+static void all_names_are_held_or_none(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_multilock *multilock;
+	struct rowlock_errinfo err;
+	struct names names;
+	struct rowlock *one;
+
+	(void) state;
+	name_them(&names, "seats", NAMES);
+	multilock = make(client, &names);
+	assert_false(rowlock_multilock_held(multilock));
+	assert_code(rowlock_multilock_release(multilock, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	for (size_t i = 0; i < NAMES; i++) {
+		one = test_lock(other, ROWLOCK_LEASE, 0, names.text[i]);
+		assert_ok(rowlock_acquire(one, 0, &err));
+		assert_code(rowlock_multilock_acquire(multilock, 0, &err),
+			    ROWLOCK_EBUSY, &err);
+		assert_non_null(strstr(err.message, names.text[NAMES - 1]));
+		assert_int_equal(rows_of(sql, &names), 1);
+		assert_ok(rowlock_release(one, &err));
+		test_lock_end(one);
+	}
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_true(rowlock_multilock_held(multilock));
+	assert_true(rowlock_multilock_remaining_ms(multilock) > 0);
+	assert_ok(rowlock_multilock_verify(multilock, &err));
+	for (size_t i = 0; i < NAMES; i++)
+		assert_int_equal(try(other, names.text[i]), ROWLOCK_EBUSY);
+	assert_code(rowlock_multilock_free(multilock, &err), ROWLOCK_EHELD,
+		    &err);
+	assert_code(rowlock_multilock_acquire(multilock, 0, &err),
+		    ROWLOCK_EDEADLOCK, &err);
+	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_int_equal(rows_of(sql, &names), 0);
+	end(multilock);
+	test_client_end(other);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+struct wait {
+	struct rowlock_multilock *multilock;
+	pthread_t thread;
+	struct test_event over;
+	int code;
+	struct rowlock_errinfo err;
+};
+
+static void *wait(void *arg)
+{
+	struct wait *wait = arg;
+
+	wait->code = rowlock_multilock_acquire(wait->multilock, ROWLOCK_FOREVER,
+					       &wait->err);
+	test_event_set(&wait->over);
+	return NULL;
+}
+
+static void begin_wait(struct wait *waiting,
+		       struct rowlock_multilock *multilock)
+{
+	*waiting =
+	    (struct wait){ .multilock = multilock, .over = test_event_new() };
+	assert_int_equal(pthread_create(&waiting->thread, NULL, wait, waiting),
+			 0);
+}
+
+static int end_wait(struct wait *waiting, const char *what)
+{
+	assert_event(&waiting->over, "%s", what);
+	pthread_join(waiting->thread, NULL);
+	test_event_end(&waiting->over);
+	return waiting->code;
+}
+
+static void who_waits_holds_nothing(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_multilock *multilock;
+	struct rowlock_errinfo err;
+	struct wait waiting;
+	struct names names;
+	struct rowlock *one;
+
+	(void) state;
+	name_them(&names, "wait", NAMES);
+	multilock = make(client, &names);
+	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[2]);
+	assert_ok(rowlock_acquire(one, 0, &err));
+	begin_wait(&waiting, multilock);
+	/* However often it has asked by then. */
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(rows_of(sql, &names), 1);
+		assert_int_equal(try(other, names.text[0]), 0);
+	}
+	assert_ok(rowlock_release(one, &err));
+	assert_int_equal(end_wait(&waiting, "all names to be free"), 0);
+	assert_ok(rowlock_multilock_release(multilock, &err));
+	test_lock_end(one);
+	end(multilock);
+	test_client_end(other);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+static void a_wait_ends_by_time_or_by_cancel(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	struct rowlock_multilock *multilock;
+	struct rowlock_errinfo err;
+	struct wait waiting;
+	struct names names;
+	struct rowlock *one;
+
+	(void) state;
+	name_them(&names, "over", NAMES);
+	multilock = make(client, &names);
+	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[1]);
+	assert_ok(rowlock_acquire(one, 0, &err));
+	assert_code(rowlock_multilock_acquire(multilock, 50, &err),
+		    ROWLOCK_ETIMEDOUT, &err);
+	begin_wait(&waiting, multilock);
+	rowlock_multilock_cancel(multilock);
+	assert_int_equal(end_wait(&waiting, "a wait to be canceled"),
+			 ROWLOCK_ECANCELED);
+	assert_ok(rowlock_release(one, &err));
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_multilock_release(multilock, &err));
+	test_lock_end(one);
+	end(multilock);
+	test_client_end(other);
+	test_client_end(client);
+}
+
+static void come_free(unsigned int flags)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(10000));
+	struct rowlock_multilock *multilock;
+	struct rowlock_client *client;
+	struct test_actor actor;
+	struct rowlock_errinfo err;
+	struct names names;
+
+	options.flags |= flags;
+	client = test_client_with(&options);
+	name_them(&names, "dead", NAMES);
+	multilock = make(client, &names);
+	actor =
+	    test_actor_start(ROWLOCK_LEASE, names.text[1], test_ttl_ms(1000));
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_code(rowlock_multilock_acquire(multilock, 0, &err),
+		    ROWLOCK_EBUSY, &err);
+	test_actor_kill(&actor);
+	assert_ok(rowlock_multilock_acquire(
+	    multilock, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_multilock_release(multilock, &err));
+	end(multilock);
+	test_client_end(client);
+}
+
+static void names_of_a_dead_client_come_free(void **state)
+{
+	(void) state;
+	come_free(0);
+}
+
+/* Each by itself: the names behind it are not swept along. */
+static void names_of_one_seen_dead_come_free(void **state)
+{
+	(void) state;
+	come_free(ROWLOCK_OBSERVE_BEATS);
+}
+
+static void lost(struct rowlock_multilock *multilock, void *arg)
+{
+	assert_false(rowlock_multilock_held(multilock));
+	test_event_set(arg);
+}
+
+/* And what is left of it comes free. */
+static void all_are_lost_with_one_that_is_broken(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(1000));
+	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	struct test_event told = test_event_new();
+	struct rowlock_multilock *multilock;
+	struct rowlock_multilock *next;
+	struct rowlock_errinfo err;
+	struct names names;
+
+	(void) state;
+	name_them(&names, "broken", NAMES);
+	multilock = make(client, &names);
+	next = make(other, &names);
+	rowlock_multilock_on_lost(multilock, lost, &told);
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, names.text[1], &err));
+	assert_event(&told, "the loss of one name of three to be noticed");
+	assert_code(rowlock_multilock_verify(multilock, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_ok(rowlock_multilock_acquire(next, (uint64_t) test_patience_ms(),
+					    &err));
+	assert_ok(rowlock_multilock_release(next, &err));
+	assert_code(rowlock_multilock_release(multilock, &err), ROWLOCK_ELOST,
+		    &err);
+	/* It is noticed by whoever asks, too. */
+	rowlock_multilock_on_lost(multilock, NULL, NULL);
+	assert_ok(rowlock_multilock_acquire(
+	    multilock, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, names.text[0], &err));
+	assert_code(rowlock_multilock_release(multilock, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_int_equal(try(other, names.text[2]), 0);
+	end(next);
+	end(multilock);
+	test_event_end(&told);
+	test_client_end(other);
+	test_client_end(client);
+}
+
+static void each_name_has_its_tokens(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct rowlock_multilock *multilock;
+	struct rowlock_errinfo err;
+	uint64_t tokens[NAMES];
+	struct names names;
+	struct rowlock *one;
+	uint64_t token;
+
+	(void) state;
+	name_them(&names, "token", NAMES);
+	multilock = make(client, &names);
+	assert_code(
+	    rowlock_multilock_token(multilock, names.text[0], &token, &err),
+	    ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	for (int i = 0; i < NAMES; i++) {
+		assert_ok(rowlock_multilock_token(multilock, names.text[i],
+						  &tokens[i], &err));
+		assert_ok(rowlock_multilock_token(multilock, names.text[i],
+						  &token, &err));
+		assert_true(tokens[i] > 0 && token == tokens[i]);
+	}
+	assert_code(rowlock_multilock_token(multilock, "another", &token, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_multilock_token(multilock, NULL, &token, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_ok(rowlock_multilock_release(multilock, &err));
+	/* Others that lock a name by itself draw from the same row. */
+	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[1]);
+	assert_ok(rowlock_acquire(one, 0, &err));
+	assert_ok(rowlock_token(one, &token, &err));
+	assert_true(token > tokens[1]);
+	assert_ok(rowlock_release(one, &err));
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_multilock_token(multilock, names.text[1], &tokens[1],
+					  &err));
+	assert_true(tokens[1] > token);
+	assert_ok(rowlock_multilock_release(multilock, &err));
+	test_lock_end(one);
+	end(multilock);
+	test_client_end(client);
+}
+
+static void each_hold_has_a_maximum_and_an_info(void **state)
+{
+	struct rowlock_multilock_options options =
+	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct test_sql *sql = test_sql_open();
+	struct test_event told = test_event_new();
+	struct rowlock_multilock *multilock;
+	struct rowlock_errinfo err;
+	struct names names;
+
+	(void) state;
+	options.info = "row 12";
+	options.max_hold_ms = 1000;
+	name_them(&names, "maximum", NAMES);
+	multilock = make_with(client, &names, &options);
+	rowlock_multilock_on_lost(multilock, lost, &told);
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_true(rowlock_multilock_remaining_ms(multilock) < 1000);
+	assert_int_equal(
+	    test_sql_number(sql,
+			    "SELECT COUNT(*) FROM business_lease WHERE name "
+			    "LIKE '%.60s%%' AND info = 'row 12'",
+			    names.text[0]),
+	    1);
+	assert_event(&told, "a maximum of a second to be over");
+	assert_code(rowlock_multilock_release(multilock, &err), ROWLOCK_ELOST,
+		    &err);
+	end(multilock);
+	test_event_end(&told);
+	test_sql_end(sql);
+	test_client_end(client);
+}
+
+static void a_set_costs_two_statements(void **state)
+{
+	struct rowlock_client *client = test_client(600000);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t count = 1; count <= ROWLOCK_MULTILOCK_MAX; count *= 4) {
+		struct rowlock_multilock *multilock;
+		uint64_t least = UINT64_MAX;
+		struct names names;
+
+		name_them(&names, "cost", count);
+		multilock = make(client, &names);
+		assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+		assert_ok(rowlock_multilock_release(multilock, &err));
+		/* Of the client's own threads one asks now and then. */
+		for (int round = 0; round < 5; round++) {
+			uint64_t before = test_sql_status(sql, "Questions");
+			uint64_t took;
+
+			assert_ok(
+			    rowlock_multilock_acquire(multilock, 0, &err));
+			assert_ok(rowlock_multilock_release(multilock, &err));
+			took = test_sql_status(sql, "Questions") - 1 - before;
+			if (took < least)
+				least = took;
+		}
+		assert_int_equal(least, 2);
+		end(multilock);
+	}
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+/* ------------------------------------------------------------ bad input */
+
+static void expect(struct rowlock_client *client, const char *const *names,
+		   size_t count,
+		   const struct rowlock_multilock_options *options, int code,
+		   const char *says)
+{
+	struct rowlock_multilock *multilock = (void *) &multilock;
+	struct rowlock_errinfo err = { 0 };
+
+	assert_code(rowlock_multilock_new(client, names, count, options,
+					  &multilock, &err),
+		    code, &err);
+	assert_ptr_equal(multilock, (void *) &multilock);
+	if (!strstr(err.message, says))
+		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+}
+
+static void bad_input_is_refused(void **state)
+{
+	struct rowlock_multilock_options options =
+	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	const char *twice[] = { "b", "a", "b" };
+	const char *null[] = { "a", NULL };
+	const char *feed[] = { "a", "b\nc" };
+	const char *empty[] = { "a", "" };
+	struct names names;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	name_them(&names, "many", ROWLOCK_MULTILOCK_MAX + 1);
+	expect(client, twice, 0, NULL, ROWLOCK_EINVAL, "0 names");
+	expect(client, NULL, 2, NULL, ROWLOCK_EINVAL, "NULL");
+	expect(client, names.pointers, names.count, NULL, ROWLOCK_EINVAL,
+	       "65 names; give 1 to 64");
+	expect(client, twice, 3, NULL, ROWLOCK_EINVAL, "'b' is given twice");
+	expect(client, null, 2, NULL, ROWLOCK_ENAME, "NULL");
+	expect(client, feed, 2, NULL, ROWLOCK_ENAME, "control character");
+	expect(client, empty, 2, NULL, ROWLOCK_ENAME, "is empty");
+	options.strategy = ROWLOCK_ROW;
+	expect(client, twice, 2, &options, ROWLOCK_EUNSUPPORTED,
+	       "use ROWLOCK_LEASE");
+	options.strategy = (enum rowlock_strategy) 7;
+	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "no strategy 7");
+	options.strategy = ROWLOCK_LEASE;
+	options.max_hold_ms = 1;
+	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "max_hold_ms");
+	options.size = 1;
+	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "size");
+	assert_ok(rowlock_multilock_free(NULL, &err));
+	test_client_end(client);
+}
+
+static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct rowlock_multilock *multilock;
+	struct rowlock_errinfo err;
+	struct names names;
+	struct rowlock *one;
+
+	(void) state;
+	name_them(&names, "own", NAMES);
+	multilock = make(client, &names);
+	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
+	assert_ok(rowlock_acquire(one, 0, &err));
+	assert_code(rowlock_multilock_acquire(multilock, 50, &err),
+		    ROWLOCK_EDEADLOCK, &err);
+	assert_non_null(strstr(err.message, names.text[2]));
+	assert_ok(rowlock_release(one, &err));
+	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	rowlock_multilock_freep(&multilock);
+	assert_null(multilock);
+	test_lock_end(one);
+	test_client_end(client);
+}
+
+/* ------------------------------------------------------------- a crowd */
+
+#define CROWD 16
+#define CROWD_NAMES 10
+#define CROWD_ROUNDS 40
+
+struct member {
+	struct rowlock_client *client;
+	const struct names *names;
+	_Atomic int *holders; /* of each name: who has it */
+	int number;
+	unsigned int seed;
+	pthread_t thread;
+	_Atomic int *overlaps;
+	int failed;
+	struct rowlock_errinfo err;
+};
+
+/* A random subset, in a random order. */
+static size_t choose(struct member *member, const char **names, int *which)
+{
+	size_t count = 0;
+	int order[CROWD_NAMES];
+
+	for (int i = 0; i < CROWD_NAMES; i++)
+		order[i] = i;
+	for (int i = CROWD_NAMES - 1; i > 0; i--) {
+		int other = rand_r(&member->seed) % (i + 1);
+		int kept = order[i];
+
+		order[i] = order[other];
+		order[other] = kept;
+	}
+	count = 1 + (size_t) rand_r(&member->seed) % 4;
+	for (size_t i = 0; i < count; i++) {
+		which[i] = order[i];
+		names[i] = member->names->pointers[order[i]];
+	}
+	return count;
+}
+
+static int live_once(struct member *member)
+{
+	struct rowlock_multilock *multilock;
+	const char *names[CROWD_NAMES];
+	int which[CROWD_NAMES];
+	size_t count = choose(member, names, which);
+	int code = rowlock_multilock_new(member->client, names, count, NULL,
+					 &multilock, &member->err);
+
+	if (code)
+		return code;
+	code = rowlock_multilock_acquire(
+	    multilock, (uint64_t) test_patience_ms(), &member->err);
+	if (code)
+		return code;
+	for (size_t i = 0; i < count; i++)
+		if (atomic_exchange(&member->holders[which[i]], member->number))
+			(*member->overlaps)++;
+	for (size_t i = 0; i < count; i++)
+		if (atomic_exchange(&member->holders[which[i]], 0) !=
+		    member->number)
+			(*member->overlaps)++;
+	code = rowlock_multilock_release(multilock, &member->err);
+	rowlock_multilock_freep(&multilock);
+	return code;
+}
+
+static void *live(void *arg)
+{
+	struct member *member = arg;
+
+	for (int i = 0; i < CROWD_ROUNDS && !member->failed; i++)
+		member->failed = live_once(member);
+	return NULL;
+}
+
+static void random_subsets_exclude_each_other(void **state)
+{
+	struct rowlock_client *clients[] = { test_client(test_ttl_ms(10000)),
+					     test_client(test_ttl_ms(10000)) };
+	static _Atomic int holders[CROWD_NAMES];
+	static struct member crowd[CROWD];
+	static _Atomic int overlaps;
+	struct test_sql *sql = test_sql_open();
+	struct names names;
+
+	(void) state;
+	name_them(&names, "crowd", CROWD_NAMES);
+	for (int i = 0; i < CROWD; i++) {
+		crowd[i] = (struct member){
+			.client = clients[i % 2],
+			.names = &names,
+			.holders = holders,
+			.number = i + 1,
+			.seed = (unsigned int) i,
+			.overlaps = &overlaps,
+		};
+		assert_int_equal(
+		    pthread_create(&crowd[i].thread, NULL, live, &crowd[i]), 0);
+	}
+	for (int i = 0; i < CROWD; i++) {
+		pthread_join(crowd[i].thread, NULL);
+		assert_code(crowd[i].failed, 0, &crowd[i].err);
+	}
+	assert_int_equal(overlaps, 0);
+	assert_int_equal(rows_of(sql, &names), 0);
+	test_client_end(clients[1]);
+	test_client_end(clients[0]);
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("all names of a multi-lock are held, or none",
+		     all_names_are_held_or_none),
+		TEST("who waits for a multi-lock holds nothing",
+		     who_waits_holds_nothing),
+		TEST("a wait for a multi-lock ends by time, or by cancel",
+		     a_wait_ends_by_time_or_by_cancel),
+		TEST("names of a dead client come free",
+		     names_of_a_dead_client_come_free),
+		TEST("names of a client that was seen to be dead come free",
+		     names_of_one_seen_dead_come_free),
+		TEST("all names are lost with one that is broken",
+		     all_are_lost_with_one_that_is_broken),
+		TEST("each name of a multi-lock has its tokens",
+		     each_name_has_its_tokens),
+		TEST("a multi-lock has a maximum and an info",
+		     each_hold_has_a_maximum_and_an_info),
+		TEST("a set costs two statements, however many names",
+		     a_set_costs_two_statements),
+		TEST("bad input for a multi-lock is refused",
+		     bad_input_is_refused),
+		TEST("who holds a name of it does not wait for himself",
+		     who_holds_a_name_of_it_does_not_wait_for_himself),
+		TEST("random subsets exclude each other",
+		     random_subsets_exclude_each_other),
+	};
+
+	return test_main(tests);
+}

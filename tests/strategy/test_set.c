@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sets of leases: all names or none.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sets.h"
+
+static void take(struct ground *ground, int who,
+		 const struct rlk_request *request)
+{
+	assert_int_equal(ground_ask(ground, who, request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+}
+
+static void all_rows_are_of_one_attempt(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("all");
+	struct rlk_request request = ground_request(ground, 0, trio.all);
+	struct rlk_request other = ground_request(ground, 0, trio.all);
+
+	request.info = "it's \"mine\"";
+	request.max_hold_ms = 30000;
+	take(ground, 0, &request);
+	assert_int_equal(sets_rows(ground, &trio, request.attempt), 3);
+	assert_int_equal(
+	    test_sql_number(ground->sql,
+			    "SELECT COUNT(*) FROM business_lease WHERE session "
+			    "= %llu AND info = 'it''s \"mine\"' AND "
+			    "expires_at > UTC_TIMESTAMP(6)",
+			    (unsigned long long) request.session),
+	    3);
+	assert_false(ground_confirm(ground, 1, &other));
+	assert_false(ground_release(ground, 1, &other));
+	assert_true(ground_confirm(ground, 1, &request));
+	assert_true(ground_release(ground, 1, &request));
+	assert_int_equal(sets_rows(ground, &trio, 0), 0);
+	assert_false(ground_release(ground, 0, &request));
+	assert_false(ground_confirm(ground, 0, &request));
+}
+
+static void same_attempt_is_granted_again(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("again");
+	struct rlk_request request = ground_request(ground, 0, trio.all);
+
+	take(ground, 0, &request);
+	/* As after a lost answer, once the old connection is gone. */
+	take(ground, 1, &request);
+	assert_int_equal(sets_rows(ground, &trio, request.attempt), 3);
+	assert_true(ground_release(ground, 1, &request));
+}
+
+static void one_name_that_is_held_keeps_all(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("held");
+	struct rlk_request mine = ground_request(ground, 0, trio.all);
+
+	for (int i = 0; i < SETS_NAMES; i++) {
+		struct rlk_request one =
+		    sets_take_one(ground, 1, trio.names[i]);
+		struct rlk_holder holder;
+
+		assert_int_equal(
+		    ground_ask(ground, 0, &mine, RLK_ASK_FIRST, &holder),
+		    RLK_HELD);
+		assert_true(holder.known);
+		assert_true(holder.attempt == one.attempt);
+		assert_int_equal(holder.which, i);
+		assert_int_equal(
+		    ground_ask(ground, 0, &mine, RLK_ASK_AGAIN, NULL),
+		    RLK_HELD);
+		assert_int_equal(sets_rows(ground, &trio, 0), 1);
+		sets_release_one(ground, 1, &one);
+	}
+	take(ground, 0, &mine);
+	assert_true(ground_release(ground, 0, &mine));
+}
+
+static void sets_that_share_a_name_exclude_each_other(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("share");
+	struct rlk_request a = ground_request(ground, 0, trio.first_two);
+	struct rlk_request b = ground_request(ground, 1, trio.last_two);
+	struct rlk_request c = ground_request(ground, 1, trio.last);
+
+	take(ground, 0, &a);
+	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	take(ground, 1, &c);
+	assert_int_equal(sets_rows(ground, &trio, 0), 3);
+	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(ground, 1, &c));
+	take(ground, 1, &b);
+	assert_true(ground_release(ground, 1, &b));
+}
+
+/* So that it is removed, or looked at, in time. */
+static void the_holder_that_ends_first_is_told(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("first");
+	struct rlk_request mine = ground_request(ground, 0, trio.all);
+	struct rlk_request a = sets_take_one(ground, 0, trio.names[0]);
+	struct rlk_request b = sets_take_one(ground, 1, trio.names[1]);
+	struct rlk_holder holder;
+
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
+		 "INTERVAL 1 SECOND WHERE id = %llu",
+		 (unsigned long long) b.session);
+	assert_int_equal(ground_ask(ground, 0, &mine, RLK_ASK_FIRST, &holder),
+			 RLK_HELD);
+	assert_int_equal(holder.which, 1);
+	assert_true(holder.left_us < 0);
+	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
+		 (unsigned long long) a.session);
+	assert_int_equal(ground_ask(ground, 1, &mine, RLK_ASK_FIRST, &holder),
+			 RLK_HELD);
+	assert_int_equal(holder.which, 0);
+	assert_true(holder.absent);
+	sets_release_one(ground, 0, &a);
+	sets_release_one(ground, 1, &b);
+}
+
+/* A lease of it was broken by hand: what is left is nobody's use. */
+static void what_is_left_of_one_is_given_back(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("part");
+	struct rlk_request request = ground_request(ground, 0, trio.all);
+	struct rlk_holder holder;
+
+	take(ground, 0, &request);
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 trio.names[1]);
+	assert_false(ground_confirm(ground, 0, &request));
+	assert_int_equal(
+	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder), RLK_HELD);
+	assert_false(holder.known);
+	assert_int_equal(sets_rows(ground, &trio, 0), 0);
+	/* Nor is what is left given back as if it had been all of it. */
+	take(ground, 0, &request);
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 trio.names[0]);
+	assert_false(ground_release(ground, 0, &request));
+	assert_int_equal(sets_rows(ground, &trio, 0), 0);
+}
+
+static void each_name_has_a_token_of_its_own(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("token");
+	struct rlk_request request = ground_request(ground, 0, trio.all);
+	struct rlk_request one = sets_take_one(ground, 1, trio.names[2]);
+	uint64_t before = 0;
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_strategy(ROWLOCK_LEASE)
+			->draw(ground->beside, &one, &before, &err),
+		    &err);
+	sets_release_one(ground, 1, &one);
+	assert_int_equal(ground_draw(ground, &request), 0);
+	take(ground, 0, &request);
+	for (unsigned int i = 0; i < SETS_NAMES; i++) {
+		uint64_t token;
+
+		request.which = i;
+		token = ground_draw(ground, &request);
+		assert_true(token > 0);
+		assert_true(i < 2 || token > before);
+		assert_true(
+		    test_sql_number(ground->sql,
+				    "SELECT token FROM lock_token WHERE "
+				    "strategy = 'lease' AND name = '%s'",
+				    trio.names[i]) == token);
+	}
+	assert_true(ground_release(ground, 0, &request));
+}
+
+/* It is no error of the caller's that another one was quicker, and nothing is
+ * left of what was begun. */
+static void a_race_that_is_lost_makes_nothing(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("race");
+	struct rlk_request mine = ground_request(ground, 0, trio.all);
+	struct rlk_request theirs;
+
+	/* Seen by those who insert, and by nobody who looks. */
+	test_sql(ground->sql, "BEGIN");
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, %llu, 1, UTC_TIMESTAMP(6))",
+		 trio.names[2], (unsigned long long) ground->sessions[1]);
+	assert_int_equal(ground_ask(ground, 0, &mine, RLK_ASK_FIRST, NULL),
+			 RLK_AGAIN);
+	test_sql(ground->sql, "COMMIT");
+	assert_int_equal(sets_rows(ground, &trio, 0), 1);
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 trio.names[2]);
+	theirs = sets_take_one(ground, 1, trio.names[0]);
+	assert_int_equal(ground_ask(ground, 0, &mine, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	assert_int_equal(sets_rows(ground, &trio, 0), 1);
+	sets_release_one(ground, 1, &theirs);
+}
+
+/* A name twice in one statement is what a row is that came in between. */
+static void a_row_that_came_in_between_undoes_all(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("between");
+	struct rlk_request mine;
+	char twice[300];
+
+	snprintf(twice, sizeof(twice), "%s\n%s\n%s", trio.names[0],
+		 trio.names[1], trio.names[1]);
+	mine = ground_request(ground, 0, twice);
+	assert_int_equal(ground_ask(ground, 0, &mine, RLK_ASK_FIRST, NULL),
+			 RLK_AGAIN);
+	assert_int_equal(ground_ask(ground, 0, &mine, RLK_ASK_AGAIN, NULL),
+			 RLK_AGAIN);
+	assert_int_equal(sets_rows(ground, &trio, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(GROUND_SETS, "all rows of a set are of one attempt",
+		   all_rows_are_of_one_attempt),
+		ON(GROUND_SETS, "the same attempt is granted again",
+		   same_attempt_is_granted_again),
+		ON(GROUND_SETS, "one name that is held keeps all of them",
+		   one_name_that_is_held_keeps_all),
+		ON(GROUND_SETS, "sets that share a name exclude each other",
+		   sets_that_share_a_name_exclude_each_other),
+		ON(GROUND_SETS, "the holder that ends first is told",
+		   the_holder_that_ends_first_is_told),
+		ON(GROUND_SETS, "what is left of a set is given back",
+		   what_is_left_of_one_is_given_back),
+		ON(GROUND_SETS, "each name has a token of its own",
+		   each_name_has_a_token_of_its_own),
+		ON(GROUND_SETS, "a race that is lost makes nothing",
+		   a_race_that_is_lost_makes_nothing),
+		ON(GROUND_SETS, "a row that came in between undoes all",
+		   a_row_that_came_in_between_undoes_all),
+	};
+
+	return test_main(tests);
+}

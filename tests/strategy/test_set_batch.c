@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Packets of sets: each is made or not, whatever becomes of the others.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "parts.h"
+#include "sets.h"
+
+static struct rlk_part release_of(const struct rlk_part *acquire)
+{
+	return parts_of(RLK_ACT_RELEASE, &acquire->request);
+}
+
+static void release_all(struct ground *ground, const struct rlk_part *acquires,
+			size_t count)
+{
+	struct rlk_part parts[16];
+
+	for (size_t i = 0; i < count; i++)
+		parts[i] = release_of(&acquires[i]);
+	parts_run_all(ground, 0, parts, count);
+}
+
+static void sets_without_a_common_name_are_all_granted(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_part parts[4];
+	struct sets_trio trios[4];
+
+	for (int i = 0; i < 4; i++) {
+		char word[16];
+
+		snprintf(word, sizeof(word), "apart%d", i);
+		trios[i] = sets_trio(word);
+		parts[i] = parts_ask(ground, i % 2, trios[i].all);
+	}
+	parts_run_all(ground, 0, parts, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(parts[i].verdict, RLK_GRANTED);
+		assert_int_equal(
+		    sets_rows(ground, &trios[i], parts[i].request.attempt), 3);
+	}
+	release_all(ground, parts, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(sets_rows(ground, &trios[i], 0), 0);
+}
+
+static void of_two_that_share_a_name_one_is_granted(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("share");
+	struct rlk_part parts[] = {
+		parts_ask(ground, 0, trio.first_two),
+		parts_ask(ground, 1, trio.last_two),
+		parts_ask(ground, 1, trio.last),
+	};
+	const struct rlk_part *granted = NULL;
+	const struct rlk_part *held = NULL;
+
+	parts_run_all(ground, 0, parts, 3);
+	for (int i = 0; i < 3; i++) {
+		if (parts[i].request.name == trio.last_two)
+			held = &parts[i];
+		if (parts[i].request.name == trio.first_two)
+			granted = &parts[i];
+	}
+	/* All can be had but both pairs; and the last name, before it. */
+	assert_int_equal(granted->verdict, RLK_GRANTED);
+	assert_int_equal(held->verdict, RLK_HELD);
+	assert_true(held->holder.known);
+	assert_int_equal(sets_rows(ground, &trio, held->request.attempt), 0);
+	assert_int_equal(sets_rows(ground, &trio, granted->request.attempt), 2);
+	assert_int_equal(sets_rows(ground, &trio, 0), 3);
+	for (int i = 0; i < 3; i++)
+		if (parts[i].verdict == RLK_GRANTED)
+			release_all(ground, &parts[i], 1);
+}
+
+/* One after the other is one of them at a time. */
+static void many_that_share_a_name_exclude_each_other(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("crowd");
+	struct rlk_part parts[12];
+	struct rlk_part *pointers[12];
+	const struct rlk_patience none = { .go_on = NULL };
+	struct rowlock_errinfo err = { 0 };
+	unsigned int granted = 0;
+
+	for (int i = 0; i < 12; i++) {
+		parts[i] = parts_ask(ground, i % 2, trio.all);
+		pointers[i] = &parts[i];
+	}
+	assert_done(ground->strategy->batch(ground->conns[0], pointers, 12,
+					    &none, &err),
+		    &err);
+	for (int i = 0; i < 12; i++) {
+		/* What does not fit was not sent. */
+		if (!parts[i].answered) {
+			assert_true(parts[i].not_made);
+			continue;
+		}
+		if (parts[i].verdict != RLK_GRANTED) {
+			assert_int_equal(parts[i].verdict, RLK_HELD);
+			continue;
+		}
+		granted++;
+		assert_int_equal(
+		    sets_rows(ground, &trio, parts[i].request.attempt), 3);
+	}
+	assert_int_equal(granted, 1);
+	for (int i = 0; i < 12; i++)
+		if (parts[i].answered && parts[i].verdict == RLK_GRANTED)
+			release_all(ground, &parts[i], 1);
+}
+
+static void what_is_given_back_can_be_had_at_once(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("back");
+	struct rlk_part mine = parts_ask(ground, 0, trio.first_two);
+	struct rlk_part parts[2];
+
+	parts_run_all(ground, 0, &mine, 1);
+	parts[0] = parts_ask(ground, 1, trio.all);
+	parts[1] = release_of(&mine);
+	parts_run_all(ground, 0, parts, 2);
+	for (int i = 0; i < 2; i++)
+		if (parts[i].act == RLK_ACT_ACQUIRE) {
+			assert_int_equal(parts[i].verdict, RLK_GRANTED);
+			assert_int_equal(
+			    sets_rows(ground, &trio, parts[i].request.attempt),
+			    3);
+			release_all(ground, &parts[i], 1);
+			return;
+		}
+}
+
+static void whose_names_are_held_is_told_by_whom(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio held = sets_trio("held");
+	struct sets_trio free = sets_trio("free");
+	struct rlk_request one = sets_take_one(ground, 1, held.names[1]);
+	struct rlk_part parts[] = {
+		parts_ask(ground, 0, held.all),
+		parts_ask(ground, 0, free.all),
+	};
+
+	parts_run_all(ground, 0, parts, 2);
+	assert_int_equal(parts[0].verdict, RLK_HELD);
+	assert_true(parts[0].holder.attempt == one.attempt);
+	assert_int_equal(parts[0].holder.which, 1);
+	assert_int_equal(sets_rows(ground, &held, 0), 1);
+	assert_int_equal(parts[1].verdict, RLK_GRANTED);
+	release_all(ground, &parts[1], 1);
+	/* And who asks again is not told. */
+	parts[0].answered = false;
+	parts[0].ask = RLK_ASK_AGAIN;
+	parts_run_all(ground, 0, parts, 1);
+	assert_int_equal(parts[0].verdict, RLK_HELD);
+	assert_false(parts[0].holder.known);
+	sets_release_one(ground, 1, &one);
+}
+
+/* An answer was lost: the same attempt is granted again. Of a set in part it
+ * has to be asked for alone. */
+static void what_was_made_before_is_granted(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio whole = sets_trio("whole");
+	struct sets_trio part = sets_trio("part");
+	struct rlk_part parts[] = {
+		parts_ask(ground, 0, whole.all),
+		parts_ask(ground, 0, part.all),
+	};
+	struct rowlock_errinfo err = { 0 };
+
+	parts_run_all(ground, 0, parts, 2);
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 part.names[0]);
+	parts[0].answered = parts[1].answered = false;
+	assert_done(parts_run(ground, 0, parts, 2, &err), &err);
+	assert_true(parts[0].answered);
+	assert_int_equal(parts[0].verdict, RLK_GRANTED);
+	assert_false(parts[1].answered);
+	assert_false(parts[1].not_made);
+	/* Nor is it given back as if it were whole. */
+	parts[0] = release_of(&parts[0]);
+	parts[1] = release_of(&parts[1]);
+	assert_done(parts_run(ground, 0, parts, 2, &err), &err);
+	assert_true(parts[0].answered && parts[0].found);
+	assert_false(parts[1].answered);
+	assert_int_equal(sets_rows(ground, &whole, 0), 0);
+	assert_int_equal(sets_rows(ground, &part, 0), 0);
+}
+
+/* A name twice in one statement is what a row is that came in between. */
+static void a_race_that_is_lost_is_asked_for_again(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("race");
+	struct rlk_part parts[2];
+	char twice[200];
+
+	snprintf(twice, sizeof(twice), "%s\n%s", trio.names[0], trio.names[0]);
+	parts[0] = parts_ask(ground, 0, trio.last_two);
+	parts[1] = parts_ask(ground, 1, twice);
+	parts_run_all(ground, 0, parts, 2);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(parts[i].verdict, RLK_AGAIN);
+	assert_int_equal(sets_rows(ground, &trio, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(GROUND_SETS, "sets without a common name are all granted",
+		   sets_without_a_common_name_are_all_granted),
+		ON(GROUND_SETS, "of two that share a name one is granted",
+		   of_two_that_share_a_name_one_is_granted),
+		ON(GROUND_SETS, "many that share a name exclude each other",
+		   many_that_share_a_name_exclude_each_other),
+		ON(GROUND_SETS, "what is given back can be had at once",
+		   what_is_given_back_can_be_had_at_once),
+		ON(GROUND_SETS, "whose names are held is told by whom",
+		   whose_names_are_held_is_told_by_whom),
+		ON(GROUND_SETS, "what was made before is granted",
+		   what_was_made_before_is_granted),
+		ON(GROUND_SETS, "a race that is lost is asked for again",
+		   a_race_that_is_lost_is_asked_for_again),
+	};
+
+	return test_main(tests);
+}
