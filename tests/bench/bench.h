@@ -72,6 +72,7 @@ struct bench_system {
 extern const struct bench_system bench_row;
 extern const struct bench_system bench_lease;
 extern const struct bench_system bench_lease_token;
+extern const struct bench_system bench_multilock;
 extern const struct bench_system bench_raw_row;
 extern const struct bench_system bench_raw_lease;
 extern const struct bench_system bench_get_lock;

@@ -16,7 +16,7 @@ struct rowlock_client *bench_rowlock_client(void)
 
 /* The one place where a client is opened: with the defaults, but for the TTL
  * where the workload is about it. */
-static void start(const struct bench_options *options)
+void bench_rowlock_start(const struct bench_options *options)
 {
 	struct rowlock_client_options wanted = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error;
@@ -31,7 +31,7 @@ static void start(const struct bench_options *options)
 		bench_die("%s", error.message);
 }
 
-static void stop(void)
+void bench_rowlock_stop(void)
 {
 	struct rowlock_errinfo error;
 
@@ -105,8 +105,8 @@ static void close_lock(struct bench_worker *worker)
 
 const struct bench_system bench_row = {
 	.name = "row",
-	.start = start,
-	.stop = stop,
+	.start = bench_rowlock_start,
+	.stop = bench_rowlock_stop,
 	.open = open_row,
 	.acquire = acquire,
 	.release = release,
@@ -115,8 +115,8 @@ const struct bench_system bench_row = {
 
 const struct bench_system bench_lease = {
 	.name = "lease",
-	.start = start,
-	.stop = stop,
+	.start = bench_rowlock_start,
+	.stop = bench_rowlock_stop,
 	.open = open_lease,
 	.acquire = acquire,
 	.release = release,
@@ -125,8 +125,8 @@ const struct bench_system bench_lease = {
 
 const struct bench_system bench_lease_token = {
 	.name = "lease-token",
-	.start = start,
-	.stop = stop,
+	.start = bench_rowlock_start,
+	.stop = bench_rowlock_stop,
 	.open = open_lease_token,
 	.acquire = acquire,
 	.release = release,

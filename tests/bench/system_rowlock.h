@@ -9,6 +9,10 @@
 /** The process's client, between the system's start and stop. */
 struct rowlock_client *bench_rowlock_client(void);
 
+/** Make it, and end it. */
+void bench_rowlock_start(const struct bench_options *options);
+void bench_rowlock_stop(void);
+
 struct rowlock *bench_rowlock_new(const char *name,
 				  enum rowlock_strategy strategy,
 				  unsigned int flags);

@@ -44,8 +44,18 @@ def compared(workload, ours, theirs, limit, of=None):
         workload, ours, theirs, of))
 
 
+def sets_to_leases(workload):
+    """A multi-lock of four names, to as many leases one by one."""
+    def figure(results):
+        ratio = results.ratio(workload, 'multilock', 'lease')
+        return None if ratio is None else 4 * ratio
+    return at_least(workload, 'multilock of 4 : 4 x lease', 0.8, figure)
+
+
 def all_bars():
     bars = [
+        sets_to_leases('lone'),
+        sets_to_leases('spread-64'),
         compared('lone', 'row', 'raw-row', 0.95),
         compared('lone', 'lease', 'raw-lease', 0.90),
         compared('lone', 'lease', 'redis-aof', 1),

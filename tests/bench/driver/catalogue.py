@@ -3,7 +3,7 @@
 
 from left import Reaped, Taken
 from special import Dead, Grown, Many, Waiting
-from workloads import NO_MUTEX, OURS, Pairs, Shared
+from workloads import NO_MUTEX, OURS, WITH_SETS, Pairs, Shared
 
 # Of what opens 256 connections, or is slow to end: what the bars need.
 FEW = ('row', 'lease', 'raw-lease', 'redis', 'redis-aof')
@@ -17,8 +17,8 @@ MOST = tuple(name for name in NO_MUTEX
 def usual(quick):
     return [
         # In many short turns all systems meet the same moods of the machine.
-        Pairs('lone', 1, 1, 1, parts=5),
-        Pairs('spread-64', 1, 64, 64),
+        Pairs('lone', 1, 1, 1, parts=5, systems=WITH_SETS),
+        Pairs('spread-64', 1, 64, 64, systems=WITH_SETS),
         Pairs('spread-256', 1, 256, 256, quick=FEW),
         Pairs('hot-threads', 1, 64, 1, systems=NO_MUTEX + ('mutex',)),
         Pairs('hot-processes', 16, 1, 1, quick=MOST),

@@ -18,6 +18,7 @@ SYSTEMS = {system.name: system for system in (
     System('row', 'row', 'database', 'row'),
     System('lease', 'lease', 'database', 'lease'),
     System('lease-token', 'lease-token', 'database', 'lease'),
+    System('multilock', 'multilock', 'database', 'lease'),
     System('raw-row', 'raw-row', 'database', 'row'),
     System('raw-lease', 'raw-lease', 'database', 'lease'),
     System('get_lock', 'get_lock', 'database', 'row'),
