@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Clients are processes, each with one random subset of ten names after the
+ * other; now and then one of them is killed. Never do two have a name, no state
+ * of the database has a live set in part, and no deadlock reaches a caller.
+ *
+ *     test_subsets [CLIENTS [SECONDS]]    8 and 3 by default; every second
+ * one is killed
+ *
+ * Whoever has a name writes its number into memory that all share, after its
+ * grant and until its release. So nobody is accused for what lies between a
+ * call and its return. A set tells how many names it has by its info.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rowlock/multilock.h>
+
+#include "sql.h"
+#include "test.h"
+
+#define NAMES 10
+#define MOST_NAMES 5
+#define MOST_CLIENTS 64
+#define TTL_MS 1000
+
+static unsigned int clients = 8;
+static unsigned int seconds = 3;
+
+struct shared {
+	_Atomic bool over;
+	/* Of each name: 1 and up, who has it. */
+	_Atomic unsigned int holders[NAMES];
+	_Atomic bool
+	    killed[4096]; /* of each number: it is, or is about to be */
+	_Atomic uint64_t grants;
+	_Atomic uint64_t waits; /* that ended without a grant */
+	_Atomic unsigned int overlaps;
+	char word[64];
+};
+
+static struct shared *shared;
+
+/* ------------------------------------------------------------- a client */
+
+static size_t choose(const char **ret_names, unsigned int *ret_which,
+		     char (*text)[80])
+{
+	size_t count = 1 + (size_t) rand() % MOST_NAMES;
+	unsigned int order[NAMES];
+
+	for (unsigned int i = 0; i < NAMES; i++)
+		order[i] = i;
+	for (size_t i = 0; i < count; i++) {
+		size_t other = i + (size_t) rand() % (NAMES - i);
+		unsigned int kept = order[i];
+
+		order[i] = order[other];
+		order[other] = kept;
+		ret_which[i] = order[i];
+		snprintf(text[i], sizeof(text[i]), "%s-%u", shared->word,
+			 order[i]);
+		ret_names[i] = text[i];
+	}
+	return count;
+}
+
+static void enter(unsigned int number, const unsigned int *which, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		unsigned int other =
+		    atomic_exchange(&shared->holders[which[i]], number);
+
+		if (other && !shared->killed[other])
+			shared->overlaps++;
+	}
+}
+
+static void leave(unsigned int number, const unsigned int *which, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (atomic_exchange(&shared->holders[which[i]], 0) != number)
+			shared->overlaps++;
+}
+
+static int lock_once(struct rowlock_client *client, unsigned int number,
+		     struct rowlock_errinfo *err)
+{
+	struct rowlock_multilock_options options =
+	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_multilock *multilock = NULL;
+	const char *names[MOST_NAMES];
+	unsigned int which[MOST_NAMES];
+	char text[MOST_NAMES][80];
+	char info[16];
+	size_t count = choose(names, which, text);
+	int code;
+
+	snprintf(info, sizeof(info), "%zu", count);
+	options.info = info;
+	code = rowlock_multilock_new(client, names, count, &options, &multilock,
+				     err);
+	if (code)
+		return code;
+	code = rowlock_multilock_acquire(multilock, 500, err);
+	if (code == 0) {
+		shared->grants++;
+		enter(number, which, count);
+		leave(number, which, count);
+		code = rowlock_multilock_release(multilock, err);
+	} else if (code == ROWLOCK_ETIMEDOUT) {
+		shared->waits++;
+		code = 0;
+	}
+	rowlock_multilock_freep(&multilock);
+	return code;
+}
+
+static int live(unsigned int number)
+{
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct rowlock_client *client = NULL;
+	struct rowlock_errinfo err = { 0 };
+	int code = rowlock_client_new(&options, &client, &err);
+
+	srand(number);
+	while (!code && !shared->over) {
+		code = lock_once(client, number, &err);
+		/* A machine that stands still for a TTL. */
+		if (code == ROWLOCK_ELOST)
+			code = 0;
+	}
+	if (code)
+		fprintf(stderr, "# client %u: %s\n", number, err.message);
+	rowlock_client_free(client, NULL);
+	return code ? 1 : 0;
+}
+
+/* ------------------------------------------------------------- the test */
+
+static pid_t pids[MOST_CLIENTS];
+static unsigned int numbers[MOST_CLIENTS];
+
+static void start(unsigned int place)
+{
+	static unsigned int last;
+	pid_t parent = getpid();
+	unsigned int number = ++last;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(getppid() == parent ? live(number) : 1);
+	}
+	pids[place] = pid;
+	numbers[place] = number;
+}
+
+static void kill_one(unsigned int place)
+{
+	shared->killed[numbers[place]] = true;
+	kill(pids[place], SIGKILL);
+	waitpid(pids[place], NULL, 0);
+	start(place);
+}
+
+/* Of those that live: what dead ones leave is removed bit by bit. */
+static void check_parts(struct test_sql *sql)
+{
+	char *parts = test_sql_text(
+	    sql,
+	    "SELECT l.attempt, MIN(l.info), COUNT(*) FROM business_lease l "
+	    "JOIN lease_session s ON s.id = l.session "
+	    "WHERE l.name LIKE '%s-%%' GROUP BY l.attempt "
+	    "HAVING COUNT(*) <> MIN(l.info)",
+	    shared->word);
+
+	if (*parts)
+		fail_msg("a set in part (attempt, names, rows): %s", parts);
+	free(parts);
+}
+
+static void no_two_have_a_name(void **state)
+{
+	struct test_sql *sql = test_sql_open();
+	uint64_t began = test_now_ns();
+	unsigned int kills = 0;
+	unsigned int looks = 0;
+
+	(void) state;
+	snprintf(shared->word, sizeof(shared->word), "%s",
+		 test_name("subsets"));
+	for (unsigned int i = 0; i < clients; i++)
+		start(i);
+	while (test_ms(began, test_now_ns()) < seconds * 1000.0 ||
+	       shared->grants < 100) {
+		test_keep_waiting(began + seconds * 1000000000ull,
+				  "100 grants; there were %llu",
+				  (unsigned long long) shared->grants);
+		check_parts(sql);
+		looks++;
+		if (test_ms(began, test_now_ns()) > (kills + 1) * 1000.0)
+			kill_one(kills++ % clients);
+	}
+	shared->over = true;
+	for (unsigned int i = 0; i < clients; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(shared->overlaps, 0);
+	print_message("# %u clients, %u killed: %llu grants, %llu waits of "
+		      "500 ms without one; %u looks found no set in part\n",
+		      clients, kills, (unsigned long long) shared->grants,
+		      (unsigned long long) shared->waits, looks);
+	test_sql_end(sql);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("of random subsets no two have a name, and none is in "
+		     "part",
+		     no_two_have_a_name),
+	};
+
+	if (argc > 1)
+		clients = (unsigned int) atoi(argv[1]);
+	if (argc > 2)
+		seconds = (unsigned int) atoi(argv[2]);
+	if (clients < 1 || clients > MOST_CLIENTS || seconds > 3600)
+		return 2;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	return test_main(tests);
+}
