@@ -305,6 +305,7 @@ static void lost_connection_gives_no_verdict(void **state)
 #define BOTH(sentence, function)                                               \
 	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
 	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function),   \
+	    ON(GROUND_SETS, "sets of leases: " sentence, function),            \
 	    ON(ROWLOCK_ROW, "row: " sentence, function)
 
 int main(void)
