@@ -7,11 +7,13 @@
 #include "sim.h"
 
 #define SIM_THREADS 12
+#define SIM_SETS 2 /* of a thread */
 
 struct sim_handle {
 	struct rowlock *lock;
 	unsigned int flags;
-	unsigned int name;
+	unsigned int name;  /* of a set: the first */
+	unsigned int names; /* of a set: a bit each; else 0 */
 	bool row;
 	unsigned int cancels;   /* that may still end an acquire of it */
 	unsigned int canceling; /* that are under way */
@@ -21,6 +23,7 @@ struct sim_thread {
 	struct sim_app *app;
 	struct sim_fiber *fiber;
 	struct sim_handle handles[2][SIM_NAMES];
+	struct sim_handle sets[SIM_SETS];
 	struct sim_handle *waits;  /* its acquire is under way */
 	struct sim_handle *leaves; /* it ends, and holds with this one */
 	uint64_t serial;           /* of its acquires, for the history */

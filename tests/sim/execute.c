@@ -118,7 +118,8 @@ static void execute_part(struct sim_session *session, struct sim_part *part)
 	answer->rows = 0;
 	answer->columns = 0;
 	sim_check_open(session, part->op);
-	sim_execute(session);
+	if (!part->left_out)
+		sim_execute(session);
 	sim_trace_statement(session);
 	part->affected = answer->affected;
 	part->insert_id = answer->insert_id;
@@ -137,6 +138,8 @@ static void execute_statement(struct sim_session *session)
 
 	sim_verb_counts[packet->parts[packet->next].op->verb]++;
 	session->request.lies = packet->executed == packet->lies_at;
+	if (packet->parts[packet->next].op->verb == SIM_ACQUIRE_SET)
+		sim_sets_look(packet, packet->next);
 	while (packet->next < packet->count &&
 	       packet->parts[packet->next].statement == packet->executed)
 		execute_part(session, &packet->parts[packet->next++]);

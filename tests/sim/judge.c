@@ -70,6 +70,7 @@ bool sim_grant_held(const struct sim_grant *grant)
 	       sim_proc_ms(grant->proc) < until_of(hold);
 }
 
+/* A set has a grant for each of its names: this is the first, */
 static struct sim_grant *grant_of(const struct rowlock *lock)
 {
 	for (int row = 0; row < 2; row++)
@@ -81,6 +82,20 @@ static struct sim_grant *grant_of(const struct rowlock *lock)
 				if (sim_grant(node)->lock == lock)
 					return sim_grant(node);
 		}
+	return NULL;
+}
+
+/* and this the one behind it. */
+static struct sim_grant *grant_behind(const struct sim_grant *grant)
+{
+	for (unsigned int name = grant->name + 1; name < SIM_NAMES; name++) {
+		struct rlk_list *list = &sim_grants[grant->row][name];
+		struct rlk_list *node;
+
+		for (node = list->next; node != list; node = node->next)
+			if (sim_grant(node)->lock == grant->lock)
+				return sim_grant(node);
+	}
 	return NULL;
 }
 
@@ -124,7 +139,8 @@ static void compare(const struct sim_grant *a, const struct sim_grant *b)
 {
 	if (!sim_grant_held(a) || !sim_grant_held(b))
 		return;
-	if (a->proc == b->proc)
+	/* A set and a lease meet in the database only. */
+	if (a->lock->name == b->lock->name)
 		sim_violation("S3: two owners in process %u hold '%s'",
 			      a->proc->number, sim_names[a->name]);
 	if (excused(a) || excused(b))
@@ -234,23 +250,31 @@ static void begin(struct rowlock *lock, unsigned int name)
 		sim_event_set(&audit, sim_now + AUDIT_US);
 }
 
-void sim_judge_acquire(struct rowlock *lock, unsigned int name)
+static void drop_all(const struct rowlock *lock)
+{
+	struct sim_grant *grant;
+
+	while ((grant = grant_of(lock)))
+		drop(grant);
+}
+
+void sim_judge_acquire(struct rowlock *lock, unsigned int names)
 {
 	sim_self->acquiring = lock;
-	sim_self->acquiring_name = name;
+	sim_self->acquiring_names = names;
 	sim_self->acquiring_attempt = 0;
 }
 
 void sim_judge_began(void)
 {
 	struct rowlock *lock = sim_self->acquiring;
-	struct sim_grant *before = grant_of(lock);
 
 	/* One call may be granted twice, if the first is lost in it. */
-	if (before)
-		drop(before);
+	drop_all(lock);
 	sim_self->acquiring_attempt = lock->hold->attempt;
-	begin(lock, sim_self->acquiring_name);
+	for (unsigned int name = 0; name < SIM_NAMES; name++)
+		if (sim_self->acquiring_names & 1u << name)
+			begin(lock, name);
 }
 
 void sim_judge_acquired(struct rowlock *lock, int code)
@@ -261,27 +285,24 @@ void sim_judge_acquired(struct rowlock *lock, int code)
 	if (!code && !grant)
 		sim_violation("'%s' was acquired, but no hold began",
 			      rowlock_name(lock));
-	if (code && grant)
-		drop(grant);
 	/* One that failed after the grant gave it up by itself. */
-	if (!code)
+	if (code)
+		drop_all(lock);
+	for (; !code && grant; grant = grant_behind(grant))
 		grant->watched = true;
 }
 
 void sim_judge_release(struct rowlock *lock)
 {
-	struct sim_grant *grant = grant_of(lock);
+	struct sim_grant *grant;
 
-	if (grant)
+	for (grant = grant_of(lock); grant; grant = grant_behind(grant))
 		grant->watched = false;
 }
 
 void sim_judge_released(struct rowlock *lock)
 {
-	struct sim_grant *grant = grant_of(lock);
-
-	if (grant)
-		drop(grant);
+	drop_all(lock);
 }
 
 /* Nobody is told of its loss: there is no callback. */
@@ -291,7 +312,7 @@ void sim_judge_entered(struct rowlock *lock, unsigned int name)
 
 	if (!hold || hold->state != RLK_HOLD_HELD)
 		return;
-	sim_judge_acquire(lock, name);
+	sim_judge_acquire(lock, 1u << name);
 	sim_judge_began();
 	sim_self->acquiring = NULL;
 }
@@ -307,27 +328,28 @@ bool sim_judge_left(struct rowlock *lock)
 
 void sim_judge_told(const struct rowlock *lock)
 {
-	struct sim_grant *grant = grant_of(lock);
+	struct sim_grant *grant;
 
-	if (!grant)
-		return;
-	if (grant->hold == lock->hold && sim_grant_held(grant))
-		sim_violation("S4: told that '%s' is lost while it is held",
-			      sim_names[grant->name]);
-	grant->told = true;
+	for (grant = grant_of(lock); grant; grant = grant_behind(grant)) {
+		if (grant->hold == lock->hold && sim_grant_held(grant))
+			sim_violation("S4: told that '%s' is lost while it is "
+				      "held",
+				      sim_names[grant->name]);
+		grant->told = true;
+	}
 }
 
 void sim_judge_held(const struct rowlock *lock, bool held)
 {
-	struct sim_grant *grant = grant_of(lock);
+	struct sim_grant *grant;
 
-	if (!grant)
-		return;
-	if (held && grant->not_held)
-		sim_violation("'%s' is held again after it was lost",
-			      sim_names[grant->name]);
-	if (!held)
-		grant->not_held = true;
+	for (grant = grant_of(lock); grant; grant = grant_behind(grant)) {
+		if (held && grant->not_held)
+			sim_violation("'%s' is held again after it was lost",
+				      sim_names[grant->name]);
+		if (!held)
+			grant->not_held = true;
+	}
 }
 
 /* ------------------------------------------------------ in the course */
@@ -425,15 +447,22 @@ static void check_call(const struct sim_call *call)
 static void check_neglect(const struct sim_call *call)
 {
 	const struct rowlock *lock = call->fiber->acquiring;
-	unsigned int name = call->fiber->acquiring_name;
-	const struct sim_lease *lease = &sim_tables.leases[name];
 	int64_t since = call->began_us;
+	unsigned int name = 0;
 
-	if (!sim_world.calm || !lock || lock->name->strategy->pins_connection ||
-	    lease->there)
+	if (!sim_world.calm || !lock || lock->name->strategy->pins_connection)
 		return;
-	if (lease->gone_us > since)
-		since = lease->gone_us;
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (!(call->fiber->acquiring_names & 1u << i))
+			continue;
+		if (lease->there)
+			return;
+		name = i;
+		if (lease->gone_us > since)
+			since = lease->gone_us;
+	}
 	if (sim_now - since <= NEGLECT_US)
 		return;
 	sim_violation("L1: '%s' is free for %lld ms, and process %u, thread "

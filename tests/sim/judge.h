@@ -26,8 +26,8 @@ struct sim_call {
 void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms);
 void sim_call_end(struct sim_call *call);
 
-/** @lock is going to be acquired, on @name; and how that ended. */
-void sim_judge_acquire(struct rowlock *lock, unsigned int name);
+/** @lock is going to be acquired, on @names, a bit each; and how that ended. */
+void sim_judge_acquire(struct rowlock *lock, unsigned int names);
 void sim_judge_acquired(struct rowlock *lock, int code);
 /** It is going to be released for good; the call has returned. */
 void sim_judge_release(struct rowlock *lock);
@@ -38,8 +38,9 @@ void sim_judge_entered(struct rowlock *lock, unsigned int name);
 bool sim_judge_left(struct rowlock *lock);
 /** The lost callback ran. */
 void sim_judge_told(const struct rowlock *lock);
-/** rowlock_token() showed @token for its present hold. */
-void sim_judge_token(const struct rowlock *lock, uint64_t token);
+/** rowlock_token() showed @token for @name of its present hold. */
+void sim_judge_token(const struct rowlock *lock, unsigned int name,
+		     uint64_t token);
 /** rowlock_held() said so. */
 void sim_judge_held(const struct rowlock *lock, bool held);
 

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "strategy/set.h"
 #include "trace.h"
 
 /* ------------------------------------------------------- ids of sessions */
@@ -255,27 +256,37 @@ static void check_order(const struct sim_grant *grant, uint64_t token,
 		      other->serial, other->pass, other->token);
 }
 
-void sim_judge_token(const struct rowlock *lock, uint64_t token)
+/* A set draws anew at each call. */
+static void check_drawn(const struct sim_grant *grant, uint64_t token,
+			struct shown *other)
+{
+	bool again = grant->lock->name->strategy == &rlk_strategy_set &&
+		     other->serial == grant->serial &&
+		     other->pass == grant->pass && other->token < token;
+
+	if (!again)
+		check_order(grant, token, other);
+}
+
+void sim_judge_token(const struct rowlock *lock, unsigned int name,
+		     uint64_t token)
 {
 	bool row = lock->name->strategy->pins_connection;
+	struct rlk_list *list = &sim_grants[row][name];
+	struct rlk_list *node;
 
-	for (unsigned int name = 0; name < SIM_NAMES; name++) {
-		struct rlk_list *list = &sim_grants[row][name];
-		struct rlk_list *node;
+	for (node = list->next; node != list; node = node->next) {
+		const struct sim_grant *grant = sim_grant(node);
+		unsigned int *next = &shown_next[row][name];
 
-		for (node = list->next; node != list; node = node->next) {
-			const struct sim_grant *grant = sim_grant(node);
-			unsigned int *next = &shown_next[row][name];
-
-			if (grant->lock != lock)
-				continue;
-			for (int i = 0; i < SHOWN; i++)
-				check_order(grant, token, &shown[row][name][i]);
-			shown[row][name][*next] =
-			    (struct shown){ grant->serial, grant->pass, token };
-			*next = (*next + 1) % SHOWN;
-			return;
-		}
+		if (grant->lock != lock)
+			continue;
+		for (int i = 0; i < SHOWN; i++)
+			check_drawn(grant, token, &shown[row][name][i]);
+		shown[row][name][*next] =
+		    (struct shown){ grant->serial, grant->pass, token };
+		*next = (*next + 1) % SHOWN;
+		return;
 	}
 }
 

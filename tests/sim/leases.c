@@ -97,6 +97,7 @@ void sim_lease_acquire(struct sim_session *session)
 	if (request->op->verb == SIM_ACQUIRE_SEEING && session->answer.affected)
 		session->answer.insert_id = sim_bell_owner(session);
 	if (request->op->verb == SIM_ACQUIRE_LOOKING ||
+	    request->op->verb == SIM_ACQUIRE_SET ||
 	    request->op->verb == SIM_ACQUIRE_SEEING)
 		return;
 	cells = sim_answer_row(&session->answer, rings ? 2 : 1);
@@ -278,6 +279,41 @@ void sim_lease_present(struct sim_session *session)
 		if (lease_meant(&session->request, &sim_tables.leases[i], i))
 			sim_answer_row(&session->answer, 1)[0] =
 			    rlk_u64(sim_tables.leases[i].attempt);
+}
+
+void sim_lease_count(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease_meant(&session->request, lease, i) &&
+		    (session->request.op->verb == SIM_COUNT ||
+		     sim_session_row(lease->session)))
+			session->answer.affected++;
+	}
+}
+
+/* Of each set all rows are made, or none; it is an attempt's. */
+void sim_sets_look(struct sim_packet *packet, size_t first)
+{
+	unsigned int statement = packet->parts[first].statement;
+	size_t end = first;
+
+	while (end < packet->count && packet->parts[end].statement == statement)
+		packet->parts[end++].left_out = false;
+	for (size_t i = first; i < end; i++) {
+		const struct sim_request request = {
+			.op = packet->parts[i].op,
+			.params = { packet->parts[i].params[0] },
+		};
+		uint64_t attempt = packet->parts[i].params[3].u64;
+
+		if (!sim_tables.leases[sim_param_name(&request, 0)].there)
+			continue;
+		for (size_t other = first; other < end; other++)
+			if (packet->parts[other].params[3].u64 == attempt)
+				packet->parts[other].left_out = true;
+	}
 }
 
 uint64_t sim_lease_would(const struct sim_session *session)

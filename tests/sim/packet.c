@@ -55,11 +55,14 @@ void rlk_packet_drop(struct rlk_conn *conn)
 		sim_free(TAKE_PTR(conn->packet));
 }
 
+/* Sets may meet in a packet, but not in a statement. */
 static void check_twins(const struct sim_packet *packet,
 			const struct sim_part *part)
 {
 	for (size_t i = 0; &packet->parts[i] < part; i++)
-		if (packet->parts[i].op->verb == SIM_ACQUIRE_LOOKING &&
+		if (packet->parts[i].op == part->op &&
+		    (part->op->verb == SIM_ACQUIRE_LOOKING ||
+		     packet->parts[i].statement == part->statement) &&
 		    packet->parts[i].params[0].text == part->params[0].text)
 			sim_violation("two acquires of '%s' in one packet",
 				      part->params[0].text);
@@ -91,7 +94,8 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 			    many->at[i] == SIM_ZERO
 				? rlk_u64(0)
 				: sim_stmt_param(&values[many->at[i]]);
-		if (part->op->verb == SIM_ACQUIRE_LOOKING)
+		if (part->op->verb == SIM_ACQUIRE_LOOKING ||
+		    part->op->verb == SIM_ACQUIRE_SET)
 			check_twins(&packet->parts, part);
 	}
 	packet->label = def->label;
@@ -185,9 +189,33 @@ uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement)
 	return id;
 }
 
+/* One row for all of them. */
+static bool tell_count(struct rlk_packet *packet, int statement, rlk_row_fn fn,
+		       void *arg)
+{
+	struct rlk_value sum = rlk_u64(0);
+	bool counts = false;
+
+	for (size_t i = 0; i < packet->parts.count; i++) {
+		const struct sim_part *part = &packet->parts.parts[i];
+
+		if (part->statement != (unsigned) statement ||
+		    (part->op->verb != SIM_COUNT &&
+		     part->op->verb != SIM_COUNT_LIVE))
+			continue;
+		counts = true;
+		sum.u64 += part->affected;
+	}
+	if (counts)
+		fn(&sum, arg);
+	return counts;
+}
+
 void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 		     void *arg)
 {
+	if (tell_count(packet, statement, fn, arg))
+		return;
 	for (size_t i = 0; i < packet->parts.count; i++) {
 		struct sim_part *part = &packet->parts.parts[i];
 

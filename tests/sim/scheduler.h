@@ -85,9 +85,9 @@ struct sim_fiber {
 	struct sim_event timer;
 	struct rlk_list in_wait; /* of a mutex or condition */
 	struct sim_fiber *joiner;
-	struct rowlock *acquiring; /* its rowlock_acquire() is under way */
-	unsigned int acquiring_name;
-	uint64_t acquiring_attempt; /* that was seen to be granted */
+	struct rowlock *acquiring;    /* its rowlock_acquire() is under way */
+	unsigned int acquiring_names; /* a bit each */
+	uint64_t acquiring_attempt;   /* that was seen to be granted */
 	struct sim_picture picture;
 };
 

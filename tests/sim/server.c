@@ -324,6 +324,9 @@ void sim_draw_fate(struct sim_request *request)
 	}
 	if (touches_rows(verb) && sim_happens(SIM_DEADLOCK))
 		request->refuse = 1213;
+	/* That is nobody's fault. */
+	if (verb == SIM_ACQUIRE_SET && sim_below(32) == 0)
+		request->refuse = 1242;
 	if (verb != SIM_COMMIT && sim_happens(SIM_INTERRUPTED))
 		request->refuse = 1317;
 	/* MariaDB, while it optimizes a DELETE. */

@@ -38,7 +38,8 @@ struct sim_part {
 	const struct sim_op *op; /* what it would be alone */
 	struct rlk_value params[8];
 	unsigned int statement;
-	bool returns; /* its attempt, instead of a count */
+	bool returns;  /* its attempt, instead of a count */
+	bool left_out; /* its set is not made */
 	uint64_t affected;
 	uint64_t insert_id;
 	bool has_row;

@@ -200,6 +200,19 @@ static const struct {
 	  "EXISTS (SELECT 1 FROM business_lease l WHERE l.name = p.n AND "
 	  "l.slot = 0) ON DUPLICATE KEY UPDATE name = name", NULL,
 	  { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_ACQUIRE_SET, "insert-set", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "WITH p (n, c, a, m, i) AS ({SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, "
+	  "?3, ?4| UNION ALL }) SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
+	  "UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p WHERE p.a "
+	  "NOT IN (SELECT q.a FROM p q JOIN business_lease l ON l.name = q.n "
+	  "AND l.slot = 0) ORDER BY p.n ON DUPLICATE KEY UPDATE attempt = "
+	  "(SELECT 1 UNION SELECT 2)", NULL, { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_COUNT, "count-set", NULL, "SELECT COUNT(*) FROM business_lease "
+	  "l WHERE ", { 0, SIM_ZERO, 1 } },
+	{ SIM_COUNT_LIVE, "confirm-set", NULL, "SELECT COUNT(*) FROM "
+	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE ",
+	  { 0, SIM_ZERO, 1 } },
 	{ SIM_ACQUIRE_SEEING, "insert-one-seeing", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, 0 + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), 0))"
@@ -507,7 +520,8 @@ static void compile_many(struct sim_many *many, const char *text)
 	};
 	memcpy(many->at, manies[i].at, sizeof(many->at));
 	many->returns = strstr(sql, " RETURNING name, token") != NULL;
-	if (many->each.verb == SIM_PRESENT ||
+	if (many->each.verb == SIM_PRESENT || many->each.verb == SIM_COUNT ||
+	    many->each.verb == SIM_COUNT_LIVE ||
 	    many->each.verb == SIM_DELETE_SESSION ||
 	    many->each.verb == SIM_DELETE_LEASE)
 		read_many_where(many, sql);

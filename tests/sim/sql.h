@@ -29,6 +29,8 @@ enum sim_verb {
 	SIM_KILL_CHOSEN,
 	SIM_LOOK,
 	SIM_PRESENT,
+	SIM_COUNT,      /* of a set: how many rows are there, */
+	SIM_COUNT_LIVE, /* and have a session */
 	SIM_AHEAD,
 	SIM_LIST_LEASES,
 	SIM_LIST_ROWS,
@@ -47,6 +49,7 @@ enum sim_verb {
 	SIM_ACQUIRE_RINGING,
 	SIM_ACQUIRE_LOOKING,
 	SIM_ACQUIRE_SEEING,
+	SIM_ACQUIRE_SET,
 	SIM_DRAW_LEASE,
 	SIM_DRAW_ROW,
 	SIM_RAISE_FLOOR,

@@ -122,7 +122,8 @@ struct rlk_value sim_stmt_param(const struct rlk_value *param)
 		return value;
 	value.text = "";
 	for (unsigned int n = 0; n < SIM_NAMES; n++)
-		if (strcmp(param->text, sim_names[n]) == 0)
+		if (param->length == strlen(sim_names[n]) &&
+		    memcmp(param->text, sim_names[n], param->length) == 0)
 			value.text = sim_names[n];
 	return value;
 }

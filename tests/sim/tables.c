@@ -459,6 +459,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ACQUIRE_RINGING] = sim_lease_acquire,
 		[SIM_ACQUIRE_LOOKING] = sim_lease_acquire,
 		[SIM_ACQUIRE_SEEING] = sim_lease_acquire,
+		[SIM_ACQUIRE_SET] = sim_lease_acquire,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
 		[SIM_RAISE_FLOOR] = raise_floor,
@@ -472,6 +473,8 @@ bool sim_execute(struct sim_session *session)
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
 		[SIM_PRESENT] = sim_lease_present,
+		[SIM_COUNT] = sim_lease_count,
+		[SIM_COUNT_LIVE] = sim_lease_count,
 		[SIM_AHEAD] = sim_leases_ahead,
 	};
 	enum sim_verb verb = session->request.op->verb;

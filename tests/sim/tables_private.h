@@ -36,6 +36,10 @@ void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
+/** How many rows are meant: what is answered is its number of affected ones. */
+void sim_lease_count(struct sim_session *session);
+/** Which rows of the INSERT that begins with part @first are left out. */
+void sim_sets_look(struct sim_packet *packet, size_t first);
 void sim_leases_ahead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
 /** How many rows the statement would make or remove. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app_private.h"
+#include "core/set.h"
 #include "judge.h"
 #include "proc.h"
 #include "sim.h"
@@ -39,6 +40,21 @@ static void on_lost(struct rowlock *lock, void *arg)
 		sim_judge_held(lock, rowlock_held(lock));
 }
 
+/* In the other order. */
+static int make_set(struct rowlock_client *client, struct sim_handle *handle,
+		    const struct rowlock_options *options,
+		    struct rowlock_errinfo *reterr)
+{
+	const char *names[SIM_NAMES];
+	size_t count = 0;
+
+	for (unsigned int name = SIM_NAMES; name-- > 0;)
+		if (handle->names & 1u << name)
+			names[count++] = sim_names[name];
+	return rlk_set_new(client, names, count, options, &handle->lock,
+			   reterr);
+}
+
 static void make(struct sim_thread *thread, struct sim_handle *handle)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -54,9 +70,13 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 		    (uint64_t) sim_between(1000, SIM_MAXIMUM_MS);
 	if (sim_below(8) == 0)
 		options.info = sim_below(2) ? "night" : "day";
+	if (handle->names)
+		options.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	handle->flags = options.flags;
-	if (rowlock_new(thread->app->client, sim_names[handle->name], &options,
-			&handle->lock, &error))
+	if (handle->names
+		? make_set(thread->app->client, handle, &options, &error)
+		: rowlock_new(thread->app->client, sim_names[handle->name],
+			      &options, &handle->lock, &error))
 		sim_violation("no handle: %s", error.message);
 	rowlock_on_lost(handle->lock, on_lost, thread);
 }
@@ -71,12 +91,31 @@ static void give_back(struct sim_handle *handle)
 	handle->cancels = 0;
 }
 
+/* Some of the names, for as long as the handle is there. */
+static struct sim_handle *set_for(struct sim_thread *thread)
+{
+	struct sim_handle *handle = &thread->sets[sim_below(SIM_SETS)];
+
+	if (handle->lock && !handle->canceling && sim_below(16) == 0)
+		give_back(handle);
+	if (handle->lock)
+		return handle;
+	handle->names = 0;
+	for (int i = 0; i < 3; i++)
+		handle->names |= 1u << sim_below(sim_world.names);
+	handle->name = (unsigned int) __builtin_ctz(handle->names);
+	make(thread, handle);
+	return handle;
+}
+
 static struct sim_handle *handle_for(struct sim_thread *thread)
 {
 	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
 	unsigned int name = (unsigned int) sim_below(sim_world.names);
 	struct sim_handle *handle = &thread->handles[row][name];
 
+	if (!row && sim_world.sets && sim_below(2))
+		return set_for(thread);
 	handle->row = row;
 	handle->name = name;
 	if (handle->lock && !handle->canceling && sim_below(64) == 0)
@@ -91,6 +130,8 @@ void sim_thread_free(struct sim_thread *thread)
 	for (int row = 0; row < 2; row++)
 		for (int name = 0; name < SIM_NAMES; name++)
 			give_back(&thread->handles[row][name]);
+	for (int i = 0; i < SIM_SETS; i++)
+		give_back(&thread->sets[i]);
 	memset(thread, 0, sizeof(*thread));
 }
 
@@ -162,7 +203,8 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	thread->serial++;
 	sim_publish(thread);
 	thread->waits = handle;
-	sim_judge_acquire(handle->lock, handle->name);
+	sim_judge_acquire(handle->lock,
+			  handle->names ? handle->names : 1u << handle->name);
 	sim_trace(
 	    (struct sim_note){ "acquire serial=%u name=%n wait=%d strategy=%s",
 			       { thread->serial, handle->name, wait,
@@ -188,21 +230,39 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	return code;
 }
 
+/* A random one of its names. */
+static unsigned int any_name(const struct sim_handle *handle,
+			     unsigned int *ret_which)
+{
+	unsigned int name = handle->name;
+
+	*ret_which = 0;
+	for (unsigned int i = name + 1; i < SIM_NAMES && sim_below(2); i++)
+		if (handle->names & 1u << i) {
+			name = i;
+			++*ret_which;
+		}
+	return name;
+}
+
 static void ask_token(struct sim_handle *handle)
 {
 	struct sim_call call;
 	uint64_t token = 0;
+	unsigned int which;
+	unsigned int name = any_name(handle, &which);
 	int code;
 
 	sim_call_begin(&call, "token", sim_world.call_ms);
-	code = rowlock_token(handle->lock, &token, NULL);
+	code = handle->names ? rlk_set_token(handle->lock, which, &token, NULL)
+			     : rowlock_token(handle->lock, &token, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
 	sim_app_expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);
 	sim_trace((struct sim_note){ "drew code=%d token=%u",
 				     { (uint64_t) (int64_t) code, token } });
 	if (code == 0)
-		sim_judge_token(handle->lock, token);
+		sim_judge_token(handle->lock, name, token);
 }
 
 static void ask_server(struct sim_handle *handle)

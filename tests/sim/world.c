@@ -61,6 +61,7 @@ static void draw_world(void)
 	sim_world.calm = sim_below(12) == 0;
 	sim_world.breaks = !sim_world.calm && sim_below(3) == 0;
 	sim_world.observe = sim_below(4) == 0;
+	sim_world.sets = sim_world.lease && sim_below(3) == 0;
 	sim_world.ttl_ms = (uint64_t) sim_between(1000, 4000);
 	/* That is promised to those who observe; and old tokens are old then.
 	 */
