@@ -331,6 +331,10 @@ static void hold(struct sim_thread *thread, struct sim_handle *handle)
 		sim_sleep(sim_between(0, 50000));
 	else if (die < 123)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 2500));
+	/* One of its names may be broken, and the loss of all has to be known
+	 * while somebody else has it. */
+	if (handle->names && sim_world.breaks && sim_below(64) == 0)
+		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 8000));
 	die = sim_below(64);
 	if (die < 4)
 		ask_token(handle);
