@@ -70,7 +70,7 @@ static void judge_code(struct stage *stage, const struct scenario *scenario,
 /* What the client believes must fit what the call said. */
 static void judge_belief(struct stage *stage, const struct scenario *scenario)
 {
-	int held = stage->lock && rowlock_held(stage->lock);
+	int held = stage_held(stage);
 
 	if (scenario->asks && stage->code && held)
 		stage_wrong(stage, "held after a failure (%d)", stage->code);
@@ -78,13 +78,20 @@ static void judge_belief(struct stage *stage, const struct scenario *scenario)
 		stage_wrong(stage, "held after ROWLOCK_ELOST");
 }
 
+/* A lock that is there has a depth as long as it is held; a set is asked. */
+static bool has_it(const struct stage *stage)
+{
+	return stage->set ? stage_held(stage)
+			  : stage->lock && rowlock_depth(stage->lock);
+}
+
 /* A lease depends on no connection: what happens to one call loses none. */
 static void judge_life(struct stage *stage)
 {
 	if (stage->strategy != ROWLOCK_LEASE || !stage->had ||
-	    stage->max_hold_ms || !stage->lock || !rowlock_depth(stage->lock))
+	    stage->max_hold_ms || !has_it(stage))
 		return;
-	if (stage->lost || !rowlock_held(stage->lock))
+	if (stage->lost || !stage_held(stage))
 		stage_slow(stage, "the lease was lost, though nobody took it");
 }
 
@@ -94,18 +101,18 @@ static void judge_exclusion(struct stage *stage)
 	struct rowlock_errinfo err;
 	int code;
 
-	if (!stage->lock || !rowlock_held(stage->lock))
+	if (!stage_held(stage))
 		return;
 	if (stage->rival_holds) {
 		/* Unless it was broken, the rival has it. */
 		if (rowlock_verify(stage->rival, &err) == 0 &&
-		    rowlock_held(stage->lock))
+		    stage_held(stage))
 			stage_wrong(stage, "two have it: the rival had it "
 					   "before, and still has");
 		return;
 	}
 	code = rowlock_acquire(stage->rival, 0, &err);
-	if (code == 0 && rowlock_held(stage->lock))
+	if (code == 0 && stage_held(stage))
 		stage_wrong(stage, "two have it: the rival got it");
 	if (code == 0)
 		rowlock_release(stage->rival, NULL);
@@ -131,6 +138,28 @@ static void end_rival(struct stage *stage, const struct scenario *scenario,
 		stage_wrong(stage, "the break broke nothing (%d)", code);
 }
 
+/* The second name is free whenever the first is. */
+static void rival_gets_other(struct stage *stage, const char *when)
+{
+	struct rowlock_errinfo err;
+	int code = rowlock_acquire(stage->other_rival,
+				   RIVAL_WAIT_MS * stage->slow, &err);
+
+	if (code) {
+		stage_slow(stage,
+			   "the rival does not get the second name %s: "
+			   "%s",
+			   when, err.message);
+		return;
+	}
+	if (stage_held(stage))
+		stage_wrong(stage, "two have the second name %s", when);
+	code = rowlock_release(stage->other_rival, &err);
+	if (code)
+		stage_slow(stage, "the rival's release %s: %s", when,
+			   err.message);
+}
+
 static void rival_gets_it(struct stage *stage, const char *when,
 			  struct measure *measure)
 {
@@ -147,27 +176,29 @@ static void rival_gets_it(struct stage *stage, const char *when,
 			   err.message);
 		return;
 	}
-	if (stage->lock && rowlock_held(stage->lock))
+	if (stage_held(stage))
 		stage_wrong(stage, "two have it %s", when);
 	code = rowlock_release(stage->rival, &err);
 	if (code)
 		stage_slow(stage, "the rival's release %s: %s", when,
 			   err.message);
+	if (stage->sets)
+		rival_gets_other(stage, when);
 }
 
 static void let_go(struct stage *stage, enum effect effect)
 {
 	struct rowlock_errinfo err;
-	bool held = stage->lock && rowlock_held(stage->lock);
+	bool held = stage_held(stage);
 	/* A row hold whose connection does not answer is lost at its release:
 	 * nobody knows since when. */
 	bool cut_off = stage->strategy == ROWLOCK_ROW &&
 		       (effect == EFFECT_ENDED || effect == EFFECT_QUIET);
 	int code;
 
-	if (!stage->lock || !rowlock_depth(stage->lock))
+	if (!has_it(stage))
 		return;
-	code = rowlock_release(stage->lock, &err);
+	code = stage_release(stage, &err);
 	if (code &&
 	    !(code == ROWLOCK_ELOST && (!held || cut_off || stage->lost)))
 		stage_slow(stage, "the release afterwards: %s", err.message);

@@ -87,9 +87,8 @@ static void warm(struct stage *stage)
 	stage_client(stage, 0);
 	if (*stage->problem)
 		return;
-	stage_must(stage, rowlock_acquire(stage->lock, 0, &stage->err),
-		   "acquire");
-	stage_must(stage, rowlock_release(stage->lock, NULL), "release");
+	stage_must(stage, stage_acquire(stage, 0, &stage->err), "acquire");
+	stage_must(stage, stage_release(stage, NULL), "release");
 }
 
 static void with_token(struct stage *stage)
@@ -102,7 +101,7 @@ static void holding(struct stage *stage)
 	stage_client(stage, 0);
 	if (*stage->problem)
 		return;
-	stage_must(stage, rowlock_acquire(stage->lock, 0, NULL), "acquire");
+	stage_must(stage, stage_acquire(stage, 0, NULL), "acquire");
 	stage->had = true;
 }
 
@@ -176,8 +175,7 @@ static void await_loss(struct stage *stage)
 		stage_slow(stage,
 			   "preparation: the loss was not told in %.0f s",
 			   test_ms(began, test_now_ns()) / 1000);
-	stage_must(stage,
-		   rowlock_release(stage->lock, NULL) == ROWLOCK_ELOST ? 0 : 1,
+	stage_must(stage, stage_release(stage, NULL) == ROWLOCK_ELOST ? 0 : 1,
 		   "release after the loss");
 	stage->had = false;
 }
@@ -209,24 +207,22 @@ static int open_client(struct stage *stage)
 
 static int try_it(struct stage *stage)
 {
-	return rowlock_acquire(stage->lock, 0, &stage->err);
+	return stage_acquire(stage, 0, &stage->err);
 }
 
 static int wait_for_it(struct stage *stage)
 {
-	return rowlock_acquire(stage->lock, WAIT_MS * stage->slow, &stage->err);
+	return stage_acquire(stage, WAIT_MS * stage->slow, &stage->err);
 }
 
 static int wait_shortly(struct stage *stage)
 {
-	return rowlock_acquire(stage->lock, SHORT_WAIT_MS * stage->slow,
-			       &stage->err);
+	return stage_acquire(stage, SHORT_WAIT_MS * stage->slow, &stage->err);
 }
 
 static int observe(struct stage *stage)
 {
-	return rowlock_acquire(stage->lock, OBSERVING_MS * stage->slow,
-			       &stage->err);
+	return stage_acquire(stage, OBSERVING_MS * stage->slow, &stage->err);
 }
 
 static void *let_go(void *arg)
@@ -247,7 +243,7 @@ static int wait_for_release(struct stage *stage)
 	stage_tell(stage, "request sql=*business_l* always do pass");
 	if (pthread_create(&thread, NULL, let_go, stage))
 		abort();
-	code = rowlock_acquire(stage->lock, WAIT_MS * stage->slow, &stage->err);
+	code = stage_acquire(stage, WAIT_MS * stage->slow, &stage->err);
 	pthread_join(thread, NULL);
 	stage->rival_holds = false;
 	return code;
@@ -255,27 +251,24 @@ static int wait_for_release(struct stage *stage)
 
 static int draw_token(struct stage *stage)
 {
-	uint64_t token;
-
-	return rowlock_token(stage->lock, &token, &stage->err);
+	return stage_token(stage, &stage->err);
 }
 
 static int verify_it(struct stage *stage)
 {
-	return rowlock_verify(stage->lock, &stage->err);
+	return stage_verify(stage, &stage->err);
 }
 
 static int release_it(struct stage *stage)
 {
-	return rowlock_release(stage->lock, &stage->err);
+	return stage_release(stage, &stage->err);
 }
 
 static int free_client(struct stage *stage)
 {
 	int code;
 
-	rowlock_free(stage->lock, NULL);
-	stage->lock = NULL;
+	stage_free(stage, NULL);
 	code = rowlock_client_free(stage->client, &stage->err);
 	if (!code)
 		stage->client = NULL;
@@ -343,11 +336,11 @@ static int hold_on(struct stage *stage, const char *rule)
 	stage_tell(stage, "reply sql=\"%s\" command=%s always do pass", rule,
 		   *rule ? "query" : "ping");
 	/* The fault, if there is one, is the first act. */
-	while (rowlock_held(stage->lock) &&
+	while (stage_held(stage) &&
 	       test_ms(began, test_now_ns()) < TTL_MS * 2 * stage->slow &&
 	       !proxy_await_acts(stage->proxy, 3, 10))
 		;
-	return rowlock_held(stage->lock) ? 0 : ROWLOCK_ELOST;
+	return stage_held(stage) ? 0 : ROWLOCK_ELOST;
 }
 
 static int keep_beating(struct stage *stage)
@@ -365,12 +358,12 @@ static int hold_to_the_end(struct stage *stage)
 {
 	uint64_t began = test_now_ns();
 
-	stage_tell(stage, "request sql=\"DELETE FROM business_lease*\" "
+	stage_tell(stage, "request sql=\"DELETE*FROM business_lease*\" "
 			  "command=query always do pass");
 	while (!stage->lost &&
 	       test_ms(began, test_now_ns()) < 2 * MAX_HOLD_MS * stage->slow)
 		usleep(1000);
-	if (rowlock_held(stage->lock))
+	if (stage_held(stage))
 		return 0;
 	/* A fault is an act, too. */
 	proxy_await_acts(stage->proxy, 1, (int) (CALL_MS * stage->slow));
@@ -640,6 +633,118 @@ const struct scenario scenarios[] = {
 	  .bound_ms = as_long_as_it_takes },
 	{ .name = "maximum",
 	  .lease = true,
+	  .few = true,
+	  .prepare = holding_for_a_while,
+	  .call = hold_to_the_end,
+	  .bound_ms = ending,
+	  .normal = ROWLOCK_ELOST },
+	/* Sets of two names; the rival wants the first, and the second, too. */
+	{ .name = "set-try",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = warm,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "set-wait",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = warm,
+	  .call = wait_for_it,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "set-try-busy",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = busy,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .normal = ROWLOCK_EBUSY,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "set-wait-busy",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = busy_warm,
+	  .call = wait_shortly,
+	  .bound_ms = waiting_short,
+	  .normal = ROWLOCK_ETIMEDOUT,
+	  /* A wait in line that is executed twice has no answer left for
+	   * the last look. */
+	  .codes = { [EFFECT_TWICE] = CODES(AWAY),
+		     [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
+	{ .name = "set-wait-released",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = busy_warm,
+	  .call = wait_for_release,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "set-try-dead-holder",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = dead_holder,
+	  .call = try_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY, ROWLOCK_EBUSY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EBUSY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EBUSY),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "set-again-after-loss",
+	  .lease = true,
+	  .sets = true,
+	  .asks = true,
+	  .prepare = lost_before,
+	  .call = wait_for_it,
+	  .bound_ms = waiting,
+	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
+	{ .name = "set-token",
+	  .lease = true,
+	  .sets = true,
+	  .prepare = holding,
+	  .call = draw_token,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "set-verify",
+	  .lease = true,
+	  .sets = true,
+	  .prepare = holding,
+	  .call = verify_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "set-release",
+	  .lease = true,
+	  .sets = true,
+	  .prepare = holding,
+	  .call = release_it,
+	  .bound_ms = calling,
+	  .codes = { [EFFECT_QUIET] = CODES(AWAY),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO) } },
+	{ .name = "set-maximum",
+	  .lease = true,
+	  .sets = true,
 	  .few = true,
 	  .prepare = holding_for_a_while,
 	  .call = hold_to_the_end,

@@ -269,7 +269,7 @@ static void lost(struct rowlock *lock, void *arg)
 }
 
 static struct rowlock *new_lock(struct stage *stage,
-				struct rowlock_client *client,
+				struct rowlock_client *client, const char *name,
 				unsigned int flags)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -279,10 +279,78 @@ static struct rowlock *new_lock(struct stage *stage,
 	options.flags = flags;
 	if (client == stage->client)
 		options.max_hold_ms = stage->max_hold_ms;
-	stage_must(stage,
-		   rowlock_new(client, stage->name, &options, &lock, NULL),
+	stage_must(stage, rowlock_new(client, name, &options, &lock, NULL),
 		   "rowlock_new");
 	return lock;
+}
+
+static void lost_set(struct rowlock_multilock *set, void *arg)
+{
+	(void) set;
+	lost(NULL, arg);
+}
+
+static void new_set(struct stage *stage)
+{
+	struct rowlock_multilock_options options =
+	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	const char *const names[] = { stage->other, stage->name };
+
+	options.max_hold_ms = stage->max_hold_ms;
+	stage_must(stage,
+		   rowlock_multilock_new(stage->client, names, 2, &options,
+					 &stage->set, NULL),
+		   "rowlock_multilock_new");
+	if (stage->set)
+		rowlock_multilock_on_lost(stage->set, lost_set, stage);
+}
+
+int stage_acquire(struct stage *stage, uint64_t wait_ms,
+		  struct rowlock_errinfo *reterr)
+{
+	return stage->set
+		   ? rowlock_multilock_acquire(stage->set, wait_ms, reterr)
+		   : rowlock_acquire(stage->lock, wait_ms, reterr);
+}
+
+int stage_release(struct stage *stage, struct rowlock_errinfo *reterr)
+{
+	return stage->set ? rowlock_multilock_release(stage->set, reterr)
+			  : rowlock_release(stage->lock, reterr);
+}
+
+int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr)
+{
+	return stage->set ? rowlock_multilock_verify(stage->set, reterr)
+			  : rowlock_verify(stage->lock, reterr);
+}
+
+int stage_token(struct stage *stage, struct rowlock_errinfo *reterr)
+{
+	uint64_t token;
+
+	return stage->set ? rowlock_multilock_token(stage->set, stage->name,
+						    &token, reterr)
+			  : rowlock_token(stage->lock, &token, reterr);
+}
+
+bool stage_held(const struct stage *stage)
+{
+	if (stage->set)
+		return rowlock_multilock_held(stage->set);
+	return stage->lock && rowlock_held(stage->lock);
+}
+
+int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
+{
+	int code = stage->set ? rowlock_multilock_free(stage->set, reterr)
+			      : rowlock_free(stage->lock, reterr);
+
+	if (code)
+		return code;
+	stage->set = NULL;
+	stage->lock = NULL;
+	return 0;
 }
 
 void stage_client(struct stage *stage, unsigned int flags)
@@ -295,7 +363,11 @@ void stage_client(struct stage *stage, unsigned int flags)
 		stage_slow(stage, "preparation: %s", err.message);
 		return;
 	}
-	stage->lock = new_lock(stage, stage->client, flags);
+	if (stage->sets) {
+		new_set(stage);
+		return;
+	}
+	stage->lock = new_lock(stage, stage->client, stage->name, flags);
 	if (stage->lock)
 		rowlock_on_lost(stage->lock, lost, stage);
 }
@@ -305,6 +377,7 @@ void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
 {
 	stage->strategy = strategy;
 	snprintf(stage->name, sizeof(stage->name), "%s", name);
+	snprintf(stage->other, sizeof(stage->other), "%.60s+", name);
 	snprintf(stage->program, sizeof(stage->program), "sweep.%s", name);
 	stage->problem[0] = '\0';
 	stage->slow_only = false;
@@ -319,8 +392,10 @@ void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
 	stage_tell(stage, "clear\nthaw\nlisten\nreset");
 	stage->threads = stage_threads();
 	stage->descriptors = stage_descriptors(stage);
-	stage->rival =
-	    new_lock(stage, stage->rival_client, ROWLOCK_OWNER_HANDLE);
+	stage->rival = new_lock(stage, stage->rival_client, stage->name,
+				ROWLOCK_OWNER_HANDLE);
+	stage->other_rival = new_lock(stage, stage->rival_client, stage->other,
+				      ROWLOCK_OWNER_HANDLE);
 }
 
 void stage_client_end(struct stage *stage)
@@ -328,17 +403,16 @@ void stage_client_end(struct stage *stage)
 	struct rowlock_errinfo err;
 	int code;
 
-	if (stage->lock && rowlock_depth(stage->lock))
-		rowlock_release(stage->lock, NULL);
-	code = stage->lock ? rowlock_free(stage->lock, &err) : 0;
+	if (stage_held(stage))
+		stage_release(stage, NULL);
+	code = stage_free(stage, &err);
 	/* A hold that was lost, and not released. */
 	if (code == ROWLOCK_EHELD) {
-		rowlock_release(stage->lock, NULL);
-		code = rowlock_free(stage->lock, &err);
+		stage_release(stage, NULL);
+		code = stage_free(stage, &err);
 	}
 	if (code)
 		stage_wrong(stage, "rowlock_free: %s", err.message);
-	stage->lock = NULL;
 	if (stage->client && rowlock_client_free(stage->client, &err))
 		stage_wrong(stage, "rowlock_client_free: %s", err.message);
 	stage->client = NULL;
@@ -351,6 +425,7 @@ void stage_end(struct stage *stage)
 		rowlock_release(stage->rival, NULL);
 	rowlock_free(stage->rival, NULL);
 	stage->rival = NULL;
+	rowlock_freep(&stage->other_rival);
 	stage_tell(stage, "clear\ndeliver\nend rst");
 	while (proxy_counts(stage->proxy).links > 0)
 		usleep(200);
@@ -358,10 +433,12 @@ void stage_end(struct stage *stage)
 		     "DELETE FROM lease_session WHERE program = "
 		     "'%s'",
 		     stage->program);
-	test_sql_try(stage->sql, "DELETE FROM business_lease WHERE name = '%s'",
-		     stage->name);
+	test_sql_try(stage->sql,
+		     "DELETE FROM business_lease WHERE name IN ('%s', '%s')",
+		     stage->name, stage->other);
 	test_sql_try(stage->sql, "DELETE FROM business_lock WHERE name = '%s'",
 		     stage->name);
-	test_sql_try(stage->sql, "DELETE FROM lock_token WHERE name = '%s'",
-		     stage->name);
+	test_sql_try(stage->sql,
+		     "DELETE FROM lock_token WHERE name IN ('%s', '%s')",
+		     stage->name, stage->other);
 }

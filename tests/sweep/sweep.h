@@ -15,6 +15,7 @@
  */
 
 #include <rowlock.h>
+#include <rowlock/multilock.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,14 +82,18 @@ struct stage {
 	/* Of the run. */
 	enum rowlock_strategy strategy;
 	char name[64];
+	char other[64]; /* a second name, that sets have, too */
 	char program[64];
 	struct rowlock *rival;
+	struct rowlock *other_rival; /* on the second name */
 	struct rowlock_client *client;
-	struct rowlock *lock;
+	struct rowlock *lock; /* what the client tries, or */
+	struct rowlock_multilock *set;
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
 	bool rival_holds;
+	bool sets;            /* it is a set that is tried */
 	bool patient;         /* its calls take PATIENT_CALL_MS */
 	unsigned int flags;   /* of the client */
 	uint64_t max_hold_ms; /* of its lock; 0: none */
@@ -114,6 +119,7 @@ struct measure {
 struct scenario {
 	const char *name;
 	bool lease, row;
+	bool sets;  /* not with a lock, but with a multi-lock */
 	bool deep;  /* also the round trips that set a connection up */
 	bool asks;  /* the call is an acquire: 0 means held */
 	bool loose; /* it says not always the same */
@@ -182,6 +188,16 @@ void stage_tell(struct stage *stage, const char *format, ...)
 struct rowlock_client_options stage_options(struct stage *stage);
 /** Make the client and a lock with @flags. */
 void stage_client(struct stage *stage, unsigned int flags);
+/** The call on what the client tries, a lock or a set. */
+int stage_acquire(struct stage *stage, uint64_t wait_ms,
+		  struct rowlock_errinfo *reterr);
+int stage_release(struct stage *stage, struct rowlock_errinfo *reterr);
+int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr);
+int stage_token(struct stage *stage, struct rowlock_errinfo *reterr);
+bool stage_held(const struct stage *stage);
+/** Give it back, if it is not held; 0 if there is none. */
+int stage_free(struct stage *stage, struct rowlock_errinfo *reterr);
+
 /** A call of preparation that must return 0. */
 void stage_must(struct stage *stage, int code, const char *what);
 
