@@ -7,6 +7,7 @@ they are told. Speaks TAP."""
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -315,6 +316,21 @@ def many_runs_name_what_failed_in_one():
           f'{said}')
 
 
+def a_program_without_cases_says_why_it_failed():
+    said = 'trace of\nmany lines\n\nsim: VIOLATION: two hold it\nsim: again: x\n'
+    test = {'name': 'again:sim / sim', 'result': 'FAIL', 'stdout': said}
+    with tempfile.TemporaryDirectory() as directory:
+        log = pathlib.Path(directory) / 'log.json'
+        log.write_text(json.dumps(test) + '\n', 'utf-8')
+        done = subprocess.run(
+            [ROOT / 'tools' / 'lib' / 'count-tests', '--steady', log],
+            check=False, text=True, stdout=subprocess.PIPE)
+    lines = done.stdout.splitlines()
+    check(lines[:2] == ['1 of 1  sim: no case',
+                        '    FAIL after: sim: VIOLATION: two hold it / '
+                        'sim: again: x'], f'{lines}')
+
+
 def steps_go_on_after_one_that_failed():
     status, said = steps('one', 'two', 'three', one='9 passed, 0 failed, 1 skipped',
                          two='6 passed, 2 failed, 0 skipped', three='good\n')
@@ -356,6 +372,7 @@ TESTS = (
     words_that_proof_does_not_know_are_refused,
     a_commit_made_meanwhile_is_not_said_to_have_passed,
     many_runs_name_what_failed_in_one,
+    a_program_without_cases_says_why_it_failed,
     steps_go_on_after_one_that_failed,
     three_unsteady_programs_pass_and_four_do_not,
     a_step_that_nobody_knows_is_an_error,
