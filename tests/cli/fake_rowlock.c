@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <rowlock.h>
+#include <rowlock/multilock.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -571,4 +572,108 @@ int rowlock_reap(struct rowlock_client *client,
 	result->swept = reaped[1];
 	result->tokens = reaped[2];
 	return r;
+}
+
+/* A multi-lock is the fake lock of all its names, with '+' between them. */
+struct rowlock_multilock {
+	struct rowlock *lock;
+	rowlock_multilock_lost_fn fn;
+	void *arg;
+};
+
+int rowlock_multilock_new(struct rowlock_client *client,
+			  const char *const *names, size_t count,
+			  const struct rowlock_multilock_options *options,
+			  struct rowlock_multilock **ret_multilock,
+			  struct rowlock_errinfo *reterr)
+{
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_multilock *multilock = calloc(1, sizeof(*multilock));
+	char all[1024] = "";
+	int r;
+
+	if (options->size != sizeof(*options))
+		abort();
+	for (size_t i = 0; i < count; i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+			 i ? "+" : "", names[i]);
+	lock.strategy = options->strategy;
+	lock.info = options->info;
+	r = rowlock_new(client, all, &lock, &multilock->lock, reterr);
+	if (r < 0)
+		free(multilock);
+	else
+		*ret_multilock = multilock;
+	return r;
+}
+
+int rowlock_multilock_free(struct rowlock_multilock *multilock,
+			   struct rowlock_errinfo *reterr)
+{
+	int r;
+
+	if (!multilock)
+		return 0;
+	r = rowlock_free(multilock->lock, reterr);
+	if (r == 0)
+		free(multilock);
+	return r;
+}
+
+int rowlock_multilock_acquire(struct rowlock_multilock *multilock,
+			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	return rowlock_acquire(multilock->lock, wait_ms, reterr);
+}
+
+int rowlock_multilock_release(struct rowlock_multilock *multilock,
+			      struct rowlock_errinfo *reterr)
+{
+	return rowlock_release(multilock->lock, reterr);
+}
+
+int rowlock_multilock_token(struct rowlock_multilock *multilock,
+			    const char *name, uint64_t *ret_token,
+			    struct rowlock_errinfo *reterr)
+{
+	int r = ask(NULL, reterr, "token");
+
+	if (r < 0)
+		return r;
+	r = rowlock_token(multilock->lock, ret_token, reterr);
+	*ret_token += strlen(name);
+	return r;
+}
+
+int rowlock_multilock_held(struct rowlock_multilock *multilock)
+{
+	return rowlock_held(multilock->lock);
+}
+
+uint64_t rowlock_multilock_remaining_ms(struct rowlock_multilock *multilock)
+{
+	return rowlock_remaining_ms(multilock->lock);
+}
+
+void rowlock_multilock_cancel(struct rowlock_multilock *multilock)
+{
+	rowlock_cancel(multilock->lock);
+}
+
+static void multilock_lost(struct rowlock *lock, void *arg)
+{
+	struct rowlock_multilock *multilock = arg;
+
+	(void) lock;
+	multilock->fn(multilock, multilock->arg);
+}
+
+void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
+			       rowlock_multilock_lost_fn fn, void *arg)
+{
+	if (fn) {
+		multilock->fn = fn;
+		multilock->arg = arg;
+	}
+	rowlock_on_lost(multilock->lock, fn ? multilock_lost : NULL, multilock);
 }

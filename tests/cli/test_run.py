@@ -80,6 +80,45 @@ class Surroundings(ToolTest):
         self.assertEqual(env["KEPT"], "yes")
         self.assertEqual(out.count("ROWLOCK_TOKEN="), 1)
 
+    def test_several_names_are_held_together_each_with_its_token(self):
+        self.environment["ROWLOCK_TOKENS"] = "stale"
+        code, out, err = self.run_tool("run", "--also", "bb", "a", "--also=ccc",
+                                       "env", "-0")
+        env = dict(e.split("=", 1) for e in out.split("\0") if e)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(env["ROWLOCK_NAME"], "a")
+        self.assertEqual(env["ROWLOCK_TOKEN"], "4712")
+        self.assertEqual(env["ROWLOCK_TOKENS"], "4712 a\n4713 bb\n4714 ccc")
+        self.assertEqual(self.fake.expect("new").text("name"), "a+bb+ccc")
+        self.assertEqual(self.fake.seen[-3:],
+                         ["release", "free", "client_free"])
+        _, out, _ = self.run_tool("run", "j", "env", "-0")
+        env = dict(e.split("=", 1) for e in out.split("\0") if e)
+        self.assertEqual(env["ROWLOCK_TOKENS"], "4711 j")
+
+    def test_a_token_that_cannot_be_had_ends_it_without_a_command(self):
+        self.fake.answers["token"] = [f"reply {ECONNECT} no answer"]
+        code, out, err = self.run_tool("run", "a", "--also=b", "echo", "ran")
+        self.assertEqual((code, out), (125, ""))
+        self.assertIn("no answer", err)
+        self.assertIn("release", self.fake.seen)
+
+    def test_several_names_that_are_lost_end_the_command(self):
+        self.fake.answers["release"] = [f"reply {ELOST} lost"]
+        code, _, err = self.run_tool("run", "a", "--also=b", "true")
+        self.assertEqual(code, 124)
+        self.assertIn("'a' was lost", err)
+
+    def test_more_names_than_can_be_held_together_are_refused(self):
+        names = [f"--also={i}" for i in range(63)]
+        self.assertEqual(self.run_tool("run", *names, "j", "true")[0], 0)
+        code, _, err = self.run_tool("run", *names, "--also=x", "j", "true")
+        self.assertEqual(code, 125)
+        self.assertIn("at most 64 names", err)
+        code, _, err = self.run_tool("run", "-s", "row", "--also=x", "j", "true")
+        self.assertEqual(code, 125)
+        self.assertIn("--also", err)
+
     def test_the_command_gets_none_of_our_descriptors(self):
         read, write = os.pipe()
         code, out, err = self.run_tool("run", "j", "ls", "-l",

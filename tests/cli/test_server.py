@@ -113,6 +113,29 @@ class Run(ServerTest):
             with open(ran, encoding="utf-8") as lines:
                 self.assertEqual(len(lines.readlines()), 1)
 
+    def test_several_names_are_held_together(self):
+        names = [self.name(word) for word in ("a", "b", "c")]
+        holder, pidfd = self.holder("--also", names[2], names[0])
+        entries = self.list()
+        self.assertEqual([entry["name"] for entry in entries],
+                         [names[0], names[2]])
+        self.assertEqual(len({entry["attempt"] for entry in entries}), 1)
+        self.assertEqual(self.run_tool("run", "-n", names[1], "--also",
+                                       names[2], "true")[0], 1)
+        self.assertEqual(len(self.list()), 2)
+        code, out, err = self.run_tool("run", "-n", names[1], "env")
+        self.assertEqual(code, 0, err)
+        # With one of them the others are lost.
+        self.assertEqual(self.run_tool("break", names[2])[0], 0)
+        self.assertEqual(holder.wait(patience()), 124)
+        self.gone(pidfd)
+        code, out, err = self.run_tool("run", names[0], "--also", names[2],
+                                       "-c", "echo \"$ROWLOCK_TOKENS\"")
+        self.assertEqual(code, 0, err)
+        tokens = [line.split(" ", 1) for line in out.splitlines()]
+        self.assertEqual([name for _, name in tokens], [names[0], names[2]])
+        self.assertTrue(all(int(token) > 0 for token, _ in tokens))
+
     def test_ten_that_wait_run_one_after_the_other(self):
         for strategy in ("lease", "row"):
             log = os.path.join(self.directory, f"log-{strategy}")

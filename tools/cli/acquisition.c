@@ -21,21 +21,21 @@
 #include "command.h"
 #include "common/report.h"
 
-/* Show the handle to who may cancel it; NULL if the cancel came before. */
-static struct rowlock *publish(struct acquisition *acquisition,
-			       struct rowlock *lock)
+/* Show the handle to who may cancel it; false if the cancel came before. */
+static bool publish(struct acquisition *acquisition, const struct hold *hold)
 {
+	bool cancelled;
+
 	pthread_mutex_lock(&acquisition->mutex);
-	acquisition->lock = lock;
-	if (acquisition->cancelled)
-		lock = NULL;
+	acquisition->hold = *hold;
+	cancelled = acquisition->cancelled;
 	pthread_mutex_unlock(&acquisition->mutex);
-	return lock;
+	return !cancelled;
 }
 
 static int acquire(struct acquisition *acquisition)
 {
-	struct rowlock *lock = NULL;
+	struct hold hold = { 0 };
 	int r;
 
 	r = connection_open(acquisition->connection,
@@ -43,13 +43,14 @@ static int acquire(struct acquisition *acquisition)
 			    &acquisition->error);
 	if (r < 0)
 		return r;
-	r = rowlock_new(acquisition->client, acquisition->name,
-			&acquisition->lock_options, &lock, &acquisition->error);
+	r = hold_new(&hold, acquisition->client, acquisition->names,
+		     acquisition->name_count, &acquisition->lock_options,
+		     &acquisition->error);
 	if (r < 0)
 		return r;
-	if (!publish(acquisition, lock))
+	if (!publish(acquisition, &hold))
 		return ROWLOCK_ECANCELED;
-	return rowlock_acquire(lock, acquisition->wait_ms, &acquisition->error);
+	return hold_acquire(&hold, acquisition->wait_ms, &acquisition->error);
 }
 
 static void *thread_main(void *arg)
@@ -67,15 +68,15 @@ static void *thread_main(void *arg)
 /* False: there is no handle yet. */
 static bool cancel(struct acquisition *acquisition)
 {
-	struct rowlock *lock;
+	struct hold hold;
 
 	pthread_mutex_lock(&acquisition->mutex);
 	acquisition->cancelled = true;
-	lock = acquisition->lock;
+	hold = acquisition->hold;
 	pthread_mutex_unlock(&acquisition->mutex);
-	if (lock)
-		rowlock_cancel(lock);
-	return lock != NULL;
+	if (hold_is_made(&hold))
+		hold_cancel(&hold);
+	return hold_is_made(&hold);
 }
 
 /* Returns the signal that is to be told at the end. */
@@ -143,6 +144,6 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 
 void acquisition_fini(struct acquisition *acquisition)
 {
-	rowlock_free(acquisition->lock, NULL);
+	hold_free(&acquisition->hold);
 	rowlock_client_free(acquisition->client, NULL);
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/connection.h"
+#include "hold.h"
 #include "signals.h"
 
 struct acquisition {
@@ -22,17 +23,18 @@ struct acquisition {
 	const struct connection *connection;
 	struct rowlock_client_options client_options;
 	struct rowlock_options lock_options;
-	const char *name;
+	const char *const *names; /* of name_count locks, had together */
+	size_t name_count;
 	uint64_t wait_ms;
 
 	/* What came of it, once acquisition_run() has returned. */
 	int result; /* 0: held */
 	struct rowlock_errinfo error;
 	struct rowlock_client *client;
-	struct rowlock *lock;
+	struct hold hold;
 
 	/* Private. */
-	pthread_mutex_t mutex; /* guards lock (until done) and cancelled */
+	pthread_mutex_t mutex; /* guards hold (until done) and cancelled */
 	bool cancelled;
 	int done_fd;
 };

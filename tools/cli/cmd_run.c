@@ -19,19 +19,23 @@ static const char help[] =
     "its process group get SIGTERM, and SIGKILL before another can have it.\n\n"
     "  -n, --nb, --nonblock       do not wait if another holds it\n"
     "  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m 1h)\n"
+    "      --also=NAME            hold NAME as well, all of them or none\n"
     "  -E, --conflict-exit-code=N exit with N if it was not acquired (1)\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
     "                             (lease 30s, row 10s)\n"
     "      --info=TEXT            shown by 'rowlock list'\n"
     "  -c, --command=TEXT         run TEXT by $SHELL -c\n\n"
-    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN and ROWLOCK_STRATEGY. Exits "
-    "with\n"
-    "its status (128+n if signal n ended it); 1 not acquired; 124 lock lost; "
-    "125\n"
-    "own failure; 126, 127 COMMAND not executable, not found.\n";
+    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_STRATEGY and "
+    "ROWLOCK_TOKENS.\n"
+    "Exits with its status (128+n if signal n ended it); 1 not acquired; 124 "
+    "lock\n"
+    "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n";
+
+enum { OPTION_ALSO = TASK_OPTION_MORE };
 
 static const struct option options[] = {
+	{ "also", required_argument, NULL, OPTION_ALSO },
 	{ "nb", no_argument, NULL, 'n' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "wait", required_argument, NULL, 'w' },
@@ -51,6 +55,8 @@ static int take_option(struct task *task, int option)
 	struct request *request = container_of(task, struct request, task);
 
 	switch (option) {
+	case OPTION_ALSO:
+		return task_also(task, optarg);
 	case 'n':
 		task->wait_ms = 0;
 		return -1;
@@ -122,6 +128,10 @@ int cmd_run(int argc, char **argv, struct common *common)
 
 	if (code >= 0)
 		return code;
+	if (request.task.name_count > 1 &&
+	    request.task.lock.strategy != ROWLOCK_LEASE)
+		return command_misused("run", "--also: only leases can be held "
+					      "together");
 	if (!connection_check(&common->connection) ||
 	    !signals_start(&signals) || !guard_start(&guard))
 		return EXIT_FAILED;

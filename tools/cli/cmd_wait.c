@@ -117,7 +117,8 @@ static int wait_row(const struct request *request, struct signals *signals)
 		.connection = &request->common->connection,
 		.client_options = command_client_options(request->common),
 		.lock_options = ROWLOCK_OPTIONS_DEFAULT,
-		.name = request->name,
+		.names = (const char *const[]){ request->name },
+		.name_count = 1,
 		.wait_ms = request->wait_ms,
 	};
 	int signal;
@@ -127,7 +128,7 @@ static int wait_row(const struct request *request, struct signals *signals)
 	signal = acquisition_run(&acquisition, signals);
 	signals_restore(signals);
 	if (acquisition.result == 0)
-		rowlock_release(acquisition.lock, NULL);
+		hold_release(&acquisition.hold, NULL);
 	if (signal)
 		return EXIT_SIGNAL + signal;
 	switch (acquisition.result) {

@@ -12,7 +12,7 @@
 
 #include "command.h"
 
-#define OURS 3
+#define OURS 4
 
 extern char **environ;
 
@@ -20,6 +20,7 @@ static const char *const keys[OURS] = {
 	"ROWLOCK_NAME=",
 	"ROWLOCK_TOKEN=",
 	"ROWLOCK_STRATEGY=",
+	"ROWLOCK_TOKENS=",
 };
 
 static bool is_ours(const char *entry)
@@ -29,6 +30,27 @@ static bool is_ours(const char *entry)
 			return true;
 	}
 	return false;
+}
+
+/* NULL: out of memory. */
+static char *list_tokens(const char *const *names, const uint64_t *tokens,
+			 size_t count)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return NULL;
+	fputs(keys[3], stream);
+	for (size_t i = 0; i < count; i++)
+		fprintf(stream, "%s%" PRIu64 " %s", i ? "\n" : "", tokens[i],
+			names[i]);
+	if (ferror(stream) | fclose(stream)) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
 static bool put_ours(char **list, const char *name, uint64_t token,
@@ -45,22 +67,27 @@ static bool put_ours(char **list, const char *name, uint64_t token,
 }
 
 /* The first OURS strings are ours, the others belong to environ. */
-char **environment_new(const char *name, uint64_t token,
-		       enum rowlock_strategy strategy)
+char **environment_new(const char *const *names, const uint64_t *tokens,
+		       size_t count, enum rowlock_strategy strategy)
 {
+	size_t others = 0, n = OURS;
 	char **list;
-	size_t count = 0, n = OURS;
 
-	while (environ[count])
-		count++;
-	list = calloc(count + OURS + 1, sizeof(*list));
+	while (environ[others])
+		others++;
+	list = calloc(others + OURS + 1, sizeof(*list));
 	if (!list)
 		return NULL;
-	if (!put_ours(list, name, token, strategy)) {
+	if (!put_ours(list, names[0], tokens[0], strategy)) {
 		environment_freep(&list);
 		return NULL;
 	}
-	for (size_t i = 0; i < count; i++) {
+	list[3] = list_tokens(names, tokens, count);
+	if (!list[3]) {
+		environment_freep(&list);
+		return NULL;
+	}
+	for (size_t i = 0; i < others; i++) {
 		if (!is_ours(environ[i]))
 			list[n++] = environ[i];
 	}

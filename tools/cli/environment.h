@@ -3,12 +3,14 @@
 #define CLI_ENVIRONMENT_H
 
 #include <rowlock.h>
+#include <stddef.h>
 
 /** Our environment with ROWLOCK_NAME, ROWLOCK_TOKEN and ROWLOCK_STRATEGY set
- *  for the command. NULL: out of memory. Owned by the caller:
- *  environment_freep(). */
-char **environment_new(const char *name, uint64_t token,
-		       enum rowlock_strategy strategy);
+ *  for the command: those of the first name; and with ROWLOCK_TOKENS, a line
+ *  "TOKEN NAME" for each name. NULL: out of memory. Owned by the
+ *  caller: environment_freep(). */
+char **environment_new(const char *const *names, const uint64_t *tokens,
+		       size_t count, enum rowlock_strategy strategy);
 
 void environment_freep(char ***environment);
 

@@ -49,14 +49,13 @@ static void drain(int fd)
 	(void) n;
 }
 
-/* A rowlock_lost_fn: wakes the loop, which then asks the lock. */
-static void on_lost(struct rowlock *lock, void *arg)
+/* A hold_lost_fn: wakes the loop, which then asks the lock. */
+static void on_lost(void *arg)
 {
 	const struct run *run = arg;
 	uint64_t one = 1;
 	ssize_t n = write(run->lost_fd, &one, sizeof(one));
 
-	(void) lock;
 	(void) n;
 }
 
@@ -74,9 +73,9 @@ static void set_timer(const struct run *run, uint64_t wake_ms)
 
 static uint64_t remaining_ms(const struct run *run)
 {
-	if (!rowlock_held(run->plan->lock))
+	if (!hold_held(run->plan->hold))
 		return 0;
-	return rowlock_remaining_ms(run->plan->lock);
+	return hold_remaining_ms(run->plan->hold);
 }
 
 static void end_group(struct run *run, enum deadline_phase phase,
@@ -261,7 +260,7 @@ static int start(struct run *run)
 static void run_fini(struct run *run)
 {
 	/* After this the callback does not run any more. */
-	rowlock_on_lost(run->plan->lock, NULL, NULL);
+	hold_on_lost(run->plan->hold, NULL, NULL);
 	if (run->lost_fd >= 0)
 		close(run->lost_fd);
 	if (run->timer_fd >= 0)
@@ -290,7 +289,7 @@ int supervise(const struct supervision *supervision)
 	}
 	terminal_init(&run.terminal);
 	deadline_init(&run.deadline, supervision->ttl_ms);
-	rowlock_on_lost(supervision->lock, on_lost, &run);
+	hold_on_lost(supervision->hold, on_lost, &run);
 	r = start(&run);
 	if (r != 0)
 		return r;

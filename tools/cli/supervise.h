@@ -13,11 +13,12 @@
 
 #include "child.h"
 #include "guard.h"
+#include "hold.h"
 #include "signals.h"
 
 struct supervision {
 	const char *title; /* of the subcommand, for messages */
-	struct rowlock *lock;
+	struct hold *hold;
 	const char *name;
 	uint64_t ttl_ms;
 	const struct child_command *command;
@@ -30,7 +31,7 @@ struct supervision {
 };
 
 /**
- * Run the command while @lock is held.
+ * Run the command while @hold is held.
  *
  * Returns its exit status as a shell would tell it; EXIT_LOST: it was ended,
  * or not started, as the lock was lost or about to be; EXIT_FAILED.

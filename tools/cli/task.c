@@ -44,6 +44,19 @@ int task_option(struct task *task, int option)
 	}
 }
 
+int task_also(struct task *task, const char *name)
+{
+	if (!task->name_count)
+		task->name_count = 1;
+	if (task->name_count == RLK_ARRAY_SIZE(task->names))
+		return command_misused(task->title,
+				       "--also '%s': at most %d names can be "
+				       "held together",
+				       name, ROWLOCK_MULTILOCK_MAX);
+	task->names[task->name_count++] = name;
+	return -1;
+}
+
 /* What getopt_long() is called with. */
 struct scan {
 	const char *letters;
@@ -91,6 +104,9 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	if (optind >= argc)
 		return command_misused(task->title, "which lock? give a name");
 	task->name = argv[optind];
+	task->names[0] = task->name;
+	if (!task->name_count)
+		task->name_count = 1;
 	/* The title takes the name's place, for getopt_long() to skip. */
 	argv[optind] = argv[0];
 	argc -= optind;
@@ -140,12 +156,31 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 		.connection = &task->common->connection,
 		.client_options = client_options(task, program, size),
 		.lock_options = task->lock,
-		.name = task->name,
+		.names = task->names,
+		.name_count = task->name_count,
 		.wait_ms = task->wait_ms,
 	};
 
 	acquisition.lock_options.flags |= ROWLOCK_TOKEN_WITH_GRANT;
 	return acquisition;
+}
+
+/* Of a single lock without I/O: it was drawn with the grant. Returns -1, or the
+ * exit code. */
+static int get_tokens(const struct task *task, struct acquisition *acquisition,
+		      uint64_t *ret_tokens)
+{
+	for (size_t i = 0; i < task->name_count; i++) {
+		struct rowlock_errinfo error;
+		int r = hold_token(&acquisition->hold, task->names[i],
+				   &ret_tokens[i], &error);
+
+		if (r == 0)
+			continue;
+		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
+		return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
+	}
+	return -1;
 }
 
 static int run_command(struct task *task, struct acquisition *acquisition,
@@ -155,7 +190,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	struct child_command command = { .argv = task->argv };
 	struct supervision supervision = {
 		.title = task->title,
-		.lock = acquisition->lock,
+		.hold = &acquisition->hold,
 		.name = task->name,
 		.ttl_ms = task->lock.strategy == ROWLOCK_ROW
 			      ? acquisition->client_options.row_idle_ms
@@ -166,17 +201,13 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.verbose = task->common->verbose,
 		.ret_told = &task->told,
 	};
-	struct rowlock_errinfo error;
-	uint64_t token;
-	int r;
+	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
+	int r = get_tokens(task, acquisition, tokens);
 
-	/* No I/O: it was drawn with the grant. */
-	r = rowlock_token(acquisition->lock, &token, &error);
-	if (r < 0) {
-		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
-		return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
-	}
-	environment = environment_new(task->name, token, task->lock.strategy);
+	if (r >= 0)
+		return r;
+	environment = environment_new(task->names, tokens, task->name_count,
+				      task->lock.strategy);
 	if (!environment) {
 		report(ROWLOCK_LOG_ERROR, "%s: out of memory", task->title);
 		return EXIT_FAILED;
@@ -185,7 +216,8 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	if (task->common->verbose)
 		report(ROWLOCK_LOG_INFO,
 		       "%s: acquired '%s' (%s, token %" PRIu64 ")", task->title,
-		       task->name, strategy_word(task->lock.strategy), token);
+		       task->name, strategy_word(task->lock.strategy),
+		       tokens[0]);
 	return supervise(&supervision);
 }
 
@@ -195,7 +227,7 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 		 int code)
 {
 	struct rowlock_errinfo error;
-	int r = rowlock_release(acquisition->lock, &error);
+	int r = hold_release(&acquisition->hold, &error);
 
 	if (r == ROWLOCK_ELOST && code != EXIT_LOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,

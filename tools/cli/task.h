@@ -22,7 +22,9 @@ struct task {
 	const char *help;
 	struct common *common;
 	struct rowlock_options lock;
-	const char *name;
+	const char *name; /* the first of names */
+	const char *names[ROWLOCK_MULTILOCK_MAX];
+	size_t name_count; /* with the first one, also before that is known */
 	const char *shell_command;
 	char **argv;
 	char *shell_argv[4];
@@ -33,6 +35,9 @@ struct task {
 	int told;        /* the signal that asked for an end meanwhile; or 0 */
 	uint64_t ran_ms; /* how long the command ran */
 };
+
+/** Hold @name as well. Returns -1, or the exit code to leave with. */
+int task_also(struct task *task, const char *name);
 
 /** Entries for getopt_long() and its letters; COMMON_OPTIONS follow. */
 enum { TASK_OPTION_INFO = 1, TASK_OPTION_MORE };

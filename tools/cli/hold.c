@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls on a lock or a multi-lock; see hold.h.
+ */
+#include "hold.h"
+
+static hold_lost_fn lost_fn;
+
+int hold_new(struct hold *hold, struct rowlock_client *client,
+	     const char *const *names, size_t count,
+	     const struct rowlock_options *options,
+	     struct rowlock_errinfo *reterr)
+{
+	struct rowlock_multilock_options several =
+	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+
+	if (count == 1)
+		return rowlock_new(client, names[0], options, &hold->lock,
+				   reterr);
+	several.strategy = options->strategy;
+	several.info = options->info;
+	several.max_hold_ms = options->max_hold_ms;
+	return rowlock_multilock_new(client, names, count, &several, &hold->set,
+				     reterr);
+}
+
+void hold_free(struct hold *hold)
+{
+	rowlock_free(hold->lock, NULL);
+	rowlock_multilock_free(hold->set, NULL);
+}
+
+bool hold_is_made(const struct hold *hold)
+{
+	return hold->lock || hold->set;
+}
+
+int hold_acquire(struct hold *hold, uint64_t wait_ms,
+		 struct rowlock_errinfo *reterr)
+{
+	return hold->set ? rowlock_multilock_acquire(hold->set, wait_ms, reterr)
+			 : rowlock_acquire(hold->lock, wait_ms, reterr);
+}
+
+int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
+{
+	return hold->set ? rowlock_multilock_release(hold->set, reterr)
+			 : rowlock_release(hold->lock, reterr);
+}
+
+int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
+	       struct rowlock_errinfo *reterr)
+{
+	return hold->set
+		   ? rowlock_multilock_token(hold->set, name, ret_token, reterr)
+		   : rowlock_token(hold->lock, ret_token, reterr);
+}
+
+bool hold_held(struct hold *hold)
+{
+	return hold->set ? rowlock_multilock_held(hold->set)
+			 : rowlock_held(hold->lock);
+}
+
+uint64_t hold_remaining_ms(struct hold *hold)
+{
+	return hold->set ? rowlock_multilock_remaining_ms(hold->set)
+			 : rowlock_remaining_ms(hold->lock);
+}
+
+void hold_cancel(struct hold *hold)
+{
+	if (hold->set)
+		rowlock_multilock_cancel(hold->set);
+	else
+		rowlock_cancel(hold->lock);
+}
+
+static void lost(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	lost_fn(arg);
+}
+
+static void lost_set(struct rowlock_multilock *set, void *arg)
+{
+	(void) set;
+	lost_fn(arg);
+}
+
+void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
+{
+	if (fn)
+		lost_fn = fn;
+	if (hold->set)
+		rowlock_multilock_on_lost(hold->set, fn ? lost_set : NULL, arg);
+	else
+		rowlock_on_lost(hold->lock, fn ? lost : NULL, arg);
+}

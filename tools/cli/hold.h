@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_HOLD_H
+#define CLI_HOLD_H
+
+/*
+ * What a command runs under: a lock, or a multi-lock where it wants several
+ * names. The library's calls on either.
+ */
+
+#include <rowlock.h>
+#include <rowlock/multilock.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Exactly one of them, once it is made. */
+struct hold {
+	struct rowlock *lock;
+	struct rowlock_multilock *set;
+};
+
+/** For @names, @count of them; the options are a lock's. The owner is the
+ *  handle. As rowlock_new(). */
+int hold_new(struct hold *hold, struct rowlock_client *client,
+	     const char *const *names, size_t count,
+	     const struct rowlock_options *options,
+	     struct rowlock_errinfo *reterr);
+/** It must have been released. Nothing if it was never made. */
+void hold_free(struct hold *hold);
+
+bool hold_is_made(const struct hold *hold);
+
+/** As the library's calls of the same name. */
+int hold_acquire(struct hold *hold, uint64_t wait_ms,
+		 struct rowlock_errinfo *reterr);
+int hold_release(struct hold *hold, struct rowlock_errinfo *reterr);
+int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
+	       struct rowlock_errinfo *reterr);
+bool hold_held(struct hold *hold);
+uint64_t hold_remaining_ms(struct hold *hold);
+void hold_cancel(struct hold *hold);
+
+typedef void (*hold_lost_fn)(void *arg);
+
+/** Have @fn called when it is lost: NULL for none any more. Of one hold of the
+ *  process at a time. */
+void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg);
+
+#endif
