@@ -76,6 +76,9 @@ def all_bars():
         less_than('waiting', f'{ours} next holder, p99', 10,
                   field('waiting', ours, 'p99_us', 1e-3), ' ms')
         for ours in OURS]
+    bars.append(at_most(
+        'observed', 'statements per second and watcher', 0.2,
+        field('observed', 'observer', 'per_watcher')))
     bars += [
         at_least('many-take', 'leases taken per second', 30000,
                  field('many-take', 'lease', 'pairs_per_s')),

@@ -2,7 +2,7 @@
 """Which workloads there are."""
 
 from left import Reaped, Taken
-from special import Dead, Grown, Many, Waiting
+from special import Dead, Grown, Many, Observed, Waiting
 from workloads import NO_MUTEX, OURS, WITH_SETS, Pairs, Shared
 
 # Of what opens 256 connections, or is slow to end: what the bars need.
@@ -30,6 +30,7 @@ def usual(quick):
         Taken(quick),
         Reaped(quick),
         Dead(quick),
+        Observed(quick),
     ]
 
 

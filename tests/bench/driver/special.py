@@ -86,6 +86,40 @@ class Waiting(Workload):
             clients.remove(holder)
 
 
+class Observed(Workload):
+    """Processes that are told who leads: what that costs the server."""
+
+    name = 'observed'
+    systems = ('observer',)
+    rounds = 1
+    processes = 8
+    elections = 4   # of each
+
+    def __init__(self, quick):
+        # Each asks every 5 s.
+        self.window_s = 10 if quick else 30
+        self.shape = (f'{self.processes} processes that observe '
+                      f'{self.elections} elections each, for {self.window_s} s')
+
+    def measure(self, stage, system):
+        figure = Figure(self.name, system, self.processes)
+        clients = crew(stage, system, self.processes, self.name, ())
+        for client in clients:
+            take(client)
+        server = stage.server(system)
+        before = server.statements()
+        time.sleep(self.window_s)
+        rate = (server.statements() - before - server.own) / self.window_s
+        figure.server_statements_per_s = max(0, rate)
+        figure.more['per_watcher'] = \
+            max(0, rate) / (self.processes * self.elections)
+        for client in clients:
+            client.tell('give')
+            client.hear_word('gave')
+            client.end()
+        return [figure]
+
+
 class Dead(Workload):
     """A holder is killed while others wait."""
 
