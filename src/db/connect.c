@@ -235,10 +235,16 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 				   "dsn: %s; it looks like "
 				   "host=db1;user=app;database=app",
 				   mysql_error(conn->mysql));
+	if (code == ROWLOCK_EAUTH && (!user || !*user))
+		return rlk_fail_db(reterr, code, number,
+				   "connect to %s: %s; no user was named, so "
+				   "that of this process was tried: name one "
+				   "(user=app)",
+				   conn->where, mysql_error(conn->mysql));
 	if (code == ROWLOCK_EAUTH)
 		return rlk_fail_db(reterr, code, number,
 				   "connect to %s as '%s': %s%s", conn->where,
-				   user ? user : "", mysql_error(conn->mysql),
+				   user, mysql_error(conn->mysql),
 				   advice(number));
 	return rlk_fail_db(reterr, code, number, "connect to %s: %s%s",
 			   conn->where, mysql_error(conn->mysql),

@@ -79,6 +79,19 @@ static void wrong_password_is_said_without_it(void **state)
 	assert_true(error.mysql == 1045 || error.mysql == 1698);
 }
 
+static void user_that_nobody_named_is_told_so(void **state)
+{
+	struct rowlock_errinfo error;
+	char dsn[512];
+
+	(void) state;
+	test_dsn_without(db_dsn_with("password=secret17"), "user", dsn,
+			 sizeof(dsn));
+	assert_int_equal(db_refused(dsn, 0, &error), ROWLOCK_EAUTH);
+	assert_says(error.message, "no user was named");
+	assert_null(strstr(error.message, "secret17"));
+}
+
 static void refused_port_is_said(void **state)
 {
 	struct rowlock_errinfo error;
@@ -422,6 +435,8 @@ int main(void)
 		     silent_peer_is_noticed_by_the_kernel),
 		TEST("a wrong password is said, with the user, without it",
 		     wrong_password_is_said_without_it),
+		TEST("a user that nobody named is told so",
+		     user_that_nobody_named_is_told_so),
 		TEST("a refused port is said", refused_port_is_said),
 		TEST("an unknown host is said", unknown_host_is_said),
 		TEST("an unknown database is said", unknown_database_is_said),
