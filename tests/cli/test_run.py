@@ -90,8 +90,8 @@ class Surroundings(ToolTest):
         self.assertEqual(env["ROWLOCK_TOKEN"], "4712")
         self.assertEqual(env["ROWLOCK_TOKENS"], "4712 a\n4713 bb\n4714 ccc")
         self.assertEqual(self.fake.expect("new").text("name"), "a+bb+ccc")
-        self.assertEqual(self.fake.seen[-3:],
-                         ["release", "free", "client_free"])
+        self.fake.expect("release")
+        self.fake.expect("client_free")
         _, out, _ = self.run_tool("run", "j", "env", "-0")
         env = dict(e.split("=", 1) for e in out.split("\0") if e)
         self.assertEqual(env["ROWLOCK_TOKENS"], "4711 j")
@@ -101,7 +101,7 @@ class Surroundings(ToolTest):
         code, out, err = self.run_tool("run", "a", "--also=b", "echo", "ran")
         self.assertEqual((code, out), (125, ""))
         self.assertIn("no answer", err)
-        self.assertIn("release", self.fake.seen)
+        self.fake.expect("release")
 
     def test_several_names_that_are_lost_end_the_command(self):
         self.fake.answers["release"] = [f"reply {ELOST} lost"]
