@@ -13,40 +13,57 @@
 #include "core/hold.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 
-/* If no hold has it, it is idle, and the pool will see; or somebody talks on
- * it, who may be about to begin a hold (grant.c). */
-static void conn_ended_locked(struct rowlock_client *client, uint64_t note)
+/* So many ends are seen at once: all holds are looked through for them, and a
+ * server that restarts ends those of ten thousand. */
+#define ENDS_MOST 256
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a;
+	const uint64_t *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* A connection that no hold has is idle, and the pool will see; or somebody
+ * talks on it, who may be about to begin a hold (grant.c). */
+static void conns_ended_locked(struct rowlock_client *client, uint64_t *notes,
+			       size_t count)
 {
 	struct rlk_list *node;
 	struct rlk_list *after;
-	bool found = false;
+	size_t found = 0;
 
+	qsort(notes, count, sizeof(*notes), compare);
 	rlk_list_for_each(node, after, &client->row_holds)
 	{
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
 
-		if (!hold->conn || *rlk_conn_note(hold->conn) != note)
+		if (!hold->conn || !bsearch(rlk_conn_note(hold->conn), notes,
+					    count, sizeof(*notes), compare))
 			continue;
-		found = true;
+		found++;
 		rlk_hold_lose_locked(hold, "its connection ended");
 	}
-	if (!found)
-		client->stray_ends++;
+	client->stray_ends += count - found;
 }
 
+/* If there are more, the sleep ends at once, and others get the mutex in
+ * between. */
 static void watch_ended_locked(struct rowlock_client *client)
 {
-	struct epoll_event events[16];
-	int count;
+	struct epoll_event events[ENDS_MOST];
+	uint64_t notes[ENDS_MOST];
+	int count = epoll_wait(client->sockets, events, ENDS_MOST, 0);
 
-	do {
-		count = epoll_wait(client->sockets, events, 16, 0);
-		for (int i = 0; i < count; i++)
-			conn_ended_locked(client, events[i].data.u64);
-	} while (count == 16);
+	for (int i = 0; i < count; i++)
+		notes[i] = events[i].data.u64;
+	if (count > 0)
+		conns_ended_locked(client, notes, (size_t) count);
 }
 
 void rlk_deadline_run(void *arg)
