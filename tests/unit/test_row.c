@@ -5,6 +5,7 @@
  */
 #include "fake/fake.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/lock.h"
@@ -83,6 +84,45 @@ static void second_hold_on_a_connection_is_lost_with_it(void **state)
 	fake_lock_end(other);
 	fake_client_end(client);
 	test_event_end(&event);
+}
+
+#define MANY 12
+
+/* The deadline thread sees them at one look; every second one has ended. */
+static void holds_that_end_together_are_told_apart(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct test_event events[MANY];
+	struct rowlock_client *client;
+	struct rowlock *locks[MANY];
+	struct rowlock_errinfo err;
+	char names[MANY][16];
+
+	(void) state;
+	client = fake_client_with(&options);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(names[i], sizeof(names[i]), "job-%d", i);
+		locks[i] = fake_lock(client, ROWLOCK_ROW, 0, names[i]);
+		events[i] = test_event_new();
+		rowlock_on_lost(locks[i], note, &events[i]);
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	rlk_mutex_lock(&client->mutex);
+	for (int i = MANY - 1; i > 0; i -= 2)
+		fake_row_hang_up(names[i]);
+	rlk_mutex_unlock(&client->mutex);
+	for (int i = 1; i < MANY; i += 2)
+		assert_event(&events[i], "the loss of '%s', with %d others",
+			     names[i], MANY / 2 - 1);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(rowlock_held(locks[i]), i % 2 == 0);
+		assert_code(rowlock_release(locks[i], &err),
+			    i % 2 ? ROWLOCK_ELOST : 0, &err);
+		fake_lock_end(locks[i]);
+		test_event_end(&events[i]);
+	}
+	assert_int_equal(client->stray_ends, 0);
+	fake_client_end(client);
 }
 
 static bool end_was_seen(void *arg)
@@ -495,6 +535,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		FAKE("a hold is lost with its socket",
 		     hold_is_lost_with_its_socket),
+		FAKE("holds that end together are told apart",
+		     holds_that_end_together_are_told_apart),
 		FAKE("a second hold on a connection is lost with it",
 		     second_hold_on_a_connection_is_lost_with_it),
 		FAKE("pings keep a hold", pings_keep_a_hold),
