@@ -76,13 +76,14 @@ static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn,
 	const struct rowlock_client *client = lane->client;
 	uint64_t id = rlk_conn_id(conn);
 
+	/* Of those who sweep several have a connection at one time. */
+	if (lane != rlk_client_lane(lane->client, name))
+		return false;
 	if (lane->bell_conn != id) {
 		lane->bell_conn = id;
 		lane->bells = 0;
 	}
-	return lane->bells < BELLS_MOST &&
-	       lane == rlk_client_lane(lane->client, name) &&
-	       rlk_doorbell_reaches(client, conn);
+	return lane->bells < BELLS_MOST && rlk_doorbell_reaches(client, conn);
 }
 
 static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)
