@@ -78,13 +78,18 @@ const char *rlk_name_problem(const char *name, char *buffer, size_t size)
 	return rlk_text_problem(name, ROWLOCK_NAME_MAX, buffer, size);
 }
 
-uint64_t rlk_text_hash(const char *text)
+uint64_t rlk_bytes_hash(const char *text, size_t length)
 {
 	uint64_t hash = 14695981039346656037u;
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char) *text) * 1099511628211u;
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char) text[i]) * 1099511628211u;
 	return hash;
+}
+
+uint64_t rlk_text_hash(const char *text)
+{
+	return rlk_bytes_hash(text, strlen(text));
 }
 
 uint64_t rlk_scramble(uint64_t number)

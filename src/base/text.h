@@ -28,6 +28,7 @@ const char *rlk_name_problem(const char *name, char *buffer, size_t size);
 /** A number that spreads texts well (FNV-1a). The same everywhere, for ever:
  *  clients of different versions meet by it. */
 uint64_t rlk_text_hash(const char *text);
+uint64_t rlk_bytes_hash(const char *text, size_t length);
 
 /** Each bit of @number bears on all of the result: what is counted or hashed
  *  becomes a place in a small table. In a hash alone the last letter of a text

@@ -12,15 +12,9 @@
 /* See the lease strategy's other statements, of which these are the plurals. */
 const struct rlk_many_def rlk_batch_looking = {
 	"acquire",
-	"INSERT INTO business_lease (name, slot, session, attempt, "
-	"acquired_at, expires_at, info) "
-	"WITH p (n, c, a, m, i) AS ("
-	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "
-	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
-	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
-	"WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
-	"WHERE l.name = p.n AND l.slot = 0) "
-	"ON DUPLICATE KEY UPDATE name = name",
+	RLK_LEASE_INSERT_P "WHERE NOT EXISTS (SELECT 1 FROM business_lease l "
+			   "WHERE l.name = p.n AND l.slot = 0) "
+			   "ON DUPLICATE KEY UPDATE name = name",
 };
 
 const struct rlk_many_def rlk_lease_look_many = {

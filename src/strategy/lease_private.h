@@ -62,6 +62,17 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 				     const struct rlk_patience *patience,
 				     struct rowlock_errinfo *reterr);
 
+/** An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
+ *  said: values name, session, attempt, maximum in microseconds or NULL, info
+ *  or NULL. */
+#define RLK_LEASE_INSERT_P                                                     \
+	"INSERT INTO business_lease (name, slot, session, attempt, "           \
+	"acquired_at, expires_at, info) "                                      \
+	"WITH p (n, c, a, m, i) AS ("                                          \
+	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "        \
+	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "                          \
+	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
+
 /* lease_batch_ask.c */
 
 /** Send @packet, and wait for its answers for as long as @patience goes on. */

@@ -46,12 +46,7 @@ size_t rlk_set_rows(const struct rlk_request *request,
 
 const struct rlk_many_def rlk_set_insert = {
 	"acquire",
-	"INSERT INTO business_lease (name, slot, session, attempt, "
-	"acquired_at, expires_at, info) "
-	"WITH p (n, c, a, m, i) AS ("
-	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "
-	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "
-	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
+	RLK_LEASE_INSERT_P
 	"WHERE p.a NOT IN (SELECT q.a FROM p q JOIN business_lease l "
 	"ON l.name = q.n AND l.slot = 0) "
 	"ORDER BY p.n "
@@ -146,14 +141,29 @@ static int64_t left_us(const struct rlk_holder *holder)
 		   : holder->left_us;
 }
 
-void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_request *request,
-		 unsigned int which, const struct rlk_value *columns)
+static size_t find_row(const struct rlk_set_row *rows, size_t count,
+		       const struct rlk_value *name)
 {
+	size_t which = 0;
+
+	while (which < count &&
+	       (rows[which].length != name->length ||
+		memcmp(rows[which].name, name->text, name->length) != 0))
+		which++;
+	return which;
+}
+
+void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_set_row *rows,
+		 size_t count, const struct rlk_value *columns)
+{
+	size_t which = find_row(rows, count, &columns[RLK_LOOK_NAME]);
 	struct rlk_holder holder;
 
+	if (which == count)
+		return;
 	rlk_lease_read_holder(columns, &holder);
-	holder.which = which;
-	if (holder.attempt == request->attempt) {
+	holder.which = (unsigned int) which;
+	if (holder.attempt == rows[which].request->attempt) {
 		seen->own++;
 		return;
 	}
@@ -170,14 +180,8 @@ struct look {
 static void see(const struct rlk_value *columns, void *arg)
 {
 	struct look *look = arg;
-	const struct set *set = look->set;
-	const struct rlk_value *name = &columns[RLK_LOOK_NAME];
 
-	for (size_t i = 0; i < set->count; i++)
-		if (set->rows[i].length == name->length &&
-		    memcmp(set->rows[i].name, name->text, name->length) == 0)
-			rlk_set_see(&look->seen, set->request, (unsigned int) i,
-				    columns);
+	rlk_set_see(&look->seen, look->set->rows, look->set->count, columns);
 }
 
 static enum rlk_fault give_back(struct set *set, bool *ret_found,

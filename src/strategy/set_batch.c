@@ -80,11 +80,9 @@ static void free_batch(struct batch **batch)
 static struct place *place_of(struct batch *batch,
 			      const struct rlk_set_row *row)
 {
-	size_t at = 0;
+	uint64_t at = rlk_scramble(rlk_bytes_hash(row->name, row->length));
 
-	for (size_t i = 0; i < row->length; i++)
-		at = at * 31 + (unsigned char) row->name[i];
-	for (at = rlk_scramble(at);; at++) {
+	for (;; at++) {
 		struct place *place = &batch->places[at & (PLACES - 1)];
 
 		if (!place->name ||
@@ -374,25 +372,15 @@ struct look {
 
 static void see(const struct rlk_value *columns, void *arg)
 {
-	struct look *look = arg;
-	const struct wave *wave = look->wave;
-	const struct rlk_value *name = &columns[RLK_LOOK_NAME];
+	const struct look *look = arg;
+	const struct batch *batch = look->batch;
+	size_t end = look->wave->part + look->wave->part_count;
 
-	for (size_t i = 0; i < wave->part_count; i++) {
-		size_t part = wave->part + i;
-		const struct rlk_request *request =
-		    &look->batch->acquires[part]->request;
-		const struct rlk_set_row *rows =
-		    &look->batch->acquire_rows[look->batch->first_row[part]];
-		size_t count = rlk_set_count(request->name);
-
-		for (size_t which = 0; which < count; which++)
-			if (rows[which].length == name->length &&
-			    memcmp(rows[which].name, name->text,
-				   name->length) == 0)
-				rlk_set_see(&look->seen[part], request,
-					    (unsigned int) which, columns);
-	}
+	for (size_t part = look->wave->part; part < end; part++)
+		rlk_set_see(&look->seen[part],
+			    &batch->acquire_rows[batch->first_row[part]],
+			    rlk_set_count(batch->acquires[part]->request.name),
+			    columns);
 }
 
 /* A set of which only a part is there stays unanswered: asked for alone, that

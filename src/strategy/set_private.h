@@ -56,9 +56,9 @@ struct rlk_set_seen {
 	struct rlk_holder holder; /* and of those, this one ends first */
 };
 
-/** Count in what @columns, a row of rlk_lease_look_many, tells of member
- *  @which of the set that @request asks for. */
-void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_request *request,
-		 unsigned int which, const struct rlk_value *columns);
+/** Count in what @columns, a row of rlk_lease_look_many, tells of one of @rows:
+ *  those of one set, @count of them. Nothing if it is about another name. */
+void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_set_row *rows,
+		 size_t count, const struct rlk_value *columns);
 
 #endif
