@@ -36,3 +36,20 @@ struct rlk_set_name rlk_set_name_at(const char *text, size_t number)
 	name.text[length] = '\0';
 	return name;
 }
+
+size_t rlk_set_find(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	size_t which = 0;
+
+	for (;; which++) {
+		size_t here = rlk_set_length(text);
+
+		if (here == length && memcmp(text, name, length) == 0)
+			return which;
+		text += here;
+		if (!*text)
+			return which + 1;
+		text++;
+	}
+}

@@ -19,6 +19,9 @@ size_t rlk_set_count(const char *text);
 /** Bytes of the name that begins at @name, in the text of a set. */
 size_t rlk_set_length(const char *name);
 
+/** Which of the names of @text @name is, from 0; their count if it is none. */
+size_t rlk_set_find(const char *text, const char *name);
+
 /** A name; all that one may have fits. */
 struct rlk_set_name {
 	char text[ROWLOCK_NAME_MAX * 4 + 1];

@@ -10,57 +10,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/set.h"
 #include "base/thread.h"
 #include "core/set.h"
 
 struct rowlock_multilock {
-	struct rowlock *lock;
-	size_t count;
-	char **names;     /* in the order of their bytes */
-	uint64_t *tokens; /* of the present hold; 0: not drawn */
+	struct rowlock *lock; /* its name is the text of all of them */
 
-	struct rlk_mutex mutex; /* protects what follows; nothing is called
-				   with it */
+	struct rlk_mutex mutex; /* protects lost_fn and lost_arg; nothing is
+				   called with it */
 	rowlock_multilock_lost_fn lost_fn;
 	void *lost_arg;
+
+	size_t count;
+	uint64_t tokens[]; /* of the present hold; 0: not drawn */
 };
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-static void dispose(struct rowlock_multilock *multilock)
-{
-	for (size_t i = 0; i < multilock->count; i++)
-		free(multilock->names[i]);
-	free(multilock->names);
-	free(multilock->tokens);
-	free(multilock);
-}
-
-/* NULL: out of memory. */
-static struct rowlock_multilock *make(const char *const *names, size_t count)
-{
-	struct rowlock_multilock *multilock = calloc(1, sizeof(*multilock));
-	size_t copied = 0;
-
-	if (!multilock)
-		return NULL;
-	multilock->count = count;
-	multilock->names = calloc(count, sizeof(*multilock->names));
-	multilock->tokens = calloc(count, sizeof(*multilock->tokens));
-	while (multilock->names && copied < count &&
-	       (multilock->names[copied] = strdup(names[copied])))
-		copied++;
-	if (copied < count || !multilock->tokens) {
-		multilock->count = copied;
-		dispose(multilock);
-		return NULL;
-	}
-	qsort(multilock->names, count, sizeof(*multilock->names), compare);
-	return multilock;
-}
 
 static int check(const char *const *names, size_t count,
 		 const struct rowlock_multilock_options *options,
@@ -107,17 +71,19 @@ int rowlock_multilock_new(struct rowlock_client *client,
 		if (!names[i])
 			return rlk_fail(reterr, ROWLOCK_ENAME,
 					"multi-lock: name %zu is NULL", i);
-	multilock = make(names, count);
+	multilock =
+	    calloc(1, sizeof(*multilock) + count * sizeof(*multilock->tokens));
 	if (!multilock)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"multi-lock: out of memory");
 	code =
 	    rlk_set_new(client, names, count, &lock, &multilock->lock, reterr);
 	if (code) {
-		dispose(multilock);
+		free(multilock);
 		rlk_prefix(reterr, "multi-lock: ");
 		return code;
 	}
+	multilock->count = count;
 	rlk_mutex_init(&multilock->mutex);
 	*ret_multilock = multilock;
 	return 0;
@@ -134,7 +100,7 @@ int rowlock_multilock_free(struct rowlock_multilock *multilock,
 	if (code)
 		return code;
 	rlk_mutex_fini(&multilock->mutex);
-	dispose(multilock);
+	free(multilock);
 	return 0;
 }
 
@@ -177,19 +143,16 @@ int rowlock_multilock_token(struct rowlock_multilock *multilock,
 			    const char *name, uint64_t *ret_token,
 			    struct rowlock_errinfo *reterr)
 {
-	char **found = NULL;
-	size_t which;
+	size_t which = multilock->count;
 	int code;
 
 	if (name)
-		found = bsearch(&name, multilock->names, multilock->count,
-				sizeof(*multilock->names), compare);
-	if (!found)
+		which = rlk_set_find(rowlock_name(multilock->lock), name);
+	if (which == multilock->count)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"token of '%.150s': it is none of the names of "
 				"this multi-lock",
 				name ? name : "(NULL)");
-	which = (size_t) (found - multilock->names);
 	if (multilock->tokens[which] && rowlock_held(multilock->lock)) {
 		*ret_token = multilock->tokens[which];
 		return 0;
