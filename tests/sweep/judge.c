@@ -78,18 +78,11 @@ static void judge_belief(struct stage *stage, const struct scenario *scenario)
 		stage_wrong(stage, "held after ROWLOCK_ELOST");
 }
 
-/* A lock that is there has a depth as long as it is held; a set is asked. */
-static bool has_it(const struct stage *stage)
-{
-	return stage->set ? stage_held(stage)
-			  : stage->lock && rowlock_depth(stage->lock);
-}
-
 /* A lease depends on no connection: what happens to one call loses none. */
 static void judge_life(struct stage *stage)
 {
 	if (stage->strategy != ROWLOCK_LEASE || !stage->had ||
-	    stage->max_hold_ms || !has_it(stage))
+	    stage->max_hold_ms || !stage_held(stage))
 		return;
 	if (stage->lost || !stage_held(stage))
 		stage_slow(stage, "the lease was lost, though nobody took it");
@@ -196,7 +189,7 @@ static void let_go(struct stage *stage, enum effect effect)
 		       (effect == EFFECT_ENDED || effect == EFFECT_QUIET);
 	int code;
 
-	if (!has_it(stage))
+	if (!stage_held(stage))
 		return;
 	code = stage_release(stage, &err);
 	if (code &&

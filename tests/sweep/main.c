@@ -21,6 +21,7 @@ enum { MAX_SUITES = 64, ID_SIZE = 128 };
 struct suite {
 	const struct scenario *scenario;
 	enum rowlock_strategy strategy;
+	bool sets;   /* of leases, by a multi-lock */
 	bool looked; /* the run without a fault came to its end */
 	char problem[512];
 	size_t count;
@@ -55,9 +56,11 @@ static struct {
 	unsigned int workers, seed;
 } wanted = { .seed = 1 };
 
-static const char *strategy_name(enum rowlock_strategy strategy)
+static const char *strategy_name(const struct suite *suite)
 {
-	return strategy == ROWLOCK_LEASE ? "lease" : "row";
+	if (suite->sets)
+		return "sets";
+	return suite->strategy == ROWLOCK_LEASE ? "lease" : "row";
 }
 
 static void id_of(const struct job *job, char *id)
@@ -65,7 +68,7 @@ static void id_of(const struct job *job, char *id)
 	const struct suite *suite = &shared->suites[job->suite];
 	const struct target *target = &suite->targets[job->target];
 
-	snprintf(id, ID_SIZE, "%s/%s/%u-%s/%s", strategy_name(suite->strategy),
+	snprintf(id, ID_SIZE, "%s/%s/%u-%s/%s", strategy_name(suite),
 		 suite->scenario->name, job->target + 1u, target->command,
 		 kinds[job->kind].name);
 }
@@ -82,6 +85,12 @@ static void list_suites(void)
 				.scenario = scenario,
 				.strategy = ROWLOCK_LEASE,
 			};
+		if (scenario->sets)
+			shared->suites[shared->suite_count++] = (struct suite){
+				.scenario = scenario,
+				.strategy = ROWLOCK_LEASE,
+				.sets = true,
+			};
 		if (scenario->row)
 			shared->suites[shared->suite_count++] = (struct suite){
 				.scenario = scenario,
@@ -94,6 +103,7 @@ static void look(struct stage *stage, size_t number)
 {
 	struct suite *suite = &shared->suites[number];
 
+	stage->sets = suite->sets;
 	suite->count = run_without_fault(stage, suite->scenario,
 					 suite->strategy, suite->targets);
 	snprintf(suite->problem, sizeof(suite->problem), "%s", stage->problem);
@@ -145,6 +155,7 @@ static void do_job(struct stage *stage, size_t number)
 	const struct suite *suite = &shared->suites[job->suite];
 	struct outcome *outcome = &outcomes[number];
 
+	stage->sets = suite->sets;
 	/* The same run is the same, whatever ran before. */
 	stage->seed = wanted.seed * 1000003 + job->suite * 10007u +
 		      job->target * 101u + job->kind;
@@ -206,7 +217,7 @@ static size_t report_suite(size_t s, size_t *runs)
 		printf("# without a fault: %s\n", suite->problem);
 	printf("%s %zu - %s (%s) at %zu round trips\n",
 	       failed ? "not ok" : "ok", s + 1, suite->scenario->name,
-	       strategy_name(suite->strategy), suite->count);
+	       strategy_name(suite), suite->count);
 	printf("# %zu runs, %zu failed\n", count, failed);
 	*runs += count;
 	return failed;

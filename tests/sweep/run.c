@@ -135,7 +135,6 @@ static void begin(struct stage *stage, const struct scenario *scenario,
 	alarm((unsigned int) (4 * GUARD_MS / 1000 * stage->slow * test_load()));
 	snprintf(name, sizeof(name), "test-sweep-%d.%u", (int) getpid(),
 		 ++serial);
-	stage->sets = scenario->sets;
 	stage_begin(stage, strategy, name);
 	if (!*stage->problem)
 		scenario->prepare(stage);
@@ -231,8 +230,7 @@ bool run_is_meant(const struct scenario *scenario, const struct target *target,
 		return false;
 	/* Nor can a stream deliver a copy after the rival's release. */
 	if (kind->effect == EFFECT_TWICE &&
-	    strcmp(scenario->name + (scenario->sets ? strlen("set-") : 0),
-		   "wait-released") == 0)
+	    strcmp(scenario->name, "wait-released") == 0)
 		return false;
 	if (strcmp(kind->place, "connect") == 0)
 		return target->connects;

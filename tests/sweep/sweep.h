@@ -119,7 +119,7 @@ struct measure {
 struct scenario {
 	const char *name;
 	bool lease, row;
-	bool sets;  /* not with a lock, but with a multi-lock */
+	bool sets;  /* and for leases, once more with a multi-lock */
 	bool deep;  /* also the round trips that set a connection up */
 	bool asks;  /* the call is an acquire: 0 means held */
 	bool loose; /* it says not always the same */
