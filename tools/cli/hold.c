@@ -4,8 +4,6 @@
  */
 #include "hold.h"
 
-static hold_lost_fn lost_fn;
-
 int hold_new(struct hold *hold, struct rowlock_client *client,
 	     const char *const *names, size_t count,
 	     const struct rowlock_options *options,
@@ -78,22 +76,28 @@ void hold_cancel(struct hold *hold)
 
 static void lost(struct rowlock *lock, void *arg)
 {
+	const struct hold *hold = arg;
+
 	(void) lock;
-	lost_fn(arg);
+	hold->lost_fn(hold->lost_arg);
 }
 
 static void lost_set(struct rowlock_multilock *set, void *arg)
 {
 	(void) set;
-	lost_fn(arg);
+	lost(NULL, arg);
 }
 
+/* Who is told no more may still be running, with what he was given. */
 void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
 {
-	if (fn)
-		lost_fn = fn;
+	if (fn) {
+		hold->lost_fn = fn;
+		hold->lost_arg = arg;
+	}
 	if (hold->set)
-		rowlock_multilock_on_lost(hold->set, fn ? lost_set : NULL, arg);
+		rowlock_multilock_on_lost(hold->set, fn ? lost_set : NULL,
+					  hold);
 	else
-		rowlock_on_lost(hold->lock, fn ? lost : NULL, arg);
+		rowlock_on_lost(hold->lock, fn ? lost : NULL, hold);
 }

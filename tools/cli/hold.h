@@ -13,10 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Exactly one of them, once it is made. */
+typedef void (*hold_lost_fn)(void *arg);
+
 struct hold {
+	/* Exactly one of them, once it is made. */
 	struct rowlock *lock;
 	struct rowlock_multilock *set;
+
+	hold_lost_fn lost_fn;
+	void *lost_arg;
 };
 
 /** For @names, @count of them; the options are a lock's. The owner is the
@@ -40,10 +45,8 @@ bool hold_held(struct hold *hold);
 uint64_t hold_remaining_ms(struct hold *hold);
 void hold_cancel(struct hold *hold);
 
-typedef void (*hold_lost_fn)(void *arg);
-
-/** Have @fn called when it is lost: NULL for none any more. Of one hold of the
- *  process at a time. */
+/** Have @fn called when it is lost; NULL: not any more. @hold stays where it is
+ *  until then. */
 void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg);
 
 #endif
