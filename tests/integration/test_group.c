@@ -415,22 +415,9 @@ static void each_leaves_a_frozen_server_in_time(void **state)
 	test_sql_end(sql);
 }
 
-/* Ends connections that have leases to ask for, one after the other. */
 static void *cut(void *arg)
 {
-	struct test_sql *sql = arg;
-	int cuts = 0;
-
-	while (cuts < CUTS) {
-		uint64_t id = test_sql_number(
-		    sql, "SELECT COALESCE(MIN(ID), 0) FROM "
-			 "information_schema.PROCESSLIST WHERE USER <> 'root' "
-			 "AND INFO LIKE '%%business_lease%%'");
-
-		if (id && !test_sql_try(sql, "KILL CONNECTION %llu",
-					(unsigned long long) id))
-			cuts++;
-	}
+	test_server_cut(arg, CUTS);
 	over = true;
 	return NULL;
 }

@@ -183,22 +183,9 @@ static void neighbours_that_share_names_exclude_each_other(void **state)
 	test_sql_end(sql);
 }
 
-/* Ends connections that have leases to ask for, one after the other. */
 static void *cut(void *arg)
 {
-	struct test_sql *sql = arg;
-	int cuts = 0;
-
-	while (cuts < CUTS) {
-		uint64_t id = test_sql_number(
-		    sql, "SELECT COALESCE(MIN(ID), 0) FROM "
-			 "information_schema.PROCESSLIST WHERE USER <> 'root' "
-			 "AND INFO LIKE '%%business_lease%%'");
-
-		if (id && !test_sql_try(sql, "KILL CONNECTION %llu",
-					(unsigned long long) id))
-			cuts++;
-	}
+	test_server_cut(arg, CUTS);
 	over = true;
 	return NULL;
 }
