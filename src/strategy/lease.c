@@ -22,13 +22,8 @@
 
 static const struct rlk_stmt_def look = {
 	"look",
-	"SELECT l.attempt, l.session,"
-	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
-	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"
-	" s.beat, s.ttl,"
-	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, l.expires_at) DIV 1000"
-	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
-	" WHERE l.name = ? AND l.slot = ?",
+	"SELECT " RLK_LEASE_HOLDER RLK_LEASE_OF_SESSION
+	"WHERE l.name = ? AND l.slot = ?",
 };
 
 static const struct rlk_stmt_def release = {
@@ -102,10 +97,10 @@ void rlk_lease_read_line(const struct rlk_conn *conn, uint64_t owner,
 	holder->line = owner && owner != rlk_conn_id(conn);
 }
 
-static enum rlk_fault lease_look(struct rlk_conn *conn,
-				 const struct rlk_request *request,
-				 struct rlk_holder *ret_holder,
-				 struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_lease_look(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rlk_holder *ret_holder,
+			      struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
 		rlk_text(request->name),
@@ -130,7 +125,7 @@ static enum rlk_verdict who_has_it(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
 	struct rlk_holder holder;
-	enum rlk_fault fault = lease_look(conn, request, &holder, reterr);
+	enum rlk_fault fault = rlk_lease_look(conn, request, &holder, reterr);
 
 	if (fault)
 		return rlk_verdict_of(fault);
@@ -281,11 +276,11 @@ static enum rlk_verdict again(struct rlk_conn *conn,
 	return RLK_HELD;
 }
 
-static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
-				      const struct rlk_request *request,
-				      enum rlk_ask ask,
-				      struct rlk_holder *ret_holder,
-				      struct rowlock_errinfo *reterr)
+enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   enum rlk_ask ask,
+				   struct rlk_holder *ret_holder,
+				   struct rowlock_errinfo *reterr)
 {
 	if (ask == RLK_ASK_AGAIN)
 		return again(conn, request, ret_holder, reterr);
@@ -313,7 +308,7 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
 	struct rlk_holder holder;
-	enum rlk_fault fault = lease_look(conn, request, &holder, reterr);
+	enum rlk_fault fault = rlk_lease_look(conn, request, &holder, reterr);
 
 	if (fault || !holder.known || holder.attempt != request->attempt)
 		return fault;
@@ -322,10 +317,10 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 	return RLK_KILLED;
 }
 
-static enum rlk_fault lease_release(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    bool *ret_found,
-				    struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 bool *ret_found,
+				 struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault;
@@ -340,10 +335,10 @@ static enum rlk_fault lease_release(struct rlk_conn *conn,
 			  : rlk_lease_make_sure(conn, request, reterr);
 }
 
-static enum rlk_fault lease_confirm(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    bool *ret_found,
-				    struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 bool *ret_found,
+				 struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault =
@@ -354,10 +349,10 @@ static enum rlk_fault lease_confirm(struct rlk_conn *conn,
 	return fault;
 }
 
-static enum rlk_fault lease_draw(struct rlk_conn *conn,
-				 const struct rlk_request *request,
-				 uint64_t *ret_token,
-				 struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      uint64_t *ret_token,
+			      struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault =
@@ -393,7 +388,7 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 	enum rlk_fault fault;
 	bool swept;
 
-	fault = lease_look(conn, &request, &holder, reterr);
+	fault = rlk_lease_look(conn, &request, &holder, reterr);
 	if (fault)
 		return fault;
 	request.attempt = holder.attempt;
@@ -408,7 +403,7 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 	 * does not succeed. */
 	request.attempt = 0;
 	if (*ret_found)
-		lease_release(conn, &request, &swept, &error);
+		rlk_lease_release(conn, &request, &swept, &error);
 	return RLK_DONE;
 }
 
@@ -417,11 +412,11 @@ const struct rlk_strategy rlk_strategy_lease = {
 	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
-	.acquire = lease_acquire,
-	.release = lease_release,
+	.acquire = rlk_lease_acquire,
+	.release = rlk_lease_release,
 	.batch = rlk_lease_batch,
-	.confirm = lease_confirm,
-	.draw = lease_draw,
-	.look = lease_look,
+	.confirm = rlk_lease_confirm,
+	.draw = rlk_lease_draw,
+	.look = rlk_lease_look,
 	.end = lease_end,
 };

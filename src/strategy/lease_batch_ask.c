@@ -19,14 +19,8 @@ const struct rlk_many_def rlk_batch_looking = {
 
 const struct rlk_many_def rlk_lease_look_many = {
 	"look",
-	"SELECT l.attempt, l.session,"
-	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"
-	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"
-	" s.beat, s.ttl,"
-	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, l.expires_at) DIV 1000,"
-	" l.name"
-	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
-	" WHERE l.name IN ({?0|, }) AND l.slot = 0",
+	"SELECT " RLK_LEASE_HOLDER ", l.name" RLK_LEASE_OF_SESSION
+	"WHERE l.name IN ({?0|, }) AND l.slot = 0",
 };
 
 static const struct rlk_many_def draw_one = {

@@ -9,7 +9,20 @@
 #include "strategy/lease.h"
 #include "strategy/sweep.h"
 
-/** From columns: attempt, session, left, maximum left, beat, ttl, maximum. */
+/** Columns of a lease l and its session s, of which s may be absent, for
+ *  rlk_lease_read_holder(). */
+#define RLK_LEASE_HOLDER                                                       \
+	"l.attempt, l.session, "                                               \
+	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "         \
+	"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "         \
+	"s.beat, s.ttl, "                                                      \
+	"TIMESTAMPDIFF(MICROSECOND, l.acquired_at, l.expires_at) DIV 1000"
+#define RLK_LEASE_HOLDER_COLUMNS 7
+#define RLK_LEASE_OF_SESSION                                                   \
+	" FROM business_lease l LEFT JOIN lease_session s ON s.id = "          \
+	"l.session "
+
+/** From the columns of RLK_LEASE_HOLDER. */
 void rlk_lease_read_holder(const struct rlk_value *columns,
 			   struct rlk_holder *holder);
 
@@ -26,6 +39,30 @@ struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
 enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr);
+
+/* The operations of a strategy, on the request's slot. */
+
+enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   enum rlk_ask ask,
+				   struct rlk_holder *ret_holder,
+				   struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 bool *ret_found,
+				 struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 bool *ret_found,
+				 struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      uint64_t *ret_token,
+			      struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_lease_look(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rlk_holder *ret_holder,
+			      struct rowlock_errinfo *reterr);
 
 /** What a statement that takes the bell of its row, if nobody has it, tells by
  *  @column: the row is ours. */
@@ -84,7 +121,7 @@ enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
 /** Who has the names of the rows: what rlk_lease_read_holder() reads, and then
  *  the name. */
 extern const struct rlk_many_def rlk_lease_look_many;
-#define RLK_LOOK_NAME 7
+#define RLK_LOOK_NAME RLK_LEASE_HOLDER_COLUMNS
 
 /** RLK_FAILED, with @reterr: nothing was sent. */
 enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);

@@ -36,6 +36,8 @@ struct rlk_request {
 	uint64_t bell_conn;   /* release: the connection that has its bell, by
 				 rlk_conn_id(); 0: none */
 	unsigned int which;   /* draw, of a set: for which of its names */
+	uint64_t under; /* acquire, of a reader: the attempt of the writer that
+			   lets it in; 0: none */
 };
 
 /** Who has it, as far as an answer told. */
@@ -124,6 +126,17 @@ struct rlk_strategy {
 	bool needs_session;
 	/** Who waits for a name stands in line for its bell. */
 	bool bells;
+	/** It has room for many holds at a time, of which each keeps others out
+	 *  by a row of its own: readers. Who shares a hold of this client need
+	 *  not ask. */
+	bool shared;
+	/** Those who share it may be there still when it is granted: a writer
+	 *  waits for them. */
+	bool drained;
+	/** Where the row of an attempt is. NULL: slot 0. */
+	unsigned int (*slot)(uint64_t attempt);
+	/** Where that row is whose holder keeps others out. */
+	unsigned int held_slot;
 
 	/**
 	 * Ask for a hold. With the same attempt again it is idempotent: what
@@ -216,6 +229,13 @@ struct rlk_strategy {
 /** What a fault of a question means, but for RLK_DONE: others that are in the
  *  way are RLK_AGAIN. */
 enum rlk_verdict rlk_verdict_of(enum rlk_fault fault);
+
+/** The slot of @attempt's row. */
+static inline unsigned int rlk_strategy_slot(
+    const struct rlk_strategy *strategy, uint64_t attempt)
+{
+	return strategy->slot ? strategy->slot(attempt) : 0;
+}
 
 /** Static. NULL if there is no such strategy. */
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);

@@ -302,33 +302,39 @@ static void lost_connection_gives_no_verdict(void **state)
 			 a.name);
 }
 
-#define BOTH(sentence, function)                                               \
+/* Those of which one excludes the other. */
+#define EXCLUSIVE(sentence, function)                                          \
 	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
 	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function),   \
 	    ON(GROUND_SETS, "sets of leases: " sentence, function),            \
+	    ON(GROUND_WRITERS, "writers: " sentence, function),                \
 	    ON(ROWLOCK_ROW, "row: " sentence, function)
+
+#define ALL(sentence, function)                                                \
+	EXCLUSIVE(sentence, function),                                         \
+	    ON(GROUND_READERS, "readers: " sentence, function)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		BOTH("a free name is granted and a held one is not",
-		     free_name_is_granted_and_a_held_one_is_not),
-		BOTH("a grant is granted again", grant_is_granted_again),
-		BOTH("a release frees only its own name",
-		     release_frees_only_its_own_name),
-		BOTH("tokens grow from hold to hold",
-		     tokens_grow_from_hold_to_hold),
-		BOTH("a token starts above what was removed",
-		     token_starts_above_what_was_removed),
-		BOTH("tokens grow though the server's clock is behind",
-		     tokens_grow_though_the_servers_clock_is_behind),
-		BOTH("names that look alike are different locks",
-		     names_that_look_alike_are_different_locks),
-		BOTH("one hundred characters of four bytes are a name",
-		     one_hundred_characters_of_four_bytes_are_a_name),
-		BOTH("the info is stored as it is", info_is_stored_as_it_is),
-		BOTH("a lost connection gives no verdict",
-		     lost_connection_gives_no_verdict),
+		EXCLUSIVE("a free name is granted and a held one is not",
+			  free_name_is_granted_and_a_held_one_is_not),
+		ALL("a grant is granted again", grant_is_granted_again),
+		EXCLUSIVE("a release frees only its own name",
+			  release_frees_only_its_own_name),
+		ALL("tokens grow from hold to hold",
+		    tokens_grow_from_hold_to_hold),
+		ALL("a token starts above what was removed",
+		    token_starts_above_what_was_removed),
+		ALL("tokens grow though the server's clock is behind",
+		    tokens_grow_though_the_servers_clock_is_behind),
+		EXCLUSIVE("names that look alike are different locks",
+			  names_that_look_alike_are_different_locks),
+		EXCLUSIVE("one hundred characters of four bytes are a name",
+			  one_hundred_characters_of_four_bytes_are_a_name),
+		ALL("the info is stored as it is", info_is_stored_as_it_is),
+		ALL("a lost connection gives no verdict",
+		    lost_connection_gives_no_verdict),
 	};
 
 	return test_main(tests);

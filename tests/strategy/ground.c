@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "strategy/rwlock.h"
 #include "strategy/set.h"
 
 void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
@@ -76,28 +77,40 @@ static void speak_mysql(struct rlk_conn *conn)
 	server->flavour = RLK_MYSQL;
 }
 
+static const struct rlk_strategy *strategy_of(intptr_t which)
+{
+	switch (which) {
+	case GROUND_LEASE_LOOKS:
+		return rlk_strategy(ROWLOCK_LEASE);
+	case GROUND_SETS:
+		return &rlk_strategy_set;
+	case GROUND_WRITERS:
+		return &rlk_strategy_writer;
+	case GROUND_READERS:
+		return &rlk_strategy_reader;
+	default:
+		return rlk_strategy((enum rowlock_strategy) which);
+	}
+}
+
 int ground_setup(void **state)
 {
 	bool looks = (intptr_t) *state == GROUND_LEASE_LOOKS;
-	bool sets = (intptr_t) *state == GROUND_SETS;
-	enum rowlock_strategy which =
-	    looks || sets ? ROWLOCK_LEASE
-			  : (enum rowlock_strategy)(intptr_t) *state;
+	bool leases = (intptr_t) *state != ROWLOCK_ROW;
 	struct ground *ground = calloc(1, sizeof(*ground));
 
 	assert_non_null(ground);
-	ground->strategy = sets ? &rlk_strategy_set : rlk_strategy(which);
+	ground->strategy = strategy_of((intptr_t) *state);
 	ground->beside = ground_open(ground, true, 1);
 	ground->sql = test_sql_open();
 	/* No locks on gaps, in which other programs' names would lie. */
 	test_sql(ground->sql,
 		 "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	for (int who = 0; who < 2; who++) {
-		ground->conns[who] =
-		    ground_open(ground, which == ROWLOCK_LEASE, 1);
+		ground->conns[who] = ground_open(ground, leases, 1);
 		if (looks)
 			speak_mysql(ground->conns[who]);
-		if (which == ROWLOCK_LEASE)
+		if (leases)
 			open_session(ground, who);
 	}
 	*state = ground;
@@ -124,9 +137,12 @@ int ground_teardown(void **state)
 struct rlk_request ground_request(const struct ground *ground, int who,
 				  const char *name)
 {
+	uint64_t attempt = rlk_random();
+
 	return (struct rlk_request){
 		.name = name,
-		.attempt = rlk_random(),
+		.slot = rlk_strategy_slot(ground->strategy, attempt),
+		.attempt = attempt,
 		.session = ground->sessions[who],
 	};
 }

@@ -31,8 +31,12 @@ struct ground {
 /** Sets of leases; there is no strategy of a user for them. */
 #define GROUND_SETS 101
 
+/** The two sides of a read/write lock. */
+#define GROUND_WRITERS 102
+#define GROUND_READERS 103
+
 /** For CMUnitTest: setup and teardown of a test whose initial state is an enum
- *  rowlock_strategy, GROUND_LEASE_LOOKS or GROUND_SETS. */
+ *  rowlock_strategy or one of these. */
 int ground_setup(void **state);
 int ground_teardown(void **state);
 

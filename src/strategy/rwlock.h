@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_RWLOCK_H
+#define RLK_STRATEGY_RWLOCK_H
+
+/*
+ * Leases of readers and writers, by slots of a name. The writer's is one slot,
+ * and a lease like any other: writers exclude each other by its key. A reader's
+ * is one of many, chosen by its attempt.
+ *
+ * A reader makes its row if there is no writer's, and then looks whether one
+ * has come meanwhile: if so, it takes its own back. A writer makes its row, and
+ * then looks until no reader's is left (rlk_readers_look()). Each row is
+ * committed before its owner looks, so of two that come at the same moment one
+ * sees the other, at least; and from its row on a writer lets nobody in.
+ *
+ * Slot 0 is that of locks: a lock and these two do not exclude each other.
+ */
+
+#include "strategy/strategy.h"
+
+/** Of the writer; those behind it are readers'. */
+#define RLK_SLOT_WRITER 2147483648u
+
+/** Room for many. The token of a reader exceeds those of all earlier writers;
+ *  among readers there is no order. */
+extern const struct rlk_strategy rlk_strategy_reader;
+
+/** Its grant keeps writers and new readers out, and says nothing of the readers
+ *  that are there. */
+extern const struct rlk_strategy rlk_strategy_writer;
+
+/** A reader of a name, as a look finds it. */
+struct rlk_reader_seen {
+	unsigned int slot;
+	struct rlk_holder holder; /* looked up */
+};
+
+/** A look tells of so many at the most. */
+#define RLK_READERS_MOST 64
+
+/** Who reads @name? @fn is called for each, without a mutex, and may run other
+ *  statements on @conn. As rlk_stmt_each(). */
+enum rlk_fault rlk_readers_look(struct rlk_conn *conn, const char *name,
+				void (*fn)(const struct rlk_reader_seen *seen,
+					   void *arg),
+				void *arg, struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of readers and writers: who makes one, who steps back, who sees whom.
+ */
+#include <string.h>
+
+#include "ground.h"
+#include "strategy/rwlock.h"
+
+/* Of this ground's readers, and of the writers beside them. */
+static enum rlk_verdict read_by(struct ground *ground, int who,
+				const struct rlk_request *request,
+				struct rlk_holder *ret_holder)
+{
+	return ground_ask(ground, who, request, RLK_ASK_FIRST, ret_holder);
+}
+
+static struct rlk_request write_by(struct ground *ground, int who,
+				   const char *name)
+{
+	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_holder holder;
+	struct rowlock_errinfo err;
+
+	request.slot = rlk_strategy_slot(&rlk_strategy_writer, 0);
+	assert_int_equal(rlk_strategy_writer.acquire(ground->beside, &request,
+						     RLK_ASK_FIRST, &holder,
+						     &err),
+			 RLK_GRANTED);
+	return request;
+}
+
+static uint64_t rows_of(struct ground *ground, const char *name)
+{
+	return test_sql_number(
+	    ground->sql,
+	    "SELECT COUNT(*) FROM business_lease WHERE name = '%s'", name);
+}
+
+/* On a connection that takes no packets the look is a round trip of its own. */
+static void speak_singly(struct ground *ground, int who)
+{
+	struct rlk_conn_profile *profile =
+	    (struct rlk_conn_profile *) (uintptr_t) rlk_conn_profile(
+		ground->conns[who]);
+
+	profile->packets = false;
+}
+
+static void speak_in_packets(struct ground *ground, int who)
+{
+	struct rlk_conn_profile *profile =
+	    (struct rlk_conn_profile *) (uintptr_t) rlk_conn_profile(
+		ground->conns[who]);
+
+	profile->packets = true;
+}
+
+static void readers_let_readers_in(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("readers");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+
+	assert_int_equal(read_by(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(ground, 1, &b, NULL), RLK_GRANTED);
+	assert_int_equal(rows_of(ground, name), 2);
+	assert_true(ground_confirm(ground, 1, &a));
+	assert_true(ground_release(ground, 0, &a));
+	assert_false(ground_confirm(ground, 1, &a));
+	assert_true(ground_confirm(ground, 0, &b));
+	assert_true(ground_release(ground, 0, &b));
+}
+
+static void keep_out(struct ground *ground)
+{
+	const char *name = test_name("writer");
+	struct rlk_request reader = ground_request(ground, 0, name);
+	struct rlk_request writer = write_by(ground, 1, name);
+	struct rlk_holder holder = { 0 };
+
+	assert_int_equal(read_by(ground, 0, &reader, &holder), RLK_HELD);
+	assert_true(holder.known && holder.looked);
+	assert_true(holder.attempt == writer.attempt);
+	assert_true(holder.session == writer.session);
+	assert_int_equal(ground_ask(ground, 0, &reader, RLK_ASK_AGAIN, &holder),
+			 RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 1);
+	assert_true(ground_release(ground, 1, &writer));
+	assert_int_equal(ground_ask(ground, 0, &reader, RLK_ASK_AGAIN, &holder),
+			 RLK_GRANTED);
+	assert_true(ground_release(ground, 0, &reader));
+}
+
+static void a_writer_keeps_readers_out(void **state)
+{
+	keep_out(*state);
+	speak_singly(*state, 0);
+	keep_out(*state);
+	speak_in_packets(*state, 0);
+}
+
+/* As if it had come between the INSERT and the look, or before the answer. */
+static void step_back(struct ground *ground)
+{
+	const char *name = test_name("between");
+	struct rlk_request reader = ground_request(ground, 0, name);
+	struct rlk_request writer;
+
+	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_GRANTED);
+	writer = write_by(ground, 1, name);
+	assert_int_equal(rows_of(ground, name), 2);
+	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 1);
+	assert_true(ground_release(ground, 1, &writer));
+}
+
+static void who_sees_a_writer_steps_back(void **state)
+{
+	step_back(*state);
+	speak_singly(*state, 0);
+	step_back(*state);
+	speak_in_packets(*state, 0);
+}
+
+static void a_writer_may_let_its_own_reader_in(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("under");
+	struct rlk_request writer = write_by(ground, 0, name);
+	struct rlk_request own = ground_request(ground, 0, name);
+	struct rlk_request other = ground_request(ground, 1, name);
+
+	own.under = writer.attempt;
+	other.under = writer.attempt + 1;
+	assert_int_equal(read_by(ground, 1, &other, NULL), RLK_HELD);
+	assert_int_equal(read_by(ground, 0, &own, NULL), RLK_GRANTED);
+	assert_true(ground_release(ground, 0, &writer));
+	assert_true(ground_confirm(ground, 0, &own));
+	/* Who lets itself in by none does not by one that was broken. */
+	writer = write_by(ground, 0, name);
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET attempt = 0, session = 0 WHERE "
+		 "name = '%s' AND slot = 2147483648",
+		 name);
+	other.under = 0;
+	assert_int_equal(read_by(ground, 1, &other, NULL), RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 2);
+	assert_true(ground_release(ground, 0, &own));
+	writer.attempt = 0;
+	assert_true(ground_release(ground, 0, &writer));
+}
+
+/* Two attempts may have one slot. */
+static void a_slot_of_another_reader_is_nobodys_grant(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("slot");
+	struct rlk_request one = ground_request(ground, 0, name);
+	struct rlk_request two = ground_request(ground, 1, name);
+
+	two.slot = one.slot;
+	assert_int_equal(read_by(ground, 0, &one, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(ground, 1, &two, NULL), RLK_AGAIN);
+	assert_false(ground_release(ground, 1, &two));
+	assert_true(ground_confirm(ground, 0, &one));
+	assert_true(ground_release(ground, 0, &one));
+}
+
+static void slots_of_readers_lie_behind_the_writers(void **state)
+{
+	static const uint64_t attempts[] = { 0, 1, 2147483646, 2147483647,
+					     UINT64_MAX };
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(attempts); i++) {
+		assert_true(rlk_strategy_slot(&rlk_strategy_reader,
+					      attempts[i]) > RLK_SLOT_WRITER);
+		assert_true(rlk_strategy_slot(&rlk_strategy_writer,
+					      attempts[i]) == RLK_SLOT_WRITER);
+	}
+}
+
+struct seen {
+	size_t count;
+	uint64_t attempts[4];
+	bool absent[4];
+};
+
+static void see(const struct rlk_reader_seen *reader, void *arg)
+{
+	struct seen *seen = arg;
+
+	assert_true(seen->count < TEST_SIZE(seen->attempts));
+	assert_true(reader->slot > RLK_SLOT_WRITER);
+	assert_true(reader->holder.known && reader->holder.looked);
+	seen->attempts[seen->count] = reader->holder.attempt;
+	seen->absent[seen->count++] = reader->holder.absent;
+}
+
+static void a_look_tells_of_all_readers(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("look");
+	struct rlk_request live = ground_request(ground, 0, name);
+	struct rlk_request dead = ground_request(ground, 1, name);
+	struct rlk_request writer;
+	struct rowlock_errinfo err;
+	struct seen seen = { 0 };
+
+	dead.session++;
+	assert_int_equal(read_by(ground, 0, &live, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(ground, 1, &dead, NULL), RLK_GRANTED);
+	/* Neither the writer nor a lock of that name is one. */
+	writer = write_by(ground, 1, name);
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, 1, 1, UTC_TIMESTAMP(6))",
+		 name);
+	assert_done(rlk_readers_look(ground->beside, name, see, &seen, &err),
+		    &err);
+	assert_int_equal(seen.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		bool is_live = seen.attempts[i] == live.attempt;
+
+		assert_true(is_live || seen.attempts[i] == dead.attempt);
+		assert_true(seen.absent[i] == !is_live);
+	}
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 name);
+	(void) writer;
+}
+
+#define OF(sentence, function) ON(GROUND_READERS, sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		OF("readers let readers in", readers_let_readers_in),
+		OF("a writer keeps readers out", a_writer_keeps_readers_out),
+		OF("who sees a writer steps back",
+		   who_sees_a_writer_steps_back),
+		OF("a writer may let its own reader in",
+		   a_writer_may_let_its_own_reader_in),
+		OF("a slot of another reader is nobody's grant",
+		   a_slot_of_another_reader_is_nobodys_grant),
+		OF("slots of readers lie behind the writer's",
+		   slots_of_readers_lie_behind_the_writers),
+		OF("a look tells of all readers", a_look_tells_of_all_readers),
+	};
+
+	return test_main(tests);
+}
