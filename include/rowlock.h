@@ -248,7 +248,8 @@ struct rowlock_client_options {
 	 * processes want their turn, too, and the holder cannot know of them.
 	 * Longer turns are faster, shorter ones let others wait less. What is
 	 * never handed over: a hold with a maximum, or to a waiter who wants
-	 * one or gives another info.
+	 * one or gives another info. Readers (rowlock/rwlock.h) share a row
+	 * for handover_ms after its grant.
 	 *
 	 * handover_ms: default 50; at most 60,000; 0: no hand-over.
 	 * handover_passes: default 10,000; at most 1,000,000; 0: none.
@@ -630,7 +631,8 @@ struct rowlock_entry {
 	enum rowlock_strategy strategy;
 	enum rowlock_state state;
 	const char *name;
-	unsigned int slot; /* 0 for a lock; permits count from 0 */
+	unsigned int slot; /* 0 for a lock; 2147483648 for a writer, more for
+			      a reader (rowlock/rwlock.h) */
 	const char *info;
 	const char *host;        /* of the holder; lease only */
 	unsigned int pid;        /* of the holder; lease only */

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "core/handover.h"
+#include "core/share.h"
 #include "core/threads.h"
 
 /* How much later than its deadline an acquire may return, in part. */
@@ -28,13 +29,47 @@ static void ring(struct rlk_alarm *alarm)
 		rlk_cond_broadcast(&waiter->name->client->session_changed);
 }
 
+void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
+		     uint64_t wait_ms)
+{
+	const struct rowlock_client *client = lock->name->client;
+	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
+
+	*waiter = (struct rlk_waiter){
+		.lock = lock,
+		.name = lock->name,
+		.owner = rlk_lock_owner(lock),
+		.alarm = { .ring = ring },
+		.until_ms = until,
+		/* A short statement that is under way at the deadline is let
+		 * end: giving it up costs a connection. */
+		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
+				      : rlk_client_call_until(client),
+		.try = wait_ms == 0,
+		.pool_waiter = RLK_POOL_WAITER_NULL,
+	};
+	rlk_list_init(&waiter->node);
+}
+
 void rlk_name_next_locked(struct rlk_name *name)
 {
 	struct rlk_list *node = rlk_list_first(&name->waiters);
 
-	if (node && !name->hold)
+	if (node && (!name->hold || name->strategy->shared))
 		rlk_cond_signal(
 		    &container_of(node, struct rlk_waiter, node)->waker->cond);
+}
+
+void rlk_name_all_locked(struct rlk_name *name)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &name->waiters)
+	{
+		rlk_cond_signal(
+		    &container_of(node, struct rlk_waiter, node)->waker->cond);
+	}
 }
 
 int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter)
@@ -65,17 +100,21 @@ void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms)
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 }
 
-static bool is_first(const struct rlk_waiter *waiter)
+/* May it ask? What is shared has room for another hold. */
+static bool is_its_turn(const struct rlk_waiter *waiter)
 {
-	return waiter->name->waiters.next == &waiter->node;
+	const struct rlk_name *name = waiter->name;
+
+	return name->waiters.next == &waiter->node &&
+	       (!name->hold || name->strategy->shared);
 }
 
 /* Wait until the name is handed to us, or it is our turn to ask. Lets the mutex
  * go. */
 static int wait_turn_locked(struct rlk_waiter *waiter)
 {
-	while (!rlk_handed_over_locked(waiter) &&
-	       (!is_first(waiter) || waiter->name->hold)) {
+	while (!rlk_handed_over_locked(waiter) && !rlk_joined_locked(waiter) &&
+	       !is_its_turn(waiter)) {
 		int code = rlk_waiter_over_locked(waiter);
 
 		if (!code && waiter->try)
@@ -148,6 +187,15 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	return code;
 }
 
+/* Who shares waits for those who ask, to join them. Who asks whether there is
+ * room at this moment need not, nor who is let in by a writer of ours: the
+ * others wait for its end. */
+static bool stands_in_line(const struct rlk_waiter *waiter)
+{
+	return !waiter->name->strategy->shared ||
+	       (!waiter->try && !waiter->under);
+}
+
 /* False: out of memory. */
 static bool enter_line(struct rlk_waiter *waiter)
 {
@@ -156,13 +204,15 @@ static bool enter_line(struct rlk_waiter *waiter)
 	waiter->waker = rlk_waker_get_locked(name->client);
 	if (!waiter->waker)
 		return false;
+	waiter->lock->waiter = waiter;
+	if (!stands_in_line(waiter))
+		return true;
 	/* The second one makes turns of it. */
 	if (name->hold)
 		rlk_name_turn(name, name->hold->began_ms);
 	else if (!rlk_list_empty(&name->waiters))
 		rlk_name_turn(name, -RLK_NEVER);
 	rlk_list_append(&name->waiters, &waiter->node);
-	waiter->lock->waiter = waiter;
 	return true;
 }
 
@@ -178,36 +228,28 @@ static void leave_line(struct rlk_waiter *waiter)
 	rlk_waker_put_locked(client, waiter->waker);
 }
 
-/* Stand in line until it is handed over or asked for: then the handle has the
- * hold. */
-static int queue_locked(struct rowlock *lock, uint64_t wait_ms,
+/* Stand in line until it is handed over, joined, or asked for: then the handle
+ * has the hold. */
+static int queue_locked(struct rowlock *lock, uint64_t wait_ms, uint64_t under,
 			struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = lock->name->client;
-	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
-	struct rlk_waiter waiter = {
-		.lock = lock,
-		.name = lock->name,
-		.owner = rlk_lock_owner(lock),
-		.alarm = { .ring = ring },
-		.until_ms = until,
-		/* A short statement that is under way at the deadline is let
-		 * end: giving it up costs a connection. */
-		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
-				      : rlk_client_call_until(client),
-		.try = wait_ms == 0,
-		.pool_waiter = RLK_POOL_WAITER_NULL,
-	};
+	struct rlk_waiter waiter;
 	int code;
 
+	rlk_waiter_init(&waiter, lock, wait_ms);
+	waiter.under = under;
 	if (!enter_line(&waiter))
 		return fail_memory(lock, reterr);
-	code = wait_turn_locked(&waiter);
+	code = stands_in_line(&waiter) ? wait_turn_locked(&waiter) : 0;
 	if (code)
 		rlk_fail_waiting(lock, code, reterr);
 	else if (!waiter.handed)
 		code = ask_locked(&waiter, reterr);
 	leave_line(&waiter);
+	/* A cancel that came too late for this wait is meant for the next part
+	 * of the same one. */
+	if (!code && waiter.canceled && lock->name->strategy->drained)
+		lock->cancel_next = true;
 	return code;
 }
 
@@ -232,12 +274,16 @@ static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 }
 
 /* One level more for an owner who has it: 1: he has not. */
-static int reenter_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
+static int reenter_locked(struct rowlock *lock, uint64_t under,
+			  struct rowlock_errinfo *reterr)
 {
-	struct rlk_hold *hold = lock->name->hold;
+	/* Of what is shared each handle has its own, or joins the last. */
+	struct rlk_hold *hold = lock->hold ? lock->hold : lock->name->hold;
 
 	if (!hold || hold->owner != rlk_lock_owner(lock) ||
 	    !rlk_hold_check_locked(hold))
+		return 1;
+	if (!lock->hold && (under || !rlk_may_join_locked(hold)))
 		return 1;
 	if (lock->flags & ROWLOCK_NOT_REENTRANT)
 		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
@@ -251,7 +297,7 @@ static int reenter_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 /* The handle has the hold, or the error says why not. */
 static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
-			  struct rowlock_errinfo *reterr)
+			  uint64_t under, struct rowlock_errinfo *reterr)
 {
 	int code;
 
@@ -264,7 +310,7 @@ static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
 	code = own_hold_locked(lock, reterr);
 	if (code <= 0)
 		return code;
-	code = reenter_locked(lock, reterr);
+	code = reenter_locked(lock, under, reterr);
 	if (code <= 0)
 		return code;
 	/* Its time may have come up between the two looks. */
@@ -278,21 +324,34 @@ static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
 	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
 		return fail_memory(lock, reterr);
 	lock->calls++;
-	code = queue_locked(lock, wait_ms, reterr);
+	code = queue_locked(lock, wait_ms, under, reterr);
 	lock->calls--;
+	return code;
+}
+
+static int acquire(struct rowlock *lock, uint64_t wait_ms, uint64_t under,
+		   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	int code = acquire_locked(lock, wait_ms, under, reterr);
+
+	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
+		rlk_end_owe(1);
+	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT) &&
+	    !lock->name->strategy->drained)
+		rlk_lock_show_locked(lock);
 	return code;
 }
 
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
-	int code = acquire_locked(lock, wait_ms, reterr);
+	return acquire(lock, wait_ms, 0, reterr);
+}
 
-	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
-		rlk_end_owe(1);
-	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT))
-		rlk_lock_show_locked(lock);
-	return code;
+int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
+		      struct rowlock_errinfo *reterr)
+{
+	return acquire(lock, 0, writer, reterr);
 }

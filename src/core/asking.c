@@ -143,9 +143,11 @@ static bool clear_dead(struct rlk_asking *asking,
 		return false;
 	name = rlk_set_name_at(request->name, holder->which);
 	dead.name = name.text;
+	dead.slot = asking->name->strategy->held_slot;
 	errand.until_ms = rlk_waiter_io_until(asking->waiter);
-	errand.aside =
-	    asking->sweeps_alone || !rlk_clears_together(client, holder);
+	/* Those of a packet are on slot 0. */
+	errand.aside = asking->sweeps_alone || dead.slot ||
+		       !rlk_clears_together(client, holder);
 	asking->swept = holder->attempt;
 	asking->swept_which = holder->which;
 	asking->sweeps_alone =
@@ -319,6 +321,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
 	request.info = rlk_lock_info(asking->lock);
+	request.under = asking->waiter->under;
 	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT;
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);

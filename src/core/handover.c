@@ -75,6 +75,9 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 	struct rlk_waiter *next = next_in_line(hold->name);
 	struct rlk_turn *turn = hold->name->turn;
 
+	/* Who has not joined it has to ask whether a writer has come. */
+	if (hold->name->strategy->shared)
+		return NULL;
 	if (!next || !fits(hold, from, next->lock))
 		return NULL;
 	if (turn_is_over(hold)) {

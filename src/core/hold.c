@@ -96,6 +96,7 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 {
 	return (struct rlk_request){
 		.name = hold->name->text,
+		.slot = rlk_strategy_slot(hold->name->strategy, hold->attempt),
 		.attempt = hold->attempt,
 		.session = hold->session,
 		.bell_conn = hold->bell_conn,
@@ -153,10 +154,12 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 {
 	struct rowlock_client *client = hold->name->client;
 
-	assert(!hold->name->hold);
+	assert(!hold->name->hold || hold->name->strategy->shared);
 	move(hold, RLK_HOLD_HELD);
 	hold->began_ms = rlk_now(client->clock);
 	hold->name->hold = hold;
+	if (hold->name->strategy->shared)
+		rlk_name_all_locked(hold->name);
 	rlk_hold_get_locked(hold);
 	rlk_list_append(hold->name->strategy->needs_session
 			    ? &client->session.holds
@@ -192,7 +195,8 @@ static void leave_name(struct rlk_hold *hold)
 {
 	struct rlk_name *name = hold->name;
 
-	name->hold = NULL;
+	if (name->hold == hold)
+		name->hold = NULL;
 	rlk_list_remove(&hold->node);
 	rlk_pinger_forget_locked(hold);
 	clear_alarm(hold);

@@ -19,7 +19,8 @@
  * ABANDONED means that something of it may still be in the server;
  * core/chores.c removes it.
  *
- * A HELD one may go on with another owner of this process: see handover.c.
+ * A HELD one may go on with another owner of this process: see handover.c. Of
+ * a shared one the client is the owner, and every handle may join it: share.c.
  *
  * Counted references: the name's while HELD or RELEASING, the chores' while
  * ABANDONED, and one of each handle that acquired it, so that a handle can
@@ -59,8 +60,10 @@ struct rlk_upkeep {
 	int64_t marked_ms;      /* nothing was sent on that since then */
 };
 
-/** The owner of a hold that was lost by its owner's end. */
+/** The owner of a hold that was lost by its owner's end; and that of one that
+ * is shared. */
 #define RLK_OWNER_NOBODY 0
+#define RLK_OWNER_ALL (1ull << 63)
 
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
@@ -76,7 +79,8 @@ struct rlk_hold {
 	unsigned int depth;
 	unsigned int passes;   /* how often it was handed over since began_ms */
 	int64_t began_ms;      /* when the server granted it */
-	struct rlk_name *name; /* name->hold while HELD or RELEASING */
+	struct rlk_name *name; /* name->hold while HELD or RELEASING, but of
+				  several that are shared the last only */
 	uint64_t owner;        /* rlk_lock_owner(), or RLK_OWNER_NOBODY */
 	uint64_t attempt;
 	uint64_t session; /* lease */

@@ -23,8 +23,10 @@ uint64_t rlk_lock_owner(const struct rowlock *lock)
 {
 	/* No handle is freed as long as it owns a hold. The highest bit keeps
 	 * it apart from every thread's. */
+	if (lock->name->strategy->shared)
+		return RLK_OWNER_ALL;
 	if (lock->flags & ROWLOCK_OWNER_HANDLE)
-		return (uintptr_t) lock | 1ull << 63;
+		return (uintptr_t) lock | RLK_OWNER_ALL;
 	return rlk_thread_serial();
 }
 

@@ -21,7 +21,8 @@ struct rlk_waiter {
 	struct rlk_name *name;
 	uint64_t owner; /* who will have it */
 	bool asking;    /* the server; until then it may be handed over */
-	bool handed;    /* it has lock->hold from the owner before */
+	bool handed;    /* it has lock->hold from the owner before, or with
+			   those who share it */
 	struct rlk_waker *waker;
 	struct rlk_alarm alarm; /* while it sleeps */
 	bool rang;
@@ -30,6 +31,8 @@ struct rlk_waiter {
 	int64_t until_ms;      /* the caller's deadline */
 	int64_t give_up_ms;    /* no statement may last longer than that */
 	bool try;
+	uint64_t under;        /* a reader: the writer's attempt that lets it
+				  in; 0: none */
 	uint64_t breaks;       /* of the session, when it was last asked for */
 	struct rlk_conn *conn; /* the server makes it wait: interrupt */
 	struct rlk_pool_waiter pool_waiter;
@@ -77,7 +80,8 @@ static inline const char *rlk_lock_info(const struct rowlock *lock)
 	return lock->has_info ? lock->info : NULL;
 }
 
-/** Who is asking: the thread, or the handle. Never equal to one another. */
+/** Who is asking: the thread, or the handle. Never equal to one another. Of
+ *  what is shared: RLK_OWNER_ALL. */
 uint64_t rlk_lock_owner(const struct rowlock *lock);
 
 /** The handle has acquired @hold once (more). */
@@ -104,8 +108,18 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 	    (lock)->name->client->server
 
 /** Where rowlock_acquire() does its work: see core/acquire.c. Where a token
- *  has to come with the grant the hold is not shown yet. */
+ *  has to come with the grant, or readers have to go, the hold is not shown
+ * yet. */
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
+		struct rowlock_errinfo *reterr);
+
+/** The same for a reader that attempt @writer lets in, a hold of this client:
+ *  without waiting. */
+int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
+		      struct rowlock_errinfo *reterr);
+
+/** rowlock_release() with a deadline of its own. */
+int rlk_release(struct rowlock *lock, int64_t until_ms,
 		struct rowlock_errinfo *reterr);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the
@@ -117,7 +131,14 @@ struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 	      struct rowlock_errinfo *reterr);
 
+/** Somebody who waits with @lock, up to @wait_ms from now; 0: a try. Without
+ *  its waker, which it has to get. */
+void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
+		     uint64_t wait_ms);
+
 /** Wake the first waiter of @name, if it may go now. */
 void rlk_name_next_locked(struct rlk_name *name);
+/** All of them. */
+void rlk_name_all_locked(struct rlk_name *name);
 
 #endif

@@ -109,7 +109,8 @@ void rlk_step_back(struct rlk_asking *asking)
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at;
 
-	if (!asking->name->strategy->needs_session || waiter->try ||
+	if (!asking->name->strategy->needs_session ||
+	    asking->name->strategy->shared || waiter->try ||
 	    !turn_is_over_locked(asking, now))
 		return;
 	/* Once for all of ours: who gives up meanwhile is followed by another,

@@ -203,8 +203,8 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 	return code;
 }
 
-static int release(struct rowlock *lock, int64_t until_ms,
-		   struct rowlock_errinfo *reterr)
+int rlk_release(struct rowlock *lock, int64_t until_ms,
+		struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
 	struct rowlock_errinfo error;
@@ -237,7 +237,8 @@ int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	return release(lock, rlk_client_call_until(lock->name->client), reterr);
+	return rlk_release(lock, rlk_client_call_until(lock->name->client),
+			   reterr);
 }
 
 static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -276,7 +277,7 @@ static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 		   ? fail_late(lock, reterr)
 		   : rlk_token(lock, until_ms, &token, reterr);
 	if (code)
-		release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
+		rlk_release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
 	return code;
 }
 

@@ -20,8 +20,9 @@ LAYERS = {
 # Some files may look further: opening a client is where the layers are put
 # together (a pool of connections, a check of the tables, a strategy over both).
 # And recipes are written on the public headers but for what these do not have: a
-# set of names.
+# set of names, and room for readers.
 WIRING = {('src/recipes/multilock.c', 'core/set.h'),
+          ('src/recipes/rwlock.c', 'core/rwlock.h'),
           ('src/core/client.c', 'db/schema.h'),
           ('src/core/client.h', 'db/pool.h'),
           ('src/core/client.h', 'db/group.h')}

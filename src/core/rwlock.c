@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Readers and writers: what is more than a lock.
+ *
+ * A writer acquires its row as every lock is acquired: by the bell, in line,
+ * with a try of its own, and so on. From then on no reader comes in. Those who
+ * were there before it are waited for: it looks again and again who is left,
+ * and removes those that are dead. So writers do not starve, and one of them at
+ * a time polls a name.
+ *
+ * Failure modes: whoever gives up gives its row back, and readers come in
+ * again. A look changes nothing, so one that is not answered is made again.
+ */
+#include "core/rwlock.h"
+
+#include "base/error.h"
+#include "core/asking.h"
+#include "core/clear.h"
+#include "core/threads.h"
+#include "strategy/rwlock.h"
+
+/* Between two looks: a part of what it has waited, from 1 ms to this. */
+#define LOOK_MOST_MS 50
+#define LOOK_PART 8
+
+/* A part of the 100 ms that an acquire may return after its deadline, to give
+ * the row back. */
+#define GRACE_MS 50
+
+static int new_side(struct rowlock_client *client, const char *name,
+		    const struct rlk_strategy *strategy,
+		    const struct rowlock_options *options,
+		    struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock *lock;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = rlk_lock_check(client, name, options, reterr);
+	if (code)
+		return code;
+	lock = rlk_lock_new(client, name, strategy, options);
+	if (!lock)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"lock '%s': out of memory", name);
+	*ret_lock = lock;
+	return 0;
+}
+
+int rlk_reader_new(struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	return new_side(client, name, &rlk_strategy_reader, options, ret_lock,
+			reterr);
+}
+
+int rlk_writer_new(struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	return new_side(client, name, &rlk_strategy_writer, options, ret_lock,
+			reterr);
+}
+
+/* ------------------------------------------------------------ who is left */
+
+/* A writer that waits for readers. */
+struct drain {
+	struct rowlock_client *client;
+	struct rowlock *writer;
+	const struct rowlock *reader; /* its own, or NULL */
+	struct rlk_waiter waiter;
+	int64_t began_ms;
+
+	/* What a look finds. */
+	size_t others;
+	bool shared;       /* its own is shared by others of this client */
+	size_t dead_count; /* of the others, perhaps */
+	struct rlk_reader_seen dead[RLK_READERS_MOST];
+	struct rowlock_errinfo error; /* why it failed; code 0: it did not */
+};
+
+static void see(const struct rlk_reader_seen *seen, void *arg)
+{
+	struct drain *drain = arg;
+
+	if (drain->reader &&
+	    seen->holder.attempt == drain->reader->hold->attempt)
+		return;
+	drain->others++;
+	if (rlk_may_be_dead(drain->client, &seen->holder))
+		drain->dead[drain->dead_count++] = *seen;
+}
+
+/* What may pass is waited out, but not by a try: 0. */
+static int failed(const struct drain *drain, int code)
+{
+	if (drain->waiter.try)
+		return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_EDB : code;
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
+	    code == ROWLOCK_ECONNECT)
+		return 0;
+	return code;
+}
+
+static int get_conn(struct drain *drain, size_t bay, struct rlk_conn **conn)
+{
+	return rlk_pool_get(drain->client->pool, bay,
+			    rlk_waiter_io_until(&drain->waiter),
+			    !drain->waiter.try, &drain->waiter.pool_waiter,
+			    conn, &drain->error);
+}
+
+/* Who is left? 0: drain->others; else what ends the wait. */
+static int look(struct drain *drain)
+{
+	const struct rlk_name *name = drain->writer->name;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code;
+
+	drain->others = 0;
+	drain->dead_count = 0;
+	drain->error.code = 0;
+	code = get_conn(drain, rlk_client_lane(drain->client, name->text)->bay,
+			&conn);
+	if (code) {
+		drain->others = 1;
+		return failed(drain, code);
+	}
+	fault = rlk_readers_look(conn, name->text, see, drain, &drain->error);
+	rlk_pool_put(drain->client->pool, conn);
+	if (fault == RLK_DONE)
+		return 0;
+	drain->others = 1;
+	if (fault == RLK_BUSY || fault == RLK_CONFLICT || fault == RLK_KILLED)
+		drain->error.code = 0;
+	return failed(drain, drain->error.code);
+}
+
+/* Somebody's transaction may have its row locked: on a connection that nobody
+ * else waits for. True: at least one is gone. */
+static bool remove_dead(struct drain *drain)
+{
+	struct rlk_conn *conn;
+	bool removed = false;
+
+	if (!drain->dead_count || get_conn(drain, RLK_BAY_ASIDE, &conn))
+		return false;
+	for (size_t i = 0; i < drain->dead_count && rlk_conn_usable(conn);
+	     i++) {
+		struct rlk_reader_seen *dead = &drain->dead[i];
+		const struct rlk_request request = {
+			.name = drain->writer->name->text,
+			.slot = dead->slot,
+		};
+
+		if (rlk_clear_dead(drain->client, conn, &request,
+				   &dead->holder))
+			removed = true;
+	}
+	rlk_pool_put(drain->client->pool, conn);
+	return removed;
+}
+
+/* ---------------------------------------------------------------- the wait */
+
+/* It is held, and nobody else reads: 0. 1: wait on. */
+static int judge_locked(struct drain *drain)
+{
+	const struct rowlock *reader = drain->reader;
+
+	if (reader && !rlk_hold_check_locked(reader->hold))
+		return ROWLOCK_ELOST;
+	if (!rlk_hold_check_locked(drain->writer->hold))
+		return ROWLOCK_ECONNECT;
+	drain->shared = reader && reader->hold->depth > reader->depth;
+	return drain->others || drain->shared;
+}
+
+/* Until the next look: 1; or why it is over. */
+static int pause_locked(struct drain *drain)
+{
+	struct rlk_waiter *waiter = &drain->waiter;
+	int64_t now = rlk_now(drain->client->clock);
+	int64_t delay = (now - drain->began_ms) / LOOK_PART + 1;
+	int64_t at = now + (delay < LOOK_MOST_MS ? delay : LOOK_MOST_MS);
+
+	if (waiter->try)
+		return ROWLOCK_EBUSY;
+	if (waiter->until_ms < at)
+		at = waiter->until_ms;
+	for (;;) {
+		int code = rlk_waiter_over_locked(waiter);
+
+		if (code)
+			return code;
+		if (rlk_now(drain->client->clock) >= at)
+			return 1;
+		rlk_waiter_sleep_locked(waiter, at);
+	}
+}
+
+/* 0: nobody reads any more, and it is held and shown; 1: look again. */
+static int step(struct drain *drain)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&drain->client->mutex);
+	int code = judge_locked(drain);
+
+	if (code > 0)
+		return pause_locked(drain);
+	if (code == 0)
+		rlk_lock_show_locked(drain->writer);
+	return code;
+}
+
+static int wait_for_readers(struct drain *drain)
+{
+	int code;
+
+	do {
+		do
+			code = look(drain);
+		while (!code && drain->others && remove_dead(drain));
+		if (!code)
+			code = step(drain);
+	} while (code > 0);
+	return code;
+}
+
+static int explain(const struct drain *drain, int code,
+		   struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *writer = drain->writer;
+	const struct rowlock_errinfo *error = &drain->error;
+	const char *what = code == ROWLOCK_ECANCELED ? "the wait was canceled"
+			   : drain->shared
+			       ? "is read through other handles of this client"
+			       : "is read by others";
+
+	if (code == ROWLOCK_ELOST)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": its reader was lost meanwhile (%s)",
+				RLK_LOCK_ARGS(writer),
+				drain->reader->hold->reason);
+	/* Nobody knows who reads. */
+	if (error->code && code != ROWLOCK_ECANCELED)
+		return rlk_fail_db(reterr, error->code, error->mysql,
+				   "acquire " RLK_LOCK_FORMAT ": %s",
+				   RLK_LOCK_ARGS(writer), error->message);
+	if (code == ROWLOCK_ECONNECT)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": granted, and lost again before its readers "
+				"had left; it is not held",
+				RLK_LOCK_ARGS(writer));
+	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
+			RLK_LOCK_ARGS(writer), what);
+}
+
+/* The wait can be ended by rowlock_cancel() from here on. */
+static int begin(struct drain *drain)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&drain->client->mutex);
+	struct rowlock *writer = drain->writer;
+
+	drain->waiter.waker = rlk_waker_get_locked(drain->client);
+	if (!drain->waiter.waker)
+		return ROWLOCK_ENOMEM;
+	drain->waiter.canceled = writer->cancel_next;
+	writer->cancel_next = false;
+	writer->waiter = &drain->waiter;
+	writer->calls++;
+	return 0;
+}
+
+static void end(struct drain *drain)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&drain->client->mutex);
+
+	drain->writer->waiter = NULL;
+	drain->writer->calls--;
+	rlk_alarms_clear(&drain->client->alarms, &drain->waiter.alarm);
+	rlk_waker_put_locked(drain->client, drain->waiter.waker);
+}
+
+static int drain(struct rowlock *writer, const struct rowlock *reader,
+		 uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	struct drain drain = {
+		.client = writer->name->client,
+		.writer = writer,
+		.reader = reader,
+		.began_ms = rlk_now(writer->name->client->clock),
+	};
+	int code;
+
+	rlk_waiter_init(&drain.waiter, writer, wait_ms);
+	code = begin(&drain);
+	if (code)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT ": out of memory",
+				RLK_LOCK_ARGS(writer));
+	code = wait_for_readers(&drain);
+	end(&drain);
+	return code ? explain(&drain, code, reterr) : 0;
+}
+
+/* ---------------------------------------------------------------- acquire */
+
+/* The part of @wait_ms that is left until @until_ms; a try stays one. */
+static uint64_t time_left(const struct rowlock *lock, uint64_t wait_ms,
+			  int64_t until_ms)
+{
+	int64_t now = rlk_now(lock->name->client->clock);
+
+	if (wait_ms == 0 || wait_ms == ROWLOCK_FOREVER)
+		return wait_ms;
+	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
+}
+
+/* Nobody of this client joins the reader's hold any more. */
+static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&reader->name->client->mutex);
+	int code = 0;
+	struct rlk_hold *hold = rlk_lock_hold_locked(reader, &code, reterr);
+
+	if (!hold)
+		return code;
+	if (!rlk_hold_check_locked(hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				"acquire " RLK_LOCK_FORMAT
+				": its reader was lost (%s); release it first",
+				RLK_LOCK_ARGS(reader), hold->reason);
+	if (reader->name->hold == hold)
+		reader->name->hold = NULL;
+	return 0;
+}
+
+/* Against other writers. */
+static int acquire_row(struct rowlock *writer, const struct rowlock *reader,
+		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	int code = rlk_acquire(writer, reader ? 0 : wait_ms, reterr);
+
+	if (code != ROWLOCK_EBUSY || !reader)
+		return code;
+	return rlk_fail(reterr, code,
+			"acquire " RLK_LOCK_FORMAT
+			": another writer waits for this reader; release it",
+			RLK_LOCK_ARGS(writer));
+}
+
+static int acquire(struct rowlock *writer, struct rowlock *reader,
+		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = writer->name->client;
+	int64_t until =
+	    wait_ms ? rlk_after(rlk_now(client->clock), wait_ms) : 0;
+	int code = reader ? close_reader(reader, reterr) : 0;
+
+	while (!code) {
+		uint64_t left = time_left(writer, wait_ms, until);
+
+		code = acquire_row(writer, reader, left, reterr);
+		if (code)
+			break;
+		code = drain(writer, reader, time_left(writer, wait_ms, until),
+			     reterr);
+		if (code == 0)
+			return 0;
+		rlk_release(writer, rlk_after(rlk_now(client->clock), GRACE_MS),
+			    NULL);
+		/* Lost while it waited: there may be time to begin anew. */
+		if (code == ROWLOCK_ECONNECT && wait_ms && !reader &&
+		    rlk_now(client->clock) < until)
+			code = 0;
+	}
+	return code;
+}
+
+int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
+		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(writer->name->client))
+		return rlk_client_fail_forked(writer->name->client, reterr);
+	code = acquire(writer, reader, wait_ms, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* *@ret_attempt is that of a writer that is held. */
+static int attempt_of(const struct rowlock *writer, uint64_t *ret_attempt,
+		      struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&writer->name->client->mutex);
+	struct rlk_hold *hold = writer->hold;
+
+	if (!hold)
+		return rlk_fail(reterr, ROWLOCK_ENOTHELD,
+				RLK_LOCK_FORMAT
+				" is not held through this handle; acquire it "
+				"first",
+				RLK_LOCK_ARGS(writer));
+	if (!rlk_hold_check_locked(hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				RLK_LOCK_FORMAT ": the hold was lost (%s); "
+						"stop what it protects",
+				RLK_LOCK_ARGS(writer), hold->reason);
+	*ret_attempt = hold->attempt;
+	return 0;
+}
+
+int rlk_reader_acquire_under(struct rowlock *reader,
+			     const struct rowlock *writer,
+			     struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	uint64_t attempt = 0;
+	int code;
+
+	if (rlk_client_forked(writer->name->client))
+		return rlk_client_fail_forked(writer->name->client, reterr);
+	code = attempt_of(writer, &attempt, &error);
+	if (!code)
+		code = rlk_acquire_under(reader, attempt, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Readers and writers are processes that want one name all the time; now and
+ * then one of them is killed. Nobody reads while one writes, no two write, a
+ * reader that becomes the writer finds what it has read, and a writer that
+ * becomes a reader what it has written.
+ *
+ *     test_readers [READERS [WRITERS [SECONDS]]]    4, 2 and 3 by default;
+ * every second one is killed
+ *
+ * Whoever is in says so in memory that all share, after its grant and until its
+ * release, and then looks who else does. So nobody is accused for what lies
+ * between a call and its return, and of two that are in one sees the other.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rowlock/rwlock.h>
+
+#include "sql.h"
+#include "test.h"
+
+#define MOST_CLIENTS 64
+#define MOST_NUMBERS 4096
+#define TTL_MS 1000
+#define WAIT_MS 3000
+
+static unsigned int readers = 4;
+static unsigned int writers = 2;
+static unsigned int seconds = 3;
+
+/* Who is in: its number, and whether it writes. */
+#define IN(number, writes) ((number) << 1 | ((writes) ? 1u : 0u))
+
+struct shared {
+	_Atomic bool over;
+	_Atomic unsigned int in[MOST_CLIENTS]; /* of each place; 0: nobody */
+	_Atomic bool killed[MOST_NUMBERS];     /* it is, or is about to be */
+	_Atomic uint64_t version;              /* how often it was written */
+	_Atomic uint64_t reads;
+	_Atomic uint64_t writes;
+	_Atomic uint64_t ups;
+	_Atomic uint64_t waits;    /* that ended without a grant */
+	_Atomic uint64_t worst_us; /* the longest wait of a writer */
+	_Atomic unsigned int overlaps;
+	_Atomic unsigned int changes; /* between what may have none */
+	uint64_t ttl_ms;
+	char name[80];
+};
+
+static struct shared *shared;
+
+/* ------------------------------------------------------------- a client */
+
+struct client {
+	unsigned int place;
+	unsigned int number;
+	struct rowlock_rwlock *rwlock;
+	struct rowlock_errinfo err;
+};
+
+static void enter(const struct client *client, bool writes)
+{
+	unsigned int mine = IN(client->number, writes);
+
+	shared->in[client->place] = mine;
+	for (unsigned int i = 0; i < MOST_CLIENTS; i++) {
+		unsigned int other = shared->in[i];
+
+		if (i != client->place && other && ((mine | other) & 1) &&
+		    !shared->killed[other >> 1])
+			shared->overlaps++;
+	}
+}
+
+static void leave(const struct client *client)
+{
+	shared->in[client->place] = 0;
+}
+
+/* The name is kept for a moment, as if there were something to do. */
+static void stay(void)
+{
+	usleep((useconds_t) (rand() % 3000));
+}
+
+static int give_back(struct client *client)
+{
+	leave(client);
+	return rowlock_rwlock_release(client->rwlock, &client->err);
+}
+
+static int refused(int code)
+{
+	if (code != ROWLOCK_ETIMEDOUT && code != ROWLOCK_EBUSY)
+		return code;
+	shared->waits++;
+	return 0;
+}
+
+/* From reading to writing and back again. */
+static int go_up_and_down(struct client *client)
+{
+	uint64_t seen = shared->version;
+	int code = rowlock_rwlock_upgrade(client->rwlock, 20, &client->err);
+
+	if (code)
+		return refused(code);
+	shared->ups++;
+	enter(client, true);
+	if (shared->version++ != seen)
+		shared->changes++;
+	code = rowlock_rwlock_downgrade(client->rwlock, &client->err);
+	if (code)
+		return code;
+	enter(client, false);
+	if (shared->version != seen + 1)
+		shared->changes++;
+	return 0;
+}
+
+static int read_once(struct client *client)
+{
+	int code =
+	    rowlock_rwlock_acquire_read(client->rwlock, WAIT_MS, &client->err);
+	int released;
+
+	if (code)
+		return refused(code);
+	shared->reads++;
+	enter(client, false);
+	stay();
+	if (rand() % 8 == 0)
+		code = go_up_and_down(client);
+	released = give_back(client);
+	return code ? code : released;
+}
+
+static void note_wait(uint64_t began_ns)
+{
+	uint64_t us = (test_now_ns() - began_ns) / 1000;
+	uint64_t worst = shared->worst_us;
+
+	while (worst < us &&
+	       !atomic_compare_exchange_weak(&shared->worst_us, &worst, us))
+		;
+}
+
+static int write_once(struct client *client)
+{
+	uint64_t began = test_now_ns();
+	int code =
+	    rowlock_rwlock_acquire_write(client->rwlock, WAIT_MS, &client->err);
+	uint64_t seen;
+
+	if (code)
+		return refused(code);
+	note_wait(began);
+	shared->writes++;
+	enter(client, true);
+	seen = shared->version;
+	stay();
+	if (shared->version++ != seen)
+		shared->changes++;
+	return give_back(client);
+}
+
+static int live(unsigned int place, unsigned int number)
+{
+	struct rowlock_client_options options =
+	    test_client_options(shared->ttl_ms);
+	struct client client = { .place = place, .number = number };
+	struct rowlock_client *connected = NULL;
+	int code = rowlock_client_new(&options, &connected, &client.err);
+
+	srand(number);
+	if (!code)
+		code = rowlock_rwlock_new(connected, shared->name, NULL,
+					  &client.rwlock, &client.err);
+	while (!code && !shared->over) {
+		code =
+		    place < readers ? read_once(&client) : write_once(&client);
+		/* A machine that stands still for a TTL. */
+		if (code == ROWLOCK_ELOST) {
+			leave(&client);
+			rowlock_rwlock_release(client.rwlock, NULL);
+			code = 0;
+		}
+	}
+	if (code)
+		fprintf(stderr, "# client %u: %s\n", number,
+			client.err.message);
+	rowlock_rwlock_freep(&client.rwlock);
+	rowlock_client_free(connected, NULL);
+	return code ? 1 : 0;
+}
+
+/* ------------------------------------------------------------- the test */
+
+static pid_t pids[MOST_CLIENTS];
+static unsigned int numbers[MOST_CLIENTS];
+
+static void start(unsigned int place)
+{
+	static unsigned int last;
+	pid_t parent = getpid();
+	unsigned int number = ++last;
+	pid_t pid;
+
+	assert_true(number < MOST_NUMBERS);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(getppid() == parent ? live(place, number) : 1);
+	}
+	pids[place] = pid;
+	numbers[place] = number;
+}
+
+static void kill_one(unsigned int place)
+{
+	shared->killed[numbers[place]] = true;
+	kill(pids[place], SIGKILL);
+	waitpid(pids[place], NULL, 0);
+	start(place);
+}
+
+static void nobody_reads_while_one_writes(void **state)
+{
+	unsigned int clients = readers + writers;
+	uint64_t began = test_now_ns();
+	unsigned int kills = 0;
+
+	(void) state;
+	shared->ttl_ms = test_ttl_ms(TTL_MS);
+	snprintf(shared->name, sizeof(shared->name), "%s",
+		 test_name("readers"));
+	for (unsigned int i = 0; i < clients; i++)
+		start(i);
+	while (test_ms(began, test_now_ns()) < seconds * 1000.0 ||
+	       shared->writes < 20 || shared->reads < 20) {
+		test_keep_waiting(began + seconds * 1000000000ull,
+				  "20 reads and 20 writes; there were %llu and "
+				  "%llu",
+				  (unsigned long long) shared->reads,
+				  (unsigned long long) shared->writes);
+		usleep(10000);
+		if (test_ms(began, test_now_ns()) > (kills + 1) * 1000.0)
+			kill_one(kills++ % clients);
+	}
+	shared->over = true;
+	for (unsigned int i = 0; i < clients; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(shared->overlaps, 0);
+	assert_int_equal(shared->changes, 0);
+	print_message("# %u readers, %u writers, %u killed: %llu reads, %llu "
+		      "writes, %llu upgrades, %llu waits without a grant; a "
+		      "writer waited %.0f ms at most\n",
+		      readers, writers, kills,
+		      (unsigned long long) shared->reads,
+		      (unsigned long long) shared->writes,
+		      (unsigned long long) shared->ups,
+		      (unsigned long long) shared->waits,
+		      (double) shared->worst_us / 1000);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("nobody reads while one writes",
+		     nobody_reads_while_one_writes),
+	};
+
+	if (argc > 1)
+		readers = (unsigned int) atoi(argv[1]);
+	if (argc > 2)
+		writers = (unsigned int) atoi(argv[2]);
+	if (argc > 3)
+		seconds = (unsigned int) atoi(argv[3]);
+	if (readers < 1 || writers < 1 || readers > MOST_CLIENTS ||
+	    writers > MOST_CLIENTS - readers || seconds > 3600)
+		return 2;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	return test_main(tests);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Read/write locks on a real server: who keeps whom out, who gets in next, and
+ * what it costs. How one becomes the other is in test_upgrade.c.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rwlocks.h"
+
+/* Of a client that is to die. */
+#define SHORT_TTL_MS 1000
+
+static void many_read_or_one_writes(void **state)
+{
+	struct pair pair = pair_new("many");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_NONE);
+	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	expect_read(pair.one, 0);
+	expect_read(pair.two, 0);
+	assert_int_equal(rows_of(pair.sql, pair.name), 2);
+	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
+	assert_ok(rowlock_rwlock_verify(pair.two, &err));
+	assert_true(rowlock_rwlock_remaining_ms(pair.two) > 0);
+	release(pair.two);
+	expect_write(pair.two, ROWLOCK_EBUSY);
+	/* It has left nothing behind. */
+	assert_int_equal(rows_of(pair.sql, pair.name), 1);
+	release(pair.one);
+	expect_write(pair.two, 0);
+	assert_int_equal(rowlock_rwlock_held(pair.two), ROWLOCK_RWLOCK_WRITE);
+	expect_read(pair.one, ROWLOCK_EBUSY);
+	expect_write(pair.one, ROWLOCK_EBUSY);
+	assert_code(rowlock_rwlock_free(pair.two, &err), ROWLOCK_EHELD, &err);
+	assert_ok(rowlock_rwlock_verify(pair.two, &err));
+	release(pair.two);
+	expect_read(pair.one, 0);
+	assert_code(rowlock_rwlock_free(pair.one, &err), ROWLOCK_EHELD, &err);
+	release(pair.one);
+	pair_end(&pair);
+}
+
+static void a_lock_of_the_same_name_is_another(void **state)
+{
+	struct pair pair = pair_new("plain");
+	struct rowlock *lock =
+	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	expect_write(pair.two, 0);
+	assert_ok(rowlock_release(lock, &err));
+	release(pair.two);
+	test_lock_end(lock);
+	pair_end(&pair);
+}
+
+static void a_handle_reads_as_often_as_it_releases(void **state)
+{
+	struct pair pair = pair_new("nest");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	expect_read(pair.one, 0);
+	expect_read(pair.one, 0);
+	expect_write(pair.one, ROWLOCK_EDEADLOCK);
+	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err),
+		    ROWLOCK_EDEADLOCK, &err);
+	release(pair.one);
+	expect_write(pair.two, ROWLOCK_EBUSY);
+	release(pair.one);
+	expect_write(pair.two, 0);
+	expect_write(pair.two, ROWLOCK_EDEADLOCK);
+	expect_read(pair.two, ROWLOCK_EDEADLOCK);
+	release(pair.two);
+	pair_end(&pair);
+}
+
+/* ------------------------------------------------------------------ waits */
+
+static void a_waiting_writer_keeps_new_readers_out(void **state)
+{
+	struct pair pair = pair_new("intent");
+	struct rowlock_client *third = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_rwlock *late = make(third, pair.name);
+	struct rowlock_errinfo err;
+	struct wait reading;
+	struct wait writing;
+
+	(void) state;
+	expect_read(pair.one, 0);
+	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
+	await_writer(&pair);
+	assert_int_equal(rowlock_rwlock_held(pair.two), ROWLOCK_RWLOCK_NONE);
+	expect_read(late, ROWLOCK_EBUSY);
+	begin_wait(&reading, late, rowlock_rwlock_acquire_read);
+	/* Who reads may do so once more. */
+	expect_read(pair.one, 0);
+	release(pair.one);
+	release(pair.one);
+	end_wait(&writing, 0, "a writer to get in after the last reader");
+	assert_code(rowlock_rwlock_acquire_read(pair.one, 20, &err),
+		    ROWLOCK_ETIMEDOUT, &err);
+	release(pair.two);
+	end_wait(&reading, 0, "a reader to get in after the writer");
+	release(late);
+	end(late);
+	test_client_end(third);
+	pair_end(&pair);
+}
+
+static void a_wait_ends_by_time_or_by_cancel(void **state)
+{
+	struct pair pair = pair_new("over");
+	struct rowlock_errinfo err;
+	struct wait waiting;
+
+	(void) state;
+	/* For readers. */
+	expect_read(pair.one, 0);
+	assert_code(rowlock_rwlock_acquire_write(pair.two, 50, &err),
+		    ROWLOCK_ETIMEDOUT, &err);
+	assert_non_null(strstr(err.message, "is read by others"));
+	begin_wait(&waiting, pair.two, rowlock_rwlock_acquire_write);
+	await_writer(&pair);
+	rowlock_rwlock_cancel(pair.two);
+	end_wait(&waiting, ROWLOCK_ECANCELED, "a writer to be canceled");
+	assert_int_equal(rows_of(pair.sql, pair.name), 1);
+	release(pair.one);
+	/* For a writer. */
+	expect_write(pair.one, 0);
+	assert_code(rowlock_rwlock_acquire_read(pair.two, 50, &err),
+		    ROWLOCK_ETIMEDOUT, &err);
+	begin_wait(&waiting, pair.two, rowlock_rwlock_acquire_read);
+	rowlock_rwlock_cancel(pair.two);
+	end_wait(&waiting, ROWLOCK_ECANCELED, "a reader to be canceled");
+	release(pair.one);
+	/* The next one, if none waits. */
+	rowlock_rwlock_cancel(pair.two);
+	expect_write(pair.two, ROWLOCK_ECANCELED);
+	expect_write(pair.two, 0);
+	release(pair.two);
+	pair_end(&pair);
+}
+
+/* ------------------------------------------------------------------- ends */
+
+/* A process that has the name, by @call, until it is killed. */
+static pid_t start_holder(const char *name,
+			  int (*call)(struct rowlock_rwlock *, uint64_t,
+				      struct rowlock_errinfo *))
+{
+	struct rowlock_rwlock *rwlock = NULL;
+	struct rowlock_client *client = NULL;
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(SHORT_TTL_MS));
+	int told[2];
+	char word = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (rowlock_client_new(&options, &client, NULL) == 0 &&
+		    rowlock_rwlock_new(client, name, NULL, &rwlock, NULL) ==
+			0 &&
+		    call(rwlock, 0, NULL) == 0 && write(told[1], "h", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(told[1]);
+	assert_true(test_readable(told[0]));
+	assert_int_equal(read(told[0], &word, 1), 1);
+	close(told[0]);
+	return pid;
+}
+
+static void kill_holder(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void outlive(int (*dead)(struct rowlock_rwlock *, uint64_t,
+				struct rowlock_errinfo *),
+		    int (*next)(struct rowlock_rwlock *, uint64_t,
+				struct rowlock_errinfo *),
+		    unsigned int flags)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	const char *name = test_name("dead");
+	pid_t holder = start_holder(name, dead);
+	struct rowlock_client *client;
+	struct rowlock_rwlock *rwlock;
+	struct rowlock_errinfo err;
+
+	options.flags |= flags;
+	client = test_client_with(&options);
+	rwlock = make(client, name);
+	assert_code(next(rwlock, 0, &err), ROWLOCK_EBUSY, &err);
+	kill_holder(holder);
+	assert_ok(next(rwlock, (uint64_t) test_patience_ms(), &err));
+	release(rwlock);
+	end(rwlock);
+	test_client_end(client);
+}
+
+static void dead_holders_are_removed(void **state)
+{
+	(void) state;
+	outlive(rowlock_rwlock_acquire_read, rowlock_rwlock_acquire_write, 0);
+	outlive(rowlock_rwlock_acquire_write, rowlock_rwlock_acquire_write, 0);
+	outlive(rowlock_rwlock_acquire_write, rowlock_rwlock_acquire_read, 0);
+}
+
+static void holders_that_were_seen_dead_are_removed(void **state)
+{
+	(void) state;
+	outlive(rowlock_rwlock_acquire_read, rowlock_rwlock_acquire_write,
+		ROWLOCK_OBSERVE_BEATS);
+	outlive(rowlock_rwlock_acquire_write, rowlock_rwlock_acquire_read,
+		ROWLOCK_OBSERVE_BEATS);
+}
+
+static void lost(struct rowlock_rwlock *rwlock, void *arg)
+{
+	assert_int_equal(rowlock_rwlock_held(rwlock), ROWLOCK_RWLOCK_NONE);
+	test_event_set(arg);
+}
+
+static void evict(struct test_sql *sql, const char *name)
+{
+	test_sql(sql,
+		 "DELETE s FROM lease_session s JOIN business_lease l "
+		 "ON l.session = s.id WHERE l.name = '%s'",
+		 name);
+}
+
+static void a_loss_is_told_to_all_who_share(void **state)
+{
+	struct pair pair = pair_new("lost");
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_rwlock *readers[2] = { make(client, pair.name),
+					      make(client, pair.name) };
+	struct test_event told[2] = { test_event_new(), test_event_new() };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		rowlock_rwlock_on_lost(readers[i], lost, &told[i]);
+		assert_ok(rowlock_rwlock_acquire_read(readers[i], 1000, &err));
+	}
+	evict(pair.sql, pair.name);
+	for (int i = 0; i < 2; i++) {
+		assert_event(&told[i], "the loss of what %d shares", i);
+		expect_read(readers[i], ROWLOCK_ELOST);
+		expect_write(readers[i], ROWLOCK_ELOST);
+		assert_code(rowlock_rwlock_upgrade(readers[i], 0, &err),
+			    ROWLOCK_ELOST, &err);
+		assert_code(rowlock_rwlock_release(readers[i], &err),
+			    ROWLOCK_ELOST, &err);
+		expect_read(readers[i], 0);
+		release(readers[i]);
+		end(readers[i]);
+		test_event_end(&told[i]);
+	}
+	/* What is left of the first is in nobody's way. */
+	expect_write(pair.two, 0);
+	release(pair.two);
+	test_client_end(client);
+	pair_end(&pair);
+}
+
+/* Its row goes, and with it what it kept out; it asks anew. */
+static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
+{
+	struct pair pair = pair_new("anew");
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_rwlock *writer = make(client, pair.name);
+	struct test_event told = test_event_new();
+	struct wait writing;
+
+	(void) state;
+	expect_read(pair.one, 0);
+	rowlock_rwlock_on_lost(writer, lost, &told);
+	begin_wait(&writing, writer, rowlock_rwlock_acquire_write);
+	await_writer(&pair);
+	test_sql(pair.sql,
+		 "DELETE s FROM lease_session s JOIN business_lease l "
+		 "ON l.session = s.id WHERE l.name = '%s' AND l.slot = "
+		 "2147483648",
+		 pair.name);
+	test_sql(pair.sql,
+		 "DELETE FROM business_lease WHERE name = '%s' AND slot = "
+		 "2147483648",
+		 pair.name);
+	await_writer(&pair);
+	release(pair.one);
+	end_wait(&writing, 0, "a writer that had to ask anew");
+	/* It was told of nothing that it had not been shown. */
+	rowlock_rwlock_on_lost(writer, NULL, NULL);
+	assert_int_equal(rowlock_rwlock_held(writer), ROWLOCK_RWLOCK_WRITE);
+	release(writer);
+	end(writer);
+	test_event_end(&told);
+	test_client_end(client);
+	pair_end(&pair);
+}
+
+/* -------------------------------------------------------------- the price */
+
+/* The least of five: of the client's own threads one asks now and then. */
+static uint64_t cost(struct test_sql *sql, struct rowlock_rwlock *rwlock,
+		     void (*act)(struct rowlock_rwlock *rwlock))
+{
+	uint64_t least = UINT64_MAX;
+
+	act(rwlock);
+	for (int round = 0; round < 5; round++) {
+		uint64_t before = test_sql_status(sql, "Questions");
+		uint64_t took;
+
+		act(rwlock);
+		took = test_sql_status(sql, "Questions") - 1 - before;
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+static void read_and_release(struct rowlock_rwlock *rwlock)
+{
+	expect_read(rwlock, 0);
+	release(rwlock);
+}
+
+static void join_and_release(struct rowlock_rwlock *rwlock)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_rwlock_acquire_read(rwlock, 1000, &err));
+	release(rwlock);
+}
+
+static void write_and_release(struct rowlock_rwlock *rwlock)
+{
+	expect_write(rwlock, 0);
+	release(rwlock);
+}
+
+static void go_up_and_down(struct rowlock_rwlock *rwlock)
+{
+	struct rowlock_errinfo err;
+
+	expect_read(rwlock, 0);
+	assert_ok(rowlock_rwlock_upgrade(rwlock, 0, &err));
+	assert_ok(rowlock_rwlock_downgrade(rwlock, &err));
+	release(rwlock);
+}
+
+static void each_act_has_its_price(void **state)
+{
+	struct rowlock_client_options options = test_client_options(600000);
+	struct rowlock_client *client;
+	struct test_sql *sql = test_sql_open();
+	const char *name = test_name("cost");
+	struct rowlock_rwlock *first;
+	struct rowlock_rwlock *rwlock;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.handover_ms = 60000;
+	client = test_client_with(&options);
+	first = make(client, name);
+	rwlock = make(client, name);
+	/* INSERT and look, in one round trip; DELETE. */
+	assert_int_equal(cost(sql, rwlock, read_and_release), 3);
+	assert_int_equal(cost(sql, rwlock, write_and_release), 3);
+	/* And for each way a row, and the end of the one before; up, a look. */
+	assert_int_equal(cost(sql, rwlock, go_up_and_down), 3 + 3 + 3);
+	assert_ok(rowlock_rwlock_acquire_read(first, 1000, &err));
+	assert_int_equal(cost(sql, rwlock, join_and_release), 0);
+	release(first);
+	end(first);
+	end(rwlock);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+/* Readers that come all the time share rows for a bounded time each. */
+static void readers_that_come_all_the_time_let_a_writer_in(void **state)
+{
+	struct pair pair = pair_new("relay");
+	struct rowlock_rwlock *other = make(pair.clients[0], pair.name);
+	struct rowlock_rwlock *turns[2] = { pair.one, other };
+	struct rowlock_errinfo err;
+	uint64_t began = test_now_ns();
+	struct wait writing;
+	uint64_t passes = 0;
+	int code = 0;
+
+	(void) state;
+	expect_read(turns[0], 0);
+	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
+	/* One of them reads at each moment. */
+	for (int next = 1; code == 0; next = !next) {
+		code = rowlock_rwlock_acquire_read(turns[next], 1, &err);
+		release(turns[!next]);
+		passes++;
+		test_keep_waiting(began,
+				  "readers to be kept out by a writer; %llu "
+				  "came in",
+				  (unsigned long long) passes);
+	}
+	assert_code(code, ROWLOCK_ETIMEDOUT, &err);
+	end_wait(&writing, 0, "a writer to get in between readers");
+	release(pair.two);
+	end(other);
+	pair_end(&pair);
+}
+
+/* -------------------------------------------------------------- bad input */
+
+static void expect_refusal(struct rowlock_client *client, const char *name,
+			   const struct rowlock_rwlock_options *options,
+			   int code, const char *says)
+{
+	struct rowlock_rwlock *rwlock = (void *) &rwlock;
+	struct rowlock_errinfo err = { 0 };
+
+	assert_code(rowlock_rwlock_new(client, name, options, &rwlock, &err),
+		    code, &err);
+	assert_ptr_equal(rwlock, (void *) &rwlock);
+	if (!strstr(err.message, says))
+		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+}
+
+static void bad_input_is_refused(void **state)
+{
+	struct rowlock_rwlock_options options = ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_rwlock *rwlock = make(client, test_name("bad"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	expect_refusal(client, NULL, NULL, ROWLOCK_ENAME, "NULL");
+	expect_refusal(client, "", NULL, ROWLOCK_ENAME, "is empty");
+	expect_refusal(client, "a\nb", NULL, ROWLOCK_ENAME,
+		       "control character");
+	options.strategy = ROWLOCK_ROW;
+	expect_refusal(client, "a", &options, ROWLOCK_EUNSUPPORTED,
+		       "use ROWLOCK_LEASE");
+	options.strategy = (enum rowlock_strategy) 7;
+	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "no strategy 7");
+	options.strategy = ROWLOCK_LEASE;
+	options.info = "\n";
+	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "info");
+	options.size = 1;
+	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "size");
+	assert_code(rowlock_rwlock_verify(rwlock, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	assert_ok(rowlock_rwlock_free(NULL, &err));
+	expect_read(rwlock, 0);
+	rowlock_rwlock_freep(&rwlock);
+	assert_null(rwlock);
+	test_client_end(client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("many read, or one writes", many_read_or_one_writes),
+		TEST("a lock of the same name is another lock",
+		     a_lock_of_the_same_name_is_another),
+		TEST("a handle reads as often as it releases",
+		     a_handle_reads_as_often_as_it_releases),
+		TEST("a writer that waits keeps new readers out",
+		     a_waiting_writer_keeps_new_readers_out),
+		TEST("a wait to read or to write ends by time, or by cancel",
+		     a_wait_ends_by_time_or_by_cancel),
+		TEST("readers and writers that died are removed",
+		     dead_holders_are_removed),
+		TEST("readers and writers that were seen dead are removed",
+		     holders_that_were_seen_dead_are_removed),
+		TEST("a loss is told to all who share a row",
+		     a_loss_is_told_to_all_who_share),
+		TEST("a writer that is lost while it waits asks anew",
+		     a_writer_that_is_lost_while_it_waits_asks_anew),
+		TEST("reading and writing cost what they should",
+		     each_act_has_its_price),
+		TEST("readers that come all the time let a writer in",
+		     readers_that_come_all_the_time_let_a_writer_in),
+		TEST("bad input for a read/write lock is refused",
+		     bad_input_is_refused),
+	};
+
+	return test_main(tests);
+}
