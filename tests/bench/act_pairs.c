@@ -33,6 +33,8 @@ static void keep(unsigned int us)
 
 static void enter(struct bench_worker *worker)
 {
+	if (worker->options->system->shares)
+		return;
 	if (atomic_exchange_explicit(worker->inside, true,
 				     memory_order_relaxed))
 		bench_die("two threads hold '%s' at once", worker->name);

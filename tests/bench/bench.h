@@ -61,6 +61,7 @@ struct bench_worker {
  */
 struct bench_system {
 	const char *name;
+	bool shares; /* several may have a name at once */
 	void (*start)(const struct bench_options *options);
 	void (*stop)(void);
 	void (*open)(struct bench_worker *worker);
@@ -73,6 +74,7 @@ extern const struct bench_system bench_row;
 extern const struct bench_system bench_lease;
 extern const struct bench_system bench_lease_token;
 extern const struct bench_system bench_multilock;
+extern const struct bench_system bench_readers;
 extern const struct bench_system bench_observer;
 extern const struct bench_system bench_raw_row;
 extern const struct bench_system bench_raw_lease;

@@ -56,6 +56,7 @@ def all_bars():
     bars = [
         sets_to_leases('lone'),
         sets_to_leases('spread-64'),
+        compared('hot-threads', 'readers', 'lease', 5),
         compared('lone', 'row', 'raw-row', 0.95),
         compared('lone', 'lease', 'raw-lease', 0.90),
         compared('lone', 'lease', 'redis-aof', 1),

@@ -12,6 +12,7 @@ LIBRARY = ('row', 'lease', 'lease-token')
 RAW = ('raw-row', 'raw-lease')
 PEERS = ('get_lock', 'redis', 'redis-aof', 'zookeeper')
 NO_MUTEX = LIBRARY + RAW + PEERS
+WITH_READERS = LIBRARY + ('readers',) + RAW + PEERS + ('mutex',)
 WITH_SETS = LIBRARY + ('multilock',) + RAW + PEERS
 WARM_S = 0.3
 
