@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <rowlock.h>
 #include <rowlock/multilock.h>
+#include <rowlock/rwlock.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -676,4 +677,109 @@ void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
 		multilock->arg = arg;
 	}
 	rowlock_on_lost(multilock->lock, fn ? multilock_lost : NULL, multilock);
+}
+
+/* A read/write lock is the fake lock of its name, of which it is told what
+ * for. */
+struct rowlock_rwlock {
+	struct rowlock *lock;
+	rowlock_rwlock_lost_fn fn;
+	void *arg;
+};
+
+int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
+		       const struct rowlock_rwlock_options *options,
+		       struct rowlock_rwlock **ret_rwlock,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_rwlock *rwlock = calloc(1, sizeof(*rwlock));
+	int r;
+
+	if (options->size != sizeof(*options))
+		abort();
+	lock.strategy = options->strategy;
+	lock.info = options->info;
+	r = rowlock_new(client, name, &lock, &rwlock->lock, reterr);
+	if (r < 0)
+		free(rwlock);
+	else
+		*ret_rwlock = rwlock;
+	return r;
+}
+
+int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
+			struct rowlock_errinfo *reterr)
+{
+	int r;
+
+	if (!rwlock)
+		return 0;
+	r = rowlock_free(rwlock->lock, reterr);
+	if (r == 0)
+		free(rwlock);
+	return r;
+}
+
+int rowlock_rwlock_acquire_read(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
+				struct rowlock_errinfo *reterr)
+{
+	int r = ask(NULL, reterr, "read");
+
+	return r < 0 ? r : rowlock_acquire(rwlock->lock, wait_ms, reterr);
+}
+
+int rowlock_rwlock_acquire_write(struct rowlock_rwlock *rwlock,
+				 uint64_t wait_ms,
+				 struct rowlock_errinfo *reterr)
+{
+	int r = ask(NULL, reterr, "write");
+
+	return r < 0 ? r : rowlock_acquire(rwlock->lock, wait_ms, reterr);
+}
+
+int rowlock_rwlock_release(struct rowlock_rwlock *rwlock,
+			   struct rowlock_errinfo *reterr)
+{
+	return rowlock_release(rwlock->lock, reterr);
+}
+
+int rowlock_rwlock_token(struct rowlock_rwlock *rwlock, uint64_t *ret_token,
+			 struct rowlock_errinfo *reterr)
+{
+	return rowlock_token(rwlock->lock, ret_token, reterr);
+}
+
+enum rowlock_rwlock_mode rowlock_rwlock_held(struct rowlock_rwlock *rwlock)
+{
+	return rowlock_held(rwlock->lock) ? ROWLOCK_RWLOCK_READ
+					  : ROWLOCK_RWLOCK_NONE;
+}
+
+uint64_t rowlock_rwlock_remaining_ms(struct rowlock_rwlock *rwlock)
+{
+	return rowlock_remaining_ms(rwlock->lock);
+}
+
+void rowlock_rwlock_cancel(struct rowlock_rwlock *rwlock)
+{
+	rowlock_cancel(rwlock->lock);
+}
+
+static void rwlock_lost(struct rowlock *lock, void *arg)
+{
+	struct rowlock_rwlock *rwlock = arg;
+
+	(void) lock;
+	rwlock->fn(rwlock, rwlock->arg);
+}
+
+void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
+			    rowlock_rwlock_lost_fn fn, void *arg)
+{
+	if (fn) {
+		rwlock->fn = fn;
+		rwlock->arg = arg;
+	}
+	rowlock_on_lost(rwlock->lock, fn ? rwlock_lost : NULL, rwlock);
 }

@@ -119,6 +119,24 @@ class Surroundings(ToolTest):
         self.assertEqual(code, 125)
         self.assertIn("--also", err)
 
+    def test_a_name_is_held_for_reading_or_for_writing(self):
+        for option, other in (("--read", "write"), ("--write", "read")):
+            self.fake.seen.clear()
+            code, out, err = self.run_tool("run", option, "j", "-c",
+                                           "echo $ROWLOCK_TOKEN")
+            self.assertEqual((code, out), (0, "4711\n"), err)
+            self.assertIn(option[2:], self.fake.seen)
+            self.assertNotIn(other, self.fake.seen)
+            self.assertIn("release", self.fake.seen)
+        self.fake.answers["release"] = [f"reply {ELOST} lost"]
+        self.assertEqual(self.run_tool("run", "--read", "j", "true")[0], 124)
+
+    def test_what_cannot_be_shared_is_refused(self):
+        for words in (("-s", "row", "--read"), ("--write", "--also=x")):
+            code, _, err = self.run_tool("run", *words, "j", "true")
+            self.assertEqual(code, 125)
+            self.assertIn("--read, --write", err)
+
     def test_the_command_gets_none_of_our_descriptors(self):
         read, write = os.pipe()
         code, out, err = self.run_tool("run", "j", "ls", "-l",

@@ -136,6 +136,27 @@ class Run(ServerTest):
         self.assertEqual([name for _, name in tokens], [names[0], names[2]])
         self.assertTrue(all(int(token) > 0 for token, _ in tokens))
 
+    def test_many_read_or_one_writes(self):
+        name = self.name("shared")
+        readers = [self.holder("--read", name) for _ in range(2)]
+        self.assertEqual(len(self.list()), 2)
+        self.assertEqual(self.run_tool("run", "-n", "--write", name,
+                                       "true")[0], 1)
+        self.assertEqual(self.run_tool("run", "-n", "--read", name,
+                                       "true")[0], 0)
+        for reader, pidfd in readers:
+            reader.stdin.close()
+            self.assertEqual(reader.wait(patience()), 3)
+            self.gone(pidfd)
+        writer, pidfd = self.holder("--write", name)
+        self.assertEqual(self.run_tool("run", "-n", "--read", name,
+                                       "true")[0], 1)
+        # A lock of that name is another one.
+        self.assertEqual(self.run_tool("run", "-n", name, "true")[0], 0)
+        writer.stdin.close()
+        self.assertEqual(writer.wait(patience()), 3)
+        self.gone(pidfd)
+
     def test_ten_that_wait_run_one_after_the_other(self):
         for strategy in ("lease", "row"):
             log = os.path.join(self.directory, f"log-{strategy}")

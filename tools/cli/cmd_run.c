@@ -20,6 +20,9 @@ static const char help[] =
     "  -n, --nb, --nonblock       do not wait if another holds it\n"
     "  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m 1h)\n"
     "      --also=NAME            hold NAME as well, all of them or none\n"
+    "      --read, --write        hold NAME as a read/write lock: many may "
+    "read,\n"
+    "                             or one writes\n"
     "  -E, --conflict-exit-code=N exit with N if it was not acquired (1)\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
@@ -32,10 +35,12 @@ static const char help[] =
     "lock\n"
     "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n";
 
-enum { OPTION_ALSO = TASK_OPTION_MORE };
+enum { OPTION_ALSO = TASK_OPTION_MORE, OPTION_READ, OPTION_WRITE };
 
 static const struct option options[] = {
 	{ "also", required_argument, NULL, OPTION_ALSO },
+	{ "read", no_argument, NULL, OPTION_READ },
+	{ "write", no_argument, NULL, OPTION_WRITE },
 	{ "nb", no_argument, NULL, 'n' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "wait", required_argument, NULL, 'w' },
@@ -57,6 +62,12 @@ static int take_option(struct task *task, int option)
 	switch (option) {
 	case OPTION_ALSO:
 		return task_also(task, optarg);
+	case OPTION_READ:
+		task->mode = ROWLOCK_RWLOCK_READ;
+		return -1;
+	case OPTION_WRITE:
+		task->mode = ROWLOCK_RWLOCK_WRITE;
+		return -1;
 	case 'n':
 		task->wait_ms = 0;
 		return -1;
@@ -109,6 +120,21 @@ static int run(struct request *request, struct signals *signals,
 	return task_run(&request->task, &acquisition, signals, guard);
 }
 
+/* What does not go together: -1 or the exit code. */
+static int check(const struct task *task)
+{
+	if (task->name_count > 1 && task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused("run", "--also: only leases can be held "
+					      "together");
+	if (task->mode && task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused("run", "--read, --write: only leases "
+					      "can be shared");
+	if (task->mode && task->name_count > 1)
+		return command_misused("run", "--read, --write: one name at a "
+					      "time, so without --also");
+	return -1;
+}
+
 int cmd_run(int argc, char **argv, struct common *common)
 {
 	struct request request = {
@@ -126,12 +152,10 @@ int cmd_run(int argc, char **argv, struct common *common)
 	int code = task_parse(&request.task, argc, argv, "+s:nw:E:t:c:vhV",
 			      options, take_option);
 
+	if (code < 0)
+		code = check(&request.task);
 	if (code >= 0)
 		return code;
-	if (request.task.name_count > 1 &&
-	    request.task.lock.strategy != ROWLOCK_LEASE)
-		return command_misused("run", "--also: only leases can be held "
-					      "together");
 	if (!connection_check(&common->connection) ||
 	    !signals_start(&signals) || !guard_start(&guard))
 		return EXIT_FAILED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls on a lock or a multi-lock; see hold.h.
+ * Calls on a lock, a multi-lock or a read/write lock; see hold.h.
  */
 #include "hold.h"
 
@@ -11,7 +11,14 @@ int hold_new(struct hold *hold, struct rowlock_client *client,
 {
 	struct rowlock_multilock_options several =
 	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_rwlock_options shared = ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
 
+	if (hold->mode) {
+		shared.strategy = options->strategy;
+		shared.info = options->info;
+		return rowlock_rwlock_new(client, names[0], &shared,
+					  &hold->rwlock, reterr);
+	}
 	if (count == 1)
 		return rowlock_new(client, names[0], options, &hold->lock,
 				   reterr);
@@ -26,22 +33,31 @@ void hold_free(struct hold *hold)
 {
 	rowlock_free(hold->lock, NULL);
 	rowlock_multilock_free(hold->set, NULL);
+	rowlock_rwlock_free(hold->rwlock, NULL);
 }
 
 bool hold_is_made(const struct hold *hold)
 {
-	return hold->lock || hold->set;
+	return hold->lock || hold->set || hold->rwlock;
 }
 
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
+	if (hold->rwlock)
+		return hold->mode == ROWLOCK_RWLOCK_READ
+			   ? rowlock_rwlock_acquire_read(hold->rwlock, wait_ms,
+							 reterr)
+			   : rowlock_rwlock_acquire_write(hold->rwlock, wait_ms,
+							  reterr);
 	return hold->set ? rowlock_multilock_acquire(hold->set, wait_ms, reterr)
 			 : rowlock_acquire(hold->lock, wait_ms, reterr);
 }
 
 int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
 {
+	if (hold->rwlock)
+		return rowlock_rwlock_release(hold->rwlock, reterr);
 	return hold->set ? rowlock_multilock_release(hold->set, reterr)
 			 : rowlock_release(hold->lock, reterr);
 }
@@ -49,6 +65,8 @@ int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr)
 {
+	if (hold->rwlock)
+		return rowlock_rwlock_token(hold->rwlock, ret_token, reterr);
 	return hold->set
 		   ? rowlock_multilock_token(hold->set, name, ret_token, reterr)
 		   : rowlock_token(hold->lock, ret_token, reterr);
@@ -56,19 +74,25 @@ int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 
 bool hold_held(struct hold *hold)
 {
+	if (hold->rwlock)
+		return rowlock_rwlock_held(hold->rwlock) != ROWLOCK_RWLOCK_NONE;
 	return hold->set ? rowlock_multilock_held(hold->set)
 			 : rowlock_held(hold->lock);
 }
 
 uint64_t hold_remaining_ms(struct hold *hold)
 {
+	if (hold->rwlock)
+		return rowlock_rwlock_remaining_ms(hold->rwlock);
 	return hold->set ? rowlock_multilock_remaining_ms(hold->set)
 			 : rowlock_remaining_ms(hold->lock);
 }
 
 void hold_cancel(struct hold *hold)
 {
-	if (hold->set)
+	if (hold->rwlock)
+		rowlock_rwlock_cancel(hold->rwlock);
+	else if (hold->set)
 		rowlock_multilock_cancel(hold->set);
 	else
 		rowlock_cancel(hold->lock);
@@ -88,6 +112,12 @@ static void lost_set(struct rowlock_multilock *set, void *arg)
 	lost(NULL, arg);
 }
 
+static void lost_rwlock(struct rowlock_rwlock *rwlock, void *arg)
+{
+	(void) rwlock;
+	lost(NULL, arg);
+}
+
 /* Who is told no more may still be running, with what he was given. */
 void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
 {
@@ -95,7 +125,10 @@ void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
 		hold->lost_fn = fn;
 		hold->lost_arg = arg;
 	}
-	if (hold->set)
+	if (hold->rwlock)
+		rowlock_rwlock_on_lost(hold->rwlock, fn ? lost_rwlock : NULL,
+				       hold);
+	else if (hold->set)
 		rowlock_multilock_on_lost(hold->set, fn ? lost_set : NULL,
 					  hold);
 	else

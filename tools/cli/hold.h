@@ -3,12 +3,13 @@
 #define CLI_HOLD_H
 
 /*
- * What a command runs under: a lock, or a multi-lock where it wants several
- * names. The library's calls on either.
+ * What a command runs under: a lock, a multi-lock where it wants several names,
+ * or a read/write lock. The library's calls on each.
  */
 
 #include <rowlock.h>
 #include <rowlock/multilock.h>
+#include <rowlock/rwlock.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +17,13 @@
 typedef void (*hold_lost_fn)(void *arg);
 
 struct hold {
+	/* Of a read/write lock, set by the caller: what for. */
+	enum rowlock_rwlock_mode mode;
+
 	/* Exactly one of them, once it is made. */
 	struct rowlock *lock;
 	struct rowlock_multilock *set;
+	struct rowlock_rwlock *rwlock;
 
 	hold_lost_fn lost_fn;
 	void *lost_arg;
