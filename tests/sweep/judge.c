@@ -98,17 +98,16 @@ static void judge_exclusion(struct stage *stage)
 		return;
 	if (stage->rival_holds) {
 		/* Unless it was broken, the rival has it. */
-		if (rowlock_verify(stage->rival, &err) == 0 &&
-		    stage_held(stage))
+		if (rival_verify(stage, &err) == 0 && stage_held(stage))
 			stage_wrong(stage, "two have it: the rival had it "
 					   "before, and still has");
 		return;
 	}
-	code = rowlock_acquire(stage->rival, 0, &err);
+	code = rival_acquire(stage, 0, &err);
 	if (code == 0 && stage_held(stage))
 		stage_wrong(stage, "two have it: the rival got it");
 	if (code == 0)
-		rowlock_release(stage->rival, NULL);
+		rival_release(stage, NULL);
 	else if (code != ROWLOCK_EBUSY)
 		stage_slow(stage, "the rival's try: %s", err.message);
 }
@@ -123,7 +122,7 @@ static void end_rival(struct stage *stage, const struct scenario *scenario,
 	if (!stage->rival_holds)
 		return;
 	stage->rival_holds = false;
-	code = rowlock_release(stage->rival, NULL);
+	code = rival_release(stage, NULL);
 	if (code && !broken)
 		stage_wrong(stage, "the rival's hold was taken from it (%d)",
 			    code);
@@ -158,8 +157,7 @@ static void rival_gets_it(struct stage *stage, const char *when,
 {
 	struct rowlock_errinfo err;
 	uint64_t began = test_now_ns();
-	int code =
-	    rowlock_acquire(stage->rival, RIVAL_WAIT_MS * stage->slow, &err);
+	int code = rival_acquire(stage, RIVAL_WAIT_MS * stage->slow, &err);
 	double ms = test_ms(began, test_now_ns());
 
 	if (ms > measure->rival_ms)
@@ -171,11 +169,11 @@ static void rival_gets_it(struct stage *stage, const char *when,
 	}
 	if (stage_held(stage))
 		stage_wrong(stage, "two have it %s", when);
-	code = rowlock_release(stage->rival, &err);
+	code = rival_release(stage, &err);
 	if (code)
 		stage_slow(stage, "the rival's release %s: %s", when,
 			   err.message);
-	if (stage->sets)
+	if (stage->tried == TRIED_SET)
 		rival_gets_other(stage, when);
 }
 

@@ -15,13 +15,13 @@
 
 #include "test.h"
 
-enum { MAX_SUITES = 64, ID_SIZE = 128 };
+enum { MAX_SUITES = 96, ID_SIZE = 128 };
 
 /** A call under a strategy. */
 struct suite {
 	const struct scenario *scenario;
 	enum rowlock_strategy strategy;
-	bool sets;   /* of leases, by a multi-lock */
+	enum tried tried;
 	bool looked; /* the run without a fault came to its end */
 	char problem[512];
 	size_t count;
@@ -58,8 +58,14 @@ static struct {
 
 static const char *strategy_name(const struct suite *suite)
 {
-	if (suite->sets)
-		return "sets";
+	static const char *const tried[] = {
+		[TRIED_SET] = "sets",
+		[TRIED_READER] = "reader",
+		[TRIED_WRITER] = "writer",
+	};
+
+	if (suite->tried != TRIED_LOCK)
+		return tried[suite->tried];
 	return suite->strategy == ROWLOCK_LEASE ? "lease" : "row";
 }
 
@@ -75,27 +81,35 @@ static void id_of(const struct job *job, char *id)
 
 /* -------------------------------------------------------- what there is */
 
+static void add_suite(const struct scenario *scenario,
+		      enum rowlock_strategy strategy, enum tried tried)
+{
+	if (shared->suite_count == MAX_SUITES)
+		abort();
+	shared->suites[shared->suite_count++] = (struct suite){
+		.scenario = scenario,
+		.strategy = strategy,
+		.tried = tried,
+	};
+}
+
 static void list_suites(void)
 {
 	for (size_t i = 0; i < scenario_count; i++) {
 		const struct scenario *scenario = &scenarios[i];
 
 		if (scenario->lease)
-			shared->suites[shared->suite_count++] = (struct suite){
-				.scenario = scenario,
-				.strategy = ROWLOCK_LEASE,
-			};
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_LOCK);
 		if (scenario->sets)
-			shared->suites[shared->suite_count++] = (struct suite){
-				.scenario = scenario,
-				.strategy = ROWLOCK_LEASE,
-				.sets = true,
-			};
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_SET);
+		if (scenario->sides) {
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_READER);
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_WRITER);
+		}
+		if (scenario->only)
+			add_suite(scenario, ROWLOCK_LEASE, scenario->only);
 		if (scenario->row)
-			shared->suites[shared->suite_count++] = (struct suite){
-				.scenario = scenario,
-				.strategy = ROWLOCK_ROW,
-			};
+			add_suite(scenario, ROWLOCK_ROW, TRIED_LOCK);
 	}
 }
 
@@ -103,7 +117,7 @@ static void look(struct stage *stage, size_t number)
 {
 	struct suite *suite = &shared->suites[number];
 
-	stage->sets = suite->sets;
+	stage->tried = suite->tried;
 	suite->count = run_without_fault(stage, suite->scenario,
 					 suite->strategy, suite->targets);
 	snprintf(suite->problem, sizeof(suite->problem), "%s", stage->problem);
@@ -133,6 +147,21 @@ static void add_job(unsigned int suite, unsigned int target, unsigned int kind)
 	jobs[job_count++] = job;
 }
 
+/* The two sides of a read/write lock are asked for as leases are: most kinds of
+ * faults only with --full. */
+static bool is_meant(const struct suite *suite, unsigned int target,
+		     unsigned int kind)
+{
+	bool full = wanted.full || wanted.only;
+	bool side =
+	    suite->tried == TRIED_READER || suite->tried == TRIED_WRITER;
+
+	if (side && !full && !kinds[kind].main)
+		return false;
+	return run_is_meant(suite->scenario, &suite->targets[target],
+			    &kinds[kind], full);
+}
+
 static void list_jobs(void)
 {
 	for (unsigned int s = 0; s < shared->suite_count; s++) {
@@ -140,9 +169,7 @@ static void list_jobs(void)
 
 		for (unsigned int t = 0; t < suite->count; t++)
 			for (unsigned int k = 0; k < kind_count; k++)
-				if (run_is_meant(suite->scenario,
-						 &suite->targets[t], &kinds[k],
-						 wanted.full || wanted.only))
+				if (is_meant(suite, t, k))
 					add_job(s, t, k);
 	}
 }
@@ -155,7 +182,7 @@ static void do_job(struct stage *stage, size_t number)
 	const struct suite *suite = &shared->suites[job->suite];
 	struct outcome *outcome = &outcomes[number];
 
-	stage->sets = suite->sets;
+	stage->tried = suite->tried;
 	/* The same run is the same, whatever ran before. */
 	stage->seed = wanted.seed * 1000003 + job->suite * 10007u +
 		      job->target * 101u + job->kind;

@@ -135,6 +135,8 @@ static void begin(struct stage *stage, const struct scenario *scenario,
 	alarm((unsigned int) (4 * GUARD_MS / 1000 * stage->slow * test_load()));
 	snprintf(name, sizeof(name), "test-sweep-%d.%u", (int) getpid(),
 		 ++serial);
+	/* Who changes sides is excluded by a writer before and after. */
+	stage->rival_writes = scenario->only || stage->tried == TRIED_READER;
 	stage_begin(stage, strategy, name);
 	if (!*stage->problem)
 		scenario->prepare(stage);

@@ -32,6 +32,17 @@ static uint64_t calling_long(const struct stage *stage)
 	return PATIENT_CALL_MS * stage->slow;
 }
 
+static uint64_t calling_twice(const struct stage *stage)
+{
+	return 2 * CALL_MS * stage->slow;
+}
+
+/* And then it gives its other row back. */
+static uint64_t upgrading(const struct stage *stage)
+{
+	return (WAIT_MS + CALL_MS) * stage->slow;
+}
+
 static uint64_t waiting(const struct stage *stage)
 {
 	return WAIT_MS * stage->slow;
@@ -107,8 +118,7 @@ static void holding(struct stage *stage)
 
 static void rival_holding(struct stage *stage)
 {
-	stage_must(stage, rowlock_acquire(stage->rival, 0, NULL),
-		   "the rival's acquire");
+	stage_must(stage, rival_acquire(stage, 0, NULL), "the rival's acquire");
 	stage->rival_holds = true;
 }
 
@@ -146,9 +156,9 @@ static void dead_holder(struct stage *stage)
 		 stage->name, stage->program);
 	test_sql(stage->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
-		 "acquired_at) VALUES ('%s', 0, CRC32('%s'), 7, "
+		 "acquired_at) VALUES ('%s', %u, CRC32('%s'), 7, "
 		 "UTC_TIMESTAMP(6))",
-		 stage->name, stage->name);
+		 stage->name, rival_slot(stage), stage->name);
 }
 
 /* No clock of the server's tells who is dead. */
@@ -231,7 +241,7 @@ static void *let_go(void *arg)
 
 	/* A rule has seen that the client asks. */
 	if (proxy_await_acts(stage->proxy, 1, test_patience_ms()))
-		rowlock_release(stage->rival, NULL);
+		rival_release(stage, NULL);
 	return NULL;
 }
 
@@ -262,6 +272,17 @@ static int verify_it(struct stage *stage)
 static int release_it(struct stage *stage)
 {
 	return stage_release(stage, &stage->err);
+}
+
+static int upgrade_it(struct stage *stage)
+{
+	return rowlock_rwlock_upgrade(stage->rwlock, WAIT_MS * stage->slow,
+				      &stage->err);
+}
+
+static int downgrade_it(struct stage *stage)
+{
+	return rowlock_rwlock_downgrade(stage->rwlock, &stage->err);
 }
 
 static int free_client(struct stage *stage)
@@ -307,11 +328,11 @@ static void run_under_lock(struct rowlock *lock, void *arg)
 	struct stage *stage = arg;
 
 	/* As judge() does for the other calls. */
-	if (rowlock_held(lock) && rowlock_acquire(stage->rival, 0, NULL) == 0) {
+	if (rowlock_held(lock) && rival_acquire(stage, 0, NULL) == 0) {
 		if (rowlock_held(lock))
 			stage_wrong(stage,
 				    "two have it: inside rowlock_execute()");
-		rowlock_release(stage->rival, NULL);
+		rival_release(stage, NULL);
 	}
 }
 
@@ -403,6 +424,7 @@ const struct scenario scenarios[] = {
 	{ .name = "try",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .row = true,
 	  .asks = true,
 	  .prepare = warm,
@@ -425,6 +447,7 @@ const struct scenario scenarios[] = {
 	{ .name = "wait",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .row = true,
 	  .asks = true,
 	  .prepare = warm,
@@ -435,6 +458,7 @@ const struct scenario scenarios[] = {
 	{ .name = "try-busy",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .row = true,
 	  .asks = true,
 	  .prepare = busy,
@@ -448,6 +472,7 @@ const struct scenario scenarios[] = {
 	{ .name = "wait-busy",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .row = true,
 	  .asks = true,
 	  .prepare = busy_warm,
@@ -463,6 +488,7 @@ const struct scenario scenarios[] = {
 	{ .name = "wait-released",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .row = true,
 	  .asks = true,
 	  .prepare = busy_warm,
@@ -473,6 +499,7 @@ const struct scenario scenarios[] = {
 	{ .name = "try-dead-holder",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .asks = true,
 	  .prepare = dead_holder,
 	  .call = try_it,
@@ -494,6 +521,7 @@ const struct scenario scenarios[] = {
 	{ .name = "again-after-loss",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .row = true,
 	  .asks = true,
 	  .prepare = lost_before,
@@ -521,6 +549,7 @@ const struct scenario scenarios[] = {
 	{ .name = "token",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .prepare = holding,
 	  .call = draw_token,
 	  .bound_ms = calling,
@@ -539,6 +568,7 @@ const struct scenario scenarios[] = {
 	{ .name = "verify",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .prepare = holding,
 	  .call = verify_it,
 	  .bound_ms = calling,
@@ -558,6 +588,7 @@ const struct scenario scenarios[] = {
 	{ .name = "release",
 	  .lease = true,
 	  .sets = true,
+	  .sides = true,
 	  .prepare = holding,
 	  .call = release_it,
 	  .bound_ms = calling,
@@ -573,6 +604,27 @@ const struct scenario scenarios[] = {
 		     [EFFECT_QUIET] = CODES(AWAY, LOST),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
 		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
+	/* Of either it is held before and after, and never not; what is
+	 * given up is cleaned up later, if it cannot be at once. */
+	{ .name = "upgrade",
+	  .only = TRIED_READER,
+	  .prepare = holding,
+	  .call = upgrade_it,
+	  .bound_ms = upgrading,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] =
+			 CODES(AWAY, ROWLOCK_ETIMEDOUT, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
+	{ .name = "downgrade",
+	  .only = TRIED_WRITER,
+	  .prepare = holding,
+	  .call = downgrade_it,
+	  .bound_ms = calling_twice,
+	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
+		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
+		     [EFFECT_REFUSED] = CODES(SAID_NO),
+		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
 	{ .name = "free-client",
 	  .lease = true,
 	  .prepare = warm,

@@ -260,99 +260,6 @@ void stage_must(struct stage *stage, int code, const char *what)
 			   code, rowlock_strerror(code));
 }
 
-static void lost(struct rowlock *lock, void *arg)
-{
-	struct stage *stage = arg;
-
-	(void) lock;
-	atomic_fetch_add(&stage->lost, 1);
-}
-
-static struct rowlock *new_lock(struct stage *stage,
-				struct rowlock_client *client, const char *name,
-				unsigned int flags)
-{
-	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock *lock = NULL;
-
-	options.strategy = stage->strategy;
-	options.flags = flags;
-	if (client == stage->client)
-		options.max_hold_ms = stage->max_hold_ms;
-	stage_must(stage, rowlock_new(client, name, &options, &lock, NULL),
-		   "rowlock_new");
-	return lock;
-}
-
-static void lost_set(struct rowlock_multilock *set, void *arg)
-{
-	(void) set;
-	lost(NULL, arg);
-}
-
-static void new_set(struct stage *stage)
-{
-	struct rowlock_multilock_options options =
-	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
-	const char *const names[] = { stage->other, stage->name };
-
-	options.max_hold_ms = stage->max_hold_ms;
-	stage_must(stage,
-		   rowlock_multilock_new(stage->client, names, 2, &options,
-					 &stage->set, NULL),
-		   "rowlock_multilock_new");
-	if (stage->set)
-		rowlock_multilock_on_lost(stage->set, lost_set, stage);
-}
-
-int stage_acquire(struct stage *stage, uint64_t wait_ms,
-		  struct rowlock_errinfo *reterr)
-{
-	return stage->set
-		   ? rowlock_multilock_acquire(stage->set, wait_ms, reterr)
-		   : rowlock_acquire(stage->lock, wait_ms, reterr);
-}
-
-int stage_release(struct stage *stage, struct rowlock_errinfo *reterr)
-{
-	return stage->set ? rowlock_multilock_release(stage->set, reterr)
-			  : rowlock_release(stage->lock, reterr);
-}
-
-int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr)
-{
-	return stage->set ? rowlock_multilock_verify(stage->set, reterr)
-			  : rowlock_verify(stage->lock, reterr);
-}
-
-int stage_token(struct stage *stage, struct rowlock_errinfo *reterr)
-{
-	uint64_t token;
-
-	return stage->set ? rowlock_multilock_token(stage->set, stage->name,
-						    &token, reterr)
-			  : rowlock_token(stage->lock, &token, reterr);
-}
-
-bool stage_held(const struct stage *stage)
-{
-	if (stage->set)
-		return rowlock_multilock_held(stage->set);
-	return stage->lock && rowlock_held(stage->lock);
-}
-
-int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
-{
-	int code = stage->set ? rowlock_multilock_free(stage->set, reterr)
-			      : rowlock_free(stage->lock, reterr);
-
-	if (code)
-		return code;
-	stage->set = NULL;
-	stage->lock = NULL;
-	return 0;
-}
-
 void stage_client(struct stage *stage, unsigned int flags)
 {
 	struct rowlock_client_options options = stage_options(stage);
@@ -363,13 +270,7 @@ void stage_client(struct stage *stage, unsigned int flags)
 		stage_slow(stage, "preparation: %s", err.message);
 		return;
 	}
-	if (stage->sets) {
-		new_set(stage);
-		return;
-	}
-	stage->lock = new_lock(stage, stage->client, stage->name, flags);
-	if (stage->lock)
-		rowlock_on_lost(stage->lock, lost, stage);
+	tried_new(stage, flags);
 }
 
 void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
@@ -392,10 +293,7 @@ void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
 	stage_tell(stage, "clear\nthaw\nlisten\nreset");
 	stage->threads = stage_threads();
 	stage->descriptors = stage_descriptors(stage);
-	stage->rival = new_lock(stage, stage->rival_client, stage->name,
-				ROWLOCK_OWNER_HANDLE);
-	stage->other_rival = new_lock(stage, stage->rival_client, stage->other,
-				      ROWLOCK_OWNER_HANDLE);
+	rivals_new(stage);
 }
 
 void stage_client_end(struct stage *stage)
@@ -421,11 +319,7 @@ void stage_client_end(struct stage *stage)
 void stage_end(struct stage *stage)
 {
 	stage_client_end(stage);
-	if (stage->rival && rowlock_depth(stage->rival))
-		rowlock_release(stage->rival, NULL);
-	rowlock_free(stage->rival, NULL);
-	stage->rival = NULL;
-	rowlock_freep(&stage->other_rival);
+	rivals_end(stage);
 	stage_tell(stage, "clear\ndeliver\nend rst");
 	while (proxy_counts(stage->proxy).links > 0)
 		usleep(200);

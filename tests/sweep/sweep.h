@@ -16,6 +16,7 @@
 
 #include <rowlock.h>
 #include <rowlock/multilock.h>
+#include <rowlock/rwlock.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,6 +70,14 @@ struct target {
 
 enum { MAX_TARGETS = 64 };
 
+/** What a suite is about; all but the first for leases only. */
+enum tried {
+	TRIED_LOCK,
+	TRIED_SET,
+	TRIED_READER,
+	TRIED_WRITER,
+};
+
 struct stage {
 	struct proxy *proxy;
 	char dsn[512]; /* by way of the proxy */
@@ -85,15 +94,18 @@ struct stage {
 	char other[64]; /* a second name, that sets have, too */
 	char program[64];
 	struct rowlock *rival;
-	struct rowlock *other_rival; /* on the second name */
+	struct rowlock *other_rival;         /* on the second name */
+	struct rowlock_rwlock *rwlock_rival; /* of a reader or a writer */
 	struct rowlock_client *client;
 	struct rowlock *lock; /* what the client tries, or */
 	struct rowlock_multilock *set;
+	struct rowlock_rwlock *rwlock;
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
 	bool rival_holds;
-	bool sets;            /* it is a set that is tried */
+	enum tried tried;
+	bool rival_writes;    /* that of a reader or writer */
 	bool patient;         /* its calls take PATIENT_CALL_MS */
 	unsigned int flags;   /* of the client */
 	uint64_t max_hold_ms; /* of its lock; 0: none */
@@ -119,10 +131,12 @@ struct measure {
 struct scenario {
 	const char *name;
 	bool lease, row;
-	bool sets;  /* and for leases, once more with a multi-lock */
-	bool deep;  /* also the round trips that set a connection up */
-	bool asks;  /* the call is an acquire: 0 means held */
-	bool loose; /* it says not always the same */
+	bool sets;       /* and for leases, once more with a multi-lock, */
+	bool sides;      /* and with each side of a read/write lock; */
+	enum tried only; /* or, if it is not TRIED_LOCK, with nothing else */
+	bool deep;       /* also the round trips that set a connection up */
+	bool asks;       /* the call is an acquire: 0 means held */
+	bool loose;      /* it says not always the same */
 	/** One at a time, and few kinds: the server's copy of its lock tables
 	 *  is not renewed as long as somebody else reads it. */
 	bool alone;
@@ -188,7 +202,11 @@ void stage_tell(struct stage *stage, const char *format, ...)
 struct rowlock_client_options stage_options(struct stage *stage);
 /** Make the client and a lock with @flags. */
 void stage_client(struct stage *stage, unsigned int flags);
-/** The call on what the client tries, a lock or a set. */
+/* tried.c */
+
+/** Make what the client tries; a lock with @flags. */
+void tried_new(struct stage *stage, unsigned int flags);
+/** The call on it. */
 int stage_acquire(struct stage *stage, uint64_t wait_ms,
 		  struct rowlock_errinfo *reterr);
 int stage_release(struct stage *stage, struct rowlock_errinfo *reterr);
@@ -197,6 +215,18 @@ int stage_token(struct stage *stage, struct rowlock_errinfo *reterr);
 bool stage_held(const struct stage *stage);
 /** Give it back, if it is not held; 0 if there is none. */
 int stage_free(struct stage *stage, struct rowlock_errinfo *reterr);
+
+/** Who wants the same name. */
+void rivals_new(struct stage *stage);
+void rivals_end(struct stage *stage);
+int rival_acquire(struct stage *stage, uint64_t wait_ms,
+		  struct rowlock_errinfo *reterr);
+int rival_release(struct stage *stage, struct rowlock_errinfo *reterr);
+int rival_verify(struct stage *stage, struct rowlock_errinfo *reterr);
+/** Where its row is; of attempt 7. */
+unsigned int rival_slot(const struct stage *stage);
+
+/* stage.c */
 
 /** A call of preparation that must return 0. */
 void stage_must(struct stage *stage, int code, const char *what);
