@@ -10,7 +10,9 @@
 #define SIM_SETS 2 /* of a thread */
 
 struct sim_handle {
-	struct rowlock *lock;
+	struct rowlock *lock; /* of a read/write lock: the side in use */
+	struct rowlock *reader;
+	struct rowlock *writer;
 	unsigned int flags;
 	unsigned int name;  /* of a set: the first */
 	unsigned int names; /* of a set: a bit each; else 0 */
@@ -24,6 +26,7 @@ struct sim_thread {
 	struct sim_fiber *fiber;
 	struct sim_handle handles[2][SIM_NAMES];
 	struct sim_handle sets[SIM_SETS];
+	struct sim_handle rwlocks[SIM_NAMES];
 	struct sim_handle *waits;  /* its acquire is under way */
 	struct sim_handle *leaves; /* it ends, and holds with this one */
 	uint64_t serial;           /* of its acquires, for the history */
@@ -66,6 +69,22 @@ void sim_aside_fork(struct rowlock_client *client, struct rowlock *lock);
 
 /** Cancel the acquire that @thread is in, if it is in one. */
 void sim_thread_cancel(struct sim_thread *thread);
+
+/* rwlocks.c */
+/** Read or write once. */
+void sim_rwlock_cycle(struct sim_thread *thread);
+/** Give its handles back. */
+void sim_rwlocks_free(struct sim_thread *thread);
+
+/* thread.c */
+/** The lost callback of all its handles. */
+void sim_thread_lost(struct rowlock *lock, void *thread);
+/** For how long an acquire may wait. */
+uint64_t sim_thread_wait(void);
+/** Keep what @handle has for a while, and do something with it. */
+void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle);
+/** An acquire of @handle, that waits for @wait, returned @code. */
+void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code);
 
 void sim_thread_run(void *thread);
 /** After its end: give its handles back. */

@@ -22,7 +22,8 @@ struct sim_bell {
 
 struct sim_bell_counts sim_bell_counts;
 
-static struct sim_bell bells[SIM_NAMES];
+/* Of locks, and of readers and writers. */
+static struct sim_bell bells[2 * SIM_NAMES];
 
 void sim_bells_begin(void)
 {
@@ -51,7 +52,7 @@ static bool is_text(const char *one, const char *other)
 
 static struct sim_bell *bell_of(const char *text)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
 		struct sim_bell *bell = &bells[i];
 
 		if (!*bell->text) {
@@ -201,7 +202,7 @@ void sim_bells_leave(struct sim_session *session)
 {
 	if (session->wants_bell)
 		leave_line(session);
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
 		if (bells[i].owner != session)
 			continue;
 		sim_bell_counts.lost++;
@@ -213,7 +214,7 @@ void sim_bells_leave(struct sim_session *session)
 /* Of connections that live and have nothing to do: of whom nobody will ring. */
 void sim_bells_check(void)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
 		const struct sim_session *owner = bells[i].owner;
 
 		if (owner && owner->conn && !owner->silent &&

@@ -40,7 +40,7 @@
 /* What every call may take beyond its time. */
 #define GRACE_MS 100
 
-struct rlk_list sim_grants[2][SIM_NAMES];
+struct rlk_list sim_grants[SIM_KINDS][SIM_NAMES];
 uint64_t sim_passes;
 
 static struct rlk_list spare = RLK_LIST_INIT(spare);
@@ -66,6 +66,9 @@ bool sim_grant_held(const struct sim_grant *grant)
 {
 	const struct rlk_hold *hold = grant->lock->hold;
 
+	/* A writer that waits for readers has nothing yet. */
+	if (grant->lock->name->strategy->drained && !grant->lock->shown)
+		return false;
 	return hold && hold == grant->hold && hold->state == RLK_HOLD_HELD &&
 	       sim_proc_ms(grant->proc) < until_of(hold);
 }
@@ -73,9 +76,9 @@ bool sim_grant_held(const struct sim_grant *grant)
 /* A set has a grant for each of its names: this is the first, */
 static struct sim_grant *grant_of(const struct rowlock *lock)
 {
-	for (int row = 0; row < 2; row++)
+	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++) {
-			struct rlk_list *list = &sim_grants[row][name];
+			struct rlk_list *list = &sim_grants[kind][name];
 			struct rlk_list *node;
 
 			for (node = list->next; node != list; node = node->next)
@@ -89,7 +92,7 @@ static struct sim_grant *grant_of(const struct rowlock *lock)
 static struct sim_grant *grant_behind(const struct sim_grant *grant)
 {
 	for (unsigned int name = grant->name + 1; name < SIM_NAMES; name++) {
-		struct rlk_list *list = &sim_grants[grant->row][name];
+		struct rlk_list *list = &sim_grants[grant->kind][name];
 		struct rlk_list *node;
 
 		for (node = list->next; node != list; node = node->next)
@@ -126,7 +129,7 @@ static bool row_end_unknown(const struct sim_grant *grant)
 /* It may be held no more, in the database, without its holder's knowledge. */
 static bool excused(const struct sim_grant *grant)
 {
-	if (grant->row)
+	if (sim_grant_is_row(grant))
 		return row_end_unknown(grant);
 	if (grant->broken_us)
 		return sim_now - grant->broken_us <=
@@ -135,8 +138,34 @@ static bool excused(const struct sim_grant *grant)
 	return sim_now < sim_server.hasty_until && !sim_world.observe;
 }
 
+static const char *kind_name(const struct sim_grant *grant)
+{
+	static const char *const names[] = {
+		[SIM_KIND_LEASE] = "lease",
+		[SIM_KIND_ROW] = "row",
+		[SIM_KIND_RWLOCK] = "read/write",
+	};
+
+	return names[grant->kind];
+}
+
+/* It reads, or is about to. */
+static bool may_share(const struct sim_grant *grant)
+{
+	return grant->yields || grant->lock->name->strategy->shared;
+}
+
+/* Two that read; or the two sides of one that is about to change them. */
+static bool may_both(const struct sim_grant *a, const struct sim_grant *b)
+{
+	return a->kind == SIM_KIND_RWLOCK &&
+	       ((may_share(a) && may_share(b)) || a->fiber == b->fiber);
+}
+
 static void compare(const struct sim_grant *a, const struct sim_grant *b)
 {
+	if (may_both(a, b))
+		return;
 	if (!sim_grant_held(a) || !sim_grant_held(b))
 		return;
 	/* A set and a lease meet in the database only. */
@@ -147,7 +176,7 @@ static void compare(const struct sim_grant *a, const struct sim_grant *b)
 		return;
 	sim_violation("S3: processes %u and %u both hold '%s' (%s)",
 		      a->proc->number, b->proc->number, sim_names[a->name],
-		      a->row ? "row" : "lease");
+		      kind_name(a));
 }
 
 static void compare_all(struct rlk_list *list)
@@ -164,9 +193,9 @@ void sim_judge_step(void)
 {
 	if (!contested)
 		return;
-	for (int row = 0; row < 2; row++)
+	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++)
-			compare_all(&sim_grants[row][name]);
+			compare_all(&sim_grants[kind][name]);
 }
 
 /* -------------------------------------------------------------- grants */
@@ -194,7 +223,7 @@ static struct sim_grant *grant_new(void)
 
 static void drop(struct sim_grant *grant)
 {
-	struct rlk_list *list = &sim_grants[grant->row][grant->name];
+	struct rlk_list *list = &sim_grants[grant->kind][grant->name];
 
 	contested -= several(list);
 	rlk_list_remove(&grant->node);
@@ -207,10 +236,20 @@ static uint64_t serial_of(const struct sim_grant *grant)
 {
 	const struct rlk_conn *conn = grant->hold->conn;
 
-	if (!grant->row)
-		return sim_lease_serial(grant->name, grant->attempt);
+	if (!sim_grant_is_row(grant))
+		return sim_lease_serial(grant->kind, grant->name,
+					grant->attempt);
 	return ((const struct sim_conn *) (const void *) conn)
 	    ->session->lock_serial;
+}
+
+enum sim_kind sim_kind_of_lock(const struct rowlock *lock)
+{
+	const struct rlk_strategy *strategy = lock->name->strategy;
+
+	if (strategy->pins_connection)
+		return SIM_KIND_ROW;
+	return strategy->slot ? SIM_KIND_RWLOCK : SIM_KIND_LEASE;
 }
 
 static void begin(struct rowlock *lock, unsigned int name)
@@ -224,22 +263,24 @@ static void begin(struct rowlock *lock, unsigned int name)
 		.hold = lock->hold,
 		.attempt = lock->hold->attempt,
 		.pass = lock->hold->passes,
-		.row = lock->name->strategy->pins_connection,
+		.fiber = sim_self,
+		.kind = sim_kind_of_lock(lock),
 		.name = name,
 		.began_us = sim_now,
 		.began_delay_us = sim_proc_delay(sim_self->proc),
 	};
 	rlk_list_init(&grant->node);
 	grant->serial = serial_of(grant);
-	if (!grant->serial)
+	/* The first readers come before the first writer. */
+	if (!grant->serial && grant->kind != SIM_KIND_RWLOCK)
 		sim_violation("'%s' is held, but nothing in the database was "
 			      "ever made for it",
 			      sim_names[name]);
-	if (!grant->row && sim_was_broken(grant->attempt)) {
+	if (!sim_grant_is_row(grant) && sim_was_broken(grant->attempt)) {
 		grant->broken_us = sim_now;
 		grant->broken_delay_us = sim_proc_delay(grant->proc);
 	}
-	list = &sim_grants[grant->row][name];
+	list = &sim_grants[grant->kind][name];
 	contested -= several(list);
 	rlk_list_append(list, &grant->node);
 	contested += several(list);
@@ -300,6 +341,14 @@ void sim_judge_release(struct rowlock *lock)
 		grant->watched = false;
 }
 
+void sim_judge_yields(const struct rowlock *lock, bool yields)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	if (grant)
+		grant->yields = yields;
+}
+
 void sim_judge_released(struct rowlock *lock)
 {
 	drop_all(lock);
@@ -358,12 +407,13 @@ void sim_judge_held(const struct rowlock *lock, bool held)
  * heard of its holder. */
 static int64_t safe_until(const struct sim_grant *grant)
 {
+	/* Of a read/write lock there is no maximum. */
 	const struct sim_lease *lease = &sim_tables.leases[grant->name];
 	const struct sim_session_row *row;
 	const struct rlk_conn *conn = grant->hold->conn;
 	int64_t until = INT64_MAX;
 
-	if (grant->row) {
+	if (sim_grant_is_row(grant)) {
 		const struct sim_session *session =
 		    conn ? ((const struct sim_conn *) (const void *) conn)
 			       ->session
@@ -400,7 +450,7 @@ static void check_belief(const struct sim_grant *grant)
 	sim_violation("S3: process %u believes to hold '%s' (%s) %lld us "
 		      "longer than others are kept out",
 		      grant->proc->number, sim_names[grant->name],
-		      grant->row ? "row" : "lease",
+		      kind_name(grant),
 		      (long long) (sim_proc_when(grant->proc, until_ms) -
 				   safe_until(grant)));
 }
@@ -453,7 +503,10 @@ static void check_neglect(const struct sim_call *call)
 	if (!sim_world.calm || !lock || lock->name->strategy->pins_connection)
 		return;
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
-		const struct sim_lease *lease = &sim_tables.leases[i];
+		const struct sim_lease *lease =
+		    sim_kind_of_lock(lock) == SIM_KIND_RWLOCK
+			? sim_writer_of(i)
+			: &sim_tables.leases[i];
 
 		if (!(call->fiber->acquiring_names & 1u << i))
 			continue;
@@ -475,9 +528,9 @@ static void on_audit(struct sim_event *event)
 {
 	struct rlk_list *node;
 
-	for (int row = 0; row < 2; row++)
+	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++) {
-			struct rlk_list *list = &sim_grants[row][name];
+			struct rlk_list *list = &sim_grants[kind][name];
 
 			for (node = list->next; node != list; node = node->next)
 				audit_grant(sim_grant(node));
@@ -521,9 +574,9 @@ void sim_judge_forget(const struct sim_proc *proc)
 	struct rlk_list *node;
 	struct rlk_list *after;
 
-	for (int row = 0; row < 2; row++)
+	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++)
-			rlk_list_for_each(node, after, &sim_grants[row][name])
+			rlk_list_for_each(node, after, &sim_grants[kind][name])
 			{
 				if (sim_grant(node)->proc == proc)
 					drop(sim_grant(node));
@@ -538,9 +591,9 @@ void sim_judge_forget(const struct sim_proc *proc)
 
 void sim_judge_begin(void)
 {
-	for (int row = 0; row < 2; row++)
+	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++)
-			rlk_list_init(&sim_grants[row][name]);
+			rlk_list_init(&sim_grants[kind][name]);
 	rlk_list_init(&calls);
 	grants = 0;
 	contested = 0;

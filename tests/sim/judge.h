@@ -32,6 +32,8 @@ void sim_judge_acquired(struct rowlock *lock, int code);
 /** It is going to be released for good; the call has returned. */
 void sim_judge_release(struct rowlock *lock);
 void sim_judge_released(struct rowlock *lock);
+/** Whoever writes by @lock's grant does so no more: it is about to read. */
+void sim_judge_yields(const struct rowlock *lock, bool yields);
 /** The present grant of @lock, which began unseen, in rowlock_execute(). */
 void sim_judge_entered(struct rowlock *lock, unsigned int name);
 /** The end of that function: no one is told of a loss later. Is it held? */

@@ -9,14 +9,16 @@
 struct sim_grant {
 	struct rlk_list node;
 	struct sim_proc *proc;
+	const struct sim_fiber *fiber;
 	struct rowlock *lock;
 	struct rlk_hold *hold; /* not to be looked into after its end */
 	uint64_t attempt;
 	uint64_t pass; /* how often the hold had been handed over by then */
-	bool row;
+	enum sim_kind kind;
 	unsigned int name;
 	uint64_t serial; /* of the row, or of the row's lock */
 	bool watched;    /* acquired, and not being released */
+	bool yields; /* it writes no more, and is about to be released */
 	bool told;
 	bool not_held; /* rowlock_held() has said so */
 	int64_t began_us;
@@ -33,8 +35,15 @@ static inline struct sim_grant *sim_grant(struct rlk_list *node)
 	return container_of(node, struct sim_grant, node);
 }
 
-/** By strategy (1: row) and name. */
-extern struct rlk_list sim_grants[2][SIM_NAMES];
+/** By kind and name. */
+extern struct rlk_list sim_grants[SIM_KINDS][SIM_NAMES];
+
+static inline bool sim_grant_is_row(const struct sim_grant *grant)
+{
+	return grant->kind == SIM_KIND_ROW;
+}
+
+enum sim_kind sim_kind_of_lock(const struct rowlock *lock);
 
 /** Would rowlock_held() say so now? */
 bool sim_grant_held(const struct sim_grant *grant);

@@ -50,22 +50,24 @@ void sim_judge_session_made(const struct sim_session_row *row)
 
 static struct sim_grant *lease_grant(const struct sim_lease *lease)
 {
-	struct rlk_list *list = &sim_grants[0][lease - sim_tables.leases];
+	struct rlk_list *list = &sim_grants[sim_kind_of(lease)][lease->name];
+	struct sim_grant *found = NULL;
 	struct rlk_list *node;
 
+	/* Of several that share it, one that holds. */
 	for (node = list->next; node != list; node = node->next)
-		if (sim_grant(node)->attempt == lease->attempt)
-			return sim_grant(node);
-	return NULL;
+		if (sim_grant(node)->attempt == lease->attempt &&
+		    !(found && sim_grant_held(found)))
+			found = sim_grant(node);
+	return found;
 }
 
 void sim_judge_lease_made(const struct sim_session *by,
 			  const struct sim_lease *lease)
 {
-	sim_trace_world(
-	    (struct sim_note){ "#lease of %n: process %u attempt %u session %u",
-			       { (uint64_t) (lease - sim_tables.leases),
-				 by->proc, lease->attempt, lease->session } });
+	sim_trace_world((struct sim_note){
+	    "#lease of %n: process %u attempt %u session %u",
+	    { lease->name, by->proc, lease->attempt, lease->session } });
 }
 
 /* Attempts whose leases were taken by hand, perhaps before it was known that
@@ -106,8 +108,7 @@ void sim_judge_lease_broken(const struct sim_session *by,
 
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u broken by process %u",
-	    { (uint64_t) (lease - sim_tables.leases), lease->attempt,
-	      lease->proc, by->proc } });
+	    { lease->name, lease->attempt, lease->proc, by->proc } });
 	broken[broken_count++ % BROKEN] = lease->attempt;
 	if (!grant)
 		return;
@@ -132,7 +133,7 @@ static bool is_release(const struct sim_session *by,
 void sim_judge_lease_removed(const struct sim_session *by,
 			     const struct sim_lease *lease)
 {
-	unsigned int name = (unsigned int) (lease - sim_tables.leases);
+	unsigned int name = lease->name;
 	struct sim_grant *grant = lease_grant(lease);
 
 	sim_trace_world((struct sim_note){
@@ -152,10 +153,13 @@ void sim_judge_lease_removed(const struct sim_session *by,
 
 static bool holds_by(uint64_t session)
 {
-	for (unsigned int name = 0; name < SIM_NAMES; name++) {
-		struct rlk_list *list = &sim_grants[0][name];
+	for (unsigned int i = 0; i < SIM_KINDS * SIM_NAMES; i++) {
+		struct rlk_list *list =
+		    &sim_grants[i % SIM_KINDS][i / SIM_KINDS];
 		struct rlk_list *node;
 
+		if (i % SIM_KINDS == SIM_KIND_ROW)
+			continue;
 		for (node = list->next; node != list; node = node->next)
 			if (sim_grant_held(sim_grant(node)) &&
 			    sim_grant(node)->hold->session == session)
@@ -232,9 +236,46 @@ static struct shown {
 	uint64_t serial;
 	uint64_t pass;
 	uint64_t token;
-} shown[2][SIM_NAMES][SHOWN];
+	bool reads;
+} shown[SIM_KINDS][SIM_NAMES][SHOWN];
 
-static unsigned int shown_next[2][SIM_NAMES];
+static unsigned int shown_next[SIM_KINDS][SIM_NAMES];
+
+static bool reads(const struct sim_grant *grant)
+{
+	return grant->lock->name->strategy->shared;
+}
+
+/* Readers come behind the writer whose number they have, in no order. */
+static bool has_no_order(const struct sim_grant *grant,
+			 const struct shown *other)
+{
+	if (reads(grant) && other->reads)
+		return true;
+	/* Whom a writer's row was handed to may come behind a reader that this
+	 * writer has become. */
+	return grant->kind == SIM_KIND_RWLOCK &&
+	       other->serial == grant->serial &&
+	       ((reads(grant) && other->pass) || (other->reads && grant->pass));
+}
+
+static bool is_of_next(const struct sim_grant *grant, const struct shown *other)
+{
+	return grant->kind == SIM_KIND_RWLOCK &&
+	       other->serial == grant->serial && reads(grant) != other->reads;
+}
+
+static void check_readers(const struct sim_grant *grant, uint64_t token,
+			  const struct shown *other)
+{
+	if (reads(grant) ? other->token < token : other->token > token)
+		return;
+	sim_violation("S2: reader and writer %" PRIu64 " of '%s' have tokens "
+		      "%" PRIu64 " and %" PRIu64,
+		      grant->serial, sim_names[grant->name],
+		      reads(grant) ? token : other->token,
+		      reads(grant) ? other->token : token);
+}
 
 static void check_order(const struct sim_grant *grant, uint64_t token,
 			const struct shown *other)
@@ -248,7 +289,7 @@ static void check_order(const struct sim_grant *grant, uint64_t token,
 		     : same  ? other->token == token
 			     : other->token > token;
 
-	if (!other->serial || right)
+	if (!other->token || right)
 		return;
 	sim_violation("S2: hold %" PRIu64 ".%" PRIu64 " of '%s' has token "
 		      "%" PRIu64 ", hold %" PRIu64 ".%" PRIu64 " had %" PRIu64,
@@ -264,27 +305,32 @@ static void check_drawn(const struct sim_grant *grant, uint64_t token,
 		     other->serial == grant->serial &&
 		     other->pass == grant->pass && other->token < token;
 
-	if (!again)
+	if (again || !other->token || has_no_order(grant, other))
+		return;
+	if (is_of_next(grant, other))
+		check_readers(grant, token, other);
+	else
 		check_order(grant, token, other);
 }
 
 void sim_judge_token(const struct rowlock *lock, unsigned int name,
 		     uint64_t token)
 {
-	bool row = lock->name->strategy->pins_connection;
-	struct rlk_list *list = &sim_grants[row][name];
+	enum sim_kind kind = sim_kind_of_lock(lock);
+	struct rlk_list *list = &sim_grants[kind][name];
 	struct rlk_list *node;
 
 	for (node = list->next; node != list; node = node->next) {
 		const struct sim_grant *grant = sim_grant(node);
-		unsigned int *next = &shown_next[row][name];
+		unsigned int *next = &shown_next[kind][name];
 
 		if (grant->lock != lock)
 			continue;
 		for (int i = 0; i < SHOWN; i++)
-			check_drawn(grant, token, &shown[row][name][i]);
-		shown[row][name][*next] =
-		    (struct shown){ grant->serial, grant->pass, token };
+			check_drawn(grant, token, &shown[kind][name][i]);
+		shown[kind][name][*next] =
+		    (struct shown){ grant->serial, grant->pass, token,
+				    reads(grant) };
 		*next = (*next + 1) % SHOWN;
 		return;
 	}

@@ -6,6 +6,7 @@
 
 #include "judge.h"
 #include "sim.h"
+#include "strategy/rwlock.h"
 #include "tables_private.h"
 
 /* Attempts that made a row of each name, by some of their bits. */
@@ -17,16 +18,17 @@ struct made {
 	uint64_t serial;
 };
 
-static struct made made[SIM_NAMES][SETS][WAYS];
+static struct made made[SIM_KINDS][SIM_NAMES][SETS][WAYS];
 
 void sim_leases_begin(void)
 {
 	memset(made, 0, sizeof(made));
 }
 
-uint64_t sim_lease_serial(unsigned int name, uint64_t attempt)
+uint64_t sim_lease_serial(enum sim_kind kind, unsigned int name,
+			  uint64_t attempt)
 {
-	const struct made *set = made[name][attempt % SETS];
+	const struct made *set = made[kind][name][attempt % SETS];
 	uint64_t serial = 0;
 
 	for (int i = 0; i < WAYS; i++)
@@ -36,9 +38,10 @@ uint64_t sim_lease_serial(unsigned int name, uint64_t attempt)
 }
 
 /* In the place of the oldest. */
-static void remember(unsigned int name, const struct sim_lease *lease)
+static void remember(const struct sim_lease *lease)
 {
-	struct made *set = made[name][lease->attempt % SETS];
+	struct made *set =
+	    made[sim_kind_of(lease)][lease->name][lease->attempt % SETS];
 	struct made *oldest = set;
 
 	for (int i = 1; i < WAYS; i++)
@@ -60,14 +63,63 @@ static void tell_holder(struct rlk_value *cells, const struct sim_lease *lease,
 				     : rlk_null();
 }
 
-static void insert_lease(struct sim_session *session, unsigned int name)
+struct sim_lease *sim_writer_of(unsigned int name)
+{
+	return &sim_tables.leases[SIM_NAMES + name];
+}
+
+struct sim_lease *sim_lease_meant(const struct sim_request *request)
+{
+	unsigned int name = sim_param_name(request, 0);
+	uint64_t slot = request->params[1].u64;
+
+	if (slot == 0)
+		return &sim_tables.leases[name];
+	if (slot == RLK_SLOT_WRITER)
+		return sim_writer_of(name);
+	for (unsigned int i = 2 * SIM_NAMES; i < sim_tables.lease_places; i++) {
+		struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease->there && lease->name == name && lease->slot == slot)
+			return lease;
+	}
+	return NULL;
+}
+
+bool sim_is_leased(unsigned int name)
+{
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++)
+		if (sim_tables.leases[i].there &&
+		    sim_tables.leases[i].name == name)
+			return true;
+	return false;
+}
+
+/* Where a reader's row comes. */
+static struct sim_lease *free_place(const struct sim_request *request)
+{
+	unsigned int i = 2 * SIM_NAMES;
+
+	while (i < sim_tables.lease_places && sim_tables.leases[i].there)
+		i++;
+	if (i == SIM_LEASES)
+		sim_violation("%d readers are left in the table", SIM_READERS);
+	if (i == sim_tables.lease_places)
+		sim_tables.lease_places++;
+	sim_tables.leases[i].name = sim_param_name(request, 0);
+	sim_tables.leases[i].slot = (unsigned int) request->params[1].u64;
+	return &sim_tables.leases[i];
+}
+
+static void insert_lease(struct sim_session *session, struct sim_lease *lease,
+			 uint64_t serial)
 {
 	const struct sim_request *request = &session->request;
-	struct sim_lease *lease = &sim_tables.leases[name];
-	uint64_t serial = lease->serial + 1;
 
 	*lease = (struct sim_lease){
 		.there = true,
+		.name = lease->name,
+		.slot = lease->slot,
 		.session = request->params[2].u64,
 		.attempt = request->params[3].u64,
 		.acquired_us = request->started_us,
@@ -75,23 +127,22 @@ static void insert_lease(struct sim_session *session, unsigned int name)
 		.born_us = sim_now,
 		.proc = session->proc,
 	};
-	if (request->params[4].type != RLK_NULL)
-		lease->expires_us =
-		    request->started_us + request->params[4].i64;
-	remember(name, lease);
+	remember(lease);
 	sim_judge_lease_made(session, lease);
 }
 
 void sim_lease_acquire(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
-	unsigned int name = sim_param_name(request, 0);
-	struct sim_lease *lease = &sim_tables.leases[name];
+	struct sim_lease *lease = sim_lease_meant(request);
 	bool rings = request->op->verb == SIM_ACQUIRE_RINGING;
 	struct rlk_value *cells;
 
 	if (!lease->there) {
-		insert_lease(session, name);
+		insert_lease(session, lease, lease->serial + 1);
+		if (request->params[4].type != RLK_NULL)
+			lease->expires_us =
+			    request->started_us + request->params[4].i64;
 		session->answer.affected = 1;
 	}
 	if (request->op->verb == SIM_ACQUIRE_SEEING && session->answer.affected)
@@ -108,19 +159,13 @@ void sim_lease_acquire(struct sim_session *session)
 			       sim_bell_take(session));
 }
 
-void sim_lease_look(struct sim_session *session)
+/* What a look tells of @lease, in seven cells. */
+static void tell_look(struct rlk_value *cells, const struct sim_lease *lease,
+		      int64_t now_us)
 {
-	const struct sim_request *request = &session->request;
-	const struct sim_lease *lease =
-	    &sim_tables.leases[sim_param_name(request, 0)];
-	const struct sim_session_row *row;
-	struct rlk_value *cells;
+	const struct sim_session_row *row = sim_session_row(lease->session);
 
-	if (!lease->there)
-		return;
-	cells = sim_answer_row(&session->answer, 7);
-	tell_holder(cells, lease, request->started_us);
-	row = sim_session_row(lease->session);
+	tell_holder(cells, lease, now_us);
 	cells[4] = row ? rlk_u64(row->beat) : rlk_null();
 	cells[5] = row ? rlk_u64(row->ttl_ms) : rlk_null();
 	cells[6] =
@@ -129,13 +174,84 @@ void sim_lease_look(struct sim_session *session)
 		: rlk_null();
 }
 
+void sim_lease_look(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *lease = sim_lease_meant(request);
+
+	if (lease && lease->there)
+		tell_look(sim_answer_row(&session->answer, 7), lease,
+			  request->started_us);
+}
+
+/* ---------------------------------------------------------------- readers */
+
+static bool keeps_out(const struct sim_request *request)
+{
+	const struct sim_lease *writer =
+	    sim_writer_of(sim_param_name(request, 0));
+
+	return writer->there && writer->attempt != request->params[4].u64;
+}
+
+void sim_reader_acquire(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+
+	if (keeps_out(request) || sim_lease_meant(request))
+		return;
+	insert_lease(session, free_place(request),
+		     sim_writer_of(sim_param_name(request, 0))->serial);
+	session->answer.affected = 1;
+}
+
+void sim_reader_look(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *seen[] = {
+		sim_writer_of(sim_param_name(request, 0)),
+		sim_lease_meant(request),
+	};
+	struct sim_answer *answer = &session->answer;
+	struct rlk_value *cells = sim_answer_row(answer, 16);
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(seen); i++) {
+		if (!seen[i] || !seen[i]->there)
+			continue;
+		tell_look(&cells[8 * answer->affected], seen[i],
+			  request->started_us);
+		cells[8 * answer->affected++ + 7] = rlk_u64(seen[i]->slot);
+	}
+}
+
+void sim_readers_look(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int name = sim_param_name(request, 0);
+
+	for (unsigned int i = 2 * SIM_NAMES;
+	     i < sim_tables.lease_places &&
+	     session->answer.rows < request->params[1].u64;
+	     i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		struct rlk_value *cells;
+
+		if (!lease->there || lease->name != name)
+			continue;
+		cells = sim_answer_row(&session->answer, 8);
+		tell_look(cells, lease, request->started_us);
+		cells[7] = rlk_u64(lease->slot);
+	}
+}
+
+/* ------------------------------------------------------------------- all */
+
 void sim_lease_confirm(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
-	const struct sim_lease *lease =
-	    &sim_tables.leases[sim_param_name(request, 0)];
+	const struct sim_lease *lease = sim_lease_meant(request);
 
-	if (lease->there && lease->attempt == request->params[2].u64 &&
+	if (lease && lease->there && lease->attempt == request->params[2].u64 &&
 	    sim_session_row(lease->session))
 		sim_answer_row(&session->answer, 1)[0] =
 		    rlk_u64(lease->session);
@@ -145,9 +261,9 @@ void sim_lease_list(struct sim_session *session)
 {
 	int64_t now_us = session->request.started_us;
 
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
-		uint64_t token = sim_tables.tokens[0][i];
+		uint64_t token = sim_tables.tokens[0][lease->name];
 		struct rlk_value holder[4];
 		struct rlk_value *cells;
 
@@ -155,8 +271,8 @@ void sim_lease_list(struct sim_session *session)
 			continue;
 		tell_holder(holder, lease, now_us);
 		cells = sim_answer_row(&session->answer, 15);
-		cells[0] = rlk_text(sim_names[i]);
-		cells[1] = rlk_u64(0);
+		cells[0] = rlk_text(sim_names[lease->name]);
+		cells[1] = rlk_u64(lease->slot);
 		cells[2] = rlk_null();
 		cells[3] = holder[1];
 		cells[4] = holder[0];
@@ -170,14 +286,14 @@ void sim_lease_list(struct sim_session *session)
 		cells[12] = token ? rlk_u64(token) : rlk_null();
 		cells[13] =
 		    token ? rlk_text("2026-11-20 12:00:00.000000") : rlk_null();
-		cells[14] =
-		    token ? rlk_u64(sim_tables.drawn_by[i]) : rlk_null();
+		cells[14] = token ? rlk_u64(sim_tables.drawn_by[lease->name])
+				  : rlk_null();
 	}
 }
 
 void sim_leases_of(struct sim_session *session)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
 
 		if (lease->there &&
@@ -187,32 +303,61 @@ void sim_leases_of(struct sim_session *session)
 	}
 }
 
+/* In the order of the primary key. */
+static bool is_behind(const struct sim_lease *lease, const char *name,
+		      uint64_t slot)
+{
+	int order = strcmp(sim_names[lease->name], name);
+
+	return order > 0 || (order == 0 && lease->slot > slot);
+}
+
+static bool is_over(const struct sim_lease *lease, int64_t now_us, bool all)
+{
+	return !sim_session_row(lease->session) ||
+	       (lease->expires_us && (all || lease->expires_us <= now_us));
+}
+
+/* The next one that is over behind this key; NULL: none. */
+static const struct sim_lease *next_over(const struct sim_request *request,
+					 const char *name, uint64_t slot)
+{
+	bool all = request->params[3].u64 == 1;
+	const struct sim_lease *next = NULL;
+
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease->there && is_behind(lease, name, slot) &&
+		    is_over(lease, request->started_us, all) &&
+		    !(next &&
+		      is_behind(lease, sim_names[next->name], next->slot)))
+			next = lease;
+	}
+	return next;
+}
+
 void sim_leases_dead(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
-	const char *after = request->params[0].text;
-	bool all = request->params[3].u64 == 1;
+	const char *name = request->params[0].text;
+	uint64_t slot = request->params[2].u64;
 
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
-		const struct sim_lease *lease = &sim_tables.leases[i];
-		bool absent = !sim_session_row(lease->session);
+	while (session->answer.rows < request->params[4].u64) {
+		const struct sim_lease *lease = next_over(request, name, slot);
 		struct rlk_value *cells;
 
-		if (!lease->there || strcmp(sim_names[i], after) <= 0)
-			continue;
-		if (!absent &&
-		    !(lease->expires_us &&
-		      (all || lease->expires_us <= request->started_us)))
-			continue;
-		if (session->answer.rows == request->params[4].u64)
-			break;
+		if (!lease)
+			return;
 		cells = sim_answer_row(&session->answer, 7);
 		tell_holder(cells, lease, request->started_us);
-		cells[2] = sim_signed(absent);
+		cells[2] = sim_signed(!sim_session_row(lease->session));
 		cells[4] =
 		    sim_signed((lease->expires_us - lease->acquired_us) / 1000);
-		cells[5] = rlk_text(sim_names[i]);
-		cells[6] = rlk_u64(0);
+		name = sim_names[lease->name];
+		slot = lease->slot;
+		cells[5] = rlk_text(name);
+		cells[6] = rlk_u64(slot);
 	}
 }
 
@@ -239,15 +384,15 @@ void sim_leases_ahead(struct sim_session *session)
 
 static bool lease_matches(const struct sim_request *request,
 			  const struct sim_condition *condition,
-			  const struct sim_lease *lease, unsigned int name)
+			  const struct sim_lease *lease)
 {
 	const struct rlk_value *param = &request->params[condition->param];
 
 	switch (condition->test) {
 	case SIM_IF_NAME:
-		return sim_param_name(request, condition->param) == name;
+		return sim_param_name(request, condition->param) == lease->name;
 	case SIM_IF_SLOT:
-		return param->u64 == 0;
+		return param->u64 == lease->slot;
 	case SIM_IF_ATTEMPT:
 		return lease->attempt == param->u64;
 	case SIM_IF_SESSION:
@@ -263,30 +408,29 @@ static bool lease_matches(const struct sim_request *request,
 	}
 }
 
-static bool lease_meant(const struct sim_request *request,
-			const struct sim_lease *lease, unsigned int name)
+static bool is_meant(const struct sim_request *request,
+		     const struct sim_lease *lease)
 {
 	for (unsigned int i = 0; i < request->op->conditions; i++)
-		if (!lease_matches(request, &request->op->condition[i], lease,
-				   name))
+		if (!lease_matches(request, &request->op->condition[i], lease))
 			return false;
 	return lease->there;
 }
 
 void sim_lease_present(struct sim_session *session)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++)
-		if (lease_meant(&session->request, &sim_tables.leases[i], i))
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++)
+		if (is_meant(&session->request, &sim_tables.leases[i]))
 			sim_answer_row(&session->answer, 1)[0] =
 			    rlk_u64(sim_tables.leases[i].attempt);
 }
 
 void sim_lease_count(struct sim_session *session)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
 
-		if (lease_meant(&session->request, lease, i) &&
+		if (is_meant(&session->request, lease) &&
 		    (session->request.op->verb == SIM_COUNT ||
 		     sim_session_row(lease->session)))
 			session->answer.affected++;
@@ -324,10 +468,12 @@ uint64_t sim_lease_would(const struct sim_session *session)
 	if (request->op->verb == SIM_ACQUIRE_LOOKING ||
 	    request->op->verb == SIM_ACQUIRE_SEEING ||
 	    request->op->verb == SIM_ACQUIRE_RINGING)
-		return !sim_tables.leases[sim_param_name(request, 0)].there;
+		return !sim_lease_meant(request)->there;
+	if (request->op->verb == SIM_ACQUIRE_READER)
+		return !keeps_out(request) && !sim_lease_meant(request);
 	if (request->op->verb == SIM_DELETE_LEASE)
-		for (unsigned int i = 0; i < SIM_NAMES; i++)
-			rows += lease_meant(request, &sim_tables.leases[i], i);
+		for (unsigned int i = 0; i < sim_tables.lease_places; i++)
+			rows += is_meant(request, &sim_tables.leases[i]);
 	return rows;
 }
 
@@ -335,10 +481,10 @@ void sim_lease_delete(struct sim_session *session)
 {
 	if (session->request.lies)
 		return;
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		struct sim_lease *lease = &sim_tables.leases[i];
 
-		if (!lease_meant(&session->request, lease, i))
+		if (!is_meant(&session->request, lease))
 			continue;
 		session->answer.affected++;
 		sim_judge_lease_removed(session, lease);

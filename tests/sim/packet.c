@@ -211,6 +211,20 @@ static bool tell_count(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 	return counts;
 }
 
+/* Of some statements several, side by side. */
+static void tell_rows(const struct sim_part *part, rlk_row_fn fn, void *arg)
+{
+	enum sim_verb verb = part->op->verb;
+	uint64_t columns = verb == SIM_AHEAD         ? 2
+			   : verb == SIM_LOOK_READER ? 8
+						     : 0;
+
+	if (!columns)
+		fn(part->cells, arg);
+	for (uint64_t row = 0; columns && row < part->affected; row++)
+		fn(&part->cells[columns * row], arg);
+}
+
 void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 		     void *arg)
 {
@@ -223,10 +237,6 @@ void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 			continue;
 		if (part->op->verb == SIM_LOOK)
 			part->cells[7] = part->params[0];
-		if (part->op->verb != SIM_AHEAD)
-			fn(part->cells, arg);
-		for (uint64_t row = 0;
-		     part->op->verb == SIM_AHEAD && row < part->affected; row++)
-			fn(&part->cells[2 * row], arg);
+		tell_rows(part, fn, arg);
 	}
 }

@@ -37,6 +37,7 @@ struct sim_world {
 	bool calm;            /* nothing goes wrong, so nothing may be lost */
 	bool breaks;          /* holds are broken by hand, sometimes */
 	bool sets;            /* some want several leases at once */
+	bool rwlocks;         /* some read and write */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */
 	unsigned int group;   /* requests that may share a packet */

@@ -45,6 +45,13 @@ static const struct pattern patterns[] = {
 	  "l.expires_at) DIV 1000 FROM business_lease l LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ?", NULL, NULL },
+	{ SIM_LOOK_READERS, "look-readers", "SELECT l.attempt, l.session, "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "
+	  "s.beat, s.ttl, TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
+	  "l.expires_at) DIV 1000, l.slot FROM business_lease l LEFT JOIN "
+	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
+	  "l.slot > 2147483648 LIMIT ?", NULL, NULL },
 	{ SIM_LIST_LEASES, "list-leases", "SELECT l.name, l.slot, l.info, "
 	  "l.session, l.attempt, l.acquired_at, ", "FROM business_lease l "
 	  "LEFT JOIN lease_session s ON s.id = l.session LEFT JOIN lock_token "
@@ -229,6 +236,22 @@ static const struct {
 	  "l.expires_at) DIV 1000, l.name FROM business_lease l LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name IN ({?0|, }) AND "
 	  "l.slot = 0", NULL, { 0, SIM_ZERO, SIM_ZERO } },
+	{ SIM_ACQUIRE_READER, "insert-reader", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, info) SELECT p.n, p.s, "
+	  "p.c, p.a, UTC_TIMESTAMP(6), p.i FROM ({SELECT ?0 COLLATE "
+	  "utf8mb4_bin AS n, ?1 AS s, ?2 AS c, ?3 AS a, ?4 AS i, ?5 AS u|}) p "
+	  "WHERE NOT EXISTS (SELECT 1 FROM business_lease l WHERE l.name = p.n "
+	  "AND l.slot = 2147483648 AND l.attempt <> p.u) ON DUPLICATE KEY "
+	  "UPDATE name = name", NULL,
+	  { 0, 1, 2, 3, 5, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
+	{ SIM_LOOK_READER, "look-reader", "SELECT l.attempt, l.session, "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "
+	  "s.beat, s.ttl, TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
+	  "l.expires_at) DIV 1000, l.slot FROM business_lease l LEFT JOIN "
+	  "lease_session s ON s.id = l.session WHERE l.name IN ({?0|, "
+	  "}) AND l.slot IN (2147483648, {?1|, })", NULL,
+	  { 0, 1, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
 	{ SIM_DRAW_LEASE, "draw-many", NULL, "INSERT INTO lock_token "
 	  "(strategy, name, token, drawn_at, attempt) SELECT 'lease', name, "
 	  "LAST_INSERT_ID(", { 0, SIM_ZERO, 1 } },

@@ -28,6 +28,8 @@ enum sim_verb {
 	SIM_CHOOSE_BLOCKER,
 	SIM_KILL_CHOSEN,
 	SIM_LOOK,
+	SIM_LOOK_READER,
+	SIM_LOOK_READERS,
 	SIM_PRESENT,
 	SIM_COUNT,      /* of a set: how many rows are there, */
 	SIM_COUNT_LIVE, /* and have a session */
@@ -50,6 +52,7 @@ enum sim_verb {
 	SIM_ACQUIRE_LOOKING,
 	SIM_ACQUIRE_SEEING,
 	SIM_ACQUIRE_SET,
+	SIM_ACQUIRE_READER,
 	SIM_DRAW_LEASE,
 	SIM_DRAW_ROW,
 	SIM_RAISE_FLOOR,

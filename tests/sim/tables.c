@@ -10,6 +10,7 @@
 #include "judge.h"
 #include "net.h"
 #include "sim.h"
+#include "strategy/rwlock.h"
 #include "tables_private.h"
 #include "trace.h"
 
@@ -18,6 +19,11 @@ struct sim_tables sim_tables;
 void sim_tables_begin(void)
 {
 	memset(&sim_tables, 0, sizeof(sim_tables));
+	sim_tables.lease_places = 2 * SIM_NAMES;
+	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
+		sim_tables.leases[i].name = i % SIM_NAMES;
+		sim_tables.leases[i].slot = i < SIM_NAMES ? 0 : RLK_SLOT_WRITER;
+	}
 	sim_leases_begin();
 	sim_bells_begin();
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
@@ -166,14 +172,14 @@ static void draw(struct sim_session *session)
 	const struct sim_request *request = &session->request;
 	bool row = request->op->verb == SIM_DRAW_ROW;
 	unsigned int name = sim_param_name(request, 0);
-	const struct sim_lease *lease = &sim_tables.leases[name];
+	const struct sim_lease *lease = row ? NULL : sim_lease_meant(request);
 	uint64_t *token = &sim_tables.tokens[row][name];
 	uint64_t next = (uint64_t) request->started_us;
 	uint64_t least = sim_tables.floor + 1;
 
-	if (!row &&
-	    !(lease->there && (!request->op->by_attempt ||
-			       lease->attempt == request->params[2].u64)))
+	if (!row && !(lease && lease->there &&
+		      (!request->op->by_attempt ||
+		       lease->attempt == request->params[2].u64)))
 		return;
 	session->answer.affected = *token ? 2 : 1;
 	if (*token)
@@ -200,8 +206,7 @@ static bool token_meant(const struct sim_request *request, unsigned int row,
 		     sim_tables.drawn_us[row][name] >= long_ago) ||
 		    (test == SIM_IF_PAST && token >= (uint64_t) long_ago) ||
 		    (test == SIM_IF_FLOOR && token > sim_tables.floor) ||
-		    (test == SIM_IF_NO_LEASE && !row &&
-		     sim_tables.leases[name].there))
+		    (test == SIM_IF_NO_LEASE && !row && sim_is_leased(name)))
 			return false;
 	}
 	return token != 0;
@@ -446,6 +451,8 @@ bool sim_execute(struct sim_session *session)
 		[SIM_BLOCKER] = find_blocker,
 		[SIM_CHOOSE_BLOCKER] = choose_blocker,
 		[SIM_LOOK] = sim_lease_look,
+		[SIM_LOOK_READER] = sim_reader_look,
+		[SIM_LOOK_READERS] = sim_readers_look,
 		[SIM_LIST_LEASES] = sim_lease_list,
 		[SIM_LIST_ROWS] = list_rows,
 		[SIM_CONFIRM] = sim_lease_confirm,
@@ -460,6 +467,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ACQUIRE_LOOKING] = sim_lease_acquire,
 		[SIM_ACQUIRE_SEEING] = sim_lease_acquire,
 		[SIM_ACQUIRE_SET] = sim_lease_acquire,
+		[SIM_ACQUIRE_READER] = sim_reader_acquire,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
 		[SIM_RAISE_FLOOR] = raise_floor,

@@ -11,11 +11,14 @@
 
 struct sim_lease {
 	bool there;
+	unsigned int name;
+	unsigned int slot;
 	uint64_t attempt;
 	uint64_t session;
 	int64_t acquired_us;
 	int64_t expires_us; /* 0: no maximum */
-	uint64_t serial;    /* counts the rows that this name has had */
+	uint64_t serial;    /* counts the rows that this place has had; of a
+			       reader the writer's so far */
 	int64_t born_us;    /* in true time */
 	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
@@ -41,8 +44,14 @@ struct sim_row {
 
 #define SIM_SESSION_ROWS 4096
 
+/** Rows of leases, there or not: slot 0 of each name, its writer's slot, and
+ *  readers. */
+#define SIM_READERS 512
+#define SIM_LEASES (2 * 8 + SIM_READERS)
+
 struct sim_tables {
-	struct sim_lease leases[8];
+	struct sim_lease leases[SIM_LEASES];
+	unsigned int lease_places; /* that were ever used */
 	struct sim_session_row sessions[SIM_SESSION_ROWS];
 	unsigned int session_places; /* that were ever used */
 	struct sim_row rows[8];
@@ -64,8 +73,25 @@ void sim_tables_begin(void);
 /** Execute the request of @session, write its answer; false: it waits. */
 bool sim_execute(struct sim_session *session);
 
+/** What may be locked by a name. */
+enum sim_kind {
+	SIM_KIND_LEASE,
+	SIM_KIND_ROW,
+	SIM_KIND_RWLOCK,
+	SIM_KINDS,
+};
+
+/** The writer's row of @name, there or not. */
+struct sim_lease *sim_writer_of(unsigned int name);
+/** Of a lock, or of a read/write lock. */
+static inline enum sim_kind sim_kind_of(const struct sim_lease *lease)
+{
+	return lease->slot ? SIM_KIND_RWLOCK : SIM_KIND_LEASE;
+}
+
 /** Which of its name's rows @attempt made last, 0 if none. */
-uint64_t sim_lease_serial(unsigned int name, uint64_t attempt);
+uint64_t sim_lease_serial(enum sim_kind kind, unsigned int name,
+			  uint64_t attempt);
 struct sim_session_row *sim_session_row(uint64_t id);
 /** Which name a parameter of a request is. */
 unsigned int sim_param_name(const struct sim_request *request,

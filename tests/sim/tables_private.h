@@ -30,6 +30,15 @@ static inline struct rlk_value sim_signed(int64_t number)
 void sim_leases_begin(void);
 void sim_lease_acquire(struct sim_session *session);
 void sim_lease_look(struct sim_session *session);
+void sim_reader_acquire(struct sim_session *session);
+/** Two rows at the most, side by side in one. */
+void sim_reader_look(struct sim_session *session);
+void sim_readers_look(struct sim_session *session);
+/** The row that the first two parameters are about; NULL: it was never there.
+ */
+struct sim_lease *sim_lease_meant(const struct sim_request *request);
+/** Has any slot of @name a row? */
+bool sim_is_leased(unsigned int name);
 void sim_lease_confirm(struct sim_session *session);
 /** All of them: nobody lists by a pattern here. */
 void sim_lease_list(struct sim_session *session);

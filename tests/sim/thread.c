@@ -24,7 +24,7 @@ static bool may_be_lost(const struct sim_thread *thread)
 	       (left && !(left->flags & ROWLOCK_OWNER_HANDLE));
 }
 
-static void on_lost(struct rowlock *lock, void *arg)
+void sim_thread_lost(struct rowlock *lock, void *arg)
 {
 	struct sim_thread *thread = arg;
 
@@ -78,7 +78,7 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 		: rowlock_new(thread->app->client, sim_names[handle->name],
 			      &options, &handle->lock, &error))
 		sim_violation("no handle: %s", error.message);
-	rowlock_on_lost(handle->lock, on_lost, thread);
+	rowlock_on_lost(handle->lock, sim_thread_lost, thread);
 }
 
 static void give_back(struct sim_handle *handle)
@@ -132,6 +132,7 @@ void sim_thread_free(struct sim_thread *thread)
 			give_back(&thread->handles[row][name]);
 	for (int i = 0; i < SIM_SETS; i++)
 		give_back(&thread->sets[i]);
+	sim_rwlocks_free(thread);
 	memset(thread, 0, sizeof(*thread));
 }
 
@@ -180,7 +181,7 @@ void sim_thread_release(struct sim_thread *thread, struct sim_handle *handle)
 	release(thread, handle, true);
 }
 
-static uint64_t draw_wait(void)
+uint64_t sim_thread_wait(void)
 {
 	uint64_t die = sim_below(100);
 
@@ -194,9 +195,23 @@ static uint64_t draw_wait(void)
 	return ROWLOCK_FOREVER;
 }
 
+void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code)
+{
+	sim_app_code(SIM_CALL_ACQUIRE, code);
+	sim_app_expect("acquire", code,
+		       (code == ROWLOCK_EBUSY && wait == 0) ||
+			   (code == ROWLOCK_ETIMEDOUT && wait &&
+			    wait != ROWLOCK_FOREVER) ||
+			   (code == ROWLOCK_ECANCELED && handle->cancels) ||
+			   (code == ROWLOCK_ELOST && !sim_world.calm &&
+			    handle->flags & ROWLOCK_TOKEN_WITH_GRANT));
+	if (code == ROWLOCK_ECANCELED)
+		handle->cancels--;
+}
+
 static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 {
-	uint64_t wait = draw_wait();
+	uint64_t wait = sim_thread_wait();
 	struct sim_call call;
 	int code;
 
@@ -217,16 +232,7 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	    (struct sim_note){ "acquired serial=%u code=%d",
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	sim_judge_acquired(handle->lock, code);
-	sim_app_code(SIM_CALL_ACQUIRE, code);
-	sim_app_expect("acquire", code,
-		       (code == ROWLOCK_EBUSY && wait == 0) ||
-			   (code == ROWLOCK_ETIMEDOUT && wait &&
-			    wait != ROWLOCK_FOREVER) ||
-			   (code == ROWLOCK_ECANCELED && handle->cancels) ||
-			   (code == ROWLOCK_ELOST && !sim_world.calm &&
-			    handle->flags & ROWLOCK_TOKEN_WITH_GRANT));
-	if (code == ROWLOCK_ECANCELED)
-		handle->cancels--;
+	sim_thread_acquired(handle, wait, code);
 	return code;
 }
 
@@ -321,7 +327,7 @@ static void cancel_one(struct sim_thread *thread)
 
 /* ------------------------------------------------------------ its life */
 
-static void hold(struct sim_thread *thread, struct sim_handle *handle)
+void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 {
 	uint64_t die = sim_below(1000);
 
@@ -352,14 +358,19 @@ static void hold(struct sim_thread *thread, struct sim_handle *handle)
 
 static void cycle(struct sim_thread *thread)
 {
-	struct sim_handle *handle = handle_for(thread);
+	struct sim_handle *handle;
 
+	if (sim_world.rwlocks && sim_below(3) == 0) {
+		sim_rwlock_cycle(thread);
+		return;
+	}
+	handle = handle_for(thread);
 	if (acquire(thread, handle)) {
 		/* Nobody asks again and again without a rest. */
 		sim_sleep(sim_between(0, 2000));
 		return;
 	}
-	hold(thread, handle);
+	sim_thread_hold(thread, handle);
 	if (sim_thread_leaves(thread, handle))
 		return;
 	release(thread, handle, true);

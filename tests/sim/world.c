@@ -62,6 +62,7 @@ static void draw_world(void)
 	sim_world.breaks = !sim_world.calm && sim_below(3) == 0;
 	sim_world.observe = sim_below(4) == 0;
 	sim_world.sets = sim_world.lease && sim_below(3) == 0;
+	sim_world.rwlocks = sim_world.lease && sim_below(3) == 0;
 	sim_world.ttl_ms = (uint64_t) sim_between(1000, 4000);
 	/* That is promised to those who observe; and old tokens are old then.
 	 */
@@ -97,14 +98,17 @@ static struct sim_proc *proc_of(unsigned int number)
 /* Nobody holds anything, and who lives has had the time to clean up. */
 static void check_rest(void)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
-		const struct sim_row *row = &sim_tables.rows[i];
 
 		if (lease->there && sim_session_row(lease->session) &&
 		    proc_of(lease->proc))
 			sim_violation("process %u left its lease of '%s'",
-				      lease->proc, sim_names[i]);
+				      lease->proc, sim_names[lease->name]);
+	}
+	for (unsigned int i = 0; i < SIM_NAMES; i++) {
+		const struct sim_row *row = &sim_tables.rows[i];
+
 		if (row->owner && row->owner->conn)
 			sim_violation("process %u left '%s' locked",
 				      row->owner->proc, sim_names[i]);
@@ -142,7 +146,7 @@ static void visit(struct rowlock_client *client, unsigned int name, bool row)
 
 static bool anything_left(const struct rowlock_client *client)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++)
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++)
 		if (sim_tables.leases[i].there)
 			return true;
 	for (unsigned int i = 0; i < sim_tables.session_places; i++)
