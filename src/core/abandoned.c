@@ -150,8 +150,7 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 /* Or those who wait for the name would sleep a slice. */
 static void ring(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	rlk_doorbell_ring(client, hold->name->text,
-			  atomic_exchange(&hold->bell_conn, 0),
+	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0),
 			  rlk_client_chore_until(client));
 }
 

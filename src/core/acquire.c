@@ -228,16 +228,25 @@ static void leave_line(struct rlk_waiter *waiter)
 	rlk_waker_put_locked(client, waiter->waker);
 }
 
+/* How it is to be acquired. */
+struct wanted {
+	uint64_t wait_ms;
+	int64_t until_ms; /* no statement may last longer than that */
+	uint64_t under;   /* a writer's attempt; 0: none */
+};
+
 /* Stand in line until it is handed over, joined, or asked for: then the handle
  * has the hold. */
-static int queue_locked(struct rowlock *lock, uint64_t wait_ms, uint64_t under,
+static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 			struct rowlock_errinfo *reterr)
 {
 	struct rlk_waiter waiter;
 	int code;
 
-	rlk_waiter_init(&waiter, lock, wait_ms);
-	waiter.under = under;
+	rlk_waiter_init(&waiter, lock, wanted->wait_ms);
+	waiter.under = wanted->under;
+	if (waiter.give_up_ms > wanted->until_ms)
+		waiter.give_up_ms = wanted->until_ms;
 	if (!enter_line(&waiter))
 		return fail_memory(lock, reterr);
 	code = stands_in_line(&waiter) ? wait_turn_locked(&waiter) : 0;
@@ -296,8 +305,8 @@ static int reenter_locked(struct rowlock *lock, uint64_t under,
 }
 
 /* The handle has the hold, or the error says why not. */
-static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
-			  uint64_t under, struct rowlock_errinfo *reterr)
+static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
+			  struct rowlock_errinfo *reterr)
 {
 	int code;
 
@@ -310,7 +319,7 @@ static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
 	code = own_hold_locked(lock, reterr);
 	if (code <= 0)
 		return code;
-	code = reenter_locked(lock, under, reterr);
+	code = reenter_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
 	/* Its time may have come up between the two looks. */
@@ -324,17 +333,17 @@ static int acquire_locked(struct rowlock *lock, uint64_t wait_ms,
 	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
 		return fail_memory(lock, reterr);
 	lock->calls++;
-	code = queue_locked(lock, wait_ms, under, reterr);
+	code = queue_locked(lock, wanted, reterr);
 	lock->calls--;
 	return code;
 }
 
-static int acquire(struct rowlock *lock, uint64_t wait_ms, uint64_t under,
+static int acquire(struct rowlock *lock, const struct wanted *wanted,
 		   struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
-	int code = acquire_locked(lock, wait_ms, under, reterr);
+	int code = acquire_locked(lock, wanted, reterr);
 
 	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
 		rlk_end_owe(1);
@@ -347,11 +356,24 @@ static int acquire(struct rowlock *lock, uint64_t wait_ms, uint64_t under,
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr)
 {
-	return acquire(lock, wait_ms, 0, reterr);
+	const struct wanted wanted = { .wait_ms = wait_ms,
+				       .until_ms = RLK_NEVER };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_try(struct rowlock *lock, int64_t until_ms,
+	    struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .until_ms = until_ms };
+
+	return acquire(lock, &wanted, reterr);
 }
 
 int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
 		      struct rowlock_errinfo *reterr)
 {
-	return acquire(lock, 0, writer, reterr);
+	const struct wanted wanted = { .until_ms = RLK_NEVER, .under = writer };
+
+	return acquire(lock, &wanted, reterr);
 }

@@ -315,8 +315,7 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 	/* A packet, and the lane's connection, have let it go already. */
 	bell_conn = atomic_exchange(&hold->bell_conn, 0);
 	if (part.ran_on && part.ran_on != bell_conn)
-		rlk_doorbell_ring(hold->name->client, hold->name->text,
-				  bell_conn, errand->until_ms);
+		rlk_doorbell_ring(hold, bell_conn, errand->until_ms);
 	return RLK_DONE;
 }
 

@@ -205,15 +205,16 @@ static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
 static enum rlk_fault stand(struct rlk_asking *asking)
 {
 	int64_t now = rlk_now(asking->client->clock);
+	struct rlk_request request = rlk_hold_request(asking->hold);
 	uint64_t wait_ms = slice(asking, now);
 	enum rlk_fault fault;
 
 	asking->bell_owner = 0;
 	rlk_conn_set_until(asking->conn, rlk_after(now, wait_ms + GRACE_MS));
 	rlk_expose_conn(asking, asking->conn);
-	fault = rlk_bell_wait(asking->conn, asking->name->text, wait_ms,
-			      &asking->has_bell, &asking->bell_owner,
-			      &asking->error);
+	fault =
+	    rlk_bell_wait(asking->conn, &request, wait_ms, &asking->has_bell,
+			  &asking->bell_owner, &asking->error);
 	rlk_expose_conn(asking, NULL);
 	if (fault == RLK_PENDING) {
 		rlk_interrupt_wait(asking);
@@ -229,6 +230,7 @@ static enum rlk_fault stand(struct rlk_asking *asking)
  * time lets it go with its end. */
 static void let_go(struct rlk_asking *asking)
 {
+	struct rlk_request request = rlk_hold_request(asking->hold);
 	int64_t until = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
 	struct rowlock_errinfo error;
 
@@ -236,7 +238,7 @@ static void let_go(struct rlk_asking *asking)
 		until = asking->waiter->give_up_ms;
 	asking->has_bell = false;
 	rlk_conn_set_until(asking->conn, until);
-	if (rlk_bell_ring(asking->conn, asking->name->text, &error))
+	if (rlk_bell_ring(asking->conn, &request, &error))
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
 
@@ -392,13 +394,15 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 }
 
 /* Whoever has it: by the lane's own account. */
-static void ring(struct rlk_lane *lane, struct rlk_conn *conn, const char *name)
+static void ring(struct rlk_lane *lane, struct rlk_conn *conn,
+		 const struct rlk_hold *hold)
 {
+	struct rlk_request request = rlk_hold_request(hold);
 	struct rowlock_errinfo error;
 
 	if (lane->bell_conn == rlk_conn_id(conn) && lane->bells > 0)
 		lane->bells--;
-	if (rlk_bell_ring(conn, name, &error))
+	if (rlk_bell_ring(conn, &request, &error))
 		rlk_conn_spoil(conn);
 }
 
@@ -419,10 +423,11 @@ bool rlk_doorbell_is_ghost(const struct rlk_lane *lane,
 	return ghost == RLK_GHOST_ANY || ghost == rlk_conn_id(conn);
 }
 
-void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
-		       uint64_t bell_conn, int64_t until_ms)
+void rlk_doorbell_ring(const struct rlk_hold *hold, uint64_t bell_conn,
+		       int64_t until_ms)
 {
-	struct rlk_lane *lane = rlk_client_lane(client, name);
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_lane *lane = rlk_client_lane(client, hold->name->text);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	int64_t soon;
@@ -443,6 +448,6 @@ void rlk_doorbell_ring(struct rowlock_client *client, const char *name,
 	if (code)
 		return;
 	if (rlk_conn_id(conn) == bell_conn)
-		ring(lane, conn, name);
+		ring(lane, conn, hold);
 	rlk_pool_put(client->pool, conn);
 }

@@ -298,7 +298,7 @@ static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
 
 		if (!parts[i]->answered || request->bell_conn != id)
 			continue;
-		if (rlk_bell_ring(conn, request->name, &error))
+		if (rlk_bell_ring(conn, request, &error))
 			rlk_conn_spoil(conn);
 	}
 }

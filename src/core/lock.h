@@ -113,6 +113,10 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr);
 
+/** The same, without waiting for others, and with a deadline of its own. */
+int rlk_try(struct rowlock *lock, int64_t until_ms,
+	    struct rowlock_errinfo *reterr);
+
 /** The same for a reader that attempt @writer lets in, a hold of this client:
  *  without waiting. */
 int rlk_acquire_under(struct rowlock *lock, uint64_t writer,

@@ -106,12 +106,12 @@ static int failed(const struct drain *drain, int code)
 	return code;
 }
 
-static int get_conn(struct drain *drain, size_t bay, struct rlk_conn **conn)
+static int get_conn(struct drain *drain, size_t bay, struct rlk_conn **conn,
+		    struct rowlock_errinfo *reterr)
 {
-	return rlk_pool_get(drain->client->pool, bay,
-			    rlk_waiter_io_until(&drain->waiter),
-			    !drain->waiter.try, &drain->waiter.pool_waiter,
-			    conn, &drain->error);
+	return rlk_pool_get(
+	    drain->client->pool, bay, rlk_waiter_io_until(&drain->waiter),
+	    !drain->waiter.try, &drain->waiter.pool_waiter, conn, reterr);
 }
 
 /* Who is left? 0: drain->others; else what ends the wait. */
@@ -126,7 +126,7 @@ static int look(struct drain *drain)
 	drain->dead_count = 0;
 	drain->error.code = 0;
 	code = get_conn(drain, rlk_client_lane(drain->client, name->text)->bay,
-			&conn);
+			&conn, &drain->error);
 	if (code) {
 		drain->others = 1;
 		return failed(drain, code);
@@ -145,10 +145,11 @@ static int look(struct drain *drain)
  * else waits for. True: at least one is gone. */
 static bool remove_dead(struct drain *drain)
 {
+	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	bool removed = false;
 
-	if (!drain->dead_count || get_conn(drain, RLK_BAY_ASIDE, &conn))
+	if (!drain->dead_count || get_conn(drain, RLK_BAY_ASIDE, &conn, &error))
 		return false;
 	for (size_t i = 0; i < drain->dead_count && rlk_conn_usable(conn);
 	     i++) {
@@ -248,11 +249,12 @@ static int explain(const struct drain *drain, int code,
 				": its reader was lost meanwhile (%s)",
 				RLK_LOCK_ARGS(writer),
 				drain->reader->hold->reason);
-	/* Nobody knows who reads. */
+	/* Nobody knows who reads; while it waited that was no verdict. */
 	if (error->code && code != ROWLOCK_ECANCELED)
-		return rlk_fail_db(reterr, error->code, error->mysql,
-				   "acquire " RLK_LOCK_FORMAT ": %s",
-				   RLK_LOCK_ARGS(writer), error->message);
+		return rlk_fail_db(
+		    reterr, code == ROWLOCK_ETIMEDOUT ? error->code : code,
+		    error->mysql, "acquire " RLK_LOCK_FORMAT ": %s",
+		    RLK_LOCK_ARGS(writer), error->message);
 	if (code == ROWLOCK_ECONNECT)
 		return rlk_fail(reterr, code,
 				"acquire " RLK_LOCK_FORMAT
@@ -291,8 +293,10 @@ static void end(struct drain *drain)
 	rlk_waker_put_locked(drain->client, drain->waiter.waker);
 }
 
+/* Until @until_ms, which may be over by now; of a try, the end of the call. */
 static int drain(struct rowlock *writer, const struct rowlock *reader,
-		 uint64_t wait_ms, struct rowlock_errinfo *reterr)
+		 uint64_t wait_ms, int64_t until_ms,
+		 struct rowlock_errinfo *reterr)
 {
 	struct drain drain = {
 		.client = writer->name->client,
@@ -303,6 +307,9 @@ static int drain(struct rowlock *writer, const struct rowlock *reader,
 	int code;
 
 	rlk_waiter_init(&drain.waiter, writer, wait_ms);
+	drain.waiter.until_ms = until_ms;
+	drain.waiter.give_up_ms =
+	    wait_ms ? rlk_after(until_ms, GRACE_MS) : until_ms;
 	code = begin(&drain);
 	if (code)
 		return rlk_fail(reterr, code,
@@ -346,36 +353,44 @@ static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
 	return 0;
 }
 
-/* Against other writers. */
-static int acquire_row(struct rowlock *writer, const struct rowlock *reader,
-		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
+/* Of one that reads: others wait for it, so it does not wait for them. */
+static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
+		   struct rowlock_errinfo *reterr)
 {
-	int code = rlk_acquire(writer, reader ? 0 : wait_ms, reterr);
+	int64_t late = rlk_after(until_ms, GRACE_MS);
+	int code = rlk_try(writer, wait_ms ? late : until_ms, reterr);
 
-	if (code != ROWLOCK_EBUSY || !reader)
-		return code;
-	return rlk_fail(reterr, code,
-			"acquire " RLK_LOCK_FORMAT
-			": another writer waits for this reader; release it",
-			RLK_LOCK_ARGS(writer));
+	if (code == ROWLOCK_EBUSY)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": another writer waits for this reader; "
+				"release it",
+				RLK_LOCK_ARGS(writer));
+	if (code == ROWLOCK_EDB && wait_ms && reterr->mysql == 0 &&
+	    rlk_now(writer->name->client->clock) >= until_ms)
+		return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+				"acquire " RLK_LOCK_FORMAT
+				": not asked for in time",
+				RLK_LOCK_ARGS(writer));
+	return code;
 }
 
 static int acquire(struct rowlock *writer, struct rowlock *reader,
 		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
 	const struct rowlock_client *client = writer->name->client;
-	int64_t until =
-	    wait_ms ? rlk_after(rlk_now(client->clock), wait_ms) : 0;
+	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
+				: rlk_client_call_until(client);
 	int code = reader ? close_reader(reader, reterr) : 0;
 
 	while (!code) {
 		uint64_t left = time_left(writer, wait_ms, until);
 
-		code = acquire_row(writer, reader, left, reterr);
+		code = reader ? try_row(writer, wait_ms, until, reterr)
+			      : rlk_acquire(writer, left, reterr);
 		if (code)
 			break;
-		code = drain(writer, reader, time_left(writer, wait_ms, until),
-			     reterr);
+		code = drain(writer, reader, wait_ms, until, reterr);
 		if (code == 0)
 			return 0;
 		rlk_release(writer, rlk_after(rlk_now(client->clock), GRACE_MS),

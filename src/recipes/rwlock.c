@@ -35,14 +35,11 @@ struct rowlock_rwlock {
 /* The side that counts; NULL: none. */
 static struct rowlock *side(struct rowlock_rwlock *rwlock)
 {
-	switch (rwlock->mode) {
-	case ROWLOCK_RWLOCK_READ:
+	enum rowlock_rwlock_mode mode = rwlock->mode;
+
+	if (mode == ROWLOCK_RWLOCK_READ)
 		return rwlock->reader;
-	case ROWLOCK_RWLOCK_WRITE:
-		return rwlock->writer;
-	default:
-		return NULL;
-	}
+	return mode == ROWLOCK_RWLOCK_WRITE ? rwlock->writer : NULL;
 }
 
 static const char *name_of(const struct rowlock_rwlock *rwlock)

@@ -29,13 +29,19 @@ static const struct rlk_stmt_def ring_def = {
 	"DO RELEASE_LOCK(?)",
 };
 
-struct rlk_bell rlk_bell_of(struct rlk_conn *conn, const char *name)
+/* Readers and writers have one of their own: a lock of the same name is
+ * another. */
+#define OF_SIDES 0x9e3779b97f4a7c15u
+
+struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
+			    const struct rlk_request *request)
 {
 	struct rlk_bell bell;
 
 	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
-		 rlk_text_hash(name) ^
-		     rlk_text_hash(rlk_conn_schema(conn)) * 31);
+		 rlk_text_hash(request->name) ^
+		     rlk_text_hash(rlk_conn_schema(conn)) * 31 ^
+		     (request->slot ? OF_SIDES : 0));
 	return bell;
 }
 
@@ -66,12 +72,13 @@ static struct seconds seconds_of(struct rlk_conn *conn, uint64_t ms)
 	return seconds;
 }
 
-enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
+enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
+			     const struct rlk_request *request,
 			     uint64_t wait_ms, bool *ret_got,
 			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr)
 {
-	struct rlk_bell bell = rlk_bell_of(conn, name);
+	struct rlk_bell bell = rlk_bell_of(conn, request);
 	struct seconds seconds = seconds_of(conn, wait_ms);
 	const struct rlk_value params[] = { rlk_text(bell.text),
 					    rlk_text(seconds.text),
@@ -97,10 +104,11 @@ enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
 	return fault;
 }
 
-enum rlk_fault rlk_bell_ring(struct rlk_conn *conn, const char *name,
+enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
+			     const struct rlk_request *request,
 			     struct rowlock_errinfo *reterr)
 {
-	struct rlk_bell bell = rlk_bell_of(conn, name);
+	struct rlk_bell bell = rlk_bell_of(conn, request);
 	const struct rlk_value params[] = { rlk_text(bell.text) };
 	struct rlk_reply reply;
 
@@ -113,7 +121,7 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	struct rlk_bell bell = rlk_bell_of(conn, request->name);
+	struct rlk_bell bell = rlk_bell_of(conn, request);
 	const struct rlk_value params[] = {
 		rlk_text(request->name),
 		rlk_u64(request->slot),
@@ -139,7 +147,7 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 	if (!rung) {
 		struct rowlock_errinfo error;
 
-		if (rlk_bell_ring(conn, request->name, &error))
+		if (rlk_bell_ring(conn, request, &error))
 			rlk_conn_spoil(conn);
 	}
 	return RLK_DONE;

@@ -19,21 +19,24 @@
 
 #include "strategy/strategy.h"
 
-/** The bell of @name, as GET_LOCK() takes it. */
+/** The bell of a request's name, as GET_LOCK() takes it: that of locks, or that
+ *  of readers and writers. */
 struct rlk_bell {
 	char text[40];
 };
 
-struct rlk_bell rlk_bell_of(struct rlk_conn *conn, const char *name);
+struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
+			    const struct rlk_request *request);
 
 /**
- * Stand in line for the bell of @name, @wait_ms at the most. RLK_DONE, and
+ * Stand in line for the bell of @request, @wait_ms at the most. RLK_DONE, and
  * *@ret_got; *@ret_owner is the connection that has it. RLK_PENDING: the
  * deadline or an interrupt came first; take it back by KILL QUERY and
  * rlk_bell_resume(), or give the connection up, which leaves nothing behind.
  * RLK_KILLED: perhaps got, so ring it. RLK_CONFLICT: not got.
  */
-enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
+enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
+			     const struct rlk_request *request,
 			     uint64_t wait_ms, bool *ret_got,
 			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr);
@@ -42,7 +45,8 @@ enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
 			       struct rowlock_errinfo *reterr);
 
 /** Let the bell go that was got on @conn. */
-enum rlk_fault rlk_bell_ring(struct rlk_conn *conn, const char *name,
+enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
+			     const struct rlk_request *request,
 			     struct rowlock_errinfo *reterr);
 
 /** Delete the row of @request, and let its bell go, which was got on @conn.

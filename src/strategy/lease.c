@@ -163,11 +163,12 @@ static enum rlk_fault insert(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
-void rlk_lease_drop_bell(struct rlk_conn *conn, const char *name)
+void rlk_lease_drop_bell(struct rlk_conn *conn,
+			 const struct rlk_request *request)
 {
 	struct rowlock_errinfo error;
 
-	if (rlk_conn_usable(conn) && rlk_bell_ring(conn, name, &error))
+	if (rlk_conn_usable(conn) && rlk_bell_ring(conn, request, &error))
 		rlk_conn_spoil(conn);
 }
 
@@ -179,7 +180,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 				      struct rlk_holder *ret_holder,
 				      struct rowlock_errinfo *reterr)
 {
-	struct rlk_bell bell = rlk_bell_of(conn, request->name);
+	struct rlk_bell bell = rlk_bell_of(conn, request);
 	struct rlk_value params[INSERT_PARAMS + 2];
 	struct rlk_reply reply;
 	enum rlk_fault fault;
@@ -189,7 +190,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	params[INSERT_PARAMS + 1] = rlk_text(bell.text);
 	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 	if (fault) {
-		rlk_lease_drop_bell(conn, request->name);
+		rlk_lease_drop_bell(conn, request);
 		return rlk_verdict_of(fault);
 	}
 	if (!reply.has_row)
@@ -209,7 +210,7 @@ static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
 					  struct rlk_holder *ret_holder,
 					  struct rowlock_errinfo *reterr)
 {
-	struct rlk_bell bell = rlk_bell_of(conn, request->name);
+	struct rlk_bell bell = rlk_bell_of(conn, request);
 	struct rlk_value params[INSERT_PARAMS + 1];
 	struct rlk_reply reply;
 	enum rlk_fault fault;

@@ -111,7 +111,7 @@ static enum rlk_fault end_transaction(struct rlk_batch *batch,
 	if (rlk_conn_usable(conn) && rlk_stmt_text(conn, "ROLLBACK", &error))
 		rlk_conn_spoil(conn);
 	if (batch->takes_bell)
-		rlk_lease_drop_bell(conn, batch->acquires[0]->request.name);
+		rlk_lease_drop_bell(conn, &batch->acquires[0]->request);
 	return fault;
 }
 
@@ -155,7 +155,7 @@ static void choose_for_one(struct rlk_batch *batch,
 	batch->sees_line = !ringing && seeing;
 	if (ringing || seeing)
 		batch->acquire = ringing ? ringing : seeing;
-	batch->bell = rlk_bell_of(batch->conn, request->name);
+	batch->bell = rlk_bell_of(batch->conn, request);
 }
 
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,

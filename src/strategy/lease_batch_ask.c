@@ -125,7 +125,7 @@ static bool add_rings(struct rlk_batch *batch)
 
 		if (!request->bell_conn || request->bell_conn != id)
 			continue;
-		bell = rlk_bell_of(batch->conn, request->name);
+		bell = rlk_bell_of(batch->conn, request);
 		if (rlk_packet_add(batch->packet, &ring_one, value_of_bell,
 				   &bell, 1) < 0)
 			return false;

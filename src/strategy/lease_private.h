@@ -77,7 +77,8 @@ void rlk_lease_read_line(const struct rlk_conn *conn, uint64_t owner,
 /** A statement that takes a bell failed: in the end, when it was killed or
  *  could not commit, it may have got it. A user-level lock knows of no
  *  transaction. */
-void rlk_lease_drop_bell(struct rlk_conn *conn, const char *name);
+void rlk_lease_drop_bell(struct rlk_conn *conn,
+			 const struct rlk_request *request);
 
 /* sweep.c */
 

@@ -9,9 +9,10 @@
 
 static const char *text_of(struct ground *ground, const char *name)
 {
+	const struct rlk_request request = { .name = name };
 	static struct rlk_bell bell;
 
-	bell = rlk_bell_of(ground->conns[0], name);
+	bell = rlk_bell_of(ground->conns[0], &request);
 	return bell.text;
 }
 
@@ -30,20 +31,39 @@ static uint64_t id_of(struct ground *ground, int who)
 static bool wait_for(struct ground *ground, int who, const char *name,
 		     uint64_t *ret_owner)
 {
+	const struct rlk_request request = { .name = name };
 	struct rowlock_errinfo err;
 	bool got = false;
 
-	assert_done(
-	    rlk_bell_wait(ground->conns[who], name, 0, &got, ret_owner, &err),
-	    &err);
+	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &got,
+				  ret_owner, &err),
+		    &err);
 	return got;
 }
 
 static void ring(struct ground *ground, int who, const char *name)
 {
+	const struct rlk_request request = { .name = name };
 	struct rowlock_errinfo err;
 
-	assert_done(rlk_bell_ring(ground->conns[who], name, &err), &err);
+	assert_done(rlk_bell_ring(ground->conns[who], &request, &err), &err);
+}
+
+/* A lock, and a read/write lock of its name, are not each other's line. */
+static void readers_and_writers_have_a_bell_of_their_own(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request requests[] = {
+		{ .name = "job" },
+		{ .name = "job", .slot = 2147483648u },
+		{ .name = "job", .slot = 2147483650u },
+	};
+	struct rlk_bell bells[3];
+
+	for (int i = 0; i < 3; i++)
+		bells[i] = rlk_bell_of(ground->conns[0], &requests[i]);
+	assert_string_not_equal(bells[0].text, bells[1].text);
+	assert_string_equal(bells[1].text, bells[2].text);
 }
 
 static void wait_tells_who_has_it(void **state)
@@ -236,7 +256,7 @@ static void batch_rings_what_its_connection_has(void **state)
 		assert_int_equal(ground_ask(ground, 0, &parts[i].request,
 					    RLK_ASK_FIRST, NULL),
 				 RLK_GRANTED);
-		assert_done(rlk_bell_wait(lane, parts[i].request.name, 0, &got,
+		assert_done(rlk_bell_wait(lane, &parts[i].request, 0, &got,
 					  &owner, &err),
 			    &err);
 	}
@@ -254,6 +274,9 @@ static void batch_rings_what_its_connection_has(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ON(ROWLOCK_LEASE,
+		   "readers and writers have a bell of their own",
+		   readers_and_writers_have_a_bell_of_their_own),
 		ON(ROWLOCK_LEASE, "a wait tells who has it",
 		   wait_tells_who_has_it),
 		ON(ROWLOCK_LEASE, "bells of names differ",

@@ -42,7 +42,8 @@ static uint64_t token_of_hold(struct ground *ground, const char *name)
 
 static uint64_t bell_owner(struct ground *ground, const char *name)
 {
-	struct rlk_bell bell = rlk_bell_of(ground->conns[0], name);
+	const struct rlk_request request = { .name = name };
+	struct rlk_bell bell = rlk_bell_of(ground->conns[0], &request);
 
 	return test_sql_number(
 	    ground->sql, "SELECT COALESCE(IS_USED_LOCK('%s'), 0)", bell.text);
@@ -106,9 +107,9 @@ static void single_one_that_overtakes_a_line_sees_it(void **state)
 	parts_run_all(ground, 0, &part, 1);
 	assert_false(part.holder.line);
 	end_both(ground, &part);
-	assert_done(
-	    rlk_bell_wait(ground->conns[1], name, 0, &got, &owner, &error),
-	    &error);
+	assert_done(rlk_bell_wait(ground->conns[1], &part.request, 0, &got,
+				  &owner, &error),
+		    &error);
 	assert_true(got);
 	part = ask_for_both(ground, name);
 	parts_run_all(ground, 0, &part, 1);
@@ -117,7 +118,8 @@ static void single_one_that_overtakes_a_line_sees_it(void **state)
 	assert_true(part.holder.line);
 	assert_false(part.holder.bell);
 	assert_true(ground_release(ground, 0, &part.request));
-	assert_done(rlk_bell_ring(ground->conns[1], name, &error), &error);
+	assert_done(rlk_bell_ring(ground->conns[1], &part.request, &error),
+		    &error);
 }
 
 /* Not even if somebody's transaction has its row. */

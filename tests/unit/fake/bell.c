@@ -105,7 +105,8 @@ static void stand(struct world_op *op, struct world_bell *bell, int64_t until)
 	world_changed();
 }
 
-enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
+enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
+			     const struct rlk_request *request,
 			     uint64_t wait_ms, bool *ret_got,
 			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr)
@@ -114,13 +115,13 @@ enum rlk_fault rlk_bell_wait(struct rlk_conn *conn, const char *name,
 	struct fake_call call = { .id = wait_ms };
 	int64_t until = rlk_after(fake_now(), wait_ms);
 
-	snprintf(call.name, sizeof(call.name), "%s", name);
+	snprintf(call.name, sizeof(call.name), "%s", request->name);
 	world_lock();
-	conn->bell = bell_of(name);
+	conn->bell = bell_of(request->name);
 	world_unlock();
 	if (world_begin(&op, &call)) {
 		if (!wait_ms)
-			world_bell_take(name, conn->id);
+			world_bell_take(request->name, conn->id);
 		else
 			stand(&op, conn->bell, until);
 		*ret_got = conn->bell->conn == conn->id;
@@ -149,15 +150,16 @@ enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
 	return world_fault(&op, RLK_KILLED, reterr);
 }
 
-enum rlk_fault rlk_bell_ring(struct rlk_conn *conn, const char *name,
+enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
+			     const struct rlk_request *request,
 			     struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_RING, .conn = conn };
 	struct fake_call call = { .bay = conn->bay };
 
-	snprintf(call.name, sizeof(call.name), "%s", name);
+	snprintf(call.name, sizeof(call.name), "%s", request->name);
 	if (world_begin(&op, &call))
-		world_bell_ring(name, conn->id);
+		world_bell_ring(request->name, conn->id);
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
