@@ -147,8 +147,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_acquire_write(
  * ROWLOCK_ECANCELED; ROWLOCK_ENOTHELD: it does not read; ROWLOCK_EDEADLOCK: it
  * reads more than once; ROWLOCK_ELOST; and the server errors.
  *
- * Blocks like rowlock_rwlock_acquire_write(), and then until its row as a reader
- * is given back, at most call_timeout_ms more. Three round trips, two commits.
+ * Blocks like rowlock_rwlock_acquire_write(), and then until its row as a
+ * reader is given back, at most call_timeout_ms more. Three round trips, two
+ * commits.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_upgrade(
     struct rowlock_rwlock *rwlock, uint64_t wait_ms,
