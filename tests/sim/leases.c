@@ -186,12 +186,17 @@ void sim_lease_look(struct sim_session *session)
 
 /* ---------------------------------------------------------------- readers */
 
+/* The picture that an INSERT has of the writer's row may be so old. */
+#define PICTURE_US 1000
+
 static bool keeps_out(const struct sim_request *request)
 {
 	const struct sim_lease *writer =
 	    sim_writer_of(sim_param_name(request, 0));
+	int64_t age = sim_below(4) ? 0 : sim_between(0, PICTURE_US);
 
-	return writer->there && writer->attempt != request->params[4].u64;
+	return writer->there && writer->attempt != request->params[4].u64 &&
+	       sim_now - writer->born_us >= age;
 }
 
 void sim_reader_acquire(struct sim_session *session)
