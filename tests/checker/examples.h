@@ -30,6 +30,9 @@ extern const size_t n_examples_safety, n_examples_liveness;
 /* clang-format off */
 #define ACQUIRE(t, who, k, name) \
 	t " " who " acquire serial=" k " name=" name " wait=-1\n"
+#define READ(call, t, who, k, name) \
+	call " " who " acquire serial=" k " name=" name " wait=-1 mode=read\n" \
+	GOT(t, who, k)
 #define GOT(t, who, k) t " " who " acquired serial=" k " code=0\n"
 #define HOLD(call, t, who, k, name) ACQUIRE(call, who, k, name) GOT(t, who, k)
 #define HELD(t, who, k) t " " who " held serial=" k " yes=1\n"

@@ -23,8 +23,8 @@
  *            client: the TTL, or under row the idle bound; call is its
  *            call_timeout_ms (5000), observe says ROWLOCK_OBSERVE_BEATS,
  *            callback=0 that nobody listens for losses
- *   acquire  serial=K name=TEXT wait=MS|-1|0 [callback=0|1]
- *            -1: for ever
+ *   acquire  serial=K name=TEXT wait=MS|-1|0 [callback=0|1] [mode=read|write]
+ *            -1: for ever. mode: of a read/write lock
  *   acquired serial=K code=C [mysql=E] [token=N]      0: held. token: it was
  *                                                     drawn with the grant
  *   token    serial=K       drew     serial=K code=C [mysql=E] [token=N]
@@ -126,6 +126,7 @@ struct history_line {
 	struct history_word kind;
 	struct history_word target;
 	struct history_word table;
+	struct history_word mode;
 };
 
 /** Read one line; false if it is none. The words point into @text. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * S1 and S3: one hold of a name at a time; and a hold that is over stays so,
- * whether it was lost, released, broken or past its maximum.
+ * S1 and S3: one hold of a name at a time, or many that read; and a hold that
+ * is over stays so, whether it was lost, released, broken or past its maximum.
  *
  * A hold is proved from the return of its acquire to the last time at which
  * the library vouched for it (held() said yes, a draw, a verify or a release
@@ -154,28 +154,43 @@ static void measure_notice(struct run *run, const struct hold *before,
 		run->result->worst_notice = ms;
 }
 
+/* The hold of a name that is proved the longest, of those so far. */
+struct reach {
+	const struct hold *hold;
+	struct proof proof;
+};
+
+static void compare(struct run *run, struct reach *reach,
+		    const struct hold *hold)
+{
+	if (reach->hold && reach->hold->name != hold->name)
+		reach->hold = NULL;
+	if (!reach->hold)
+		return;
+	if (overlap(reach->proof, prove(run, hold)))
+		report_double(run, reach->hold, hold, reach->proof);
+	measure_notice(run, reach->hold, hold);
+}
+
 static void judge_overlaps(struct run *run)
 {
-	const struct hold *reach = NULL;
-	struct proof proof = { 0, 0, 0, 0 }, next;
+	struct reach reaches[2] = { { NULL, { 0, 0, 0, 0 } },
+				    { NULL, { 0, 0, 0, 0 } } };
 	uint32_t *numbers;
 	size_t i, n;
 
 	numbers = run_by_name(run, true, &n);
 	for (i = 0; i < n; i++) {
 		const struct hold *hold = &run->holds[numbers[i]];
+		struct reach *own = &reaches[hold->reads];
+		struct proof next = prove(run, hold);
 
-		next = prove(run, hold);
-		if (reach && reach->name != hold->name)
-			reach = NULL;
-		if (reach && overlap(proof, next))
-			report_double(run, reach, hold, proof);
-		if (reach)
-			measure_notice(run, reach, hold);
-		if (!reach || next.until > proof.until) {
-			reach = hold;
-			proof = next;
-		}
+		compare(run, &reaches[0], hold);
+		if (!hold->reads)
+			compare(run, &reaches[1], hold);
+		if (!own->hold || own->hold->name != hold->name ||
+		    next.until > own->proof.until)
+			*own = (struct reach){ hold, next };
 	}
 	free(numbers);
 }

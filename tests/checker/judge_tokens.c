@@ -7,7 +7,8 @@
  * one: of two holds the one that was granted before the other was asked for,
  * whenever the answers came. A holder that is stopped in its draw and is told
  * a token larger than that of who came after him would pass every fence. Within
- * a hold the token stays the same.
+ * a hold the token stays the same. Those that read have no order among
+ * themselves, and may have the same one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -79,6 +80,18 @@ static void note_larger(struct larger *larger, const struct hold *hold)
 	larger->next = hold;
 }
 
+static void judge_one(struct run *run, const struct hold *hold,
+		      const struct larger *larger)
+{
+	if (larger->next && larger->next->token == hold->token)
+		report(run, hold, larger->next, false);
+	else if (larger->drawn && larger->drawn->drew < hold->token_call)
+		report(run, larger->drawn, hold, false);
+	else if (larger->granted &&
+		 larger->granted->acquired < hold->acquire_call)
+		report(run, larger->granted, hold, true);
+}
+
 /*
  * Sorted by name and token. Walking from the largest down, no token may have
  * been asked for after the answer of a larger one, and no hold after the grant
@@ -86,22 +99,19 @@ static void note_larger(struct larger *larger, const struct hold *hold)
  */
 static void judge_order(struct run *run, const uint32_t *numbers, size_t n)
 {
-	struct larger larger = { NULL, NULL, NULL };
+	struct larger all = { NULL, NULL, NULL };
+	struct larger writers = { NULL, NULL, NULL };
 	size_t i;
 
 	for (i = n; i-- > 0;) {
 		const struct hold *hold = &run->holds[numbers[i]];
 
-		if (larger.next && larger.next->name != hold->name)
-			larger = (struct larger){ NULL, NULL, NULL };
-		if (larger.next && larger.next->token == hold->token)
-			report(run, hold, larger.next, false);
-		else if (larger.drawn && larger.drawn->drew < hold->token_call)
-			report(run, larger.drawn, hold, false);
-		else if (larger.granted &&
-			 larger.granted->acquired < hold->acquire_call)
-			report(run, larger.granted, hold, true);
-		note_larger(&larger, hold);
+		if (all.next && all.next->name != hold->name)
+			all = writers = (struct larger){ NULL, NULL, NULL };
+		judge_one(run, hold, hold->reads ? &writers : &all);
+		note_larger(&all, hold);
+		if (!hold->reads)
+			note_larger(&writers, hold);
 	}
 }
 

@@ -120,7 +120,7 @@ static bool take_word(struct history_line *line, struct history_word key,
 	} const words[] = {
 		{ "name", &line->name },   { "strategy", &line->strategy },
 		{ "kind", &line->kind },   { "target", &line->target },
-		{ "table", &line->table },
+		{ "table", &line->table }, { "mode", &line->mode },
 	};
 	size_t i;
 

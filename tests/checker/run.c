@@ -113,6 +113,7 @@ static void take_acquire(struct run *run, const struct history_line *line)
 			       .name = names_number(run->names, line->name),
 			       .wait_ms = line->wait_ms,
 			       .silent = !line->callback,
+			       .reads = history_is(line->mode, "read"),
 			       .acquire_call = line->time };
 	run->first = first_of(run->first, line->time);
 	begin_call(run, hold, line);

@@ -39,6 +39,7 @@ struct hold {
 	uint64_t call;   /* of the call that has not returned */
 	uint8_t calling; /* enum history_event of it */
 	uint8_t silent;  /* nobody listens for its loss */
+	uint8_t reads;   /* others may read at the same time */
 	int8_t release_code;
 };
 

@@ -50,12 +50,10 @@ static void write_return(struct worker *worker, const char *event,
 
 /* ----------------------------------------------------------------- lost */
 
-void worker_lost(struct rowlock *lock, void *arg)
+static void note_loss(struct grip *grip)
 {
 	uint64_t now = history_now();
-	struct grip *grip = arg;
 
-	(void) lock;
 	pthread_mutex_lock(&grip->mutex);
 	history_write(grip->worker->history, now, grip->worker->thread,
 		      "lost serial=%" PRIu64, grip->serial);
@@ -64,12 +62,35 @@ void worker_lost(struct rowlock *lock, void *arg)
 	pthread_mutex_unlock(&grip->mutex);
 }
 
+static void lost(struct rowlock *lock, void *grip)
+{
+	(void) lock;
+	note_loss(grip);
+}
+
+static void lost_rwlock(struct rowlock_rwlock *rwlock, void *grip)
+{
+	(void) rwlock;
+	note_loss(grip);
+}
+
+void worker_listen(struct grip *grip)
+{
+	if (grip->rwlock)
+		rowlock_rwlock_on_lost(grip->rwlock, lost_rwlock, grip);
+	else
+		rowlock_on_lost(grip->lock, lost, grip);
+}
+
 /* The release told it: a callback that is still due would be taken for one of
  * the next hold. */
 static void forget_callback(struct grip *grip)
 {
-	rowlock_on_lost(grip->lock, NULL, NULL);
-	rowlock_on_lost(grip->lock, worker_lost, grip);
+	if (grip->rwlock)
+		rowlock_rwlock_on_lost(grip->rwlock, NULL, NULL);
+	else
+		rowlock_on_lost(grip->lock, NULL, NULL);
+	worker_listen(grip);
 }
 
 static void await_callback(struct grip *grip, uint64_t serial)
@@ -97,11 +118,12 @@ static void begin_asking(struct grip *grip, uint64_t serial)
 
 /* A yes was true after the question, a no before the answer; and who asks may
  * be stopped in between. */
-static bool ask_held(struct worker *worker, struct rowlock *lock,
-		     uint64_t serial)
+static bool ask_held(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	uint64_t at = history_now();
-	int yes = rowlock_held(lock);
+	int yes = grip->rwlock
+		      ? rowlock_rwlock_held(grip->rwlock) != ROWLOCK_RWLOCK_NONE
+		      : rowlock_held(grip->lock);
 
 	if (!yes)
 		at = history_now();
@@ -110,14 +132,15 @@ static bool ask_held(struct worker *worker, struct rowlock *lock,
 	return yes;
 }
 
-static void draw(struct worker *worker, struct rowlock *lock, uint64_t serial)
+static void draw(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	struct rowlock_errinfo err = { 0, 0, "" };
 	uint64_t token;
 	int code;
 
 	write_now(worker, "token serial=%" PRIu64, serial);
-	code = rowlock_token(lock, &token, &err);
+	code = grip->rwlock ? rowlock_rwlock_token(grip->rwlock, &token, &err)
+			    : rowlock_token(grip->lock, &token, &err);
 	if (code)
 		write_return(worker, "drew", serial, code, &err);
 	else
@@ -126,13 +149,14 @@ static void draw(struct worker *worker, struct rowlock *lock, uint64_t serial)
 			  serial, token);
 }
 
-static bool verify(struct worker *worker, struct rowlock *lock, uint64_t serial)
+static bool verify(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int code;
 
 	write_now(worker, "verify serial=%" PRIu64, serial);
-	code = rowlock_verify(lock, &err);
+	code = grip->rwlock ? rowlock_rwlock_verify(grip->rwlock, &err)
+			    : rowlock_verify(grip->lock, &err);
 	write_return(worker, "verified", serial, code, &err);
 	return code != ROWLOCK_ELOST;
 }
@@ -146,7 +170,7 @@ static bool is_patron(const struct worker *worker)
 
 /* Think in steps; after each, ask whether the lock is still held: false if it
  * was said to be lost. */
-static bool think(struct worker *worker, struct rowlock *lock, uint64_t serial)
+static bool think(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	const struct plan *plan = worker->plan;
 	unsigned int steps = plan->kills ? 3 : 1;
@@ -159,22 +183,22 @@ static bool think(struct worker *worker, struct rowlock *lock, uint64_t serial)
 	most /= steps;
 	while (steps-- && !atomic_load(&worker->signs->stop)) {
 		worker_nap(lot(worker, most));
-		if (!ask_held(worker, lock, serial))
+		if (!ask_held(worker, grip, serial))
 			return false;
 	}
 	return true;
 }
 
-static bool use(struct worker *worker, struct rowlock *lock, uint64_t serial)
+static bool use(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	const struct plan *plan = worker->plan;
 
 	if (plan->token && !plan->token_with_grant &&
 	    (!plan->mixed || lot(worker, 2)))
-		draw(worker, lock, serial);
-	if (!think(worker, lock, serial))
+		draw(worker, grip, serial);
+	if (!think(worker, grip, serial))
 		return false;
-	return !plan->mixed || lot(worker, 10) || verify(worker, lock, serial);
+	return !plan->mixed || lot(worker, 10) || verify(worker, grip, serial);
 }
 
 /* ------------------------------------------------------------- a cycle */
@@ -206,19 +230,22 @@ static void write_acquire(struct worker *worker, const struct grip *grip,
 			  uint64_t serial, int64_t wait_ms, bool callback)
 {
 	write_now(worker,
-		  "acquire serial=%" PRIu64 " name=%s wait=%" PRId64 "%s",
-		  serial, grip->name, wait_ms, callback ? "" : " callback=0");
+		  "acquire serial=%" PRIu64 " name=%s wait=%" PRId64 "%s%s",
+		  serial, grip->name, wait_ms, callback ? "" : " callback=0",
+		  !grip->rwlock ? ""
+		  : grip->reads ? " mode=read"
+				: " mode=write");
 }
 
 /* With a token drawn by the grant, which is part of the acquire. */
-static void write_acquired(struct worker *worker, struct rowlock *lock,
+static void write_acquired(struct worker *worker, const struct grip *grip,
 			   uint64_t serial)
 {
 	struct rowlock_errinfo err;
 	uint64_t token, at = history_now();
 
-	if (worker->plan->token_with_grant &&
-	    !rowlock_token(lock, &token, &err))
+	if (worker->plan->token_with_grant && !grip->rwlock &&
+	    !rowlock_token(grip->lock, &token, &err))
 		history_write(worker->history, at, worker->thread,
 			      "acquired serial=%" PRIu64
 			      " code=0 token=%" PRIu64,
@@ -234,10 +261,21 @@ static void release(struct worker *worker, struct grip *grip, uint64_t serial)
 	int code;
 
 	write_now(worker, "release serial=%" PRIu64, serial);
-	code = rowlock_release(grip->lock, &err);
+	code = grip->rwlock ? rowlock_rwlock_release(grip->rwlock, &err)
+			    : rowlock_release(grip->lock, &err);
 	write_return(worker, "released", serial, code, &err);
 	if (code == ROWLOCK_ELOST)
 		forget_callback(grip);
+}
+
+static int acquire(struct grip *grip, uint64_t wait_ms,
+		   struct rowlock_errinfo *err)
+{
+	if (!grip->rwlock)
+		return rowlock_acquire(grip->lock, wait_ms, err);
+	return grip->reads
+		   ? rowlock_rwlock_acquire_read(grip->rwlock, wait_ms, err)
+		   : rowlock_rwlock_acquire_write(grip->rwlock, wait_ms, err);
 }
 
 static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
@@ -248,14 +286,14 @@ static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
 
 	begin_asking(grip, serial);
 	write_acquire(worker, grip, serial, wait_ms, true);
-	code = rowlock_acquire(grip->lock, as_wait(wait_ms), &err);
+	code = acquire(grip, as_wait(wait_ms), &err);
 	if (code) {
 		write_return(worker, "acquired", serial, code, &err);
 		worker_nap(AWAY_US);
 		return;
 	}
-	write_acquired(worker, grip->lock, serial);
-	if (!use(worker, grip->lock, serial))
+	write_acquired(worker, grip, serial);
+	if (!use(worker, grip, serial))
 		await_callback(grip, serial);
 	release(worker, grip, serial);
 	atomic_fetch_add(&worker->signs->holds, 1);
@@ -270,10 +308,11 @@ struct execution {
 static void in_execution(struct rowlock *lock, void *arg)
 {
 	struct execution *execution = arg;
+	struct grip grip = { .lock = lock };
 
 	execution->ran = true;
-	write_acquired(execution->worker, lock, execution->serial);
-	use(execution->worker, lock, execution->serial);
+	write_acquired(execution->worker, &grip, execution->serial);
+	use(execution->worker, &grip, execution->serial);
 	write_now(execution->worker, "release serial=%" PRIu64,
 		  execution->serial);
 }
@@ -297,6 +336,15 @@ static void execute_once(struct worker *worker, struct grip *grip,
 		worker_nap(AWAY_US);
 }
 
+/* Three of four read. */
+static void share_once(struct worker *worker, uint64_t serial)
+{
+	struct grip *grip = &worker->rwlocks[lot(worker, WORKER_RWLOCKS)];
+
+	grip->reads = lot(worker, 4) > 0;
+	lock_once(worker, grip, serial);
+}
+
 void worker_cycle(struct worker *worker)
 {
 	unsigned int names = worker->plan->names;
@@ -304,7 +352,10 @@ void worker_cycle(struct worker *worker)
 	    &worker->grips[is_patron(worker) ? names : lot(worker, names)];
 	uint64_t serial = ++worker->serial;
 
-	if (worker->plan->mixed && !lot(worker, 10))
+	if (worker_shares(worker->plan) && !is_patron(worker) &&
+	    !lot(worker, 3))
+		share_once(worker, serial);
+	else if (worker->plan->mixed && !lot(worker, 10))
 		execute_once(worker, grip, serial);
 	else
 		lock_once(worker, grip, serial);

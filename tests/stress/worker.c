@@ -92,7 +92,30 @@ static int make_grip(struct worker *worker, struct grip *grip, unsigned int i)
 		fprintf(stderr, "stress: %s\n", err.message);
 		return -1;
 	}
-	rowlock_on_lost(grip->lock, worker_lost, grip);
+	worker_listen(grip);
+	return 0;
+}
+
+bool worker_shares(const struct plan *plan)
+{
+	return plan->mixed && plan->strategy == ROWLOCK_LEASE;
+}
+
+static int make_rwlock(struct worker *worker, struct grip *grip, unsigned int i)
+{
+	struct rowlock_errinfo err;
+
+	snprintf(grip->name, sizeof(grip->name), "%sshared-%u",
+		 worker->plan->prefix, i);
+	grip->worker = worker;
+	pthread_mutex_init(&grip->mutex, NULL);
+	pthread_cond_init(&grip->told, NULL);
+	if (rowlock_rwlock_new(worker->client, grip->name, NULL, &grip->rwlock,
+			       &err)) {
+		fprintf(stderr, "stress: %s\n", err.message);
+		return -1;
+	}
+	worker_listen(grip);
 	return 0;
 }
 
@@ -107,6 +130,9 @@ static int make_grips(struct worker *worker)
 	for (i = 0; i <= plan->names; i++)
 		if (make_grip(worker, &worker->grips[i], i))
 			return -1;
+	for (i = 0; worker_shares(plan) && i < WORKER_RWLOCKS; i++)
+		if (make_rwlock(worker, &worker->rwlocks[i], i))
+			return -1;
 	return 0;
 }
 
@@ -118,6 +144,11 @@ static int free_grips(struct worker *worker)
 
 	for (i = 0; i <= worker->plan->names; i++)
 		if (rowlock_free(worker->grips[i].lock, &err)) {
+			fprintf(stderr, "stress: %s\n", err.message);
+			failed = 1;
+		}
+	for (i = 0; i < WORKER_RWLOCKS; i++)
+		if (rowlock_rwlock_free(worker->rwlocks[i].rwlock, &err)) {
 			fprintf(stderr, "stress: %s\n", err.message);
 			failed = 1;
 		}

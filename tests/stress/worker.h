@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <rowlock.h>
+#include <rowlock/rwlock.h>
 
 #include "history.h"
 
@@ -51,16 +52,22 @@ int worker_process(const struct plan *plan, struct signs *signs,
 
 /* -------------------------------------------- between worker.c and cycle.c */
 
-/** A lock of a thread, and what its lost callback has to know. */
+/** A lock of a thread, or a read/write lock, and what its lost callback has to
+ *  know. */
 struct grip {
 	struct worker *worker;
 	struct rowlock *lock;
+	struct rowlock_rwlock *rwlock;
+	bool reads; /* of that, this time */
 	char name[128];
 	pthread_mutex_t mutex;
 	pthread_cond_t told;
 	uint64_t serial; /* of the hold that is or was last, or is asked for */
 	uint64_t last_lost; /* serial of the last hold told lost */
 };
+
+/** Names that are read and written. */
+#define WORKER_RWLOCKS 2
 
 struct worker {
 	const struct plan *plan;
@@ -69,6 +76,7 @@ struct worker {
 	struct rowlock_client *client;
 	struct rowlock_options options; /* of its locks */
 	struct grip *grips;
+	struct grip rwlocks[WORKER_RWLOCKS]; /* of mixed runs with leases */
 	unsigned int process;
 	unsigned int thread;
 	unsigned int seed;
@@ -78,8 +86,10 @@ struct worker {
 
 /** Acquire a name drawn by lot, use it, release it; write all down. */
 void worker_cycle(struct worker *worker);
-/** The lost callback of a grip. */
-void worker_lost(struct rowlock *lock, void *grip);
+/** Are there read/write locks in this run? */
+bool worker_shares(const struct plan *plan);
+/** Have a grip told of its losses. */
+void worker_listen(struct grip *grip);
 void worker_nap(unsigned int us);
 
 #endif
