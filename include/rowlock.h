@@ -688,7 +688,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
 /**
  * End the present hold of @name, whoever has it, against the holder's will.
  *
- * lease: its row is deleted, and its holder's lost callback runs at its next
+ * lease: of a read/write lock of that name (rowlock/rwlock.h) the holds of the
+ * writer and of all readers end, too. Its row is deleted, and its holder's lost callback runs at its next
  * heartbeat (a third of its TTL) or at its next rowlock_verify(). row: the
  * holder's connection is killed, where the account may find and kill it. One
  * that this very client holds, on whatever thread, it can always end: it is

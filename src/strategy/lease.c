@@ -379,33 +379,64 @@ static const struct rlk_stmt_def break_lease = {
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
 
-static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
-				bool *ret_found, struct rowlock_errinfo *reterr)
+/* The lock's, the writer's, and readers'; so many at a time. */
+#define BREAK_MOST 1000
+static const struct rlk_stmt_def leases_of_name = {
+	"break",
+	"SELECT slot, attempt FROM business_lease WHERE name = ?"
+	" ORDER BY slot LIMIT ?",
+};
+
+struct breaking {
+	struct rlk_conn *conn;
+	const char *name;
+	bool found;
+	enum rlk_fault fault;
+	struct rowlock_errinfo *reterr;
+};
+
+static void break_one(const struct rlk_value *columns, void *arg)
 {
-	struct rlk_request request = { .name = name };
-	struct rlk_holder holder;
+	struct breaking *breaking = arg;
+	struct rlk_request request = {
+		.name = breaking->name,
+		.slot = (unsigned int) columns[0].u64,
+		.attempt = columns[1].u64,
+	};
 	struct rowlock_errinfo error;
 	struct rlk_reply reply;
-	enum rlk_fault fault;
 	bool swept;
 
-	fault = rlk_lease_look(conn, &request, &holder, reterr);
-	if (fault)
-		return fault;
-	request.attempt = holder.attempt;
+	if (breaking->fault)
+		return;
 	reply.affected = 0;
-	if (holder.known)
-		fault = run_by_attempt(conn, &break_lease, &request, &reply,
-				       reterr);
-	if (fault)
-		return fault;
-	*ret_found = reply.affected > 0;
+	breaking->fault = run_by_attempt(breaking->conn, &break_lease, &request,
+					 &reply, breaking->reterr);
+	if (breaking->fault || !reply.affected)
+		return;
+	breaking->found = true;
 	/* It is over; the dead row is removed by whoever asks next, if this
 	 * does not succeed. */
 	request.attempt = 0;
-	if (*ret_found)
-		rlk_lease_release(conn, &request, &swept, &error);
-	return RLK_DONE;
+	rlk_lease_release(breaking->conn, &request, &swept, &error);
+}
+
+static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(name),
+					    rlk_u64(BREAK_MOST) };
+	struct breaking breaking = { .conn = conn,
+				     .name = name,
+				     .reterr = reterr };
+	enum rlk_fault fault = rlk_stmt_each(conn, &leases_of_name, params,
+					     break_one, &breaking, reterr);
+
+	if (!fault)
+		fault = breaking.fault;
+	if (!fault)
+		*ret_found = breaking.found;
+	return fault;
 }
 
 const struct rlk_strategy rlk_strategy_lease = {

@@ -283,6 +283,36 @@ static void a_loss_is_told_to_all_who_share(void **state)
 	pair_end(&pair);
 }
 
+/* All of them, and the holder of the lock of that name. */
+static void a_break_ends_whoever_reads_or_writes(void **state)
+{
+	struct pair pair = pair_new("broken");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(
+	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err),
+	    ROWLOCK_ENOTHELD, &err);
+	expect_read(pair.one, 0);
+	expect_read(pair.two, 0);
+	assert_ok(
+	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
+	assert_int_equal(rows_of(pair.sql, pair.name), 0);
+	assert_code(rowlock_rwlock_verify(pair.one, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_code(rowlock_rwlock_release(pair.two, &err), ROWLOCK_ELOST,
+		    &err);
+	expect_write(pair.two, 0);
+	assert_ok(
+	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
+	expect_read(pair.one, 0);
+	assert_code(rowlock_rwlock_release(pair.two, &err), ROWLOCK_ELOST,
+		    &err);
+	release(pair.one);
+	pair_end(&pair);
+}
+
 /* Its row goes, and with it what it kept out; it asks anew. */
 static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 {
@@ -496,6 +526,8 @@ int main(void)
 		     holders_that_were_seen_dead_are_removed),
 		TEST("a loss is told to all who share a row",
 		     a_loss_is_told_to_all_who_share),
+		TEST("a break ends whoever reads or writes",
+		     a_break_ends_whoever_reads_or_writes),
 		TEST("a writer that is lost while it waits asks anew",
 		     a_writer_that_is_lost_while_it_waits_asks_anew),
 		TEST("reading and writing cost what they should",

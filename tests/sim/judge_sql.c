@@ -104,16 +104,21 @@ static bool is_dead(const struct sim_session *by, const struct sim_lease *lease,
 void sim_judge_lease_broken(const struct sim_session *by,
 			    const struct sim_lease *lease)
 {
-	struct sim_grant *grant = lease_grant(lease);
+	struct rlk_list *list = &sim_grants[sim_kind_of(lease)][lease->name];
+	struct rlk_list *node;
 
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u broken by process %u",
 	    { lease->name, lease->attempt, lease->proc, by->proc } });
 	broken[broken_count++ % BROKEN] = lease->attempt;
-	if (!grant)
-		return;
-	grant->broken_us = sim_now;
-	grant->broken_delay_us = sim_proc_delay(grant->proc);
+	for (node = list->next; node != list; node = node->next) {
+		struct sim_grant *grant = sim_grant(node);
+
+		if (grant->attempt != lease->attempt)
+			continue;
+		grant->broken_us = sim_now;
+		grant->broken_delay_us = sim_proc_delay(grant->proc);
+	}
 }
 
 /* By its own process, and because it wants it so; its reaper treats its own

@@ -296,6 +296,23 @@ void sim_lease_list(struct sim_session *session)
 	}
 }
 
+void sim_leases_of_name(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int name = sim_param_name(request, 0);
+
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		struct rlk_value *cells;
+
+		if (!lease->there || lease->name != name)
+			continue;
+		cells = sim_answer_row(&session->answer, 2);
+		cells[0] = rlk_u64(lease->slot);
+		cells[1] = rlk_u64(lease->attempt);
+	}
+}
+
 void sim_leases_of(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {

@@ -30,6 +30,7 @@ enum sim_verb {
 	SIM_LOOK,
 	SIM_LOOK_READER,
 	SIM_LOOK_READERS,
+	SIM_LEASES_OF_NAME,
 	SIM_PRESENT,
 	SIM_COUNT,      /* of a set: how many rows are there, */
 	SIM_COUNT_LIVE, /* and have a session */

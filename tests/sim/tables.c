@@ -298,12 +298,12 @@ static void keep_claim(struct sim_session *session)
 static void break_lease(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
-	struct sim_lease *lease =
-	    &sim_tables.leases[sim_param_name(request, 0)];
-	struct sim_session_row *row = sim_session_row(lease->session);
+	struct sim_lease *lease = sim_lease_meant(request);
+	struct sim_session_row *row;
 
-	if (!lease->there || lease->attempt != request->params[2].u64)
+	if (!lease || !lease->there || lease->attempt != request->params[2].u64)
 		return;
+	row = sim_session_row(lease->session);
 	sim_judge_lease_broken(session, lease);
 	lease->attempt = 0;
 	lease->session = 0;
@@ -453,6 +453,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LOOK] = sim_lease_look,
 		[SIM_LOOK_READER] = sim_reader_look,
 		[SIM_LOOK_READERS] = sim_readers_look,
+		[SIM_LEASES_OF_NAME] = sim_leases_of_name,
 		[SIM_LIST_LEASES] = sim_lease_list,
 		[SIM_LIST_ROWS] = list_rows,
 		[SIM_CONFIRM] = sim_lease_confirm,

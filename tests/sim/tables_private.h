@@ -43,6 +43,7 @@ void sim_lease_confirm(struct sim_session *session);
 /** All of them: nobody lists by a pattern here. */
 void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
+void sim_leases_of_name(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
 /** How many rows are meant: what is answered is its number of affected ones. */

@@ -642,6 +642,7 @@ const struct scenario scenarios[] = {
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "break",
 	  .lease = true,
+	  .sides = true,
 	  .prepare = busy_warm,
 	  .call = break_it,
 	  .bound_ms = calling,
