@@ -9,7 +9,8 @@
  * the same time; who has it for writing has it alone. A writer that waits keeps
  * new readers out, so it gets in when those that were there before it have let
  * go; writers among themselves take turns as with rowlock_acquire(), and so do
- * writers and readers that wait.
+ * writers and readers that wait. (Not between the nodes of a cluster, nor where
+ * all wait_connections are in use: there who asks first gets in.)
  *
  * The readers of one client cost the server almost nothing: they share a row,
  * which is asked for again every 50 ms (client option handover_ms) as long as

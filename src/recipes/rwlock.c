@@ -135,6 +135,9 @@ int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 
 	if (!rwlock)
 		return 0;
+	code = rlk_side_check_forked(rwlock->reader, reterr);
+	if (code)
+		return code;
 	rlk_mutex_lock(&rwlock->mutex);
 	writes = rwlock->mode == ROWLOCK_RWLOCK_WRITE ||
 		 rwlock->waiting == rwlock->writer;
@@ -154,9 +157,12 @@ int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 static int begin(struct rowlock_rwlock *rwlock, struct rowlock *lock,
 		 struct rowlock_errinfo *reterr)
 {
+	int code = rlk_side_check_forked(lock, reterr);
 	bool canceled;
 	bool busy;
 
+	if (code)
+		return code;
 	rlk_mutex_lock(&rwlock->mutex);
 	busy = rwlock->waiting != NULL;
 	canceled = !busy && rwlock->cancel_next;
@@ -188,6 +194,10 @@ static void end(struct rowlock_rwlock *rwlock)
 static int fail_other(struct rowlock_rwlock *rwlock, const char *what,
 		      struct rowlock_errinfo *reterr)
 {
+	int code = rlk_side_check_forked(rwlock->reader, reterr);
+
+	if (code)
+		return code;
 	if (!rowlock_held(side(rwlock)))
 		return rlk_fail(reterr, ROWLOCK_ELOST,
 				"acquire '%s': the last hold of this handle "
@@ -332,6 +342,8 @@ void rowlock_rwlock_cancel(struct rowlock_rwlock *rwlock)
 {
 	struct rowlock *waiting;
 
+	if (rlk_side_check_forked(rwlock->reader, NULL))
+		return;
 	rlk_mutex_lock(&rwlock->mutex);
 	waiting = rwlock->waiting;
 	rwlock->cancel_next = !waiting;
@@ -397,6 +409,8 @@ static void lost(struct rowlock *lock, void *arg)
 void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
 			    rowlock_rwlock_lost_fn fn, void *arg)
 {
+	if (rlk_side_check_forked(rwlock->reader, NULL))
+		return;
 	rlk_mutex_lock(&rwlock->mutex);
 	rwlock->lost_fn = fn;
 	rwlock->lost_arg = arg;

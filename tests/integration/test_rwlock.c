@@ -461,6 +461,44 @@ static void readers_that_come_all_the_time_let_a_writer_in(void **state)
 	pair_end(&pair);
 }
 
+static int use_all(struct rowlock_rwlock *rwlock)
+{
+	uint64_t token;
+
+	rowlock_rwlock_cancel(rwlock);
+	rowlock_rwlock_on_lost(rwlock, NULL, NULL);
+	return rowlock_rwlock_acquire_read(rwlock, 0, NULL) ==
+		   ROWLOCK_EFORKED &&
+	       rowlock_rwlock_acquire_write(rwlock, 0, NULL) ==
+		   ROWLOCK_EFORKED &&
+	       rowlock_rwlock_upgrade(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_rwlock_verify(rwlock, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_rwlock_token(rwlock, &token, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_rwlock_release(rwlock, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_rwlock_free(rwlock, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_rwlock_held(rwlock) == ROWLOCK_RWLOCK_NONE;
+}
+
+static void a_child_of_fork_has_nothing_of_it(void **state)
+{
+	struct pair pair = pair_new("fork");
+	struct rowlock_errinfo err;
+	int status;
+	pid_t pid;
+
+	(void) state;
+	expect_read(pair.one, 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(use_all(pair.one) ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_ok(rowlock_rwlock_verify(pair.one, &err));
+	release(pair.one);
+	pair_end(&pair);
+}
+
 /* -------------------------------------------------------------- bad input */
 
 static void expect_refusal(struct rowlock_client *client, const char *name,
@@ -534,6 +572,8 @@ int main(void)
 		     each_act_has_its_price),
 		TEST("readers that come all the time let a writer in",
 		     readers_that_come_all_the_time_let_a_writer_in),
+		TEST("a child of fork() has nothing of a read/write lock",
+		     a_child_of_fork_has_nothing_of_it),
 		TEST("bad input for a read/write lock is refused",
 		     bad_input_is_refused),
 	};
