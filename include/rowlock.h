@@ -689,11 +689,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  * End the present hold of @name, whoever has it, against the holder's will.
  *
  * lease: of a read/write lock of that name (rowlock/rwlock.h) the holds of the
- * writer and of all readers end, too. Its row is deleted, and its holder's lost callback runs at its next
- * heartbeat (a third of its TTL) or at its next rowlock_verify(). row: the
- * holder's connection is killed, where the account may find and kill it. One
- * that this very client holds, on whatever thread, it can always end: it is
- * lost at once, and needs no right.
+ * writer and of all readers end, too. Its row is deleted, and its holder's lost
+ * callback runs at its next heartbeat (a third of its TTL) or at its next
+ * rowlock_verify(). row: the holder's connection is killed, where the account
+ * may find and kill it. One that this very client holds, on whatever thread, it
+ * can always end: it is lost at once, and needs no right.
  *
  * Returns 0: there was a hold, and it is over. ROWLOCK_ENOTHELD: there was
  * none. ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account

@@ -68,6 +68,19 @@ def hands_over_when_it_is_given_back(stage, system):
         client.end()
 
 
+def is_had_by_two_at_once(stage, system):
+    clients = [stage.client(system, 'hold', '--prefix', 'test-share-')
+               for _ in range(2)]
+    for client in clients:
+        client.hear_word('ready')
+    for client in clients:
+        take(client)
+    for client in clients:
+        client.tell('give')
+        client.hear_word('gave')
+        client.end()
+
+
 def many_are_held_and_given_back(stage):
     def held():
         return int(stage.database().sql(
@@ -206,10 +219,11 @@ def rounds_are_summed_up_by_medians():
 
 
 def main():
-    per_system = (makes_the_pairs_it_is_asked_for,
-                  hands_over_when_it_is_given_back)
+    exclusive = (makes_the_pairs_it_is_asked_for,
+                 hands_over_when_it_is_given_back)
+    shared = (makes_the_pairs_it_is_asked_for, is_had_by_two_at_once)
     database = None if which('mariadbd') else 'no mariadbd here'
-    tap = Tap(len(LOCKS) * len(per_system) + 7)
+    tap = Tap(len(LOCKS) * len(exclusive) + 7)
     if not database:
         print('# server: own, ' + subprocess.run(
             ['mariadbd', '--version'], capture_output=True, text=True,
@@ -230,8 +244,8 @@ def main():
                         lambda text: None)
             for name in LOCKS:
                 skip = left_out[name]
-                for test in per_system:
-                    alone = name == 'mutex' and test is per_system[1]
+                for test in shared if name == 'readers' else exclusive:
+                    alone = name == 'mutex' and test is exclusive[1]
                     tap.case(f'{name} {words_of(test)}', test, stage, name,
                              skip=skip or alone and 'there is one process')
             for test in (many_are_held_and_given_back,
