@@ -211,6 +211,18 @@ def one_that_survives_or_does_not_build_fails_a_run(tree):
     check('ERROR: it-melts: it does not build:' in said, f'{said}')
 
 
+@on_tree({'sold-twice': GOOD['sold-twice']})
+def one_whose_program_ends_before_its_case_is_played_again(tree):
+    tree.env['PLAYED'] = str(tree.root.parent / 'played')
+    # First on the tree as it is, then this way, then as it should.
+    tree.write('tests/seat', SEAT.replace(
+        'status=0\n', 'status=0\n[ "$(wc -l <"$PLAYED")" != 2 ] || exit 3\n',
+        1))
+    status, said = tree.play('--only', 'sold-twice')
+    check((status, said[-1]) == (0, '1 caught, 0 survived, 0 stale'),
+          f'{status}: {said}')
+
+
 @on_tree(STALE)
 def where_all_are_stale_nothing_was_played(tree):
     for names in (['line-gone'], ['test-gone', 'case-gone']):
@@ -408,6 +420,7 @@ def a_mutant_that_there_is_not_is_refused(tree):
 TESTS = (
     what_is_stale_is_listed_and_fails_no_run,
     one_that_survives_or_does_not_build_fails_a_run,
+    one_whose_program_ends_before_its_case_is_played_again,
     where_all_are_stale_nothing_was_played,
     a_check_lists_what_is_stale_and_plays_nothing,
     a_check_without_a_stale_one_is_content,
