@@ -23,9 +23,10 @@
 #define LOOK_MOST_MS 50
 #define LOOK_PART 8
 
-/* A part of the 100 ms that an acquire may return after its deadline, to give
- * the row back. */
-#define GRACE_MS 50
+/* Parts of the 100 ms that an acquire may return after its deadline: so long it
+ * looks, and then gives the row back. */
+#define LOOK_GRACE_MS 40
+#define GIVE_BACK_MS 30
 
 static int new_side(struct rowlock_client *client, const char *name,
 		    const struct rlk_strategy *strategy,
@@ -319,7 +320,7 @@ static int drain(struct rowlock *writer, const struct rowlock *reader,
 	rlk_waiter_init(&drain.waiter, writer, wait_ms);
 	drain.waiter.until_ms = until_ms;
 	drain.waiter.give_up_ms =
-	    wait_ms ? rlk_after(until_ms, GRACE_MS) : until_ms;
+	    wait_ms ? rlk_after(until_ms, LOOK_GRACE_MS) : until_ms;
 	code = begin(&drain);
 	if (code)
 		return rlk_fail(reterr, code,
@@ -367,7 +368,7 @@ static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
 static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
 		   struct rowlock_errinfo *reterr)
 {
-	int64_t late = rlk_after(until_ms, GRACE_MS);
+	int64_t late = rlk_after(until_ms, LOOK_GRACE_MS);
 	int code = rlk_try(writer, wait_ms ? late : until_ms, reterr);
 
 	if (code == ROWLOCK_EBUSY)
@@ -383,6 +384,15 @@ static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
 				": not asked for in time",
 				RLK_LOCK_ARGS(writer));
 	return code;
+}
+
+/* A try that is refused has the rest of its call. */
+static int64_t give_back_until(const struct rowlock_client *client,
+			       uint64_t wait_ms, int64_t until_ms)
+{
+	int64_t soon = rlk_after(rlk_now(client->clock), GIVE_BACK_MS);
+
+	return wait_ms || until_ms < soon ? soon : until_ms;
 }
 
 static int acquire(struct rowlock *writer, struct rowlock *reader,
@@ -403,7 +413,7 @@ static int acquire(struct rowlock *writer, struct rowlock *reader,
 		code = drain(writer, reader, wait_ms, until, reterr);
 		if (code == 0)
 			return 0;
-		rlk_release(writer, rlk_after(rlk_now(client->clock), GRACE_MS),
+		rlk_release(writer, give_back_until(client, wait_ms, until),
 			    NULL);
 		/* Lost while it waited: there may be time to begin anew. */
 		if (code == ROWLOCK_ECONNECT && wait_ms && !reader &&

@@ -37,8 +37,9 @@
 		  5 * (sim_world.call_ms + sim_world.connect_ms)) *            \
 	    1000
 
-/* What every call may take beyond its time. */
-#define GRACE_MS 100
+/* What every call may take beyond its time. Of the 100 ms that are promised a
+ * real machine needs some, where this one computes in no time. */
+#define GRACE_MS 80
 
 struct rlk_list sim_grants[SIM_KINDS][SIM_NAMES];
 uint64_t sim_passes;
