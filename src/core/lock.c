@@ -219,29 +219,38 @@ struct rowlock *rlk_lock_new(struct rowlock_client *client, const char *name,
 	return lock;
 }
 
-int rowlock_new(struct rowlock_client *client, const char *name,
-		const struct rowlock_options *options,
-		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+int rlk_lock_make(struct rowlock_client *client, const char *name,
+		  const struct rlk_strategy *strategy,
+		  const struct rowlock_options *options,
+		  struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock;
 	int code;
 
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
-	if (!options)
-		options = &defaults;
 	code = rlk_lock_check(client, name, options, reterr);
 	if (code)
 		return code;
-	lock = rlk_lock_new(client, name, rlk_strategy(options->strategy),
-			    options);
+	lock = rlk_lock_new(client, name, strategy, options);
 	if (!lock)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"lock '%s': out of memory", name);
 	*ret_lock = lock;
 	return 0;
+}
+
+int rowlock_new(struct rowlock_client *client, const char *name,
+		const struct rowlock_options *options,
+		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
+
+	if (!options)
+		options = &defaults;
+	return rlk_lock_make(client, name, rlk_strategy(options->strategy),
+			     options, ret_lock, reterr);
 }
 
 /* Wait for its callback, unless we are in it. */

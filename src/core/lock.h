@@ -74,6 +74,12 @@ struct rowlock *rlk_lock_new(struct rowlock_client *client, const char *name,
 			     const struct rlk_strategy *strategy,
 			     const struct rowlock_options *options);
 
+/** rowlock_new() with a strategy that may be none of the options'. */
+int rlk_lock_make(struct rowlock_client *client, const char *name,
+		  const struct rlk_strategy *strategy,
+		  const struct rowlock_options *options,
+		  struct rowlock **ret_lock, struct rowlock_errinfo *reterr);
+
 /** Of the row that it makes; NULL: none. */
 static inline const char *rlk_lock_info(const struct rowlock *lock)
 {

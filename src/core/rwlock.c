@@ -28,42 +28,20 @@
 #define LOOK_GRACE_MS 40
 #define GIVE_BACK_MS 30
 
-static int new_side(struct rowlock_client *client, const char *name,
-		    const struct rlk_strategy *strategy,
-		    const struct rowlock_options *options,
-		    struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock *lock;
-	int code;
-
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	code = rlk_lock_check(client, name, options, reterr);
-	if (code)
-		return code;
-	lock = rlk_lock_new(client, name, strategy, options);
-	if (!lock)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"lock '%s': out of memory", name);
-	*ret_lock = lock;
-	return 0;
-}
-
 int rlk_reader_new(struct rowlock_client *client, const char *name,
 		   const struct rowlock_options *options,
 		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
 {
-	return new_side(client, name, &rlk_strategy_reader, options, ret_lock,
-			reterr);
+	return rlk_lock_make(client, name, &rlk_strategy_reader, options,
+			     ret_lock, reterr);
 }
 
 int rlk_writer_new(struct rowlock_client *client, const char *name,
 		   const struct rowlock_options *options,
 		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
 {
-	return new_side(client, name, &rlk_strategy_writer, options, ret_lock,
-			reterr);
+	return rlk_lock_make(client, name, &rlk_strategy_writer, options,
+			     ret_lock, reterr);
 }
 
 int rlk_side_check_forked(const struct rowlock *lock,
@@ -439,19 +417,16 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 }
 
 /* *@ret_attempt is that of a writer that is held. */
-static int attempt_of(const struct rowlock *writer, uint64_t *ret_attempt,
+static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 		      struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
-	struct rlk_hold *hold = writer->hold;
+	int code = 0;
+	struct rlk_hold *hold = rlk_lock_hold_locked(writer, &code, reterr);
 
 	if (!hold)
-		return rlk_fail(reterr, ROWLOCK_ENOTHELD,
-				RLK_LOCK_FORMAT
-				" is not held through this handle; acquire it "
-				"first",
-				RLK_LOCK_ARGS(writer));
+		return code;
 	if (!rlk_hold_check_locked(hold))
 		return rlk_fail(reterr, ROWLOCK_ELOST,
 				RLK_LOCK_FORMAT ": the hold was lost (%s); "
@@ -461,8 +436,7 @@ static int attempt_of(const struct rowlock *writer, uint64_t *ret_attempt,
 	return 0;
 }
 
-int rlk_reader_acquire_under(struct rowlock *reader,
-			     const struct rowlock *writer,
+int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();

@@ -37,8 +37,7 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 
 /** Acquire @reader while @writer is held, so that nobody writes in between.
  *  Returns what rowlock_acquire() does without waiting. */
-int rlk_reader_acquire_under(struct rowlock *reader,
-			     const struct rowlock *writer,
+int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 			     struct rowlock_errinfo *reterr);
 
 #endif
