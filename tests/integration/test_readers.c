@@ -15,23 +15,17 @@
  * release, and then looks who else does. So nobody is accused for what lies
  * between a call and its return, and of two that are in one sees the other.
  */
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <rowlock/rwlock.h>
 
+#include "clients.h"
 #include "sql.h"
 #include "test.h"
 
-#define MOST_CLIENTS 64
-#define MOST_NUMBERS 4096
 #define TTL_MS 1000
 #define WAIT_MS 3000
 
@@ -43,9 +37,8 @@ static unsigned int seconds = 3;
 #define IN(number, writes) ((number) << 1 | ((writes) ? 1u : 0u))
 
 struct shared {
-	_Atomic bool over;
-	_Atomic unsigned int in[MOST_CLIENTS]; /* of each place; 0: nobody */
-	_Atomic bool killed[MOST_NUMBERS];     /* it is, or is about to be */
+	struct clients clients;
+	_Atomic unsigned int in[CLIENTS_MOST]; /* of each place; 0: nobody */
 	_Atomic uint64_t version;              /* how often it was written */
 	_Atomic uint64_t reads;
 	_Atomic uint64_t writes;
@@ -74,11 +67,11 @@ static void enter(const struct client *client, bool writes)
 	unsigned int mine = IN(client->number, writes);
 
 	shared->in[client->place] = mine;
-	for (unsigned int i = 0; i < MOST_CLIENTS; i++) {
+	for (unsigned int i = 0; i < CLIENTS_MOST; i++) {
 		unsigned int other = shared->in[i];
 
 		if (i != client->place && other && ((mine | other) & 1) &&
-		    !shared->killed[other >> 1])
+		    !shared->clients.killed[other >> 1])
 			shared->overlaps++;
 	}
 }
@@ -209,7 +202,7 @@ static int live(unsigned int place, unsigned int number)
 	if (!code)
 		code = rowlock_rwlock_new(connected, shared->name, NULL,
 					  &client.rwlock, &client.err);
-	while (!code && !shared->over) {
+	while (!code && !shared->clients.over) {
 		code =
 		    place < readers ? read_once(&client) : write_once(&client);
 		/* A machine that stands still for a TTL. */
@@ -229,47 +222,15 @@ static int live(unsigned int place, unsigned int number)
 
 /* ------------------------------------------------------------- the test */
 
-static pid_t pids[MOST_CLIENTS];
-static unsigned int numbers[MOST_CLIENTS];
-
-static void start(unsigned int place)
-{
-	static unsigned int last;
-	pid_t parent = getpid();
-	unsigned int number = ++last;
-	pid_t pid;
-
-	assert_true(number < MOST_NUMBERS);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(getppid() == parent ? live(place, number) : 1);
-	}
-	pids[place] = pid;
-	numbers[place] = number;
-}
-
-static void kill_one(unsigned int place)
-{
-	shared->killed[numbers[place]] = true;
-	kill(pids[place], SIGKILL);
-	waitpid(pids[place], NULL, 0);
-	start(place);
-}
-
 static void nobody_reads_while_one_writes(void **state)
 {
-	unsigned int clients = readers + writers;
 	uint64_t began = test_now_ns();
-	unsigned int kills = 0;
 
 	(void) state;
 	shared->ttl_ms = test_ttl_ms(TTL_MS);
 	snprintf(shared->name, sizeof(shared->name), "%s",
 		 test_name("readers"));
-	for (unsigned int i = 0; i < clients; i++)
-		start(i);
+	clients_start(&shared->clients, readers + writers, live);
 	while (test_ms(began, test_now_ns()) < seconds * 1000.0 ||
 	       shared->writes < 20 || shared->reads < 20) {
 		test_keep_waiting(began + seconds * 1000000000ull,
@@ -278,22 +239,15 @@ static void nobody_reads_while_one_writes(void **state)
 				  (unsigned long long) shared->reads,
 				  (unsigned long long) shared->writes);
 		usleep(10000);
-		if (test_ms(began, test_now_ns()) > (kills + 1) * 1000.0)
-			kill_one(kills++ % clients);
+		clients_kill(&shared->clients);
 	}
-	shared->over = true;
-	for (unsigned int i = 0; i < clients; i++) {
-		int status;
-
-		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-		assert_int_equal(status, 0);
-	}
+	clients_end(&shared->clients);
 	assert_int_equal(shared->overlaps, 0);
 	assert_int_equal(shared->changes, 0);
 	print_message("# %u readers, %u writers, %u killed: %llu reads, %llu "
 		      "writes, %llu upgrades, %llu waits without a grant; a "
 		      "writer waited %.0f ms at most\n",
-		      readers, writers, kills,
+		      readers, writers, shared->clients.kills,
 		      (unsigned long long) shared->reads,
 		      (unsigned long long) shared->writes,
 		      (unsigned long long) shared->ups,
@@ -314,8 +268,8 @@ int main(int argc, char **argv)
 		writers = (unsigned int) atoi(argv[2]);
 	if (argc > 3)
 		seconds = (unsigned int) atoi(argv[3]);
-	if (readers < 1 || writers < 1 || readers > MOST_CLIENTS ||
-	    writers > MOST_CLIENTS - readers || seconds > 3600)
+	if (readers < 1 || writers < 1 || readers > CLIENTS_MOST ||
+	    writers > CLIENTS_MOST - readers || seconds > 3600)
 		return 2;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);

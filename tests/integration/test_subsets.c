@@ -11,35 +11,28 @@
  * grant and until its release. So nobody is accused for what lies between a
  * call and its return. A set tells how many names it has by its info.
  */
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <rowlock/multilock.h>
 
+#include "clients.h"
 #include "sql.h"
 #include "test.h"
 
 #define NAMES 10
 #define MOST_NAMES 5
-#define MOST_CLIENTS 64
 #define TTL_MS 1000
 
 static unsigned int clients = 8;
 static unsigned int seconds = 3;
 
 struct shared {
-	_Atomic bool over;
+	struct clients clients;
 	/* Of each name: 1 and up, who has it. */
 	_Atomic unsigned int holders[NAMES];
-	_Atomic bool
-	    killed[4096]; /* of each number: it is, or is about to be */
 	_Atomic uint64_t grants;
 	_Atomic uint64_t waits; /* that ended without a grant */
 	_Atomic unsigned int overlaps;
@@ -78,7 +71,7 @@ static void enter(unsigned int number, const unsigned int *which, size_t count)
 		unsigned int other =
 		    atomic_exchange(&shared->holders[which[i]], number);
 
-		if (other && !shared->killed[other])
+		if (other && !shared->clients.killed[other])
 			shared->overlaps++;
 	}
 }
@@ -123,15 +116,16 @@ static int lock_once(struct rowlock_client *client, unsigned int number,
 	return code;
 }
 
-static int live(unsigned int number)
+static int live(unsigned int place, unsigned int number)
 {
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_client *client = NULL;
 	struct rowlock_errinfo err = { 0 };
 	int code = rowlock_client_new(&options, &client, &err);
 
+	(void) place;
 	srand(number);
-	while (!code && !shared->over) {
+	while (!code && !shared->clients.over) {
 		code = lock_once(client, number, &err);
 		/* A machine that stands still for a TTL. */
 		if (code == ROWLOCK_ELOST)
@@ -144,33 +138,6 @@ static int live(unsigned int number)
 }
 
 /* ------------------------------------------------------------- the test */
-
-static pid_t pids[MOST_CLIENTS];
-static unsigned int numbers[MOST_CLIENTS];
-
-static void start(unsigned int place)
-{
-	static unsigned int last;
-	pid_t parent = getpid();
-	unsigned int number = ++last;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(getppid() == parent ? live(number) : 1);
-	}
-	pids[place] = pid;
-	numbers[place] = number;
-}
-
-static void kill_one(unsigned int place)
-{
-	shared->killed[numbers[place]] = true;
-	kill(pids[place], SIGKILL);
-	waitpid(pids[place], NULL, 0);
-	start(place);
-}
 
 /* Of those that live: what dead ones leave is removed bit by bit. */
 static void check_parts(struct test_sql *sql)
@@ -192,14 +159,12 @@ static void no_two_have_a_name(void **state)
 {
 	struct test_sql *sql = test_sql_open();
 	uint64_t began = test_now_ns();
-	unsigned int kills = 0;
 	unsigned int looks = 0;
 
 	(void) state;
 	snprintf(shared->word, sizeof(shared->word), "%s",
 		 test_name("subsets"));
-	for (unsigned int i = 0; i < clients; i++)
-		start(i);
+	clients_start(&shared->clients, clients, live);
 	while (test_ms(began, test_now_ns()) < seconds * 1000.0 ||
 	       shared->grants < 100) {
 		test_keep_waiting(began + seconds * 1000000000ull,
@@ -207,20 +172,14 @@ static void no_two_have_a_name(void **state)
 				  (unsigned long long) shared->grants);
 		check_parts(sql);
 		looks++;
-		if (test_ms(began, test_now_ns()) > (kills + 1) * 1000.0)
-			kill_one(kills++ % clients);
+		clients_kill(&shared->clients);
 	}
-	shared->over = true;
-	for (unsigned int i = 0; i < clients; i++) {
-		int status;
-
-		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-		assert_int_equal(status, 0);
-	}
+	clients_end(&shared->clients);
 	assert_int_equal(shared->overlaps, 0);
 	print_message("# %u clients, %u killed: %llu grants, %llu waits of "
 		      "500 ms without one; %u looks found no set in part\n",
-		      clients, kills, (unsigned long long) shared->grants,
+		      clients, shared->clients.kills,
+		      (unsigned long long) shared->grants,
 		      (unsigned long long) shared->waits, looks);
 	test_sql_end(sql);
 }
@@ -237,7 +196,7 @@ int main(int argc, char **argv)
 		clients = (unsigned int) atoi(argv[1]);
 	if (argc > 2)
 		seconds = (unsigned int) atoi(argv[2]);
-	if (clients < 1 || clients > MOST_CLIENTS || seconds > 3600)
+	if (clients < 1 || clients > CLIENTS_MOST || seconds > 3600)
 		return 2;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);

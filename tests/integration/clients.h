@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_INTEGRATION_CLIENTS_H
+#define ROWLOCK_TEST_INTEGRATION_CLIENTS_H
+
+/*
+ * Clients that are processes, of which every second one is killed, and another
+ * comes in its place.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#define CLIENTS_MOST 64
+#define CLIENTS_NUMBERS 4096
+
+/** In memory that all of them share. */
+struct clients {
+	_Atomic bool over; /* they shall end */
+	/* Of each number, which are from 1: it is killed, or is about to be. */
+	_Atomic bool killed[CLIENTS_NUMBERS];
+
+	/* Of their parent alone. */
+	unsigned int count;
+	int (*live)(unsigned int place, unsigned int number);
+	unsigned int last; /* number */
+	unsigned int kills;
+	uint64_t began_ns;
+	struct {
+		pid_t pid;
+		unsigned int number;
+	} places[CLIENTS_MOST];
+};
+
+static inline void clients_start_one(struct clients *clients,
+				     unsigned int place)
+{
+	pid_t parent = getpid();
+	unsigned int number = ++clients->last;
+	pid_t pid;
+
+	assert_true(number < CLIENTS_NUMBERS);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(getppid() == parent ? clients->live(place, number) : 1);
+	}
+	clients->places[place].pid = pid;
+	clients->places[place].number = number;
+}
+
+/** @live is a client's life, until clients->over; it returns its exit status.
+ */
+static inline void clients_start(struct clients *clients, unsigned int count,
+				 int (*live)(unsigned int place,
+					     unsigned int number))
+{
+	clients->count = count;
+	clients->live = live;
+	clients->began_ns = test_now_ns();
+	for (unsigned int i = 0; i < count; i++)
+		clients_start_one(clients, i);
+}
+
+/** If one's second has come; in turn. */
+static inline void clients_kill(struct clients *clients)
+{
+	unsigned int place = clients->kills % clients->count;
+
+	if (test_ms(clients->began_ns, test_now_ns()) <=
+	    (clients->kills + 1) * 1000.0)
+		return;
+	clients->kills++;
+	clients->killed[clients->places[place].number] = true;
+	kill(clients->places[place].pid, SIGKILL);
+	waitpid(clients->places[place].pid, NULL, 0);
+	clients_start_one(clients, place);
+}
+
+/** Those that are left end, and none of them had an error. */
+static inline void clients_end(struct clients *clients)
+{
+	clients->over = true;
+	for (unsigned int i = 0; i < clients->count; i++) {
+		pid_t pid = clients->places[i].pid;
+		int status;
+
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+#endif
