@@ -282,7 +282,7 @@ static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	return 1;
 }
 
-/* One level more for an owner who has it: 1: he has not. */
+/* One level more for an owner that has it; 1: it has not. */
 static int reenter_locked(struct rowlock *lock, uint64_t under,
 			  struct rowlock_errinfo *reterr)
 {

@@ -132,7 +132,8 @@ class Surroundings(ToolTest):
         self.assertEqual(self.run_tool("run", "--read", "j", "true")[0], 124)
 
     def test_what_cannot_be_shared_is_refused(self):
-        for words in (("-s", "row", "--read"), ("--write", "--also=x")):
+        for words in (("-s", "row", "--read"), ("--write", "--also=x"),
+                      ("--read", "--write"), ("--write", "--read")):
             code, _, err = self.run_tool("run", *words, "j", "true")
             self.assertEqual(code, 125)
             self.assertIn("--read, --write", err)

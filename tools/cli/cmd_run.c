@@ -55,6 +55,15 @@ struct request {
 	unsigned int conflict_code;
 };
 
+static int take_mode(struct task *task, enum rowlock_rwlock_mode mode)
+{
+	if (task->mode && task->mode != mode)
+		return command_misused("run", "--read, --write: give one of "
+					      "them; who writes may read");
+	task->mode = mode;
+	return -1;
+}
+
 static int take_option(struct task *task, int option)
 {
 	struct request *request = container_of(task, struct request, task);
@@ -63,11 +72,9 @@ static int take_option(struct task *task, int option)
 	case OPTION_ALSO:
 		return task_also(task, optarg);
 	case OPTION_READ:
-		task->mode = ROWLOCK_RWLOCK_READ;
-		return -1;
+		return take_mode(task, ROWLOCK_RWLOCK_READ);
 	case OPTION_WRITE:
-		task->mode = ROWLOCK_RWLOCK_WRITE;
-		return -1;
+		return take_mode(task, ROWLOCK_RWLOCK_WRITE);
 	case 'n':
 		task->wait_ms = 0;
 		return -1;

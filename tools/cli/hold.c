@@ -118,7 +118,8 @@ static void lost_rwlock(struct rowlock_rwlock *rwlock, void *arg)
 	lost(NULL, arg);
 }
 
-/* Who is told no more may still be running, with what he was given. */
+/* A callback that is told no more may still be running, with what it was given.
+ */
 void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
 {
 	if (fn) {
