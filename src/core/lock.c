@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/forked.h"
 #include "core/threads.h"
 
 #include <stdlib.h>
@@ -18,6 +19,15 @@
 
 #define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
 _Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
+
+int rlk_check_forked(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = lock->name->client;
+
+	return rlk_client_forked(client)
+		   ? rlk_client_fail_forked(client, reterr)
+		   : 0;
+}
 
 uint64_t rlk_lock_owner(const struct rowlock *lock)
 {

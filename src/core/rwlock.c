@@ -44,16 +44,6 @@ int rlk_writer_new(struct rowlock_client *client, const char *name,
 			     ret_lock, reterr);
 }
 
-int rlk_side_check_forked(const struct rowlock *lock,
-			  struct rowlock_errinfo *reterr)
-{
-	const struct rowlock_client *client = lock->name->client;
-
-	return rlk_client_forked(client)
-		   ? rlk_client_fail_forked(client, reterr)
-		   : 0;
-}
-
 /* ------------------------------------------------------------ who is left */
 
 /* A writer that waits for readers. */

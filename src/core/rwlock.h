@@ -19,11 +19,6 @@ int rlk_writer_new(struct rowlock_client *client, const char *name,
 		   const struct rowlock_options *options,
 		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr);
 
-/** 0; or ROWLOCK_EFORKED, in a child of fork(), where another thread of the
- *  parent may have had any mutex. Does not block. */
-int rlk_side_check_forked(const struct rowlock *lock,
-			  struct rowlock_errinfo *reterr);
-
 /**
  * rowlock_acquire() for a writer: first against other writers, and then until
  * nobody reads any more.

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "base/thread.h"
+#include "core/forked.h"
 #include "core/set.h"
 
 struct rowlock_multilock {
@@ -188,6 +189,8 @@ static void lost(struct rowlock *lock, void *arg)
 void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
 			       rowlock_multilock_lost_fn fn, void *arg)
 {
+	if (rlk_check_forked(multilock->lock, NULL))
+		return;
 	rlk_mutex_lock(&multilock->mutex);
 	multilock->lost_fn = fn;
 	multilock->lost_arg = arg;

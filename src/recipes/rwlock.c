@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "core/forked.h"
 #include "core/rwlock.h"
 
 struct rowlock_rwlock {
@@ -135,7 +136,7 @@ int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 
 	if (!rwlock)
 		return 0;
-	code = rlk_side_check_forked(rwlock->reader, reterr);
+	code = rlk_check_forked(rwlock->reader, reterr);
 	if (code)
 		return code;
 	rlk_mutex_lock(&rwlock->mutex);
@@ -157,7 +158,7 @@ int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 static int begin(struct rowlock_rwlock *rwlock, struct rowlock *lock,
 		 struct rowlock_errinfo *reterr)
 {
-	int code = rlk_side_check_forked(lock, reterr);
+	int code = rlk_check_forked(lock, reterr);
 	bool canceled;
 	bool busy;
 
@@ -194,7 +195,7 @@ static void end(struct rowlock_rwlock *rwlock)
 static int fail_other(struct rowlock_rwlock *rwlock, const char *what,
 		      struct rowlock_errinfo *reterr)
 {
-	int code = rlk_side_check_forked(rwlock->reader, reterr);
+	int code = rlk_check_forked(rwlock->reader, reterr);
 
 	if (code)
 		return code;
@@ -342,7 +343,7 @@ void rowlock_rwlock_cancel(struct rowlock_rwlock *rwlock)
 {
 	struct rowlock *waiting;
 
-	if (rlk_side_check_forked(rwlock->reader, NULL))
+	if (rlk_check_forked(rwlock->reader, NULL))
 		return;
 	rlk_mutex_lock(&rwlock->mutex);
 	waiting = rwlock->waiting;
@@ -409,7 +410,7 @@ static void lost(struct rowlock *lock, void *arg)
 void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
 			    rowlock_rwlock_lost_fn fn, void *arg)
 {
-	if (rlk_side_check_forked(rwlock->reader, NULL))
+	if (rlk_check_forked(rwlock->reader, NULL))
 		return;
 	rlk_mutex_lock(&rwlock->mutex);
 	rwlock->lost_fn = fn;
