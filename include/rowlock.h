@@ -689,7 +689,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  * End the present hold of @name, whoever has it, against the holder's will.
  *
  * lease: of a read/write lock of that name (rowlock/rwlock.h) the holds of the
- * writer and of all readers end, too. Its row is deleted, and its holder's lost
+ * writer and of all readers end, too, and of a semaphore (rowlock/semaphore.h)
+ * all permits that are in use. Its row is deleted, and its holder's lost
  * callback runs at its next heartbeat (a third of its TTL) or at its next
  * rowlock_verify(). row: the holder's connection is killed, where the account
  * may find and kill it. One that this very client holds, on whatever thread, it

@@ -35,6 +35,7 @@ refuse_foreign_tables()
 		WHEN 'lock_token' THEN CONCAT('strategy,name,token,drawn_at',
 			IF(cols LIKE '%,attempt', ',attempt', ''))
 		WHEN 'lock_token_floor' THEN 'id,token,raised_at'
+		WHEN 'lock_permits' THEN 'name,permits'
 		ELSE 'version,checksum,applied_at' END;
 	SQL
 	while read -r table; do

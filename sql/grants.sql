@@ -44,12 +44,14 @@ GRANT SELECT, INSERT, UPDATE, DELETE
 	ON ROWLOCK_DATABASE.lock_token TO 'rowlock_app'@'ROWLOCK_HOST';
 GRANT SELECT, UPDATE
 	ON ROWLOCK_DATABASE.lock_token_floor TO 'rowlock_app'@'ROWLOCK_HOST';
+GRANT SELECT, INSERT, UPDATE
+	ON ROWLOCK_DATABASE.lock_permits TO 'rowlock_app'@'ROWLOCK_HOST';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.rowlock_schema TO 'rowlock_app'@'ROWLOCK_HOST';
 
 -- The reaper (rowlock-reaperd): finds and deletes; makes nothing, and changes
 -- nothing but the floor that a token leaves.
--- business_lock is there for the check of the schema only.
+-- business_lock and lock_permits are there for the check of the schema only.
 CREATE USER IF NOT EXISTS 'rowlock_reaper'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_REAPER';
 GRANT SELECT, DELETE
@@ -62,6 +64,8 @@ GRANT SELECT, UPDATE
 	ON ROWLOCK_DATABASE.lock_token_floor TO 'rowlock_reaper'@'ROWLOCK_HOST';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.business_lock TO 'rowlock_reaper'@'ROWLOCK_HOST';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.lock_permits TO 'rowlock_reaper'@'ROWLOCK_HOST';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.rowlock_schema TO 'rowlock_reaper'@'ROWLOCK_HOST';
 

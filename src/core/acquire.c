@@ -55,7 +55,7 @@ void rlk_name_next_locked(struct rlk_name *name)
 {
 	struct rlk_list *node = rlk_list_first(&name->waiters);
 
-	if (node && (!name->hold || name->strategy->shared))
+	if (node && (!name->hold || name->strategy->many))
 		rlk_cond_signal(
 		    &container_of(node, struct rlk_waiter, node)->waker->cond);
 }
@@ -100,13 +100,14 @@ void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms)
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 }
 
-/* May it ask? What is shared has room for another hold. */
+/* May it ask? Where there may be many, one that is there is no reason not to.
+ */
 static bool is_its_turn(const struct rlk_waiter *waiter)
 {
 	const struct rlk_name *name = waiter->name;
 
 	return name->waiters.next == &waiter->node &&
-	       (!name->hold || name->strategy->shared);
+	       (!name->hold || name->strategy->many);
 }
 
 /* Wait until the name is handed to us, or it is our turn to ask. Lets the mutex
@@ -130,11 +131,15 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 int rlk_fail_waiting(const struct rowlock *lock, int code,
 		     struct rowlock_errinfo *reterr)
 {
-	const char *what = code == ROWLOCK_EBUSY ? "is held by another"
-			   : code == ROWLOCK_ETIMEDOUT
-			       ? "was held by others all the time"
-			       : "the wait was canceled";
+	bool counted = lock->name->strategy->counted;
+	const char *what = "the wait was canceled";
 
+	if (code == ROWLOCK_EBUSY)
+		what = counted ? "not so many permits are free"
+			       : "is held by another";
+	if (code == ROWLOCK_ETIMEDOUT)
+		what = counted ? "never were so many permits free"
+			       : "was held by others all the time";
 	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
 			RLK_LOCK_ARGS(lock), what);
 }
@@ -155,8 +160,9 @@ struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
 	if (!hold)
 		return NULL;
 	hold->owner = waiter->owner;
-	if ((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
-	    !rlk_hold_make_upkeep(hold)) {
+	if (((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
+	     !rlk_hold_make_upkeep(hold)) ||
+	    (waiter->count && !rlk_hold_make_slots(hold, waiter->count))) {
 		rlk_hold_put_locked(hold);
 		return NULL;
 	}
@@ -187,12 +193,12 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	return code;
 }
 
-/* Who shares waits for those who ask, to join them. Who asks whether there is
- * room at this moment need not, nor who is let in by a writer of ours: the
+/* Where there may be many, who asks whether there is room at this moment need
+ * not wait for those who ask, too; nor who is let in by a writer of ours: the
  * others wait for its end. */
 static bool stands_in_line(const struct rlk_waiter *waiter)
 {
-	return !waiter->name->strategy->shared ||
+	return !waiter->name->strategy->many ||
 	       (!waiter->try && !waiter->under);
 }
 
@@ -233,6 +239,9 @@ struct wanted {
 	uint64_t wait_ms;
 	int64_t until_ms; /* no statement may last longer than that */
 	uint64_t under;   /* a writer's attempt; 0: none */
+	/* Of a semaphore. */
+	unsigned int permits;
+	unsigned int count;
 };
 
 /* Stand in line until it is handed over, joined, or asked for: then the handle
@@ -245,6 +254,8 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 
 	rlk_waiter_init(&waiter, lock, wanted->wait_ms);
 	waiter.under = wanted->under;
+	waiter.permits = wanted->permits;
+	waiter.count = wanted->count;
 	if (waiter.give_up_ms > wanted->until_ms)
 		waiter.give_up_ms = wanted->until_ms;
 	if (!enter_line(&waiter))
@@ -374,6 +385,18 @@ int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
 		      struct rowlock_errinfo *reterr)
 {
 	const struct wanted wanted = { .until_ms = RLK_NEVER, .under = writer };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
+			unsigned int count, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .wait_ms = wait_ms,
+				       .until_ms = RLK_NEVER,
+				       .permits = permits,
+				       .count = count };
 
 	return acquire(lock, &wanted, reterr);
 }

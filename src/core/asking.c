@@ -124,6 +124,12 @@ static void plan_look(struct rlk_asking *asking,
 	asking->look_ms = now + left_ms;
 }
 
+/* Which one of the rows that one attempt may have. */
+static unsigned int row_of(const struct rlk_holder *holder)
+{
+	return holder->slot ? holder->slot : holder->which;
+}
+
 /* The one that was to be removed and is still there was alive after all: no
  * reason to ask again at once. Whose row somebody has locked is in others' way
  * once. */
@@ -139,17 +145,19 @@ static bool clear_dead(struct rlk_asking *asking,
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
 	if (asking->skips_line && asking->swept == holder->attempt &&
-	    asking->swept_which == holder->which)
+	    asking->swept_which == row_of(holder))
 		return false;
 	name = rlk_set_name_at(request->name, holder->which);
 	dead.name = name.text;
-	dead.slot = asking->name->strategy->held_slot;
+	dead.slot =
+	    holder->slot ? holder->slot : asking->name->strategy->held_slot;
+	dead.count = 0;
 	errand.until_ms = rlk_waiter_io_until(asking->waiter);
 	/* Those of a packet are on slot 0. */
 	errand.aside = asking->sweeps_alone || dead.slot ||
 		       !rlk_clears_together(client, holder);
 	asking->swept = holder->attempt;
-	asking->swept_which = holder->which;
+	asking->swept_which = row_of(holder);
 	asking->sweeps_alone =
 	    !rlk_commit_sweep(asking->hold, &dead, holder, &errand);
 	return !asking->sweeps_alone;
@@ -197,6 +205,8 @@ static enum rlk_step held(struct rlk_asking *asking,
 	asking->on_bell = rlk_doorbell_choose(asking);
 	if (holder->known)
 		plan_look(asking, holder);
+	else if (asking->name->strategy->counted)
+		asking->look_ms = 0; /* kept out by those in line alone */
 	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
 								: RLK_ASK_AGAIN;
 	/* The first in line knows that the holder will not ring. */
@@ -322,6 +332,8 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	request.max_hold_ms = asking->lock->max_hold_ms;
 	request.info = rlk_lock_info(asking->lock);
 	request.under = asking->waiter->under;
+	request.permits = asking->waiter->permits;
+	request.passes_line = asking->polls;
 	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT;
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);

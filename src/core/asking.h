@@ -29,7 +29,7 @@ struct rlk_asking {
 	int64_t said_ms; /* when something was last said on that */
 	bool skips_line; /* it may be ours, or free: ask at once */
 	uint64_t swept;  /* whose row was last to be removed as dead, */
-	unsigned int swept_which; /* and on which name of the set */
+	unsigned int swept_which; /* and on which name or slot of it */
 	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
 	bool polls;            /* bells are of no use to this one */
 	uint64_t bell_owner;   /* which connection has it, if not conn */

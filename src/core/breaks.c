@@ -6,7 +6,6 @@
  */
 #include "core/breaks.h"
 
-#include "base/set.h"
 #include "core/hold.h"
 #include "core/threads.h"
 #include "strategy/reap.h"
@@ -64,11 +63,10 @@ static size_t find(const struct seen *seen, uint64_t attempt)
 	return from;
 }
 
-/* With all its rows: a set has one for each of its names. */
+/* With all its rows. */
 static bool is_there(const struct seen *seen, const struct rlk_hold *hold)
 {
-	size_t last =
-	    find(seen, hold->attempt) + rlk_set_count(hold->name->text) - 1;
+	size_t last = find(seen, hold->attempt) + rlk_hold_rows(hold) - 1;
 
 	return last < seen->count && seen->attempts[last] == hold->attempt;
 }

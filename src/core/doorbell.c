@@ -273,11 +273,13 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 /* ------------------------------------------------------------------ steps */
 
 /* The name went from one to another, and the bell stayed where it was: as far
- * as a wait told that it did not end before its time. */
+ * as a wait told that it did not end before its time. Permits go so while the
+ * first in line waits for more of them. */
 static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
 {
-	return asking->seen_attempt && asking->seen_attempt != attempt &&
-	       asking->bell_owner && asking->seen_owner == asking->bell_owner;
+	return !asking->name->strategy->counted && asking->seen_attempt &&
+	       asking->seen_attempt != attempt && asking->bell_owner &&
+	       asking->seen_owner == asking->bell_owner;
 }
 
 /* A look leaves nothing behind, either. */

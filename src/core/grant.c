@@ -37,8 +37,8 @@ static bool begin_lease(struct rlk_asking *asking)
 	    session->id != hold->session ||
 	    rlk_now(asking->client->clock) >= session->valid_until_ms)
 		return false;
-	/* A reader lets it go when it is in: the next may be another. */
-	if (asking->has_bell && !hold->name->strategy->shared) {
+	/* Where there may be many it lets it go: the next may come in, too. */
+	if (asking->has_bell && !hold->name->strategy->many) {
 		asking->has_bell = false;
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}

@@ -75,8 +75,9 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 	struct rlk_waiter *next = next_in_line(hold->name);
 	struct rlk_turn *turn = hold->name->turn;
 
-	/* Who has not joined it has to ask whether a writer has come. */
-	if (hold->name->strategy->shared)
+	/* Who has not joined it has to ask whether a writer has come; and who
+	 * wants permits is asking, or stands behind one that does. */
+	if (hold->name->strategy->many)
 		return NULL;
 	if (!next || !fits(hold, from, next->lock))
 		return NULL;

@@ -7,6 +7,7 @@
 #include "core/hold.h"
 
 #include "base/random.h"
+#include "base/set.h"
 #include "core/lock.h"
 #include "core/threads.h"
 
@@ -74,6 +75,22 @@ bool rlk_hold_make_upkeep(struct rlk_hold *hold)
 	return true;
 }
 
+bool rlk_hold_make_slots(struct rlk_hold *hold, unsigned int count)
+{
+	if (!rlk_hold_make_upkeep(hold))
+		return false;
+	hold->upkeep->slots = calloc(count, sizeof(*hold->upkeep->slots));
+	hold->upkeep->count = count;
+	return hold->upkeep->slots;
+}
+
+size_t rlk_hold_rows(const struct rlk_hold *hold)
+{
+	return hold->upkeep && hold->upkeep->count
+		   ? hold->upkeep->count
+		   : rlk_set_count(hold->name->text);
+}
+
 void rlk_hold_get_locked(struct rlk_hold *hold)
 {
 	hold->refs++;
@@ -88,6 +105,8 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 	assert(rlk_list_empty(&hold->node));
 	assert(!hold->handles && !hold->conn);
 	rlk_names_put(&hold->name->client->names, hold->name);
+	if (hold->upkeep)
+		free(hold->upkeep->slots);
 	free(hold->upkeep);
 	free(hold);
 }
@@ -100,6 +119,8 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 		.attempt = hold->attempt,
 		.session = hold->session,
 		.bell_conn = hold->bell_conn,
+		.count = hold->upkeep ? hold->upkeep->count : 0,
+		.slots = hold->upkeep ? hold->upkeep->slots : NULL,
 	};
 }
 
@@ -154,7 +175,7 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 {
 	struct rowlock_client *client = hold->name->client;
 
-	assert(!hold->name->hold || hold->name->strategy->shared);
+	assert(!hold->name->hold || hold->name->strategy->many);
 	move(hold, RLK_HOLD_HELD);
 	hold->began_ms = rlk_now(client->clock);
 	hold->name->hold = hold;
@@ -190,6 +211,15 @@ void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
+/* Who waits for permits asks while there are holds: one more may do now. */
+static void tell_freed(const struct rlk_name *name)
+{
+	struct rlk_list *node = rlk_list_first(&name->waiters);
+
+	if (node && name->strategy->counted)
+		container_of(node, struct rlk_waiter, node)->freed = true;
+}
+
 /* The name is free for the next local waiter; the name's reference goes. */
 static void leave_name(struct rlk_hold *hold)
 {
@@ -200,6 +230,7 @@ static void leave_name(struct rlk_hold *hold)
 	rlk_list_remove(&hold->node);
 	rlk_pinger_forget_locked(hold);
 	clear_alarm(hold);
+	tell_freed(name);
 	rlk_name_next_locked(name);
 	rlk_name_rest(name);
 }

@@ -42,9 +42,9 @@ enum rlk_hold_state {
 
 /**
  * What a hold needs that has an end or a connection of its own: a row hold, one
- * with a maximum, one that keeps its bell; and what may be left of any in a
- * session that has to be ended. Most leases live with their session and never
- * have it.
+ * with a maximum, one that keeps its bell, one of permits; and what may be left
+ * of any in a session that has to be ended. Most leases live with their session
+ * and never have it.
  */
 struct rlk_upkeep {
 	struct rlk_hold *hold;
@@ -58,6 +58,8 @@ struct rlk_upkeep {
 	struct rlk_list waits;  /* threads that want hold->conn */
 	struct rlk_mark mark;   /* ABANDONED: a session to end; id 0: none */
 	int64_t marked_ms;      /* nothing was sent on that since then */
+	unsigned int count;     /* of permits; 0 of what is none, */
+	unsigned int *slots;    /* and where they are */
 };
 
 /** The owner of a hold that was lost by its owner's end; and that of one that
@@ -80,7 +82,7 @@ struct rlk_hold {
 	unsigned int passes;   /* how often it was handed over since began_ms */
 	int64_t began_ms;      /* when the server granted it */
 	struct rlk_name *name; /* name->hold while HELD or RELEASING, but of
-				  several that are shared the last only */
+				  many the last only */
 	uint64_t owner;        /* rlk_lock_owner(), or RLK_OWNER_NOBODY */
 	uint64_t attempt;
 	uint64_t session; /* lease */
@@ -101,6 +103,13 @@ struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name);
 /** Have hold->upkeep, before anything is granted that needs it. False: out of
  *  memory. */
 bool rlk_hold_make_upkeep(struct rlk_hold *hold);
+
+/** Have hold->upkeep with room for the slots of @count permits. False: out of
+ *  memory. */
+bool rlk_hold_make_slots(struct rlk_hold *hold, unsigned int count);
+
+/** How many rows it has in the server. */
+size_t rlk_hold_rows(const struct rlk_hold *hold);
 
 /** Does it end by itself, at a maximum? */
 bool rlk_hold_has_maximum(const struct rlk_hold *hold);

@@ -33,6 +33,10 @@ struct rlk_waiter {
 	bool try;
 	uint64_t under;        /* a reader: the writer's attempt that lets it
 				  in; 0: none */
+	unsigned int permits;  /* of a semaphore: how many it has, */
+	unsigned int count;    /* and how many are wanted */
+	bool freed;            /* where there may be many: one of ours has ended
+				  since it last asked */
 	uint64_t breaks;       /* of the session, when it was last asked for */
 	struct rlk_conn *conn; /* the server makes it wait: interrupt */
 	struct rlk_pool_waiter pool_waiter;
@@ -127,6 +131,12 @@ int rlk_try(struct rowlock *lock, int64_t until_ms,
  *  without waiting. */
 int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
 		      struct rowlock_errinfo *reterr);
+
+/** The same for @count permits of a semaphore that has @permits; 0: as many as
+ *  is stored. */
+int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
+			unsigned int count, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr);
 
 /** rowlock_release() with a deadline of its own. */
 int rlk_release(struct rowlock *lock, int64_t until_ms,

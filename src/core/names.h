@@ -42,7 +42,7 @@ struct rlk_name {
 	uint32_t hash;
 	unsigned int refs;
 	struct rlk_hold *hold;   /* the one that is HELD or RELEASING, or NULL;
-				    of several, where it is shared, the last */
+				    where there may be many, the last */
 	struct rlk_list waiters; /* struct rlk_waiter, first come first */
 	struct rlk_turn *turn;   /* NULL: one at a time has wanted it */
 	char text[];             /* terminated; for ever the same */

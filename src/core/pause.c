@@ -14,6 +14,9 @@
 #define FIRST_DELAY_MS 2     /* it doubles */
 #define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
 
+/* Nobody rings for permits, and all others stand behind the one that asks. */
+#define FIRST_IN_LINE_MS 20
+
 /* Who has had the name for a turn lets others ask first, for longer than their
  * polls, if they were seen to want it lately. */
 #define TURN_MS 50 /* without hand-over, which has its own */
@@ -53,12 +56,19 @@ static bool joins_round(struct rlk_asking *asking)
 	return true;
 }
 
+static uint64_t longest(const struct rlk_asking *asking)
+{
+	if (asking->error.code == ROWLOCK_ECONNECT)
+		return FAILED_DELAY_MS;
+	return asking->has_bell && asking->name->strategy->counted
+		   ? FIRST_IN_LINE_MS
+		   : RLK_POLL_DELAY_MS;
+}
+
 void rlk_pause(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	uint64_t limit = asking->error.code == ROWLOCK_ECONNECT
-			     ? FAILED_DELAY_MS
-			     : RLK_POLL_DELAY_MS;
+	uint64_t limit = longest(asking);
 	int64_t at;
 
 	if (!asking->has_bell)
@@ -75,9 +85,12 @@ void rlk_pause(struct rlk_asking *asking)
 	if (!waiter->try && waiter->until_ms < at)
 		at = waiter->until_ms;
 	rlk_mutex_lock(&asking->client->mutex);
-	while (!rlk_waiter_over_locked(waiter) &&
+	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
 	       rlk_now(asking->client->clock) < at)
 		rlk_waiter_sleep_locked(waiter, at);
+	if (waiter->freed)
+		asking->delay_ms = 0;
+	waiter->freed = false;
 	rlk_mutex_unlock(&asking->client->mutex);
 }
 
@@ -110,7 +123,7 @@ void rlk_step_back(struct rlk_asking *asking)
 	int64_t at;
 
 	if (!asking->name->strategy->needs_session ||
-	    asking->name->strategy->shared || waiter->try ||
+	    asking->name->strategy->many || waiter->try ||
 	    !turn_is_over_locked(asking, now))
 		return;
 	/* Once for all of ours: who gives up meanwhile is followed by another,

@@ -60,18 +60,22 @@ static const struct column wanted[] = {
 	{ "lock_token_floor", "id", "tinyint unsigned", NULL, 1 },
 	{ "lock_token_floor", "token", "bigint unsigned", NULL, 0 },
 	{ "lock_token_floor", "raised_at", "datetime(6)", NULL, 0 },
+	{ "lock_permits", "name", "varchar(100)", NAME, 1 },
+	{ "lock_permits", "permits", "int unsigned", NULL, 0 },
 };
 
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
 static const char *const tables[] = {
 	"business_lock", "business_lease",   "lease_session",
-	"lock_token",    "lock_token_floor",
+	"lock_token",    "lock_token_floor", "lock_permits",
 };
 
 #define TABLES                                                                 \
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
-	"'business_lease', 'lease_session', 'lock_token', 'lock_token_floor')"
+	"'business_lease', 'lease_session', 'lock_token', "                    \
+	"'lock_token_floor', "                                                 \
+	"'lock_permits')"
 
 static const struct rlk_stmt_def read_version = {
 	"schema",

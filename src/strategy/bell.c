@@ -29,9 +29,17 @@ static const struct rlk_stmt_def ring_def = {
 	"DO RELEASE_LOCK(?)",
 };
 
-/* Readers and writers have one of their own: a lock of the same name is
- * another. */
+/* Readers and writers have one of their own, and so have permits: a lock of the
+ * same name is another. */
 #define OF_SIDES 0x9e3779b97f4a7c15u
+#define OF_PERMITS 0xc2b2ae3d27d4eb4fu
+
+static uint64_t kind_of(const struct rlk_request *request)
+{
+	if (request->count)
+		return OF_PERMITS;
+	return request->slot ? OF_SIDES : 0;
+}
 
 struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 			    const struct rlk_request *request)
@@ -41,7 +49,7 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
 		 rlk_text_hash(request->name) ^
 		     rlk_text_hash(rlk_conn_schema(conn)) * 31 ^
-		     (request->slot ? OF_SIDES : 0));
+		     kind_of(request));
 	return bell;
 }
 

@@ -229,6 +229,7 @@ const struct rlk_strategy rlk_strategy_reader = {
 	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
+	.many = true,
 	.shared = true,
 	.slot = reader_slot,
 	.held_slot = RLK_SLOT_WRITER,

@@ -38,6 +38,12 @@ struct rlk_request {
 	unsigned int which;   /* draw, of a set: for which of its names */
 	uint64_t under; /* acquire, of a reader: the attempt of the writer that
 			   lets it in; 0: none */
+	unsigned int count;   /* of a semaphore: how many permits, */
+	unsigned int *slots;  /* where they are: an acquire writes it before it
+				 makes them. The caller's, @count of them */
+	unsigned int permits; /* acquire: how many the semaphore has; 0: as it
+				 is stored */
+	bool passes_line;     /* acquire: also while others stand in line */
 };
 
 /** Who has it, as far as an answer told. */
@@ -56,6 +62,7 @@ struct rlk_holder {
 	bool bell;          /* it is ours, and so is its bell */
 	bool line;          /* it is ours, but somebody in line has its bell */
 	unsigned int which; /* of a set: which of its names is held */
+	unsigned int slot;  /* of permits: where it is */
 };
 
 enum rlk_verdict {
@@ -126,10 +133,15 @@ struct rlk_strategy {
 	bool needs_session;
 	/** Who waits for a name stands in line for its bell. */
 	bool bells;
-	/** It has room for many holds at a time, of which each keeps others out
-	 *  by a row of its own: readers. Who shares a hold of this client need
-	 *  not ask. */
+	/** A name may have many holds at a time: readers, permits. Whoever is
+	 *  first in line asks again and again, and lets the bell go when it is
+	 *  granted. */
+	bool many;
+	/** And of these the last is shared by who comes in time, without
+	 *  asking: readers. */
 	bool shared;
+	/** Each hold is of as many rows as it asks for: permits. */
+	bool counted;
 	/** Those who share it may be there still when it is granted: a writer
 	 *  waits for them. */
 	bool drained;

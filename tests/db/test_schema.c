@@ -54,11 +54,11 @@ static void missing_tables_are_said(void **state)
 static void other_versions_are_said(void **state)
 {
 	(void) state;
-	refuse("UPDATE rowlock_schema SET version = 0 WHERE version = 3",
-	       "UPDATE rowlock_schema SET version = 3 WHERE version = 0",
-	       "version 2", "rowlock-migrate");
-	refuse("INSERT INTO rowlock_schema VALUES (4, '', UTC_TIMESTAMP(6))",
-	       "DELETE FROM rowlock_schema WHERE version = 4", "version 4",
+	refuse("UPDATE rowlock_schema SET version = 0 WHERE version = 4",
+	       "UPDATE rowlock_schema SET version = 4 WHERE version = 0",
+	       "version 3", "rowlock-migrate");
+	refuse("INSERT INTO rowlock_schema VALUES (5, '', UTC_TIMESTAMP(6))",
+	       "DELETE FROM rowlock_schema WHERE version = 5", "version 5",
 	       "newer version of rowlock");
 }
 

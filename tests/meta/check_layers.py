@@ -25,6 +25,8 @@ WIRING = {('src/recipes/multilock.c', 'core/set.h'),
           ('src/recipes/multilock.c', 'core/forked.h'),
           ('src/recipes/rwlock.c', 'core/rwlock.h'),
           ('src/recipes/rwlock.c', 'core/forked.h'),
+          ('src/recipes/semaphore.c', 'core/semaphore.h'),
+          ('src/recipes/semaphore.c', 'core/forked.h'),
           ('src/core/client.c', 'db/schema.h'),
           ('src/core/client.h', 'db/pool.h'),
           ('src/core/client.h', 'db/group.h')}

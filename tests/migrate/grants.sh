@@ -46,12 +46,12 @@ sees_the_schema()
 {
 	equal "$(may "$1" "SELECT MAX(version) FROM rowlock_schema;
 		SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND engine = 'InnoDB'
-			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor');
+			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits');
 		SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE()
-			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor');
+			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits');
 		SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE()
-			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor')" |
-		xargs)" "3 5 28 7"
+			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits')" |
+		xargs)" "4 6 30 8"
 }
 
 application()
@@ -94,6 +94,12 @@ application()
 	DELETE FROM lock_token WHERE strategy = 'lease' AND name = 'n'
 		AND drawn_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY AND token <=
 		(SELECT token FROM lock_token_floor WHERE id = 1);
+	INSERT INTO lock_permits (name, permits) VALUES ('n', 2) ON DUPLICATE KEY UPDATE permits = permits;
+	INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
+		SELECT name, 1, 7, 13, UTC_TIMESTAMP(6) FROM lock_permits WHERE name = 'n' AND permits = 2
+		LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2);
+	UPDATE lock_permits SET permits = 3 WHERE name = 'n';
+	DELETE FROM business_lease WHERE name = 'n' AND slot IN (1) AND attempt = 13;
 	INSERT INTO business_lock (name, info, created_at) VALUES ('n', NULL, UTC_TIMESTAMP(6))
 		ON DUPLICATE KEY UPDATE name = name;
 	SET autocommit = 0;
@@ -103,7 +109,7 @@ application()
 	for statement in "CREATE TABLE x (a INT)" "DROP TABLE business_lock" \
 		"ALTER TABLE business_lease ADD x INT" "TRUNCATE TABLE lock_token" \
 		"INSERT INTO rowlock_schema VALUES (9, '', NOW(6))" \
-		"DELETE FROM rowlock_schema" "DELETE FROM lock_token_floor" "CREATE INDEX i ON business_lock (info)" \
+		"DELETE FROM rowlock_schema" "DELETE FROM lock_token_floor" "DELETE FROM lock_permits" "CREATE INDEX i ON business_lock (info)" \
 		"SELECT 1 FROM mysql.user" "SET GLOBAL max_connections = 5"; do
 		may_not app "$statement"
 	done
@@ -126,7 +132,7 @@ reaper()
 	equal "$(rows "SELECT COUNT(*) FROM business_lease")" 0
 	for statement in "INSERT INTO business_lease VALUES ('n', 0, 7, 11, NOW(6), NULL, NULL, 0)" \
 		"UPDATE lease_session SET beat = 1" "DELETE FROM business_lock" "DROP TABLE lock_token" \
-		"DELETE FROM lock_token_floor"; do
+		"DELETE FROM lock_token_floor" "UPDATE lock_permits SET permits = 1"; do
 		may_not reaper "$statement"
 	done
 }

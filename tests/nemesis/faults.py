@@ -205,7 +205,7 @@ DDL = (
     'LOCK TABLES {} WRITE; DO SLEEP(0.2)',
 )
 TABLES = ('business_lock', 'business_lease', 'lease_session', 'lock_token',
-          'lock_token_floor')
+          'lock_token_floor', 'lock_permits')
 
 
 @fault('ddl')

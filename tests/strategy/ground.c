@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "strategy/permits.h"
 #include "strategy/rwlock.h"
 #include "strategy/set.h"
 
@@ -88,6 +89,8 @@ static const struct rlk_strategy *strategy_of(intptr_t which)
 		return &rlk_strategy_writer;
 	case GROUND_READERS:
 		return &rlk_strategy_reader;
+	case GROUND_PERMITS:
+		return &rlk_strategy_permits;
 	default:
 		return rlk_strategy((enum rowlock_strategy) which);
 	}
@@ -134,9 +137,21 @@ int ground_teardown(void **state)
 	return 0;
 }
 
+/* Of a test no more are in use at a time. */
+#define SLOTS 64
+
+static unsigned int *next_slots(void)
+{
+	static unsigned int slots[SLOTS][GROUND_PERMITS_COUNT];
+	static size_t next;
+
+	return slots[next++ % SLOTS];
+}
+
 struct rlk_request ground_request(const struct ground *ground, int who,
 				  const char *name)
 {
+	bool counted = ground->strategy->counted;
 	uint64_t attempt = rlk_random();
 
 	return (struct rlk_request){
@@ -144,6 +159,9 @@ struct rlk_request ground_request(const struct ground *ground, int who,
 		.slot = rlk_strategy_slot(ground->strategy, attempt),
 		.attempt = attempt,
 		.session = ground->sessions[who],
+		.count = counted ? 1 : 0,
+		.permits = counted ? GROUND_PERMITS_COUNT : 0,
+		.slots = counted ? next_slots() : NULL,
 	};
 }
 

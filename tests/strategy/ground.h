@@ -35,6 +35,10 @@ struct ground {
 #define GROUND_WRITERS 102
 #define GROUND_READERS 103
 
+/** Permits, of a semaphore that has GROUND_PERMITS_COUNT. */
+#define GROUND_PERMITS 104
+#define GROUND_PERMITS_COUNT 1
+
 /** For CMUnitTest: setup and teardown of a test whose initial state is an enum
  *  rowlock_strategy or one of these. */
 int ground_setup(void **state);

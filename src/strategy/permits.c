@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Permits, in SQL; see permits.h for why that counts right.
+ *
+ * An acquire is a look, which locks nothing, and then one INSERT on slots that
+ * were free, chosen at random, so that two who look at the same moment seldom
+ * want the same. A row that came in between makes the INSERT fail as a whole,
+ * as for sets (set.c). It locks the semaphore's row in share mode: so whoever
+ * changes the number waits for what was begun by the old one, and what begins
+ * later finds the new one, and makes nothing.
+ *
+ * Failure modes: an INSERT without an answer is settled as every other: when
+ * nothing of it can land any more, the same attempt looks again, and what is
+ * its own is granted. A part of its rows, where others were broken by hand or
+ * swept past their maximum, is given back.
+ */
+#include "strategy/permits.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "db/server.h"
+#include "strategy/bell.h"
+#include "strategy/lease_private.h"
+
+#include <rowlock/semaphore.h>
+
+/* The last slot of a permit, in SQL. */
+#define LAST_SLOT "2147483647"
+#define MOST ROWLOCK_SEMAPHORE_MAX
+
+/* The semaphore, and its permits that are in use: one row at least, whose slot
+ * is NULL if there are none. */
+static const struct rlk_stmt_def look = {
+	"look",
+	"SELECT " RLK_LEASE_HOLDER ", l.slot, p.permits, p.bell"
+	" FROM (SELECT name, permits, CAST(IS_USED_LOCK(?) AS UNSIGNED) AS bell"
+	" FROM lock_permits WHERE name = ? LIMIT 1) p"
+	" LEFT JOIN business_lease l ON l.name = p.name"
+	" AND l.slot BETWEEN 1 AND " LAST_SLOT
+	" LEFT JOIN lease_session s ON s.id = l.session",
+};
+#define LOOK_SLOT RLK_LEASE_HOLDER_COLUMNS
+#define LOOK_PERMITS (RLK_LEASE_HOLDER_COLUMNS + 1)
+#define LOOK_BELL (RLK_LEASE_HOLDER_COLUMNS + 2)
+
+static const struct rlk_many_def insert = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) "
+	"SELECT q.name, p.s, p.c, p.a, UTC_TIMESTAMP(6), "
+	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM ("
+	"{SELECT ?0 COLLATE utf8mb4_bin AS n, ?1 AS s, ?2 AS c, ?3 AS a, "
+	"?4 AS m, ?5 AS i, ?6 AS k| UNION ALL }) p "
+	"JOIN lock_permits q ON q.name = p.n AND q.permits = p.k "
+	"ORDER BY p.s LOCK IN SHARE MODE "
+	"ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2)",
+};
+#define RACE 1242
+
+static const struct rlk_many_def release = {
+	"release",
+	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY) "
+	"WHERE l.name IN ({?0|, }) AND l.slot IN ({?1|, }) "
+	"AND l.attempt IN ({?2|, })",
+};
+
+static const struct rlk_many_def count_rows = {
+	"look",
+	"SELECT COUNT(*) FROM business_lease l WHERE l.name IN ({?0|, }) "
+	"AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, })",
+};
+
+/* Held means: the row is there and its session is. */
+static const struct rlk_many_def confirm_all = {
+	"verify",
+	"SELECT COUNT(*) FROM business_lease l "
+	"JOIN lease_session s ON s.id = l.session WHERE l.name IN ({?0|, }) "
+	"AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, })",
+};
+
+static const struct rlk_stmt_def make = {
+	"acquire",
+	"INSERT INTO lock_permits (name, permits) VALUES (?, ?)"
+	" ON DUPLICATE KEY UPDATE name = name",
+};
+
+static const struct rlk_stmt_def set = {
+	"resize",
+	"INSERT INTO lock_permits (name, permits) VALUES (?, ?)"
+	" ON DUPLICATE KEY UPDATE permits = VALUES(permits)",
+};
+
+/* ------------------------------------------------------------------ look */
+
+/* Somebody else's permits. */
+struct others {
+	struct rlk_holder least; /* that ends first, */
+	struct rlk_holder any;   /* and one of them */
+	unsigned int count;
+};
+
+/* A request, and what a look has found for it. */
+struct asking {
+	struct rlk_conn *conn;
+	const struct rlk_request *request;
+	struct rlk_permits_seen seen;
+	bool line; /* somebody else stands there */
+	unsigned int own;
+	struct others others;
+	/* By slot; those above are counted. */
+	bool taken[MOST + 1];
+	unsigned int above;
+};
+
+static int64_t left_us(const struct rlk_holder *holder)
+{
+	if (holder->absent)
+		return INT64_MIN;
+	return holder->has_max && holder->max_left_us < holder->left_us
+		   ? holder->max_left_us
+		   : holder->left_us;
+}
+
+static void see_other(struct others *others, const struct rlk_holder *holder)
+{
+	if (!others->count || left_us(holder) < left_us(&others->least))
+		others->least = *holder;
+	if (rlk_random() % ++others->count == 0)
+		others->any = *holder;
+}
+
+static void see(const struct rlk_value *columns, void *arg)
+{
+	struct asking *asking = arg;
+	const struct rlk_request *request = asking->request;
+	uint64_t bell = columns[LOOK_BELL].u64;
+	unsigned int slot = (unsigned int) columns[LOOK_SLOT].u64;
+	struct rlk_holder holder;
+
+	asking->seen.known = true;
+	asking->seen.permits = (unsigned int) columns[LOOK_PERMITS].u64;
+	asking->line = columns[LOOK_BELL].type != RLK_NULL && bell &&
+		       bell != rlk_conn_id(asking->conn);
+	if (columns[LOOK_SLOT].type == RLK_NULL)
+		return;
+	asking->seen.used++;
+	if (slot <= MOST)
+		asking->taken[slot] = true;
+	else
+		asking->above++;
+	rlk_lease_read_holder(columns, &holder);
+	holder.slot = slot;
+	if (holder.attempt != request->attempt)
+		see_other(&asking->others, &holder);
+	else if (asking->own < request->count)
+		request->slots[asking->own++] = slot;
+}
+
+static enum rlk_fault look_now(struct asking *asking,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(asking->conn, asking->request);
+	const struct rlk_value params[] = { rlk_text(bell.text),
+					    rlk_text(asking->request->name) };
+
+	return rlk_stmt_each(asking->conn, &look, params, see, asking, reterr);
+}
+
+/* Whom to tell of: whoever is dead; where the server's clock does not count,
+ * any of them may be, and each is told of now and then. */
+static const struct rlk_holder *pick(const struct others *others)
+{
+	return left_us(&others->least) <= 0 ? &others->least : &others->any;
+}
+
+/* ---------------------------------------------------------------- choose */
+
+/* The last slot that may be taken: with all up to it, and those that are in use
+ * above it, there are not too many. */
+static unsigned int last_slot(const struct asking *asking)
+{
+	unsigned int above = asking->above;
+	unsigned int last = MOST;
+
+	while (last > 0 && last + above > asking->seen.permits)
+		above += asking->taken[last--];
+	return last;
+}
+
+static unsigned int count_free(const struct asking *asking)
+{
+	unsigned int last = last_slot(asking);
+	unsigned int free = 0;
+
+	for (unsigned int slot = 1; slot <= last; slot++)
+		free += !asking->taken[slot];
+	return free;
+}
+
+/* So many of the @free slots as are wanted, in their order. */
+static void choose(const struct asking *asking, unsigned int free)
+{
+	unsigned int wanted = asking->request->count;
+	unsigned int *slots = asking->request->slots;
+
+	for (unsigned int slot = 1; wanted; slot++) {
+		if (asking->taken[slot])
+			continue;
+		/* Each choice of so many is as likely as any other. */
+		if (rlk_random() % free-- < wanted) {
+			*slots++ = slot;
+			wanted--;
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static void values_of_insert(const void *of, size_t row,
+			     struct rlk_value *ret_values)
+{
+	const struct asking *asking = of;
+	const struct rlk_request *request = asking->request;
+
+	ret_values[0] = rlk_text(request->name);
+	ret_values[1] = rlk_u64(request->slots[row]);
+	ret_values[2] = rlk_u64(request->session);
+	ret_values[3] = rlk_u64(request->attempt);
+	ret_values[4] = rlk_lease_max_us(request);
+	ret_values[5] = rlk_text(request->info);
+	ret_values[6] = rlk_u64(asking->seen.permits);
+}
+
+static void values_of_row(const void *of, size_t row,
+			  struct rlk_value *ret_values)
+{
+	const struct rlk_request *request = of;
+
+	ret_values[0] = rlk_text(request->name);
+	ret_values[1] = rlk_u64(request->slots[row]);
+	ret_values[2] = rlk_u64(request->attempt);
+}
+
+/* @def, for each of the request's rows. */
+static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_many_def *def,
+			  const struct rlk_request *request,
+			  struct rlk_packet **ret_packet,
+			  struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+
+	if (!packet || rlk_packet_add(packet, def, values_of_row, request,
+				      request->count) < 0)
+		return rlk_lease_fail_memory(reterr);
+	*ret_packet = packet;
+	return rlk_packet_run(packet, reterr);
+}
+
+static void read_count(const struct rlk_value *columns, void *arg)
+{
+	*(uint64_t *) arg = columns[0].u64;
+}
+
+static enum rlk_fault count(struct rlk_conn *conn,
+			    const struct rlk_many_def *def,
+			    const struct rlk_request *request,
+			    uint64_t *ret_count, struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = NULL;
+	enum rlk_fault fault = run(conn, def, request, &packet, reterr);
+
+	*ret_count = 0;
+	if (!fault)
+		rlk_packet_each(packet, 0, read_count, ret_count);
+	return fault;
+}
+
+/* ------------------------------------------------------------ operations */
+
+/* As rlk_lease_make_sure(). */
+static enum rlk_fault make_sure(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				struct rowlock_errinfo *reterr)
+{
+	uint64_t left;
+	enum rlk_fault fault = count(conn, &count_rows, request, &left, reterr);
+
+	if (fault || !left)
+		return fault;
+	rlk_fail(reterr, ROWLOCK_EDB, "release: interrupted on %s",
+		 rlk_conn_server(conn)->name);
+	return RLK_KILLED;
+}
+
+static enum rlk_fault permits_release(struct rlk_conn *conn,
+				      const struct rlk_request *request,
+				      bool *ret_found,
+				      struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = NULL;
+	enum rlk_fault fault = run(conn, &release, request, &packet, reterr);
+	uint64_t removed;
+
+	if (fault)
+		return fault;
+	removed = rlk_packet_affected(packet, 0);
+	*ret_found = removed == request->count;
+	return removed ? RLK_DONE : make_sure(conn, request, reterr);
+}
+
+static enum rlk_fault permits_confirm(struct rlk_conn *conn,
+				      const struct rlk_request *request,
+				      bool *ret_found,
+				      struct rowlock_errinfo *reterr)
+{
+	uint64_t there;
+	enum rlk_fault fault =
+	    count(conn, &confirm_all, request, &there, reterr);
+
+	if (!fault)
+		*ret_found = there == request->count;
+	return fault;
+}
+
+static enum rlk_fault permits_make(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(request->name),
+					    rlk_u64(request->permits) };
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &make, params, &reply, reterr);
+}
+
+/* Another number of them than the caller says, or too few for it at any time:
+ * false, with @reterr. */
+static bool agrees(const struct asking *asking, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_request *request = asking->request;
+	const char *server = rlk_conn_server(asking->conn)->name;
+	unsigned int permits = asking->seen.permits;
+
+	if (request->permits && request->permits != permits) {
+		rlk_fail(reterr, ROWLOCK_EINVAL,
+			 "this semaphore has %u permits on %s, and not %u; say "
+			 "the same number, or change it there "
+			 "(rowlock_semaphore_resize())",
+			 permits, server, request->permits);
+		return false;
+	}
+	if (request->count > permits) {
+		rlk_fail(reterr, ROWLOCK_EINVAL,
+			 "%u permits were asked for, and this semaphore has %u "
+			 "on %s",
+			 request->count, permits, server);
+		return false;
+	}
+	return true;
+}
+
+/* Some of its rows are there, others gone: it is no hold. */
+static enum rlk_verdict give_back(const struct asking *asking,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_request part = *asking->request;
+	enum rlk_fault fault;
+	bool found;
+
+	part.count = asking->own;
+	fault = permits_release(asking->conn, &part, &found, reterr);
+	return fault ? rlk_verdict_of(fault) : RLK_AGAIN;
+}
+
+static enum rlk_verdict insert_now(const struct asking *asking,
+				   struct rowlock_errinfo *reterr)
+{
+	const struct rlk_request *request = asking->request;
+	struct rlk_packet *packet = rlk_packet_begin(asking->conn);
+	enum rlk_fault fault;
+
+	if (!packet || rlk_packet_add(packet, &insert, values_of_insert, asking,
+				      request->count) < 0) {
+		rlk_lease_fail_memory(reterr);
+		return RLK_FAILURE;
+	}
+	fault = rlk_packet_run(packet, reterr);
+	if (fault == RLK_REFUSED && reterr->mysql == RACE)
+		return RLK_AGAIN;
+	if (fault)
+		return rlk_verdict_of(fault);
+	/* Or its number has changed meanwhile. */
+	return rlk_packet_affected(packet, 0) == request->count ? RLK_GRANTED
+								: RLK_AGAIN;
+}
+
+static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
+					const struct rlk_request *request,
+					enum rlk_ask ask,
+					struct rlk_holder *ret_holder,
+					struct rowlock_errinfo *reterr)
+{
+	struct asking asking = { .conn = conn, .request = request };
+	enum rlk_fault fault = look_now(&asking, reterr);
+	unsigned int free;
+
+	(void) ask;
+	if (fault)
+		return rlk_verdict_of(fault);
+	if (!asking.seen.known && request->permits)
+		return RLK_ABSENT;
+	if (!asking.seen.known) {
+		rlk_fail(reterr, ROWLOCK_EINVAL,
+			 "this semaphore is not there on %s yet; say how many "
+			 "permits it has",
+			 rlk_conn_server(conn)->name);
+		return RLK_FAILURE;
+	}
+	if (asking.own == request->count)
+		return RLK_GRANTED; /* by an earlier sending */
+	if (asking.own)
+		return give_back(&asking, reterr);
+	if (!agrees(&asking, reterr))
+		return RLK_FAILURE;
+	free = count_free(&asking);
+	if ((!asking.line || request->passes_line) && free >= request->count) {
+		choose(&asking, free);
+		return insert_now(&asking, reterr);
+	}
+	*ret_holder = (struct rlk_holder){ 0 };
+	if (asking.others.count)
+		*ret_holder = *pick(&asking.others);
+	return RLK_HELD;
+}
+
+/* Who keeps it out: nobody, if there are enough. */
+static enum rlk_fault permits_look_for(struct rlk_conn *conn,
+				       const struct rlk_request *request,
+				       struct rlk_holder *ret_holder,
+				       struct rowlock_errinfo *reterr)
+{
+	struct asking asking = { .conn = conn, .request = request };
+	enum rlk_fault fault = look_now(&asking, reterr);
+
+	if (fault)
+		return fault;
+	*ret_holder = (struct rlk_holder){ 0 };
+	if (asking.others.count && count_free(&asking) < request->count)
+		*ret_holder = *pick(&asking.others);
+	return RLK_DONE;
+}
+
+const struct rlk_strategy rlk_strategy_permits = {
+	.name = "lease",
+	.pins_connection = false,
+	.needs_session = true,
+	.bells = true,
+	.many = true,
+	.counted = true,
+	.acquire = permits_acquire,
+	.make = permits_make,
+	.release = permits_release,
+	.confirm = permits_confirm,
+	.look = permits_look_for,
+};
+
+/* ------------------------------------------------------------- for people */
+
+enum rlk_fault rlk_permits_look(struct rlk_conn *conn, const char *name,
+				struct rlk_permits_seen *ret_seen,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_request request = { .name = name, .slot = 1 };
+	struct asking asking = { .conn = conn, .request = &request };
+	enum rlk_fault fault = look_now(&asking, reterr);
+
+	if (!fault)
+		*ret_seen = asking.seen;
+	return fault;
+}
+
+enum rlk_fault rlk_permits_set(struct rlk_conn *conn, const char *name,
+			       unsigned int permits,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(name), rlk_u64(permits) };
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &set, params, &reply, reterr);
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of permits: which slots they take, what two who ask at one moment do to
+ * each other, and what a changed number means for them.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "ground.h"
+#include "strategy/bell.h"
+#include "strategy/permits.h"
+
+#define MOST 8
+
+/** A request for some, with room for their slots. */
+struct some {
+	struct rlk_request request;
+	unsigned int slots[MOST];
+};
+
+static struct some some_of(struct ground *ground, int who, const char *name,
+			   unsigned int permits, unsigned int count)
+{
+	return (struct some){
+		.request = { .name = name,
+			     .attempt = rlk_random(),
+			     .session = ground->sessions[who],
+			     .permits = permits,
+			     .count = count },
+	};
+}
+
+static enum rlk_verdict ask(struct ground *ground, int who, struct some *some,
+			    struct rlk_holder *ret_holder)
+{
+	some->request.slots = some->slots;
+	return ground_ask(ground, who, &some->request, RLK_ASK_FIRST,
+			  ret_holder);
+}
+
+static void release(struct ground *ground, struct some *some)
+{
+	some->request.slots = some->slots;
+	assert_true(ground_release(ground, 0, &some->request));
+}
+
+static uint64_t rows_of(struct ground *ground, const char *name)
+{
+	return test_sql_number(
+	    ground->sql,
+	    "SELECT COUNT(*) FROM business_lease WHERE name = '%s'", name);
+}
+
+static uint64_t has_slots(struct ground *ground, const struct some *some)
+{
+	uint64_t found = 0;
+
+	for (unsigned int i = 0; i < some->request.count; i++)
+		found += test_sql_number(
+		    ground->sql,
+		    "SELECT COUNT(*) FROM business_lease WHERE name = '%s' AND "
+		    "slot = %u AND attempt = %llu",
+		    some->request.name, some->slots[i],
+		    (unsigned long long) some->request.attempt);
+	return found;
+}
+
+static void slots_are_told_and_are_within_the_number(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("slots");
+	struct some a = some_of(ground, 0, name, 5, 3);
+	struct some b = some_of(ground, 1, name, 5, 3);
+	struct some c = some_of(ground, 1, name, 5, 2);
+	unsigned int seen = 0;
+
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(has_slots(ground, &a), 3);
+	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 3);
+	assert_int_equal(ask(ground, 1, &c, NULL), RLK_GRANTED);
+	for (unsigned int i = 0; i < 3; i++)
+		seen |= 1u << a.slots[i];
+	for (unsigned int i = 0; i < 2; i++)
+		seen |= 1u << c.slots[i];
+	assert_int_equal(seen, 0x3e);
+	/* Asked again, as after a lost answer, it is the same. */
+	memset(a.slots, 0, sizeof(a.slots));
+	assert_int_equal(ask(ground, 1, &a, NULL), RLK_GRANTED);
+	assert_int_equal(has_slots(ground, &a), 3);
+	release(ground, &a);
+	release(ground, &c);
+	assert_int_equal(rows_of(ground, name), 0);
+}
+
+/* Clients that look at the same moment seldom want the same. */
+static void slots_are_chosen_at_random(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("random");
+	unsigned int seen = 0;
+
+	for (int i = 0; i < 1000 && seen != 0x1fe; i++) {
+		struct some some = some_of(ground, 0, name, 8, 1);
+
+		assert_int_equal(ask(ground, 0, &some, NULL), RLK_GRANTED);
+		seen |= 1u << some.slots[0];
+		release(ground, &some);
+	}
+	assert_int_equal(seen, 0x1fe);
+}
+
+static void a_part_of_it_is_given_back(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("part");
+	struct some a = some_of(ground, 0, name, 5, 3);
+
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	test_sql(ground->sql,
+		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
+		 name, a.slots[1]);
+	assert_false(ground_confirm(ground, 1, &a.request));
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	test_sql(ground->sql,
+		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
+		 name, a.slots[2]);
+	a.request.slots = a.slots;
+	assert_false(ground_release(ground, 0, &a.request));
+	assert_int_equal(rows_of(ground, name), 0);
+}
+
+/* ----------------------------------------------- others at the same moment */
+
+struct question {
+	struct ground *ground;
+	struct some *some;
+	enum rlk_verdict verdict;
+};
+
+static void *run_question(void *arg)
+{
+	struct question *question = arg;
+
+	question->verdict = ask(question->ground, 0, question->some, NULL);
+	return NULL;
+}
+
+/* Ask while a transaction has done @statement, which commits when the INSERT is
+ * under way: then the look was before that. */
+static enum rlk_verdict ask_beside(struct ground *ground, struct some *some,
+				   const char *statement,
+				   void (*meanwhile)(struct test_sql *other,
+						     const char *name))
+{
+	struct question question = { .ground = ground, .some = some };
+	struct test_sql *other = test_sql_open();
+	/* Which may be shown with what it has done. */
+	uint64_t id = test_sql_number(ground->sql, "SELECT CONNECTION_ID()");
+	uint64_t began = test_now_ns();
+	pthread_t thread;
+
+	test_sql(ground->sql, "BEGIN");
+	test_sql(ground->sql, "%s", statement);
+	assert_int_equal(pthread_create(&thread, NULL, run_question, &question),
+			 0);
+	while (test_sql_number(other,
+			       "SELECT COUNT(*) FROM information_schema."
+			       "processlist WHERE info LIKE 'INSERT INTO "
+			       "business_lease%%%s%%' AND id NOT IN "
+			       "(CONNECTION_ID(), %llu)",
+			       some->request.name,
+			       (unsigned long long) id) == 0)
+		test_keep_waiting(began, "an INSERT that waits");
+	if (meanwhile)
+		meanwhile(other, some->request.name);
+	test_sql(ground->sql, "COMMIT");
+	pthread_join(thread, NULL);
+	test_sql_end(other);
+	return question.verdict;
+}
+
+/* A slot, which the INSERT takes last, is another's. */
+static enum rlk_verdict ask_beside_a_row(
+    struct ground *ground, struct some *some,
+    void (*meanwhile)(struct test_sql *other, const char *name))
+{
+	char statement[512];
+
+	snprintf(statement, sizeof(statement),
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', %u, %llu, 77, UTC_TIMESTAMP(6))",
+		 some->request.name, some->request.permits,
+		 (unsigned long long) ground->sessions[1]);
+	return ask_beside(ground, some, statement, meanwhile);
+}
+
+static void make(struct ground *ground, struct some *some)
+{
+	assert_int_equal(ask(ground, 0, some, NULL), RLK_GRANTED);
+	release(ground, some);
+}
+
+static void remove_rows(struct ground *ground, const char *name)
+{
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 name);
+}
+
+static void of_two_at_one_moment_one_makes_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("race");
+	struct some a = some_of(ground, 0, name, 3, 3);
+
+	make(ground, &a);
+	assert_int_equal(ask_beside_a_row(ground, &a, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(ground, name), 1);
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_HELD);
+	remove_rows(ground, name);
+}
+
+static void what_was_begun_by_another_number_makes_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("changed");
+	struct some a = some_of(ground, 0, name, 3, 2);
+	struct rowlock_errinfo err = { 0 };
+	struct rlk_holder holder;
+	char statement[256];
+
+	make(ground, &a);
+	snprintf(statement, sizeof(statement),
+		 "UPDATE lock_permits SET permits = 2 WHERE name = '%s'", name);
+	assert_int_equal(ask_beside(ground, &a, statement, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(rlk_strategy_permits.acquire(ground->conns[0],
+						      &a.request, RLK_ASK_FIRST,
+						      &holder, &err),
+			 RLK_FAILURE);
+	assert_code(err.code, ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "has 2 permits"));
+	assert_int_equal(rows_of(ground, name), 0);
+}
+
+static void await_locked_number(struct test_sql *other, const char *name)
+{
+	uint64_t began = test_now_ns();
+	unsigned int error;
+
+	test_sql(other, "SET innodb_lock_wait_timeout = 1");
+	while ((error = test_sql_try(other,
+				     "UPDATE lock_permits SET permits = "
+				     "permits WHERE name = '%s'",
+				     name)) == 0)
+		test_keep_waiting(began, "the number to be locked");
+	assert_int_equal(error, 1205);
+}
+
+/* Who changes it waits for what was begun before. */
+static void a_number_is_not_changed_under_a_request(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("under");
+	struct some a = some_of(ground, 0, name, 2, 2);
+	struct rlk_conn *hasty = ground->conns[0];
+
+	make(ground, &a);
+	/* One that waits for longer than who changes the number. */
+	ground->conns[0] = ground_open(ground, true, 50);
+	assert_int_equal(ask_beside_a_row(ground, &a, await_locked_number),
+			 RLK_AGAIN);
+	rlk_conn_close(ground->conns[0]);
+	ground->conns[0] = hasty;
+	remove_rows(ground, name);
+}
+
+/* ------------------------------------------------------------------- line */
+
+static void who_stands_in_line_is_not_overtaken(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("line");
+	struct some a = some_of(ground, 0, name, 3, 1);
+	struct some b = some_of(ground, 1, name, 3, 1);
+	struct rowlock_errinfo err;
+	uint64_t owner = 0;
+	bool got = false;
+
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_done(
+	    rlk_bell_wait(ground->conns[0], &a.request, 0, &got, &owner, &err),
+	    &err);
+	assert_true(got);
+	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
+	b.request.passes_line = true;
+	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
+	release(ground, &b);
+	release(ground, &a);
+	/* The one that has the bell is the first. */
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	release(ground, &a);
+	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err), &err);
+	b.request.passes_line = false;
+	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
+	release(ground, &b);
+}
+
+static void bells_of_locks_are_others(void **state)
+{
+	struct ground *ground = *state;
+	struct some a = some_of(ground, 0, test_name("bells"), 1, 1);
+	struct rlk_request lock = { .name = a.request.name };
+	struct rlk_request side = { .name = a.request.name, .slot = 1u << 31 };
+	struct rlk_bell bells[] = {
+		rlk_bell_of(ground->conns[0], &a.request),
+		rlk_bell_of(ground->conns[0], &lock),
+		rlk_bell_of(ground->conns[0], &side),
+	};
+
+	assert_string_not_equal(bells[0].text, bells[1].text);
+	assert_string_not_equal(bells[0].text, bells[2].text);
+}
+
+/* ------------------------------------------------------------------ whom */
+
+static void who_is_dead_is_told_of_first(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("dead");
+	struct some a = some_of(ground, 0, name, 4, 2);
+	struct some b = some_of(ground, 1, name, 4, 2);
+	struct some c = some_of(ground, 0, name, 4, 1);
+	struct rlk_holder holder = { 0 };
+	unsigned int seen = 0;
+
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
+	/* Among those that live each is told of now and then. */
+	for (int i = 0; i < 1000 && seen != 0x1e; i++) {
+		assert_int_equal(ask(ground, 0, &c, &holder), RLK_HELD);
+		assert_true(holder.known && holder.looked);
+		seen |= 1u << holder.slot;
+	}
+	assert_int_equal(seen, 0x1e);
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
+		 "INTERVAL 1 SECOND WHERE id = %llu",
+		 (unsigned long long) ground->sessions[1]);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(ask(ground, 0, &c, &holder), RLK_HELD);
+		assert_true(holder.session == ground->sessions[1]);
+		assert_true(holder.slot == b.slots[0] ||
+			    holder.slot == b.slots[1]);
+		assert_true(holder.left_us <= 0);
+	}
+	release(ground, &a);
+	release(ground, &b);
+}
+
+/* ----------------------------------------------------------------- number */
+
+/* Those of a larger number, on slots of our choice. */
+static void have(struct ground *ground, const char *name, unsigned int slot)
+{
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', %u, %llu, %u, UTC_TIMESTAMP(6))",
+		 name, slot, (unsigned long long) ground->sessions[1],
+		 1000 + slot);
+}
+
+static void what_is_above_the_number_counts(void **state)
+{
+	static const struct {
+		unsigned int used[4]; /* slots; 0: none */
+		unsigned int free;    /* of three permits */
+		unsigned int last;    /* slot that may be taken */
+	} cases[] = {
+		{ { 0 }, 3, 3 },          { { 1 }, 2, 3 },
+		{ { 3 }, 2, 2 },          { { 9 }, 2, 2 },
+		{ { 2, 9 }, 1, 2 },       { { 3, 9 }, 1, 1 },
+		{ { 8, 9 }, 1, 1 },       { { 1, 8, 9 }, 0, 0 },
+		{ { 3, 8, 2000 }, 0, 0 }, { { 1, 2, 8, 9 }, 0, 0 },
+	};
+	struct ground *ground = *state;
+
+	for (size_t i = 0; i < TEST_SIZE(cases); i++) {
+		const char *name = test_name("above");
+		unsigned int last = 0;
+
+		for (unsigned int which = 0; which < 4; which++)
+			if (cases[i].used[which])
+				have(ground, name, cases[i].used[which]);
+		for (unsigned int count = 1; count <= 3; count++) {
+			struct some some = some_of(ground, 0, name, 3, count);
+
+			for (int round = 0; round < 20; round++) {
+				bool enough = count <= cases[i].free;
+
+				assert_int_equal(ask(ground, 0, &some, NULL),
+						 enough ? RLK_GRANTED
+							: RLK_HELD);
+				if (!enough)
+					continue;
+				if (some.slots[count - 1] > last)
+					last = some.slots[count - 1];
+				release(ground, &some);
+			}
+		}
+		assert_true(last <= cases[i].last);
+		test_sql(ground->sql,
+			 "DELETE FROM business_lease WHERE name = '%s'", name);
+	}
+}
+
+static void a_look_counts_what_is_in_use(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("count");
+	struct rlk_permits_seen seen = { 0 };
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_false(seen.known);
+	assert_done(rlk_permits_set(ground->beside, name, 4, &err), &err);
+	have(ground, name, 2);
+	have(ground, name, 2000);
+	/* That of a lock, and of a writer. */
+	have(ground, name, 0);
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 2147483648, 1, 1, "
+		 "UTC_TIMESTAMP(6))",
+		 name);
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_true(seen.known);
+	assert_int_equal(seen.permits, 4);
+	assert_int_equal(seen.used, 2);
+	assert_done(rlk_permits_set(ground->beside, name, 2, &err), &err);
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_int_equal(seen.permits, 2);
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 name);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		ON(GROUND_PERMITS, "slots are told, and within the number",
+		   slots_are_told_and_are_within_the_number),
+		ON(GROUND_PERMITS, "slots are chosen at random",
+		   slots_are_chosen_at_random),
+		ON(GROUND_PERMITS, "what is there in part is given back",
+		   a_part_of_it_is_given_back),
+		ON(GROUND_PERMITS,
+		   "of two who want one slot at one moment one makes nothing",
+		   of_two_at_one_moment_one_makes_nothing),
+		ON(GROUND_PERMITS,
+		   "what was begun by another number makes nothing",
+		   what_was_begun_by_another_number_makes_nothing),
+		ON(GROUND_PERMITS,
+		   "a number is not changed while a request makes its rows",
+		   a_number_is_not_changed_under_a_request),
+		ON(GROUND_PERMITS, "who stands in line is not overtaken",
+		   who_stands_in_line_is_not_overtaken),
+		ON(GROUND_PERMITS, "the bell of permits is not that of locks",
+		   bells_of_locks_are_others),
+		ON(GROUND_PERMITS, "of those who keep it out the dead is told",
+		   who_is_dead_is_told_of_first),
+		ON(GROUND_PERMITS,
+		   "what is in use above the number counts, too",
+		   what_is_above_the_number_counts),
+		ON(GROUND_PERMITS, "a look counts what is in use",
+		   a_look_counts_what_is_in_use),
+	};
+
+	return test_main(tests);
+}
