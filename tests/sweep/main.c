@@ -62,6 +62,7 @@ static const char *strategy_name(const struct suite *suite)
 		[TRIED_SET] = "sets",
 		[TRIED_READER] = "reader",
 		[TRIED_WRITER] = "writer",
+		[TRIED_PERMITS] = "permits",
 	};
 
 	if (suite->tried != TRIED_LOCK)
@@ -106,6 +107,8 @@ static void list_suites(void)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_READER);
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_WRITER);
 		}
+		if (scenario->permits)
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_PERMITS);
 		if (scenario->only)
 			add_suite(scenario, ROWLOCK_LEASE, scenario->only);
 		if (scenario->row)
@@ -147,16 +150,16 @@ static void add_job(unsigned int suite, unsigned int target, unsigned int kind)
 	jobs[job_count++] = job;
 }
 
-/* The two sides of a read/write lock are asked for as leases are: most kinds of
- * faults only with --full. */
+/* The two sides of a read/write lock, and permits, are asked for as leases are:
+ * most kinds of faults only with --full. */
 static bool is_meant(const struct suite *suite, unsigned int target,
 		     unsigned int kind)
 {
 	bool full = wanted.full || wanted.only;
-	bool side =
-	    suite->tried == TRIED_READER || suite->tried == TRIED_WRITER;
+	bool like_leases =
+	    suite->tried != TRIED_LOCK && suite->tried != TRIED_SET;
 
-	if (side && !full && !kinds[kind].main)
+	if (like_leases && !full && !kinds[kind].main)
 		return false;
 	return run_is_meant(suite->scenario, &suite->targets[target],
 			    &kinds[kind], full);

@@ -17,6 +17,7 @@
 #include <rowlock.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,6 +77,7 @@ enum tried {
 	TRIED_SET,
 	TRIED_READER,
 	TRIED_WRITER,
+	TRIED_PERMITS, /* all of a semaphore's; that is no lock */
 };
 
 struct stage {
@@ -96,10 +98,12 @@ struct stage {
 	struct rowlock *rival;
 	struct rowlock *other_rival;         /* on the second name */
 	struct rowlock_rwlock *rwlock_rival; /* of a reader or a writer */
+	struct rowlock_semaphore *semaphore_rival;
 	struct rowlock_client *client;
 	struct rowlock *lock; /* what the client tries, or */
 	struct rowlock_multilock *set;
 	struct rowlock_rwlock *rwlock;
+	struct rowlock_semaphore *semaphore;
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
@@ -132,7 +136,8 @@ struct scenario {
 	const char *name;
 	bool lease, row;
 	bool sets;       /* and for leases, once more with a multi-lock, */
-	bool sides;      /* and with each side of a read/write lock; */
+	bool sides;      /* and with each side of a read/write lock, */
+	bool permits;    /* and with permits; */
 	enum tried only; /* or, if it is not TRIED_LOCK, with nothing else */
 	bool deep;       /* also the round trips that set a connection up */
 	bool asks;       /* the call is an acquire: 0 means held */

@@ -71,6 +71,32 @@ static void lost_rwlock(struct rowlock_rwlock *rwlock, void *arg)
 	lost(NULL, arg);
 }
 
+/* Whoever has all of its permits keeps others out; and a single one that is
+ * lost is one too few. */
+#define PERMITS 2
+
+static struct rowlock_semaphore *new_semaphore(struct stage *stage,
+					       struct rowlock_client *client)
+{
+	struct rowlock_semaphore_options options =
+	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
+	struct rowlock_semaphore *semaphore = NULL;
+
+	if (client == stage->client)
+		options.max_hold_ms = stage->max_hold_ms;
+	stage_must(stage,
+		   rowlock_semaphore_new(client, stage->name, PERMITS, &options,
+					 &semaphore, NULL),
+		   "rowlock_semaphore_new");
+	return semaphore;
+}
+
+static void lost_permits(struct rowlock_semaphore *semaphore, void *arg)
+{
+	(void) semaphore;
+	lost(NULL, arg);
+}
+
 void tried_new(struct stage *stage, unsigned int flags)
 {
 	switch (stage->tried) {
@@ -83,6 +109,12 @@ void tried_new(struct stage *stage, unsigned int flags)
 		if (stage->rwlock)
 			rowlock_rwlock_on_lost(stage->rwlock, lost_rwlock,
 					       stage);
+		break;
+	case TRIED_PERMITS:
+		stage->semaphore = new_semaphore(stage, stage->client);
+		if (stage->semaphore)
+			rowlock_semaphore_on_lost(stage->semaphore,
+						  lost_permits, stage);
 		break;
 	case TRIED_LOCK:
 		stage->lock =
@@ -98,46 +130,74 @@ void tried_new(struct stage *stage, unsigned int flags)
 int stage_acquire(struct stage *stage, uint64_t wait_ms,
 		  struct rowlock_errinfo *reterr)
 {
-	if (stage->tried == TRIED_READER)
+	switch (stage->tried) {
+	case TRIED_SET:
+		return rowlock_multilock_acquire(stage->set, wait_ms, reterr);
+	case TRIED_READER:
 		return rowlock_rwlock_acquire_read(stage->rwlock, wait_ms,
 						   reterr);
-	if (stage->tried == TRIED_WRITER)
+	case TRIED_WRITER:
 		return rowlock_rwlock_acquire_write(stage->rwlock, wait_ms,
 						    reterr);
-	return stage->set
-		   ? rowlock_multilock_acquire(stage->set, wait_ms, reterr)
-		   : rowlock_acquire(stage->lock, wait_ms, reterr);
+	case TRIED_PERMITS:
+		return rowlock_semaphore_acquire(stage->semaphore, PERMITS,
+						 wait_ms, reterr);
+	default:
+		return rowlock_acquire(stage->lock, wait_ms, reterr);
+	}
 }
 
 int stage_release(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	if (stage->rwlock)
+	switch (stage->tried) {
+	case TRIED_SET:
+		return rowlock_multilock_release(stage->set, reterr);
+	case TRIED_READER:
+	case TRIED_WRITER:
 		return rowlock_rwlock_release(stage->rwlock, reterr);
-	return stage->set ? rowlock_multilock_release(stage->set, reterr)
-			  : rowlock_release(stage->lock, reterr);
+	case TRIED_PERMITS:
+		return rowlock_semaphore_release(stage->semaphore, reterr);
+	default:
+		return rowlock_release(stage->lock, reterr);
+	}
 }
 
 int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	if (stage->rwlock)
+	switch (stage->tried) {
+	case TRIED_SET:
+		return rowlock_multilock_verify(stage->set, reterr);
+	case TRIED_READER:
+	case TRIED_WRITER:
 		return rowlock_rwlock_verify(stage->rwlock, reterr);
-	return stage->set ? rowlock_multilock_verify(stage->set, reterr)
-			  : rowlock_verify(stage->lock, reterr);
+	case TRIED_PERMITS:
+		return rowlock_semaphore_verify(stage->semaphore, reterr);
+	default:
+		return rowlock_verify(stage->lock, reterr);
+	}
 }
 
+/* Permits have none. */
 int stage_token(struct stage *stage, struct rowlock_errinfo *reterr)
 {
 	uint64_t token;
 
-	if (stage->rwlock)
+	switch (stage->tried) {
+	case TRIED_SET:
+		return rowlock_multilock_token(stage->set, stage->name, &token,
+					       reterr);
+	case TRIED_READER:
+	case TRIED_WRITER:
 		return rowlock_rwlock_token(stage->rwlock, &token, reterr);
-	return stage->set ? rowlock_multilock_token(stage->set, stage->name,
-						    &token, reterr)
-			  : rowlock_token(stage->lock, &token, reterr);
+	default:
+		return rowlock_token(stage->lock, &token, reterr);
+	}
 }
 
 bool stage_held(const struct stage *stage)
 {
+	if (stage->semaphore)
+		return rowlock_semaphore_held(stage->semaphore);
 	if (stage->rwlock)
 		return rowlock_rwlock_held(stage->rwlock) !=
 		       ROWLOCK_RWLOCK_NONE;
@@ -150,7 +210,9 @@ int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 {
 	int code;
 
-	if (stage->rwlock)
+	if (stage->semaphore)
+		code = rowlock_semaphore_free(stage->semaphore, reterr);
+	else if (stage->rwlock)
 		code = rowlock_rwlock_free(stage->rwlock, reterr);
 	else if (stage->set)
 		code = rowlock_multilock_free(stage->set, reterr);
@@ -158,6 +220,7 @@ int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 		code = rowlock_free(stage->lock, reterr);
 	if (code)
 		return code;
+	stage->semaphore = NULL;
 	stage->rwlock = NULL;
 	stage->set = NULL;
 	stage->lock = NULL;
@@ -170,6 +233,11 @@ void rivals_new(struct stage *stage)
 {
 	if (stage->tried == TRIED_READER || stage->tried == TRIED_WRITER) {
 		stage->rwlock_rival = new_rwlock(stage, stage->rival_client);
+		return;
+	}
+	if (stage->tried == TRIED_PERMITS) {
+		stage->semaphore_rival =
+		    new_semaphore(stage, stage->rival_client);
 		return;
 	}
 	stage->rival = new_lock(stage, stage->rival_client, stage->name,
@@ -186,11 +254,15 @@ void rivals_end(struct stage *stage)
 	stage->rival = NULL;
 	rowlock_freep(&stage->other_rival);
 	rowlock_rwlock_freep(&stage->rwlock_rival);
+	rowlock_semaphore_freep(&stage->semaphore_rival);
 }
 
 int rival_acquire(struct stage *stage, uint64_t wait_ms,
 		  struct rowlock_errinfo *reterr)
 {
+	if (stage->semaphore_rival)
+		return rowlock_semaphore_acquire(stage->semaphore_rival,
+						 PERMITS, wait_ms, reterr);
 	if (stage->rival_writes)
 		return rowlock_rwlock_acquire_write(stage->rwlock_rival,
 						    wait_ms, reterr);
@@ -202,6 +274,9 @@ int rival_acquire(struct stage *stage, uint64_t wait_ms,
 
 int rival_release(struct stage *stage, struct rowlock_errinfo *reterr)
 {
+	if (stage->semaphore_rival)
+		return rowlock_semaphore_release(stage->semaphore_rival,
+						 reterr);
 	return stage->rwlock_rival
 		   ? rowlock_rwlock_release(stage->rwlock_rival, reterr)
 		   : rowlock_release(stage->rival, reterr);
@@ -209,6 +284,8 @@ int rival_release(struct stage *stage, struct rowlock_errinfo *reterr)
 
 int rival_verify(struct stage *stage, struct rowlock_errinfo *reterr)
 {
+	if (stage->semaphore_rival)
+		return rowlock_semaphore_verify(stage->semaphore_rival, reterr);
 	return stage->rwlock_rival
 		   ? rowlock_rwlock_verify(stage->rwlock_rival, reterr)
 		   : rowlock_verify(stage->rival, reterr);
@@ -216,6 +293,8 @@ int rival_verify(struct stage *stage, struct rowlock_errinfo *reterr)
 
 unsigned int rival_slot(const struct stage *stage)
 {
+	if (stage->semaphore_rival)
+		return PERMITS;
 	if (!stage->rwlock_rival)
 		return 0;
 	return stage->rival_writes ? 2147483648u : 2147483648u + 8;
