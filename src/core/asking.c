@@ -333,7 +333,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	request.info = rlk_lock_info(asking->lock);
 	request.under = asking->waiter->under;
 	request.permits = asking->waiter->permits;
-	request.passes_line = asking->polls;
+	request.passes_line = asking->polls || asking->passes_line;
 	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT;
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);

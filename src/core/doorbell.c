@@ -19,6 +19,9 @@
  * A name that others wanted lately is asked for by the bell from the start, so
  * that nobody jumps the line.
  *
+ * Permits have no holder that rings: there the first in line asks until it is
+ * granted, and then lets the bell go (strategy/permits.h).
+ *
  * Failure modes: a wait leaves nothing in the server that could land later; its
  * connection can be given up at any time.
  */
@@ -238,7 +241,7 @@ static void let_go(struct rlk_asking *asking)
 		until = asking->waiter->give_up_ms;
 	asking->has_bell = false;
 	rlk_conn_set_until(asking->conn, until);
-	if (rlk_bell_ring(asking->conn, &request, &error))
+	if (rlk_bell_leave(asking->conn, &request, &error))
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
 
@@ -306,6 +309,24 @@ static enum rlk_step look_failed(struct rlk_asking *asking,
 	}
 }
 
+/* Free, and nobody told us: look no more, take it. But permits may be left by
+ * the first in line, who wants more of them, for one who wants few: unless that
+ * has gone on for a slice. It may be a ghost. */
+static enum rlk_step take_free(struct rlk_asking *asking)
+{
+	enum rlk_step step;
+
+	asking->ask = RLK_ASK_FIRST;
+	if (asking->name->strategy->counted) {
+		asking->passes_line = asking->bell_owner &&
+				      asking->seen_owner == asking->bell_owner;
+		asking->seen_owner = asking->bell_owner;
+	}
+	step = rlk_ask_here(asking);
+	asking->passes_line = false;
+	return step;
+}
+
 /* The slice is over and the bell is another's. Who has the name? */
 static enum rlk_step look(struct rlk_asking *asking)
 {
@@ -318,11 +339,8 @@ static enum rlk_step look(struct rlk_asking *asking)
 					     &asking->error);
 	if (fault)
 		return look_failed(asking, fault);
-	if (!holder.known || holder.attempt == request.attempt) {
-		/* Free, and nobody told us: look no more, take it. */
-		asking->ask = RLK_ASK_FIRST;
-		return rlk_ask_here(asking);
-	}
+	if (!holder.known || holder.attempt == request.attempt)
+		return take_free(asking);
 	if (nobody_rings(asking, holder.attempt)) {
 		rlk_pool_put(asking->client->pool, TAKE_PTR(asking->conn));
 		poll_instead(asking, "it went to others, and nobody rang");

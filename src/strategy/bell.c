@@ -11,6 +11,7 @@
  */
 #include "strategy/bell.h"
 
+#include "base/error.h"
 #include "base/text.h"
 #include "db/server.h"
 #include "strategy/lease_private.h"
@@ -27,6 +28,12 @@ static const struct rlk_stmt_def wait_def = {
 static const struct rlk_stmt_def ring_def = {
 	"ring",
 	"DO RELEASE_LOCK(?)",
+};
+
+static const struct rlk_stmt_def leave_def = {
+	"ring",
+	"SELECT CAST(RELEASE_LOCK(?) AS SIGNED),"
+	" CAST(IS_USED_LOCK(?) AS UNSIGNED)",
 };
 
 /* Readers and writers have one of their own, and so have permits: a lock of the
@@ -121,6 +128,26 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 	struct rlk_reply reply;
 
 	return rlk_stmt_run(conn, &ring_def, params, &reply, reterr);
+}
+
+enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request);
+	const struct rlk_value params[] = { rlk_text(bell.text),
+					    rlk_text(bell.text) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &leave_def, params, &reply, reterr);
+
+	if (fault || !reply.has_row || reply.columns[1].type == RLK_NULL ||
+	    reply.columns[1].u64 != rlk_conn_id(conn))
+		return fault;
+	/* A user-level lock counts how often it was got. */
+	rlk_fail(reterr, ROWLOCK_EDB, "ring: %s has executed a wait twice",
+		 rlk_conn_server(conn)->name);
+	return RLK_REFUSED;
 }
 
 enum rlk_fault rlk_bell_release(struct rlk_conn *conn,

@@ -49,6 +49,13 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 			     const struct rlk_request *request,
 			     struct rowlock_errinfo *reterr);
 
+/** The same for one who stood in line, on a connection that has no other bell.
+ *  RLK_REFUSED: it has it still, as something on the way has sent the wait
+ *  twice; then it goes with the connection. */
+enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rowlock_errinfo *reterr);
+
 /** Delete the row of @request, and let its bell go, which was got on @conn.
  *  As the strategy's release(); the bell is let go unless that fails. */
 enum rlk_fault rlk_bell_release(struct rlk_conn *conn,

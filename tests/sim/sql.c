@@ -98,6 +98,8 @@ static const struct pattern patterns[] = {
 	{ SIM_BELL_WAIT, "bell-wait", "SELECT CAST(GET_LOCK(?, ?) AS SIGNED), "
 	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
 	{ SIM_BELL_RING, "bell-ring", "DO RELEASE_LOCK(?)", NULL, NULL },
+	{ SIM_BELL_RING, "bell-leave", "SELECT CAST(RELEASE_LOCK(?) AS SIGNED), "
+	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
 	{ SIM_ROW_TRY, "row-try",
 	  "SELECT name FROM business_lock WHERE name = ? FOR UPDATE NOWAIT",
 	  NULL, NULL },

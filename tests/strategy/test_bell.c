@@ -85,6 +85,29 @@ static void wait_tells_who_has_it(void **state)
 	assert_true(owner_of(ground, name) == 0);
 }
 
+/* As when something on the way has sent the wait twice. */
+static void who_leaves_the_line_knows_what_it_has_left(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("twice");
+	const struct rlk_request request = { .name = name };
+	struct rowlock_errinfo err = { 0 };
+	uint64_t owner = 0;
+
+	assert_true(wait_for(ground, 0, name, &owner));
+	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
+	assert_true(owner_of(ground, name) == 0);
+	assert_true(wait_for(ground, 0, name, &owner));
+	assert_true(wait_for(ground, 0, name, &owner));
+	/* Which it has not got is no trouble, either. */
+	assert_done(rlk_bell_leave(ground->conns[1], &request, &err), &err);
+	assert_int_equal(rlk_bell_leave(ground->conns[0], &request, &err),
+			 RLK_REFUSED);
+	assert_code(err.code, ROWLOCK_EDB, &err);
+	assert_true(owner_of(ground, name) == id_of(ground, 0));
+	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
+}
+
 static void bells_of_names_differ(void **state)
 {
 	struct ground *ground = *state;
@@ -279,6 +302,8 @@ int main(void)
 		   readers_and_writers_have_a_bell_of_their_own),
 		ON(ROWLOCK_LEASE, "a wait tells who has it",
 		   wait_tells_who_has_it),
+		ON(ROWLOCK_LEASE, "who leaves the line knows what it has left",
+		   who_leaves_the_line_knows_what_it_has_left),
 		ON(ROWLOCK_LEASE, "bells of names differ",
 		   bells_of_names_differ),
 		ON(ROWLOCK_LEASE, "a first try takes the bell with the row",

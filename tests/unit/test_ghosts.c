@@ -92,6 +92,55 @@ static void what_is_free_at_the_deadline_is_taken_from_a_ghost(void **state)
 	end(&bob);
 }
 
+/* As permits are asked for: who asks is refused as long as others stand in
+ * line. */
+static enum rlk_verdict ask_behind_the_line(struct rlk_conn *conn,
+					    const struct rlk_request *request,
+					    enum rlk_ask ask,
+					    struct rlk_holder *ret_holder,
+					    struct rowlock_errinfo *reterr)
+{
+	uint64_t bell = fake_bell(request->name);
+
+	if (!bell || bell == rlk_conn_id(conn) || request->passes_line)
+		return rlk_strategy(ROWLOCK_LEASE)
+		    ->acquire(conn, request, ask, ret_holder, reterr);
+	*ret_holder = (struct rlk_holder){ 0 };
+	return RLK_HELD;
+}
+
+/* A connection has the bell, whoever got it there, and asks for nothing. */
+static void ghost_keeps_permits_for_two_slices(void **state)
+{
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rlk_strategy counted = *rlk_strategy(ROWLOCK_LEASE);
+	struct one bob = { .client = client_of(4), .person = fake_person() };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	counted.many = true;
+	counted.counted = true;
+	counted.batch = NULL;
+	counted.acquire = ask_behind_the_line;
+	fake_bell_take("job");
+	assert_ok(rlk_lock_make(bob.client, "job", &counted, &options,
+				&bob.lock, &err));
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	/* It may be one who wants more than there is. */
+	fake_advance(SLICE_MS);
+	fake_await(FAKE_LOOK, 1);
+	fake_await(FAKE_BELL_WAIT, 2);
+	fake_await_bell_line("job", 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	fake_advance(SLICE_MS);
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
+	end(&bob);
+}
+
 /* --------------------------------------------------------------- our own */
 
 static bool bell_is_gone(void *arg)
@@ -175,6 +224,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		FAKE("what is free at the deadline is taken from a ghost",
 		     what_is_free_at_the_deadline_is_taken_from_a_ghost),
+		FAKE("a ghost keeps others from permits for two slices",
+		     ghost_keeps_permits_for_two_slices),
 		FAKE("where nobody rings it is polled",
 		     where_nobody_rings_it_is_polled),
 		FAKE("interrupted waits tell nothing about ghosts",

@@ -164,6 +164,13 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 }
 
 /* Both statements are one call here, of the release. */
+enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      struct rowlock_errinfo *reterr)
+{
+	return rlk_bell_ring(conn, request, reterr);
+}
+
 enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 				const struct rlk_request *request,
 				bool *ret_found, struct rowlock_errinfo *reterr)
