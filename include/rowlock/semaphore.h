@@ -93,11 +93,13 @@ ROWLOCK_API int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
  * Acquire @count permits at once, waiting up to @wait_ms until so many are
  * free.
  *
- * Those who wait in one client are served in the order in which they came. The
- * clients stand in the server's line, where the first asks until it has what it
- * wants and nobody overtakes it: so one who wants many gets in beside those who
- * want few. Where bells do not reach everybody (rowlock(7)) there is no such
- * line, and who wants few may overtake.
+ * Those who wait in one client are served in the order in which they came, and
+ * who wants as many as another thread gives back may have just those, handed
+ * over for a turn as locks are (client options handover_ms, handover_passes):
+ * without a word to the server. The clients stand in the server's line, where
+ * the first asks until it has what it wants and nobody overtakes it: so one who
+ * wants many gets in beside those who want few. Where bells do not reach
+ * everybody (rowlock(7)) there is no such line, and who wants few may overtake.
  *
  * @count    1 to as many as the semaphore has
  * @wait_ms  0: only if they are free, and nobody stands in line;

@@ -61,6 +61,31 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 	return NULL;
 }
 
+/* The same for permits, for which the first asks while others have some. One
+ * that is asked for the first time gets its own; who was refused is not
+ * overtaken, neither while its next question is under way nor as it wants
+ * another number. */
+static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &hold->name->waiters)
+	{
+		struct rlk_waiter *waiter =
+		    container_of(node, struct rlk_waiter, node);
+		bool leaves = waiter->handed || rlk_waiter_over_locked(waiter);
+
+		if (leaves || (waiter->asking && !waiter->refused))
+			continue;
+		return (waiter->asking && !waiter->idle) ||
+			       waiter->count != rlk_hold_rows(hold)
+			   ? NULL
+			   : waiter;
+	}
+	return NULL;
+}
+
 /* Would the server have been asked for just what is there? */
 static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 		 const struct rowlock *to)
@@ -72,12 +97,13 @@ static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 				       const struct rowlock *from)
 {
-	struct rlk_waiter *next = next_in_line(hold->name);
+	struct rlk_waiter *next = hold->name->strategy->counted
+				      ? next_for_permits(hold)
+				      : next_in_line(hold->name);
 	struct rlk_turn *turn = hold->name->turn;
 
-	/* Who has not joined it has to ask whether a writer has come; and who
-	 * wants permits is asking, or stands behind one that does. */
-	if (hold->name->strategy->many)
+	/* Who has not joined it has to ask whether a writer has come. */
+	if (hold->name->strategy->shared)
 		return NULL;
 	if (!next || !fits(hold, from, next->lock))
 		return NULL;

@@ -31,13 +31,15 @@ struct rlk_waiter {
 	int64_t until_ms;      /* the caller's deadline */
 	int64_t give_up_ms;    /* no statement may last longer than that */
 	bool try;
-	uint64_t under;        /* a reader: the writer's attempt that lets it
-				  in; 0: none */
-	unsigned int permits;  /* of a semaphore: how many it has, */
-	unsigned int count;    /* and how many are wanted */
-	bool freed;            /* where there may be many: one of ours has ended
-				  since it last asked */
-	uint64_t breaks;       /* of the session, when it was last asked for */
+	uint64_t under;       /* a reader: the writer's attempt that lets it
+				 in; 0: none */
+	unsigned int permits; /* of a semaphore: how many it has, */
+	unsigned int count;   /* and how many are wanted */
+	bool refused;         /* by the server, once at least */
+	bool idle;            /* it asks, but not at this moment */
+	bool freed;      /* of a semaphore: one of our holds has ended since
+			    it last asked */
+	uint64_t breaks; /* of the session, when it was last asked for */
 	struct rlk_conn *conn; /* the server makes it wait: interrupt */
 	struct rlk_pool_waiter pool_waiter;
 	bool in_pool;

@@ -85,9 +85,12 @@ void rlk_pause(struct rlk_asking *asking)
 	if (!waiter->try && waiter->until_ms < at)
 		at = waiter->until_ms;
 	rlk_mutex_lock(&asking->client->mutex);
+	/* One that may have left a row goes on until it knows. */
+	waiter->idle = !asking->unsure;
 	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
-	       rlk_now(asking->client->clock) < at)
+	       !waiter->handed && rlk_now(asking->client->clock) < at)
 		rlk_waiter_sleep_locked(waiter, at);
+	waiter->idle = false;
 	if (waiter->freed)
 		asking->delay_ms = 0;
 	waiter->freed = false;

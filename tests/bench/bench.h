@@ -75,6 +75,7 @@ extern const struct bench_system bench_lease;
 extern const struct bench_system bench_lease_token;
 extern const struct bench_system bench_multilock;
 extern const struct bench_system bench_readers;
+extern const struct bench_system bench_semaphore;
 extern const struct bench_system bench_observer;
 extern const struct bench_system bench_raw_row;
 extern const struct bench_system bench_raw_lease;

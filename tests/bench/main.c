@@ -26,9 +26,10 @@ static const char usage[] =
     "tests/bench/README.md. The database is that of ROWLOCK_DSN.\n";
 
 static const struct bench_system *const systems[] = {
-	&bench_row,       &bench_lease,     &bench_lease_token,
-	&bench_multilock, &bench_readers,   &bench_observer,
-	&bench_raw_row,   &bench_raw_lease, &bench_get_lock,
+	&bench_row,       &bench_lease,   &bench_lease_token,
+	&bench_multilock, &bench_readers, &bench_semaphore,
+	&bench_observer,  &bench_raw_row, &bench_raw_lease,
+	&bench_get_lock,
 #ifdef BENCH_REDIS
 	&bench_redis,
 #endif

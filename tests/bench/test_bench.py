@@ -244,7 +244,8 @@ def main():
                         lambda text: None)
             for name in LOCKS:
                 skip = left_out[name]
-                for test in shared if name == 'readers' else exclusive:
+                several = name in ('readers', 'semaphore')
+                for test in shared if several else exclusive:
                     alone = name == 'mutex' and test is exclusive[1]
                     tap.case(f'{name} {words_of(test)}', test, stage, name,
                              skip=skip or alone and 'there is one process')

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -310,6 +311,68 @@ static void a_try_asks_while_another_thread_asks(void **state)
 	end(two);
 	test_client_end(client);
 	release(pair.one);
+	pair_end(&pair);
+}
+
+static char *attempt_of(struct pair *pair)
+{
+	return test_sql_text(pair->sql,
+			     "SELECT MIN(attempt) FROM business_lease WHERE "
+			     "name = '%s'",
+			     pair->name);
+}
+
+/* Give up two of three permits, for which another thread stands in line. Did
+ * the rows stay? */
+static bool hand_over(struct pair *pair, struct rowlock_semaphore *from,
+		      struct rowlock_semaphore *to, unsigned int count)
+{
+	char *before = attempt_of(pair);
+	struct wait wait;
+	char *after;
+	bool same;
+
+	begin_wait(&wait, to, count);
+	await_line(pair->two);
+	release(from);
+	end_wait(&wait, 0, "the next thread to get in");
+	after = attempt_of(pair);
+	same = strcmp(before, after) == 0;
+	free(before);
+	free(after);
+	return same;
+}
+
+static void threads_hand_permits_over(void **state)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct pair pair = pair_new("handed", 3);
+	struct rowlock_semaphore *handles[2];
+	struct rowlock_client *client;
+	uint64_t began = test_now_ns();
+	unsigned int who = 0;
+	bool handed = false;
+
+	(void) state;
+	options.handover_ms = 60000;
+	client = test_client_with(&options);
+	handles[0] = make(client, pair.name, 3);
+	handles[1] = make(client, pair.name, 3);
+	expect(handles[0], 2, 0);
+	/* Not if it asks at that very moment. */
+	for (; !handed; who = !who) {
+		handed = hand_over(&pair, handles[who], handles[!who], 2);
+		assert_int_equal(rowlock_semaphore_held(handles[!who]), 2);
+		test_keep_waiting(began, "two permits to be handed over");
+	}
+	/* Who wants another number has others. */
+	assert_false(hand_over(&pair, handles[who], handles[!who], 3));
+	assert_int_equal(rows_of(pair.sql, pair.name), 3);
+	release(handles[!who]);
+	end(handles[0]);
+	end(handles[1]);
+	test_client_end(client);
 	pair_end(&pair);
 }
 
@@ -759,6 +822,8 @@ int main(void)
 		     all_come_in_when_there_is_room),
 		TEST("a try asks the server while another thread does",
 		     a_try_asks_while_another_thread_asks),
+		TEST("threads of a client hand permits over",
+		     threads_hand_permits_over),
 		TEST("without bells permits are asked for again and again",
 		     without_bells_it_is_asked_again_and_again),
 		TEST("a wait for permits ends by time, or by cancel",

@@ -57,6 +57,8 @@ def all_bars():
         sets_to_leases('lone'),
         sets_to_leases('spread-64'),
         compared('hot-threads', 'readers', 'lease', 5),
+        compared('lone', 'semaphore', 'lease', 0.8),
+        compared('hot-threads', 'semaphore', 'lease', 0.8, 'spread-64'),
         compared('lone', 'row', 'raw-row', 0.95),
         compared('lone', 'lease', 'raw-lease', 0.90),
         compared('lone', 'lease', 'redis-aof', 1),

@@ -3,7 +3,7 @@
 
 from left import Reaped, Taken
 from special import Dead, Grown, Many, Observed, Waiting
-from workloads import (NO_MUTEX, OURS, WITH_READERS, WITH_SETS, Pairs,
+from workloads import (NO_MUTEX, OURS, WITH_ALONE, WITH_SETS, WITH_SHARED, Pairs,
                        Shared)
 
 # Of what opens 256 connections, or is slow to end: what the bars need.
@@ -18,10 +18,10 @@ MOST = tuple(name for name in NO_MUTEX
 def usual(quick):
     return [
         # In many short turns all systems meet the same moods of the machine.
-        Pairs('lone', 1, 1, 1, parts=5, systems=WITH_SETS),
+        Pairs('lone', 1, 1, 1, parts=5, systems=WITH_ALONE),
         Pairs('spread-64', 1, 64, 64, systems=WITH_SETS),
         Pairs('spread-256', 1, 256, 256, quick=FEW),
-        Pairs('hot-threads', 1, 64, 1, systems=WITH_READERS),
+        Pairs('hot-threads', 1, 64, 1, systems=WITH_SHARED),
         Pairs('hot-processes', 16, 1, 1, quick=MOST),
         Shared('shared', 4, 16, 1, words=('--hold-us', 100), systems=OURS,
                shape='4 processes x 16 threads, 1 name, held for 100 us'),

@@ -10,7 +10,8 @@ from processes import BenchError, which
 from stage import SYSTEMS
 
 OURS = {'row': '#1f6fc4', 'lease': '#0b8f6a', 'lease-token': '#7fc8b2',
-        'multilock': '#c98a1f', 'readers': '#c9571f'}
+        'multilock': '#c98a1f', 'readers': '#c9571f',
+        'semaphore': '#8f3fa8'}
 GREYS = ('#8c8c8c', '#b0b0b0', '#6a6a6a', '#9c9c9c', '#4c4c4c', '#c4c4c4',
          '#7a7a7a')
 GREY = '#a6a6a6'

@@ -20,6 +20,7 @@ SYSTEMS = {system.name: system for system in (
     System('lease-token', 'lease-token', 'database', 'lease'),
     System('multilock', 'multilock', 'database', 'lease'),
     System('readers', 'readers', 'database', 'lease'),
+    System('semaphore', 'semaphore', 'database', 'lease'),
     System('observer', 'observer', 'database', 'lease'),
     System('raw-row', 'raw-row', 'database', 'row'),
     System('raw-lease', 'raw-lease', 'database', 'lease'),

@@ -12,7 +12,8 @@ LIBRARY = ('row', 'lease', 'lease-token')
 RAW = ('raw-row', 'raw-lease')
 PEERS = ('get_lock', 'redis', 'redis-aof', 'zookeeper')
 NO_MUTEX = LIBRARY + RAW + PEERS
-WITH_READERS = LIBRARY + ('readers',) + RAW + PEERS + ('mutex',)
+WITH_SHARED = LIBRARY + ('readers', 'semaphore') + RAW + PEERS + ('mutex',)
+WITH_ALONE = LIBRARY + ('multilock', 'semaphore') + RAW + PEERS
 WITH_SETS = LIBRARY + ('multilock',) + RAW + PEERS
 WARM_S = 0.3
 
