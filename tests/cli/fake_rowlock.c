@@ -24,6 +24,7 @@
 #include <rowlock.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -782,4 +783,100 @@ void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
 		rwlock->arg = arg;
 	}
 	rowlock_on_lost(rwlock->lock, fn ? rwlock_lost : NULL, rwlock);
+}
+
+/* A semaphore is the fake lock of its name, of which it is told how many. */
+struct rowlock_semaphore {
+	struct rowlock *lock;
+	unsigned int permits;
+	rowlock_semaphore_lost_fn fn;
+	void *arg;
+};
+
+int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
+			  unsigned int permits,
+			  const struct rowlock_semaphore_options *options,
+			  struct rowlock_semaphore **ret_semaphore,
+			  struct rowlock_errinfo *reterr)
+{
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_semaphore *semaphore = calloc(1, sizeof(*semaphore));
+	int r;
+
+	if (options->size != sizeof(*options))
+		abort();
+	lock.strategy = options->strategy;
+	lock.info = options->info;
+	semaphore->permits = permits;
+	r = rowlock_new(client, name, &lock, &semaphore->lock, reterr);
+	if (r < 0)
+		free(semaphore);
+	else
+		*ret_semaphore = semaphore;
+	return r;
+}
+
+int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
+			   struct rowlock_errinfo *reterr)
+{
+	int r;
+
+	if (!semaphore)
+		return 0;
+	r = rowlock_free(semaphore->lock, reterr);
+	if (r == 0)
+		free(semaphore);
+	return r;
+}
+
+int rowlock_semaphore_acquire(struct rowlock_semaphore *semaphore,
+			      unsigned int count, uint64_t wait_ms,
+			      struct rowlock_errinfo *reterr)
+{
+	char what[64];
+	int r;
+
+	snprintf(what, sizeof(what), "permits-%u-of-%u", count,
+		 semaphore->permits);
+	r = ask(NULL, reterr, "%s", what);
+	return r < 0 ? r : rowlock_acquire(semaphore->lock, wait_ms, reterr);
+}
+
+int rowlock_semaphore_release(struct rowlock_semaphore *semaphore,
+			      struct rowlock_errinfo *reterr)
+{
+	return rowlock_release(semaphore->lock, reterr);
+}
+
+unsigned int rowlock_semaphore_held(struct rowlock_semaphore *semaphore)
+{
+	return rowlock_held(semaphore->lock) ? 1 : 0;
+}
+
+uint64_t rowlock_semaphore_remaining_ms(struct rowlock_semaphore *semaphore)
+{
+	return rowlock_remaining_ms(semaphore->lock);
+}
+
+void rowlock_semaphore_cancel(struct rowlock_semaphore *semaphore)
+{
+	rowlock_cancel(semaphore->lock);
+}
+
+static void permits_lost(struct rowlock *lock, void *arg)
+{
+	struct rowlock_semaphore *semaphore = arg;
+
+	(void) lock;
+	semaphore->fn(semaphore, semaphore->arg);
+}
+
+void rowlock_semaphore_on_lost(struct rowlock_semaphore *semaphore,
+			       rowlock_semaphore_lost_fn fn, void *arg)
+{
+	if (fn) {
+		semaphore->fn = fn;
+		semaphore->arg = arg;
+	}
+	rowlock_on_lost(semaphore->lock, fn ? permits_lost : NULL, semaphore);
 }

@@ -138,6 +138,28 @@ class Surroundings(ToolTest):
             self.assertEqual(code, 125)
             self.assertIn("--read, --write", err)
 
+    def test_a_permit_is_held_or_several_at_once(self):
+        for words, what in (((), "permits-1-of-5"), (("--take=3",), "permits-3-of-5")):
+            self.fake.seen.clear()
+            code, out, err = self.run_tool("run", "--permits", "5", *words,
+                                           "j", "-c", "echo $ROWLOCK_TOKEN")
+            self.assertEqual((code, out), (0, "0\n"), err)
+            self.assertIn(what, self.fake.seen)
+            self.assertIn("release", self.fake.seen)
+        self.fake.answers["release"] = [f"reply {ELOST} lost"]
+        self.assertEqual(self.run_tool("run", "--permits=5", "j", "true")[0],
+                         124)
+
+    def test_permits_of_what_has_none_are_refused(self):
+        for words in (("-s", "row", "--permits=2"), ("--permits=2", "--also=x"),
+                      ("--permits=2", "--read"), ("--permits=0",),
+                      ("--permits=1001",), ("--permits=two",), ("--take=1",),
+                      ("--permits=2", "--take=3"), ("--permits=2", "--take=0")):
+            code, _, err = self.run_tool("run", *words, "j", "true")
+            self.assertEqual(code, 125, words)
+            self.assertRegex(err, "--permits|--take")
+        self.assertNotIn("acquire", self.fake.seen)
+
     def test_the_command_gets_none_of_our_descriptors(self):
         read, write = os.pipe()
         code, out, err = self.run_tool("run", "j", "ls", "-l",

@@ -157,6 +157,21 @@ class Run(ServerTest):
         self.assertEqual(writer.wait(patience()), 3)
         self.gone(pidfd)
 
+    def test_as_many_run_as_there_are_permits(self):
+        name = self.name("permits")
+        holders = [self.holder("--permits=2", name) for _ in range(2)]
+        self.assertEqual(self.run_tool("run", "-n", "--permits=2", name,
+                                       "true")[0], 1)
+        code, _, err = self.run_tool("run", "--permits=3", name, "true")
+        self.assertEqual(code, 125)
+        self.assertIn("has 2 permits", err)
+        for holder, pidfd in holders:
+            holder.stdin.close()
+            self.assertEqual(holder.wait(patience()), 3)
+            self.gone(pidfd)
+        self.assertEqual(self.run_tool("run", "--permits=2", "--take=2", name,
+                                       "true")[0], 0)
+
     def test_ten_that_wait_run_one_after_the_other(self):
         for strategy in ("lease", "row"):
             log = os.path.join(self.directory, f"log-{strategy}")

@@ -35,7 +35,7 @@ static bool publish(struct acquisition *acquisition, const struct hold *hold)
 
 static int acquire(struct acquisition *acquisition)
 {
-	struct hold hold = { .mode = acquisition->mode };
+	struct hold hold = { .manner = acquisition->manner };
 	int r;
 
 	r = connection_open(acquisition->connection,

@@ -25,7 +25,7 @@ struct acquisition {
 	struct rowlock_options lock_options;
 	const char *const *names; /* of name_count locks, had together */
 	size_t name_count;
-	enum rowlock_rwlock_mode mode; /* NONE: of a lock of its own */
+	struct hold_manner manner;
 	uint64_t wait_ms;
 
 	/* What came of it, once acquisition_run() has returned. */

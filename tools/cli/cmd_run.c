@@ -23,6 +23,8 @@ static const char help[] =
     "      --read, --write        hold NAME as a read/write lock: many may "
     "read,\n"
     "                             or one writes\n"
+    "      --permits=N            hold a permit of NAME, of which there are N\n"
+    "      --take=N               ... N permits at once, all or none\n"
     "  -E, --conflict-exit-code=N exit with N if it was not acquired (1)\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
@@ -35,12 +37,20 @@ static const char help[] =
     "lock\n"
     "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n";
 
-enum { OPTION_ALSO = TASK_OPTION_MORE, OPTION_READ, OPTION_WRITE };
+enum {
+	OPTION_ALSO = TASK_OPTION_MORE,
+	OPTION_READ,
+	OPTION_WRITE,
+	OPTION_PERMITS,
+	OPTION_TAKE,
+};
 
 static const struct option options[] = {
 	{ "also", required_argument, NULL, OPTION_ALSO },
 	{ "read", no_argument, NULL, OPTION_READ },
 	{ "write", no_argument, NULL, OPTION_WRITE },
+	{ "permits", required_argument, NULL, OPTION_PERMITS },
+	{ "take", required_argument, NULL, OPTION_TAKE },
 	{ "nb", no_argument, NULL, 'n' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "wait", required_argument, NULL, 'w' },
@@ -57,11 +67,19 @@ struct request {
 
 static int take_mode(struct task *task, enum rowlock_rwlock_mode mode)
 {
-	if (task->mode && task->mode != mode)
+	if (task->manner.mode && task->manner.mode != mode)
 		return command_misused("run", "--read, --write: give one of "
 					      "them; who writes may read");
-	task->mode = mode;
+	task->manner.mode = mode;
 	return -1;
+}
+
+static int take_number(const char *option, unsigned int *ret_number)
+{
+	if (text_number(optarg, 1, ROWLOCK_SEMAPHORE_MAX, ret_number))
+		return -1;
+	return command_misused("run", "%s: '%s' is not a number from 1 to %d",
+			       option, optarg, ROWLOCK_SEMAPHORE_MAX);
 }
 
 static int take_option(struct task *task, int option)
@@ -75,6 +93,10 @@ static int take_option(struct task *task, int option)
 		return take_mode(task, ROWLOCK_RWLOCK_READ);
 	case OPTION_WRITE:
 		return take_mode(task, ROWLOCK_RWLOCK_WRITE);
+	case OPTION_PERMITS:
+		return take_number("--permits", &task->manner.permits);
+	case OPTION_TAKE:
+		return take_number("--take", &task->manner.count);
 	case 'n':
 		task->wait_ms = 0;
 		return -1;
@@ -127,19 +149,42 @@ static int run(struct request *request, struct signals *signals,
 	return task_run(&request->task, &acquisition, signals, guard);
 }
 
+/* -1 or the exit code. */
+static int check_permits(struct task *task)
+{
+	struct hold_manner *manner = &task->manner;
+
+	if (manner->count && !manner->permits)
+		return command_misused("run", "--take: also say how many there "
+					      "are, with --permits");
+	if (!manner->permits)
+		return -1;
+	if (manner->mode || task->name_count > 1 ||
+	    task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused("run", "--permits: only leases, of one "
+					      "name, without --read, --write "
+					      "and --also");
+	if (!manner->count)
+		manner->count = 1;
+	if (manner->count > manner->permits)
+		return command_misused("run", "--take: %u permits of %u",
+				       manner->count, manner->permits);
+	return -1;
+}
+
 /* What does not go together: -1 or the exit code. */
-static int check(const struct task *task)
+static int check(struct task *task)
 {
 	if (task->name_count > 1 && task->lock.strategy != ROWLOCK_LEASE)
 		return command_misused("run", "--also: only leases can be held "
 					      "together");
-	if (task->mode && task->lock.strategy != ROWLOCK_LEASE)
+	if (task->manner.mode && task->lock.strategy != ROWLOCK_LEASE)
 		return command_misused("run", "--read, --write: only leases "
 					      "can be shared");
-	if (task->mode && task->name_count > 1)
+	if (task->manner.mode && task->name_count > 1)
 		return command_misused("run", "--read, --write: one name at a "
 					      "time, so without --also");
-	return -1;
+	return check_permits(task);
 }
 
 int cmd_run(int argc, char **argv, struct common *common)

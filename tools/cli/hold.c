@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls on a lock, a multi-lock or a read/write lock; see hold.h.
+ * Calls on a lock, a multi-lock, a read/write lock or permits; see hold.h.
  */
 #include "hold.h"
+
+static int new_semaphore(struct hold *hold, struct rowlock_client *client,
+			 const char *name,
+			 const struct rowlock_options *options,
+			 struct rowlock_errinfo *reterr)
+{
+	struct rowlock_semaphore_options like =
+	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
+
+	like.strategy = options->strategy;
+	like.info = options->info;
+	like.max_hold_ms = options->max_hold_ms;
+	return rowlock_semaphore_new(client, name, hold->manner.permits, &like,
+				     &hold->semaphore, reterr);
+}
 
 int hold_new(struct hold *hold, struct rowlock_client *client,
 	     const char *const *names, size_t count,
@@ -13,7 +28,9 @@ int hold_new(struct hold *hold, struct rowlock_client *client,
 	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
 	struct rowlock_rwlock_options shared = ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
 
-	if (hold->mode) {
+	if (hold->manner.permits)
+		return new_semaphore(hold, client, names[0], options, reterr);
+	if (hold->manner.mode) {
 		shared.strategy = options->strategy;
 		shared.info = options->info;
 		return rowlock_rwlock_new(client, names[0], &shared,
@@ -34,18 +51,22 @@ void hold_free(struct hold *hold)
 	rowlock_free(hold->lock, NULL);
 	rowlock_multilock_free(hold->set, NULL);
 	rowlock_rwlock_free(hold->rwlock, NULL);
+	rowlock_semaphore_free(hold->semaphore, NULL);
 }
 
 bool hold_is_made(const struct hold *hold)
 {
-	return hold->lock || hold->set || hold->rwlock;
+	return hold->lock || hold->set || hold->rwlock || hold->semaphore;
 }
 
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
+	if (hold->semaphore)
+		return rowlock_semaphore_acquire(
+		    hold->semaphore, hold->manner.count, wait_ms, reterr);
 	if (hold->rwlock)
-		return hold->mode == ROWLOCK_RWLOCK_READ
+		return hold->manner.mode == ROWLOCK_RWLOCK_READ
 			   ? rowlock_rwlock_acquire_read(hold->rwlock, wait_ms,
 							 reterr)
 			   : rowlock_rwlock_acquire_write(hold->rwlock, wait_ms,
@@ -56,6 +77,8 @@ int hold_acquire(struct hold *hold, uint64_t wait_ms,
 
 int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
 {
+	if (hold->semaphore)
+		return rowlock_semaphore_release(hold->semaphore, reterr);
 	if (hold->rwlock)
 		return rowlock_rwlock_release(hold->rwlock, reterr);
 	return hold->set ? rowlock_multilock_release(hold->set, reterr)
@@ -65,6 +88,10 @@ int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr)
 {
+	if (hold->semaphore) {
+		*ret_token = 0;
+		return 0;
+	}
 	if (hold->rwlock)
 		return rowlock_rwlock_token(hold->rwlock, ret_token, reterr);
 	return hold->set
@@ -74,6 +101,8 @@ int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 
 bool hold_held(struct hold *hold)
 {
+	if (hold->semaphore)
+		return rowlock_semaphore_held(hold->semaphore) > 0;
 	if (hold->rwlock)
 		return rowlock_rwlock_held(hold->rwlock) != ROWLOCK_RWLOCK_NONE;
 	return hold->set ? rowlock_multilock_held(hold->set)
@@ -82,6 +111,8 @@ bool hold_held(struct hold *hold)
 
 uint64_t hold_remaining_ms(struct hold *hold)
 {
+	if (hold->semaphore)
+		return rowlock_semaphore_remaining_ms(hold->semaphore);
 	if (hold->rwlock)
 		return rowlock_rwlock_remaining_ms(hold->rwlock);
 	return hold->set ? rowlock_multilock_remaining_ms(hold->set)
@@ -90,7 +121,9 @@ uint64_t hold_remaining_ms(struct hold *hold)
 
 void hold_cancel(struct hold *hold)
 {
-	if (hold->rwlock)
+	if (hold->semaphore)
+		rowlock_semaphore_cancel(hold->semaphore);
+	else if (hold->rwlock)
 		rowlock_rwlock_cancel(hold->rwlock);
 	else if (hold->set)
 		rowlock_multilock_cancel(hold->set);
@@ -118,6 +151,12 @@ static void lost_rwlock(struct rowlock_rwlock *rwlock, void *arg)
 	lost(NULL, arg);
 }
 
+static void lost_permits(struct rowlock_semaphore *semaphore, void *arg)
+{
+	(void) semaphore;
+	lost(NULL, arg);
+}
+
 /* A callback that is told no more may still be running, with what it was given.
  */
 void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
@@ -126,7 +165,10 @@ void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
 		hold->lost_fn = fn;
 		hold->lost_arg = arg;
 	}
-	if (hold->rwlock)
+	if (hold->semaphore)
+		rowlock_semaphore_on_lost(hold->semaphore,
+					  fn ? lost_permits : NULL, hold);
+	else if (hold->rwlock)
 		rowlock_rwlock_on_lost(hold->rwlock, fn ? lost_rwlock : NULL,
 				       hold);
 	else if (hold->set)

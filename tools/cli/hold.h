@@ -4,26 +4,34 @@
 
 /*
  * What a command runs under: a lock, a multi-lock where it wants several names,
- * or a read/write lock. The library's calls on each.
+ * a read/write lock, or permits of a semaphore. The library's calls on each.
  */
 
 #include <rowlock.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef void (*hold_lost_fn)(void *arg);
 
+/** How a name is to be held; all 0: as a lock. */
+struct hold_manner {
+	enum rowlock_rwlock_mode mode; /* of a read/write lock: what for */
+	unsigned int permits;          /* of a semaphore: how many it has, */
+	unsigned int count;            /* and how many are wanted */
+};
+
 struct hold {
-	/* Of a read/write lock, set by the caller: what for. */
-	enum rowlock_rwlock_mode mode;
+	struct hold_manner manner; /* set by the caller */
 
 	/* Exactly one of them, once it is made. */
 	struct rowlock *lock;
 	struct rowlock_multilock *set;
 	struct rowlock_rwlock *rwlock;
+	struct rowlock_semaphore *semaphore;
 
 	hold_lost_fn lost_fn;
 	void *lost_arg;
@@ -40,7 +48,7 @@ void hold_free(struct hold *hold);
 
 bool hold_is_made(const struct hold *hold);
 
-/** As the library's calls of the same name. */
+/** As the library's calls of the same name. Permits have token 0. */
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr);
 int hold_release(struct hold *hold, struct rowlock_errinfo *reterr);

@@ -158,7 +158,7 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 		.lock_options = task->lock,
 		.names = task->names,
 		.name_count = task->name_count,
-		.mode = task->mode,
+		.manner = task->manner,
 		.wait_ms = task->wait_ms,
 	};
 

@@ -25,7 +25,7 @@ struct task {
 	const char *name; /* the first of names */
 	const char *names[ROWLOCK_MULTILOCK_MAX];
 	size_t name_count; /* with the first one, also before that is known */
-	enum rowlock_rwlock_mode mode; /* of a read/write lock: what for */
+	struct hold_manner manner;
 	const char *shell_command;
 	char **argv;
 	char *shell_argv[4];
