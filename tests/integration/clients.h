@@ -9,6 +9,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +55,24 @@ static inline void clients_start_one(struct clients *clients,
 	}
 	clients->places[place].pid = pid;
 	clients->places[place].number = number;
+}
+
+/** The connection string of the client of @place; ROWLOCK_TEST_NODES has those
+ * of the nodes of a cluster, a blank between two: one for each in turn. */
+static inline const char *clients_dsn(unsigned int place)
+{
+	const char *all = getenv("ROWLOCK_TEST_NODES");
+	static char text[2048];
+	char *nodes[8];
+	char *rest = text;
+	size_t count = 0;
+
+	if (!all)
+		return test_dsn();
+	snprintf(text, sizeof(text), "%s", all);
+	while (count < TEST_SIZE(nodes) && (nodes[count] = strsep(&rest, " ")))
+		count++;
+	return nodes[place % count];
 }
 
 /** @live is a client's life, until clients->over; it returns its exit status.

@@ -171,23 +171,6 @@ static int write_once(struct client *client)
 	return give_back(client);
 }
 
-/* The connection string of the client of @place. */
-static const char *node_for(unsigned int place)
-{
-	const char *all = getenv("ROWLOCK_TEST_NODES");
-	static char text[2048];
-	char *nodes[8];
-	char *rest = text;
-	size_t count = 0;
-
-	if (!all)
-		return test_dsn();
-	snprintf(text, sizeof(text), "%s", all);
-	while (count < TEST_SIZE(nodes) && (nodes[count] = strsep(&rest, " ")))
-		count++;
-	return nodes[place % count];
-}
-
 static int live(unsigned int place, unsigned int number)
 {
 	struct rowlock_client_options options =
@@ -197,7 +180,7 @@ static int live(unsigned int place, unsigned int number)
 	int code;
 
 	srand(number);
-	options.dsn = node_for(place);
+	options.dsn = clients_dsn(place);
 	code = rowlock_client_new(&options, &connected, &client.err);
 	if (!code)
 		code = rowlock_rwlock_new(connected, shared->name, NULL,
