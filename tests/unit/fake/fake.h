@@ -252,6 +252,8 @@ void fake_await_line(struct rowlock *lock, unsigned int count);
 struct fake_person;
 enum fake_verb {
 	FAKE_DO_ACQUIRE,
+	FAKE_DO_ACQUIRE_ONE, /* permit, or two */
+	FAKE_DO_ACQUIRE_TWO,
 	FAKE_DO_RELEASE,
 	FAKE_DO_TOKEN,
 	FAKE_DO_VERIFY,

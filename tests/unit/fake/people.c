@@ -137,6 +137,12 @@ static int act(struct fake_person *person)
 	switch (person->verb) {
 	case FAKE_DO_ACQUIRE:
 		return rowlock_acquire(person->lock, person->wait_ms, error);
+	case FAKE_DO_ACQUIRE_ONE:
+		return rlk_acquire_permits(person->lock, 0, 1, person->wait_ms,
+					   error);
+	case FAKE_DO_ACQUIRE_TWO:
+		return rlk_acquire_permits(person->lock, 0, 2, person->wait_ms,
+					   error);
 	case FAKE_DO_RELEASE:
 		return rowlock_release(person->lock, error);
 	case FAKE_DO_TOKEN:
