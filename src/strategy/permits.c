@@ -298,9 +298,15 @@ static enum rlk_fault permits_release(struct rlk_conn *conn,
 				      struct rowlock_errinfo *reterr)
 {
 	struct rlk_packet *packet = NULL;
-	enum rlk_fault fault = run(conn, &release, request, &packet, reterr);
+	enum rlk_fault fault;
 	uint64_t removed;
 
+	/* It has asked for none yet. The row of slot 0 is a lock's. */
+	if (!request->slots[0]) {
+		*ret_found = false;
+		return RLK_DONE;
+	}
+	fault = run(conn, &release, request, &packet, reterr);
 	if (fault)
 		return fault;
 	removed = rlk_packet_affected(packet, 0);

@@ -67,6 +67,16 @@ static uint64_t has_slots(struct ground *ground, const struct some *some)
 	return found;
 }
 
+/* A row of the other client's, on a slot of our choice. */
+static void have(struct ground *ground, const char *name, unsigned int slot)
+{
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', %u, %llu, %u, UTC_TIMESTAMP(6))",
+		 name, slot, (unsigned long long) ground->sessions[1],
+		 1000 + slot);
+}
+
 static void slots_are_told_and_are_within_the_number(void **state)
 {
 	struct ground *ground = *state;
@@ -132,6 +142,26 @@ static void a_part_of_it_is_given_back(void **state)
 	a.request.slots = a.slots;
 	assert_false(ground_release(ground, 0, &a.request));
 	assert_int_equal(rows_of(ground, name), 0);
+}
+
+/* As when a look had no answer. */
+static void what_was_not_asked_for_yet_needs_no_release(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("early");
+	struct some a = some_of(ground, 0, name, 5, 2);
+
+	a.request.slots = a.slots;
+	/* A lock of that name, whose row somebody has locked. */
+	have(ground, name, 0);
+	test_sql(ground->sql, "BEGIN");
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET info = 'x' WHERE name = '%s'",
+		 name);
+	assert_false(ground_release(ground, 0, &a.request));
+	test_sql(ground->sql, "COMMIT");
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 name);
 }
 
 /* ----------------------------------------------- others at the same moment */
@@ -364,16 +394,6 @@ static void who_is_dead_is_told_of_first(void **state)
 
 /* ----------------------------------------------------------------- number */
 
-/* Those of a larger number, on slots of our choice. */
-static void have(struct ground *ground, const char *name, unsigned int slot)
-{
-	test_sql(ground->sql,
-		 "INSERT INTO business_lease (name, slot, session, attempt, "
-		 "acquired_at) VALUES ('%s', %u, %llu, %u, UTC_TIMESTAMP(6))",
-		 name, slot, (unsigned long long) ground->sessions[1],
-		 1000 + slot);
-}
-
 static void what_is_above_the_number_counts(void **state)
 {
 	static const struct {
@@ -457,6 +477,9 @@ int main(void)
 		   slots_are_chosen_at_random),
 		ON(GROUND_PERMITS, "what is there in part is given back",
 		   a_part_of_it_is_given_back),
+		ON(GROUND_PERMITS,
+		   "what was not asked for yet needs no release",
+		   what_was_not_asked_for_yet_needs_no_release),
 		ON(GROUND_PERMITS,
 		   "of two who want one slot at one moment one makes nothing",
 		   of_two_at_one_moment_one_makes_nothing),
