@@ -23,8 +23,6 @@
 #include <pthread.h>
 #include <rowlock.h>
 #include <rowlock/multilock.h>
-#include <rowlock/rwlock.h>
-#include <rowlock/semaphore.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,6 +32,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "fake_rowlock.h"
 
 struct rowlock_client {
 	uint64_t ttl_ms;
@@ -243,12 +243,8 @@ static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
 	return code;
 }
 
-/* Tell a call and await the answer; @lock's cancel ends the wait. */
-static int ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
-	       const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static int ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
-	       const char *format, ...)
+int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
+	     const char *format, ...)
 {
 	va_list args;
 	int code;
@@ -304,17 +300,18 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	if (options->size != sizeof(*options))
 		abort();
 	connect_to_test();
-	r = ask(NULL, reterr,
-		"client_new dsn=%s file=%s group=%s ttl=%" PRIu64
-		" connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
-		" flags=%u program=%s log=%d",
-		hex(options->dsn, dsn, sizeof(dsn)),
-		hex(options->defaults_file, file, sizeof(file)),
-		hex(options->defaults_group, group, sizeof(group)),
-		options->ttl_ms, options->connect_timeout_ms,
-		options->row_idle_ms, options->reap_interval_ms, options->flags,
-		hex(options->program, program, sizeof(program)),
-		options->log != NULL);
+	r = fake_ask(NULL, reterr,
+		     "client_new dsn=%s file=%s group=%s ttl=%" PRIu64
+		     " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
+		     " flags=%u program=%s log=%d",
+		     hex(options->dsn, dsn, sizeof(dsn)),
+		     hex(options->defaults_file, file, sizeof(file)),
+		     hex(options->defaults_group, group, sizeof(group)),
+		     options->ttl_ms, options->connect_timeout_ms,
+		     options->row_idle_ms, options->reap_interval_ms,
+		     options->flags,
+		     hex(options->program, program, sizeof(program)),
+		     options->log != NULL);
 	if (r < 0)
 		return r;
 	client = calloc(1, sizeof(*client));
@@ -346,9 +343,9 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 
 	if (options->size != sizeof(*options))
 		abort();
-	r = ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
-		hex(name, text, sizeof(text)), (int) options->strategy,
-		options->flags, hex(options->info, info, sizeof(info)));
+	r = fake_ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
+		     hex(name, text, sizeof(text)), (int) options->strategy,
+		     options->flags, hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;
 	lock = calloc(1, sizeof(*lock));
@@ -386,8 +383,8 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	the_lock = lock;
 	set_end_locked(true, bound - bound / 10);
 	pthread_mutex_unlock(&mutex);
-	r = ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
-		hex(lock->name, text, sizeof(text)), wait_ms);
+	r = fake_ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
+		     hex(lock->name, text, sizeof(text)), wait_ms);
 	pthread_mutex_lock(&mutex);
 	lock->held = r == 0;
 	pthread_mutex_unlock(&mutex);
@@ -396,7 +393,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	int r = ask(NULL, reterr, "release");
+	int r = fake_ask(NULL, reterr, "release");
 
 	if (lock->lost && r == 0)
 		r = fill(reterr, ROWLOCK_ELOST, "lost");
@@ -536,11 +533,11 @@ int rowlock_list(struct rowlock_client *client,
 
 	(void) client;
 	entry_count = 0;
-	r = ask(NULL, reterr,
-		"list pattern=%s name=%s row=%d lease=%d probe=%d",
-		hex(options->pattern, pattern, sizeof(pattern)),
-		hex(options->name, name, sizeof(name)), options->row,
-		options->lease, options->probe);
+	r = fake_ask(NULL, reterr,
+		     "list pattern=%s name=%s row=%d lease=%d probe=%d",
+		     hex(options->pattern, pattern, sizeof(pattern)),
+		     hex(options->name, name, sizeof(name)), options->row,
+		     options->lease, options->probe);
 	for (size_t i = 0; i < entry_count; i++) {
 		put_entry(entries[i], fn, arg);
 		free(entries[i]);
@@ -554,8 +551,8 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,
 	char text[512];
 
 	(void) client;
-	return ask(NULL, reterr, "break strategy=%d name=%s", (int) strategy,
-		   hex(name, text, sizeof(text)));
+	return fake_ask(NULL, reterr, "break strategy=%d name=%s",
+			(int) strategy, hex(name, text, sizeof(text)));
 }
 
 int rowlock_reap(struct rowlock_client *client,
@@ -569,7 +566,7 @@ int rowlock_reap(struct rowlock_client *client,
 	if (result->size != sizeof(*result))
 		abort();
 	memset(reaped, 0, sizeof(reaped));
-	r = ask(NULL, reterr, "reap batch=%u", options->batch);
+	r = fake_ask(NULL, reterr, "reap batch=%u", options->batch);
 	result->evicted = reaped[0];
 	result->swept = reaped[1];
 	result->tokens = reaped[2];
@@ -638,7 +635,7 @@ int rowlock_multilock_token(struct rowlock_multilock *multilock,
 			    const char *name, uint64_t *ret_token,
 			    struct rowlock_errinfo *reterr)
 {
-	int r = ask(NULL, reterr, "token");
+	int r = fake_ask(NULL, reterr, "token");
 
 	if (r < 0)
 		return r;
@@ -678,205 +675,4 @@ void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
 		multilock->arg = arg;
 	}
 	rowlock_on_lost(multilock->lock, fn ? multilock_lost : NULL, multilock);
-}
-
-/* A read/write lock is the fake lock of its name, of which it is told what
- * for. */
-struct rowlock_rwlock {
-	struct rowlock *lock;
-	rowlock_rwlock_lost_fn fn;
-	void *arg;
-};
-
-int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
-		       const struct rowlock_rwlock_options *options,
-		       struct rowlock_rwlock **ret_rwlock,
-		       struct rowlock_errinfo *reterr)
-{
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_rwlock *rwlock = calloc(1, sizeof(*rwlock));
-	int r;
-
-	if (options->size != sizeof(*options))
-		abort();
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	r = rowlock_new(client, name, &lock, &rwlock->lock, reterr);
-	if (r < 0)
-		free(rwlock);
-	else
-		*ret_rwlock = rwlock;
-	return r;
-}
-
-int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
-			struct rowlock_errinfo *reterr)
-{
-	int r;
-
-	if (!rwlock)
-		return 0;
-	r = rowlock_free(rwlock->lock, reterr);
-	if (r == 0)
-		free(rwlock);
-	return r;
-}
-
-int rowlock_rwlock_acquire_read(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
-				struct rowlock_errinfo *reterr)
-{
-	int r = ask(NULL, reterr, "read");
-
-	return r < 0 ? r : rowlock_acquire(rwlock->lock, wait_ms, reterr);
-}
-
-int rowlock_rwlock_acquire_write(struct rowlock_rwlock *rwlock,
-				 uint64_t wait_ms,
-				 struct rowlock_errinfo *reterr)
-{
-	int r = ask(NULL, reterr, "write");
-
-	return r < 0 ? r : rowlock_acquire(rwlock->lock, wait_ms, reterr);
-}
-
-int rowlock_rwlock_release(struct rowlock_rwlock *rwlock,
-			   struct rowlock_errinfo *reterr)
-{
-	return rowlock_release(rwlock->lock, reterr);
-}
-
-int rowlock_rwlock_token(struct rowlock_rwlock *rwlock, uint64_t *ret_token,
-			 struct rowlock_errinfo *reterr)
-{
-	return rowlock_token(rwlock->lock, ret_token, reterr);
-}
-
-enum rowlock_rwlock_mode rowlock_rwlock_held(struct rowlock_rwlock *rwlock)
-{
-	return rowlock_held(rwlock->lock) ? ROWLOCK_RWLOCK_READ
-					  : ROWLOCK_RWLOCK_NONE;
-}
-
-uint64_t rowlock_rwlock_remaining_ms(struct rowlock_rwlock *rwlock)
-{
-	return rowlock_remaining_ms(rwlock->lock);
-}
-
-void rowlock_rwlock_cancel(struct rowlock_rwlock *rwlock)
-{
-	rowlock_cancel(rwlock->lock);
-}
-
-static void rwlock_lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_rwlock *rwlock = arg;
-
-	(void) lock;
-	rwlock->fn(rwlock, rwlock->arg);
-}
-
-void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
-			    rowlock_rwlock_lost_fn fn, void *arg)
-{
-	if (fn) {
-		rwlock->fn = fn;
-		rwlock->arg = arg;
-	}
-	rowlock_on_lost(rwlock->lock, fn ? rwlock_lost : NULL, rwlock);
-}
-
-/* A semaphore is the fake lock of its name, of which it is told how many. */
-struct rowlock_semaphore {
-	struct rowlock *lock;
-	unsigned int permits;
-	rowlock_semaphore_lost_fn fn;
-	void *arg;
-};
-
-int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
-			  unsigned int permits,
-			  const struct rowlock_semaphore_options *options,
-			  struct rowlock_semaphore **ret_semaphore,
-			  struct rowlock_errinfo *reterr)
-{
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_semaphore *semaphore = calloc(1, sizeof(*semaphore));
-	int r;
-
-	if (options->size != sizeof(*options))
-		abort();
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	semaphore->permits = permits;
-	r = rowlock_new(client, name, &lock, &semaphore->lock, reterr);
-	if (r < 0)
-		free(semaphore);
-	else
-		*ret_semaphore = semaphore;
-	return r;
-}
-
-int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
-			   struct rowlock_errinfo *reterr)
-{
-	int r;
-
-	if (!semaphore)
-		return 0;
-	r = rowlock_free(semaphore->lock, reterr);
-	if (r == 0)
-		free(semaphore);
-	return r;
-}
-
-int rowlock_semaphore_acquire(struct rowlock_semaphore *semaphore,
-			      unsigned int count, uint64_t wait_ms,
-			      struct rowlock_errinfo *reterr)
-{
-	char what[64];
-	int r;
-
-	snprintf(what, sizeof(what), "permits-%u-of-%u", count,
-		 semaphore->permits);
-	r = ask(NULL, reterr, "%s", what);
-	return r < 0 ? r : rowlock_acquire(semaphore->lock, wait_ms, reterr);
-}
-
-int rowlock_semaphore_release(struct rowlock_semaphore *semaphore,
-			      struct rowlock_errinfo *reterr)
-{
-	return rowlock_release(semaphore->lock, reterr);
-}
-
-unsigned int rowlock_semaphore_held(struct rowlock_semaphore *semaphore)
-{
-	return rowlock_held(semaphore->lock) ? 1 : 0;
-}
-
-uint64_t rowlock_semaphore_remaining_ms(struct rowlock_semaphore *semaphore)
-{
-	return rowlock_remaining_ms(semaphore->lock);
-}
-
-void rowlock_semaphore_cancel(struct rowlock_semaphore *semaphore)
-{
-	rowlock_cancel(semaphore->lock);
-}
-
-static void permits_lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_semaphore *semaphore = arg;
-
-	(void) lock;
-	semaphore->fn(semaphore, semaphore->arg);
-}
-
-void rowlock_semaphore_on_lost(struct rowlock_semaphore *semaphore,
-			       rowlock_semaphore_lost_fn fn, void *arg)
-{
-	if (fn) {
-		semaphore->fn = fn;
-		semaphore->arg = arg;
-	}
-	rowlock_on_lost(semaphore->lock, fn ? permits_lost : NULL, semaphore);
 }

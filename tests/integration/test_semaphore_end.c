@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How permits end: with their client, by a break, at a maximum; and what a
+ * number means that others say, or that is changed.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "semaphores.h"
+
+/* Of a client that is to die. */
+#define SHORT_TTL_MS 1000
+
+/* ------------------------------------------------------------------- ends */
+
+/* A process that has @count of @permits until it is killed. */
+static pid_t start_holder(const char *name, unsigned int permits,
+			  unsigned int count)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock_client *client = NULL;
+	int told[2];
+	char word = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (rowlock_client_new(&options, &client, NULL) == 0 &&
+		    rowlock_semaphore_new(client, name, permits, NULL,
+					  &semaphore, NULL) == 0 &&
+		    rowlock_semaphore_acquire(semaphore, count, 0, NULL) == 0 &&
+		    write(told[1], "h", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(told[1]);
+	assert_true(test_readable(told[0]));
+	assert_int_equal(read(told[0], &word, 1), 1);
+	close(told[0]);
+	return pid;
+}
+
+static void outlive(unsigned int flags)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	const char *name = test_name("dead");
+	pid_t holders[2] = { start_holder(name, 5, 3),
+			     start_holder(name, 5, 1) };
+	struct rowlock_client *client;
+	struct rowlock_semaphore *semaphore;
+	struct rowlock_errinfo err;
+
+	options.flags |= flags;
+	client = test_client_with(&options);
+	semaphore = make(client, name, 5);
+	expect(semaphore, 2, ROWLOCK_EBUSY);
+	for (int i = 0; i < 2; i++) {
+		kill(holders[i], SIGKILL);
+		waitpid(holders[i], NULL, 0);
+	}
+	assert_ok(rowlock_semaphore_acquire(
+	    semaphore, 5, (uint64_t) test_patience_ms(), &err));
+	release(semaphore);
+	expect_count(client, name, 5, 0);
+	end(semaphore);
+	test_client_end(client);
+}
+
+static void permits_of_the_dead_come_back(void **state)
+{
+	(void) state;
+	outlive(0);
+}
+
+static void permits_of_those_seen_dead_come_back(void **state)
+{
+	(void) state;
+	outlive(ROWLOCK_OBSERVE_BEATS);
+}
+
+static void lost(struct rowlock_semaphore *semaphore, void *arg)
+{
+	assert_int_equal(rowlock_semaphore_held(semaphore), 0);
+	test_event_set(arg);
+}
+
+static void expect_lost(struct rowlock_semaphore *semaphore)
+{
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_semaphore_acquire(semaphore, 1, 0, &err),
+		    ROWLOCK_ELOST, &err);
+	assert_code(rowlock_semaphore_release(semaphore, &err), ROWLOCK_ELOST,
+		    &err);
+}
+
+static void a_loss_is_told(void **state)
+{
+	struct pair pair = pair_new("lost", 3);
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_semaphore *semaphore = make(client, pair.name, 3);
+	struct test_event told = test_event_new();
+
+	(void) state;
+	rowlock_semaphore_on_lost(semaphore, lost, &told);
+	expect(semaphore, 2, 0);
+	expect(pair.one, 1, 0);
+	/* One of its permits is enough. */
+	test_sql(pair.sql,
+		 "UPDATE business_lease l JOIN lease_session s ON s.id = "
+		 "l.session JOIN (SELECT MIN(slot) slot FROM business_lease "
+		 "WHERE name = '%s' GROUP BY attempt HAVING COUNT(*) = 2) m "
+		 "ON m.slot = l.slot SET l.attempt = 0, l.session = 0, "
+		 "s.breaks = s.breaks + 1 WHERE l.name = '%s'",
+		 pair.name, pair.name);
+	assert_event(&told, "the loss of two permits");
+	expect_lost(semaphore);
+	assert_int_equal(rowlock_semaphore_held(pair.one), 1);
+	/* What is left of it is in nobody's way. */
+	expect(pair.two, 2, 0);
+	release(pair.two);
+	release(pair.one);
+	end(semaphore);
+	test_event_end(&told);
+	test_client_end(client);
+	pair_end(&pair);
+}
+
+static void a_break_ends_all_of_them(void **state)
+{
+	struct pair pair = pair_new("broken", 3);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	expect(pair.one, 2, 0);
+	expect(pair.two, 1, 0);
+	assert_ok(
+	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
+	expect_count(pair.clients[0], pair.name, 3, 0);
+	assert_code(rowlock_semaphore_verify(pair.one, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_code(rowlock_semaphore_release(pair.one, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_code(rowlock_semaphore_release(pair.two, &err), ROWLOCK_ELOST,
+		    &err);
+	pair_end(&pair);
+}
+
+static void a_maximum_ends_all_of_them(void **state)
+{
+	struct rowlock_semaphore_options options =
+	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
+	struct pair pair = pair_new("maximum", 2);
+	struct rowlock_semaphore *semaphore = NULL;
+	struct test_event told = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.max_hold_ms = 1000;
+	assert_ok(rowlock_semaphore_new(pair.clients[0], pair.name, 2, &options,
+					&semaphore, &err));
+	rowlock_semaphore_on_lost(semaphore, lost, &told);
+	expect(semaphore, 2, 0);
+	assert_event(&told, "the end of the maximum");
+	assert_ok(rowlock_semaphore_acquire(
+	    pair.two, 2, (uint64_t) test_patience_ms(), &err));
+	release(pair.two);
+	assert_code(rowlock_semaphore_release(semaphore, &err), ROWLOCK_ELOST,
+		    &err);
+	end(semaphore);
+	test_event_end(&told);
+	pair_end(&pair);
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static void who_says_another_number_is_refused(void **state)
+{
+	struct pair pair = pair_new("number", 3);
+	struct rowlock_semaphore *other =
+	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
+	struct rowlock_semaphore *five = make(pair.clients[0], pair.name, 5);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_code(rowlock_semaphore_acquire(other, 1, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "not there"));
+	expect(pair.one, 1, 0);
+	assert_code(rowlock_semaphore_acquire(five, 1, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "has 3 permits"));
+	assert_code(rowlock_semaphore_acquire(other, 4, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EINVAL, &err);
+	expect_count(pair.clients[0], pair.name, 3, 1);
+	assert_ok(
+	    rowlock_semaphore_resize(pair.clients[1], pair.name, 5, &err));
+	expect(pair.two, 1, ROWLOCK_EINVAL);
+	expect(five, 4, 0);
+	expect(other, 1, ROWLOCK_EBUSY);
+	release(five);
+	expect(other, 4, 0);
+	release(other);
+	release(pair.one);
+	end(other);
+	end(five);
+	pair_end(&pair);
+}
+
+/* Of each two that are given back one is too many. */
+static void a_lowered_number_is_kept_by_all(void **state)
+{
+	struct pair pair = pair_new("lowered", ROWLOCK_PERMITS_STORED);
+	struct rowlock_semaphore *had[6];
+	struct rowlock_errinfo err;
+	unsigned int used = 6;
+
+	(void) state;
+	assert_ok(
+	    rowlock_semaphore_resize(pair.clients[0], pair.name, 6, &err));
+	for (unsigned int i = 0; i < 6; i++) {
+		had[i] = make(pair.clients[0], pair.name, 6);
+		expect(had[i], 1, 0);
+	}
+	assert_ok(
+	    rowlock_semaphore_resize(pair.clients[0], pair.name, 3, &err));
+	for (unsigned int i = 0; i < 6; i++) {
+		expect_count(pair.clients[0], pair.name, 3, used);
+		assert_int_equal(rowlock_semaphore_held(had[i]), 1);
+		expect(pair.two, 1, used < 3 ? 0 : ROWLOCK_EBUSY);
+		if (used < 3) {
+			expect(pair.one, 3 - used, ROWLOCK_EBUSY);
+			release(pair.two);
+		}
+		release(had[i]);
+		used--;
+		end(had[i]);
+	}
+	expect(pair.one, 3, 0);
+	release(pair.one);
+	pair_end(&pair);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("permits of dead clients come back",
+		     permits_of_the_dead_come_back),
+		TEST("permits of clients that were seen dead come back",
+		     permits_of_those_seen_dead_come_back),
+		TEST("who loses one of his permits is told, and has none",
+		     a_loss_is_told),
+		TEST("a break ends whoever has permits",
+		     a_break_ends_all_of_them),
+		TEST("a maximum ends all permits of an acquire",
+		     a_maximum_ends_all_of_them),
+		TEST("who says another number of permits is refused",
+		     who_says_another_number_is_refused),
+		TEST("no more come in than a lowered number allows",
+		     a_lowered_number_is_kept_by_all),
+	};
+
+	return test_main(tests);
+}
