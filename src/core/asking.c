@@ -23,7 +23,6 @@
 #include "core/clear.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
-#include "core/handover.h"
 #include "core/rounds.h"
 #include "core/settle.h"
 #include "core/threads.h"
@@ -525,15 +524,6 @@ static int over(struct rlk_asking *asking)
 	return code;
 }
 
-/* Has it got, while it paused, what another of ours gave up? */
-static bool is_handed(struct rlk_asking *asking)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
-
-	return rlk_handed_over_locked(asking->waiter);
-}
-
 /* It ends without a grant, and nobody asked again what became of a sending
  * without an answer: the chores delete its row, if there is one. */
 static void give_up(struct rlk_asking *asking)
@@ -600,10 +590,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 			continue;
 		}
 		step = ask_once(asking);
-		if (step != RLK_STEP_LATER)
-			continue;
-		rlk_pause(asking);
-		if (is_handed(asking))
+		if (step == RLK_STEP_LATER && rlk_pause(asking))
 			step = rlk_end_with(asking, 0);
 	}
 	rlk_note_turn(asking);

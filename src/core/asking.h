@@ -82,8 +82,8 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 
 /** Sleep until it is time to ask again, or choose the round that the next
  *  question goes with: asking->round_ms. Ends early when the waiter has to
- *  go. */
-void rlk_pause(struct rlk_asking *asking);
+ *  go. True: it has what another of ours gave up meanwhile. */
+bool rlk_pause(struct rlk_asking *asking);
 
 /** Let others ask first, if our threads have had the name for a turn. */
 void rlk_step_back(struct rlk_asking *asking);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
+#include "core/handover.h"
 #include "core/rounds.h"
 #include "core/threads.h"
 
@@ -65,10 +66,11 @@ static uint64_t longest(const struct rlk_asking *asking)
 		   : RLK_POLL_DELAY_MS;
 }
 
-void rlk_pause(struct rlk_asking *asking)
+bool rlk_pause(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
 	uint64_t limit = longest(asking);
+	bool handed;
 	int64_t at;
 
 	if (!asking->has_bell)
@@ -78,7 +80,7 @@ void rlk_pause(struct rlk_asking *asking)
 	if (asking->delay_ms > limit)
 		asking->delay_ms = limit;
 	if (joins_round(asking))
-		return;
+		return false;
 	/* Jitter, so that those who met once do not meet again and again. */
 	at = rlk_after(rlk_now(asking->client->clock),
 		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
@@ -94,7 +96,9 @@ void rlk_pause(struct rlk_asking *asking)
 	if (waiter->freed)
 		asking->delay_ms = 0;
 	waiter->freed = false;
+	handed = rlk_handed_over_locked(waiter);
 	rlk_mutex_unlock(&asking->client->mutex);
+	return handed;
 }
 
 /* Have our threads had the name among themselves for a turn, while others want

@@ -74,8 +74,7 @@ static const char *const tables[] = {
 #define TABLES                                                                 \
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
 	"'business_lease', 'lease_session', 'lock_token', "                    \
-	"'lock_token_floor', "                                                 \
-	"'lock_permits')"
+	"'lock_token_floor', 'lock_permits')"
 
 static const struct rlk_stmt_def read_version = {
 	"schema",

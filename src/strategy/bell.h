@@ -19,8 +19,8 @@
 
 #include "strategy/strategy.h"
 
-/** The bell of a request's name, as GET_LOCK() takes it: that of locks, or that
- *  of readers and writers. */
+/** The bell of a request's name, as GET_LOCK() takes it: that of locks, of
+ * readers and writers, or of permits. */
 struct rlk_bell {
 	char text[40];
 };

@@ -84,6 +84,15 @@ void rlk_lease_read_holder(const struct rlk_value *columns,
 		holder->max_ms = columns[6].u64;
 }
 
+int64_t rlk_lease_left_us(const struct rlk_holder *holder)
+{
+	if (holder->absent)
+		return INT64_MIN;
+	return holder->has_max && holder->max_left_us < holder->left_us
+		   ? holder->max_left_us
+		   : holder->left_us;
+}
+
 void rlk_lease_read_bell(const struct rlk_value *column,
 			 struct rlk_holder *holder)
 {

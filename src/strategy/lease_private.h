@@ -26,6 +26,10 @@
 void rlk_lease_read_holder(const struct rlk_value *columns,
 			   struct rlk_holder *holder);
 
+/** How long a holder that was looked up has by the server's clock, its maximum
+ *  included: less than anything if it is dead for ever. */
+int64_t rlk_lease_left_us(const struct rlk_holder *holder);
+
 /** The maximum hold as the statements take it; SQL's NULL if there is none. */
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
 

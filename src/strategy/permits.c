@@ -29,7 +29,8 @@
 #define MOST ROWLOCK_SEMAPHORE_MAX
 
 /* The semaphore, and its permits that are in use: one row at least, whose slot
- * is NULL if there are none. */
+ * is NULL if there are none. LIMIT keeps the bell from being looked up for each
+ * row. */
 static const struct rlk_stmt_def look = {
 	"look",
 	"SELECT " RLK_LEASE_HOLDER ", l.slot, p.permits, p.bell"
@@ -112,18 +113,10 @@ struct asking {
 	unsigned int above;
 };
 
-static int64_t left_us(const struct rlk_holder *holder)
-{
-	if (holder->absent)
-		return INT64_MIN;
-	return holder->has_max && holder->max_left_us < holder->left_us
-		   ? holder->max_left_us
-		   : holder->left_us;
-}
-
 static void see_other(struct others *others, const struct rlk_holder *holder)
 {
-	if (!others->count || left_us(holder) < left_us(&others->least))
+	if (!others->count ||
+	    rlk_lease_left_us(holder) < rlk_lease_left_us(&others->least))
 		others->least = *holder;
 	if (rlk_random() % ++others->count == 0)
 		others->any = *holder;
@@ -170,7 +163,8 @@ static enum rlk_fault look_now(struct asking *asking,
  * any of them may be, and each is told of now and then. */
 static const struct rlk_holder *pick(const struct others *others)
 {
-	return left_us(&others->least) <= 0 ? &others->least : &others->any;
+	return rlk_lease_left_us(&others->least) <= 0 ? &others->least
+						      : &others->any;
 }
 
 /* ---------------------------------------------------------------- choose */

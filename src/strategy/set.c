@@ -132,15 +132,6 @@ static enum rlk_fault run(struct set *set, const struct rlk_many_def *def,
 
 /* ------------------------------------------------------------------ look */
 
-static int64_t left_us(const struct rlk_holder *holder)
-{
-	if (holder->absent)
-		return INT64_MIN;
-	return holder->has_max && holder->max_left_us < holder->left_us
-		   ? holder->max_left_us
-		   : holder->left_us;
-}
-
 static size_t find_row(const struct rlk_set_row *rows, size_t count,
 		       const struct rlk_value *name)
 {
@@ -167,7 +158,8 @@ void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_set_row *rows,
 		seen->own++;
 		return;
 	}
-	if (!seen->others || left_us(&holder) < left_us(&seen->holder))
+	if (!seen->others ||
+	    rlk_lease_left_us(&holder) < rlk_lease_left_us(&seen->holder))
 		seen->holder = holder;
 	seen->others = true;
 }
