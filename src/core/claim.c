@@ -88,7 +88,7 @@ int rlk_claim_turn(struct rlk_pass *pass, bool *ret_ours,
 	/* Another is just taking it. */
 	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
 		return 0;
-	return rlk_pass_code(pass, fault, reterr);
+	return rlk_client_code(pass->client, fault, reterr);
 }
 
 bool rlk_claim_goes_on(struct rlk_pass *pass)

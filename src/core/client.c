@@ -98,6 +98,16 @@ int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 			rlk_now(client->clock) - began);
 }
 
+int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
+		    struct rowlock_errinfo *reterr)
+{
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "no answer from %s within %" PRIu64 " ms",
+			 client->server, client->call_timeout_ms);
+	return fault ? reterr->code : 0;
+}
+
 void rlk_client_kill_query(struct rowlock_client *client,
 			   const struct rlk_conn *conn, int64_t until_ms)
 {

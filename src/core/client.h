@@ -233,6 +233,11 @@ struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
 
+/** The error of @fault, 0 for none: where no answer came nobody has written it
+ *  yet. */
+int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
+		    struct rowlock_errinfo *reterr);
+
 /** Interrupt the statement that the session of @conn runs (KILL QUERY), by
  *  another connection. */
 void rlk_client_kill_query(struct rowlock_client *client,

@@ -11,21 +11,17 @@
 #include "strategy/list.h"
 #include "strategy/row_break.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int code_of(enum rlk_fault fault, const struct rowlock_client *client,
 		   const char *what, struct rowlock_errinfo *reterr)
 {
-	if (!fault)
-		return 0;
-	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "no answer from %s within %" PRIu64 " ms",
-			 client->server, client->call_timeout_ms);
-	rlk_prefix(reterr, "%s: ", what);
-	return reterr->code;
+	int code = rlk_client_code(client, fault, reterr);
+
+	if (code)
+		rlk_prefix(reterr, "%s: ", what);
+	return code;
 }
 
 static int connection(struct rowlock_client *client, struct rlk_conn **ret_conn,

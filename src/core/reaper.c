@@ -15,8 +15,6 @@
 #include "strategy/reap.h"
 #include "strategy/sweep.h"
 
-#include <inttypes.h>
-
 #define TOKENS_EVERY_MS (60 * 60 * 1000)
 #define DAY_MS (24 * 60 * 60 * 1000ll)
 #define BATCH RLK_SWEEP_MOST
@@ -33,16 +31,6 @@
 void rlk_pass_set_until(struct rlk_pass *pass)
 {
 	rlk_conn_set_until(pass->conn, rlk_client_chore_until(pass->client));
-}
-
-int rlk_pass_code(const struct rlk_pass *pass, enum rlk_fault fault,
-		  struct rowlock_errinfo *reterr)
-{
-	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "no answer from %s within %" PRIu64 " ms",
-			 pass->client->server, pass->client->call_timeout_ms);
-	return fault ? reterr->code : 0;
 }
 
 /* Without a descriptor for it there is no rest. */
@@ -122,7 +110,7 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		fault = rlk_tokens_old(pass->conn, pass->batch, on_token,
 				       &tokens, reterr);
 		if (fault)
-			return rlk_pass_code(pass, fault, reterr);
+			return rlk_client_code(pass->client, fault, reterr);
 		more = tokens.collected == pass->batch;
 	}
 	rlk_mutex_lock(&client->mutex);

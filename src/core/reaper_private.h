@@ -36,11 +36,6 @@ struct rlk_pass {
 /** The deadline of what is said next. */
 void rlk_pass_set_until(struct rlk_pass *pass);
 
-/** The error of @fault, 0 for none: where no answer came nobody has written it
- *  yet. */
-int rlk_pass_code(const struct rlk_pass *pass, enum rlk_fault fault,
-		  struct rowlock_errinfo *reterr);
-
 /** A burst has removed @count rows. Blocks, no mutex held. */
 void rlk_pass_rest(struct rlk_pass *pass, size_t count);
 

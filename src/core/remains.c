@@ -114,7 +114,8 @@ static void evict(struct sessions *sessions)
 	if (is_blocked(fault))
 		evict_each(sessions);
 	else if (fault)
-		sessions->code = rlk_pass_code(pass, fault, sessions->reterr);
+		sessions->code =
+		    rlk_client_code(pass->client, fault, sessions->reterr);
 	else
 		tell_evicted(sessions, evicted);
 	pass->result->evicted += evicted;
@@ -166,7 +167,7 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 					   pass->batch, on_session, sessions,
 					   reterr);
 		if (fault)
-			return rlk_pass_code(pass, fault, reterr);
+			return rlk_client_code(pass->client, fault, reterr);
 		evict(sessions);
 	} while (!sessions->code && sessions->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));
@@ -228,7 +229,8 @@ static void sweep(struct leases *leases)
 			sweep_one(leases, leases->names[i], 0,
 				  &leases->holders[i]);
 	else if (fault)
-		leases->code = rlk_pass_code(pass, fault, leases->reterr);
+		leases->code =
+		    rlk_client_code(pass->client, fault, leases->reterr);
 	else
 		tell_swept(leases, swept);
 	pass->result->swept += swept;
@@ -281,7 +283,7 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		fault = rlk_leases_dead(pass->conn, &cursor, on_lease, leases,
 					reterr);
 		if (fault)
-			return rlk_pass_code(pass, fault, reterr);
+			return rlk_client_code(pass->client, fault, reterr);
 		sweep(leases);
 	} while (!leases->code && leases->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));

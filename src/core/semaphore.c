@@ -10,8 +10,6 @@
 #include "core/threads.h"
 #include "strategy/permits.h"
 
-#include <inttypes.h>
-
 /* Others are in the way for a moment: so often. */
 #define TRIES 5
 
@@ -59,41 +57,9 @@ unsigned int rlk_permits_held(struct rowlock *lock)
 
 /* --------------------------------------------------------- the semaphore */
 
-/* A word with the server about @name. */
-struct word {
-	const char *label; /* for messages */
-	const char *name;
-	unsigned int permits;
-	struct rlk_permits_seen seen;
-	enum rlk_fault (*say)(struct rlk_conn *conn, struct word *word,
-			      struct rowlock_errinfo *reterr);
-};
-
-static enum rlk_fault say_look(struct rlk_conn *conn, struct word *word,
-			       struct rowlock_errinfo *reterr)
-{
-	word->seen = (struct rlk_permits_seen){ 0 };
-	return rlk_permits_look(conn, word->name, &word->seen, reterr);
-}
-
-static enum rlk_fault say_set(struct rlk_conn *conn, struct word *word,
-			      struct rowlock_errinfo *reterr)
-{
-	return rlk_permits_set(conn, word->name, word->permits, reterr);
-}
-
-static int fail(const struct rowlock_client *client, const struct word *word,
-		enum rlk_fault fault, struct rowlock_errinfo *reterr)
-{
-	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "no answer from %s within %" PRIu64 " ms",
-			 client->server, client->call_timeout_ms);
-	rlk_prefix(reterr, "%s '%s': ", word->label, word->name);
-	return reterr->code;
-}
-
-static int exchange(struct rowlock_client *client, struct word *word,
+/* Have @name @permits; 0: look how many it has. */
+static int exchange(struct rowlock_client *client, const char *name,
+		    unsigned int permits, struct rlk_permits_seen *ret_seen,
 		    struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = RLK_DONE;
@@ -105,15 +71,22 @@ static int exchange(struct rowlock_client *client, struct word *word,
 	if (code)
 		return code;
 	for (int tries = 0; tries < TRIES; tries++) {
-		fault = word->say(conn, word, reterr);
+		fault = permits
+			    ? rlk_permits_set(conn, name, permits, reterr)
+			    : rlk_permits_look(conn, name, ret_seen, reterr);
 		if (fault != RLK_CONFLICT && fault != RLK_BUSY)
 			break;
 	}
 	rlk_pool_put(client->pool, conn);
-	return fault ? fail(client, word, fault, reterr) : 0;
+	code = rlk_client_code(client, fault, reterr);
+	if (code)
+		rlk_prefix(reterr, "%s semaphore '%s': ",
+			   permits ? "resize" : "look at", name);
+	return code;
 }
 
-static int speak(struct rowlock_client *client, struct word *word,
+static int speak(struct rowlock_client *client, const char *name,
+		 unsigned int permits, struct rlk_permits_seen *ret_seen,
 		 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
@@ -123,9 +96,9 @@ static int speak(struct rowlock_client *client, struct word *word,
 
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
-	code = rlk_lock_check(client, word->name, &defaults, &error);
+	code = rlk_lock_check(client, name, &defaults, &error);
 	if (!code)
-		code = exchange(client, word, &error);
+		code = exchange(client, name, permits, ret_seen, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;
@@ -135,25 +108,18 @@ int rlk_permits_count(struct rowlock_client *client, const char *name,
 		      unsigned int *ret_permits, unsigned int *ret_used,
 		      struct rowlock_errinfo *reterr)
 {
-	struct word word = { .label = "look at semaphore",
-			     .name = name,
-			     .say = say_look };
-	int code = speak(client, &word, reterr);
+	struct rlk_permits_seen seen;
+	int code = speak(client, name, 0, &seen, reterr);
 
 	if (code)
 		return code;
-	*ret_permits = word.seen.permits;
-	*ret_used = word.seen.used;
+	*ret_permits = seen.permits;
+	*ret_used = seen.used;
 	return 0;
 }
 
 int rlk_permits_resize(struct rowlock_client *client, const char *name,
 		       unsigned int permits, struct rowlock_errinfo *reterr)
 {
-	struct word word = { .label = "resize semaphore",
-			     .name = name,
-			     .permits = permits,
-			     .say = say_set };
-
-	return speak(client, &word, reterr);
+	return speak(client, name, permits, NULL, reterr);
 }

@@ -209,12 +209,8 @@ static bool ask(struct rowlock_client *client,
 		return false;
 	fault = rlk_list_names(conn, page->names, page->count, on_answer,
 			       client, reterr);
-	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "no answer from %s within %" PRIu64 " ms",
-			 client->server, client->call_timeout_ms);
 	rlk_pool_put(client->pool, conn);
-	return !fault;
+	return rlk_client_code(client, fault, reterr) == 0;
 }
 
 /* False: the server did not answer all. */
