@@ -12,16 +12,12 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/thread.h"
+#include "recipes/told.h"
 
 struct rowlock_election {
 	struct rowlock *lock;
 	_Atomic uint64_t term; /* of the last election; 0: resigned */
-
-	struct rlk_mutex mutex; /* protects what follows; nothing is called
-				   with it */
-	rowlock_election_lost_fn lost_fn;
-	void *lost_arg;
+	struct rlk_told told;
 };
 
 int rowlock_election_new(struct rowlock_client *client, const char *name,
@@ -57,7 +53,7 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 		free(election);
 		return code;
 	}
-	rlk_mutex_init(&election->mutex);
+	rlk_told_init(&election->told);
 	*ret_election = election;
 	return 0;
 }
@@ -72,7 +68,7 @@ int rowlock_election_free(struct rowlock_election *election,
 	code = rowlock_free(election->lock, reterr);
 	if (code)
 		return code;
-	rlk_mutex_fini(&election->mutex);
+	rlk_told_fini(&election->told);
 	free(election);
 	return 0;
 }
@@ -170,21 +166,14 @@ static void lost(struct rowlock *lock, void *arg)
 	void *fn_arg;
 
 	(void) lock;
-	rlk_mutex_lock(&election->mutex);
-	fn = election->lost_fn;
-	fn_arg = election->lost_arg;
-	rlk_mutex_unlock(&election->mutex);
+	fn = (rowlock_election_lost_fn) rlk_told_get(&election->told, &fn_arg);
 	if (fn)
 		fn(election, fn_arg);
 }
 
-/* First the new function: the old one may be running, and is waited for. */
 void rowlock_election_on_lost(struct rowlock_election *election,
 			      rowlock_election_lost_fn fn, void *arg)
 {
-	rlk_mutex_lock(&election->mutex);
-	election->lost_fn = fn;
-	election->lost_arg = arg;
-	rlk_mutex_unlock(&election->mutex);
-	rowlock_on_lost(election->lock, fn ? lost : NULL, election);
+	rlk_told_set(&election->told, election->lock, (rlk_told_fn) fn, arg,
+		     lost, election);
 }

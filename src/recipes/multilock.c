@@ -11,17 +11,12 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "base/thread.h"
-#include "core/forked.h"
 #include "core/set.h"
+#include "recipes/told.h"
 
 struct rowlock_multilock {
 	struct rowlock *lock; /* its name is the text of all of them */
-
-	struct rlk_mutex mutex; /* protects lost_fn and lost_arg; nothing is
-				   called with it */
-	rowlock_multilock_lost_fn lost_fn;
-	void *lost_arg;
+	struct rlk_told told;
 
 	size_t count;
 	uint64_t tokens[]; /* of the present hold; 0: not drawn */
@@ -85,7 +80,7 @@ int rowlock_multilock_new(struct rowlock_client *client,
 		return code;
 	}
 	multilock->count = count;
-	rlk_mutex_init(&multilock->mutex);
+	rlk_told_init(&multilock->told);
 	*ret_multilock = multilock;
 	return 0;
 }
@@ -100,7 +95,7 @@ int rowlock_multilock_free(struct rowlock_multilock *multilock,
 	code = rowlock_free(multilock->lock, reterr);
 	if (code)
 		return code;
-	rlk_mutex_fini(&multilock->mutex);
+	rlk_told_fini(&multilock->told);
 	free(multilock);
 	return 0;
 }
@@ -177,25 +172,17 @@ static void lost(struct rowlock *lock, void *arg)
 	void *fn_arg;
 
 	(void) lock;
-	rlk_mutex_lock(&multilock->mutex);
-	fn = multilock->lost_fn;
-	fn_arg = multilock->lost_arg;
-	rlk_mutex_unlock(&multilock->mutex);
+	fn =
+	    (rowlock_multilock_lost_fn) rlk_told_get(&multilock->told, &fn_arg);
 	if (fn)
 		fn(multilock, fn_arg);
 }
 
-/* First the new function: the old one may be running, and is waited for. */
 void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
 			       rowlock_multilock_lost_fn fn, void *arg)
 {
-	if (rlk_check_forked(multilock->lock, NULL))
-		return;
-	rlk_mutex_lock(&multilock->mutex);
-	multilock->lost_fn = fn;
-	multilock->lost_arg = arg;
-	rlk_mutex_unlock(&multilock->mutex);
-	rowlock_on_lost(multilock->lock, fn ? lost : NULL, multilock);
+	rlk_told_set(&multilock->told, multilock->lock, (rlk_told_fn) fn, arg,
+		     lost, multilock);
 }
 
 void rowlock_multilock_freep(struct rowlock_multilock **multilock)

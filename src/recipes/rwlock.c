@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "core/forked.h"
 #include "core/rwlock.h"
+#include "recipes/told.h"
 
 struct rowlock_rwlock {
 	struct rowlock *reader;
@@ -25,12 +26,11 @@ struct rowlock_rwlock {
 	_Atomic enum rowlock_rwlock_mode mode; /* also of what was lost */
 	unsigned int reads; /* how often it is to be released */
 
+	struct rlk_told told;
 	struct rlk_mutex mutex;  /* protects what follows; nothing is called
 				    with it */
 	struct rowlock *waiting; /* the side that is being acquired */
 	bool cancel_next;
-	rowlock_rwlock_lost_fn lost_fn;
-	void *lost_arg;
 };
 
 /* The side that counts; NULL: none. */
@@ -123,6 +123,7 @@ int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
 		return code;
 	}
 	rlk_mutex_init(&rwlock->mutex);
+	rlk_told_init(&rwlock->told);
 	*ret_rwlock = rwlock;
 	return 0;
 }
@@ -148,6 +149,7 @@ int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 		return code;
 	rowlock_free(writes ? rwlock->reader : rwlock->writer, NULL);
 	rlk_mutex_fini(&rwlock->mutex);
+	rlk_told_fini(&rwlock->told);
 	free(rwlock);
 	return 0;
 }
@@ -398,26 +400,18 @@ static void lost(struct rowlock *lock, void *arg)
 	void *fn_arg;
 
 	(void) lock;
-	rlk_mutex_lock(&rwlock->mutex);
-	fn = rwlock->lost_fn;
-	fn_arg = rwlock->lost_arg;
-	rlk_mutex_unlock(&rwlock->mutex);
+	fn = (rowlock_rwlock_lost_fn) rlk_told_get(&rwlock->told, &fn_arg);
 	if (fn)
 		fn(rwlock, fn_arg);
 }
 
-/* First the new function: the old one may be running, and is waited for. */
 void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
 			    rowlock_rwlock_lost_fn fn, void *arg)
 {
-	if (rlk_check_forked(rwlock->reader, NULL))
-		return;
-	rlk_mutex_lock(&rwlock->mutex);
-	rwlock->lost_fn = fn;
-	rwlock->lost_arg = arg;
-	rlk_mutex_unlock(&rwlock->mutex);
-	rowlock_on_lost(rwlock->reader, fn ? lost : NULL, rwlock);
-	rowlock_on_lost(rwlock->writer, fn ? lost : NULL, rwlock);
+	rlk_told_set(&rwlock->told, rwlock->reader, (rlk_told_fn) fn, arg, lost,
+		     rwlock);
+	rlk_told_set(&rwlock->told, rwlock->writer, (rlk_told_fn) fn, arg, lost,
+		     rwlock);
 }
 
 void rowlock_rwlock_freep(struct rowlock_rwlock **rwlock)

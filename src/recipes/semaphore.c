@@ -8,18 +8,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/thread.h"
-#include "core/forked.h"
 #include "core/semaphore.h"
+#include "recipes/told.h"
 
 struct rowlock_semaphore {
 	struct rowlock *lock;
 	unsigned int permits; /* 0: as many as is stored */
-
-	struct rlk_mutex mutex; /* protects lost_fn and lost_arg; nothing is
-				   called with it */
-	rowlock_semaphore_lost_fn lost_fn;
-	void *lost_arg;
+	struct rlk_told told;
 };
 
 static int check(const char *name, unsigned int permits,
@@ -81,7 +76,7 @@ int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
 		return code;
 	}
 	semaphore->permits = permits == ROWLOCK_PERMITS_STORED ? 0 : permits;
-	rlk_mutex_init(&semaphore->mutex);
+	rlk_told_init(&semaphore->told);
 	*ret_semaphore = semaphore;
 	return 0;
 }
@@ -96,7 +91,7 @@ int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
 	code = rowlock_free(semaphore->lock, reterr);
 	if (code)
 		return code;
-	rlk_mutex_fini(&semaphore->mutex);
+	rlk_told_fini(&semaphore->told);
 	free(semaphore);
 	return 0;
 }
@@ -150,25 +145,17 @@ static void lost(struct rowlock *lock, void *arg)
 	void *fn_arg;
 
 	(void) lock;
-	rlk_mutex_lock(&semaphore->mutex);
-	fn = semaphore->lost_fn;
-	fn_arg = semaphore->lost_arg;
-	rlk_mutex_unlock(&semaphore->mutex);
+	fn =
+	    (rowlock_semaphore_lost_fn) rlk_told_get(&semaphore->told, &fn_arg);
 	if (fn)
 		fn(semaphore, fn_arg);
 }
 
-/* First the new function: the old one may be running, and is waited for. */
 void rowlock_semaphore_on_lost(struct rowlock_semaphore *semaphore,
 			       rowlock_semaphore_lost_fn fn, void *arg)
 {
-	if (rlk_check_forked(semaphore->lock, NULL))
-		return;
-	rlk_mutex_lock(&semaphore->mutex);
-	semaphore->lost_fn = fn;
-	semaphore->lost_arg = arg;
-	rlk_mutex_unlock(&semaphore->mutex);
-	rowlock_on_lost(semaphore->lock, fn ? lost : NULL, semaphore);
+	rlk_told_set(&semaphore->told, semaphore->lock, (rlk_told_fn) fn, arg,
+		     lost, semaphore);
 }
 
 void rowlock_semaphore_freep(struct rowlock_semaphore **semaphore)

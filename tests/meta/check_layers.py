@@ -22,11 +22,10 @@ LAYERS = {
 # And recipes are written on the public headers but for what these do not have: a
 # set of names, and room for readers.
 WIRING = {('src/recipes/multilock.c', 'core/set.h'),
-          ('src/recipes/multilock.c', 'core/forked.h'),
           ('src/recipes/rwlock.c', 'core/rwlock.h'),
           ('src/recipes/rwlock.c', 'core/forked.h'),
           ('src/recipes/semaphore.c', 'core/semaphore.h'),
-          ('src/recipes/semaphore.c', 'core/forked.h'),
+          ('src/recipes/told.c', 'core/forked.h'),
           ('src/core/client.c', 'db/schema.h'),
           ('src/core/client.h', 'db/pool.h'),
           ('src/core/client.h', 'db/group.h')}
