@@ -3,13 +3,9 @@
  * Read/write locks on a real server: who keeps whom out, who gets in next, and
  * what it costs. How one becomes the other is in test_upgrade.c.
  */
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "holder.h"
 #include "rwlocks.h"
 
 /* Of a client that is to die. */
@@ -154,42 +150,30 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 
 /* ------------------------------------------------------------------- ends */
 
-/* A process that has the name, by @call, until it is killed. */
+/* How a holder has the name. */
+struct side {
+	const char *name;
+	int (*call)(struct rowlock_rwlock *, uint64_t,
+		    struct rowlock_errinfo *);
+};
+
+static bool have_side(struct rowlock_client *client, void *arg)
+{
+	const struct side *side = arg;
+	struct rowlock_rwlock *rwlock = NULL;
+
+	return rowlock_rwlock_new(client, side->name, NULL, &rwlock, NULL) ==
+		   0 &&
+	       side->call(rwlock, 0, NULL) == 0;
+}
+
 static pid_t start_holder(const char *name,
 			  int (*call)(struct rowlock_rwlock *, uint64_t,
 				      struct rowlock_errinfo *))
 {
-	struct rowlock_rwlock *rwlock = NULL;
-	struct rowlock_client *client = NULL;
-	struct rowlock_client_options options =
-	    test_client_options(test_ttl_ms(SHORT_TTL_MS));
-	int told[2];
-	char word = 0;
-	pid_t pid;
+	struct side side = { name, call };
 
-	assert_int_equal(pipe(told), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (rowlock_client_new(&options, &client, NULL) == 0 &&
-		    rowlock_rwlock_new(client, name, NULL, &rwlock, NULL) ==
-			0 &&
-		    call(rwlock, 0, NULL) == 0 && write(told[1], "h", 1) == 1)
-			pause();
-		_exit(1);
-	}
-	close(told[1]);
-	assert_true(test_readable(told[0]));
-	assert_int_equal(read(told[0], &word, 1), 1);
-	close(told[0]);
-	return pid;
-}
-
-static void kill_holder(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	return holder_start(test_ttl_ms(SHORT_TTL_MS), have_side, &side);
 }
 
 static void outlive(int (*dead)(struct rowlock_rwlock *, uint64_t,
@@ -210,7 +194,7 @@ static void outlive(int (*dead)(struct rowlock_rwlock *, uint64_t,
 	client = test_client_with(&options);
 	rwlock = make(client, name);
 	assert_code(next(rwlock, 0, &err), ROWLOCK_EBUSY, &err);
-	kill_holder(holder);
+	holder_kill(holder);
 	assert_ok(next(rwlock, (uint64_t) test_patience_ms(), &err));
 	release(rwlock);
 	end(rwlock);

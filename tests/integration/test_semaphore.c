@@ -276,9 +276,16 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 
 /* -------------------------------------------------------------- the price */
 
-/* The least of five: of the client's own threads one asks now and then. */
-static uint64_t cost(struct test_sql *sql, struct rowlock_semaphore *semaphore,
-		     unsigned int count)
+struct act {
+	struct rowlock_client *client;
+	struct rowlock_semaphore *semaphore;
+	const char *name;
+	unsigned int count;
+};
+
+/* The least of seven: of the client's own threads one asks now and then. */
+static uint64_t cost(struct test_sql *sql, const struct act *act,
+		     void (*does)(const struct act *act))
 {
 	uint64_t least = UINT64_MAX;
 
@@ -286,8 +293,7 @@ static uint64_t cost(struct test_sql *sql, struct rowlock_semaphore *semaphore,
 		uint64_t before = test_sql_status(sql, "Questions");
 		uint64_t took;
 
-		expect(semaphore, count, 0);
-		release(semaphore);
+		does(act);
 		took = test_sql_status(sql, "Questions") - 1 - before;
 		if (took < least)
 			least = took;
@@ -295,19 +301,51 @@ static uint64_t cost(struct test_sql *sql, struct rowlock_semaphore *semaphore,
 	return least;
 }
 
+static void acquire_and_release(const struct act *act)
+{
+	expect(act->semaphore, act->count, 0);
+	release(act->semaphore);
+}
+
+static void verify(const struct act *act)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_semaphore_verify(act->semaphore, &err));
+}
+
+static void count(const struct act *act)
+{
+	expect_count(act->client, act->name, 50, 40);
+}
+
+static void resize(const struct act *act)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_semaphore_resize(act->client, act->name, 50, &err));
+}
+
 static void each_act_has_its_price(void **state)
 {
-	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_semaphore *semaphore =
-	    make(client, test_name("cost"), 50);
+	struct act act = { .client = test_client(600000),
+			   .name = test_name("cost"),
+			   .count = 1 };
 
 	(void) state;
+	act.semaphore = make(act.client, act.name, 50);
 	/* A look, an INSERT, a DELETE. */
-	assert_int_equal(cost(sql, semaphore, 1), 3);
-	assert_int_equal(cost(sql, semaphore, 40), 3);
-	end(semaphore);
-	test_client_end(client);
+	assert_int_equal(cost(sql, &act, acquire_and_release), 3);
+	act.count = 40;
+	assert_int_equal(cost(sql, &act, acquire_and_release), 3);
+	expect(act.semaphore, 40, 0);
+	assert_int_equal(cost(sql, &act, verify), 1);
+	assert_int_equal(cost(sql, &act, count), 1);
+	assert_int_equal(cost(sql, &act, resize), 1);
+	release(act.semaphore);
+	end(act.semaphore);
+	test_client_end(act.client);
 	test_sql_end(sql);
 }
 

@@ -3,12 +3,9 @@
  * How permits end: with their client, by a break, at a maximum; and what a
  * number means that others say, or that is changed.
  */
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "holder.h"
 #include "semaphores.h"
 
 /* Of a client that is to die. */
@@ -16,36 +13,29 @@
 
 /* ------------------------------------------------------------------- ends */
 
-/* A process that has @count of @permits until it is killed. */
+/* What a holder has. */
+struct some {
+	const char *name;
+	unsigned int permits;
+	unsigned int count;
+};
+
+static bool have_some(struct rowlock_client *client, void *arg)
+{
+	const struct some *some = arg;
+	struct rowlock_semaphore *semaphore = NULL;
+
+	return rowlock_semaphore_new(client, some->name, some->permits, NULL,
+				     &semaphore, NULL) == 0 &&
+	       rowlock_semaphore_acquire(semaphore, some->count, 0, NULL) == 0;
+}
+
 static pid_t start_holder(const char *name, unsigned int permits,
 			  unsigned int count)
 {
-	struct rowlock_client_options options =
-	    test_client_options(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_semaphore *semaphore = NULL;
-	struct rowlock_client *client = NULL;
-	int told[2];
-	char word = 0;
-	pid_t pid;
+	struct some some = { name, permits, count };
 
-	assert_int_equal(pipe(told), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (rowlock_client_new(&options, &client, NULL) == 0 &&
-		    rowlock_semaphore_new(client, name, permits, NULL,
-					  &semaphore, NULL) == 0 &&
-		    rowlock_semaphore_acquire(semaphore, count, 0, NULL) == 0 &&
-		    write(told[1], "h", 1) == 1)
-			pause();
-		_exit(1);
-	}
-	close(told[1]);
-	assert_true(test_readable(told[0]));
-	assert_int_equal(read(told[0], &word, 1), 1);
-	close(told[0]);
-	return pid;
+	return holder_start(test_ttl_ms(SHORT_TTL_MS), have_some, &some);
 }
 
 static void outlive(unsigned int flags)
@@ -63,10 +53,8 @@ static void outlive(unsigned int flags)
 	client = test_client_with(&options);
 	semaphore = make(client, name, 5);
 	expect(semaphore, 2, ROWLOCK_EBUSY);
-	for (int i = 0; i < 2; i++) {
-		kill(holders[i], SIGKILL);
-		waitpid(holders[i], NULL, 0);
-	}
+	for (int i = 0; i < 2; i++)
+		holder_kill(holders[i]);
 	assert_ok(rowlock_semaphore_acquire(
 	    semaphore, 5, (uint64_t) test_patience_ms(), &err));
 	release(semaphore);
