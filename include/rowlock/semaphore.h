@@ -98,8 +98,10 @@ ROWLOCK_API int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
  * over for a turn as locks are (client options handover_ms, handover_passes):
  * without a word to the server. The clients stand in the server's line, where
  * the first asks until it has what it wants and nobody overtakes it: so one who
- * wants many gets in beside those who want few. Where bells do not reach
- * everybody (rowlock(7)) there is no such line, and who wants few may overtake.
+ * wants many gets in beside those who want few. Only if it has been there for
+ * 12 seconds others take what it leaves, each once in such a time: it may be a
+ * connection that nobody uses. Where bells do not reach everybody
+ * (rowlock_acquire()) there is no such line, and who wants few may overtake.
  *
  * @count    1 to as many as the semaphore has
  * @wait_ms  0: only if they are free, and nobody stands in line;

@@ -33,6 +33,8 @@ struct rlk_asking {
 	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
 	bool polls;            /* bells are of no use to this one */
 	bool passes_line;      /* permits: nobody seems to stand there */
+	uint64_t front_owner;  /* permits: who is seen to be first in line, */
+	int64_t front_ms;      /* and since when */
 	uint64_t bell_owner;   /* which connection has it, if not conn */
 	uint64_t seen_attempt; /* who had the name at the last look, */
 	uint64_t seen_owner;   /* and which connection the bell */

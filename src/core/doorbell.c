@@ -309,19 +309,28 @@ static enum rlk_step look_failed(struct rlk_asking *asking,
 	}
 }
 
+/* Has one connection had the bell for as long as the longest slice? */
+static bool front_stays(struct rlk_asking *asking)
+{
+	int64_t now = rlk_now(asking->client->clock);
+
+	if (asking->front_owner != asking->bell_owner) {
+		asking->front_owner = asking->bell_owner;
+		asking->front_ms = now;
+	}
+	return asking->front_owner &&
+	       now >= rlk_after(asking->front_ms, SLICE_MS);
+}
+
 /* Free, and nobody told us: look no more, take it. But permits may be left by
  * the first in line, who wants more of them, for one who wants few: unless that
- * has gone on for a slice. It may be a ghost. */
-static enum rlk_step take_free(struct rlk_asking *asking)
+ * one stays there. It may be a ghost. */
+static enum rlk_step take_free(struct rlk_asking *asking, bool stays)
 {
 	enum rlk_step step;
 
 	asking->ask = RLK_ASK_FIRST;
-	if (asking->name->strategy->counted) {
-		asking->passes_line = asking->bell_owner &&
-				      asking->seen_owner == asking->bell_owner;
-		asking->seen_owner = asking->bell_owner;
-	}
+	asking->passes_line = stays;
 	step = rlk_ask_here(asking);
 	asking->passes_line = false;
 	return step;
@@ -332,6 +341,7 @@ static enum rlk_step look(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
+	bool stays = front_stays(asking);
 	enum rlk_fault fault;
 
 	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
@@ -340,7 +350,7 @@ static enum rlk_step look(struct rlk_asking *asking)
 	if (fault)
 		return look_failed(asking, fault);
 	if (!holder.known || holder.attempt == request.attempt)
-		return take_free(asking);
+		return take_free(asking, stays);
 	if (nobody_rings(asking, holder.attempt)) {
 		rlk_pool_put(asking->client->pool, TAKE_PTR(asking->conn));
 		poll_instead(asking, "it went to others, and nobody rang");

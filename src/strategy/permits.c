@@ -345,7 +345,7 @@ static bool agrees(const struct asking *asking, struct rowlock_errinfo *reterr)
 		rlk_fail(reterr, ROWLOCK_EINVAL,
 			 "this semaphore has %u permits on %s, and not %u; say "
 			 "the same number, or change it there "
-			 "(rowlock_semaphore_resize())",
+			 "(rowlock_semaphore_resize(), or UPDATE lock_permits)",
 			 permits, server, request->permits);
 		return false;
 	}

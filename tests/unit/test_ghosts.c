@@ -109,36 +109,95 @@ static enum rlk_verdict ask_behind_the_line(struct rlk_conn *conn,
 	return RLK_HELD;
 }
 
-/* A connection has the bell, whoever got it there, and asks for nothing. */
-static void ghost_keeps_permits_for_two_slices(void **state)
+static struct rlk_strategy permits(void)
 {
-	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rlk_strategy counted = *rlk_strategy(ROWLOCK_LEASE);
-	struct one bob = { .client = client_of(4), .person = fake_person() };
-	struct rowlock_errinfo err;
 
-	(void) state;
 	counted.many = true;
 	counted.counted = true;
 	counted.batch = NULL;
 	counted.acquire = ask_behind_the_line;
+	return counted;
+}
+
+/* In line behind a connection that has the bell, whoever got it there, and asks
+ * for nothing. */
+static struct one behind_a_ghost(const struct rlk_strategy *strategy)
+{
+	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct one bob = { .client = client_of(4), .person = fake_person() };
+	struct rowlock_errinfo err;
+
 	fake_bell_take("job");
-	assert_ok(rlk_lock_make(bob.client, "job", &counted, &options,
+	assert_ok(rlk_lock_make(bob.client, "job", strategy, &options,
 				&bob.lock, &err));
 	acquire(&bob, ROWLOCK_FOREVER);
 	fake_await_bell_line("job", 1);
-	/* It may be one who wants more than there is. */
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_LOOK, 1);
-	fake_await(FAKE_BELL_WAIT, 2);
+	return bob;
+}
+
+static void look_again(unsigned int wait_ms, unsigned int looks)
+{
+	fake_advance(wait_ms);
+	fake_await(FAKE_LOOK, looks);
+	fake_await(FAKE_BELL_WAIT, looks + 1);
 	fake_await_bell_line("job", 1);
+}
+
+static void passes_the_ghost(struct one *bob)
+{
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
 	fake_advance(SLICE_MS);
-	is_granted(&bob);
+	is_granted(bob);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
-	assert_int_equal(release(&bob), 0);
+	assert_int_equal(release(bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
+	end(bob);
+}
+
+static void ghost_keeps_permits_for_two_slices(void **state)
+{
+	struct rlk_strategy counted = permits();
+	struct one bob = behind_a_ghost(&counted);
+
+	(void) state;
+	/* It may be one who wants more than there is. */
+	look_again(SLICE_MS, 1);
+	passes_the_ghost(&bob);
+}
+
+/* Somebody's permits may be had soon, so it is looked soon. */
+static enum rlk_fault look_for_short_session(struct rlk_conn *conn,
+					     const struct rlk_request *request,
+					     struct rlk_holder *ret_holder,
+					     struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_strategy(ROWLOCK_LEASE)
+				   ->look(conn, request, ret_holder, reterr);
+
+	if (!fault && fake_count(FAKE_LOOK) == 1)
+		*ret_holder = (struct rlk_holder){
+			.known = true,
+			.looked = true,
+			.attempt = 7,
+			.session = 77,
+			.ttl_ms = 1000,
+			.left_us = 100000,
+		};
+	return fault;
+}
+
+static void one_in_front_is_passed_after_a_whole_slice_only(void **state)
+{
+	struct rlk_strategy counted = permits();
+	struct one bob;
+
+	(void) state;
+	counted.look = look_for_short_session;
+	bob = behind_a_ghost(&counted);
+	look_again(SLICE_MS, 1);
+	look_again(101, 2);
+	passes_the_ghost(&bob);
 }
 
 /* --------------------------------------------------------------- our own */
@@ -226,6 +285,8 @@ int main(void)
 		     what_is_free_at_the_deadline_is_taken_from_a_ghost),
 		FAKE("a ghost keeps others from permits for two slices",
 		     ghost_keeps_permits_for_two_slices),
+		FAKE("one in front is passed after a whole slice only",
+		     one_in_front_is_passed_after_a_whole_slice_only),
 		FAKE("where nobody rings it is polled",
 		     where_nobody_rings_it_is_polled),
 		FAKE("interrupted waits tell nothing about ghosts",
