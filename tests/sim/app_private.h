@@ -27,6 +27,7 @@ struct sim_thread {
 	struct sim_handle handles[2][SIM_NAMES];
 	struct sim_handle sets[SIM_SETS];
 	struct sim_handle rwlocks[SIM_NAMES];
+	struct sim_handle semaphores[SIM_NAMES];
 	struct sim_handle *waits;  /* its acquire is under way */
 	struct sim_handle *leaves; /* it ends, and holds with this one */
 	uint64_t serial;           /* of its acquires, for the history */
@@ -76,11 +77,21 @@ void sim_rwlock_cycle(struct sim_thread *thread);
 /** Give its handles back. */
 void sim_rwlocks_free(struct sim_thread *thread);
 
+/* semaphores.c */
+/** Take some permits once. */
+void sim_semaphore_cycle(struct sim_thread *thread);
+/** Give its handles back. */
+void sim_semaphores_free(struct sim_thread *thread);
+
 /* thread.c */
 /** The lost callback of all its handles. */
 void sim_thread_lost(struct rowlock *lock, void *thread);
 /** For how long an acquire may wait. */
 uint64_t sim_thread_wait(void);
+/** For some time, if at all. */
+void sim_thread_rest(void);
+/** rowlock_verify() */
+void sim_thread_verify(struct sim_handle *handle);
 /** Keep what @handle has for a while, and do something with it. */
 void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle);
 /** An acquire of @handle, that waits for @wait, returned @code. */

@@ -22,8 +22,9 @@ struct sim_bell {
 
 struct sim_bell_counts sim_bell_counts;
 
-/* Of locks, and of readers and writers. */
-static struct sim_bell bells[2 * SIM_NAMES];
+/* Of locks, of readers and writers, and of permits. */
+#define BELLS (3 * SIM_NAMES)
+static struct sim_bell bells[BELLS];
 
 void sim_bells_begin(void)
 {
@@ -52,7 +53,7 @@ static bool is_text(const char *one, const char *other)
 
 static struct sim_bell *bell_of(const char *text)
 {
-	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < BELLS; i++) {
 		struct sim_bell *bell = &bells[i];
 
 		if (!*bell->text) {
@@ -150,9 +151,9 @@ bool sim_bell_take(struct sim_session *session)
 	return take(session, param(session, 7));
 }
 
-uint64_t sim_bell_owner(struct sim_session *session)
+uint64_t sim_bell_owner(const struct sim_session *session, unsigned int number)
 {
-	const struct sim_bell *bell = param(session, 6);
+	const struct sim_bell *bell = param(session, number);
 
 	return bell->owner ? bell->owner->id : 0;
 }
@@ -202,7 +203,7 @@ void sim_bells_leave(struct sim_session *session)
 {
 	if (session->wants_bell)
 		leave_line(session);
-	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < BELLS; i++) {
 		if (bells[i].owner != session)
 			continue;
 		sim_bell_counts.lost++;
@@ -214,7 +215,7 @@ void sim_bells_leave(struct sim_session *session)
 /* Of connections that live and have nothing to do: of whom nobody will ring. */
 void sim_bells_check(void)
 {
-	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
+	for (unsigned int i = 0; i < BELLS; i++) {
 		const struct sim_session *owner = bells[i].owner;
 
 		if (owner && owner->conn && !owner->silent &&

@@ -140,6 +140,8 @@ static void execute_statement(struct sim_session *session)
 	session->request.lies = packet->executed == packet->lies_at;
 	if (packet->parts[packet->next].op->verb == SIM_ACQUIRE_SET)
 		sim_sets_look(packet, packet->next);
+	if (packet->parts[packet->next].op->verb == SIM_ACQUIRE_PERMITS)
+		sim_permits_meet(session, packet->next);
 	while (packet->next < packet->count &&
 	       packet->parts[packet->next].statement == packet->executed)
 		execute_part(session, &packet->parts[packet->next++]);

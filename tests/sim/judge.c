@@ -45,7 +45,7 @@ struct rlk_list sim_grants[SIM_KINDS][SIM_NAMES];
 uint64_t sim_passes;
 
 static struct rlk_list spare = RLK_LIST_INIT(spare);
-static struct rlk_list calls;
+struct rlk_list sim_calls;
 static unsigned int grants;
 static unsigned int contested; /* names with more than one grant */
 static struct sim_event audit;
@@ -127,8 +127,7 @@ static bool row_end_unknown(const struct sim_grant *grant)
 	       (int64_t) sim_world.idle_ms * 1000 + TOLD_US;
 }
 
-/* It may be held no more, in the database, without its holder's knowledge. */
-static bool excused(const struct sim_grant *grant)
+bool sim_grant_excused(const struct sim_grant *grant)
 {
 	if (sim_grant_is_row(grant))
 		return row_end_unknown(grant);
@@ -145,6 +144,7 @@ static const char *kind_name(const struct sim_grant *grant)
 		[SIM_KIND_LEASE] = "lease",
 		[SIM_KIND_ROW] = "row",
 		[SIM_KIND_RWLOCK] = "read/write",
+		[SIM_KIND_PERMITS] = "permits",
 	};
 
 	return names[grant->kind];
@@ -173,18 +173,23 @@ static void compare(const struct sim_grant *a, const struct sim_grant *b)
 	if (a->lock->name == b->lock->name)
 		sim_violation("S3: two owners in process %u hold '%s'",
 			      a->proc->number, sim_names[a->name]);
-	if (excused(a) || excused(b))
+	if (sim_grant_excused(a) || sim_grant_excused(b))
 		return;
 	sim_violation("S3: processes %u and %u both hold '%s' (%s)",
 		      a->proc->number, b->proc->number, sim_names[a->name],
 		      kind_name(a));
 }
 
-static void compare_all(struct rlk_list *list)
+static void compare_all(enum sim_kind kind, unsigned int name)
 {
+	struct rlk_list *list = &sim_grants[kind][name];
 	struct rlk_list *node;
 	struct rlk_list *other;
 
+	if (kind == SIM_KIND_PERMITS) {
+		sim_judge_count(list, name);
+		return;
+	}
 	for (node = list->next; node != list; node = node->next)
 		for (other = node->next; other != list; other = other->next)
 			compare(sim_grant(node), sim_grant(other));
@@ -196,7 +201,7 @@ void sim_judge_step(void)
 		return;
 	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++)
-			compare_all(&sim_grants[kind][name]);
+			compare_all((enum sim_kind) kind, name);
 }
 
 /* -------------------------------------------------------------- grants */
@@ -250,6 +255,8 @@ enum sim_kind sim_kind_of_lock(const struct rowlock *lock)
 
 	if (strategy->pins_connection)
 		return SIM_KIND_ROW;
+	if (strategy->counted)
+		return SIM_KIND_PERMITS;
 	return strategy->slot ? SIM_KIND_RWLOCK : SIM_KIND_LEASE;
 }
 
@@ -267,6 +274,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 		.fiber = sim_self,
 		.kind = sim_kind_of_lock(lock),
 		.name = name,
+		.count = lock->hold->upkeep ? lock->hold->upkeep->count : 0,
 		.began_us = sim_now,
 		.began_delay_us = sim_proc_delay(sim_self->proc),
 	};
@@ -287,7 +295,8 @@ static void begin(struct rowlock *lock, unsigned int name)
 	contested += several(list);
 	grants++;
 	sim_passes += grant->pass > 0;
-	compare_all(list);
+	compare_all(grant->kind, name);
+	sim_judge_rows(grant);
 	if (!sim_event_is_set(&audit))
 		sim_event_set(&audit, sim_now + AUDIT_US);
 }
@@ -323,6 +332,8 @@ void sim_judge_acquired(struct rowlock *lock, int code)
 {
 	struct sim_grant *grant = grant_of(lock);
 
+	if (sim_kind_of_lock(lock) == SIM_KIND_PERMITS)
+		sim_judge_permits_asked();
 	sim_self->acquiring = NULL;
 	if (!code && !grant)
 		sim_violation("'%s' was acquired, but no hold began",
@@ -408,8 +419,8 @@ void sim_judge_held(const struct rowlock *lock, bool held)
  * heard of its holder. */
 static int64_t safe_until(const struct sim_grant *grant)
 {
-	/* Of a read/write lock there is no maximum. */
-	const struct sim_lease *lease = &sim_tables.leases[grant->name];
+	const struct sim_lease *lease =
+	    sim_lease_by(grant->kind, grant->name, grant->attempt);
 	const struct sim_session_row *row;
 	const struct rlk_conn *conn = grant->hold->conn;
 	int64_t until = INT64_MAX;
@@ -433,8 +444,7 @@ static int64_t safe_until(const struct sim_grant *grant)
 		left = sim_now + left - left * sim_server.ppm / 1000000;
 		until = left < until ? left : until;
 	}
-	if (lease->there && lease->attempt == grant->attempt &&
-	    lease->expires_us &&
+	if (lease && lease->expires_us &&
 	    lease->born_us + lease->expires_us - lease->acquired_us < until)
 		until = lease->born_us + lease->expires_us - lease->acquired_us;
 	return until;
@@ -465,6 +475,7 @@ static void audit_grant(struct sim_grant *grant)
 			sim_violation("'%s' is held again after it was lost",
 				      sim_names[grant->name]);
 		check_belief(grant);
+		sim_judge_rows(grant);
 		return;
 	}
 	if (!grant->watched || grant->told)
@@ -511,9 +522,14 @@ static void check_neglect(const struct sim_call *call)
 
 		if (!(call->fiber->acquiring_names & 1u << i))
 			continue;
+		name = i;
+		if (sim_kind_of_lock(lock) == SIM_KIND_PERMITS) {
+			if (!sim_judge_permits_lie(call, i, &since))
+				return;
+			continue;
+		}
 		if (lease->there)
 			return;
-		name = i;
 		if (lease->gone_us > since)
 			since = lease->gone_us;
 	}
@@ -536,14 +552,14 @@ static void on_audit(struct sim_event *event)
 			for (node = list->next; node != list; node = node->next)
 				audit_grant(sim_grant(node));
 		}
-	for (node = calls.next; node != &calls; node = node->next) {
+	for (node = sim_calls.next; node != &sim_calls; node = node->next) {
 		struct sim_call *call =
 		    container_of(node, struct sim_call, node);
 
 		check_call(call);
 		check_neglect(call);
 	}
-	if (grants || !rlk_list_empty(&calls))
+	if (grants || !rlk_list_empty(&sim_calls))
 		sim_event_set(event, sim_now + AUDIT_US);
 }
 
@@ -559,7 +575,7 @@ void sim_call_begin(struct sim_call *call, const char *what, uint64_t ms)
 		.delay_us = sim_proc_delay(proc),
 	};
 	rlk_list_init(&call->node);
-	rlk_list_append(&calls, &call->node);
+	rlk_list_append(&sim_calls, &call->node);
 	if (!sim_event_is_set(&audit))
 		sim_event_set(&audit, sim_now + AUDIT_US);
 }
@@ -582,7 +598,7 @@ void sim_judge_forget(const struct sim_proc *proc)
 				if (sim_grant(node)->proc == proc)
 					drop(sim_grant(node));
 			}
-	rlk_list_for_each(node, after, &calls)
+	rlk_list_for_each(node, after, &sim_calls)
 	{
 		if (container_of(node, struct sim_call, node)->fiber->proc ==
 		    proc)
@@ -595,7 +611,7 @@ void sim_judge_begin(void)
 	for (int kind = 0; kind < SIM_KINDS; kind++)
 		for (unsigned int name = 0; name < SIM_NAMES; name++)
 			rlk_list_init(&sim_grants[kind][name]);
-	rlk_list_init(&calls);
+	rlk_list_init(&sim_calls);
 	grants = 0;
 	contested = 0;
 	audit.fire = on_audit;
@@ -604,6 +620,6 @@ void sim_judge_begin(void)
 
 void sim_judge_end(void)
 {
-	if (grants || !rlk_list_empty(&calls))
+	if (grants || !rlk_list_empty(&sim_calls))
 		sim_violation("the world ends, and something is still held");
 }

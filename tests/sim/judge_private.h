@@ -16,9 +16,10 @@ struct sim_grant {
 	uint64_t pass; /* how often the hold had been handed over by then */
 	enum sim_kind kind;
 	unsigned int name;
-	uint64_t serial; /* of the row, or of the row's lock */
-	bool watched;    /* acquired, and not being released */
-	bool yields;     /* it writes no more, and is about to be released */
+	unsigned int count; /* of permits */
+	uint64_t serial;    /* of the row, or of the row's lock */
+	bool watched;       /* acquired, and not being released */
+	bool yields;        /* it writes no more, and is about to be released */
 	bool told;
 	bool not_held; /* rowlock_held() has said so */
 	int64_t began_us;
@@ -47,6 +48,25 @@ enum sim_kind sim_kind_of_lock(const struct rowlock *lock);
 
 /** Would rowlock_held() say so now? */
 bool sim_grant_held(const struct sim_grant *grant);
+
+/** May it be held no more, in the database, without its holder's knowledge? */
+bool sim_grant_excused(const struct sim_grant *grant);
+
+/** The calls that are under way. */
+extern struct rlk_list sim_calls;
+
+/* judge_permits.c */
+void sim_judge_permit_made(const struct sim_session *by, unsigned int name);
+/** Not too many are held by the grants of @list. */
+void sim_judge_count(const struct rlk_list *list, unsigned int name);
+/** If @grant is of permits, all of them are there. */
+void sim_judge_rows(const struct sim_grant *grant);
+/** The acquire of the fiber that runs has come to its end. */
+void sim_judge_permits_asked(void);
+/** Are those free that @call waits for? *@since is put off to the instant since
+ *  when nothing has changed. */
+bool sim_judge_permits_lie(const struct sim_call *call, unsigned int name,
+			   int64_t *since);
 
 /** Was the lease that @attempt made taken by hand? */
 bool sim_was_broken(uint64_t attempt);

@@ -68,6 +68,8 @@ void sim_judge_lease_made(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: process %u attempt %u session %u",
 	    { lease->name, by->proc, lease->attempt, lease->session } });
+	if (sim_kind_of(lease) == SIM_KIND_PERMITS)
+		sim_judge_permit_made(by, lease->name);
 }
 
 /* Attempts whose leases were taken by hand, perhaps before it was known that

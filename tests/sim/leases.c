@@ -47,6 +47,11 @@ static void remember(const struct sim_lease *lease)
 	for (int i = 1; i < WAYS; i++)
 		if (set[i].serial < oldest->serial)
 			oldest = &set[i];
+	/* Of several permits the last. */
+	for (int i = 0; i < WAYS; i++)
+		if (sim_kind_of(lease) == SIM_KIND_PERMITS &&
+		    set[i].attempt == lease->attempt)
+			oldest = &set[i];
 	*oldest = (struct made){ lease->attempt, lease->serial };
 }
 
@@ -77,10 +82,23 @@ struct sim_lease *sim_lease_meant(const struct sim_request *request)
 		return &sim_tables.leases[name];
 	if (slot == RLK_SLOT_WRITER)
 		return sim_writer_of(name);
-	for (unsigned int i = 2 * SIM_NAMES; i < sim_tables.lease_places; i++) {
+	for (unsigned int i = SIM_SINGLES; i < sim_tables.lease_places; i++) {
 		struct sim_lease *lease = &sim_tables.leases[i];
 
 		if (lease->there && lease->name == name && lease->slot == slot)
+			return lease;
+	}
+	return NULL;
+}
+
+const struct sim_lease *sim_lease_by(enum sim_kind kind, unsigned int name,
+				     uint64_t attempt)
+{
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease->there && lease->name == name &&
+		    lease->attempt == attempt && sim_kind_of(lease) == kind)
 			return lease;
 	}
 	return NULL;
@@ -95,15 +113,16 @@ bool sim_is_leased(unsigned int name)
 	return false;
 }
 
-/* Where a reader's row comes. */
+/* Where a reader's row comes, or a permit's. */
 static struct sim_lease *free_place(const struct sim_request *request)
 {
-	unsigned int i = 2 * SIM_NAMES;
+	unsigned int i = SIM_SINGLES;
 
 	while (i < sim_tables.lease_places && sim_tables.leases[i].there)
 		i++;
 	if (i == SIM_LEASES)
-		sim_violation("%d readers are left in the table", SIM_READERS);
+		sim_violation("%d readers and permits are left in the table",
+			      SIM_OTHERS);
 	if (i == sim_tables.lease_places)
 		sim_tables.lease_places++;
 	sim_tables.leases[i].name = sim_param_name(request, 0);
@@ -131,6 +150,14 @@ static void insert_lease(struct sim_session *session, struct sim_lease *lease,
 	sim_judge_lease_made(session, lease);
 }
 
+struct sim_lease *sim_lease_insert(struct sim_session *session, uint64_t serial)
+{
+	struct sim_lease *lease = free_place(&session->request);
+
+	insert_lease(session, lease, serial);
+	return lease;
+}
+
 void sim_lease_acquire(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
@@ -146,7 +173,7 @@ void sim_lease_acquire(struct sim_session *session)
 		session->answer.affected = 1;
 	}
 	if (request->op->verb == SIM_ACQUIRE_SEEING && session->answer.affected)
-		session->answer.insert_id = sim_bell_owner(session);
+		session->answer.insert_id = sim_bell_owner(session, 6);
 	if (request->op->verb == SIM_ACQUIRE_LOOKING ||
 	    request->op->verb == SIM_ACQUIRE_SET ||
 	    request->op->verb == SIM_ACQUIRE_SEEING)
@@ -159,9 +186,8 @@ void sim_lease_acquire(struct sim_session *session)
 			       sim_bell_take(session));
 }
 
-/* What a look tells of @lease, in seven cells. */
-static void tell_look(struct rlk_value *cells, const struct sim_lease *lease,
-		      int64_t now_us)
+void sim_tell_look(struct rlk_value *cells, const struct sim_lease *lease,
+		   int64_t now_us)
 {
 	const struct sim_session_row *row = sim_session_row(lease->session);
 
@@ -180,8 +206,8 @@ void sim_lease_look(struct sim_session *session)
 	const struct sim_lease *lease = sim_lease_meant(request);
 
 	if (lease && lease->there)
-		tell_look(sim_answer_row(&session->answer, 7), lease,
-			  request->started_us);
+		sim_tell_look(sim_answer_row(&session->answer, 7), lease,
+			      request->started_us);
 }
 
 /* ---------------------------------------------------------------- readers */
@@ -205,8 +231,8 @@ void sim_reader_acquire(struct sim_session *session)
 
 	if (keeps_out(request) || sim_lease_meant(request))
 		return;
-	insert_lease(session, free_place(request),
-		     sim_writer_of(sim_param_name(request, 0))->serial);
+	sim_lease_insert(session,
+			 sim_writer_of(sim_param_name(request, 0))->serial);
 	session->answer.affected = 1;
 }
 
@@ -223,8 +249,8 @@ void sim_reader_look(struct sim_session *session)
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(seen); i++) {
 		if (!seen[i] || !seen[i]->there)
 			continue;
-		tell_look(&cells[8 * answer->affected], seen[i],
-			  request->started_us);
+		sim_tell_look(&cells[8 * answer->affected], seen[i],
+			      request->started_us);
 		cells[8 * answer->affected++ + 7] = rlk_u64(seen[i]->slot);
 	}
 }
@@ -234,17 +260,18 @@ void sim_readers_look(struct sim_session *session)
 	const struct sim_request *request = &session->request;
 	unsigned int name = sim_param_name(request, 0);
 
-	for (unsigned int i = 2 * SIM_NAMES;
+	for (unsigned int i = SIM_SINGLES;
 	     i < sim_tables.lease_places &&
 	     session->answer.rows < request->params[1].u64;
 	     i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
 		struct rlk_value *cells;
 
-		if (!lease->there || lease->name != name)
+		if (!lease->there || lease->name != name ||
+		    sim_kind_of(lease) != SIM_KIND_RWLOCK)
 			continue;
 		cells = sim_answer_row(&session->answer, 8);
-		tell_look(cells, lease, request->started_us);
+		sim_tell_look(cells, lease, request->started_us);
 		cells[7] = rlk_u64(lease->slot);
 	}
 }
@@ -493,6 +520,8 @@ uint64_t sim_lease_would(const struct sim_session *session)
 		return !sim_lease_meant(request)->there;
 	if (request->op->verb == SIM_ACQUIRE_READER)
 		return !keeps_out(request) && !sim_lease_meant(request);
+	if (request->op->verb == SIM_ACQUIRE_PERMITS)
+		return 1;
 	if (request->op->verb == SIM_DELETE_LEASE)
 		for (unsigned int i = 0; i < sim_tables.lease_places; i++)
 			rows += is_meant(request, &sim_tables.leases[i]);
@@ -512,6 +541,8 @@ void sim_lease_delete(struct sim_session *session)
 		sim_judge_lease_removed(session, lease);
 		lease->there = false;
 		lease->gone_us = sim_now;
+		if (sim_kind_of(lease) == SIM_KIND_PERMITS)
+			sim_tables.permits_us[lease->name] = sim_now;
 		if (session->request.op->rings)
 			sim_bell_ring_after(session);
 	}

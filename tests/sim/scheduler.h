@@ -87,6 +87,7 @@ struct sim_fiber {
 	struct sim_fiber *joiner;
 	struct rowlock *acquiring;    /* its rowlock_acquire() is under way */
 	unsigned int acquiring_names; /* a bit each */
+	unsigned int acquiring_count; /* of permits */
 	uint64_t acquiring_attempt;   /* that was seen to be granted */
 	struct sim_picture picture;
 };

@@ -17,6 +17,9 @@ struct sim_proc;
 
 #define SIM_NAMES 8
 
+/** The most permits that a semaphore has. */
+#define SIM_PERMITS_MOST 5
+
 /** The longest maximum that a hold has. */
 #define SIM_MAXIMUM_MS 3000
 
@@ -38,9 +41,12 @@ struct sim_world {
 	bool breaks;          /* holds are broken by hand, sometimes */
 	bool sets;            /* some want several leases at once */
 	bool rwlocks;         /* some read and write */
+	bool semaphores;      /* some take permits */
+	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */
 	unsigned int group;   /* requests that may share a packet */
+	unsigned int permits[SIM_NAMES]; /* of each semaphore, at first */
 	uint64_t ttl_ms;
 	uint64_t idle_ms;
 	uint64_t call_ms;

@@ -54,6 +54,21 @@ static const struct pattern patterns[] = {
 	  "l.expires_at) DIV 1000, l.slot FROM business_lease l LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot > 2147483648 LIMIT ?", NULL, NULL },
+	{ SIM_LOOK_PERMITS, "look-permits", "SELECT l.attempt, l.session, "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "
+	  "s.beat, s.ttl, TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
+	  "l.expires_at) DIV 1000, l.slot, p.permits, p.bell FROM (SELECT "
+	  "name, permits, CAST(IS_USED_LOCK(?) AS UNSIGNED) AS bell FROM "
+	  "lock_permits WHERE name = ? LIMIT 1) p LEFT JOIN business_lease l "
+	  "ON l.name = p.name AND l.slot BETWEEN 1 AND 2147483647 LEFT JOIN "
+	  "lease_session s ON s.id = l.session", NULL, NULL },
+	{ SIM_PERMITS_MAKE, "make-permits", "INSERT INTO lock_permits (name, "
+	  "permits) VALUES (?, ?) ON DUPLICATE KEY UPDATE name = name", NULL,
+	  NULL },
+	{ SIM_PERMITS_SET, "set-permits", "INSERT INTO lock_permits (name, "
+	  "permits) VALUES (?, ?) ON DUPLICATE KEY UPDATE permits = "
+	  "VALUES(permits)", NULL, NULL },
 	{ SIM_LIST_LEASES, "list-leases", "SELECT l.name, l.slot, l.info, "
 	  "l.session, l.attempt, l.acquired_at, ", "FROM business_lease l "
 	  "LEFT JOIN lease_session s ON s.id = l.session LEFT JOIN lock_token "
@@ -194,6 +209,9 @@ static const struct {
 /* Of packets; what follows a DELETE's or a SELECT's WHERE is read. */
 #define ATTEMPTS "SELECT attempt FROM business_lease WHERE "
 #define DELETES "FROM business_lease WHERE "
+#define PERMITS                                                                \
+	"l.name IN ({?0|, }) AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, "    \
+	"})"
 #define NO_PARAMS                                                              \
 	{ SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO }
 static const struct {
@@ -219,6 +237,21 @@ static const struct {
 	  "NOT IN (SELECT q.a FROM p q JOIN business_lease l ON l.name = q.n "
 	  "AND l.slot = 0) ORDER BY p.n ON DUPLICATE KEY UPDATE attempt = "
 	  "(SELECT 1 UNION SELECT 2)", NULL, { 0, SIM_ZERO, 1, 2, 3, 4 } },
+	{ SIM_ACQUIRE_PERMITS, "insert-permits", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "SELECT q.name, p.s, p.c, p.a, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + "
+	  "INTERVAL p.m MICROSECOND, p.i FROM ({SELECT ?0 COLLATE utf8mb4_bin "
+	  "AS n, ?1 AS s, ?2 AS c, ?3 AS a, ?4 AS m, ?5 AS i, ?6 AS k| UNION "
+	  "ALL }) p JOIN lock_permits q ON q.name = p.n AND q.permits = p.k "
+	  "ORDER BY p.s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE attempt = "
+	  "(SELECT 1 UNION SELECT 2)", NULL, { 0, 1, 2, 3, 4, 5, 6, SIM_ZERO } },
+	{ SIM_COUNT, "count-permits", "SELECT COUNT(*) FROM business_lease l "
+	  "WHERE " PERMITS, NULL, { 0, 1, 2 } },
+	{ SIM_COUNT_LIVE, "confirm-permits", "SELECT COUNT(*) FROM "
+	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE "
+	  PERMITS, NULL, { 0, 1, 2 } },
+	{ SIM_DELETE_LEASE, "delete-permits", "DELETE l FROM business_lease l "
+	  "FORCE INDEX (PRIMARY) WHERE " PERMITS, NULL, { 0, 1, 2 } },
 	{ SIM_COUNT, "count-set", NULL, "SELECT COUNT(*) FROM business_lease "
 	  "l WHERE ", { 0, SIM_ZERO, 1 } },
 	{ SIM_COUNT_LIVE, "confirm-set", NULL, "SELECT COUNT(*) FROM "
@@ -312,6 +345,8 @@ static const struct {
 	{ { SIM_IF_ATTEMPT, 2 }, "attempt IN ({?1|, })", false },
 	{ { SIM_IF_NAME, 0 }, "l.name IN ({?0|, })", false },
 	{ { SIM_IF_SLOT, 1 }, "l.slot = 0", false },
+	{ { SIM_IF_SLOT, 1 }, "l.slot IN ({?1|, })", false },
+	{ { SIM_IF_ATTEMPT, 2 }, "l.attempt IN ({?2|, })", false },
 	{ { SIM_IF_ATTEMPT, 2 }, "l.attempt IN ({?1|, })", false },
 	{ { SIM_IF_EXPIRED, 0 }, "l.expires_at <= UTC_TIMESTAMP(6)", false },
 	{ { SIM_IF_NO_SESSION, 0 }, "NOT EXISTS (SELECT 1 FROM lease_session s "

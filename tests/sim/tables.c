@@ -10,7 +10,6 @@
 #include "judge.h"
 #include "net.h"
 #include "sim.h"
-#include "strategy/rwlock.h"
 #include "tables_private.h"
 #include "trace.h"
 
@@ -19,8 +18,8 @@ struct sim_tables sim_tables;
 void sim_tables_begin(void)
 {
 	memset(&sim_tables, 0, sizeof(sim_tables));
-	sim_tables.lease_places = 2 * SIM_NAMES;
-	for (unsigned int i = 0; i < 2 * SIM_NAMES; i++) {
+	sim_tables.lease_places = SIM_SINGLES;
+	for (unsigned int i = 0; i < SIM_SINGLES; i++) {
 		sim_tables.leases[i].name = i % SIM_NAMES;
 		sim_tables.leases[i].slot = i < SIM_NAMES ? 0 : RLK_SLOT_WRITER;
 	}
@@ -453,6 +452,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LOOK] = sim_lease_look,
 		[SIM_LOOK_READER] = sim_reader_look,
 		[SIM_LOOK_READERS] = sim_readers_look,
+		[SIM_LOOK_PERMITS] = sim_permits_look,
 		[SIM_LEASES_OF_NAME] = sim_leases_of_name,
 		[SIM_LIST_LEASES] = sim_lease_list,
 		[SIM_LIST_ROWS] = list_rows,
@@ -469,6 +469,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ACQUIRE_SEEING] = sim_lease_acquire,
 		[SIM_ACQUIRE_SET] = sim_lease_acquire,
 		[SIM_ACQUIRE_READER] = sim_reader_acquire,
+		[SIM_ACQUIRE_PERMITS] = sim_permits_acquire,
+		[SIM_PERMITS_MAKE] = sim_permits_make,
+		[SIM_PERMITS_SET] = sim_permits_set,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
 		[SIM_RAISE_FLOOR] = raise_floor,

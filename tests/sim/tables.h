@@ -8,6 +8,7 @@
  */
 
 #include "server.h"
+#include "strategy/rwlock.h"
 
 struct sim_lease {
 	bool there;
@@ -45,9 +46,10 @@ struct sim_row {
 #define SIM_SESSION_ROWS 4096
 
 /** Rows of leases, there or not: slot 0 of each name, its writer's slot, and
- *  readers. */
-#define SIM_READERS 512
-#define SIM_LEASES (2 * 8 + SIM_READERS)
+ *  from SIM_SINGLES on readers and permits. */
+#define SIM_SINGLES (2 * 8)
+#define SIM_OTHERS 512
+#define SIM_LEASES (SIM_SINGLES + SIM_OTHERS)
 
 struct sim_tables {
 	struct sim_lease leases[SIM_LEASES];
@@ -59,6 +61,9 @@ struct sim_tables {
 	int64_t drawn_us[2][8];
 	uint64_t drawn_by[8]; /* which attempt has drawn a lease's token */
 	uint64_t floor;
+	unsigned int permits[8]; /* of a semaphore; 0: no row */
+	int64_t permits_us[8];   /* when it or its rows changed, in true time */
+	uint64_t permits_made[8]; /* rows */
 	struct {
 		uint64_t number; /* 0: no row */
 		int64_t at_us;
@@ -78,17 +83,28 @@ enum sim_kind {
 	SIM_KIND_LEASE,
 	SIM_KIND_ROW,
 	SIM_KIND_RWLOCK,
+	SIM_KIND_PERMITS,
 	SIM_KINDS,
 };
 
 /** The writer's row of @name, there or not. */
 struct sim_lease *sim_writer_of(unsigned int name);
-/** Of a lock, or of a read/write lock. */
+/** Of a lock, of a read/write lock, or of a semaphore. */
 static inline enum sim_kind sim_kind_of(const struct sim_lease *lease)
 {
-	return lease->slot ? SIM_KIND_RWLOCK : SIM_KIND_LEASE;
+	if (!lease->slot)
+		return SIM_KIND_LEASE;
+	return lease->slot < RLK_SLOT_WRITER ? SIM_KIND_PERMITS
+					     : SIM_KIND_RWLOCK;
 }
 
+/** How many of the permits of @name are in use, and by @attempt; 0: by anybody.
+ */
+unsigned int sim_permits_used(unsigned int name, uint64_t attempt);
+
+/** A row that @attempt has; NULL: none. */
+const struct sim_lease *sim_lease_by(enum sim_kind kind, unsigned int name,
+				     uint64_t attempt);
 /** Which of its name's rows @attempt made last, 0 if none. */
 uint64_t sim_lease_serial(enum sim_kind kind, unsigned int name,
 			  uint64_t attempt);

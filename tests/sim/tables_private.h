@@ -46,12 +46,29 @@ void sim_leases_of(struct sim_session *session);
 void sim_leases_of_name(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
+/** What a look tells of @lease, in seven cells. */
+void sim_tell_look(struct rlk_value *cells, const struct sim_lease *lease,
+		   int64_t now_us);
+/** A row in the slot that the request names, which is free. */
+struct sim_lease *sim_lease_insert(struct sim_session *session,
+				   uint64_t serial);
 /** How many rows are meant: what is answered is its number of affected ones. */
 void sim_lease_count(struct sim_session *session);
 /** Which rows of the INSERT that begins with part @first are left out. */
 void sim_sets_look(struct sim_packet *packet, size_t first);
 void sim_leases_ahead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
+
+/* permits.c; but for sim_permits_meet() each executes the request of @session.
+ */
+void sim_permits_look(struct sim_session *session);
+/** The rows of the INSERT that begins with part @first: all are made, or none.
+ */
+void sim_permits_meet(struct sim_session *session, size_t first);
+void sim_permits_acquire(struct sim_session *session);
+void sim_permits_make(struct sim_session *session);
+void sim_permits_set(struct sim_session *session);
+
 /** How many rows the statement would make or remove. */
 uint64_t sim_lease_would(const struct sim_session *session);
 
@@ -73,6 +90,7 @@ void sim_bell_ring(struct sim_session *session);
 void sim_bell_ring_after(struct sim_session *session);
 /** As the last thing that an INSERT does. Tells whether the session has it. */
 bool sim_bell_take(struct sim_session *session);
-uint64_t sim_bell_owner(struct sim_session *session);
+/** Of the bell that is parameter @number. 0: nobody. */
+uint64_t sim_bell_owner(const struct sim_session *session, unsigned int number);
 
 #endif

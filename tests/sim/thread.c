@@ -133,6 +133,7 @@ void sim_thread_free(struct sim_thread *thread)
 	for (int i = 0; i < SIM_SETS; i++)
 		give_back(&thread->sets[i]);
 	sim_rwlocks_free(thread);
+	sim_semaphores_free(thread);
 	memset(thread, 0, sizeof(*thread));
 }
 
@@ -271,7 +272,7 @@ static void ask_token(struct sim_handle *handle)
 		sim_judge_token(handle->lock, name, token);
 }
 
-static void ask_server(struct sim_handle *handle)
+void sim_thread_verify(struct sim_handle *handle)
 {
 	struct sim_call call;
 	int code;
@@ -327,7 +328,7 @@ static void cancel_one(struct sim_thread *thread)
 
 /* ------------------------------------------------------------ its life */
 
-void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
+void sim_thread_rest(void)
 {
 	uint64_t die = sim_below(1000);
 
@@ -337,15 +338,21 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 		sim_sleep(sim_between(0, 50000));
 	else if (die < 123)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 2500));
+}
+
+void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
+{
+	uint64_t die = sim_below(64);
+
+	sim_thread_rest();
 	/* One of its names may be broken, and the loss of all has to be known
 	 * while somebody else has it. */
 	if (handle->names && sim_world.breaks && sim_below(64) == 0)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 8000));
-	die = sim_below(64);
 	if (die < 4)
 		ask_token(handle);
 	else if (die < 6)
-		ask_server(handle);
+		sim_thread_verify(handle);
 	else if (die < 8)
 		reenter(thread, handle);
 	else if (die < 12)
@@ -362,6 +369,10 @@ static void cycle(struct sim_thread *thread)
 
 	if (sim_world.rwlocks && sim_below(3) == 0) {
 		sim_rwlock_cycle(thread);
+		return;
+	}
+	if (sim_world.semaphores && sim_below(3) == 0) {
+		sim_semaphore_cycle(thread);
 		return;
 	}
 	handle = handle_for(thread);

@@ -16,6 +16,7 @@
 
 #include "app.h"
 #include "core/client.h"
+#include "core/semaphore.h"
 #include "death.h"
 #include "fault.h"
 #include "judge.h"
@@ -63,6 +64,11 @@ static void draw_world(void)
 	sim_world.observe = sim_below(4) == 0;
 	sim_world.sets = sim_world.lease && sim_below(3) == 0;
 	sim_world.rwlocks = sim_world.lease && sim_below(3) == 0;
+	sim_world.semaphores = sim_world.lease && sim_below(3) == 0;
+	sim_world.resizes = sim_below(4) == 0;
+	for (int i = 0; i < SIM_NAMES; i++)
+		sim_world.permits[i] =
+		    (unsigned int) sim_between(1, SIM_PERMITS_MOST);
 	sim_world.ttl_ms = (uint64_t) sim_between(1000, 4000);
 	/* That is promised to those who observe; and old tokens are old then.
 	 */
@@ -144,6 +150,26 @@ static void visit(struct rowlock_client *client, unsigned int name, bool row)
 		sim_violation("the last release failed: %s", error.message);
 }
 
+/* All of them, at once. */
+static void visit_semaphore(struct rowlock_client *client, unsigned int name)
+{
+	unsigned int permits = sim_tables.permits[name];
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error = { 0 };
+	struct rowlock *lock;
+
+	if (!permits)
+		return;
+	if (rlk_permits_new(client, sim_names[name], &options, &lock, &error))
+		sim_violation("no semaphore: %s", error.message);
+	if (rlk_permits_acquire(lock, 0, permits, patience_ms(false), &error))
+		sim_violation("L1: the %u permits of '%s' cannot be had any "
+			      "more: %s",
+			      permits, sim_names[name], error.message);
+	if (rowlock_release(lock, &error) || rowlock_free(lock, &error))
+		sim_violation("the last release failed: %s", error.message);
+}
+
 static bool anything_left(const struct rowlock_client *client)
 {
 	for (unsigned int i = 0; i < sim_tables.lease_places; i++)
@@ -187,6 +213,7 @@ static void visitor(void *arg)
 			visit(client, name, false);
 		if (sim_world.row)
 			visit(client, name, true);
+		visit_semaphore(client, name);
 	}
 	sim_app_close();
 	while (!sim_app_closed())
