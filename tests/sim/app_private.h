@@ -88,6 +88,8 @@ void sim_semaphores_free(struct sim_thread *thread);
 void sim_thread_lost(struct rowlock *lock, void *thread);
 /** For how long an acquire may wait. */
 uint64_t sim_thread_wait(void);
+/** Free *@lock, if there is one. */
+void sim_thread_free_lock(struct rowlock **lock);
 /** For some time, if at all. */
 void sim_thread_rest(void);
 /** rowlock_verify() */

@@ -361,8 +361,47 @@ void sim_judge_yields(const struct rowlock *lock, bool yields)
 		grant->yields = yields;
 }
 
-void sim_judge_released(struct rowlock *lock)
+/* Handles whose release told of a loss while their callback was due: it does
+ * not say which hold it is about, and is about that one. */
+#define UNTOLD 64
+
+static struct {
+	const struct sim_proc *proc;
+	const struct rowlock *lock;
+} untold[UNTOLD];
+static unsigned int untold_next;
+
+static bool is_untold(const struct rowlock *lock)
 {
+	for (int i = 0; i < UNTOLD; i++)
+		if (untold[i].proc == sim_self->proc &&
+		    untold[i].lock == lock) {
+			untold[i].proc = NULL;
+			return true;
+		}
+	return false;
+}
+
+void sim_judge_freed(const struct rowlock *lock)
+{
+	for (int i = 0; i < UNTOLD; i++)
+		if (untold[i].proc == sim_self->proc && untold[i].lock == lock)
+			untold[i].proc = NULL;
+}
+
+static bool is_due(const struct rowlock *lock)
+{
+	return lock->notices || lock->name->client->notifying == lock;
+}
+
+void sim_judge_released(struct rowlock *lock, int code)
+{
+	const struct sim_grant *grant = grant_of(lock);
+
+	if (code == ROWLOCK_ELOST && grant && !grant->told && is_due(lock)) {
+		untold[untold_next % UNTOLD].proc = sim_self->proc;
+		untold[untold_next++ % UNTOLD].lock = lock;
+	}
 	drop_all(lock);
 }
 
@@ -383,7 +422,7 @@ bool sim_judge_left(struct rowlock *lock)
 	const struct sim_grant *grant = grant_of(lock);
 	bool held = grant && sim_grant_held(grant);
 
-	sim_judge_released(lock);
+	sim_judge_released(lock, 0);
 	return held;
 }
 
@@ -391,6 +430,8 @@ void sim_judge_told(const struct rowlock *lock)
 {
 	struct sim_grant *grant;
 
+	if (is_untold(lock))
+		return;
 	for (grant = grant_of(lock); grant; grant = grant_behind(grant)) {
 		if (grant->hold == lock->hold && sim_grant_held(grant))
 			sim_violation("S4: told that '%s' is lost while it is "
@@ -598,6 +639,9 @@ void sim_judge_forget(const struct sim_proc *proc)
 				if (sim_grant(node)->proc == proc)
 					drop(sim_grant(node));
 			}
+	for (int i = 0; i < UNTOLD; i++)
+		if (untold[i].proc == proc)
+			untold[i].proc = NULL;
 	rlk_list_for_each(node, after, &sim_calls)
 	{
 		if (container_of(node, struct sim_call, node)->fiber->proc ==
@@ -612,6 +656,7 @@ void sim_judge_begin(void)
 		for (unsigned int name = 0; name < SIM_NAMES; name++)
 			rlk_list_init(&sim_grants[kind][name]);
 	rlk_list_init(&sim_calls);
+	memset(untold, 0, sizeof(untold));
 	grants = 0;
 	contested = 0;
 	audit.fire = on_audit;

@@ -31,7 +31,9 @@ void sim_judge_acquire(struct rowlock *lock, unsigned int names);
 void sim_judge_acquired(struct rowlock *lock, int code);
 /** It is going to be released for good; the call has returned. */
 void sim_judge_release(struct rowlock *lock);
-void sim_judge_released(struct rowlock *lock);
+void sim_judge_released(struct rowlock *lock, int code);
+/** It is not there any more. */
+void sim_judge_freed(const struct rowlock *lock);
 /** Whoever writes by @lock's grant does so no more: it is about to read. */
 void sim_judge_yields(const struct rowlock *lock, bool yields);
 /** The present grant of @lock, which began unseen, in rowlock_execute(). */

@@ -55,5 +55,5 @@ void sim_thread_left(struct sim_thread *thread)
 	if (hold->owner == RLK_OWNER_NOBODY && sim_below(2))
 		sim_thread_release(thread, handle);
 	else
-		sim_judge_released(handle->lock);
+		sim_judge_released(handle->lock, 0);
 }

@@ -30,12 +30,9 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 
 static void give_back(struct sim_handle *handle)
 {
-	struct rowlock_errinfo error;
-
-	if (rowlock_free(handle->reader, &error) ||
-	    rowlock_free(handle->writer, &error))
-		sim_violation("a side cannot be freed: %s", error.message);
-	handle->lock = handle->reader = handle->writer = NULL;
+	sim_thread_free_lock(&handle->reader);
+	sim_thread_free_lock(&handle->writer);
+	handle->lock = NULL;
 	handle->cancels = 0;
 }
 

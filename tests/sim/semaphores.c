@@ -30,11 +30,7 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 
 static void give_back(struct sim_handle *handle)
 {
-	struct rowlock_errinfo error;
-
-	if (handle->lock && rowlock_free(handle->lock, &error))
-		sim_violation("a semaphore cannot be freed: %s", error.message);
-	handle->lock = NULL;
+	sim_thread_free_lock(&handle->lock);
 	handle->cancels = 0;
 }
 

@@ -81,13 +81,19 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	rowlock_on_lost(handle->lock, sim_thread_lost, thread);
 }
 
-static void give_back(struct sim_handle *handle)
+void sim_thread_free_lock(struct rowlock **lock)
 {
 	struct rowlock_errinfo error;
 
-	if (handle->lock && rowlock_free(handle->lock, &error))
+	if (*lock && rowlock_free(*lock, &error))
 		sim_violation("a handle cannot be freed: %s", error.message);
-	handle->lock = NULL;
+	sim_judge_freed(*lock);
+	*lock = NULL;
+}
+
+static void give_back(struct sim_handle *handle)
+{
+	sim_thread_free_lock(&handle->lock);
 	handle->cancels = 0;
 }
 
@@ -172,7 +178,7 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 	    (struct sim_note){ "released serial=%u code=%d",
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	if (last)
-		sim_judge_released(handle->lock);
+		sim_judge_released(handle->lock, code);
 	sim_app_expect("release", code,
 		       code == ROWLOCK_ELOST && may_be_lost(thread));
 }
