@@ -159,12 +159,17 @@ static enum rlk_fault look_now(struct asking *asking,
 	return rlk_stmt_each(asking->conn, &look, params, see, asking, reterr);
 }
 
-/* Whom to tell of: whoever is dead; where the server's clock does not count,
- * any of them may be, and each is told of now and then. */
-static const struct rlk_holder *pick(const struct others *others)
+/* Whom to tell of: whoever is dead. Where the server's clock does not count,
+ * any of them may be, and each is told of now and then: all are observed at the
+ * same time, or each that is dead would last a TTL more. */
+static const struct rlk_holder *pick(const struct asking *asking)
 {
-	return rlk_lease_left_us(&others->least) <= 0 ? &others->least
-						      : &others->any;
+	const struct others *others = &asking->others;
+
+	return !asking->request->observes &&
+		       rlk_lease_left_us(&others->least) <= 0
+		   ? &others->least
+		   : &others->any;
 }
 
 /* ---------------------------------------------------------------- choose */
@@ -429,7 +434,7 @@ static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
 	}
 	*ret_holder = (struct rlk_holder){ 0 };
 	if (asking.others.count)
-		*ret_holder = *pick(&asking.others);
+		*ret_holder = *pick(&asking);
 	return RLK_HELD;
 }
 
@@ -446,7 +451,7 @@ static enum rlk_fault permits_look_for(struct rlk_conn *conn,
 		return fault;
 	*ret_holder = (struct rlk_holder){ 0 };
 	if (asking.others.count && count_free(&asking) < request->count)
-		*ret_holder = *pick(&asking.others);
+		*ret_holder = *pick(&asking);
 	return RLK_DONE;
 }
 

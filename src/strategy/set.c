@@ -20,6 +20,7 @@
 #include "strategy/set_private.h"
 
 #include "base/error.h"
+#include "base/random.h"
 #include "db/server.h"
 
 #include <string.h>
@@ -144,6 +145,18 @@ static size_t find_row(const struct rlk_set_row *rows, size_t count,
 	return which;
 }
 
+/* Is @holder told of, and not the one before? The one that ends first; where
+ * the server's clock does not count each now and then, so that all are observed
+ * at the same time. */
+static bool tells(const struct rlk_set_seen *seen,
+		  const struct rlk_holder *holder, bool observes)
+{
+	if (observes)
+		return rlk_random() % (seen->others + 1) == 0;
+	return !seen->others ||
+	       rlk_lease_left_us(holder) < rlk_lease_left_us(&seen->holder);
+}
+
 void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_set_row *rows,
 		 size_t count, const struct rlk_value *columns)
 {
@@ -158,10 +171,9 @@ void rlk_set_see(struct rlk_set_seen *seen, const struct rlk_set_row *rows,
 		seen->own++;
 		return;
 	}
-	if (!seen->others ||
-	    rlk_lease_left_us(&holder) < rlk_lease_left_us(&seen->holder))
+	if (tells(seen, &holder, rows[which].request->observes))
 		seen->holder = holder;
-	seen->others = true;
+	seen->others++;
 }
 
 struct look {

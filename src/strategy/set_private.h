@@ -52,8 +52,8 @@ enum rlk_fault rlk_set_batch(struct rlk_conn *conn, struct rlk_part **parts,
 /** Who has the names of one set, as a look finds it. */
 struct rlk_set_seen {
 	size_t own;               /* names that its attempt has */
-	bool others;              /* another one has a name, */
-	struct rlk_holder holder; /* and of those, this one ends first */
+	unsigned int others;      /* so many have a name, */
+	struct rlk_holder holder; /* and of those, this one is told of */
 };
 
 /** Count in what @columns, a row of rlk_lease_look_many, tells of one of @rows:

@@ -358,6 +358,20 @@ static void bells_of_locks_are_others(void **state)
 
 /* ------------------------------------------------------------------ whom */
 
+/* Each of four slots is told of now and then. */
+static void assert_all_told(struct ground *ground, struct some *some)
+{
+	struct rlk_holder holder = { 0 };
+	unsigned int seen = 0;
+
+	for (int i = 0; i < 1000 && seen != 0x1e; i++) {
+		assert_int_equal(ask(ground, 0, some, &holder), RLK_HELD);
+		assert_true(holder.known && holder.looked);
+		seen |= 1u << holder.slot;
+	}
+	assert_int_equal(seen, 0x1e);
+}
+
 static void who_is_dead_is_told_of_first(void **state)
 {
 	struct ground *ground = *state;
@@ -366,17 +380,10 @@ static void who_is_dead_is_told_of_first(void **state)
 	struct some b = some_of(ground, 1, name, 4, 2);
 	struct some c = some_of(ground, 0, name, 4, 1);
 	struct rlk_holder holder = { 0 };
-	unsigned int seen = 0;
 
 	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
 	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
-	/* Among those that live each is told of now and then. */
-	for (int i = 0; i < 1000 && seen != 0x1e; i++) {
-		assert_int_equal(ask(ground, 0, &c, &holder), RLK_HELD);
-		assert_true(holder.known && holder.looked);
-		seen |= 1u << holder.slot;
-	}
-	assert_int_equal(seen, 0x1e);
+	assert_all_told(ground, &c);
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
 		 "INTERVAL 1 SECOND WHERE id = %llu",
@@ -388,6 +395,9 @@ static void who_is_dead_is_told_of_first(void **state)
 			    holder.slot == b.slots[1]);
 		assert_true(holder.left_us <= 0);
 	}
+	/* Who observes beats has to see all of them. */
+	c.request.observes = true;
+	assert_all_told(ground, &c);
 	release(ground, &a);
 	release(ground, &b);
 }

@@ -109,6 +109,7 @@ static void the_holder_that_ends_first_is_told(void **state)
 	struct rlk_request a = sets_take_one(ground, 0, trio.names[0]);
 	struct rlk_request b = sets_take_one(ground, 1, trio.names[1]);
 	struct rlk_holder holder;
+	unsigned int told = 0;
 
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
@@ -124,6 +125,15 @@ static void the_holder_that_ends_first_is_told(void **state)
 			 RLK_HELD);
 	assert_int_equal(holder.which, 0);
 	assert_true(holder.absent);
+	/* Who observes beats has to see both. */
+	mine.observes = true;
+	for (int i = 0; i < 1000 && told != 3; i++) {
+		assert_int_equal(
+		    ground_ask(ground, 1, &mine, RLK_ASK_FIRST, &holder),
+		    RLK_HELD);
+		told |= 1u << holder.which;
+	}
+	assert_int_equal(told, 3);
 	sets_release_one(ground, 0, &a);
 	sets_release_one(ground, 1, &b);
 }
