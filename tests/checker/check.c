@@ -14,17 +14,12 @@
 const char *check_kind_name(enum check_kind kind)
 {
 	static const char *const names[CHECK_KINDS] = {
-		"two holds at once",
-		"tokens out of order",
-		"holds held after their end",
-		"losses told late",
-		"holds lost for no reason",
-		"names left free",
-		"late returns",
-		"errors that must not be",
-		"starved threads",
-		"rows left behind",
-		"lines that contradict",
+		"two holds at once",       "too many permits at once",
+		"tokens out of order",     "holds held after their end",
+		"losses told late",        "holds lost for no reason",
+		"names left free",         "late returns",
+		"errors that must not be", "starved threads",
+		"rows left behind",        "lines that contradict",
 	};
 
 	return names[kind];
@@ -148,6 +143,7 @@ static void judge(struct run *run)
 	run_complete(run);
 	measure(run);
 	judge_holds(run);
+	judge_permits(run);
 	judge_tokens(run);
 	judge_losses(run);
 	judge_names(run);

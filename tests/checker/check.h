@@ -22,6 +22,7 @@
 
 enum check_kind {
 	CHECK_DOUBLE,    /* S1, S3: two holds of one name at once */
+	CHECK_TOO_MANY,  /* S1, S3: more permits of a name than it has */
 	CHECK_TOKENS,    /* S2: a later token that is not larger */
 	CHECK_REVIVED,   /* S3: held after it was over */
 	CHECK_LATE_LOSS, /* S4: the lost callback came late, twice, never */

@@ -33,6 +33,9 @@ extern const size_t n_examples_safety, n_examples_liveness;
 #define READ(call, t, who, k, name) \
 	call " " who " acquire serial=" k " name=" name " wait=-1 mode=read\n" \
 	GOT(t, who, k)
+#define TAKE(call, t, who, k, name, permits, takes) \
+	call " " who " acquire serial=" k " name=" name " wait=-1 permits=" \
+	permits " takes=" takes "\n" GOT(t, who, k)
 #define GOT(t, who, k) t " " who " acquired serial=" k " code=0\n"
 #define HOLD(call, t, who, k, name) ACQUIRE(call, who, k, name) GOT(t, who, k)
 #define HELD(t, who, k) t " " who " held serial=" k " yes=1\n"

@@ -9,6 +9,14 @@ const struct example examples_liveness[] = {
 	  HOLD("100", "105", "1.0", "1", "a") END("200", "205", "1.0", "1")
 	  HOLD("150", "1300", "2.0", "1", "a") END("1400", "1405", "2.0", "1"),
 	  BAD(IDLE_NAME, 1, 2) },
+	{ "the checker lets a set wait while one of its names is free",
+	  HOLD("100", "105", "1.0", "1", "a") END("200", "205", "1.0", "1")
+	  HOLD("106", "107", "1.0", "2", "b") END("3000", "3005", "1.0", "2")
+	  "150 2.0 acquire serial=1 name=a wait=-1 of=2\n"
+	  "150 2.0 acquire serial=2 name=b wait=-1 of=2\n"
+	  GOT("3010", "2.0", "1") GOT("3010", "2.0", "2")
+	  END("3400", "3405", "2.0", "1") END("3400", "3405", "2.0", "2"),
+	  GOOD },
 	{ "the checker accepts that it takes a moment",
 	  HOLD("100", "105", "1.0", "1", "a") END("200", "205", "1.0", "1")
 	  HOLD("150", "1200", "2.0", "1", "a") END("1400", "1405", "2.0", "1"),

@@ -62,6 +62,39 @@ const struct example examples_safety[] = {
 	  READ("90", "150", "2.0", "1", "a") HELD("160", "2.0", "1")
 	  END("300", "305", "2.0", "1"),
 	  BAD(DOUBLE, 1, 6) },
+	{ "the checker lets permits be held at once",
+	  TAKE("100", "105", "1.0", "1", "a", "5", "3")
+	  TAKE("110", "115", "2.0", "1", "a", "5", "2")
+	  HELD("190", "1.0", "1") HELD("195", "2.0", "1")
+	  END("200", "205", "1.0", "1")
+	  TAKE("120", "202", "3.0", "1", "a", "5", "3")
+	  END("210", "215", "2.0", "1") END("220", "225", "3.0", "1"),
+	  GOOD },
+	{ "the checker sees more permits than there are",
+	  TAKE("100", "105", "1.0", "1", "a", "5", "1")
+	  TAKE("110", "115", "2.0", "1", "a", "5", "2")
+	  TAKE("112", "117", "4.0", "1", "a", "5", "2")
+	  HELD("190", "1.0", "1") HELD("195", "2.0", "1") HELD("196", "4.0", "1")
+	  TAKE("120", "180", "3.0", "1", "a", "5", "2") HELD("181", "3.0", "1")
+	  END("200", "205", "1.0", "1") END("206", "207", "4.0", "1")
+	  END("210", "215", "2.0", "1") END("220", "225", "3.0", "1"),
+	  BAD(TOO_MANY, 1, 8) },
+	{ "the checker sees permits that are taken before others begin",
+	  TAKE("100", "105", "1.0", "1", "a", "2", "1") HELD("190", "1.0", "1")
+	  TAKE("90", "150", "2.0", "1", "a", "2", "2") HELD("160", "2.0", "1"),
+	  BAD(TOO_MANY, 1, 6) },
+	{ "the checker sees permits that are taken while all are held",
+	  TAKE("100", "105", "1.0", "1", "a", "2", "1")
+	  TAKE("110", "115", "2.0", "1", "a", "2", "1")
+	  END("200", "205", "1.0", "1") END("210", "215", "2.0", "1")
+	  TAKE("120", "130", "3.0", "1", "a", "2", "1"),
+	  BAD(TOO_MANY, 1, 10) },
+	{ "the checker counts no permits that may have been given back",
+	  TAKE("100", "105", "1.0", "1", "a", "2", "1")
+	  TAKE("110", "115", "2.0", "1", "a", "2", "1")
+	  HELD("125", "1.0", "1") HELD("210", "2.0", "1")
+	  TAKE("120", "130", "3.0", "1", "a", "2", "1") HELD("140", "3.0", "1"),
+	  GOOD },
 	{ "the checker sees a reader with the token of a later writer",
 	  HOLD("100", "105", "1.0", "1", "a") DRAW("106", "108", "1.0", "1", "7")
 	  END("200", "205", "1.0", "1")

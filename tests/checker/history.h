@@ -23,8 +23,11 @@
  *            client: the TTL, or under row the idle bound; call is its
  *            call_timeout_ms (5000), observe says ROWLOCK_OBSERVE_BEATS,
  *            callback=0 that nobody listens for losses
- *   acquire  serial=K name=TEXT wait=MS|-1|0 [callback=0|1] [mode=read|write]
- *            -1: for ever. mode: of a read/write lock
+ *   acquire  serial=K name=TEXT wait=MS|-1|0 [callback=0|1]
+ *            [mode=read|write | permits=N takes=K | of=N]
+ *            -1: for ever. mode: of a read/write lock. permits: of a semaphore
+ *            that has so many. of: one of so many names that are had together,
+ *            each of which is a hold of its own here
  *   acquired serial=K code=C [mysql=E] [token=N]      0: held. token: it was
  *                                                     drawn with the grant
  *   token    serial=K       drew     serial=K code=C [mysql=E] [token=N]
@@ -121,6 +124,9 @@ struct history_line {
 	uint64_t callback;
 	uint64_t observe;
 	uint64_t count;
+	uint64_t of;
+	uint64_t permits;
+	uint64_t takes;
 	struct history_word name;
 	struct history_word strategy;
 	struct history_word kind;

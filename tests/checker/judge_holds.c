@@ -3,110 +3,15 @@
  * S1 and S3: one hold of a name at a time, or many that read; and a hold that
  * is over stays so, whether it was lost, released, broken or past its maximum.
  *
- * A hold is proved from the return of its acquire to the last time at which
- * the library vouched for it (held() said yes, a draw, a verify or a release
- * went well): the time of each was read before its call, so the hold stood
- * then or later. A hold without such a proof is known to have stood at some
- * instant between call and return of its acquire, no more: its process may
- * have been stopped before it read the clock. So two holds are shown to
- * overlap if two proved times do, or if one proved time has in it the whole
- * acquire of another.
+ * Two holds are shown to overlap if two proved times do (proof.h), or if one
+ * proved time has in it the whole acquire of another.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "proof.h"
 #include "run.h"
-
-/* How long after its end a connection (row), or after it a maximum, may go
- * unnoticed. */
-#define NOTICE_MS 100
-
-/* row: how late held() may know that its connection has ended, which others (a
- * proxy, a DBA) may have done by @vouched. While packets are lost, so may be
- * the news, again and again, until the idle bound tells. */
-static uint64_t unnoticed(const struct run *run, const struct hold *hold,
-			  uint64_t vouched)
-{
-	const struct client *client = run_client(run, hold->process);
-	const uint64_t notice = (uint64_t) NOTICE_MS * RUN_MS;
-
-	if (!client->row ||
-	    !faults_find(&run->faults, FAULT_ENDS, hold->process,
-			 hold->acquire_call, vouched, notice))
-		return 0;
-	if (faults_find(&run->faults, FAULT_SPARSE, hold->process,
-			hold->acquire_call, vouched, client->ttl))
-		return later_of(client->ttl, notice);
-	return notice;
-}
-
-struct proof {
-	uint64_t asked;
-	uint64_t from;
-	uint64_t until; /* from itself: at one instant only */
-	uint64_t slack; /* of what held() said */
-};
-
-/* row: a connection that others end (a proxy, a DBA) while no packet reaches
- * its holder is to him that of a vanished host: the idle bound tells him. */
-static uint64_t heard(const struct run *run, const struct hold *hold,
-		      uint64_t vouched)
-{
-	const struct client *client = run_client(run, hold->process);
-	const uint64_t notice = (uint64_t) NOTICE_MS * RUN_MS;
-	const struct fault *deaf =
-	    faults_find_own(&run->faults, FAULT_DEAFENS, hold->process,
-			    hold->acquire_call, vouched, notice);
-
-	if (!deaf || vouched > deaf->begin + client->ttl ||
-	    !faults_find(&run->faults, FAULT_ENDS, hold->process,
-			 hold->acquire_call, vouched, notice))
-		return vouched;
-	return vouched < deaf->begin ? vouched : deaf->begin;
-}
-
-/* When held() spoke for a hold whose end it could not know yet, it counts up
- * to that end only: a break, or the server's clock jumping ahead. */
-static uint64_t bounded(const struct run *run, const struct hold *hold,
-			uint64_t vouched)
-{
-	const struct client *client = run_client(run, hold->process);
-	struct history_word name = run_name(run, hold->name);
-	const struct fault *clock;
-	size_t i;
-
-	for (i = 0; i < run->broke.n; i++) {
-		const struct history_line *broke = &run->broke.all[i];
-
-		if (broke->name.length == name.length &&
-		    !memcmp(broke->name.at, name.at, name.length) &&
-		    broke->time >= hold->acquire_call && broke->time < vouched)
-			vouched = broke->time;
-	}
-	if (client->row)
-		return heard(run, hold, vouched);
-	if (client->observe)
-		return vouched;
-	clock = faults_find(&run->faults, FAULT_CLOCK, hold->process,
-			    hold->acquire_call, vouched, 0);
-	return clock ? later_of(clock->begin, hold->acquired) : vouched;
-}
-
-static struct proof prove(const struct run *run, const struct hold *hold)
-{
-	uint64_t vouched = hold->vouched, slack = 0;
-
-	if (vouched)
-		vouched = bounded(run, hold, vouched);
-	if (vouched)
-		slack = unnoticed(run, hold, vouched);
-	vouched = vouched > slack ? vouched - slack : 0;
-	return (struct proof){
-		hold->acquire_call, hold->acquired,
-		later_of(hold->acquired, later_of(vouched, hold->proved)), slack
-	};
-}
 
 static bool overlap(struct proof a, struct proof b)
 {
@@ -119,7 +24,7 @@ static void report_double(struct run *run, const struct hold *a,
 			  const struct hold *b, struct proof proof)
 {
 	struct check_excerpt excerpt = { .n = 0 };
-	struct proof later = prove(run, b);
+	struct proof later = proof_of(run, b);
 	bool whole = later.asked >= proof.from && later.from <= proof.until;
 
 	if (run_wants(run, CHECK_DOUBLE)) {
@@ -167,7 +72,7 @@ static void compare(struct run *run, struct reach *reach,
 		reach->hold = NULL;
 	if (!reach->hold)
 		return;
-	if (overlap(reach->proof, prove(run, hold)))
+	if (overlap(reach->proof, proof_of(run, hold)))
 		report_double(run, reach->hold, hold, reach->proof);
 	measure_notice(run, reach->hold, hold);
 }
@@ -183,8 +88,11 @@ static void judge_overlaps(struct run *run)
 	for (i = 0; i < n; i++) {
 		const struct hold *hold = &run->holds[numbers[i]];
 		struct reach *own = &reaches[hold->reads];
-		struct proof next = prove(run, hold);
+		struct proof next = proof_of(run, hold);
 
+		/* Permits are counted. */
+		if (hold->permits)
+			continue;
 		compare(run, &reaches[0], hold);
 		if (!hold->reads)
 			compare(run, &reaches[1], hold);
@@ -241,7 +149,7 @@ static struct ending ending_of(const struct run *run, const struct hold *hold)
 		return (struct ending){ over, "was released", NULL };
 	if (!hold_granted(hold))
 		return (struct ending){ 0, NULL, NULL };
-	over = hold->acquired + client->max + (uint64_t) NOTICE_MS * RUN_MS;
+	over = hold->acquired + client->max + PROOF_NOTICE;
 	if (client->max && spoken_for(hold) > over)
 		return (struct ending){ over, "was past its maximum",
 					&client->line };

@@ -258,7 +258,9 @@ static void judge_waiter(struct run *run, const struct gaps *gaps,
 	if (!hold->acquired && hold->wait_ms > 0 &&
 	    until > hold->acquire_call + (uint64_t) hold->wait_ms * RUN_MS)
 		until = hold->acquire_call + (uint64_t) hold->wait_ms * RUN_MS;
-	if (!hold->wait_ms || until < hold->acquire_call + slack(run) / 4 ||
+	/* A name of a set waits for the others to be free as well. */
+	if (hold->among || !hold->wait_ms ||
+	    until < hold->acquire_call + slack(run) / 4 ||
 	    is_slowed(run, hold, until))
 		return;
 	for (i = first_gap(gaps, hold->name, hold->acquire_call);
@@ -318,7 +320,8 @@ static const struct gap *asked_in(const struct run *run,
 	const struct client *client = run_client(run, hold->process);
 	size_t i;
 
-	if (!is_clear_miss(hold) || hold->acquire_code == ROWLOCK_ECANCELED ||
+	if (hold->among || !is_clear_miss(hold) ||
+	    hold->acquire_code == ROWLOCK_ECANCELED ||
 	    hold->acquired > hold->acquire_call + slack(run) ||
 	    is_slowed(run, hold, hold->acquired))
 		return NULL;

@@ -144,6 +144,8 @@ static bool take_number(struct history_line *line, struct history_word key,
 		{ "ttl", &line->ttl_ms },    { "call", &line->call_ms },
 		{ "count", &line->count },   { "observe", &line->observe },
 		{ "max", &line->max_ms },    { "callback", &line->callback },
+		{ "of", &line->of },         { "permits", &line->permits },
+		{ "takes", &line->takes },
 	};
 	size_t i;
 

@@ -114,6 +114,9 @@ static void take_acquire(struct run *run, const struct history_line *line)
 			       .wait_ms = line->wait_ms,
 			       .silent = !line->callback,
 			       .reads = history_is(line->mode, "read"),
+			       .among = line->of > 1,
+			       .permits = (uint16_t) line->permits,
+			       .takes = (uint16_t) line->takes,
 			       .acquire_call = line->time };
 	run->first = first_of(run->first, line->time);
 	begin_call(run, hold, line);

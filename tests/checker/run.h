@@ -40,7 +40,10 @@ struct hold {
 	uint8_t calling; /* enum history_event of it */
 	uint8_t silent;  /* nobody listens for its loss */
 	uint8_t reads;   /* others may read at the same time */
+	uint8_t among;   /* several that are had together or not at all */
 	int8_t release_code;
+	uint16_t permits; /* that the name has; 0: it is no semaphore, */
+	uint16_t takes;   /* and how many of them these are */
 };
 
 /** What is known of a process. */
@@ -170,6 +173,7 @@ bool run_wants(const struct run *run, enum check_kind kind);
 /* --------------------------------------------------------------- judges */
 
 void judge_holds(struct run *run);
+void judge_permits(struct run *run);
 void judge_tokens(struct run *run);
 void judge_losses(struct run *run);
 void judge_names(struct run *run);

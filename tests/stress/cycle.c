@@ -29,68 +29,54 @@ void worker_nap(unsigned int us)
 	nanosleep(&time, NULL);
 }
 
-/* Below @n, by lot. */
-static unsigned int lot(struct worker *worker, unsigned int n)
+unsigned int worker_lot(struct worker *worker, unsigned int n)
 {
 	return n ? (unsigned int) rand_r(&worker->seed) % n : 0;
 }
 
+/* One event of each hold that @grip has. */
+static void write_each(struct worker *worker, const struct grip *grip,
+		       uint64_t at, const char *event, uint64_t serial,
+		       const char *rest)
+{
+	for (unsigned int i = 0; i < grip->parts; i++)
+		history_write(worker->history, at, worker->thread,
+			      "%s serial=%" PRIu64 "%s", event, serial + i,
+			      rest);
+}
+
 /* The end of a call: its code, and the server's errno if it failed. */
-static void write_return(struct worker *worker, const char *event,
-			 uint64_t serial, int code,
+static void write_return(struct worker *worker, const struct grip *grip,
+			 const char *event, uint64_t serial, int code,
 			 const struct rowlock_errinfo *err)
 {
-	if (!code)
-		write_now(worker, "%s serial=%" PRIu64 " code=0", event,
-			  serial);
-	else
-		write_now(worker, "%s serial=%" PRIu64 " code=%d mysql=%u",
-			  event, serial, code, err->mysql);
+	char rest[64] = " code=0";
+
+	if (code)
+		snprintf(rest, sizeof(rest), " code=%d mysql=%u", code,
+			 err->mysql);
+	write_each(worker, grip, history_now(), event, serial, rest);
 }
 
 /* ----------------------------------------------------------------- lost */
 
-static void note_loss(struct grip *grip)
+void grip_lost(struct grip *grip)
 {
 	uint64_t now = history_now();
 
 	pthread_mutex_lock(&grip->mutex);
-	history_write(grip->worker->history, now, grip->worker->thread,
-		      "lost serial=%" PRIu64, grip->serial);
+	write_each(grip->worker, grip, now, "lost", grip->serial, "");
 	grip->last_lost = grip->serial;
 	pthread_cond_broadcast(&grip->told);
 	pthread_mutex_unlock(&grip->mutex);
-}
-
-static void lost(struct rowlock *lock, void *grip)
-{
-	(void) lock;
-	note_loss(grip);
-}
-
-static void lost_rwlock(struct rowlock_rwlock *rwlock, void *grip)
-{
-	(void) rwlock;
-	note_loss(grip);
-}
-
-void worker_listen(struct grip *grip)
-{
-	if (grip->rwlock)
-		rowlock_rwlock_on_lost(grip->rwlock, lost_rwlock, grip);
-	else
-		rowlock_on_lost(grip->lock, lost, grip);
 }
 
 /* The release told it: a callback that is still due would be taken for one of
  * the next hold. */
 static void forget_callback(struct grip *grip)
 {
-	if (grip->rwlock)
-		rowlock_rwlock_on_lost(grip->rwlock, NULL, NULL);
-	else
-		rowlock_on_lost(grip->lock, NULL, NULL);
-	worker_listen(grip);
+	grip->kind->listen(grip, false);
+	grip->kind->listen(grip, true);
 }
 
 static void await_callback(struct grip *grip, uint64_t serial)
@@ -121,32 +107,36 @@ static void begin_asking(struct grip *grip, uint64_t serial)
 static bool ask_held(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	uint64_t at = history_now();
-	int yes = grip->rwlock
-		      ? rowlock_rwlock_held(grip->rwlock) != ROWLOCK_RWLOCK_NONE
-		      : rowlock_held(grip->lock);
+	bool yes = grip->kind->held(grip);
 
 	if (!yes)
 		at = history_now();
-	history_write(worker->history, at, worker->thread,
-		      "held serial=%" PRIu64 " yes=%d", serial, yes);
+	write_each(worker, grip, at, "held", serial, yes ? " yes=1" : " yes=0");
 	return yes;
 }
 
-static void draw(struct worker *worker, struct grip *grip, uint64_t serial)
+static void draw_one(struct worker *worker, struct grip *grip,
+		     unsigned int part, uint64_t serial)
 {
 	struct rowlock_errinfo err = { 0, 0, "" };
 	uint64_t token;
 	int code;
 
 	write_now(worker, "token serial=%" PRIu64, serial);
-	code = grip->rwlock ? rowlock_rwlock_token(grip->rwlock, &token, &err)
-			    : rowlock_token(grip->lock, &token, &err);
+	code = grip->kind->token(grip, part, &token, &err);
 	if (code)
-		write_return(worker, "drew", serial, code, &err);
+		write_now(worker, "drew serial=%" PRIu64 " code=%d mysql=%u",
+			  serial, code, err.mysql);
 	else
 		write_now(worker,
 			  "drew serial=%" PRIu64 " code=0 token=%" PRIu64,
 			  serial, token);
+}
+
+static void draw(struct worker *worker, struct grip *grip, uint64_t serial)
+{
+	for (unsigned int i = 0; grip->kind->token && i < grip->parts; i++)
+		draw_one(worker, grip, i, serial + i);
 }
 
 static bool verify(struct worker *worker, struct grip *grip, uint64_t serial)
@@ -154,10 +144,9 @@ static bool verify(struct worker *worker, struct grip *grip, uint64_t serial)
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int code;
 
-	write_now(worker, "verify serial=%" PRIu64, serial);
-	code = grip->rwlock ? rowlock_rwlock_verify(grip->rwlock, &err)
-			    : rowlock_verify(grip->lock, &err);
-	write_return(worker, "verified", serial, code, &err);
+	write_each(worker, grip, history_now(), "verify", serial, "");
+	code = grip->kind->verify(grip, &err);
+	write_return(worker, grip, "verified", serial, code, &err);
 	return code != ROWLOCK_ELOST;
 }
 
@@ -182,7 +171,7 @@ static bool think(struct worker *worker, struct grip *grip, uint64_t serial)
 	}
 	most /= steps;
 	while (steps-- && !atomic_load(&worker->signs->stop)) {
-		worker_nap(lot(worker, most));
+		worker_nap(worker_lot(worker, most));
 		if (!ask_held(worker, grip, serial))
 			return false;
 	}
@@ -194,11 +183,12 @@ static bool use(struct worker *worker, struct grip *grip, uint64_t serial)
 	const struct plan *plan = worker->plan;
 
 	if (plan->token && !plan->token_with_grant &&
-	    (!plan->mixed || lot(worker, 2)))
+	    (!plan->mixed || worker_lot(worker, 2)))
 		draw(worker, grip, serial);
 	if (!think(worker, grip, serial))
 		return false;
-	return !plan->mixed || lot(worker, 10) || verify(worker, grip, serial);
+	return !plan->mixed || worker_lot(worker, 10) ||
+	       verify(worker, grip, serial);
 }
 
 /* ------------------------------------------------------------- a cycle */
@@ -209,15 +199,15 @@ static int64_t draw_wait(struct worker *worker)
 
 	if (!plan->mixed)
 		return WAIT_MS;
-	switch (lot(worker, 10)) {
+	switch (worker_lot(worker, 10)) {
 	case 0:
 		return 0;
 	case 1:
 		return -1;
 	case 2:
-		return 1 + (int64_t) lot(worker, 500);
+		return 1 + (int64_t) worker_lot(worker, 500);
 	default:
-		return 1000 + (int64_t) lot(worker, 9000);
+		return 1000 + (int64_t) worker_lot(worker, 9000);
 	}
 }
 
@@ -226,33 +216,56 @@ static uint64_t as_wait(int64_t wait_ms)
 	return wait_ms < 0 ? ROWLOCK_FOREVER : (uint64_t) wait_ms;
 }
 
+/* What is different about one that is not just a lock. */
+static void describe(const struct grip *grip, bool shares, char *into,
+		     size_t room)
+{
+	*into = '\0';
+	if (grip->permits)
+		snprintf(into, room, " permits=%u takes=%u", grip->permits,
+			 grip->takes);
+	else if (grip->parts > 1)
+		snprintf(into, room, " of=%u", grip->parts);
+	else if (shares)
+		snprintf(into, room, " mode=%s",
+			 grip->reads ? "read" : "write");
+}
+
+static bool is_rwlock(const struct worker *worker, const struct grip *grip)
+{
+	return grip >= worker->rwlocks &&
+	       grip < worker->rwlocks + WORKER_RWLOCKS;
+}
+
 static void write_acquire(struct worker *worker, const struct grip *grip,
 			  uint64_t serial, int64_t wait_ms, bool callback)
 {
-	write_now(worker,
-		  "acquire serial=%" PRIu64 " name=%s wait=%" PRId64 "%s%s",
-		  serial, grip->name, wait_ms, callback ? "" : " callback=0",
-		  !grip->rwlock ? ""
-		  : grip->reads ? " mode=read"
-				: " mode=write");
+	uint64_t now = history_now();
+	char more[64];
+
+	describe(grip, is_rwlock(worker, grip), more, sizeof(more));
+	for (unsigned int i = 0; i < grip->parts; i++)
+		history_write(worker->history, now, worker->thread,
+			      "acquire serial=%" PRIu64 " name=%s wait=%" PRId64
+			      "%s%s",
+			      serial + i, grip->names[i], wait_ms,
+			      callback ? "" : " callback=0", more);
 }
 
 /* With a token drawn by the grant, which is part of the acquire. */
-static void write_acquired(struct worker *worker, const struct grip *grip,
+static void write_acquired(struct worker *worker, struct grip *grip,
 			   uint64_t serial)
 {
+	bool drawn = worker->plan->token_with_grant && grip->parts == 1 &&
+		     !is_rwlock(worker, grip) && grip->kind->token;
+	char rest[64] = " code=0";
 	struct rowlock_errinfo err;
 	uint64_t token, at = history_now();
 
-	if (worker->plan->token_with_grant && !grip->rwlock &&
-	    !rowlock_token(grip->lock, &token, &err))
-		history_write(worker->history, at, worker->thread,
-			      "acquired serial=%" PRIu64
-			      " code=0 token=%" PRIu64,
-			      serial, token);
-	else
-		history_write(worker->history, at, worker->thread,
-			      "acquired serial=%" PRIu64 " code=0", serial);
+	if ((drawn || grip->kind->elects) &&
+	    !grip->kind->token(grip, 0, &token, &err))
+		snprintf(rest, sizeof(rest), " code=0 token=%" PRIu64, token);
+	write_each(worker, grip, at, "acquired", serial, rest);
 }
 
 static void release(struct worker *worker, struct grip *grip, uint64_t serial)
@@ -260,35 +273,26 @@ static void release(struct worker *worker, struct grip *grip, uint64_t serial)
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int code;
 
-	write_now(worker, "release serial=%" PRIu64, serial);
-	code = grip->rwlock ? rowlock_rwlock_release(grip->rwlock, &err)
-			    : rowlock_release(grip->lock, &err);
-	write_return(worker, "released", serial, code, &err);
+	write_each(worker, grip, history_now(), "release", serial, "");
+	code = grip->kind->release(grip, &err);
+	write_return(worker, grip, "released", serial, code, &err);
 	if (code == ROWLOCK_ELOST)
 		forget_callback(grip);
 }
 
-static int acquire(struct grip *grip, uint64_t wait_ms,
-		   struct rowlock_errinfo *err)
+static void hold_once(struct worker *worker, struct grip *grip)
 {
-	if (!grip->rwlock)
-		return rowlock_acquire(grip->lock, wait_ms, err);
-	return grip->reads
-		   ? rowlock_rwlock_acquire_read(grip->rwlock, wait_ms, err)
-		   : rowlock_rwlock_acquire_write(grip->rwlock, wait_ms, err);
-}
-
-static void lock_once(struct worker *worker, struct grip *grip, uint64_t serial)
-{
+	uint64_t serial = worker->serial + 1;
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int64_t wait_ms = draw_wait(worker);
 	int code;
 
+	worker->serial += grip->parts;
 	begin_asking(grip, serial);
 	write_acquire(worker, grip, serial, wait_ms, true);
-	code = acquire(grip, as_wait(wait_ms), &err);
+	code = grip->kind->acquire(grip, as_wait(wait_ms), &err);
 	if (code) {
-		write_return(worker, "acquired", serial, code, &err);
+		write_return(worker, grip, "acquired", serial, code, &err);
 		worker_nap(AWAY_US);
 		return;
 	}
@@ -308,7 +312,7 @@ struct execution {
 static void in_execution(struct rowlock *lock, void *arg)
 {
 	struct execution *execution = arg;
-	struct grip grip = { .lock = lock };
+	struct grip grip = grip_of_lock(lock);
 
 	execution->ran = true;
 	write_acquired(execution->worker, &grip, execution->serial);
@@ -317,9 +321,9 @@ static void in_execution(struct rowlock *lock, void *arg)
 		  execution->serial);
 }
 
-static void execute_once(struct worker *worker, struct grip *grip,
-			 uint64_t serial)
+static void execute_once(struct worker *worker, struct grip *grip)
 {
+	uint64_t serial = ++worker->serial;
 	struct rowlock_execute_options options =
 	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	struct execution execution = { worker, serial, false };
@@ -330,33 +334,44 @@ static void execute_once(struct worker *worker, struct grip *grip,
 	write_acquire(worker, grip, serial, (int64_t) options.wait_ms, false);
 	code = rowlock_execute(worker->client, rowlock_name(grip->lock),
 			       &options, in_execution, &execution, &err);
-	write_return(worker, execution.ran ? "released" : "acquired", serial,
-		     code, &err);
+	write_return(worker, grip, execution.ran ? "released" : "acquired",
+		     serial, code, &err);
 	if (code)
 		worker_nap(AWAY_US);
 }
 
-/* Three of four read. */
-static void share_once(struct worker *worker, uint64_t serial)
+/* Three of four read; who takes permits wants one or all in most cases. */
+static struct grip *recipe(struct worker *worker)
 {
-	struct grip *grip = &worker->rwlocks[lot(worker, WORKER_RWLOCKS)];
+	unsigned int die = worker_lot(worker, 8);
+	struct grip *grip = &worker->election;
 
-	grip->reads = lot(worker, 4) > 0;
-	lock_once(worker, grip, serial);
+	if (die < 3) {
+		grip = &worker->rwlocks[worker_lot(worker, WORKER_RWLOCKS)];
+		grip->reads = worker_lot(worker, 4) > 0;
+	} else if (die < 5) {
+		grip =
+		    &worker->semaphores[worker_lot(worker, WORKER_SEMAPHORES)];
+		grip->takes = 1 + worker_lot(worker, 2) *
+				      worker_lot(worker, grip->permits);
+	} else if (die < 7) {
+		grip = &worker->sets[worker_lot(worker, WORKER_SETS)];
+	}
+	return grip;
 }
 
 void worker_cycle(struct worker *worker)
 {
 	unsigned int names = worker->plan->names;
 	struct grip *grip =
-	    &worker->grips[is_patron(worker) ? names : lot(worker, names)];
-	uint64_t serial = ++worker->serial;
+	    &worker
+		 ->grips[is_patron(worker) ? names : worker_lot(worker, names)];
 
-	if (worker_shares(worker->plan) && !is_patron(worker) &&
-	    !lot(worker, 3))
-		share_once(worker, serial);
-	else if (worker->plan->mixed && !lot(worker, 10))
-		execute_once(worker, grip, serial);
+	if (worker_has_recipes(worker->plan) && !is_patron(worker) &&
+	    worker_lot(worker, 2))
+		hold_once(worker, recipe(worker));
+	else if (worker->plan->mixed && !worker_lot(worker, 10))
+		execute_once(worker, grip);
 	else
-		lock_once(worker, grip, serial);
+		hold_once(worker, grip);
 }

@@ -74,29 +74,39 @@ static struct rowlock_client *open_client(const struct plan *plan,
 
 /* ---------------------------------------------------------------- threads */
 
-static int make_grip(struct worker *worker, struct grip *grip, unsigned int i)
+static void name_grip(struct grip *grip, struct worker *worker,
+		      const char *word, unsigned int i)
 {
-	const char *prefix = worker->plan->prefix;
-	struct rowlock_errinfo err;
-
-	if (i < worker->plan->names)
-		snprintf(grip->name, sizeof(grip->name), "%s%u", prefix, i);
-	else
-		snprintf(grip->name, sizeof(grip->name), "%slong-%u", prefix,
-			 worker->process % LONG_NAMES);
+	snprintf(grip->names[0], sizeof(grip->names[0]), "%s%s%u",
+		 worker->plan->prefix, word, i);
 	grip->worker = worker;
 	pthread_mutex_init(&grip->mutex, NULL);
 	pthread_cond_init(&grip->told, NULL);
-	if (rowlock_new(worker->client, grip->name, &worker->options,
-			&grip->lock, &err)) {
-		fprintf(stderr, "stress: %s\n", err.message);
+}
+
+static int made(struct grip *grip, int code, const struct rowlock_errinfo *err)
+{
+	if (code) {
+		fprintf(stderr, "stress: %s\n", err->message);
 		return -1;
 	}
-	worker_listen(grip);
+	grip->kind->listen(grip, true);
 	return 0;
 }
 
-bool worker_shares(const struct plan *plan)
+static int make_lock(struct worker *worker, struct grip *grip, unsigned int i)
+{
+	bool lasts = i == worker->plan->names;
+	struct rowlock_errinfo err;
+
+	name_grip(grip, worker, lasts ? "long-" : "",
+		  lasts ? worker->process % LONG_NAMES : i);
+	return made(grip,
+		    grip_lock(grip, worker->client, &worker->options, &err),
+		    &err);
+}
+
+bool worker_has_recipes(const struct plan *plan)
 {
 	return plan->mixed && plan->strategy == ROWLOCK_LEASE;
 }
@@ -105,18 +115,58 @@ static int make_rwlock(struct worker *worker, struct grip *grip, unsigned int i)
 {
 	struct rowlock_errinfo err;
 
-	snprintf(grip->name, sizeof(grip->name), "%sshared-%u",
-		 worker->plan->prefix, i);
-	grip->worker = worker;
-	pthread_mutex_init(&grip->mutex, NULL);
-	pthread_cond_init(&grip->told, NULL);
-	if (rowlock_rwlock_new(worker->client, grip->name, NULL, &grip->rwlock,
-			       &err)) {
-		fprintf(stderr, "stress: %s\n", err.message);
-		return -1;
-	}
-	worker_listen(grip);
-	return 0;
+	name_grip(grip, worker, "shared-", i);
+	return made(grip, grip_rwlock(grip, worker->client, &err), &err);
+}
+
+static int make_semaphore(struct worker *worker, struct grip *grip,
+			  unsigned int i)
+{
+	struct rowlock_errinfo err;
+
+	name_grip(grip, worker, "permits-", i);
+	grip->permits = 3 + 2 * i;
+	return made(grip, grip_semaphore(grip, worker->client, &err), &err);
+}
+
+/* Of two or three names that are there, or of the one. */
+static int make_set(struct worker *worker, struct grip *grip)
+{
+	unsigned int names = worker->plan->names;
+	unsigned int first = worker_lot(worker, names);
+	unsigned int parts = 2 + worker_lot(worker, GRIP_PARTS - 1);
+	struct rowlock_errinfo err;
+
+	name_grip(grip, worker, "", first);
+	grip->parts = parts < names ? parts : names;
+	for (unsigned int i = 1; i < grip->parts; i++)
+		snprintf(grip->names[i], sizeof(grip->names[i]), "%s%u",
+			 worker->plan->prefix, (first + i) % names);
+	return made(grip, grip_multilock(grip, worker->client, &err), &err);
+}
+
+static int make_election(struct worker *worker)
+{
+	struct rowlock_errinfo err;
+
+	name_grip(&worker->election, worker, "leader-", 0);
+	return made(&worker->election,
+		    grip_election(&worker->election, worker->client, &err),
+		    &err);
+}
+
+static int make_recipes(struct worker *worker)
+{
+	int failed = make_election(worker);
+	unsigned int i;
+
+	for (i = 0; i < WORKER_RWLOCKS; i++)
+		failed |= make_rwlock(worker, &worker->rwlocks[i], i);
+	for (i = 0; i < WORKER_SEMAPHORES; i++)
+		failed |= make_semaphore(worker, &worker->semaphores[i], i);
+	for (i = 0; i < WORKER_SETS; i++)
+		failed |= make_set(worker, &worker->sets[i]);
+	return failed;
 }
 
 static int make_grips(struct worker *worker)
@@ -128,32 +178,38 @@ static int make_grips(struct worker *worker)
 	if (!worker->grips)
 		abort();
 	for (i = 0; i <= plan->names; i++)
-		if (make_grip(worker, &worker->grips[i], i))
+		if (make_lock(worker, &worker->grips[i], i))
 			return -1;
-	for (i = 0; worker_shares(plan) && i < WORKER_RWLOCKS; i++)
-		if (make_rwlock(worker, &worker->rwlocks[i], i))
-			return -1;
-	return 0;
+	return worker_has_recipes(plan) ? make_recipes(worker) : 0;
+}
+
+static int free_grip(struct grip *grip)
+{
+	struct rowlock_errinfo err;
+
+	if (!grip->kind->free(grip, &err))
+		return 0;
+	fprintf(stderr, "stress: %s\n", err.message);
+	return 1;
 }
 
 static int free_grips(struct worker *worker)
 {
-	struct rowlock_errinfo err;
 	int failed = 0;
 	unsigned int i;
 
 	for (i = 0; i <= worker->plan->names; i++)
-		if (rowlock_free(worker->grips[i].lock, &err)) {
-			fprintf(stderr, "stress: %s\n", err.message);
-			failed = 1;
-		}
-	for (i = 0; i < WORKER_RWLOCKS; i++)
-		if (rowlock_rwlock_free(worker->rwlocks[i].rwlock, &err)) {
-			fprintf(stderr, "stress: %s\n", err.message);
-			failed = 1;
-		}
+		failed |= free_grip(&worker->grips[i]);
 	free(worker->grips);
-	return failed;
+	if (!worker_has_recipes(worker->plan))
+		return failed;
+	for (i = 0; i < WORKER_RWLOCKS; i++)
+		failed |= free_grip(&worker->rwlocks[i]);
+	for (i = 0; i < WORKER_SEMAPHORES; i++)
+		failed |= free_grip(&worker->semaphores[i]);
+	for (i = 0; i < WORKER_SETS; i++)
+		failed |= free_grip(&worker->sets[i]);
+	return failed | free_grip(&worker->election);
 }
 
 static void *run_thread(void *arg)

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include <rowlock.h>
-#include <rowlock/rwlock.h>
 
+#include "grip.h"
 #include "history.h"
 
 /** What all workers of a run are told. */
@@ -52,22 +52,11 @@ int worker_process(const struct plan *plan, struct signs *signs,
 
 /* -------------------------------------------- between worker.c and cycle.c */
 
-/** A lock of a thread, or a read/write lock, and what its lost callback has to
- *  know. */
-struct grip {
-	struct worker *worker;
-	struct rowlock *lock;
-	struct rowlock_rwlock *rwlock;
-	bool reads; /* of that, this time */
-	char name[128];
-	pthread_mutex_t mutex;
-	pthread_cond_t told;
-	uint64_t serial; /* of the hold that is or was last, or is asked for */
-	uint64_t last_lost; /* serial of the last hold told lost */
-};
-
-/** Names that are read and written. */
+/** What there is in mixed runs with leases: names that are read and written,
+ *  semaphores, sets of the names that others lock one by one, an election. */
 #define WORKER_RWLOCKS 2
+#define WORKER_SEMAPHORES 2
+#define WORKER_SETS 2
 
 struct worker {
 	const struct plan *plan;
@@ -76,7 +65,10 @@ struct worker {
 	struct rowlock_client *client;
 	struct rowlock_options options; /* of its locks */
 	struct grip *grips;
-	struct grip rwlocks[WORKER_RWLOCKS]; /* of mixed runs with leases */
+	struct grip rwlocks[WORKER_RWLOCKS];
+	struct grip semaphores[WORKER_SEMAPHORES];
+	struct grip sets[WORKER_SETS];
+	struct grip election;
 	unsigned int process;
 	unsigned int thread;
 	unsigned int seed;
@@ -86,10 +78,10 @@ struct worker {
 
 /** Acquire a name drawn by lot, use it, release it; write all down. */
 void worker_cycle(struct worker *worker);
-/** Are there read/write locks in this run? */
-bool worker_shares(const struct plan *plan);
-/** Have a grip told of its losses. */
-void worker_listen(struct grip *grip);
+/** Is there more than locks in this run? */
+bool worker_has_recipes(const struct plan *plan);
+/** Below @n, by lot. */
+unsigned int worker_lot(struct worker *worker, unsigned int n);
 void worker_nap(unsigned int us);
 
 #endif
