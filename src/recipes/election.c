@@ -73,16 +73,19 @@ int rowlock_election_free(struct rowlock_election *election,
 	return 0;
 }
 
-/* What was lost before has to be released first. */
-static int acquire(struct rowlock *lock, uint64_t wait_ms,
+/* What was lost before has to be released first. Its term, too, or it would be
+ * shown from the grant on until the new one is known. */
+static int acquire(struct rowlock_election *election, uint64_t wait_ms,
 		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;
-	int code = rowlock_acquire(lock, wait_ms, &error);
+	int code = rowlock_acquire(election->lock, wait_ms, &error);
 
 	if (code == ROWLOCK_ELOST &&
-	    rowlock_release(lock, NULL) == ROWLOCK_ELOST)
-		code = rowlock_acquire(lock, wait_ms, &error);
+	    rowlock_release(election->lock, NULL) == ROWLOCK_ELOST) {
+		atomic_store(&election->term, 0);
+		code = rowlock_acquire(election->lock, wait_ms, &error);
+	}
 	if (code && reterr)
 		*reterr = error;
 	return code;
@@ -92,7 +95,7 @@ int rowlock_election_campaign(struct rowlock_election *election,
 			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
 	uint64_t term;
-	int code = acquire(election->lock, wait_ms, reterr);
+	int code = acquire(election, wait_ms, reterr);
 
 	if (code)
 		return code;

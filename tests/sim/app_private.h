@@ -21,6 +21,14 @@ struct sim_handle {
 	unsigned int canceling; /* that are under way */
 };
 
+struct rowlock_election;
+
+struct sim_candidate {
+	struct sim_handle handle; /* of its lock */
+	struct rowlock_election *election;
+	unsigned int asked; /* so many threads ask it just now */
+};
+
 struct sim_thread {
 	struct sim_app *app;
 	struct sim_fiber *fiber;
@@ -28,6 +36,7 @@ struct sim_thread {
 	struct sim_handle sets[SIM_SETS];
 	struct sim_handle rwlocks[SIM_NAMES];
 	struct sim_handle semaphores[SIM_NAMES];
+	struct sim_candidate candidate;
 	struct sim_handle *waits;  /* its acquire is under way */
 	struct sim_handle *leaves; /* it ends, and holds with this one */
 	uint64_t serial;           /* of its acquires, for the history */
@@ -82,6 +91,14 @@ void sim_rwlocks_free(struct sim_thread *thread);
 void sim_semaphore_cycle(struct sim_thread *thread);
 /** Give its handles back. */
 void sim_semaphores_free(struct sim_thread *thread);
+
+/* elections.c */
+/** Stand for election once. */
+void sim_election_cycle(struct sim_thread *thread);
+/** Ask some candidate of @app in which term it leads. */
+void sim_election_ask(struct sim_app *app);
+/** Give its candidate back. */
+void sim_election_free(struct sim_thread *thread);
 
 /* thread.c */
 /** The lost callback of all its handles. */

@@ -47,6 +47,7 @@ uint64_t sim_passes;
 static struct rlk_list spare = RLK_LIST_INIT(spare);
 struct rlk_list sim_calls;
 static unsigned int grants;
+static uint64_t last_grant;
 static unsigned int contested; /* names with more than one grant */
 static struct sim_event audit;
 
@@ -266,6 +267,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 	struct rlk_list *list;
 
 	*grant = (struct sim_grant){
+		.number = ++last_grant,
 		.proc = sim_self->proc,
 		.lock = lock,
 		.hold = lock->hold,
@@ -424,6 +426,13 @@ bool sim_judge_left(struct rowlock *lock)
 
 	sim_judge_released(lock, 0);
 	return held;
+}
+
+uint64_t sim_judge_grant(const struct rowlock *lock)
+{
+	const struct sim_grant *grant = grant_of(lock);
+
+	return grant ? grant->number : 0;
 }
 
 void sim_judge_told(const struct rowlock *lock)

@@ -40,6 +40,8 @@ void sim_judge_yields(const struct rowlock *lock, bool yields);
 void sim_judge_entered(struct rowlock *lock, unsigned int name);
 /** The end of that function: no one is told of a loss later. Is it held? */
 bool sim_judge_left(struct rowlock *lock);
+/** A number of the grant that @lock has now; 0: it has none. */
+uint64_t sim_judge_grant(const struct rowlock *lock);
 /** The lost callback ran. */
 void sim_judge_told(const struct rowlock *lock);
 /** rowlock_token() showed @token for @name of its present hold. */

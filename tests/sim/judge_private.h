@@ -14,6 +14,7 @@ struct sim_grant {
 	struct rlk_hold *hold; /* not to be looked into after its end */
 	uint64_t attempt;
 	uint64_t pass; /* how often the hold had been handed over by then */
+	uint64_t number;
 	enum sim_kind kind;
 	unsigned int name;
 	unsigned int count; /* of permits */

@@ -42,6 +42,7 @@ struct sim_world {
 	bool sets;            /* some want several leases at once */
 	bool rwlocks;         /* some read and write */
 	bool semaphores;      /* some take permits */
+	bool elections;       /* some stand for election */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

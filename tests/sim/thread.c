@@ -140,6 +140,7 @@ void sim_thread_free(struct sim_thread *thread)
 		give_back(&thread->sets[i]);
 	sim_rwlocks_free(thread);
 	sim_semaphores_free(thread);
+	sim_election_free(thread);
 	memset(thread, 0, sizeof(*thread));
 }
 
@@ -377,6 +378,10 @@ static void cycle(struct sim_thread *thread)
 		sim_rwlock_cycle(thread);
 		return;
 	}
+	if (sim_world.elections && sim_below(3) == 0) {
+		sim_election_cycle(thread);
+		return;
+	}
 	if (sim_world.semaphores && sim_below(3) == 0) {
 		sim_semaphore_cycle(thread);
 		return;
@@ -400,6 +405,8 @@ static void aside(struct sim_thread *thread)
 {
 	uint64_t die = sim_below(4096);
 
+	if (sim_world.elections && sim_below(4) == 0)
+		sim_election_ask(thread->app);
 	if (die < 64)
 		cancel_one(thread);
 	else if (die < 96 && sim_world.breaks)

@@ -65,6 +65,7 @@ static void draw_world(void)
 	sim_world.sets = sim_world.lease && sim_below(3) == 0;
 	sim_world.rwlocks = sim_world.lease && sim_below(3) == 0;
 	sim_world.semaphores = sim_world.lease && sim_below(3) == 0;
+	sim_world.elections = sim_world.lease && sim_below(3) == 0;
 	sim_world.resizes = sim_below(4) == 0;
 	for (int i = 0; i < SIM_NAMES; i++)
 		sim_world.permits[i] =

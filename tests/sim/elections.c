@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that stands for election, by the recipe's own calls. Others ask
+ * meanwhile whether it leads, and in which term. A name is one lock, whether it
+ * is led or locked.
+ */
+#include <rowlock/election.h>
+
+#include "app_private.h"
+#include "core/lock.h"
+#include "judge.h"
+#include "sim.h"
+#include "trace.h"
+
+/* It is the first that a candidate has. */
+static struct rowlock *lock_of(struct rowlock_election *election)
+{
+	return *(struct rowlock **) election;
+}
+
+static void lost(struct rowlock_election *election, void *thread)
+{
+	sim_thread_lost(lock_of(election), thread);
+}
+
+static void make(struct sim_thread *thread, struct sim_candidate *candidate)
+{
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error;
+
+	if (sim_below(8) == 0)
+		options.info = sim_below(2) ? "night" : "day";
+	if (rowlock_election_new(thread->app->client,
+				 sim_names[candidate->handle.name], &options,
+				 &candidate->election, &error))
+		sim_violation("no candidate: %s", error.message);
+	candidate->handle.lock = lock_of(candidate->election);
+	candidate->handle.flags = candidate->handle.lock->flags;
+	rowlock_election_on_lost(candidate->election, lost, thread);
+	sim_publish(candidate->election);
+}
+
+static void give_back(struct sim_candidate *candidate)
+{
+	struct rowlock_election *election = TAKE_PTR(candidate->election);
+	struct rowlock_errinfo error;
+
+	if (!election)
+		return;
+	while (candidate->asked)
+		sim_sleep(1000);
+	sim_observe(election);
+	sim_judge_released(candidate->handle.lock, 0);
+	if (rowlock_election_free(election, &error))
+		sim_violation("a candidate cannot be freed: %s", error.message);
+	sim_judge_freed(candidate->handle.lock);
+	*candidate = (struct sim_candidate){ 0 };
+}
+
+void sim_election_free(struct sim_thread *thread)
+{
+	give_back(&thread->candidate);
+}
+
+static struct sim_candidate *candidate_of(struct sim_thread *thread)
+{
+	struct sim_candidate *candidate = &thread->candidate;
+
+	if (candidate->election && !candidate->handle.canceling &&
+	    sim_below(16) == 0)
+		give_back(candidate);
+	if (!candidate->election) {
+		candidate->handle.name =
+		    (unsigned int) sim_below(sim_world.names);
+		make(thread, candidate);
+	}
+	return candidate;
+}
+
+/* ------------------------------------------------------------- questions */
+
+/* What it says was true at some instant while it was asked. */
+static void ask(struct sim_candidate *candidate)
+{
+	struct rowlock_election *election = candidate->election;
+	struct rowlock *lock = candidate->handle.lock;
+	unsigned int name = candidate->handle.name;
+	uint64_t grant = sim_judge_grant(lock);
+	uint64_t term;
+
+	candidate->asked++;
+	sim_observe(election);
+	term = rowlock_election_term(election);
+	sim_publish(election);
+	candidate->asked--;
+	if (term && grant && sim_judge_grant(lock) == grant)
+		sim_judge_token(lock, name, term);
+}
+
+void sim_election_ask(struct sim_app *app)
+{
+	struct sim_thread *thread = &app->threads[sim_below(app->thread_count)];
+
+	if (!thread->candidate.election)
+		return;
+	sim_observe(thread);
+	ask(&thread->candidate);
+}
+
+static void lead(struct sim_candidate *candidate)
+{
+	struct rowlock *lock = candidate->handle.lock;
+	uint64_t die = sim_below(64);
+
+	sim_thread_rest();
+	if (die < 4)
+		sim_thread_verify(&candidate->handle);
+	else if (die < 16)
+		sim_judge_held(lock,
+			       rowlock_election_is_leader(candidate->election));
+	ask(candidate);
+}
+
+/* ----------------------------------------------------------------- cycle */
+
+static int campaign(struct sim_thread *thread, struct sim_candidate *candidate)
+{
+	struct sim_handle *handle = &candidate->handle;
+	uint64_t wait = sim_thread_wait();
+	struct sim_call call;
+	int code;
+
+	sim_publish(thread);
+	thread->waits = handle;
+	sim_judge_acquire(handle->lock, 1u << handle->name);
+	sim_trace((struct sim_note){
+	    "#thread %u of process %u: campaign name=%n wait=%d",
+	    { thread->fiber->number, sim_self->proc->number, handle->name,
+	      wait } });
+	sim_call_begin(&call, "campaign", wait ? wait : sim_world.call_ms);
+	code = rowlock_election_campaign(candidate->election, wait, NULL);
+	sim_call_end(&call);
+	thread->waits = NULL;
+	sim_trace((struct sim_note){
+	    "#thread %u of process %u: campaigned name=%n code=%d",
+	    { thread->fiber->number, sim_self->proc->number, handle->name,
+	      (uint64_t) (int64_t) code } });
+	sim_judge_acquired(handle->lock, code);
+	sim_thread_acquired(handle, wait, code);
+	return code;
+}
+
+/* One that has lost is no leader until it stands again, and needs not resign.
+ */
+static bool stays(struct sim_candidate *candidate)
+{
+	return !rowlock_election_is_leader(candidate->election) && sim_below(2);
+}
+
+static void resign(struct sim_thread *thread, struct sim_candidate *candidate)
+{
+	struct sim_handle *handle = &candidate->handle;
+	struct sim_call call;
+	int code;
+
+	sim_judge_release(handle->lock);
+	sim_call_begin(&call, "resign", sim_world.call_ms);
+	code = rowlock_election_resign(candidate->election, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_RELEASE, code);
+	sim_trace((struct sim_note){
+	    "#thread %u of process %u: resigned name=%n code=%d",
+	    { thread->fiber->number, sim_self->proc->number, handle->name,
+	      (uint64_t) (int64_t) code } });
+	sim_judge_released(handle->lock, code);
+	sim_app_expect("resign", code,
+		       code == ROWLOCK_ELOST && !sim_world.calm);
+}
+
+void sim_election_cycle(struct sim_thread *thread)
+{
+	struct sim_candidate *candidate = candidate_of(thread);
+
+	thread->serial++;
+	if (campaign(thread, candidate)) {
+		sim_sleep(sim_between(0, 2000));
+		return;
+	}
+	lead(candidate);
+	if (!stays(candidate))
+		resign(thread, candidate);
+	sim_cycles++;
+	sim_cycles_by[0]++;
+	sim_world.cycles++;
+}
