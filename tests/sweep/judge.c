@@ -152,6 +152,20 @@ static void rival_gets_other(struct stage *stage, const char *when)
 			   err.message);
 }
 
+/* S2: who has it later has a larger token than the leader's term. */
+static void judge_term(struct stage *stage, const char *when)
+{
+	uint64_t token;
+
+	if (stage->term && rowlock_token(stage->rival, &token, NULL) == 0 &&
+	    token <= stage->term)
+		stage_wrong(stage,
+			    "the rival has token %llu %s, and the term was "
+			    "%llu",
+			    (unsigned long long) token, when,
+			    (unsigned long long) stage->term);
+}
+
 static void rival_gets_it(struct stage *stage, const char *when,
 			  struct measure *measure)
 {
@@ -169,6 +183,7 @@ static void rival_gets_it(struct stage *stage, const char *when,
 	}
 	if (stage_held(stage))
 		stage_wrong(stage, "two have it %s", when);
+	judge_term(stage, when);
 	code = rival_release(stage, &err);
 	if (code)
 		stage_slow(stage, "the rival's release %s: %s", when,
@@ -189,6 +204,8 @@ static void let_go(struct stage *stage, enum effect effect)
 
 	if (!stage_held(stage))
 		return;
+	if (stage->election)
+		stage->term = rowlock_election_term(stage->election);
 	code = stage_release(stage, &err);
 	if (code &&
 	    !(code == ROWLOCK_ELOST && (!held || cut_off || stage->lost)))

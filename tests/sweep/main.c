@@ -59,10 +59,9 @@ static struct {
 static const char *strategy_name(const struct suite *suite)
 {
 	static const char *const tried[] = {
-		[TRIED_SET] = "sets",
-		[TRIED_READER] = "reader",
-		[TRIED_WRITER] = "writer",
-		[TRIED_PERMITS] = "permits",
+		[TRIED_SET] = "sets",          [TRIED_READER] = "reader",
+		[TRIED_WRITER] = "writer",     [TRIED_PERMITS] = "permits",
+		[TRIED_ELECTION] = "election",
 	};
 
 	if (suite->tried != TRIED_LOCK)
@@ -109,6 +108,8 @@ static void list_suites(void)
 		}
 		if (scenario->permits)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_PERMITS);
+		if (scenario->elects)
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_ELECTION);
 		if (scenario->only)
 			add_suite(scenario, ROWLOCK_LEASE, scenario->only);
 		if (scenario->row)
@@ -150,8 +151,8 @@ static void add_job(unsigned int suite, unsigned int target, unsigned int kind)
 	jobs[job_count++] = job;
 }
 
-/* The two sides of a read/write lock, and permits, are asked for as leases are:
- * most kinds of faults only with --full. */
+/* The two sides of a read/write lock, permits, and leadership are asked for as
+ * leases are: most kinds of faults only with --full. */
 static bool is_meant(const struct suite *suite, unsigned int target,
 		     unsigned int kind)
 {

@@ -15,6 +15,7 @@
  */
 
 #include <rowlock.h>
+#include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>
 #include <rowlock/semaphore.h>
@@ -77,7 +78,8 @@ enum tried {
 	TRIED_SET,
 	TRIED_READER,
 	TRIED_WRITER,
-	TRIED_PERMITS, /* all of a semaphore's; that is no lock */
+	TRIED_PERMITS,  /* all of a semaphore's; that is no lock */
+	TRIED_ELECTION, /* a candidate; its rival has the name as a lock */
 };
 
 struct stage {
@@ -104,6 +106,8 @@ struct stage {
 	struct rowlock_multilock *set;
 	struct rowlock_rwlock *rwlock;
 	struct rowlock_semaphore *semaphore;
+	struct rowlock_election *election;
+	uint64_t term; /* in which the candidate led last */
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
@@ -137,7 +141,8 @@ struct scenario {
 	bool lease, row;
 	bool sets;       /* and for leases, once more with a multi-lock, */
 	bool sides;      /* and with each side of a read/write lock, */
-	bool permits;    /* and with permits; */
+	bool permits;    /* and with permits, */
+	bool elects;     /* and with a candidate; */
 	enum tried only; /* or, if it is not TRIED_LOCK, with nothing else */
 	bool deep;       /* also the round trips that set a connection up */
 	bool asks;       /* the call is an acquire: 0 means held */

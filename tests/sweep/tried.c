@@ -97,8 +97,25 @@ static void lost_permits(struct rowlock_semaphore *semaphore, void *arg)
 	lost(NULL, arg);
 }
 
+static void lost_election(struct rowlock_election *election, void *arg)
+{
+	(void) election;
+	lost(NULL, arg);
+}
+
+static void new_election(struct stage *stage)
+{
+	stage_must(stage,
+		   rowlock_election_new(stage->client, stage->name, NULL,
+					&stage->election, NULL),
+		   "rowlock_election_new");
+	if (stage->election)
+		rowlock_election_on_lost(stage->election, lost_election, stage);
+}
+
 void tried_new(struct stage *stage, unsigned int flags)
 {
+	stage->term = 0;
 	switch (stage->tried) {
 	case TRIED_SET:
 		new_set(stage);
@@ -115,6 +132,9 @@ void tried_new(struct stage *stage, unsigned int flags)
 		if (stage->semaphore)
 			rowlock_semaphore_on_lost(stage->semaphore,
 						  lost_permits, stage);
+		break;
+	case TRIED_ELECTION:
+		new_election(stage);
 		break;
 	case TRIED_LOCK:
 		stage->lock =
@@ -142,6 +162,9 @@ int stage_acquire(struct stage *stage, uint64_t wait_ms,
 	case TRIED_PERMITS:
 		return rowlock_semaphore_acquire(stage->semaphore, PERMITS,
 						 wait_ms, reterr);
+	case TRIED_ELECTION:
+		return rowlock_election_campaign(stage->election, wait_ms,
+						 reterr);
 	default:
 		return rowlock_acquire(stage->lock, wait_ms, reterr);
 	}
@@ -157,6 +180,8 @@ int stage_release(struct stage *stage, struct rowlock_errinfo *reterr)
 		return rowlock_rwlock_release(stage->rwlock, reterr);
 	case TRIED_PERMITS:
 		return rowlock_semaphore_release(stage->semaphore, reterr);
+	case TRIED_ELECTION:
+		return rowlock_election_resign(stage->election, reterr);
 	default:
 		return rowlock_release(stage->lock, reterr);
 	}
@@ -172,12 +197,14 @@ int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr)
 		return rowlock_rwlock_verify(stage->rwlock, reterr);
 	case TRIED_PERMITS:
 		return rowlock_semaphore_verify(stage->semaphore, reterr);
+	case TRIED_ELECTION:
+		return rowlock_election_verify(stage->election, reterr);
 	default:
 		return rowlock_verify(stage->lock, reterr);
 	}
 }
 
-/* Permits have none. */
+/* Permits have none, and a term is no call. */
 int stage_token(struct stage *stage, struct rowlock_errinfo *reterr)
 {
 	uint64_t token;
@@ -196,6 +223,8 @@ int stage_token(struct stage *stage, struct rowlock_errinfo *reterr)
 
 bool stage_held(const struct stage *stage)
 {
+	if (stage->election)
+		return rowlock_election_is_leader(stage->election);
 	if (stage->semaphore)
 		return rowlock_semaphore_held(stage->semaphore);
 	if (stage->rwlock)
@@ -210,7 +239,9 @@ int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 {
 	int code;
 
-	if (stage->semaphore)
+	if (stage->election)
+		code = rowlock_election_free(stage->election, reterr);
+	else if (stage->semaphore)
 		code = rowlock_semaphore_free(stage->semaphore, reterr);
 	else if (stage->rwlock)
 		code = rowlock_rwlock_free(stage->rwlock, reterr);
@@ -220,6 +251,7 @@ int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 		code = rowlock_free(stage->lock, reterr);
 	if (code)
 		return code;
+	stage->election = NULL;
 	stage->semaphore = NULL;
 	stage->rwlock = NULL;
 	stage->set = NULL;
