@@ -632,7 +632,10 @@ struct rowlock_entry {
 	enum rowlock_state state;
 	const char *name;
 	unsigned int slot; /* 0 for a lock; 2147483648 for a writer, more for
-			      a reader (rowlock/rwlock.h) */
+			      a reader (rowlock/rwlock.h); 1 to 1000 for a
+			      permit (rowlock/semaphore.h); from 1073741824 to
+			      2147483647 for a candidate that waits, whose
+			      weight is the info (rowlock/election.h) */
 	const char *info;
 	const char *host;        /* of the holder; lease only */
 	unsigned int pid;        /* of the holder; lease only */

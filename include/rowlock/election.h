@@ -43,11 +43,27 @@ struct rowlock_election_options {
 	 *  where it listens: at most ROWLOCK_INFO_MAX characters. Default NULL:
 	 *  nothing. */
 	const char *info;
+	/** Of the candidates that wait at the same time the one with the
+	 *  largest weight is elected, whenever it came; of the same weight, in
+	 *  the order in which they came. 0 to ROWLOCK_WEIGHT_MAX, or
+	 *  ROWLOCK_UNWEIGHTED, the default: it is elected in its turn, asks for
+	 *  nobody's weight, and nobody yields to it. Only under
+	 *  ROWLOCK_LEASE. */
+	int weight;
+	/** A preference must not keep a name without a leader: a candidate that
+	 *  is elected yields to heavier ones for so long at the most, and leads
+	 *  then. Default 5,000; 0 to 3,600,000. */
+	uint64_t yield_ms;
 };
+
+/** The largest weight. */
+#define ROWLOCK_WEIGHT_MAX 1000
+#define ROWLOCK_UNWEIGHTED (-1)
 
 #define ROWLOCK_ELECTION_OPTIONS_DEFAULT                                       \
 	{                                                                      \
-		sizeof(struct rowlock_election_options), ROWLOCK_LEASE, NULL   \
+		sizeof(struct rowlock_election_options), ROWLOCK_LEASE, NULL,  \
+		    ROWLOCK_UNWEIGHTED, 5000                                   \
 	}
 
 /**
@@ -59,8 +75,8 @@ struct rowlock_election_options {
  *                client's end
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL (an option); ROWLOCK_EUNSUPPORTED
- * (the row strategy on a server with several writers); ROWLOCK_ENOMEM;
- * ROWLOCK_EFORKED. Does not block.
+ * (a weight under the row strategy, or that on a server with several writers);
+ * ROWLOCK_ENOMEM; ROWLOCK_EFORKED. Does not block.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_election_new(
     struct rowlock_client *client, const char *name,
@@ -96,7 +112,9 @@ ROWLOCK_API int rowlock_election_free(struct rowlock_election *election,
  *
  * Blocks up to @wait_ms, and at most 100 ms more; with @wait_ms 0 as long as
  * the server needs to answer, at most call_timeout_ms. Two round trips while
- * nobody leads, on MariaDB one.
+ * nobody leads, on MariaDB one; with a weight one more, and two more if it has
+ * to wait. A candidate with a weight that is elected while a heavier one waits
+ * lets that one lead, and goes on waiting: with @wait_ms 0 ROWLOCK_EBUSY.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_election_campaign(
     struct rowlock_election *election, uint64_t wait_ms,
@@ -127,6 +145,24 @@ rowlock_election_remaining_ms(struct rowlock_election *election);
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_election_verify(
     struct rowlock_election *election, struct rowlock_errinfo *reterr);
+
+/**
+ * Who of a larger weight waits to lead in its place? For a leader that hands
+ * over to whom it is to be led by: it resigns, and that one is elected. One
+ * that has stood for a while is well; one that comes and goes is not worth the
+ * change.
+ *
+ * @ret_weight    its weight; 0: nobody's is larger. Any candidate's is larger
+ *                than that of one without a weight
+ * @ret_stood_ms  for how long it has waited, by the server's clock; of several
+ *                of the same weight, the longest
+ *
+ * Returns 0; and the server errors: nothing is known. Blocks for one round
+ * trip, at most call_timeout_ms.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_election_challenger(
+    struct rowlock_election *election, unsigned int *ret_weight,
+    uint64_t *ret_stood_ms, struct rowlock_errinfo *reterr);
 
 /**
  * Lead no longer: the next candidate is elected.

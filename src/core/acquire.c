@@ -79,6 +79,35 @@ int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter)
 	return until < waiter->give_up_ms ? until : waiter->give_up_ms;
 }
 
+bool rlk_waiter_begin(struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	waiter->waker = rlk_waker_get_locked(lock->name->client);
+	if (!waiter->waker)
+		return false;
+	waiter->canceled = lock->cancel_next;
+	lock->cancel_next = false;
+	lock->waiter = waiter;
+	lock->calls++;
+	return true;
+}
+
+void rlk_waiter_end(struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lock->waiter = NULL;
+	lock->calls--;
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+	rlk_waker_put_locked(client, waiter->waker);
+}
+
 int rlk_waiter_over_locked(struct rlk_waiter *waiter)
 {
 	if (waiter->canceled)

@@ -102,8 +102,9 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 				      : next_in_line(hold->name);
 	struct rlk_turn *turn = hold->name->turn;
 
-	/* Who has not joined it has to ask whether a writer has come. */
-	if (hold->name->strategy->shared)
+	/* A reader that has not joined has to ask whether a writer has come; a
+	 * candidate's row is its own. */
+	if (hold->name->strategy->many && !hold->name->strategy->counted)
 		return NULL;
 	if (!next || !fits(hold, from, next->lock))
 		return NULL;

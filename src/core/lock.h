@@ -158,6 +158,11 @@ int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 		     uint64_t wait_ms);
 
+/** From here on rowlock_cancel() ends @waiter's wait, which is for something
+ *  else than the lock. False: out of memory. */
+bool rlk_waiter_begin(struct rlk_waiter *waiter);
+void rlk_waiter_end(struct rlk_waiter *waiter);
+
 /** Wake the first waiter of @name, if it may go now. */
 void rlk_name_next_locked(struct rlk_name *name);
 /** All of them. */

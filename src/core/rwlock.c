@@ -244,34 +244,6 @@ static int explain(const struct drain *drain, int code,
 			RLK_LOCK_ARGS(writer), what);
 }
 
-/* The wait can be ended by rowlock_cancel() from here on. */
-static int begin(struct drain *drain)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&drain->client->mutex);
-	struct rowlock *writer = drain->writer;
-
-	drain->waiter.waker = rlk_waker_get_locked(drain->client);
-	if (!drain->waiter.waker)
-		return ROWLOCK_ENOMEM;
-	drain->waiter.canceled = writer->cancel_next;
-	writer->cancel_next = false;
-	writer->waiter = &drain->waiter;
-	writer->calls++;
-	return 0;
-}
-
-static void end(struct drain *drain)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&drain->client->mutex);
-
-	drain->writer->waiter = NULL;
-	drain->writer->calls--;
-	rlk_alarms_clear(&drain->client->alarms, &drain->waiter.alarm);
-	rlk_waker_put_locked(drain->client, drain->waiter.waker);
-}
-
 /* Until @until_ms, which may be over by now; of a try, the end of the call. */
 static int drain(struct rowlock *writer, const struct rowlock *reader,
 		 uint64_t wait_ms, int64_t until_ms,
@@ -289,13 +261,12 @@ static int drain(struct rowlock *writer, const struct rowlock *reader,
 	drain.waiter.until_ms = until_ms;
 	drain.waiter.give_up_ms =
 	    wait_ms ? rlk_after(until_ms, LOOK_GRACE_MS) : until_ms;
-	code = begin(&drain);
-	if (code)
-		return rlk_fail(reterr, code,
+	if (!rlk_waiter_begin(&drain.waiter))
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"acquire " RLK_LOCK_FORMAT ": out of memory",
 				RLK_LOCK_ARGS(writer));
 	code = wait_for_readers(&drain);
-	end(&drain);
+	rlk_waiter_end(&drain.waiter);
 	return code ? explain(&drain, code, reterr) : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A candidate: a lock of its own, whose token comes with the grant and is the
- * term. Written against the public header, as any program could.
+ * term; and, if it has a weight, what core/campaign.h has for those.
  *
  * Failure modes: those of the lock. A leadership that was lost stays with the
  * handle until it is released; a campaign does that first.
@@ -12,13 +12,68 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "core/campaign.h"
 #include "recipes/told.h"
+
+#define YIELD_MOST_MS 3600000ull
 
 struct rowlock_election {
 	struct rowlock *lock;
 	_Atomic uint64_t term; /* of the last election; 0: resigned */
 	struct rlk_told told;
+	bool weighted;
+	struct rlk_candidacy candidacy;
 };
+
+static int check(const char *name,
+		 const struct rowlock_election_options *options,
+		 struct rowlock_errinfo *reterr)
+{
+	const char *shown = name ? name : "";
+
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"election '%.150s': the options' size is "
+				"wrong; begin with "
+				"ROWLOCK_ELECTION_OPTIONS_DEFAULT",
+				shown);
+	if (options->weight < ROWLOCK_UNWEIGHTED ||
+	    options->weight > ROWLOCK_WEIGHT_MAX)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"election '%.150s': the weight is %d; give 0 "
+				"to %d, or ROWLOCK_UNWEIGHTED",
+				shown, options->weight, ROWLOCK_WEIGHT_MAX);
+	if (options->yield_ms > YIELD_MOST_MS)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"election '%.150s': yield_ms must be from 0 to "
+				"%llu",
+				shown, YIELD_MOST_MS);
+	if (options->weight != ROWLOCK_UNWEIGHTED &&
+	    options->strategy == ROWLOCK_ROW)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"election '%.150s': candidates of the row "
+				"strategy have no weight; use ROWLOCK_LEASE",
+				shown);
+	return 0;
+}
+
+/* Nobody yields to a weight of 0: it needs no row. */
+static int make_candidacy(struct rowlock_election *election,
+			  struct rowlock_client *client, const char *name,
+			  const struct rowlock_election_options *options,
+			  struct rowlock_errinfo *reterr)
+{
+	struct rlk_candidacy *candidacy = &election->candidacy;
+
+	election->weighted = options->weight != ROWLOCK_UNWEIGHTED;
+	candidacy->lock = election->lock;
+	candidacy->yield_ms = options->yield_ms;
+	if (options->weight <= 0)
+		return 0;
+	candidacy->weight = (unsigned int) options->weight;
+	return rlk_candidacy_new(client, name, candidacy->weight,
+				 &candidacy->standing, reterr);
+}
 
 int rowlock_election_new(struct rowlock_client *client, const char *name,
 			 const struct rowlock_election_options *options,
@@ -33,12 +88,9 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 
 	if (!options)
 		options = &defaults;
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"election '%.150s': the options' size is "
-				"wrong; begin with "
-				"ROWLOCK_ELECTION_OPTIONS_DEFAULT",
-				name ? name : "");
+	code = check(name, options, reterr);
+	if (code)
+		return code;
 	election = calloc(1, sizeof(*election));
 	if (!election)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
@@ -49,7 +101,10 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 	lock.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT |
 		     ROWLOCK_TOKEN_WITH_GRANT;
 	code = rowlock_new(client, name, &lock, &election->lock, reterr);
+	if (!code)
+		code = make_candidacy(election, client, name, options, reterr);
 	if (code) {
+		rowlock_free(election->lock, NULL);
 		free(election);
 		return code;
 	}
@@ -68,9 +123,18 @@ int rowlock_election_free(struct rowlock_election *election,
 	code = rowlock_free(election->lock, reterr);
 	if (code)
 		return code;
+	rowlock_free(election->candidacy.standing, NULL);
 	rlk_told_fini(&election->told);
 	free(election);
 	return 0;
+}
+
+static int ask(struct rowlock_election *election, uint64_t wait_ms,
+	       struct rowlock_errinfo *reterr)
+{
+	return election->weighted
+		   ? rlk_campaign(&election->candidacy, wait_ms, reterr)
+		   : rowlock_acquire(election->lock, wait_ms, reterr);
 }
 
 /* What was lost before has to be released first. Its term, too, or it would be
@@ -79,12 +143,12 @@ static int acquire(struct rowlock_election *election, uint64_t wait_ms,
 		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;
-	int code = rowlock_acquire(election->lock, wait_ms, &error);
+	int code = ask(election, wait_ms, &error);
 
 	if (code == ROWLOCK_ELOST &&
 	    rowlock_release(election->lock, NULL) == ROWLOCK_ELOST) {
 		atomic_store(&election->term, 0);
-		code = rowlock_acquire(election->lock, wait_ms, &error);
+		code = ask(election, wait_ms, &error);
 	}
 	if (code && reterr)
 		*reterr = error;
@@ -140,6 +204,15 @@ int rowlock_election_verify(struct rowlock_election *election,
 			    struct rowlock_errinfo *reterr)
 {
 	return rowlock_verify(election->lock, reterr);
+}
+
+int rowlock_election_challenger(struct rowlock_election *election,
+				unsigned int *ret_weight,
+				uint64_t *ret_stood_ms,
+				struct rowlock_errinfo *reterr)
+{
+	return rlk_challenger(election->lock, election->candidacy.weight,
+			      ret_weight, ret_stood_ms, reterr);
 }
 
 int rowlock_election_resign(struct rowlock_election *election,

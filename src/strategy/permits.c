@@ -24,8 +24,8 @@
 
 #include <rowlock/semaphore.h>
 
-/* The last slot of a permit, in SQL. */
-#define LAST_SLOT "2147483647"
+/* The last slot of a permit, in SQL; behind it are those of candidates. */
+#define LAST_SLOT "1073741823"
 #define MOST ROWLOCK_SEMAPHORE_MAX
 
 /* The semaphore, and its permits that are in use: one row at least, whose slot

@@ -21,7 +21,8 @@ LAYERS = {
 # together (a pool of connections, a check of the tables, a strategy over both).
 # And recipes are written on the public headers but for what these do not have: a
 # set of names, and room for readers.
-WIRING = {('src/recipes/multilock.c', 'core/set.h'),
+WIRING = {('src/recipes/election.c', 'core/campaign.h'),
+          ('src/recipes/multilock.c', 'core/set.h'),
           ('src/recipes/rwlock.c', 'core/rwlock.h'),
           ('src/recipes/rwlock.c', 'core/forked.h'),
           ('src/recipes/semaphore.c', 'core/semaphore.h'),

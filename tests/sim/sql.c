@@ -61,7 +61,7 @@ static const struct pattern patterns[] = {
 	  "l.expires_at) DIV 1000, l.slot, p.permits, p.bell FROM (SELECT "
 	  "name, permits, CAST(IS_USED_LOCK(?) AS UNSIGNED) AS bell FROM "
 	  "lock_permits WHERE name = ? LIMIT 1) p LEFT JOIN business_lease l "
-	  "ON l.name = p.name AND l.slot BETWEEN 1 AND 2147483647 LEFT JOIN "
+	  "ON l.name = p.name AND l.slot BETWEEN 1 AND 1073741823 LEFT JOIN "
 	  "lease_session s ON s.id = l.session", NULL, NULL },
 	{ SIM_PERMITS_MAKE, "make-permits", "INSERT INTO lock_permits (name, "
 	  "permits) VALUES (?, ?) ON DUPLICATE KEY UPDATE name = name", NULL,

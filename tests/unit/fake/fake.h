@@ -66,6 +66,9 @@ enum fake_op {
 	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
 	FAKE_CLAIM_TAKE,
 	FAKE_CLAIM_KEEP, /* .id is its number */
+	FAKE_STAND,      /* a candidate with a weight; .name is its info */
+	FAKE_LEAVE,      /* likewise */
+	FAKE_HEAVIEST,   /* who stands; .name, .id is above which weight */
 	FAKE_OPS,
 };
 
@@ -194,6 +197,9 @@ extern unsigned int fake_rows_listed;
 /** What FAKE_NAMES tells of @name from now on; other names are free. */
 void fake_know(const char *name, enum rowlock_state state, uint64_t attempt,
 	       uint64_t token, uint64_t last_token);
+
+/** Another candidate of this weight stands for all names; 0: nobody. */
+void fake_stand(unsigned int weight);
 
 /** Somebody else locks, or unlocks, the name's row. */
 void fake_row_lock(const char *name);

@@ -83,6 +83,7 @@ struct world_tables {
 	struct world_row rows[16];
 	struct world_bell bells[128];
 	uint64_t token;
+	unsigned int heaviest; /* the weight of who stands */
 	unsigned int old_tokens;
 	uint64_t claim; /* the number of the present turn to reap; 0: none */
 	int64_t claimed_ms;

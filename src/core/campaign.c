@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Campaigns of candidates with a weight. Who waits has a row that says so
+ * (strategy/candidate.h). Whoever is granted the lock looks whether somebody of
+ * a larger weight stands there: then it gives the lock back, which goes to the
+ * next in line, and stands in line again behind it. So the heaviest has it
+ * after as many grants as there are others in line, in whatever order they
+ * came.
+ *
+ * A candidate may beat, and yet not take what it is yielded to (its connections
+ * are refused, say): so each yields for a bounded time only, and leads then.
+ * Weights are a preference; who may lead is decided by the lock alone. For the
+ * same reason an answer that does not come is taken for "nobody".
+ */
+#include "core/campaign.h"
+
+#include "base/error.h"
+#include "core/asking.h"
+#include "core/lock.h"
+#include "core/threads.h"
+#include "core/waker.h"
+#include "strategy/candidate.h"
+
+/* The lock is waited for in parts. In the first, which is short, it is had if
+ * it is free; a row that was lost with its session is made again after each. */
+#define FIRST_MS 50
+#define PART_MS 5000
+
+/* Between giving way and standing in line again. */
+#define PAUSE_MS 50
+
+/* A part of the 100 ms that a call may return after its deadline. */
+#define GRACE_MS 40
+
+/* A campaign that is under way. */
+struct campaign {
+	const struct rlk_candidacy *candidacy;
+	struct rowlock_client *client;
+	uint64_t wait_ms;
+	int64_t until_ms;
+	int64_t yields_until_ms; /* RLK_NEVER: it has not yielded yet */
+};
+
+static int64_t now_of(const struct campaign *campaign)
+{
+	return rlk_now(campaign->client->clock);
+}
+
+/* What is said beside the lock may last so long. */
+static int64_t said_until(const struct campaign *campaign)
+{
+	int64_t call = rlk_client_call_until(campaign->client);
+	int64_t end = rlk_after(campaign->until_ms, GRACE_MS);
+
+	return call < end ? call : end;
+}
+
+/* ------------------------------------------------------------------- row */
+
+int rlk_candidacy_new(struct rowlock_client *client, const char *name,
+		      unsigned int weight, struct rowlock **ret_standing,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	char info[RLK_CANDIDATE_INFO];
+
+	rlk_candidate_info(info, weight);
+	options.info = info;
+	options.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
+	return rlk_lock_make(client, name, &rlk_strategy_candidate, &options,
+			     ret_standing, reterr);
+}
+
+/* If it cannot be had, it is tried again after the next part. */
+static void stand(const struct campaign *campaign)
+{
+	struct rowlock *standing = campaign->candidacy->standing;
+
+	if (!standing || rowlock_held(standing))
+		return;
+	/* It may have been lost. */
+	rlk_release(standing, said_until(campaign), NULL);
+	rlk_try(standing, said_until(campaign), NULL);
+}
+
+/* What is not gone by then is removed by the chores. */
+static void leave(const struct campaign *campaign)
+{
+	struct rowlock *standing = campaign->candidacy->standing;
+
+	if (standing)
+		rlk_release(standing, said_until(campaign), NULL);
+}
+
+/* ------------------------------------------------------------------ look */
+
+static int look(const struct rowlock *lock, unsigned int weight,
+		int64_t until_ms, struct rlk_heaviest *ret_heaviest,
+		struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code;
+
+	code =
+	    rlk_client_conn(client, RLK_BAY_CONTROL, until_ms, &conn, reterr);
+	if (code)
+		return code;
+	fault = rlk_candidates_look(conn, lock->name->text, weight,
+				    ret_heaviest, reterr);
+	rlk_pool_put(client->pool, conn);
+	return rlk_client_code(client, fault, reterr);
+}
+
+int rlk_challenger(const struct rowlock *lock, unsigned int weight,
+		   unsigned int *ret_weight, uint64_t *ret_stood_ms,
+		   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_heaviest heaviest;
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = look(lock, weight, rlk_client_call_until(client), &heaviest,
+		    &error);
+	if (code) {
+		rlk_prefix(&error, "challenger of '%s': ", lock->name->text);
+		if (reterr)
+			*reterr = error;
+		return code;
+	}
+	*ret_weight = heaviest.weight;
+	*ret_stood_ms = heaviest.stood_ms;
+	return 0;
+}
+
+/* ----------------------------------------------------------------- yield */
+
+static bool yields(struct campaign *campaign)
+{
+	const struct rlk_candidacy *candidacy = campaign->candidacy;
+	struct rlk_heaviest heaviest = { 0 };
+	struct rowlock_errinfo error;
+
+	if (now_of(campaign) >= campaign->yields_until_ms ||
+	    look(candidacy->lock, candidacy->weight, said_until(campaign),
+		 &heaviest, &error))
+		return false;
+	if (heaviest.weight && campaign->yields_until_ms == RLK_NEVER)
+		campaign->yields_until_ms =
+		    rlk_after(now_of(campaign), candidacy->yield_ms);
+	return heaviest.weight && candidacy->yield_ms;
+}
+
+/* Until @at_ms, or a cancel. */
+static int pause_until(const struct campaign *campaign, int64_t at_ms)
+{
+	struct rowlock *lock = campaign->candidacy->lock;
+	struct rlk_waiter waiter;
+	int code;
+
+	rlk_waiter_init(&waiter, lock, campaign->wait_ms);
+	waiter.until_ms = campaign->until_ms;
+	if (!rlk_waiter_begin(&waiter))
+		return ROWLOCK_ENOMEM;
+	rlk_mutex_lock(&campaign->client->mutex);
+	while (!(code = rlk_waiter_over_locked(&waiter)) &&
+	       now_of(campaign) < at_ms)
+		rlk_waiter_sleep_locked(&waiter, at_ms);
+	rlk_mutex_unlock(&campaign->client->mutex);
+	rlk_waiter_end(&waiter);
+	return code;
+}
+
+/* The next in line has it. */
+static int give_way(const struct campaign *campaign,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = campaign->candidacy->lock;
+	int code;
+
+	rlk_release(lock, said_until(campaign), NULL);
+	if (campaign->wait_ms == 0)
+		return rlk_fail(reterr, ROWLOCK_EBUSY,
+				"acquire " RLK_LOCK_FORMAT
+				": a candidate of larger weight stands",
+				RLK_LOCK_ARGS(lock));
+	code = pause_until(campaign, rlk_after(now_of(campaign), PAUSE_MS));
+	return code ? rlk_fail_waiting(lock, code, reterr) : 0;
+}
+
+/* -------------------------------------------------------------- campaign */
+
+static uint64_t part_of(const struct campaign *campaign, uint64_t most_ms)
+{
+	int64_t left = campaign->until_ms - now_of(campaign);
+
+	if (campaign->wait_ms == 0)
+		return 0;
+	if (campaign->wait_ms == ROWLOCK_FOREVER || left > (int64_t) most_ms)
+		return most_ms;
+	return left > 0 ? (uint64_t) left : 1;
+}
+
+/* 0: it has it. ROWLOCK_ETIMEDOUT: go on, if there is time. */
+static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
+		       struct rowlock_errinfo *reterr)
+{
+	int code = rowlock_acquire(campaign->candidacy->lock,
+				   part_of(campaign, most_ms), reterr);
+
+	if (code || !yields(campaign))
+		return code;
+	code = give_way(campaign, reterr);
+	return code ? code : ROWLOCK_ETIMEDOUT;
+}
+
+static bool goes_on(const struct campaign *campaign, int code)
+{
+	return code == ROWLOCK_ETIMEDOUT && campaign->wait_ms &&
+	       now_of(campaign) < campaign->until_ms;
+}
+
+int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
+		 struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = candidacy->lock->name->client;
+	struct campaign campaign = {
+		.candidacy = candidacy,
+		.client = client,
+		.wait_ms = wait_ms,
+		.yields_until_ms = RLK_NEVER,
+	};
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	campaign.until_ms = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
+				    : rlk_client_call_until(client);
+	code = wait_a_part(&campaign, FIRST_MS, &error);
+	while (goes_on(&campaign, code)) {
+		stand(&campaign);
+		code = wait_a_part(&campaign, PART_MS, &error);
+	}
+	leave(&campaign);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Candidates with a weight on a real server: who is elected of those that wait,
+ * who is yielded to, and what it costs.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include <rowlock/election.h>
+#include <rowlock/semaphore.h>
+
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 10000
+#define YIELD_MS 200
+
+/* Rows of candidates; not the leader's. */
+#define STANDING "slot BETWEEN 1073741824 AND 2147483647"
+
+/* A candidate with a client of its own, and its campaign. */
+struct person {
+	struct rowlock_client *client;
+	struct rowlock_election *election;
+	struct test_event elected;
+	pthread_t thread;
+	int code;
+	struct rowlock_errinfo err;
+};
+
+static void begin(struct person *person, const char *name, int weight)
+{
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+
+	*person = (struct person){ .client = test_client(TTL_MS),
+				   .elected = test_event_new() };
+	options.weight = weight;
+	options.yield_ms = YIELD_MS;
+	assert_ok(rowlock_election_new(person->client, name, &options,
+				       &person->election, &err));
+}
+
+static void end(struct person *person)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_election_free(person->election, &err));
+	test_event_end(&person->elected);
+	test_client_end(person->client);
+}
+
+static void *campaign(void *arg)
+{
+	struct person *person = arg;
+
+	person->code = rowlock_election_campaign(person->election,
+						 ROWLOCK_FOREVER, &person->err);
+	test_event_set(&person->elected);
+	return NULL;
+}
+
+static uint64_t standing(struct test_sql *sql, const char *name)
+{
+	return test_sql_number(sql,
+			       "SELECT COUNT(*) FROM business_lease WHERE "
+			       "name = '%s' AND " STANDING,
+			       name);
+}
+
+/* It stands, if it has a weight. */
+static void stand(struct person *person, struct test_sql *sql, const char *name)
+{
+	uint64_t before = standing(sql, name);
+	uint64_t began = test_now_ns();
+
+	assert_int_equal(
+	    pthread_create(&person->thread, NULL, campaign, person), 0);
+	while (standing(sql, name) == before)
+		test_keep_waiting(began, "a candidate of '%s'", name);
+}
+
+static void await_elected(struct person *person)
+{
+	assert_event(&person->elected, "an election");
+	pthread_join(person->thread, NULL);
+	assert_code(person->code, 0, &person->err);
+	assert_int_equal(rowlock_election_is_leader(person->election), 1);
+}
+
+static void lead(struct person *person)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_election_campaign(person->election, 0, &err));
+}
+
+static void resign(struct person *person)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_election_resign(person->election, &err));
+}
+
+/* ------------------------------------------------------------- who leads */
+
+static void the_heaviest_of_those_who_wait_is_elected(void **state)
+{
+	const char *name = test_name("weights");
+	struct test_sql *sql = test_sql_open();
+	struct person leader, light, heavy;
+
+	(void) state;
+	begin(&leader, name, 0);
+	begin(&light, name, 1);
+	begin(&heavy, name, 5);
+	lead(&leader);
+	stand(&light, sql, name);
+	stand(&heavy, sql, name);
+	resign(&leader);
+	await_elected(&heavy);
+	assert_int_equal(rowlock_election_is_leader(light.election), 0);
+	assert_int_equal(standing(sql, name), 1);
+	resign(&heavy);
+	await_elected(&light);
+	assert_int_equal(standing(sql, name), 0);
+	resign(&light);
+	end(&leader);
+	end(&light);
+	end(&heavy);
+	test_sql_end(sql);
+}
+
+static void a_leader_hears_of_a_heavier_one(void **state)
+{
+	const char *name = test_name("challenger");
+	struct test_sql *sql = test_sql_open();
+	struct person leader, heavy;
+	struct rowlock_errinfo err;
+	unsigned int weight = 1;
+	uint64_t stood_ms = 1;
+
+	(void) state;
+	begin(&leader, name, 3);
+	begin(&heavy, name, 5);
+	lead(&leader);
+	assert_ok(rowlock_election_challenger(leader.election, &weight,
+					      &stood_ms, &err));
+	assert_int_equal(weight, 0);
+	stand(&heavy, sql, name);
+	test_sql(sql,
+		 "UPDATE business_lease SET acquired_at = acquired_at - "
+		 "INTERVAL 7 SECOND WHERE name = '%s' AND " STANDING,
+		 name);
+	assert_ok(rowlock_election_challenger(leader.election, &weight,
+					      &stood_ms, &err));
+	assert_int_equal(weight, 5);
+	assert_true(stood_ms >= 7000);
+	/* Its time begins anew when it stands again. */
+	rowlock_election_cancel(heavy.election);
+	assert_event(&heavy.elected, "the end of a campaign");
+	pthread_join(heavy.thread, NULL);
+	assert_code(heavy.code, ROWLOCK_ECANCELED, &heavy.err);
+	assert_ok(rowlock_election_challenger(leader.election, &weight,
+					      &stood_ms, &err));
+	assert_int_equal(weight, 0);
+	resign(&leader);
+	end(&leader);
+	end(&heavy);
+	test_sql_end(sql);
+}
+
+/* ------------------------------------------------------ whom one yields to */
+
+static void add_candidate(struct test_sql *sql, const char *name,
+			  const char *info, int left_s)
+{
+	test_sql(sql,
+		 "INSERT INTO lease_session (id, ttl, expires_at, beat, "
+		 "breaks, host, pid, program, started_at) VALUES (4711, 9000, "
+		 "UTC_TIMESTAMP(6) + INTERVAL %d SECOND, 0, 0, 'h', 1, 'p', "
+		 "UTC_TIMESTAMP(6))",
+		 left_s);
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at, info) VALUES ('%s', 1073741824, 4711, 12, "
+		 "UTC_TIMESTAMP(6), '%s')",
+		 name, info);
+}
+
+static void remove_candidate(struct test_sql *sql, const char *name)
+{
+	test_sql(sql,
+		 "DELETE FROM business_lease WHERE name = '%s' AND " STANDING,
+		 name);
+	test_sql(sql, "DELETE FROM lease_session WHERE id = 4711");
+}
+
+/* One that beats, and never takes what it is yielded to. */
+static void who_is_yielded_to_in_vain_is_passed_over(void **state)
+{
+	const char *name = test_name("in-vain");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+	struct person light;
+
+	(void) state;
+	begin(&light, name, 3);
+	add_candidate(sql, name, "weight=4", 60);
+	assert_code(rowlock_election_campaign(light.election, 0, &err),
+		    ROWLOCK_EBUSY, &err);
+	assert_ok(
+	    rowlock_election_campaign(light.election, ROWLOCK_FOREVER, &err));
+	remove_candidate(sql, name);
+	resign(&light);
+	end(&light);
+	test_sql_end(sql);
+}
+
+static void nobody_yields_to_the_dead_or_to_nonsense(void **state)
+{
+	static const struct {
+		const char *info;
+		int left_s;
+	} cases[] = {
+		{ "weight=4", -1 },    { "weight=3", 60 }, { "weight=", 60 },
+		{ "weight=4 kg", 60 }, { "4", 60 },        { "", 60 },
+		{ "weight=9999", 60 },
+	};
+	const char *name = test_name("nobody");
+	struct test_sql *sql = test_sql_open();
+	struct person light;
+
+	(void) state;
+	begin(&light, name, 3);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		add_candidate(sql, name, cases[i].info, cases[i].left_s);
+		lead(&light);
+		resign(&light);
+		remove_candidate(sql, name);
+	}
+	end(&light);
+	test_sql_end(sql);
+}
+
+/* The same name may have permits, too. */
+static void candidates_are_no_permits(void **state)
+{
+	const char *name = test_name("permits");
+	struct test_sql *sql = test_sql_open();
+	struct person leader, heavy;
+	unsigned int permits, used;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	begin(&leader, name, 0);
+	begin(&heavy, name, 5);
+	lead(&leader);
+	stand(&heavy, sql, name);
+	assert_ok(rowlock_semaphore_resize(leader.client, name, 3, &err));
+	assert_ok(rowlock_semaphore_count(leader.client, name, &permits, &used,
+					  &err));
+	assert_int_equal(permits, 3);
+	assert_int_equal(used, 0);
+	resign(&leader);
+	await_elected(&heavy);
+	resign(&heavy);
+	end(&leader);
+	end(&heavy);
+	test_sql_end(sql);
+}
+
+/* ------------------------------------------------------------------ cost */
+
+/* The least of seven: of the client's own threads one asks now and then. */
+static uint64_t cost(struct test_sql *sql, struct person *person)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int round = 0; round < 7; round++) {
+		uint64_t before = test_sql_status(sql, "Questions");
+		uint64_t took;
+
+		lead(person);
+		resign(person);
+		took = test_sql_status(sql, "Questions") - 1 - before;
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+static void a_weight_costs_one_statement_more(void **state)
+{
+	struct test_sql *sql = test_sql_open();
+	struct person plain, weighted;
+
+	(void) state;
+	begin(&plain, test_name("plain"), ROWLOCK_UNWEIGHTED);
+	begin(&weighted, test_name("weighted"), 5);
+	assert_int_equal(cost(sql, &weighted), cost(sql, &plain) + 1);
+	end(&plain);
+	end(&weighted);
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("the heaviest of those who wait is elected",
+		     the_heaviest_of_those_who_wait_is_elected),
+		TEST("a leader hears of a heavier candidate",
+		     a_leader_hears_of_a_heavier_one),
+		TEST("who is yielded to in vain is passed over",
+		     who_is_yielded_to_in_vain_is_passed_over),
+		TEST("nobody yields to the dead, or to nonsense",
+		     nobody_yields_to_the_dead_or_to_nonsense),
+		TEST("candidates are no permits", candidates_are_no_permits),
+		TEST("a weight costs one statement more",
+		     a_weight_costs_one_statement_more),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Candidates with a weight: who is elected, who yields, and for how long.
+ */
+#include "fake/fake.h"
+
+#include <pthread.h>
+#include <rowlock/election.h>
+#include <stdatomic.h>
+
+#include "test.h"
+
+#define YIELD_MS 1000
+
+struct scene {
+	struct rowlock_client *client;
+	struct rowlock_election *election;
+};
+
+static struct scene scene(int weight)
+{
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct scene scene = { .client = fake_client() };
+	struct rowlock_errinfo err;
+
+	options.weight = weight;
+	options.yield_ms = YIELD_MS;
+	assert_ok(rowlock_election_new(scene.client, "crown", &options,
+				       &scene.election, &err));
+	return scene;
+}
+
+static void end(struct scene *scene)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_election_free(scene->election, &err));
+	fake_client_end(scene->client);
+}
+
+/* A campaign on a thread of its own. */
+struct campaign {
+	struct rowlock_election *election;
+	uint64_t wait_ms;
+	int code;
+	struct rowlock_errinfo err;
+	_Atomic int done;
+	pthread_t thread;
+};
+
+static void *run(void *arg)
+{
+	struct campaign *campaign = arg;
+
+	campaign->code = rowlock_election_campaign(
+	    campaign->election, campaign->wait_ms, &campaign->err);
+	atomic_store(&campaign->done, 1);
+	return NULL;
+}
+
+static void begin(struct campaign *campaign, struct scene *scene,
+		  uint64_t wait_ms)
+{
+	*campaign = (struct campaign){ .election = scene->election,
+				       .wait_ms = wait_ms };
+	assert_int_equal(pthread_create(&campaign->thread, NULL, run, campaign),
+			 0);
+}
+
+static int hear(struct campaign *campaign)
+{
+	fake_pass_until(fake_is_one, (void *) &campaign->done);
+	pthread_join(campaign->thread, NULL);
+	return campaign->code;
+}
+
+static void resign(struct scene *scene)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_election_resign(scene->election, &err));
+}
+
+/* ------------------------------------------------------------------ cost */
+
+static void a_free_name_costs_one_look_more(void **state)
+{
+	struct scene heavy = scene(10);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_election_campaign(heavy.election, 0, &err));
+	assert_int_equal(fake_count(FAKE_HEAVIEST), 1);
+	assert_int_equal(fake_call(FAKE_HEAVIEST, 0).id, 10);
+	assert_int_equal(fake_count(FAKE_STAND), 0);
+	assert_int_equal(fake_count(FAKE_LEAVE), 0);
+	resign(&heavy);
+	end(&heavy);
+}
+
+static void who_has_no_weight_asks_for_none(void **state)
+{
+	struct scene plain = scene(ROWLOCK_UNWEIGHTED);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_stand(900);
+	assert_ok(rowlock_election_campaign(plain.election, 0, &err));
+	assert_int_equal(fake_count(FAKE_HEAVIEST), 0);
+	resign(&plain);
+	end(&plain);
+}
+
+/* ------------------------------------------------------------------ stand */
+
+static void who_waits_stands_with_its_weight(void **state)
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+
+	(void) state;
+	fake_session_add(7);
+	fake_lease_add("crown", 70, 7);
+	begin(&campaign, &heavy, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_STAND, 1);
+	assert_string_equal(fake_call(FAKE_STAND, 0).name, "weight=10");
+	fake_lease_remove("crown");
+	assert_int_equal(hear(&campaign), 0);
+	assert_int_equal(fake_count(FAKE_LEAVE), 1);
+	resign(&heavy);
+	end(&heavy);
+}
+
+static void nobody_yields_to_nothing(void **state)
+{
+	struct scene light = scene(0);
+	struct campaign campaign;
+
+	(void) state;
+	fake_session_add(7);
+	fake_lease_add("crown", 70, 7);
+	begin(&campaign, &light, 200);
+	assert_int_equal(hear(&campaign), ROWLOCK_ETIMEDOUT);
+	assert_int_equal(fake_count(FAKE_STAND), 0);
+	end(&light);
+}
+
+/* ------------------------------------------------------------------ yield */
+
+static void a_try_yields_to_a_heavier_one(void **state)
+{
+	struct scene light = scene(10);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_stand(11);
+	assert_code(rowlock_election_campaign(light.election, 0, &err),
+		    ROWLOCK_EBUSY, &err);
+	assert_non_null(strstr(err.message, "larger weight"));
+	assert_true(fake_lease("crown") == 0);
+	assert_int_equal(rowlock_election_is_leader(light.election), 0);
+	fake_stand(10);
+	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	resign(&light);
+	end(&light);
+}
+
+/* The heavier one beats, and does not take what it is yielded to. */
+static void it_yields_for_a_bounded_time(void **state)
+{
+	struct scene light = scene(10);
+	struct campaign campaign;
+	int64_t began = fake_now();
+
+	(void) state;
+	fake_stand(11);
+	begin(&campaign, &light, ROWLOCK_FOREVER);
+	assert_int_equal(hear(&campaign), 0);
+	assert_true(fake_now() - began >= YIELD_MS);
+	assert_true(fake_count(FAKE_HEAVIEST) > 1);
+	assert_int_equal(rowlock_election_is_leader(light.election), 1);
+	resign(&light);
+	end(&light);
+}
+
+static void it_waits_no_longer_than_it_may(void **state)
+{
+	struct scene light = scene(10);
+	struct campaign campaign;
+	int64_t began = fake_now();
+
+	(void) state;
+	fake_stand(11);
+	begin(&campaign, &light, 300);
+	assert_int_equal(hear(&campaign), ROWLOCK_ETIMEDOUT);
+	assert_true(fake_now() - began >= 300);
+	assert_true(fake_lease("crown") == 0);
+	end(&light);
+}
+
+static void it_can_be_canceled_while_it_yields(void **state)
+{
+	struct scene light = scene(10);
+	struct campaign campaign;
+
+	(void) state;
+	fake_stand(11);
+	begin(&campaign, &light, ROWLOCK_FOREVER);
+	fake_await(FAKE_HEAVIEST, 1);
+	rowlock_election_cancel(light.election);
+	assert_int_equal(hear(&campaign), ROWLOCK_ECANCELED);
+	end(&light);
+}
+
+static void silence_is_nobody(void **state)
+{
+	struct scene light = scene(10);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_stand(11);
+	fake_next(FAKE_HEAVIEST,
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
+	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	resign(&light);
+	end(&light);
+}
+
+/* ------------------------------------------------------------- challenger */
+
+static void a_leader_is_told_of_a_heavier_one(void **state)
+{
+	struct scene light = scene(10);
+	struct rowlock_errinfo err;
+	unsigned int weight = 1;
+	uint64_t stood_ms = 1;
+
+	(void) state;
+	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	fake_stand(10);
+	assert_ok(rowlock_election_challenger(light.election, &weight,
+					      &stood_ms, &err));
+	assert_int_equal(weight, 0);
+	assert_true(stood_ms == 0);
+	fake_stand(11);
+	assert_ok(rowlock_election_challenger(light.election, &weight,
+					      &stood_ms, &err));
+	assert_int_equal(weight, 11);
+	assert_true(stood_ms == 4000);
+	fake_next(FAKE_HEAVIEST,
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
+	assert_code(rowlock_election_challenger(light.election, &weight,
+						&stood_ms, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "crown"));
+	resign(&light);
+	end(&light);
+}
+
+static void no_other_weight_is_taken(void **state)
+{
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_client *client = fake_client();
+	struct rowlock_election *election;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.weight = ROWLOCK_WEIGHT_MAX + 1;
+	assert_code(
+	    rowlock_election_new(client, "crown", &options, &election, &err),
+	    ROWLOCK_EINVAL, &err);
+	options.weight = -2;
+	assert_code(
+	    rowlock_election_new(client, "crown", &options, &election, &err),
+	    ROWLOCK_EINVAL, &err);
+	options.weight = 1;
+	options.yield_ms = 3600001;
+	assert_code(
+	    rowlock_election_new(client, "crown", &options, &election, &err),
+	    ROWLOCK_EINVAL, &err);
+	options.yield_ms = 0;
+	options.strategy = ROWLOCK_ROW;
+	assert_code(
+	    rowlock_election_new(client, "crown", &options, &election, &err),
+	    ROWLOCK_EUNSUPPORTED, &err);
+	fake_client_end(client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FAKE("a free name costs one look more",
+		     a_free_name_costs_one_look_more),
+		FAKE("who has no weight asks for none",
+		     who_has_no_weight_asks_for_none),
+		FAKE("who waits stands with its weight",
+		     who_waits_stands_with_its_weight),
+		FAKE("a weight of 0 needs no row", nobody_yields_to_nothing),
+		FAKE("a try yields to a heavier one",
+		     a_try_yields_to_a_heavier_one),
+		FAKE("it yields for a bounded time",
+		     it_yields_for_a_bounded_time),
+		FAKE("who yields waits no longer than it may",
+		     it_waits_no_longer_than_it_may),
+		FAKE("who yields can be canceled",
+		     it_can_be_canceled_while_it_yields),
+		FAKE("an answer that does not come is nobody's",
+		     silence_is_nobody),
+		FAKE("a leader is told of a heavier candidate",
+		     a_leader_is_told_of_a_heavier_one),
+		FAKE("no other weight is taken", no_other_weight_is_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
