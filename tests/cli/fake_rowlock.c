@@ -235,7 +235,7 @@ static void say(const char *format, ...)
 
 static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
 {
-	if (code < 0 && reterr) {
+	if (code && reterr) {
 		reterr->code = code;
 		reterr->mysql = 0;
 		snprintf(reterr->message, sizeof(reterr->message), "%s", text);

@@ -154,9 +154,53 @@ class Elect(ToolTest):
         self.await_gone(pidfd)
         os.close(pidfd)
 
+    def test_a_weight_makes_it_a_candidate(self):
+        code, out, _ = self.run_tool("elect", "-1", "--weight=7", "--info", "x",
+                                     "j", "sh", "-c",
+                                     "echo $ROWLOCK_TOKEN; exit 3")
+        self.assertEqual((code, out), (3, "4711\n"))
+        self.assertEqual(self.fake.expect("new").text("info"), "x")
+        self.assertEqual(self.fake.expect("campaign").args["weight"], "7")
+        self.assertEqual(self.fake.seen.count("challenger"), 0)
+
+    def test_it_gives_way_to_a_heavier_one_that_has_waited(self):
+        waited = ["2999", "3000"]
+        self.fake.answers["challenger"] = lambda call: [
+            f"reply 1 11 {waited.pop(0)}" if waited else "reply 0"]
+        process = self.leader("--weight=7", "--preempt-after=3s")
+        # The command is ended, and it stands again.
+        self.assertRegex(process.stdout.readline(), r"^\d+\n$")
+        self.assertEqual(waited, [])
+        process.terminate()
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 5)
+        self.assertEqual(err.count("elect: 'j': a candidate of weight 11 "
+                                   "waits: sending SIGTERM"), 1)
+        calls = [c for c in self.fake.seen
+                 if c in ("campaign", "challenger", "release")]
+        self.assertEqual(calls[:5], ["campaign", "challenger", "challenger",
+                                     "release", "campaign"])
+
+    def test_a_server_that_does_not_answer_challenges_nobody(self):
+        answers = [f"reply {ECONNECT} away", f"reply {ECONNECT} away",
+                   "reply 1 11 5000"]
+        self.fake.answers["challenger"] = lambda call: [
+            answers.pop(0) if answers else "reply 0"]
+        process = self.leader("--weight=7", "--preempt-after=1ms")
+        process.stdout.readline()
+        self.assertEqual(answers, [])
+        process.terminate()
+        self.assertEqual(self.finish(process)[0], 5)
+
     def test_wrong_use_is_125_and_asks_for_nothing(self):
         for argv in ([], ["j"], ["--pause=0", "j", "true"],
                      ["--pause=31s", "j", "true"], ["--pause=x", "j", "true"],
+                     ["--weight=1001", "j", "true"],
+                     ["--weight=-1", "j", "true"],
+                     ["--weight=1x", "j", "true"],
+                     ["--preempt-after=x", "--weight=1", "j", "true"],
+                     ["--preempt-after=1s", "j", "true"],
+                     ["--weight=1", "-s", "row", "j", "true"],
                      ["-n", "j", "true"], ["-w1", "j", "true"],
                      ["-c", "true", "j", "true"]):
             code, out, err = self.run_tool("elect", *argv)

@@ -136,6 +136,27 @@ class Run(ServerTest):
         self.assertEqual([name for _, name in tokens], [names[0], names[2]])
         self.assertTrue(all(int(token) > 0 for token, _ in tokens))
 
+    def test_the_preferred_host_leads_when_it_is_back(self):
+        name = self.name("crown")
+        command = "echo $ROWLOCK_TOKEN; exec sleep 1000"
+
+        def candidate(weight):
+            return self.start("elect", f"--weight={weight}", "--pause=1ms",
+                              "--preempt-after=1ms", name, "sh", "-c", command)
+
+        other = candidate(1)
+        terms = [int(other.stdout.readline())]
+        preferred = candidate(5)
+        terms.append(int(preferred.stdout.readline()))
+        # It fails, and the other leads again.
+        preferred.terminate()
+        preferred.wait(patience())
+        terms.append(int(other.stdout.readline()))
+        other.terminate()
+        _, _, err = self.finish(other)
+        self.assertEqual(err.count("a candidate of weight 5 waits"), 1)
+        self.assertEqual(terms, sorted(terms))
+
     def test_many_read_or_one_writes(self):
         name = self.name("shared")
         readers = [self.holder("--read", name) for _ in range(2)]

@@ -42,6 +42,11 @@ static const char help[] =
     "      --pause=TIME           before it stands again (1s; longer, up to "
     "30s,\n"
     "                             as long as COMMAND ends within 10s)\n"
+    "      --weight=N             of those that wait the heaviest leads (0 to "
+    "1000)\n"
+    "      --preempt-after=TIME   end COMMAND, and let a heavier one lead that "
+    "has\n"
+    "                             waited for so long\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
     "                             (lease 30s, row 10s)\n"
@@ -53,11 +58,13 @@ static const char help[] =
     "lost);\n"
     "125 own failure; 126, 127 COMMAND not executable, not found.\n";
 
-enum { OPTION_PAUSE = TASK_OPTION_MORE };
+enum { OPTION_PAUSE = TASK_OPTION_MORE, OPTION_WEIGHT, OPTION_PREEMPT };
 
 static const struct option options[] = {
 	{ "once", no_argument, NULL, '1' },
 	{ "pause", required_argument, NULL, OPTION_PAUSE },
+	{ "weight", required_argument, NULL, OPTION_WEIGHT },
+	{ "preempt-after", required_argument, NULL, OPTION_PREEMPT },
 	TASK_OPTIONS,
 	COMMON_OPTIONS,
 };
@@ -68,6 +75,30 @@ struct elect {
 	uint64_t pause_ms;
 	uint64_t next_pause_ms;
 };
+
+static int take_weight(struct task *task, const char *text)
+{
+	char *end;
+	long weight = strtol(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || weight > ROWLOCK_WEIGHT_MAX)
+		return command_misused("elect",
+				       "--weight: '%s' is not a number from 0 "
+				       "to %d",
+				       text, ROWLOCK_WEIGHT_MAX);
+	task->manner.elects = true;
+	task->manner.weight = (int) weight;
+	return -1;
+}
+
+static int take_preemption(struct task *task, const char *text)
+{
+	task->gives_way = text_duration(text, &task->gives_way_ms);
+	return task->gives_way
+		   ? -1
+		   : command_misused(
+			 "elect", "--preempt-after: '%s' is not a time", text);
+}
 
 static int take_option(struct task *task, int option)
 {
@@ -83,6 +114,10 @@ static int take_option(struct task *task, int option)
 			return -1;
 		return command_misused(
 		    "elect", "--pause: '%s' is not a time up to 30s", optarg);
+	case OPTION_WEIGHT:
+		return take_weight(task, optarg);
+	case OPTION_PREEMPT:
+		return take_preemption(task, optarg);
 	default:
 		return task_option(task, option);
 	}
@@ -209,6 +244,17 @@ static int stand(struct elect *elect, struct signals *signals)
 	}
 }
 
+static int check_weight(const struct task *task)
+{
+	if (task->gives_way && !task->manner.elects)
+		return command_misused("elect",
+				       "--preempt-after: say this one's "
+				       "--weight, too");
+	if (task->manner.elects && task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused("elect", "--weight: only leases");
+	return -1;
+}
+
 int cmd_elect(int argc, char **argv, struct common *common)
 {
 	struct elect elect = {
@@ -225,6 +271,9 @@ int cmd_elect(int argc, char **argv, struct common *common)
 	int code = task_parse(&elect.task, argc, argv, "+1s:t:c:vhV", options,
 			      take_option);
 
+	if (code >= 0)
+		return code;
+	code = check_weight(&elect.task);
 	if (code >= 0)
 		return code;
 	if (!connection_check(&common->connection) || !signals_start(&signals))

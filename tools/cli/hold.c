@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls on a lock, a multi-lock, a read/write lock or permits; see hold.h.
+ * Calls on a lock, a multi-lock, a read/write lock, permits or a candidate; see
+ * hold.h.
  */
 #include "hold.h"
+
+#include <stdio.h>
 
 static int new_semaphore(struct hold *hold, struct rowlock_client *client,
 			 const char *name,
@@ -19,6 +22,19 @@ static int new_semaphore(struct hold *hold, struct rowlock_client *client,
 				     &hold->semaphore, reterr);
 }
 
+static int new_election(struct hold *hold, struct rowlock_client *client,
+			const char *name, const struct rowlock_options *options,
+			struct rowlock_errinfo *reterr)
+{
+	struct rowlock_election_options like = ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+
+	like.strategy = options->strategy;
+	like.info = options->info;
+	like.weight = hold->manner.weight;
+	return rowlock_election_new(client, name, &like, &hold->election,
+				    reterr);
+}
+
 int hold_new(struct hold *hold, struct rowlock_client *client,
 	     const char *const *names, size_t count,
 	     const struct rowlock_options *options,
@@ -28,6 +44,8 @@ int hold_new(struct hold *hold, struct rowlock_client *client,
 	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
 	struct rowlock_rwlock_options shared = ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
 
+	if (hold->manner.elects)
+		return new_election(hold, client, names[0], options, reterr);
 	if (hold->manner.permits)
 		return new_semaphore(hold, client, names[0], options, reterr);
 	if (hold->manner.mode) {
@@ -52,16 +70,21 @@ void hold_free(struct hold *hold)
 	rowlock_multilock_free(hold->set, NULL);
 	rowlock_rwlock_free(hold->rwlock, NULL);
 	rowlock_semaphore_free(hold->semaphore, NULL);
+	rowlock_election_free(hold->election, NULL);
 }
 
 bool hold_is_made(const struct hold *hold)
 {
-	return hold->lock || hold->set || hold->rwlock || hold->semaphore;
+	return hold->lock || hold->set || hold->rwlock || hold->semaphore ||
+	       hold->election;
 }
 
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
+	if (hold->election)
+		return rowlock_election_campaign(hold->election, wait_ms,
+						 reterr);
 	if (hold->semaphore)
 		return rowlock_semaphore_acquire(
 		    hold->semaphore, hold->manner.count, wait_ms, reterr);
@@ -77,6 +100,8 @@ int hold_acquire(struct hold *hold, uint64_t wait_ms,
 
 int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
 {
+	if (hold->election)
+		return rowlock_election_resign(hold->election, reterr);
 	if (hold->semaphore)
 		return rowlock_semaphore_release(hold->semaphore, reterr);
 	if (hold->rwlock)
@@ -85,9 +110,24 @@ int hold_release(struct hold *hold, struct rowlock_errinfo *reterr)
 			 : rowlock_release(hold->lock, reterr);
 }
 
+/* It was drawn with the election. */
+static int get_term(struct hold *hold, const char *name, uint64_t *ret_term,
+		    struct rowlock_errinfo *reterr)
+{
+	*ret_term = rowlock_election_term(hold->election);
+	if (*ret_term)
+		return 0;
+	*reterr = (struct rowlock_errinfo){ .code = ROWLOCK_ELOST };
+	snprintf(reterr->message, sizeof(reterr->message),
+		 "the lead of '%.150s' was lost", name);
+	return ROWLOCK_ELOST;
+}
+
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr)
 {
+	if (hold->election)
+		return get_term(hold, name, ret_token, reterr);
 	if (hold->semaphore) {
 		*ret_token = 0;
 		return 0;
@@ -101,6 +141,8 @@ int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 
 bool hold_held(struct hold *hold)
 {
+	if (hold->election)
+		return rowlock_election_is_leader(hold->election);
 	if (hold->semaphore)
 		return rowlock_semaphore_held(hold->semaphore) > 0;
 	if (hold->rwlock)
@@ -111,6 +153,8 @@ bool hold_held(struct hold *hold)
 
 uint64_t hold_remaining_ms(struct hold *hold)
 {
+	if (hold->election)
+		return rowlock_election_remaining_ms(hold->election);
 	if (hold->semaphore)
 		return rowlock_semaphore_remaining_ms(hold->semaphore);
 	if (hold->rwlock)
@@ -121,7 +165,9 @@ uint64_t hold_remaining_ms(struct hold *hold)
 
 void hold_cancel(struct hold *hold)
 {
-	if (hold->semaphore)
+	if (hold->election)
+		rowlock_election_cancel(hold->election);
+	else if (hold->semaphore)
 		rowlock_semaphore_cancel(hold->semaphore);
 	else if (hold->rwlock)
 		rowlock_rwlock_cancel(hold->rwlock);
@@ -157,6 +203,12 @@ static void lost_permits(struct rowlock_semaphore *semaphore, void *arg)
 	lost(NULL, arg);
 }
 
+static void lost_election(struct rowlock_election *election, void *arg)
+{
+	(void) election;
+	lost(NULL, arg);
+}
+
 /* A callback that is told no more may still be running, with what it was given.
  */
 void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
@@ -165,7 +217,10 @@ void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg)
 		hold->lost_fn = fn;
 		hold->lost_arg = arg;
 	}
-	if (hold->semaphore)
+	if (hold->election)
+		rowlock_election_on_lost(hold->election,
+					 fn ? lost_election : NULL, hold);
+	else if (hold->semaphore)
 		rowlock_semaphore_on_lost(hold->semaphore,
 					  fn ? lost_permits : NULL, hold);
 	else if (hold->rwlock)

@@ -4,10 +4,12 @@
 
 /*
  * What a command runs under: a lock, a multi-lock where it wants several names,
- * a read/write lock, or permits of a semaphore. The library's calls on each.
+ * a read/write lock, permits of a semaphore, or the lead of an election. The
+ * library's calls on each.
  */
 
 #include <rowlock.h>
+#include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>
 #include <rowlock/semaphore.h>
@@ -22,6 +24,8 @@ struct hold_manner {
 	enum rowlock_rwlock_mode mode; /* of a read/write lock: what for */
 	unsigned int permits;          /* of a semaphore: how many it has, */
 	unsigned int count;            /* and how many are wanted */
+	bool elects;                   /* as a candidate, */
+	int weight;                    /* of this weight */
 };
 
 struct hold {
@@ -32,6 +36,7 @@ struct hold {
 	struct rowlock_multilock *set;
 	struct rowlock_rwlock *rwlock;
 	struct rowlock_semaphore *semaphore;
+	struct rowlock_election *election;
 
 	hold_lost_fn lost_fn;
 	void *lost_arg;

@@ -166,6 +166,22 @@ static void take_signals(struct run *run)
 	}
 }
 
+/* It is told once, and leads for as long as it takes to end. */
+static void give_way(struct run *run)
+{
+	struct challenge *challenge = run->plan->challenge;
+
+	drain(challenge->fd);
+	if (run->deadline.phase != DEADLINE_WATCH)
+		return;
+	report(ROWLOCK_LOG_INFO,
+	       "%s: '%s': a candidate of weight %u waits: sending SIGTERM",
+	       run->plan->title, run->plan->name,
+	       atomic_load(&challenge->weight));
+	child_signal(&run->child, SIGTERM);
+	child_signal(&run->child, SIGCONT);
+}
+
 /* Until the command has ended; if it was told to, until its group has. */
 static bool is_over(struct run *run)
 {
@@ -188,6 +204,9 @@ static void watch(struct run *run)
 		{ .fd = run->plan->signals->fd, .events = POLLIN },
 		{ .fd = run->lost_fd, .events = POLLIN },
 		{ .fd = run->timer_fd, .events = POLLIN },
+		/* poll() passes over -1. */
+		{ .fd = run->plan->challenge ? run->plan->challenge->fd : -1,
+		  .events = POLLIN },
 	};
 
 	for (;;) {
@@ -200,6 +219,8 @@ static void watch(struct run *run)
 			drain(run->lost_fd);
 		if (fds[2].revents)
 			drain(run->timer_fd);
+		if (fds[3].revents)
+			give_way(run);
 		if (fds[0].revents) {
 			look(run);
 			take_signals(run);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "challenge.h"
 #include "child.h"
 #include "guard.h"
 #include "hold.h"
@@ -25,6 +26,8 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
+	struct challenge *challenge; /* who asks for a heavier candidate; NULL:
+					nobody */
 	int *ret_told; /* the last signal that was passed on and asks for an
 			  end (signals_is_fatal()); one that does so for good
 			  stays */

@@ -188,6 +188,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		       struct signals *signals, struct guard *guard)
 {
 	_cleanup_(environment_freep) char **environment = NULL;
+	_cleanup_(challenge_stop) struct challenge challenge = { .fd = -1 };
 	struct child_command command = { .argv = task->argv };
 	struct supervision supervision = {
 		.title = task->title,
@@ -200,6 +201,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.signals = signals,
 		.guard = guard,
 		.verbose = task->common->verbose,
+		.challenge = &challenge,
 		.ret_told = &task->told,
 	};
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
@@ -214,6 +216,10 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		return EXIT_FAILED;
 	}
 	command.environment = environment;
+	if (task->gives_way &&
+	    !challenge_start(&challenge, acquisition->hold.election,
+			     task->gives_way_ms))
+		return EXIT_FAILED;
 	if (task->common->verbose)
 		report(ROWLOCK_LOG_INFO,
 		       "%s: acquired '%s' (%s, token %" PRIu64 ")", task->title,

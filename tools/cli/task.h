@@ -30,7 +30,9 @@ struct task {
 	char **argv;
 	char *shell_argv[4];
 	uint64_t wait_ms;
-	uint64_t ttl_ms; /* 0: the default */
+	uint64_t ttl_ms;       /* 0: the default */
+	bool gives_way;        /* to a heavier candidate that has waited */
+	uint64_t gives_way_ms; /* for so long */
 
 	/* What came of it. */
 	int told;        /* the signal that asked for an end meanwhile; or 0 */

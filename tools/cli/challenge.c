@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See challenge.h. An answer that does not come is no challenge: the leader
+ * hears of a server that is away by other ways.
+ */
+#include "challenge.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/report.h"
+
+#define INTERVAL_MS 1000
+
+static void set(int fd)
+{
+	uint64_t one = 1;
+	ssize_t n = write(fd, &one, sizeof(one));
+
+	(void) n;
+}
+
+static bool is_challenged(struct challenge *challenge)
+{
+	struct rowlock_errinfo error;
+	unsigned int weight;
+	uint64_t stood_ms;
+
+	if (rowlock_election_challenger(challenge->election, &weight, &stood_ms,
+					&error))
+		return false;
+	atomic_store(&challenge->weight, weight);
+	return weight > 0 && stood_ms >= challenge->after_ms;
+}
+
+static void *ask(void *arg)
+{
+	struct challenge *challenge = arg;
+	struct pollfd stop = { .fd = challenge->stop_fd, .events = POLLIN };
+
+	for (;;) {
+		int n = poll(&stop, 1, INTERVAL_MS);
+
+		if (n > 0)
+			return NULL;
+		if (n < 0 || !is_challenged(challenge))
+			continue;
+		set(challenge->fd);
+		return NULL;
+	}
+}
+
+static void close_both(struct challenge *challenge)
+{
+	if (challenge->fd >= 0)
+		close(challenge->fd);
+	if (challenge->stop_fd >= 0)
+		close(challenge->stop_fd);
+	challenge->fd = -1;
+}
+
+bool challenge_start(struct challenge *challenge,
+		     struct rowlock_election *election, uint64_t after_ms)
+{
+	int r = 0;
+
+	challenge->election = election;
+	challenge->after_ms = after_ms;
+	challenge->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	challenge->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (challenge->fd < 0 || challenge->stop_fd < 0)
+		r = errno;
+	if (r == 0)
+		r = pthread_create(&challenge->thread, NULL, ask, challenge);
+	if (r == 0)
+		return true;
+	report(ROWLOCK_LOG_ERROR, "elect: %s", strerror(r));
+	close_both(challenge);
+	return false;
+}
+
+void challenge_stop(struct challenge *challenge)
+{
+	if (challenge->fd < 0)
+		return;
+	set(challenge->stop_fd);
+	pthread_join(challenge->thread, NULL);
+	close_both(challenge);
+}
