@@ -46,13 +46,18 @@ static int64_t now_of(const struct campaign *campaign)
 	return rlk_now(campaign->client->clock);
 }
 
-/* What is said beside the lock may last so long. */
-static int64_t said_until(const struct campaign *campaign)
+/* A statement beside the lock's, of which all the rest is a call's. */
+static int64_t call_until(const struct campaign *campaign, int64_t until_ms)
 {
 	int64_t call = rlk_client_call_until(campaign->client);
-	int64_t end = rlk_after(campaign->until_ms, GRACE_MS);
 
-	return call < end ? call : end;
+	return call < until_ms ? call : until_ms;
+}
+
+/* What is given back may last so long. */
+static int64_t end_of(const struct campaign *campaign)
+{
+	return call_until(campaign, rlk_after(campaign->until_ms, GRACE_MS));
 }
 
 /* ------------------------------------------------------------------- row */
@@ -71,16 +76,18 @@ int rlk_candidacy_new(struct rowlock_client *client, const char *name,
 			     ret_standing, reterr);
 }
 
-/* If it cannot be had, it is tried again after the next part. */
+/* If it cannot be had, it is tried again after the next part. The last of them
+ * has to have its own time. */
 static void stand(const struct campaign *campaign)
 {
 	struct rowlock *standing = campaign->candidacy->standing;
+	int64_t until = call_until(campaign, campaign->until_ms - 2 * GRACE_MS);
 
-	if (!standing || rowlock_held(standing))
+	if (!standing || rowlock_held(standing) || now_of(campaign) >= until)
 		return;
 	/* It may have been lost. */
-	rlk_release(standing, said_until(campaign), NULL);
-	rlk_try(standing, said_until(campaign), NULL);
+	rlk_release(standing, until, NULL);
+	rlk_try(standing, until, NULL);
 }
 
 /* What is not gone by then is removed by the chores. */
@@ -89,7 +96,7 @@ static void leave(const struct campaign *campaign)
 	struct rowlock *standing = campaign->candidacy->standing;
 
 	if (standing)
-		rlk_release(standing, said_until(campaign), NULL);
+		rlk_release(standing, end_of(campaign), NULL);
 }
 
 /* ------------------------------------------------------------------ look */
@@ -147,8 +154,8 @@ static bool yields(struct campaign *campaign)
 	struct rowlock_errinfo error;
 
 	if (now_of(campaign) >= campaign->yields_until_ms ||
-	    look(candidacy->lock, candidacy->weight, said_until(campaign),
-		 &heaviest, &error))
+	    look(candidacy->lock, candidacy->weight,
+		 call_until(campaign, campaign->until_ms), &heaviest, &error))
 		return false;
 	if (heaviest.weight && campaign->yields_until_ms == RLK_NEVER)
 		campaign->yields_until_ms =
@@ -183,7 +190,7 @@ static int give_way(const struct campaign *campaign,
 	struct rowlock *lock = campaign->candidacy->lock;
 	int code;
 
-	rlk_release(lock, said_until(campaign), NULL);
+	rlk_release(lock, end_of(campaign), NULL);
 	if (campaign->wait_ms == 0)
 		return rlk_fail(reterr, ROWLOCK_EBUSY,
 				"acquire " RLK_LOCK_FORMAT
@@ -246,7 +253,8 @@ int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
 	code = wait_a_part(&campaign, FIRST_MS, &error);
 	while (goes_on(&campaign, code)) {
 		stand(&campaign);
-		code = wait_a_part(&campaign, PART_MS, &error);
+		if (goes_on(&campaign, code))
+			code = wait_a_part(&campaign, PART_MS, &error);
 	}
 	leave(&campaign);
 	if (code && reterr)

@@ -31,6 +31,9 @@ static void make(struct sim_thread *thread, struct sim_candidate *candidate)
 
 	if (sim_below(8) == 0)
 		options.info = sim_below(2) ? "night" : "day";
+	if (sim_below(2))
+		options.weight = (int) sim_below(4);
+	options.yield_ms = (uint64_t) sim_between(0, 2000);
 	if (rowlock_election_new(thread->app->client,
 				 sim_names[candidate->handle.name], &options,
 				 &candidate->election, &error))
@@ -108,6 +111,21 @@ void sim_election_ask(struct sim_app *app)
 	ask(&thread->candidate);
 }
 
+static void ask_for_challengers(struct sim_candidate *candidate)
+{
+	struct sim_call call;
+	unsigned int weight;
+	uint64_t stood_ms;
+	int code;
+
+	sim_call_begin(&call, "challenger", sim_world.call_ms);
+	code = rowlock_election_challenger(candidate->election, &weight,
+					   &stood_ms, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_OTHER, code);
+	sim_app_expect("challenger", code, false);
+}
+
 static void lead(struct sim_candidate *candidate)
 {
 	struct rowlock *lock = candidate->handle.lock;
@@ -116,6 +134,8 @@ static void lead(struct sim_candidate *candidate)
 	sim_thread_rest();
 	if (die < 4)
 		sim_thread_verify(&candidate->handle);
+	else if (die < 8)
+		ask_for_challengers(candidate);
 	else if (die < 16)
 		sim_judge_held(lock,
 			       rowlock_election_is_leader(candidate->election));

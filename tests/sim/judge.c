@@ -146,6 +146,7 @@ static const char *kind_name(const struct sim_grant *grant)
 		[SIM_KIND_ROW] = "row",
 		[SIM_KIND_RWLOCK] = "read/write",
 		[SIM_KIND_PERMITS] = "permits",
+		[SIM_KIND_CANDIDATE] = "candidate",
 	};
 
 	return names[grant->kind];
@@ -325,6 +326,7 @@ void sim_judge_began(void)
 	/* One call may be granted twice, if the first is lost in it. */
 	drop_all(lock);
 	sim_self->acquiring_attempt = lock->hold->attempt;
+	sim_self->acquiring_pass = lock->hold->passes;
 	for (unsigned int name = 0; name < SIM_NAMES; name++)
 		if (sim_self->acquiring_names & 1u << name)
 			begin(lock, name);

@@ -62,7 +62,8 @@ static inline void sim_judge_acquiring(void)
 	const struct rowlock *lock = sim_self->acquiring;
 
 	if (lock && lock->hold &&
-	    lock->hold->attempt != sim_self->acquiring_attempt)
+	    (lock->hold->attempt != sim_self->acquiring_attempt ||
+	     lock->hold->passes != sim_self->acquiring_pass))
 		sim_judge_began();
 }
 

@@ -2,6 +2,7 @@
 /*
  * The statements on business_lease, and which rows there ever were.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "judge.h"
@@ -165,7 +166,12 @@ void sim_lease_acquire(struct sim_session *session)
 	bool rings = request->op->verb == SIM_ACQUIRE_RINGING;
 	struct rlk_value *cells;
 
-	if (!lease->there) {
+	if (!lease) {
+		lease = sim_lease_insert(session, 1);
+		snprintf(lease->info, sizeof(lease->info), "%.15s",
+			 request->text);
+		session->answer.affected = 1;
+	} else if (!lease->there) {
 		insert_lease(session, lease, lease->serial + 1);
 		if (request->params[4].type != RLK_NULL)
 			lease->expires_us =
@@ -273,6 +279,27 @@ void sim_readers_look(struct sim_session *session)
 		cells = sim_answer_row(&session->answer, 8);
 		sim_tell_look(cells, lease, request->started_us);
 		cells[7] = rlk_u64(lease->slot);
+	}
+}
+
+void sim_candidates_look(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int name = sim_param_name(request, 0);
+
+	for (unsigned int i = SIM_SINGLES; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		const struct sim_session_row *row =
+		    sim_session_row(lease->session);
+		struct rlk_value *cells;
+
+		if (!lease->there || lease->name != name || !row ||
+		    sim_kind_of(lease) != SIM_KIND_CANDIDATE)
+			continue;
+		cells = sim_answer_row(&session->answer, 3);
+		cells[0] = rlk_text(lease->info);
+		cells[1] = sim_signed(request->started_us - lease->acquired_us);
+		cells[2] = sim_signed(row->expires_us - request->started_us);
 	}
 }
 

@@ -88,7 +88,8 @@ struct sim_fiber {
 	struct rowlock *acquiring;    /* its rowlock_acquire() is under way */
 	unsigned int acquiring_names; /* a bit each */
 	unsigned int acquiring_count; /* of permits */
-	uint64_t acquiring_attempt;   /* that was seen to be granted */
+	uint64_t acquiring_attempt;   /* that was seen to be granted, */
+	uint64_t acquiring_pass;      /* and how often handed over by then */
 	struct sim_picture picture;
 };
 

@@ -63,6 +63,12 @@ static const struct pattern patterns[] = {
 	  "lock_permits WHERE name = ? LIMIT 1) p LEFT JOIN business_lease l "
 	  "ON l.name = p.name AND l.slot BETWEEN 1 AND 1073741823 LEFT JOIN "
 	  "lease_session s ON s.id = l.session", NULL, NULL },
+	{ SIM_LOOK_CANDIDATES, "look-candidates", "SELECT l.info, "
+	  "TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)), "
+	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at) FROM "
+	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE "
+	  "l.name = ? AND l.slot BETWEEN 1073741824 AND 2147483647", NULL,
+	  NULL },
 	{ SIM_PERMITS_MAKE, "make-permits", "INSERT INTO lock_permits (name, "
 	  "permits) VALUES (?, ?) ON DUPLICATE KEY UPDATE name = name", NULL,
 	  NULL },

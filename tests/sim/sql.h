@@ -31,6 +31,7 @@ enum sim_verb {
 	SIM_LOOK_READER,
 	SIM_LOOK_READERS,
 	SIM_LOOK_PERMITS,
+	SIM_LOOK_CANDIDATES,
 	SIM_LEASES_OF_NAME,
 	SIM_PRESENT,
 	SIM_COUNT,      /* of a set: how many rows are there, */

@@ -453,6 +453,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LOOK_READER] = sim_reader_look,
 		[SIM_LOOK_READERS] = sim_readers_look,
 		[SIM_LOOK_PERMITS] = sim_permits_look,
+		[SIM_LOOK_CANDIDATES] = sim_candidates_look,
 		[SIM_LEASES_OF_NAME] = sim_leases_of_name,
 		[SIM_LIST_LEASES] = sim_lease_list,
 		[SIM_LIST_ROWS] = list_rows,

@@ -23,6 +23,7 @@ struct sim_lease {
 	int64_t born_us;    /* in true time */
 	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
+	char info[16];      /* of a candidate */
 };
 
 struct sim_session_row {
@@ -84,17 +85,23 @@ enum sim_kind {
 	SIM_KIND_ROW,
 	SIM_KIND_RWLOCK,
 	SIM_KIND_PERMITS,
+	SIM_KIND_CANDIDATE, /* excludes nobody */
 	SIM_KINDS,
 };
 
 /** The writer's row of @name, there or not. */
 struct sim_lease *sim_writer_of(unsigned int name);
-/** Of a lock, of a read/write lock, or of a semaphore. */
+/** Where those of candidates begin. */
+#define SIM_SLOT_CANDIDATE 1073741824u
+
+/** Of a lock, of a read/write lock, of a semaphore, or of a candidate. */
 static inline enum sim_kind sim_kind_of(const struct sim_lease *lease)
 {
 	if (!lease->slot)
 		return SIM_KIND_LEASE;
-	return lease->slot < RLK_SLOT_WRITER ? SIM_KIND_PERMITS
+	if (lease->slot < SIM_SLOT_CANDIDATE)
+		return SIM_KIND_PERMITS;
+	return lease->slot < RLK_SLOT_WRITER ? SIM_KIND_CANDIDATE
 					     : SIM_KIND_RWLOCK;
 }
 

@@ -40,6 +40,7 @@ struct sim_lease *sim_lease_meant(const struct sim_request *request);
 /** Has any slot of @name a row? */
 bool sim_is_leased(unsigned int name);
 void sim_lease_confirm(struct sim_session *session);
+void sim_candidates_look(struct sim_session *session);
 /** All of them: nobody lists by a pattern here. */
 void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
