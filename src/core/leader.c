@@ -144,7 +144,8 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 
 	/* Who waits for it behind us is woken by the server, then. */
 	ticket->part.request.bell =
-	    of_lane && wants_bell(lane, conn, ticket->part.request.name);
+	    of_lane && ticket->hold->name->strategy->bells &&
+	    wants_bell(lane, conn, ticket->part.request.name);
 	fault = ask_alone(ticket, conn, &error);
 	ticket->part.answered = fault == RLK_DONE;
 	if (fault == RLK_DONE) {

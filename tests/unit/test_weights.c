@@ -17,18 +17,28 @@ struct scene {
 	struct rowlock_election *election;
 };
 
-static struct scene scene(int weight)
+/* Whose client stands in line on so many connections. */
+static struct scene scene_with(int weight, unsigned int wait_connections)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct scene scene = { .client = fake_client() };
+	struct rowlock_client_options like = fake_options();
+	struct scene scene = { 0 };
 	struct rowlock_errinfo err;
+
+	like.wait_connections = wait_connections;
+	scene.client = fake_client_with(&like);
 
 	options.weight = weight;
 	options.yield_ms = YIELD_MS;
 	assert_ok(rowlock_election_new(scene.client, "crown", &options,
 				       &scene.election, &err));
 	return scene;
+}
+
+static struct scene scene(int weight)
+{
+	return scene_with(weight, 0);
 }
 
 static void end(struct scene *scene)
@@ -128,6 +138,24 @@ static void who_waits_stands_with_its_weight(void **state)
 	fake_lease_remove("crown");
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(fake_count(FAKE_LEAVE), 1);
+	resign(&heavy);
+	end(&heavy);
+}
+
+/* Nobody waits for it; and a name's other bells are not its own. */
+static void its_row_takes_no_bell(void **state)
+{
+	struct scene heavy = scene_with(10, 4);
+	struct campaign campaign;
+
+	(void) state;
+	fake_session_add(7);
+	fake_lease_add("crown", 70, 7);
+	begin(&campaign, &heavy, ROWLOCK_FOREVER);
+	fake_pass_await(FAKE_STAND, 1);
+	assert_false(fake_call(FAKE_STAND, 0).bell);
+	fake_lease_remove("crown");
+	assert_int_equal(hear(&campaign), 0);
 	resign(&heavy);
 	end(&heavy);
 }
@@ -297,6 +325,7 @@ int main(void)
 		     who_has_no_weight_asks_for_none),
 		FAKE("who waits stands with its weight",
 		     who_waits_stands_with_its_weight),
+		FAKE("its row takes no bell", its_row_takes_no_bell),
 		FAKE("a weight of 0 needs no row", nobody_yields_to_nothing),
 		FAKE("a try yields to a heavier one",
 		     a_try_yields_to_a_heavier_one),

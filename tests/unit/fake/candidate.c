@@ -14,6 +14,7 @@ static struct fake_call call_of(const struct rlk_request *request)
 	struct fake_call call = {
 		.attempt = request->attempt,
 		.id = request->session,
+		.bell = request->bell,
 	};
 
 	snprintf(call.name, sizeof(call.name), "%s",
