@@ -622,6 +622,8 @@ enum rowlock_state {
 				      gets it, the reaper removes it */
 	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
 	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
+	ROWLOCK_STATE_WAITING = 4, /* holds nothing: a candidate with a weight
+				      that waits to be elected */
 };
 
 /** What is known of one name. Strings are "" and numbers 0 where nothing is

@@ -26,6 +26,11 @@ static unsigned int slot_of(uint64_t attempt)
 	return FIRST_SLOT + (unsigned int) (attempt % SLOTS);
 }
 
+bool rlk_candidate_has_slot(unsigned int slot)
+{
+	return slot >= FIRST_SLOT && slot - FIRST_SLOT < SLOTS;
+}
+
 const struct rlk_strategy rlk_strategy_candidate = {
 	.name = "lease",
 	.pins_connection = false,

@@ -14,6 +14,9 @@
 /** The holds are these rows; there may be as many as there are candidates. */
 extern const struct rlk_strategy rlk_strategy_candidate;
 
+/** Is it the slot of such a row? */
+bool rlk_candidate_has_slot(unsigned int slot);
+
 /** The info of a candidate of @weight; @into has room for so many bytes. */
 #define RLK_CANDIDATE_INFO 32
 void rlk_candidate_info(char *into, unsigned int weight);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "db/packet.h"
 #include "db/server.h"
+#include "strategy/candidate.h"
 
 /* The columns of a lease behind its name. */
 #define LEASE_COLUMNS                                                          \
@@ -77,6 +78,14 @@ static uint64_t remaining(const struct rlk_value *session,
 	return left;
 }
 
+static enum rowlock_state state_of(const struct rowlock_entry *entry)
+{
+	if (!entry->remaining_ms)
+		return ROWLOCK_STATE_DEAD;
+	return rlk_candidate_has_slot(entry->slot) ? ROWLOCK_STATE_WAITING
+						   : ROWLOCK_STATE_HELD;
+}
+
 /* The token is the hold's if that has drawn it. */
 static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 {
@@ -103,11 +112,8 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 		.last_token = number_of(&columns[12]),
 	};
 
-	if (attempt->type == RLK_NULL)
-		entry.state = ROWLOCK_STATE_FREE;
-	else
-		entry.state = entry.remaining_ms ? ROWLOCK_STATE_HELD
-						 : ROWLOCK_STATE_DEAD;
+	entry.state =
+	    attempt->type == RLK_NULL ? ROWLOCK_STATE_FREE : state_of(&entry);
 	return entry;
 }
 

@@ -171,6 +171,47 @@ static void a_leader_hears_of_a_heavier_one(void **state)
 	test_sql_end(sql);
 }
 
+/* What a list says of a name: how many lead, and how many wait. */
+struct told {
+	unsigned int leads;
+	unsigned int waits;
+};
+
+static void tell(const struct rowlock_entry *entry, void *arg)
+{
+	struct told *told = arg;
+
+	told->leads += entry->state == ROWLOCK_STATE_HELD && entry->slot == 0;
+	told->waits += entry->state == ROWLOCK_STATE_WAITING &&
+		       strcmp(entry->info, "weight=5") == 0;
+}
+
+static void a_list_tells_who_waits(void **state)
+{
+	const char *name = test_name("list");
+	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct test_sql *sql = test_sql_open();
+	struct told told = { 0 };
+	struct person leader, heavy;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	begin(&leader, name, 0);
+	begin(&heavy, name, 5);
+	lead(&leader);
+	stand(&heavy, sql, name);
+	what.pattern = name;
+	assert_ok(rowlock_list(leader.client, &what, tell, &told, &err));
+	assert_int_equal(told.leads, 1);
+	assert_int_equal(told.waits, 1);
+	resign(&leader);
+	await_elected(&heavy);
+	resign(&heavy);
+	end(&leader);
+	end(&heavy);
+	test_sql_end(sql);
+}
+
 /* ------------------------------------------------------ whom one yields to */
 
 static void add_candidate(struct test_sql *sql, const char *name,
@@ -312,6 +353,7 @@ int main(void)
 		     the_heaviest_of_those_who_wait_is_elected),
 		TEST("a leader hears of a heavier candidate",
 		     a_leader_hears_of_a_heavier_one),
+		TEST("a list tells who waits", a_list_tells_who_waits),
 		TEST("who is yielded to in vain is passed over",
 		     who_is_yielded_to_in_vain_is_passed_over),
 		TEST("nobody yields to the dead, or to nonsense",

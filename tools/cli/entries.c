@@ -96,6 +96,7 @@ const char *state_word(enum rowlock_state state)
 		[ROWLOCK_STATE_DEAD] = "dead",
 		[ROWLOCK_STATE_FREE] = "free",
 		[ROWLOCK_STATE_UNKNOWN] = "unknown",
+		[ROWLOCK_STATE_WAITING] = "waiting",
 	};
 
 	return (size_t) state < RLK_ARRAY_SIZE(words) ? words[state]
