@@ -38,6 +38,7 @@ struct campaign {
 	struct rowlock_client *client;
 	uint64_t wait_ms;
 	int64_t until_ms;
+	int64_t part_ms;         /* the end of the present part */
 	int64_t yields_until_ms; /* RLK_NEVER: it has not yielded yet */
 };
 
@@ -213,23 +214,53 @@ static uint64_t part_of(const struct campaign *campaign, uint64_t most_ms)
 	return left > 0 ? (uint64_t) left : 1;
 }
 
-/* 0: it has it. ROWLOCK_ETIMEDOUT: go on, if there is time. */
+/* It was lost while other things were said: nobody was shown it. */
+static int start_over(struct campaign *campaign, struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = campaign->candidacy->lock;
+
+	rlk_release(lock, end_of(campaign), NULL);
+	campaign->part_ms = now_of(campaign);
+	return rlk_fail(reterr, ROWLOCK_ECONNECT,
+			"acquire " RLK_LOCK_FORMAT
+			": granted, and lost again before the campaign was "
+			"over; it is not held",
+			RLK_LOCK_ARGS(lock));
+}
+
+/* 0: it has it. Else see goes_on(). */
 static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 		       struct rowlock_errinfo *reterr)
 {
-	int code = rowlock_acquire(campaign->candidacy->lock,
-				   part_of(campaign, most_ms), reterr);
+	struct rowlock *lock = campaign->candidacy->lock;
+	uint64_t part = part_of(campaign, most_ms);
+	int64_t end =
+	    part ? rlk_after(now_of(campaign), part) : campaign->until_ms;
+	int code = rlk_acquire_with_token(lock, part, end, reterr);
 
-	if (code || !yields(campaign))
+	campaign->part_ms = end;
+	if (code)
 		return code;
+	if (!yields(campaign)) {
+		leave(campaign);
+		return rowlock_held(lock) ? 0 : start_over(campaign, reterr);
+	}
 	code = give_way(campaign, reterr);
 	return code ? code : ROWLOCK_ETIMEDOUT;
 }
 
-static bool goes_on(const struct campaign *campaign, int code)
+/* A part is over, perhaps with nothing known by then, and there is time. */
+static bool goes_on(const struct campaign *campaign, int code,
+		    const struct rowlock_errinfo *error)
 {
-	return code == ROWLOCK_ETIMEDOUT && campaign->wait_ms &&
-	       now_of(campaign) < campaign->until_ms;
+	int64_t now = now_of(campaign);
+	bool unheard = code == ROWLOCK_ECONNECT ||
+		       (code == ROWLOCK_EDB && error->mysql == 0);
+
+	if (campaign->wait_ms == 0 || now >= campaign->until_ms)
+		return false;
+	return code == ROWLOCK_ETIMEDOUT ||
+	       (unheard && now >= campaign->part_ms);
 }
 
 int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
@@ -251,13 +282,17 @@ int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
 	campaign.until_ms = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
 				    : rlk_client_call_until(client);
 	code = wait_a_part(&campaign, FIRST_MS, &error);
-	while (goes_on(&campaign, code)) {
+	while (goes_on(&campaign, code, &error)) {
 		stand(&campaign);
-		if (goes_on(&campaign, code))
+		if (goes_on(&campaign, code, &error))
 			code = wait_a_part(&campaign, PART_MS, &error);
 	}
+	if (code == 0) {
+		rlk_lock_show(candidacy->lock);
+		return 0;
+	}
 	leave(&campaign);
-	if (code && reterr)
+	if (reterr)
 		*reterr = error;
 	return code;
 }

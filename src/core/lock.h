@@ -125,7 +125,17 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr);
 
-/** The same, without waiting for others, and with a deadline of its own. */
+/** The same, and its token is drawn until @until_ms, the end of that time: not
+ *  shown yet. */
+int rlk_acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
+			   int64_t until_ms, struct rowlock_errinfo *reterr);
+
+/** The hold that @lock has is about to be returned to the caller: its loss is
+ *  told from now on. */
+void rlk_lock_show(struct rowlock *lock);
+
+/** rlk_acquire(), without waiting for others, and with a deadline of its own.
+ */
 int rlk_try(struct rowlock *lock, int64_t until_ms,
 	    struct rowlock_errinfo *reterr);
 

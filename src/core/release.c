@@ -297,7 +297,7 @@ static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
 	       rlk_now(lock->name->client->clock) >= until_ms;
 }
 
-static void show(struct rowlock *lock)
+void rlk_lock_show(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
@@ -307,8 +307,8 @@ static void show(struct rowlock *lock)
 
 /* A hold that is lost before its token is drawn was never shown to the caller:
  * he has nothing to release, and asks on for as long as he has. */
-static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
-			      int64_t until_ms, struct rowlock_errinfo *reterr)
+int rlk_acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
+			   int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	for (;;) {
 		int code = rlk_acquire(lock, wait_ms, reterr);
@@ -320,8 +320,6 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		    (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
 		    no_time_left(lock, until_ms, reterr))
 			return fail_late(lock, reterr);
-		if (code == 0)
-			show(lock);
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* Each try has a call's time: a second one would be late. */
@@ -350,8 +348,10 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	until = wait_ms ? rlk_after(rlk_now(lock->name->client->clock), wait_ms)
 			: rlk_client_call_until(lock->name->client);
 	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
-		   ? acquire_with_token(lock, wait_ms, until, &error)
+		   ? rlk_acquire_with_token(lock, wait_ms, until, &error)
 		   : rlk_acquire(lock, wait_ms, &error);
+	if (code == 0 && lock->flags & ROWLOCK_TOKEN_WITH_GRANT)
+		rlk_lock_show(lock);
 	if (code && reterr)
 		*reterr = error;
 	return code;

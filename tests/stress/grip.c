@@ -2,6 +2,9 @@
 /* The calls of each kind. */
 #include "grip.h"
 
+/* Below what the checker lets a name be free while somebody waits for it. */
+#define YIELD_MS 300
+
 /* ---------------------------------------------------------------- lock */
 
 static int acquire_lock(struct grip *grip, uint64_t wait_ms,
@@ -308,11 +311,16 @@ static const struct grip_kind election_kind = {
 	listen_to_election, free_election, true,
 };
 
-int grip_election(struct grip *grip, struct rowlock_client *client,
+int grip_election(struct grip *grip, struct rowlock_client *client, int weight,
 		  struct rowlock_errinfo *reterr)
 {
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+
+	options.weight = weight;
+	options.yield_ms = YIELD_MS;
 	grip->kind = &election_kind;
 	grip->parts = 1;
-	return rowlock_election_new(client, grip->names[0], NULL,
+	return rowlock_election_new(client, grip->names[0], &options,
 				    &grip->election, reterr);
 }

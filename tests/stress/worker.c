@@ -147,12 +147,15 @@ static int make_set(struct worker *worker, struct grip *grip)
 
 static int make_election(struct worker *worker)
 {
+	/* Without a weight, of none, or of some. */
+	int weight = (int) worker_lot(worker, 5) - 1;
 	struct rowlock_errinfo err;
 
 	name_grip(&worker->election, worker, "leader-", 0);
-	return made(&worker->election,
-		    grip_election(&worker->election, worker->client, &err),
-		    &err);
+	return made(
+	    &worker->election,
+	    grip_election(&worker->election, worker->client, weight, &err),
+	    &err);
 }
 
 static int make_recipes(struct worker *worker)

@@ -103,10 +103,15 @@ static void lost_election(struct rowlock_election *election, void *arg)
 	lost(NULL, arg);
 }
 
+/* With a weight: it says all that one without says, and more. */
 static void new_election(struct stage *stage)
 {
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+
+	options.weight = 5;
 	stage_must(stage,
-		   rowlock_election_new(stage->client, stage->name, NULL,
+		   rowlock_election_new(stage->client, stage->name, &options,
 					&stage->election, NULL),
 		   "rowlock_election_new");
 	if (stage->election)

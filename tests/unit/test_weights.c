@@ -174,6 +174,25 @@ static void nobody_yields_to_nothing(void **state)
 	end(&light);
 }
 
+/* The wait is made of parts. */
+static void a_part_without_an_answer_is_not_the_end(void **state)
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+
+	(void) state;
+	for (int i = 0; i < 2; i++)
+		fake_next(FAKE_GET,
+			  (struct fake_answer){ .given = true,
+						.result = ROWLOCK_ECONNECT,
+						.ms = 40 });
+	begin(&campaign, &heavy, 5000);
+	assert_int_equal(hear(&campaign), 0);
+	assert_int_equal(rowlock_election_is_leader(heavy.election), 1);
+	resign(&heavy);
+	end(&heavy);
+}
+
 /* ------------------------------------------------------------------ yield */
 
 static void a_try_yields_to_a_heavier_one(void **state)
@@ -255,6 +274,39 @@ static void silence_is_nobody(void **state)
 	end(&light);
 }
 
+static void count(struct rowlock_election *election, void *arg)
+{
+	(void) election;
+	++*(_Atomic int *) arg;
+}
+
+/* It is asked who stands, and all that is lost meanwhile. */
+static void a_loss_before_its_return_is_told_to_nobody(void **state)
+{
+	const struct fake_answer silence = { .given = true,
+					     .skip = true,
+					     .result = RLK_PENDING };
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+	_Atomic int losses = 0;
+
+	(void) state;
+	rowlock_election_on_lost(heavy.election, count, (void *) &losses);
+	fake_always(FAKE_BEAT, silence);
+	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
+	begin(&campaign, &heavy, ROWLOCK_FOREVER);
+	fake_await(FAKE_HEAVIEST, 1);
+	fake_creep(30000);
+	fake_always(FAKE_BEAT, (struct fake_answer){ 0 });
+	fake_let(FAKE_HEAVIEST);
+	assert_int_equal(hear(&campaign), 0);
+	assert_int_equal(rowlock_election_is_leader(heavy.election), 1);
+	assert_true(fake_count(FAKE_HEAVIEST) > 1);
+	assert_int_equal(losses, 0);
+	resign(&heavy);
+	end(&heavy);
+}
+
 /* ------------------------------------------------------------- challenger */
 
 static void a_leader_is_told_of_a_heavier_one(void **state)
@@ -327,6 +379,8 @@ int main(void)
 		     who_waits_stands_with_its_weight),
 		FAKE("its row takes no bell", its_row_takes_no_bell),
 		FAKE("a weight of 0 needs no row", nobody_yields_to_nothing),
+		FAKE("a part without an answer is not the end",
+		     a_part_without_an_answer_is_not_the_end),
 		FAKE("a try yields to a heavier one",
 		     a_try_yields_to_a_heavier_one),
 		FAKE("it yields for a bounded time",
@@ -337,6 +391,8 @@ int main(void)
 		     it_can_be_canceled_while_it_yields),
 		FAKE("an answer that does not come is nobody's",
 		     silence_is_nobody),
+		FAKE("a loss before its return is told to nobody",
+		     a_loss_before_its_return_is_told_to_nobody),
 		FAKE("a leader is told of a heavier candidate",
 		     a_leader_is_told_of_a_heavier_one),
 		FAKE("no other weight is taken", no_other_weight_is_taken),
