@@ -315,7 +315,8 @@ static void candidates_are_no_permits(void **state)
 /* ------------------------------------------------------------------ cost */
 
 /* The least of seven: of the client's own threads one asks now and then. */
-static uint64_t cost(struct test_sql *sql, struct person *person)
+static uint64_t cost(struct test_sql *sql, struct person *person,
+		     void (*does)(struct person *person))
 {
 	uint64_t least = UINT64_MAX;
 
@@ -323,13 +324,28 @@ static uint64_t cost(struct test_sql *sql, struct person *person)
 		uint64_t before = test_sql_status(sql, "Questions");
 		uint64_t took;
 
-		lead(person);
-		resign(person);
+		does(person);
 		took = test_sql_status(sql, "Questions") - 1 - before;
 		if (took < least)
 			least = took;
 	}
 	return least;
+}
+
+static void lead_and_resign(struct person *person)
+{
+	lead(person);
+	resign(person);
+}
+
+static void ask_for_a_challenger(struct person *person)
+{
+	struct rowlock_errinfo err;
+	unsigned int weight;
+	uint64_t stood_ms;
+
+	assert_ok(rowlock_election_challenger(person->election, &weight,
+					      &stood_ms, &err));
 }
 
 static void a_weight_costs_one_statement_more(void **state)
@@ -340,7 +356,9 @@ static void a_weight_costs_one_statement_more(void **state)
 	(void) state;
 	begin(&plain, test_name("plain"), ROWLOCK_UNWEIGHTED);
 	begin(&weighted, test_name("weighted"), 5);
-	assert_int_equal(cost(sql, &weighted), cost(sql, &plain) + 1);
+	assert_int_equal(cost(sql, &weighted, lead_and_resign),
+			 cost(sql, &plain, lead_and_resign) + 1);
+	assert_int_equal(cost(sql, &weighted, ask_for_a_challenger), 1);
 	end(&plain);
 	end(&weighted);
 	test_sql_end(sql);
