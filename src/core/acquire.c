@@ -169,16 +169,10 @@ int rlk_fail_waiting(const struct rowlock *lock, int code,
 	if (code == ROWLOCK_ETIMEDOUT)
 		what = counted ? "never were so many permits free"
 			       : "was held by others all the time";
+	if (code == ROWLOCK_ENOMEM)
+		what = "out of memory";
 	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
 			RLK_LOCK_ARGS(lock), what);
-}
-
-static int fail_memory(const struct rowlock *lock,
-		       struct rowlock_errinfo *reterr)
-{
-	return rlk_fail(reterr, ROWLOCK_ENOMEM,
-			"acquire " RLK_LOCK_FORMAT ": out of memory",
-			RLK_LOCK_ARGS(lock));
 }
 
 struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
@@ -213,7 +207,7 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	int code;
 
 	if (!asking.hold)
-		return fail_memory(lock, reterr);
+		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	waiter->asking = true;
 	rlk_mutex_unlock(&client->mutex);
 	code = rlk_ask(&asking, reterr);
@@ -288,7 +282,7 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	if (waiter.give_up_ms > wanted->until_ms)
 		waiter.give_up_ms = wanted->until_ms;
 	if (!enter_line(&waiter))
-		return fail_memory(lock, reterr);
+		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	code = stands_in_line(&waiter) ? wait_turn_locked(&waiter) : 0;
 	if (code)
 		rlk_fail_waiting(lock, code, reterr);
@@ -371,7 +365,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	}
 	/* Its end will tell of what it holds then. */
 	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
-		return fail_memory(lock, reterr);
+		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	lock->calls++;
 	code = queue_locked(lock, wanted, reterr);
 	lock->calls--;

@@ -246,7 +246,7 @@ static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 		return rowlock_held(lock) ? 0 : start_over(campaign, reterr);
 	}
 	code = give_way(campaign, reterr);
-	return code ? code : ROWLOCK_ETIMEDOUT;
+	return code ? code : rlk_fail_waiting(lock, ROWLOCK_ETIMEDOUT, reterr);
 }
 
 /* A part is over, perhaps with nothing known by then, and there is time. */

@@ -78,6 +78,15 @@ static void begin(struct campaign *campaign, struct scene *scene,
 			 0);
 }
 
+/* While somebody else leads. */
+static void begin_behind(struct campaign *campaign, struct scene *scene,
+			 uint64_t wait_ms)
+{
+	fake_session_add(7);
+	fake_lease_add("crown", 70, 7);
+	begin(campaign, scene, wait_ms);
+}
+
 static int hear(struct campaign *campaign)
 {
 	fake_pass_until(fake_is_one, (void *) &campaign->done);
@@ -130,9 +139,7 @@ static void who_waits_stands_with_its_weight(void **state)
 	struct campaign campaign;
 
 	(void) state;
-	fake_session_add(7);
-	fake_lease_add("crown", 70, 7);
-	begin(&campaign, &heavy, ROWLOCK_FOREVER);
+	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_pass_await(FAKE_STAND, 1);
 	assert_string_equal(fake_call(FAKE_STAND, 0).name, "weight=10");
 	fake_lease_remove("crown");
@@ -149,9 +156,7 @@ static void its_row_takes_no_bell(void **state)
 	struct campaign campaign;
 
 	(void) state;
-	fake_session_add(7);
-	fake_lease_add("crown", 70, 7);
-	begin(&campaign, &heavy, ROWLOCK_FOREVER);
+	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_pass_await(FAKE_STAND, 1);
 	assert_false(fake_call(FAKE_STAND, 0).bell);
 	fake_lease_remove("crown");
@@ -166,9 +171,7 @@ static void nobody_yields_to_nothing(void **state)
 	struct campaign campaign;
 
 	(void) state;
-	fake_session_add(7);
-	fake_lease_add("crown", 70, 7);
-	begin(&campaign, &light, 200);
+	begin_behind(&campaign, &light, 200);
 	assert_int_equal(hear(&campaign), ROWLOCK_ETIMEDOUT);
 	assert_int_equal(fake_count(FAKE_STAND), 0);
 	end(&light);
@@ -241,6 +244,7 @@ static void it_waits_no_longer_than_it_may(void **state)
 	fake_stand(11);
 	begin(&campaign, &light, 300);
 	assert_int_equal(hear(&campaign), ROWLOCK_ETIMEDOUT);
+	assert_non_null(strstr(campaign.err.message, "'crown'"));
 	assert_true(fake_now() - began >= 300);
 	assert_true(fake_lease("crown") == 0);
 	end(&light);
