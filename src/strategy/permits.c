@@ -462,6 +462,7 @@ const struct rlk_strategy rlk_strategy_permits = {
 	.bells = true,
 	.many = true,
 	.counted = true,
+	.several = true,
 	.acquire = permits_acquire,
 	.make = permits_make,
 	.release = permits_release,

@@ -330,6 +330,7 @@ const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
 	.pins_connection = false,
 	.needs_session = true,
+	.several = true,
 	.acquire = set_acquire,
 	.release = set_release,
 	.batch = rlk_set_batch,

@@ -144,6 +144,8 @@ struct rlk_strategy {
 	bool shared;
 	/** Each hold is of as many rows as it asks for: permits. */
 	bool counted;
+	/** Several holders may keep one request out: sets, permits. */
+	bool several;
 	/** Those who share it may be there still when it is granted: a writer
 	 *  waits for them. */
 	bool drained;
