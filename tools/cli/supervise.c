@@ -205,8 +205,7 @@ static void watch(struct run *run)
 		{ .fd = run->lost_fd, .events = POLLIN },
 		{ .fd = run->timer_fd, .events = POLLIN },
 		/* poll() passes over -1. */
-		{ .fd = run->plan->challenge ? run->plan->challenge->fd : -1,
-		  .events = POLLIN },
+		{ .fd = run->plan->challenge->fd, .events = POLLIN },
 	};
 
 	for (;;) {

@@ -26,8 +26,8 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
-	struct challenge *challenge; /* who asks for a heavier candidate; NULL:
-					nobody */
+	struct challenge *challenge; /* who asks for a heavier candidate, if
+					anybody does */
 	int *ret_told; /* the last signal that was passed on and asks for an
 			  end (signals_is_fatal()); one that does so for good
 			  stays */
