@@ -103,6 +103,26 @@ static void resign(struct person *person)
 	assert_ok(rowlock_election_resign(person->election, &err));
 }
 
+/* One leads, and a heavier one waits. */
+static void begin_both(struct person *leader, struct person *heavy,
+		       struct test_sql *sql, const char *name)
+{
+	begin(leader, name, 0);
+	begin(heavy, name, 5);
+	lead(leader);
+	stand(heavy, sql, name);
+}
+
+/* The heavier one is elected, and all is over. */
+static void let_lead(struct person *leader, struct person *heavy)
+{
+	resign(leader);
+	await_elected(heavy);
+	resign(heavy);
+	end(leader);
+	end(heavy);
+}
+
 /* ------------------------------------------------------------- who leads */
 
 static void the_heaviest_of_those_who_wait_is_elected(void **state)
@@ -196,19 +216,12 @@ static void a_list_tells_who_waits(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	begin(&leader, name, 0);
-	begin(&heavy, name, 5);
-	lead(&leader);
-	stand(&heavy, sql, name);
+	begin_both(&leader, &heavy, sql, name);
 	what.pattern = name;
 	assert_ok(rowlock_list(leader.client, &what, tell, &told, &err));
 	assert_int_equal(told.leads, 1);
 	assert_int_equal(told.waits, 1);
-	resign(&leader);
-	await_elected(&heavy);
-	resign(&heavy);
-	end(&leader);
-	end(&heavy);
+	let_lead(&leader, &heavy);
 	test_sql_end(sql);
 }
 
@@ -295,20 +308,13 @@ static void candidates_are_no_permits(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	begin(&leader, name, 0);
-	begin(&heavy, name, 5);
-	lead(&leader);
-	stand(&heavy, sql, name);
+	begin_both(&leader, &heavy, sql, name);
 	assert_ok(rowlock_semaphore_resize(leader.client, name, 3, &err));
 	assert_ok(rowlock_semaphore_count(leader.client, name, &permits, &used,
 					  &err));
 	assert_int_equal(permits, 3);
 	assert_int_equal(used, 0);
-	resign(&leader);
-	await_elected(&heavy);
-	resign(&heavy);
-	end(&leader);
-	end(&heavy);
+	let_lead(&leader, &heavy);
 	test_sql_end(sql);
 }
 

@@ -113,6 +113,12 @@ void sim_thread_rest(void);
 void sim_thread_verify(struct sim_handle *handle);
 /** Keep what @handle has for a while, and do something with it. */
 void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle);
+/** Around a call of the library named @what that waits for @wait with @handle:
+ *  who cancels the thread ends it, and the judge looks at it. */
+struct sim_call;
+void sim_thread_asks(struct sim_thread *thread, struct sim_handle *handle,
+		     struct sim_call *call, const char *what, uint64_t wait);
+void sim_thread_asked(struct sim_thread *thread, struct sim_call *call);
 /** An acquire of @handle, that waits for @wait, returned @code. */
 void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code);
 

@@ -151,17 +151,13 @@ static int campaign(struct sim_thread *thread, struct sim_candidate *candidate)
 	struct sim_call call;
 	int code;
 
-	sim_publish(thread);
-	thread->waits = handle;
-	sim_judge_acquire(handle->lock, 1u << handle->name);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: campaign name=%n wait=%d",
 	    { thread->fiber->number, sim_self->proc->number, handle->name,
 	      wait } });
-	sim_call_begin(&call, "campaign", wait ? wait : sim_world.call_ms);
+	sim_thread_asks(thread, handle, &call, "campaign", wait);
 	code = rowlock_election_campaign(candidate->election, wait, NULL);
-	sim_call_end(&call);
-	thread->waits = NULL;
+	sim_thread_asked(thread, &call);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: campaigned name=%n code=%d",
 	    { thread->fiber->number, sim_self->proc->number, handle->name,

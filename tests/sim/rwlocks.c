@@ -66,20 +66,15 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle,
 
 	handle->lock = side;
 	handle->flags = side->flags;
-	sim_publish(thread);
-	thread->waits = handle;
-	sim_judge_acquire(side, 1u << handle->name);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: acquire name=%n wait=%d side=%s",
 	    { thread->fiber->number, sim_self->proc->number, handle->name, wait,
 	      sim_text(side == handle->reader ? "reader" : "writer") } });
-	sim_call_begin(&call, "acquire a side",
-		       wait ? wait : sim_world.call_ms);
+	sim_thread_asks(thread, handle, &call, "acquire a side", wait);
 	code = side == handle->reader
 		   ? rowlock_acquire(side, wait, NULL)
 		   : rlk_writer_acquire(side, reader, wait, NULL);
-	sim_call_end(&call);
-	thread->waits = NULL;
+	sim_thread_asked(thread, &call);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: acquired name=%n code=%d",
 	    { thread->fiber->number, sim_self->proc->number, handle->name,

@@ -88,21 +88,16 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	int code;
 
 	thread->serial++;
-	sim_publish(thread);
-	thread->waits = handle;
-	sim_judge_acquire(handle->lock, 1u << handle->name);
-	/* A try is in nobody's way. */
-	sim_self->acquiring_count = wait ? count : 0;
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: acquire permits name=%n count=%u "
 	    "wait=%d",
 	    { thread->fiber->number, sim_self->proc->number, handle->name,
 	      count, wait } });
-	sim_call_begin(&call, "acquire permits",
-		       wait ? wait : sim_world.call_ms);
+	sim_thread_asks(thread, handle, &call, "acquire permits", wait);
+	/* A try is in nobody's way. */
+	sim_self->acquiring_count = wait ? count : 0;
 	code = rlk_permits_acquire(handle->lock, permits, count, wait, NULL);
-	sim_call_end(&call);
-	thread->waits = NULL;
+	sim_thread_asked(thread, &call);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: acquired permits name=%n code=%d",
 	    { thread->fiber->number, sim_self->proc->number, handle->name,

@@ -217,6 +217,22 @@ void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code)
 		handle->cancels--;
 }
 
+void sim_thread_asks(struct sim_thread *thread, struct sim_handle *handle,
+		     struct sim_call *call, const char *what, uint64_t wait)
+{
+	sim_publish(thread);
+	thread->waits = handle;
+	sim_judge_acquire(handle->lock,
+			  handle->names ? handle->names : 1u << handle->name);
+	sim_call_begin(call, what, wait ? wait : sim_world.call_ms);
+}
+
+void sim_thread_asked(struct sim_thread *thread, struct sim_call *call)
+{
+	sim_call_end(call);
+	thread->waits = NULL;
+}
+
 static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 {
 	uint64_t wait = sim_thread_wait();
@@ -224,18 +240,13 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	int code;
 
 	thread->serial++;
-	sim_publish(thread);
-	thread->waits = handle;
-	sim_judge_acquire(handle->lock,
-			  handle->names ? handle->names : 1u << handle->name);
 	sim_trace(
 	    (struct sim_note){ "acquire serial=%u name=%n wait=%d strategy=%s",
 			       { thread->serial, handle->name, wait,
 				 sim_text(handle->row ? "row" : "lease") } });
-	sim_call_begin(&call, "acquire", wait ? wait : sim_world.call_ms);
+	sim_thread_asks(thread, handle, &call, "acquire", wait);
 	code = rowlock_acquire(handle->lock, wait, NULL);
-	sim_call_end(&call);
-	thread->waits = NULL;
+	sim_thread_asked(thread, &call);
 	sim_trace(
 	    (struct sim_note){ "acquired serial=%u code=%d",
 			       { thread->serial, (uint64_t) (int64_t) code } });
