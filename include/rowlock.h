@@ -515,6 +515,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_verify(struct rowlock *lock,
  * holds of this name drew, and less than 2^53. Hand it to whatever the lock
  * protects, and let that refuse smaller ones.
  *
+ * Where a server takes over that has lost the last commits, and whose clock is
+ * behind, less is known. Then, as long as the client has a handle on the name,
+ * the token is larger than each that it has shown of the name, and than each
+ * that its watches and observers were told of: where the server draws a smaller
+ * one, it is told, which takes two more commits.
+ *
  * The first call in a hold draws it (one commit; under row two round trips);
  * later calls in the hold return the same number without I/O.
  *

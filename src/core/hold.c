@@ -179,6 +179,10 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 	move(hold, RLK_HOLD_HELD);
 	hold->began_ms = rlk_now(client->clock);
 	hold->name->hold = hold;
+	/* What came with the grant; if it is too small, it is drawn anew. */
+	if (hold->token <= hold->name->token)
+		hold->token = 0;
+	rlk_name_know_token(hold->name, hold->token);
 	if (hold->name->strategy->shared)
 		rlk_name_all_locked(hold->name);
 	rlk_hold_get_locked(hold);

@@ -161,6 +161,12 @@ void rlk_names_put(struct rlk_names *names, struct rlk_name *name)
 	free(name);
 }
 
+void rlk_name_know_token(struct rlk_name *name, uint64_t token)
+{
+	if (token > name->token)
+		name->token = token;
+}
+
 struct rlk_turn *rlk_name_turn(struct rlk_name *name, int64_t began_ms)
 {
 	struct rlk_turn *turn = name->turn;

@@ -45,7 +45,9 @@ struct rlk_name {
 				    where there may be many, the last */
 	struct rlk_list waiters; /* struct rlk_waiter, first come first */
 	struct rlk_turn *turn;   /* NULL: one at a time has wanted it */
-	char text[];             /* terminated; for ever the same */
+	uint64_t token; /* the largest that was shown of it, or seen by a watch;
+			   0: none was */
+	char text[];    /* terminated; for ever the same */
 };
 
 struct rlk_names {
@@ -80,6 +82,9 @@ void rlk_name_get(struct rlk_name *name);
 
 /** Removes it with the last reference. */
 void rlk_names_put(struct rlk_names *names, struct rlk_name *name);
+
+/** @token is known of it: none that is not larger is shown from now on. */
+void rlk_name_know_token(struct rlk_name *name, uint64_t token);
 
 /** The name's turn; made, as of @began_ms, if there is none. NULL: no memory,
  *  which is less fair, not wrong. */

@@ -65,9 +65,10 @@ static int lost(struct rowlock *lock, const char *what, const char *reason,
 }
 
 /* The hold of a call by its owner, with a reference of ours; it is good by our
- * clock. NULL: *@ret_code. */
+ * clock. NULL: *@ret_code. What is drawn for it must be above *@ret_floor. */
 static struct rlk_hold *begin(struct rowlock *lock, const char *what,
-			      int *ret_code, struct rowlock_errinfo *reterr)
+			      uint64_t *ret_floor, int *ret_code,
+			      struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
@@ -81,6 +82,7 @@ static struct rlk_hold *begin(struct rowlock *lock, const char *what,
 	}
 	rlk_hold_get_locked(hold);
 	lock->calls++;
+	*ret_floor = hold->name->token;
 	return hold;
 }
 
@@ -95,8 +97,10 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t token,
 	bool held = rlk_hold_check_locked(hold) && lock->hold == hold;
 	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
 
-	if (held && token)
+	if (held && token) {
 		hold->token = token;
+		rlk_name_know_token(hold->name, token);
+	}
 	rlk_hold_put_locked(hold);
 	lock->calls--;
 	return code;
@@ -109,12 +113,13 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
+	uint64_t floor;
 	int code = 0;
 	int ended;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	hold = begin(lock, "verify", &code, reterr);
+	hold = begin(lock, "verify", &floor, &code, reterr);
 	if (!hold)
 		return code;
 	if (lock->name->strategy->pins_connection)
@@ -132,19 +137,24 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 /* ---------------------------------------------------------------- token */
 
-/* For a row hold: on another connection, that commits by itself. */
-static enum rlk_fault draw_once(struct rlk_hold *hold, int64_t until,
+/* On a connection that commits by itself, which is none of the hold's: draw, or
+ * if there is a @floor have the next draw be above it. */
+static enum rlk_fault ask_aside(struct rlk_hold *hold, unsigned int which,
+				uint64_t floor, int64_t until,
 				uint64_t *ret_token,
 				struct rowlock_errinfo *reterr)
 {
+	const struct rlk_strategy *strategy = hold->name->strategy;
 	struct rowlock_client *client = hold->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
+	request.which = which;
 	if (rlk_client_conn(client, RLK_BAY_ASIDE, until, &conn, reterr))
 		return RLK_FAILED;
-	fault = hold->name->strategy->draw(conn, &request, ret_token, reterr);
+	fault = floor ? strategy->raise(conn, &request, floor, reterr)
+		      : strategy->draw(conn, &request, ret_token, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
 			 client->server);
@@ -163,21 +173,56 @@ static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
 	enum rlk_fault fault;
 
 	do
-		fault = pinned ? draw_once(hold, until, ret_token, reterr)
-			       : rlk_commit_draw(hold, which, &errand,
-						 ret_token, reterr);
+		fault =
+		    pinned ? ask_aside(hold, which, 0, until, ret_token, reterr)
+			   : rlk_commit_draw(hold, which, &errand, ret_token,
+					     reterr);
 	while (rlk_commit_again(fault) &&
 	       rlk_now(hold->name->client->clock) < until);
 	return fault;
 }
 
+static enum rlk_fault raise_token(struct rlk_hold *hold, unsigned int which,
+				  uint64_t floor, int64_t until,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+
+	do
+		fault = ask_aside(hold, which, floor, until, NULL, reterr);
+	while (rlk_commit_again(fault) &&
+	       rlk_now(hold->name->client->clock) < until);
+	return fault;
+}
+
+/* A server that took over without the last commits, with a clock that is
+ * behind, has no row of what this client knows: it is told. */
+static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
+				 uint64_t floor, int64_t until,
+				 uint64_t *ret_token,
+				 struct rowlock_errinfo *reterr)
+{
+	for (;;) {
+		enum rlk_fault fault =
+		    draw(hold, which, until, ret_token, reterr);
+
+		if (fault || !*ret_token || *ret_token > floor)
+			return fault;
+		fault = raise_token(hold, which, floor, until, reterr);
+		if (fault)
+			return fault;
+	}
+}
+
 /* A token is shown only when the hold is known to have been there after it
  * was drawn: for a lease the statement itself says so. */
 static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
-				  int64_t until, uint64_t *ret_token,
+				  uint64_t floor, int64_t until,
+				  uint64_t *ret_token,
 				  struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = draw(hold, which, until, ret_token, reterr);
+	enum rlk_fault fault =
+	    draw_above(hold, which, floor, until, ret_token, reterr);
 
 	if (fault)
 		return fault;
@@ -194,24 +239,29 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 }
 
 /* A set has a token for each of its names: they are kept by whoever made it. */
-static int token_of(struct rowlock *lock, unsigned int which, int64_t until_ms,
-		    uint64_t *ret_token, struct rowlock_errinfo *reterr)
+static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
+		    int64_t until_ms, uint64_t *ret_token,
+		    struct rowlock_errinfo *reterr)
 {
 	bool of_set = lock->name->strategy == &rlk_strategy_set;
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
+	uint64_t known;
 	uint64_t token;
 	int code = 0;
 	int ended;
 
-	hold = begin(lock, "token of", &code, reterr);
+	hold = begin(lock, "token of", &known, &code, reterr);
 	if (!hold)
 		return code;
+	if (known > floor)
+		floor = known;
 	/* Only its owner draws, so nobody else writes hold->token. */
 	token = hold->token;
 	if (!token)
-		fault = draw_proven(hold, which, until_ms, &token, &error);
+		fault =
+		    draw_proven(hold, which, floor, until_ms, &token, &error);
 	ended =
 	    end(lock, hold, fault || of_set ? 0 : token, "token of", reterr);
 	if (ended)
@@ -228,18 +278,19 @@ static int token_of(struct rowlock *lock, unsigned int which, int64_t until_ms,
 int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 	      struct rowlock_errinfo *reterr)
 {
-	return token_of(lock, 0, until_ms, ret_token, reterr);
+	return token_of(lock, 0, 0, until_ms, ret_token, reterr);
 }
 
-int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t *ret_token,
-		  struct rowlock_errinfo *reterr)
+int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t floor,
+		  uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	return token_of(lock, which, rlk_client_call_until(lock->name->client),
-			ret_token, reterr);
+	return token_of(lock, which, floor,
+			rlk_client_call_until(lock->name->client), ret_token,
+			reterr);
 }
 
 int rowlock_token(struct rowlock *lock, uint64_t *ret_token,

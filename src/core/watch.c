@@ -112,8 +112,12 @@ static void on_answer(const struct rowlock_entry *entry, void *arg)
 	struct rowlock_client *client = arg;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
+	struct rlk_name *name = rlk_names_find(
+	    &client->names, rlk_strategy(entry->strategy), entry->name);
 	struct rowlock_watch *watch;
 
+	if (name)
+		rlk_name_know_token(name, entry->last_token);
 	while (!client->stopping && (watch = due_locked(client, entry->name))) {
 		watch->due = false;
 		watch->answered_ms = rlk_now(client->clock);

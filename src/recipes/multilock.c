@@ -14,12 +14,17 @@
 #include "core/set.h"
 #include "recipes/told.h"
 
+struct name {
+	uint64_t token; /* the last that was shown; 0: none */
+	bool drawn;     /* for the present hold */
+};
+
 struct rowlock_multilock {
 	struct rowlock *lock; /* its name is the text of all of them */
 	struct rlk_told told;
 
 	size_t count;
-	uint64_t tokens[]; /* of the present hold; 0: not drawn */
+	struct name names[]; /* in the order of the names' bytes */
 };
 
 static int check(const char *const *names, size_t count,
@@ -68,7 +73,7 @@ int rowlock_multilock_new(struct rowlock_client *client,
 			return rlk_fail(reterr, ROWLOCK_ENAME,
 					"multi-lock: name %zu is NULL", i);
 	multilock =
-	    calloc(1, sizeof(*multilock) + count * sizeof(*multilock->tokens));
+	    calloc(1, sizeof(*multilock) + count * sizeof(*multilock->names));
 	if (!multilock)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"multi-lock: out of memory");
@@ -107,9 +112,8 @@ int rowlock_multilock_acquire(struct rowlock_multilock *multilock,
 
 	if (!code)
 		code = rowlock_acquire(multilock->lock, wait_ms, reterr);
-	if (!code)
-		memset(multilock->tokens, 0,
-		       multilock->count * sizeof(*multilock->tokens));
+	for (size_t i = 0; !code && i < multilock->count; i++)
+		multilock->names[i].drawn = false;
 	return code;
 }
 
@@ -140,6 +144,7 @@ int rowlock_multilock_token(struct rowlock_multilock *multilock,
 			    struct rowlock_errinfo *reterr)
 {
 	size_t which = multilock->count;
+	struct name *found;
 	int code;
 
 	if (name)
@@ -149,15 +154,16 @@ int rowlock_multilock_token(struct rowlock_multilock *multilock,
 				"token of '%.150s': it is none of the names of "
 				"this multi-lock",
 				name ? name : "(NULL)");
-	if (multilock->tokens[which] && rowlock_held(multilock->lock)) {
-		*ret_token = multilock->tokens[which];
-		return 0;
+	found = &multilock->names[which];
+	if (!found->drawn || !rowlock_held(multilock->lock)) {
+		code = rlk_set_token(multilock->lock, (unsigned int) which,
+				     found->token, &found->token, reterr);
+		if (code)
+			return code;
+		found->drawn = true;
 	}
-	code = rlk_set_token(multilock->lock, (unsigned int) which,
-			     &multilock->tokens[which], reterr);
-	if (!code)
-		*ret_token = multilock->tokens[which];
-	return code;
+	*ret_token = found->token;
+	return 0;
 }
 
 void rowlock_multilock_cancel(struct rowlock_multilock *multilock)

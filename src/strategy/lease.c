@@ -56,6 +56,14 @@ static const struct rlk_stmt_def draw = {
 	"), drawn_at = VALUES(drawn_at), attempt = VALUES(attempt)",
 };
 
+/* What was drawn before is not this holder's, so observers are not told that it
+ * has it. */
+static const struct rlk_stmt_def raise_token = {
+	"raise the token",
+	"UPDATE lock_token SET token = ?, attempt = NULL"
+	" WHERE strategy = 'lease' AND name = ? AND attempt = ? AND token < ?",
+};
+
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request)
 {
 	if (request->max_hold_ms == 0)
@@ -375,6 +383,25 @@ enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
 	return fault;
 }
 
+enum rlk_fault rlk_lease_raise(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       uint64_t token, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_u64(token),
+		rlk_text(request->name),
+		rlk_u64(request->attempt),
+		rlk_u64(token),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &raise_token, params, &reply, reterr);
+
+	if (fault)
+		rlk_draw_explain(conn, fault, reterr);
+	return fault;
+}
+
 /*
  * The lease gets an attempt and a session that nobody has, so it is dead, and
  * its session is told: both, or nothing. One statement, as a transaction that
@@ -458,6 +485,7 @@ const struct rlk_strategy rlk_strategy_lease = {
 	.batch = rlk_lease_batch,
 	.confirm = rlk_lease_confirm,
 	.draw = rlk_lease_draw,
+	.raise = rlk_lease_raise,
 	.look = rlk_lease_look,
 	.end = lease_end,
 };

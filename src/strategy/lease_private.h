@@ -63,6 +63,9 @@ enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      uint64_t *ret_token,
 			      struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_lease_raise(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       uint64_t token, struct rowlock_errinfo *reterr);
 enum rlk_fault rlk_lease_look(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rlk_holder *ret_holder,

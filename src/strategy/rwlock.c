@@ -237,6 +237,7 @@ const struct rlk_strategy rlk_strategy_reader = {
 	.release = rlk_lease_release,
 	.confirm = rlk_lease_confirm,
 	.draw = rlk_lease_draw,
+	.raise = rlk_lease_raise,
 	.look = reader_look,
 };
 
@@ -254,6 +255,7 @@ const struct rlk_strategy rlk_strategy_writer = {
 	.release = rlk_lease_release,
 	.confirm = rlk_lease_confirm,
 	.draw = rlk_lease_draw,
+	.raise = rlk_lease_raise,
 	.look = rlk_lease_look,
 };
 

@@ -312,18 +312,36 @@ static enum rlk_fault set_confirm(struct rlk_conn *conn,
 	return fault;
 }
 
-/* For one of its names. */
+/* The request of one of its names, whose text is in *@name. */
+static struct rlk_request one_of(const struct rlk_request *request,
+				 struct rlk_set_name *name)
+{
+	struct rlk_request one = *request;
+
+	*name = rlk_set_name_at(request->name, request->which);
+	one.name = name->text;
+	return one;
+}
+
 static enum rlk_fault set_draw(struct rlk_conn *conn,
 			       const struct rlk_request *request,
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr)
 {
-	struct rlk_set_name name =
-	    rlk_set_name_at(request->name, request->which);
-	struct rlk_request one = *request;
+	struct rlk_set_name name;
+	struct rlk_request one = one_of(request, &name);
 
-	one.name = name.text;
 	return rlk_strategy_lease.draw(conn, &one, ret_token, reterr);
+}
+
+static enum rlk_fault set_raise(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				uint64_t token, struct rowlock_errinfo *reterr)
+{
+	struct rlk_set_name name;
+	struct rlk_request one = one_of(request, &name);
+
+	return rlk_strategy_lease.raise(conn, &one, token, reterr);
 }
 
 const struct rlk_strategy rlk_strategy_set = {
@@ -336,4 +354,5 @@ const struct rlk_strategy rlk_strategy_set = {
 	.batch = rlk_set_batch,
 	.confirm = set_confirm,
 	.draw = set_draw,
+	.raise = set_raise,
 };

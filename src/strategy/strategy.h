@@ -226,6 +226,15 @@ struct rlk_strategy {
 			       uint64_t *ret_token,
 			       struct rowlock_errinfo *reterr);
 
+	/**
+	 * Have each later draw of the name be above @token: after a draw for
+	 * this grant that was not, since the server has lost what was drawn
+	 * before.
+	 */
+	enum rlk_fault (*raise)(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				uint64_t token, struct rowlock_errinfo *reterr);
+
 	/** Who has the name now? Without a holder *@ret_holder is not known.
 	 *  NULL: cannot be told. */
 	enum rlk_fault (*look)(struct rlk_conn *conn,

@@ -300,7 +300,8 @@ static void step(struct sim_event *event)
 
 static bool touches_rows(enum sim_verb verb)
 {
-	return verb >= SIM_ROW_TRY && verb != SIM_DRAW_ROW;
+	return verb >= SIM_ROW_TRY && verb != SIM_DRAW_ROW &&
+	       verb != SIM_RAISE_ROW;
 }
 
 /* What will become of it, but for its way. */

@@ -158,6 +158,11 @@ static const struct pattern patterns[] = {
 	  "attempt = VALUES(attempt)", NULL },
 	{ SIM_DRAW_ROW, "draw-row", "INSERT INTO lock_token (strategy, name, "
 	  "token, drawn_at) VALUES ('row', ?, LAST_INSERT_ID(", NULL, NULL },
+	{ SIM_RAISE_LEASE, "raise-token", "UPDATE lock_token SET token = ?, "
+	  "attempt = NULL WHERE strategy = 'lease' AND name = ? AND attempt = "
+	  "? AND token < ?", NULL, NULL },
+	{ SIM_RAISE_ROW, "raise-row-token", "UPDATE lock_token SET token = ? "
+	  "WHERE strategy = 'row' AND name = ? AND token < ?", NULL, NULL },
 	{ SIM_RAISE_FLOOR, "raise-floor", "UPDATE lock_token_floor SET token = "
 	  "?, raised_at = UTC_TIMESTAMP(6) WHERE id = 1 AND token < ?", NULL,
 	  NULL },

@@ -192,6 +192,22 @@ static void draw(struct sim_session *session)
 	session->answer.insert_id = next;
 }
 
+static void raise_token(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	bool row = request->op->verb == SIM_RAISE_ROW;
+	unsigned int name = sim_param_name(request, 1);
+	uint64_t *token = &sim_tables.tokens[row][name];
+
+	if (!*token || *token >= request->params[0].u64 ||
+	    (!row && sim_tables.drawn_by[name] != request->params[2].u64))
+		return;
+	session->answer.affected = 1;
+	*token = request->params[0].u64;
+	if (!row)
+		sim_tables.drawn_by[name] = 0;
+}
+
 static bool token_meant(const struct sim_request *request, unsigned int row,
 			unsigned int name)
 {
@@ -475,6 +491,8 @@ bool sim_execute(struct sim_session *session)
 		[SIM_PERMITS_SET] = sim_permits_set,
 		[SIM_DRAW_LEASE] = draw,
 		[SIM_DRAW_ROW] = draw,
+		[SIM_RAISE_LEASE] = raise_token,
+		[SIM_RAISE_ROW] = raise_token,
 		[SIM_RAISE_FLOOR] = raise_floor,
 		[SIM_CLAIM_LOOK] = look_at_claim,
 		[SIM_CLAIM_TAKE] = take_claim,

@@ -279,8 +279,9 @@ static void ask_token(struct sim_handle *handle)
 	int code;
 
 	sim_call_begin(&call, "token", sim_world.call_ms);
-	code = handle->names ? rlk_set_token(handle->lock, which, &token, NULL)
-			     : rowlock_token(handle->lock, &token, NULL);
+	code = handle->names
+		   ? rlk_set_token(handle->lock, which, 0, &token, NULL)
+		   : rowlock_token(handle->lock, &token, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
 	sim_app_expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);

@@ -154,6 +154,43 @@ static void tokens_grow_though_the_servers_clock_is_behind(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
+/* Told of what it has lost; by whoever has the name, only. */
+static void tokens_are_raised_by_the_holder(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_strategy *strategy = ground->strategy;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("raised"));
+	struct rlk_request other = request;
+	struct rowlock_errinfo err;
+	uint64_t first;
+	uint64_t last;
+
+	assert_int_equal(ask(ground, 0, &request, RLK_ASK_FIRST, NULL),
+			 RLK_GRANTED);
+	first = ground_draw(ground, &request);
+	last = first + 86400000000;
+	assert_done(strategy->raise(ground->beside, &request, last, &err),
+		    &err);
+	/* It does not go back. */
+	assert_done(strategy->raise(ground->beside, &request, first, &err),
+		    &err);
+	/* It is nobody's until it is drawn. */
+	assert_int_equal(
+	    test_sql_number(ground->sql,
+			    "SELECT COUNT(*) FROM lock_token WHERE name = '%s' "
+			    "AND token = %llu AND attempt IS NULL",
+			    request.name, (unsigned long long) last),
+	    1);
+	assert_true(ground_draw(ground, &request) == last + 1);
+	other.attempt++;
+	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err),
+		    &err);
+	if (strategy->needs_session)
+		assert_true(ground_draw(ground, &request) == last + 2);
+	assert_true(ground_release(ground, 0, &request));
+}
+
 static void names_that_look_alike_are_different_locks(void **state)
 {
 	static const char *const ends[] = {
@@ -339,6 +376,8 @@ int main(void)
 		      token_starts_above_what_was_removed),
 		DRAWN("tokens grow though the server's clock is behind",
 		      tokens_grow_though_the_servers_clock_is_behind),
+		DRAWN("tokens are raised by the holder",
+		      tokens_are_raised_by_the_holder),
 		EXCLUSIVE("names that look alike are different locks",
 			  names_that_look_alike_are_different_locks),
 		EXCLUSIVE("one hundred characters of four bytes are a name",

@@ -56,6 +56,76 @@ static void token_is_drawn_once_for_each_hold(void **state)
 	}
 }
 
+/* It took over without the last commits, and its clock is behind. */
+static void server_that_has_lost_the_tokens_is_told_of_them(void **state)
+{
+	static const struct {
+		enum rowlock_strategy strategy;
+		unsigned int flags;
+	} ways[] = {
+		{ ROWLOCK_LEASE, 0 },
+		{ ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT },
+		{ ROWLOCK_ROW, 0 },
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
+		struct rowlock_client *client;
+		struct rowlock *lock;
+		struct rowlock_errinfo err;
+		uint64_t last = 0;
+
+		fake_setup(state);
+		client = fake_client();
+		lock =
+		    fake_lock(client, ways[i].strategy, ways[i].flags, "job");
+		for (unsigned int hold = 0; hold < 3; hold++) {
+			assert_ok(rowlock_acquire(lock, 0, &err));
+			assert_true(token_of(lock) > last);
+			assert_true(token_of(lock) == token_of(lock));
+			last = token_of(lock);
+			assert_ok(rowlock_release(lock, &err));
+		}
+		assert_int_equal(fake_count(FAKE_RAISE), 0);
+		fake_tokens_forget();
+		fake_next(FAKE_RAISE,
+			  (struct fake_answer){ .given = true,
+						.result = RLK_CONFLICT });
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_true(token_of(lock) > last);
+		assert_int_equal(fake_count(FAKE_RAISE), 2);
+		assert_ok(rowlock_release(lock, &err));
+		fake_lock_end(lock);
+		fake_client_end(client);
+	}
+}
+
+/* The hold may be over by the time that the server is told. */
+static void token_that_is_too_small_is_not_shown(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t token = 99;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		token_of(lock);
+		assert_ok(rowlock_release(lock, &err));
+	}
+	fake_tokens_forget();
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_RAISE,
+		  (struct fake_answer){ .given = true, .result = RLK_FAILED });
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_EDB, &err);
+	assert_int_equal(token, 99);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_true(token_of(lock) > 2);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void token_of_a_hold_that_ends_meanwhile_is_not_shown(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -464,6 +534,10 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		FAKE("a token is drawn once for each hold",
 		     token_is_drawn_once_for_each_hold),
+		FAKE("a server that has lost the tokens is told of them",
+		     server_that_has_lost_the_tokens_is_told_of_them),
+		FAKE("a token that is too small is not shown",
+		     token_that_is_too_small_is_not_shown),
 		FAKE("the token of a hold that ends meanwhile is not shown",
 		     token_of_a_hold_that_ends_meanwhile_is_not_shown),
 		FAKE("a stale holder draws nothing and learns it",

@@ -108,6 +108,33 @@ static void what_changes_is_told_once(void **state)
 	fake_client_end(client);
 }
 
+/* A server that knows less took over meanwhile. */
+static void token_is_above_all_that_was_watched(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "seat");
+	struct rowlock_watch *one;
+	struct told told = { 0 };
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	(void) state;
+	fake_know("seat", ROWLOCK_STATE_HELD, 7, 0, 41);
+	one = watch(client, "seat", INTERVAL_MS, &told);
+	fake_await(FAKE_NAMES, 1);
+	fake_await_sleep(INTERVAL_MS);
+	fake_know("seat", ROWLOCK_STATE_HELD, 8, 0, 11);
+	next_round(2);
+	fake_await_sleep(INTERVAL_MS);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_true(token == 42);
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(lock);
+	end_watch(one);
+	fake_client_end(client);
+}
+
 static void watches_of_a_client_share_a_statement(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -268,6 +295,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		FAKE("what changes is told, once", what_changes_is_told_once),
+		FAKE("a token is above all that was watched",
+		     token_is_above_all_that_was_watched),
 		FAKE("the watches of a client share a statement",
 		     watches_of_a_client_share_a_statement),
 		FAKE("silence is told after three intervals",

@@ -32,6 +32,7 @@ enum fake_op {
 	FAKE_RELEASE,
 	FAKE_CONFIRM,
 	FAKE_DRAW,
+	FAKE_RAISE,
 	FAKE_BATCH, /* .id is the number of its parts, .name of the first */
 	FAKE_LOOK,
 	FAKE_END,
@@ -184,6 +185,9 @@ void fake_lease_break(const char *name);
 
 /** Another has the turn to reap, and goes on; or it has ended now. */
 void fake_claim_elsewhere(bool goes_on);
+
+/** Nobody has drawn a token. */
+void fake_tokens_forget(void);
 
 /** So many tokens that nobody has drawn for a long time. */
 void fake_tokens_old(unsigned int count);

@@ -344,6 +344,13 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 	return fault;
 }
 
+void fake_tokens_forget(void)
+{
+	world_lock();
+	world.tables.token = 0;
+	world_unlock();
+}
+
 void fake_tokens_old(unsigned int count)
 {
 	world_lock();

@@ -159,6 +159,19 @@ static enum rlk_fault lease_draw(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+static enum rlk_fault raise_token(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  uint64_t token,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_RAISE, .conn = conn };
+	struct fake_call call = call_of(request);
+
+	if (world_begin(&op, &call) && world.tables.token < token)
+		world.tables.token = token;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
 /* By name, so that a test knows which half is which. */
 static int compare_parts(const void *a, const void *b)
 {
@@ -434,6 +447,7 @@ const struct rlk_strategy rlk_strategy_set = {
 	.release = lease_release,
 	.confirm = lease_confirm,
 	.draw = lease_draw,
+	.raise = raise_token,
 };
 
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
@@ -446,6 +460,7 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 		.release = lease_release,
 		.confirm = lease_confirm,
 		.draw = lease_draw,
+		.raise = raise_token,
 		.batch = lease_batch,
 		.look = lease_look,
 		.end = lease_end,
@@ -459,6 +474,7 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 		.release = row_release,
 		.confirm = row_confirm,
 		.draw = row_draw,
+		.raise = raise_token,
 	};
 
 	switch (which) {

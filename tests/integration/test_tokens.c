@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tokens of a server that has lost what was drawn, and whose clock is behind:
+ * what took over an hour back. Here it has the same clock, so that what was
+ * drawn is put an hour ahead.
+ */
+#include <stdlib.h>
+
+#include <rowlock/election.h>
+#include <rowlock/multilock.h>
+#include <rowlock/rwlock.h>
+
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 20000
+#define HOUR_US 3600000000u
+
+static void put_ahead(struct test_sql *sql, const char *name)
+{
+	test_sql(sql,
+		 "UPDATE lock_token SET token = token + %u WHERE name = '%s'",
+		 HOUR_US, name);
+}
+
+static void lose(struct test_sql *sql, const char *name)
+{
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM lock_token WHERE name = '%s'", name), 1);
+}
+
+/* One after the other, by the handle of whatever it is. */
+struct way {
+	const char *called;
+	uint64_t (*token)(void *handle, const char *name);
+	void *handle;
+};
+
+static uint64_t of_lock(void *handle, const char *name)
+{
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	(void) name;
+	assert_ok(rowlock_acquire(handle, 0, &err));
+	assert_ok(rowlock_token(handle, &token, &err));
+	assert_ok(rowlock_release(handle, &err));
+	return token;
+}
+
+static uint64_t of_election(void *handle, const char *name)
+{
+	struct rowlock_errinfo err;
+	uint64_t term;
+
+	(void) name;
+	assert_ok(rowlock_election_campaign(handle, 0, &err));
+	term = rowlock_election_term(handle);
+	assert_ok(rowlock_election_resign(handle, &err));
+	return term;
+}
+
+static uint64_t of_multilock(void *handle, const char *name)
+{
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+	uint64_t again = 0;
+
+	assert_ok(rowlock_multilock_acquire(handle, 0, &err));
+	assert_ok(rowlock_multilock_token(handle, name, &token, &err));
+	assert_ok(rowlock_multilock_token(handle, name, &again, &err));
+	assert_true(token == again);
+	assert_ok(rowlock_multilock_release(handle, &err));
+	return token;
+}
+
+static uint64_t of_writer(void *handle, const char *name)
+{
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	(void) name;
+	assert_ok(rowlock_rwlock_acquire_write(handle, 0, &err));
+	assert_ok(rowlock_rwlock_token(handle, &token, &err));
+	assert_ok(rowlock_rwlock_release(handle, &err));
+	return token;
+}
+
+static struct rowlock *lock_of(struct rowlock_client *client, const char *name,
+			       enum rowlock_strategy strategy,
+			       unsigned int flags)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+
+	options.strategy = strategy;
+	options.flags = flags;
+	assert_ok(rowlock_new(client, name, &options, &lock, &err));
+	return lock;
+}
+
+static void check_way(const struct way *way, struct test_sql *sql,
+		      const char *name)
+{
+	uint64_t last = way->token(way->handle, name);
+	uint64_t next;
+
+	put_ahead(sql, name);
+	for (int i = 0; i < 3; i++) {
+		next = way->token(way->handle, name);
+		if (next <= last)
+			fail_msg("%s: after %llu came %llu", way->called,
+				 (unsigned long long) last,
+				 (unsigned long long) next);
+		/* The server's clock is behind it, each time. */
+		if (i > 0)
+			assert_true(next == last + 1);
+		last = next;
+		lose(sql, name);
+	}
+}
+
+static void tokens_grow_though_the_server_has_lost_them(void **state)
+{
+	const char *name = test_name("lost");
+	const char *names[] = { name, test_name("beside") };
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lease = lock_of(client, name, ROWLOCK_LEASE, 0);
+	struct rowlock *granted =
+	    lock_of(client, name, ROWLOCK_LEASE,
+		    ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_NOT_REENTRANT);
+	struct rowlock *row = lock_of(client, name, ROWLOCK_ROW, 0);
+	struct rowlock_election *election = NULL;
+	struct rowlock_multilock *multilock = NULL;
+	struct rowlock_rwlock *rwlock = NULL;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_election_new(client, name, NULL, &election, &err));
+	assert_ok(
+	    rowlock_multilock_new(client, names, 2, NULL, &multilock, &err));
+	assert_ok(rowlock_rwlock_new(client, name, NULL, &rwlock, &err));
+	{
+		const struct way ways[] = {
+			{ "lease", of_lock, lease },
+			{ "with the grant", of_lock, granted },
+			{ "row", of_lock, row },
+			{ "election", of_election, election },
+			{ "multi-lock", of_multilock, multilock },
+			{ "writer", of_writer, rwlock },
+		};
+
+		for (size_t i = 0; i < TEST_SIZE(ways); i++)
+			check_way(&ways[i], sql, name);
+	}
+	assert_ok(rowlock_rwlock_free(rwlock, &err));
+	assert_ok(rowlock_multilock_free(multilock, &err));
+	assert_ok(rowlock_election_free(election, &err));
+	assert_ok(rowlock_free(row, &err));
+	assert_ok(rowlock_free(granted, &err));
+	assert_ok(rowlock_free(lease, &err));
+	assert_ok(rowlock_client_free(client, &err));
+	test_sql_end(sql);
+}
+
+/* ------------------------------------------------------------- observed */
+
+struct seen {
+	struct test_event event;
+	_Atomic uint64_t term;
+};
+
+static void see(const struct rowlock_leader *leader, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->term = leader->term;
+	test_event_set(&seen->event);
+}
+
+/* A candidate that has seen the term of another. */
+static void term_is_larger_than_all_that_was_observed(void **state)
+{
+	struct rowlock_observer_options options =
+	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	const char *name = test_name("observed");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *there = test_client(TTL_MS);
+	struct rowlock_client *here = test_client(TTL_MS);
+	struct seen seen = { .event = test_event_new() };
+	struct rowlock_observer *observer = NULL;
+	struct rowlock_election *one = NULL;
+	struct rowlock_election *other = NULL;
+	struct rowlock_errinfo err;
+	uint64_t term;
+
+	(void) state;
+	options.interval_ms = 100;
+	assert_ok(rowlock_election_new(there, name, NULL, &one, &err));
+	assert_ok(rowlock_election_new(here, name, NULL, &other, &err));
+	term = of_election(one, name);
+	put_ahead(sql, name);
+	term += HOUR_US;
+	assert_ok(rowlock_observer_new(here, name, &options, see, &seen,
+				       &observer, &err));
+	while (seen.term != term)
+		assert_event(&seen.event, "term %llu",
+			     (unsigned long long) term);
+	assert_ok(rowlock_observer_free(observer, &err));
+	lose(sql, name);
+	assert_true(of_election(other, name) == term + 1);
+	assert_ok(rowlock_election_free(other, &err));
+	assert_ok(rowlock_election_free(one, &err));
+	test_event_end(&seen.event);
+	assert_ok(rowlock_client_free(here, &err));
+	assert_ok(rowlock_client_free(there, &err));
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("tokens grow though the server has lost them",
+		     tokens_grow_though_the_server_has_lost_them),
+		TEST("a term is larger than all that was observed",
+		     term_is_larger_than_all_that_was_observed),
+	};
+
+	return test_main(tests);
+}
