@@ -83,6 +83,7 @@ void sim_judge_session_removed(const struct sim_session *by,
 			       const struct sim_session_row *row);
 void sim_judge_beat(const struct sim_session *by,
 		    const struct sim_session_row *row);
+void sim_judge_drawn(bool row, unsigned int name, uint64_t token);
 void sim_judge_kill(const struct sim_session *by,
 		    const struct sim_session *victim);
 

@@ -343,8 +343,22 @@ void sim_judge_token(const struct rowlock *lock, unsigned int name,
 	}
 }
 
+/* A client mends what a server has lost, as far as it knows: so what is shown
+ * does not tell all. */
+static uint64_t drawn[2][SIM_NAMES];
+
+void sim_judge_drawn(bool row, unsigned int name, uint64_t token)
+{
+	if (token <= drawn[row][name])
+		sim_violation("S2: %" PRIu64
+			      " is drawn for '%s' after %" PRIu64,
+			      token, sim_names[name], drawn[row][name]);
+	drawn[row][name] = token;
+}
+
 void sim_judge_sql_begin(void)
 {
+	memset(drawn, 0, sizeof(drawn));
 	memset(gone, 0, sizeof(gone));
 	memset(broken, 0, sizeof(broken));
 	memset(shown, 0, sizeof(shown));

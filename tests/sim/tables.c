@@ -190,6 +190,7 @@ static void draw(struct sim_session *session)
 	if (!row)
 		sim_tables.drawn_by[name] = lease->attempt;
 	session->answer.insert_id = next;
+	sim_judge_drawn(row, name, next);
 }
 
 static void raise_token(struct sim_session *session)

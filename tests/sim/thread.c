@@ -423,7 +423,7 @@ static void aside(struct sim_thread *thread)
 		cancel_one(thread);
 	else if (die < 96 && sim_world.breaks)
 		sim_aside_break(thread->app->client);
-	else if (die < 98 || (die >= 4032 && sim_world.days))
+	else if (die < 98 || (die >= 3840 && sim_world.days))
 		sim_aside_reap(thread->app->client);
 	else if (die < 230)
 		sim_sleep(sim_between(0, 20000));
