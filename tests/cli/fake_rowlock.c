@@ -266,7 +266,7 @@ int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
 	return code;
 }
 
-static const char *hex(const char *text, char *buffer, size_t size)
+const char *fake_hex(const char *text, char *buffer, size_t size)
 {
 	size_t n = 0;
 
@@ -304,13 +304,13 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		     "client_new dsn=%s file=%s group=%s ttl=%" PRIu64
 		     " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
 		     " flags=%u program=%s log=%d",
-		     hex(options->dsn, dsn, sizeof(dsn)),
-		     hex(options->defaults_file, file, sizeof(file)),
-		     hex(options->defaults_group, group, sizeof(group)),
+		     fake_hex(options->dsn, dsn, sizeof(dsn)),
+		     fake_hex(options->defaults_file, file, sizeof(file)),
+		     fake_hex(options->defaults_group, group, sizeof(group)),
 		     options->ttl_ms, options->connect_timeout_ms,
 		     options->row_idle_ms, options->reap_interval_ms,
 		     options->flags,
-		     hex(options->program, program, sizeof(program)),
+		     fake_hex(options->program, program, sizeof(program)),
 		     options->log != NULL);
 	if (r < 0)
 		return r;
@@ -344,8 +344,9 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 	if (options->size != sizeof(*options))
 		abort();
 	r = fake_ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
-		     hex(name, text, sizeof(text)), (int) options->strategy,
-		     options->flags, hex(options->info, info, sizeof(info)));
+		     fake_hex(name, text, sizeof(text)),
+		     (int) options->strategy, options->flags,
+		     fake_hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;
 	lock = calloc(1, sizeof(*lock));
@@ -384,7 +385,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	set_end_locked(true, bound - bound / 10);
 	pthread_mutex_unlock(&mutex);
 	r = fake_ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
-		     hex(lock->name, text, sizeof(text)), wait_ms);
+		     fake_hex(lock->name, text, sizeof(text)), wait_ms);
 	pthread_mutex_lock(&mutex);
 	lock->held = r == 0;
 	pthread_mutex_unlock(&mutex);
@@ -535,8 +536,8 @@ int rowlock_list(struct rowlock_client *client,
 	entry_count = 0;
 	r = fake_ask(NULL, reterr,
 		     "list pattern=%s name=%s row=%d lease=%d probe=%d",
-		     hex(options->pattern, pattern, sizeof(pattern)),
-		     hex(options->name, name, sizeof(name)), options->row,
+		     fake_hex(options->pattern, pattern, sizeof(pattern)),
+		     fake_hex(options->name, name, sizeof(name)), options->row,
 		     options->lease, options->probe);
 	for (size_t i = 0; i < entry_count; i++) {
 		put_entry(entries[i], fn, arg);
@@ -552,7 +553,7 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,
 
 	(void) client;
 	return fake_ask(NULL, reterr, "break strategy=%d name=%s",
-			(int) strategy, hex(name, text, sizeof(text)));
+			(int) strategy, fake_hex(name, text, sizeof(text)));
 }
 
 int rowlock_reap(struct rowlock_client *client,

@@ -12,4 +12,8 @@
 int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
 	     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/** @text as the test reads it: in hexadecimal digits, in @buffer; NULL: NULL.
+ */
+const char *fake_hex(const char *text, char *buffer, size_t size);
+
 #endif

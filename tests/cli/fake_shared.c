@@ -188,6 +188,35 @@ uint64_t rowlock_semaphore_remaining_ms(struct rowlock_semaphore *semaphore)
 	return rowlock_remaining_ms(semaphore->lock);
 }
 
+int rowlock_semaphore_count(struct rowlock_client *client, const char *name,
+			    unsigned int *ret_permits, unsigned int *ret_used,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo told = { .message = "" };
+	char text[512];
+	int r = fake_ask(NULL, &told, "count name=%s",
+			 fake_hex(name, text, sizeof(text)));
+
+	(void) client;
+	*ret_permits = *ret_used = 0;
+	if (r < 0)
+		*reterr = told;
+	else
+		sscanf(told.message, "%u %u", ret_permits, ret_used);
+	return r < 0 ? r : 0;
+}
+
+int rowlock_semaphore_resize(struct rowlock_client *client, const char *name,
+			     unsigned int permits,
+			     struct rowlock_errinfo *reterr)
+{
+	char text[512];
+
+	(void) client;
+	return fake_ask(NULL, reterr, "resize name=%s permits=%u",
+			fake_hex(name, text, sizeof(text)), permits);
+}
+
 void rowlock_semaphore_cancel(struct rowlock_semaphore *semaphore)
 {
 	rowlock_cancel(semaphore->lock);

@@ -185,6 +185,53 @@ class Break(ToolTest):
         self.assertIn("KILL 7", err)
 
 
+class Permits(ToolTest):
+    def test_how_many_there_are_is_shown(self):
+        self.fake.answers["count"] = ["reply 1 5 2"]
+        code, out, err = self.run_tool("permits", ODD_NAMES[3])
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, "name:      \\x01\\x1b[31m\n"
+                              "permits:   5\nused:      2\n")
+        self.assertEqual(self.fake.expect("count").text("name"), ODD_NAMES[3])
+        for name in ODD_NAMES:
+            got = json.loads(self.run_tool("permits", "-j", name)[1])
+            self.assertEqual(got, [{"name": name, "permits": 5, "used": 2}])
+        self.assertNotIn("resize", self.fake.seen)
+
+    def test_a_semaphore_that_is_not_there_is_1(self):
+        self.fake.answers["count"] = ["reply 0 0 0"]
+        code, out, err = self.run_tool("permits", "n")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("'n' is no semaphore yet", err)
+        self.assertEqual(self.run_tool("permits", "--json", "n"),
+                         (1, "[]\n", ""))
+
+    def test_their_number_is_changed(self):
+        self.assertEqual(self.run_tool("permits", "n", "7"), (0, "", ""))
+        call = self.fake.expect("resize")
+        self.assertEqual((call.text("name"), call.number("permits")),
+                         ("n", 7))
+        self.assertNotIn("count", self.fake.seen)
+        self.assertIn("'n' has 7 permits now",
+                      self.run_tool("permits", "-v", "n", "7")[2])
+
+    def test_what_the_server_refuses_is_125(self):
+        self.fake.answers["count"] = [f"reply {ECONNECT} cut"]
+        self.fake.answers["resize"] = [f"reply {ECONNECT} cut"]
+        for words in (["n"], ["n", "7"]):
+            code, out, err = self.run_tool("permits", *words)
+            self.assertEqual((code, out), (125, ""))
+            self.assertIn("cut", err)
+
+    def test_numbers_that_are_none_are_refused_before_it_is_asked(self):
+        for words in ([], ["n", "0"], ["n", "1001"], ["n", "-1"], ["n", ""],
+                      ["n", "many"], ["n", "1", "2"], ["-j", "n", "1"]):
+            code, _, err = self.run_tool("permits", *words)
+            self.assertEqual(code, 125, words)
+            self.assertIn("permits", err)
+        self.assertEqual(self.fake.seen, [])
+
+
 class Reap(ToolTest):
     def test_it_says_what_was_removed(self):
         self.fake.answers["reap"] = ["reaped 2 3 1", "reply 0"]

@@ -139,7 +139,10 @@ class Surroundings(ToolTest):
             self.assertIn("--read, --write", err)
 
     def test_a_permit_is_held_or_several_at_once(self):
-        for words, what in (((), "permits-1-of-5"), (("--take=3",), "permits-3-of-5")):
+        for words, what in (((), "permits-1-of-5"),
+                            (("--take=3",), "permits-3-of-5"),
+                            (("--permits=stored", "--take=7"),
+                             f"permits-7-of-{2**32 - 1}")):
             self.fake.seen.clear()
             code, out, err = self.run_tool("run", "--permits", "5", *words,
                                            "j", "-c", "echo $ROWLOCK_TOKEN")

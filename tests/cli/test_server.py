@@ -186,12 +186,19 @@ class Run(ServerTest):
         code, _, err = self.run_tool("run", "--permits=3", name, "true")
         self.assertEqual(code, 125)
         self.assertIn("has 2 permits", err)
+        self.assertEqual(self.run_tool("permits", name)[1].split(),
+                         ["name:", name, "permits:", "2", "used:", "2"])
+        self.assertEqual(self.run_tool("permits", name, "3"), (0, "", ""))
+        self.assertEqual(self.run_tool("run", "-n", "--permits=stored", name,
+                                       "true")[0], 0)
+        self.assertEqual(self.run_tool("permits", name, "2"), (0, "", ""))
         for holder, pidfd in holders:
             holder.stdin.close()
             self.assertEqual(holder.wait(patience()), 3)
             self.gone(pidfd)
         self.assertEqual(self.run_tool("run", "--permits=2", "--take=2", name,
                                        "true")[0], 0)
+        self.assertEqual(self.run_tool("permits", name + "-none")[0], 1)
 
     def test_ten_that_wait_run_one_after_the_other(self):
         for strategy in ("lease", "row"):

@@ -6,7 +6,7 @@ import socket
 import harness
 from harness import CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, REAPERD, ToolTest
 
-COMMANDS = ("run", "list", "show", "wait", "break", "reap")
+COMMANDS = ("run", "elect", "list", "show", "wait", "permits", "break", "reap")
 
 
 class Usage(ToolTest):

@@ -7,6 +7,8 @@
  * modes: not acquired (1, or the code of -E), lock lost (124), our own (125), a
  * signal while waiting (128 and its number); else the command's own status.
  */
+#include <string.h>
+
 #include "common/report.h"
 #include "common/text.h"
 #include "task.h"
@@ -24,6 +26,7 @@ static const char help[] =
     "read,\n"
     "                             or one writes\n"
     "      --permits=N            hold a permit of NAME, of which there are N\n"
+    "                             (stored: as many as the database says)\n"
     "      --take=N               ... N permits at once, all or none\n"
     "  -E, --conflict-exit-code=N exit with N if it was not acquired (1)\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
@@ -94,6 +97,10 @@ static int take_option(struct task *task, int option)
 	case OPTION_WRITE:
 		return take_mode(task, ROWLOCK_RWLOCK_WRITE);
 	case OPTION_PERMITS:
+		if (strcmp(optarg, "stored") == 0) {
+			task->manner.permits = ROWLOCK_PERMITS_STORED;
+			return -1;
+		}
 		return take_number("--permits", &task->manner.permits);
 	case OPTION_TAKE:
 		return take_number("--take", &task->manner.count);

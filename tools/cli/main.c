@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	{ "list", "show who holds what", cmd_list },
 	{ "show", "show all about one name", cmd_show },
 	{ "wait", "wait until nobody holds a name", cmd_wait },
+	{ "permits", "show how many permits a semaphore has, or change it",
+	  cmd_permits },
 	{ "break", "end a hold against its holder's will", cmd_break },
 	{ "reap", "remove what dead clients left behind", cmd_reap },
 };
@@ -40,7 +42,7 @@ static const char *help_text(char *text, size_t size)
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(commands); i++)
 		used +=
-		    (size_t) snprintf(text + used, size - used, "  %-6s %s\n",
+		    (size_t) snprintf(text + used, size - used, "  %-7s %s\n",
 				      commands[i].name, commands[i].summary);
 	snprintf(text + used, size - used, "%s", help_tail);
 	return text;
