@@ -191,6 +191,35 @@ static void observer_waits_for_a_ttl_without_a_beat(void **state)
 	}
 }
 
+/* Of several holders that keep it out it has to see each, dead or not; but not
+ * of one. */
+static void observer_asks_who_its_several_holders_are(void **state)
+{
+	struct rowlock_options of_lock = ROWLOCK_OPTIONS_DEFAULT;
+
+	of_lock.flags = ROWLOCK_OWNER_HANDLE;
+	for (int i = 0; i < 4; i++) {
+		struct rlk_strategy strategy = *rlk_strategy(ROWLOCK_LEASE);
+		struct rowlock_client_options options = fake_options();
+		struct rowlock_client *client;
+		struct rowlock_errinfo err;
+		struct rowlock *lock;
+
+		fake_setup(state);
+		strategy.batch = NULL;
+		strategy.several = i & 1;
+		options.flags = i >> 1 ? ROWLOCK_OBSERVE_BEATS : 0;
+		client = fake_client_with(&options);
+		assert_ok(rlk_lock_make(client, "job", &strategy, &of_lock,
+					&lock, &err));
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		assert_int_equal(fake_call(FAKE_ACQUIRE, 0).observes, i == 3);
+		assert_ok(rowlock_release(lock, &err));
+		fake_lock_end(lock);
+		fake_client_end(client);
+	}
+}
+
 static void observer_starts_anew_with_each_beat(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -535,6 +564,8 @@ int main(void)
 		     holder_that_another_evicts_is_swept),
 		FAKE("a removal in others' way is tried again a few times",
 		     removal_in_others_way_is_tried_again_a_few_times),
+		FAKE("an observer asks who its several holders are",
+		     observer_asks_who_its_several_holders_are),
 		FAKE("an observer waits for a TTL without a beat",
 		     observer_waits_for_a_ttl_without_a_beat),
 		FAKE("an observer starts anew with each beat",

@@ -95,6 +95,7 @@ struct fake_call {
 	int bay;
 	enum rlk_ask ask;
 	bool bell;          /* FAKE_ACQUIRE: its bell is to be taken, too */
+	bool observes;      /* FAKE_ACQUIRE: any holder is to be told of */
 	unsigned int order; /* among the calls of all operations */
 };
 

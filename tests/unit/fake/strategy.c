@@ -98,6 +98,7 @@ static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
 
 	call.ask = ask;
 	call.bell = request->bell;
+	call.observes = request->observes;
 	if (world_begin(&op, &call)) {
 		verdict = insert(request, ask, ret_holder);
 		if (request->bell && ask == RLK_ASK_FIRST &&
