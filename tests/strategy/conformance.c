@@ -57,6 +57,21 @@ static void free_name_is_granted_and_a_held_one_is_not(void **state)
 	}
 }
 
+static void those_that_share_a_name_have_it_together(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("shared");
+	struct rlk_request a = ground_request(ground, 0, name);
+	struct rlk_request b = ground_request(ground, 1, name);
+
+	assert_int_equal(ask(ground, 0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(ground, 1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_true(ground_release(ground, 0, &a));
+	assert_false(ground_confirm(ground, 0, &a));
+	assert_true(ground_confirm(ground, 1, &b));
+	assert_true(ground_release(ground, 1, &b));
+}
+
 static void grant_is_granted_again(void **state)
 {
 	struct ground *ground = *state;
@@ -358,15 +373,21 @@ static void lost_connection_gives_no_verdict(void **state)
 	LOCKS(sentence, function),                                             \
 	    ON(GROUND_READERS, "readers: " sentence, function)
 
+/* Those of which one does not. */
+#define SHARED(sentence, function)                                             \
+	ON(GROUND_READERS, "readers: " sentence, function),                    \
+	    ON(GROUND_CANDIDATES, "candidates: " sentence, function)
+
 #define ALL(sentence, function)                                                \
-	EXCLUSIVE(sentence, function),                                         \
-	    ON(GROUND_READERS, "readers: " sentence, function)
+	EXCLUSIVE(sentence, function), SHARED(sentence, function)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		EXCLUSIVE("a free name is granted and a held one is not",
 			  free_name_is_granted_and_a_held_one_is_not),
+		SHARED("those that share a name have it together",
+		       those_that_share_a_name_have_it_together),
 		ALL("a grant is granted again", grant_is_granted_again),
 		EXCLUSIVE("a release frees only its own name",
 			  release_frees_only_its_own_name),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "strategy/candidate.h"
 #include "strategy/permits.h"
 #include "strategy/rwlock.h"
 #include "strategy/set.h"
@@ -91,6 +92,8 @@ static const struct rlk_strategy *strategy_of(intptr_t which)
 		return &rlk_strategy_reader;
 	case GROUND_PERMITS:
 		return &rlk_strategy_permits;
+	case GROUND_CANDIDATES:
+		return &rlk_strategy_candidate;
 	default:
 		return rlk_strategy((enum rowlock_strategy) which);
 	}

@@ -39,6 +39,9 @@ struct ground {
 #define GROUND_PERMITS 104
 #define GROUND_PERMITS_COUNT 1
 
+/** Candidates of an election that wait. */
+#define GROUND_CANDIDATES 105
+
 /** For CMUnitTest: setup and teardown of a test whose initial state is an enum
  *  rowlock_strategy or one of these. */
 int ground_setup(void **state);
