@@ -632,18 +632,28 @@ enum rowlock_state {
 				      that waits to be elected */
 };
 
+/** What a row is: of a read/write lock (rowlock/rwlock.h) there is one for the
+ *  writer, also while it waits for readers to go, and one or several for the
+ *  readers of a client; of a semaphore (rowlock/semaphore.h) one for each
+ *  permit; of an election (rowlock/election.h) one for each candidate that
+ *  waits and has a weight, as the info says. */
+enum rowlock_kind {
+	ROWLOCK_KIND_LOCK = 0,
+	ROWLOCK_KIND_WRITER = 1,
+	ROWLOCK_KIND_READER = 2,
+	ROWLOCK_KIND_PERMIT = 3,
+	ROWLOCK_KIND_CANDIDATE = 4,
+};
+
 /** What is known of one name. Strings are "" and numbers 0 where nothing is
  *  known; all is valid during the call of rowlock_list_fn only. */
 struct rowlock_entry {
 	size_t size;
 	enum rowlock_strategy strategy;
+	enum rowlock_kind kind;
 	enum rowlock_state state;
 	const char *name;
-	unsigned int slot; /* 0 for a lock; 2147483648 for a writer, more for
-			      a reader (rowlock/rwlock.h); 1 to 1000 for a
-			      permit (rowlock/semaphore.h); from 1073741824 to
-			      2147483647 for a candidate that waits, whose
-			      weight is the info (rowlock/election.h) */
+	unsigned int slot; /* which of the rows of that name: 0 for a lock */
 	const char *info;
 	const char *host;        /* of the holder; lease only */
 	unsigned int pid;        /* of the holder; lease only */

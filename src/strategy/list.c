@@ -9,6 +9,7 @@
 #include "db/packet.h"
 #include "db/server.h"
 #include "strategy/candidate.h"
+#include "strategy/rwlock.h"
 
 /* The columns of a lease behind its name. */
 #define LEASE_COLUMNS                                                          \
@@ -78,12 +79,25 @@ static uint64_t remaining(const struct rlk_value *session,
 	return left;
 }
 
+/* As the view lock_status tells, too. */
+static enum rowlock_kind kind_of(unsigned int slot)
+{
+	if (slot == 0)
+		return ROWLOCK_KIND_LOCK;
+	if (slot == RLK_SLOT_WRITER)
+		return ROWLOCK_KIND_WRITER;
+	if (slot > RLK_SLOT_WRITER)
+		return ROWLOCK_KIND_READER;
+	return rlk_candidate_has_slot(slot) ? ROWLOCK_KIND_CANDIDATE
+					    : ROWLOCK_KIND_PERMIT;
+}
+
 static enum rowlock_state state_of(const struct rowlock_entry *entry)
 {
 	if (!entry->remaining_ms)
 		return ROWLOCK_STATE_DEAD;
-	return rlk_candidate_has_slot(entry->slot) ? ROWLOCK_STATE_WAITING
-						   : ROWLOCK_STATE_HELD;
+	return entry->kind == ROWLOCK_KIND_CANDIDATE ? ROWLOCK_STATE_WAITING
+						     : ROWLOCK_STATE_HELD;
 }
 
 /* The token is the hold's if that has drawn it. */
@@ -112,6 +126,7 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 		.last_token = number_of(&columns[12]),
 	};
 
+	entry.kind = kind_of(entry.slot);
 	entry.state =
 	    attempt->type == RLK_NULL ? ROWLOCK_STATE_FREE : state_of(&entry);
 	return entry;

@@ -505,18 +505,19 @@ static void put_entry(char *line, rowlock_list_fn fn, void *arg)
 {
 	static char word[5][2048];
 	struct rowlock_entry entry = { .size = sizeof(entry) };
-	int strategy, state;
+	int strategy, state, kind;
 
 	if (sscanf(line,
-		   "%d %d %u %2047s %2047s %2047s %u %2047s %2047s %" SCNu64
+		   "%d %d %d %u %2047s %2047s %2047s %u %2047s %2047s %" SCNu64
 		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-		   &strategy, &state, &entry.slot, word[0], word[1], word[2],
-		   &entry.pid, word[3], word[4], &entry.held_ms,
+		   &strategy, &state, &kind, &entry.slot, word[0], word[1],
+		   word[2], &entry.pid, word[3], word[4], &entry.held_ms,
 		   &entry.remaining_ms, &entry.session, &entry.attempt,
-		   &entry.token) != 14)
+		   &entry.token) != 15)
 		abort();
 	entry.strategy = (enum rowlock_strategy) strategy;
 	entry.state = (enum rowlock_state) state;
+	entry.kind = (enum rowlock_kind) kind;
 	entry.name = unhex(word[0]);
 	entry.info = unhex(word[1]);
 	entry.host = unhex(word[2]);

@@ -16,7 +16,7 @@ ODD_NAMES = ['quote"s', "back\\slash", "tab\tline\nfeed\r", "\x01\x1b[31m",
 
 
 class List(ToolTest):
-    FULL = dict(slot=3, info="nightly run", host="db7", pid=42,
+    FULL = dict(kind=3, slot=3, info="nightly run", host="db7", pid=42,
                 program="job", acquired_at="2026-11-20 12:00:00.123456",
                 held=61500, remaining=29000, session=2**64 - 1,
                 attempt=2**63 + 1, token=1763640000123456)
@@ -47,18 +47,18 @@ class List(ToolTest):
         lines = out.split("\n")
         self.assertEqual(lines.pop(), "")
         self.assertEqual(lines[0].split(),
-                         ["STRATEGY", "NAME", "SLOT", "STATE", "HELD",
+                         ["STRATEGY", "NAME", "KIND", "STATE", "HELD",
                           "EXPIRES", "HOLDER", "TOKEN", "INFO"])
-        for title in ("NAME", "SLOT", "STATE", "HELD", "HOLDER", "INFO"):
+        for title in ("NAME", "KIND", "STATE", "HELD", "HOLDER", "INFO"):
             column = lines[0].index(title)
             for line in lines[1:]:
                 self.assertEqual(line[column - 2:column], "  ", line)
                 self.assertNotEqual(line[column], " ", line)
-        self.assertRegex(lines[1], r"^lease +short +3 +held +1m01s +29\.0s +"
+        self.assertRegex(lines[1], r"^lease +short +permit +held +1m01s +29\.0s +"
                          r"job\[42\]@db7 +1763640000123456 +nightly run$")
-        self.assertRegex(lines[2], r"^row +a much longer name +0 +unknown "
+        self.assertRegex(lines[2], r"^row +a much longer name +lock +unknown "
                          r"( *-){5}$")
-        self.assertRegex(lines[3], r"^lease +dead +0 +dead +3d00h +0\.2s")
+        self.assertRegex(lines[3], r"^lease +dead +lock +dead +3d00h +0\.2s")
         self.assertNotIn("\t", out)
         self.assertNotIn("\x1b", out)
 
@@ -94,7 +94,7 @@ class List(ToolTest):
                                      entry("m"), "reply 0"]
         got = json.loads(self.run_tool("list", "-j")[1])
         self.assertEqual(got[0], {
-            "name": "n", "strategy": "row", "slot": 3, "state": "free",
+            "name": "n", "strategy": "row", "kind": "permit", "slot": 3, "state": "free",
             "info": "nightly run", "host": "db7", "pid": 42, "program": "job",
             "acquired_at": "2026-11-20T12:00:00.123456Z", "held_ms": 61500,
             "remaining_ms": 29000, "session": str(2**64 - 1),

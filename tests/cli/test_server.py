@@ -160,7 +160,8 @@ class Run(ServerTest):
     def test_many_read_or_one_writes(self):
         name = self.name("shared")
         readers = [self.holder("--read", name) for _ in range(2)]
-        self.assertEqual(len(self.list()), 2)
+        self.assertEqual([entry["kind"] for entry in self.list()],
+                         ["reader", "reader"])
         self.assertEqual(self.run_tool("run", "-n", "--write", name,
                                        "true")[0], 1)
         self.assertEqual(self.run_tool("run", "-n", "--read", name,
@@ -170,6 +171,7 @@ class Run(ServerTest):
             self.assertEqual(reader.wait(patience()), 3)
             self.gone(pidfd)
         writer, pidfd = self.holder("--write", name)
+        self.assertEqual([entry["kind"] for entry in self.list()], ["writer"])
         self.assertEqual(self.run_tool("run", "-n", "--read", name,
                                        "true")[0], 1)
         # A lock of that name is another one.
@@ -186,6 +188,8 @@ class Run(ServerTest):
         code, _, err = self.run_tool("run", "--permits=3", name, "true")
         self.assertEqual(code, 125)
         self.assertIn("has 2 permits", err)
+        self.assertEqual([entry["kind"] for entry in self.list()],
+                         ["permit", "permit"])
         self.assertEqual(self.run_tool("permits", name)[1].split(),
                          ["name:", name, "permits:", "2", "used:", "2"])
         self.assertEqual(self.run_tool("permits", name, "3"), (0, "", ""))

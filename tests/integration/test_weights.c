@@ -201,8 +201,10 @@ static void tell(const struct rowlock_entry *entry, void *arg)
 {
 	struct told *told = arg;
 
-	told->leads += entry->state == ROWLOCK_STATE_HELD && entry->slot == 0;
+	told->leads += entry->state == ROWLOCK_STATE_HELD &&
+		       entry->kind == ROWLOCK_KIND_LOCK;
 	told->waits += entry->state == ROWLOCK_STATE_WAITING &&
+		       entry->kind == ROWLOCK_KIND_CANDIDATE &&
 		       strcmp(entry->info, "weight=5") == 0;
 }
 

@@ -11,12 +11,13 @@ fresh()
 	said "applied migration 0002"
 	said "applied migration 0003"
 	said "applied migration 0004"
+	said "applied migration 0005"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
 		"business_lease business_lock lease_session lock_permits lock_status lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
-	for n in 1 2 3 4; do
+	for n in 1 2 3 4 5; do
 		equal "$(rows "SELECT checksum FROM rowlock_schema WHERE version = $n")" \
 			"$(sha256sum <"$root/sql/schema/000$n.sql" | cut -d ' ' -f 1)"
 	done
@@ -56,7 +57,7 @@ ten_at_once()
 	equal $bad 0
 	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
 	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 4
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 5
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill client and
@@ -65,7 +66,7 @@ killed_anywhere()
 {
 	copy_tree
 	for file in 0001 0002 0003; do killed_in $file 5; done
-	killed_in 0004 1
+	for file in 0004 0005; do killed_in $file 1; done
 }
 killed_in()
 {
@@ -91,7 +92,7 @@ killed_in()
 		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" $((${1#000} - 1))
 		expect 0 rlm
 		expect 0 rlm --status
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 4
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 5
 		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
 		equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 	done
@@ -116,16 +117,16 @@ second_migration()
 {
 	rlm
 	copy_tree
-	echo "CREATE TABLE IF NOT EXISTS fifth (a INT);" >"$copy/sql/schema/0005.sql"
+	echo "CREATE TABLE IF NOT EXISTS sixth (a INT);" >"$copy/sql/schema/0006.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 3 rlm --status
-	said "0005  missing"
+	said "0006  missing"
 	expect 0 rlm
-	said "applied migration 0005"
-	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2 3 4 5"
+	said "applied migration 0006"
+	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2 3 4 5 6"
 	migrate=$root/tools/rowlock-migrate
 	expect 4 rlm
-	said "has schema version 5; this rowlock-migrate knows up to 4"
+	said "has schema version 6; this rowlock-migrate knows up to 5"
 }
 
 # As version 1 left it, with what may be in the way.
@@ -133,7 +134,7 @@ version_one()
 {
 	copy_tree
 	rm "$copy/sql/schema/0002.sql" "$copy/sql/schema/0003.sql" \
-		"$copy/sql/schema/0004.sql"
+		"$copy/sql/schema/0004.sql" "$copy/sql/schema/0005.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 0 rlm
 	migrate=$root/tools/rowlock-migrate
@@ -179,15 +180,15 @@ foreign_floor()
 failing_migration()
 {
 	copy_tree
-	printf '%s\n' "CREATE TABLE IF NOT EXISTS fifth (a INT);" "CREATE TABEL x;" \
-		"CREATE TABLE sixth (a INT);" >"$copy/sql/schema/0005.sql"
+	printf '%s\n' "CREATE TABLE IF NOT EXISTS sixth (a INT);" "CREATE TABEL x;" \
+		"CREATE TABLE seventh (a INT);" >"$copy/sql/schema/0006.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 2 rlm
 	said "ERROR 1064"
-	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3 4"
-	echo "CREATE TABLE IF NOT EXISTS fifth (a INT);" >"$copy/sql/schema/0005.sql"
-	expect 0 rlm
 	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3 4 5"
+	echo "CREATE TABLE IF NOT EXISTS sixth (a INT);" >"$copy/sql/schema/0006.sql"
+	expect 0 rlm
+	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3 4 5 6"
 }
 
 dry_run()

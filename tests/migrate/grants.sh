@@ -51,7 +51,7 @@ sees_the_schema()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits');
 		SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits')" |
-		xargs)" "4 6 30 8"
+		xargs)" "5 6 30 8"
 }
 
 application()
@@ -143,7 +143,12 @@ held_row()
 		3, 0, 'web1', 4711, 'shop', UTC_TIMESTAMP(6));
 	INSERT INTO business_lease VALUES ('n', 0, 7, 11, UTC_TIMESTAMP(6), NULL, 'why', 0),
 		('gone', 0, 8, 12, UTC_TIMESTAMP(6), NULL, NULL, 0),
-		('over', 0, 7, 13, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, NULL, 0);
+		('over', 0, 7, 13, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, NULL, 0),
+		('seats', 2, 7, 14, UTC_TIMESTAMP(6), NULL, NULL, 0),
+		('stands', 1073741824, 7, 15, UTC_TIMESTAMP(6), NULL, 'weight=3', 0),
+		('stands', 2147483647, 7, 16, UTC_TIMESTAMP(6), NULL, 'weight=4', 0),
+		('text', 2147483648, 7, 17, UTC_TIMESTAMP(6), NULL, NULL, 0),
+		('text', 2147483649, 7, 18, UTC_TIMESTAMP(6), NULL, NULL, 0);
 	INSERT INTO lock_token VALUES ('lease', 'n', 42, UTC_TIMESTAMP(6), 11),
 		('row', 'n', 99, UTC_TIMESTAMP(6), NULL), ('lease', 'over', 43, UTC_TIMESTAMP(6), 10),
 		('lease', 'gone', 44, UTC_TIMESTAMP(6), NULL)"
@@ -153,11 +158,16 @@ monitor_reads()
 {
 	set_up
 	held_row
-	equal "$(may monitor "SELECT name, state, host, pid, program, info, token,
-		remaining_s > 20 FROM lock_status ORDER BY name" | tr '\t' ' ')" \
-"gone dead NULL NULL NULL NULL NULL NULL
-n held web1 4711 shop why 42 1
-over dead web1 4711 shop NULL NULL 0"
+	equal "$(may monitor "SELECT name, kind, state, host, pid, program, info, token,
+		remaining_s > 20 FROM lock_status ORDER BY name, slot" | tr '\t' ' ')" \
+"gone lock dead NULL NULL NULL NULL NULL NULL
+n lock held web1 4711 shop why 42 1
+over lock dead web1 4711 shop NULL NULL 0
+seats permit held web1 4711 shop NULL NULL 1
+stands candidate waiting web1 4711 shop weight=3 NULL 1
+stands candidate waiting web1 4711 shop weight=4 NULL 1
+text writer held web1 4711 shop NULL NULL 1
+text reader held web1 4711 shop NULL NULL 1"
 	rows "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
 	equal "$(may monitor "SELECT DISTINCT state FROM lock_status")" dead
 	for statement in "SELECT * FROM business_lease" "SELECT * FROM business_lock FOR UPDATE" \

@@ -89,6 +89,19 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 	return r;
 }
 
+const char *kind_word(enum rowlock_kind kind)
+{
+	static const char *const words[] = {
+		[ROWLOCK_KIND_LOCK] = "lock",
+		[ROWLOCK_KIND_WRITER] = "writer",
+		[ROWLOCK_KIND_READER] = "reader",
+		[ROWLOCK_KIND_PERMIT] = "permit",
+		[ROWLOCK_KIND_CANDIDATE] = "candidate",
+	};
+
+	return (size_t) kind < RLK_ARRAY_SIZE(words) ? words[kind] : "unknown";
+}
+
 const char *state_word(enum rowlock_state state)
 {
 	static const char *const words[] = {

@@ -36,6 +36,7 @@ void entries_put_json(const struct entries *entries);
 void entry_put_lines(const struct rowlock_entry *entry);
 
 /** The word for a state. */
+const char *kind_word(enum rowlock_kind kind);
 const char *state_word(enum rowlock_state state);
 
 #endif

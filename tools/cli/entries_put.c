@@ -33,7 +33,7 @@ struct lines {
 };
 
 static const char *const titles[COLUMNS] = {
-	"STRATEGY", "NAME",   "SLOT",  "STATE", "HELD",
+	"STRATEGY", "NAME",   "KIND",  "STATE", "HELD",
 	"EXPIRES",  "HOLDER", "TOKEN", "INFO",
 };
 
@@ -125,8 +125,7 @@ static bool line_init(struct line *line, const struct rowlock_entry *entry)
 
 	cell[0] = strdup(strategy_word(entry->strategy));
 	cell[1] = escaped(entry->name);
-	if (asprintf(&cell[2], "%u", entry->slot) < 0)
-		cell[2] = NULL;
+	cell[2] = strdup(kind_word(entry->kind));
 	cell[3] = strdup(state_word(entry->state));
 	cell[4] = holds(entry) ? span(entry->held_ms) : strdup("-");
 	cell[5] =
@@ -215,6 +214,7 @@ void entry_put_lines(const struct rowlock_entry *entry)
 {
 	put_field("name:", entry->name);
 	put_field("strategy:", strategy_word(entry->strategy));
+	put_field("kind:", kind_word(entry->kind));
 	printf("%-10s %u\n", "slot:", entry->slot);
 	put_field("state:", state_word(entry->state));
 	put_field("info:", entry->info);
@@ -259,6 +259,7 @@ static void put_json_entry(const struct rowlock_entry *entry)
 	fputs("{\"name\":", stdout);
 	text_json(stdout, entry->name);
 	put_json_text("strategy", strategy_word(entry->strategy));
+	put_json_text("kind", kind_word(entry->kind));
 	printf(",\"slot\":%u", entry->slot);
 	put_json_text("state", state_word(entry->state));
 	put_json_text("info", entry->info);
