@@ -62,12 +62,14 @@ static void end_watch(struct rowlock_watch *watch)
 	assert_ok(rowlock_watch_free(watch, &err));
 }
 
-/* All that the server was asked for has been told, when it is asked again. */
+/* All that the server was asked for has been told when it sleeps again. */
 static void next_round(unsigned int rounds)
 {
 	fake_await_sleep(INTERVAL_MS);
 	fake_advance(INTERVAL_MS);
 	fake_await(FAKE_NAMES, rounds);
+	/* Not only asked: what it answers is of this round. */
+	fake_await_sleep(INTERVAL_MS);
 }
 
 static void what_changes_is_told_once(void **state)
@@ -85,13 +87,11 @@ static void what_changes_is_told_once(void **state)
 	assert_string_equal(told.name, "seat");
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 0, 41);
 	next_round(2);
-	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
 	assert_true(told.attempt == 7 && !told.token && told.last_token == 41);
 	/* Nothing new. */
 	next_round(3);
-	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 2);
 	/* It draws; another has it; it is dead; it is free. */
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
@@ -102,7 +102,6 @@ static void what_changes_is_told_once(void **state)
 	next_round(6);
 	fake_know("seat", ROWLOCK_STATE_FREE, 0, 0, 42);
 	next_round(7);
-	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 6);
 	end_watch(one);
 	fake_client_end(client);
@@ -125,7 +124,6 @@ static void token_is_above_all_that_was_watched(void **state)
 	fake_await_sleep(INTERVAL_MS);
 	fake_know("seat", ROWLOCK_STATE_HELD, 8, 0, 11);
 	next_round(2);
-	fake_await_sleep(INTERVAL_MS);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_token(lock, &token, &err));
 	assert_true(token == 42);
@@ -188,17 +186,14 @@ static void silence_is_told_after_three_intervals(void **state)
 	fake_always(FAKE_NAMES, no_answer);
 	next_round(2);
 	next_round(3);
-	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 1);
 	next_round(4);
-	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	assert_string_equal(told.name, "seat");
 	assert_true(!told.attempt && !told.token && !told.last_token);
 	fake_always(FAKE_NAMES, (struct fake_answer){ .given = false });
 	next_round(5);
-	fake_await_sleep(INTERVAL_MS);
 	assert_int_equal(told.count, 3);
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
 	end_watch(one);
