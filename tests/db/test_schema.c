@@ -2,6 +2,8 @@
 /* Tables that are not as they must be; on a sandbox of our own. */
 #include "db_test.h"
 
+#include <stdio.h>
+
 static int check(struct rowlock_errinfo *ret_error)
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
@@ -51,14 +53,21 @@ static void missing_tables_are_said(void **state)
 	       "table lock_token_floor", "rowlock-migrate");
 }
 
+#define RECORDED "version = " TEXT_OF(RLK_SCHEMA_VERSION)
+#define TEXT_OF(number) TEXT(number)
+#define TEXT(text) #text
+
 static void other_versions_are_said(void **state)
 {
+	char older[32];
+
 	(void) state;
-	refuse("UPDATE rowlock_schema SET version = 0 WHERE version = 4",
-	       "UPDATE rowlock_schema SET version = 4 WHERE version = 0",
-	       "version 3", "rowlock-migrate");
-	refuse("INSERT INTO rowlock_schema VALUES (5, '', UTC_TIMESTAMP(6))",
-	       "DELETE FROM rowlock_schema WHERE version = 5", "version 5",
+	snprintf(older, sizeof(older), "version %d", RLK_SCHEMA_VERSION - 1);
+	refuse("UPDATE rowlock_schema SET version = 0 WHERE " RECORDED,
+	       "UPDATE rowlock_schema SET " RECORDED " WHERE version = 0",
+	       older, "rowlock-migrate");
+	refuse("INSERT INTO rowlock_schema VALUES (99, '', UTC_TIMESTAMP(6))",
+	       "DELETE FROM rowlock_schema WHERE version = 99", "version 99",
 	       "newer version of rowlock");
 }
 
