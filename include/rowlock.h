@@ -697,7 +697,8 @@ struct rowlock_list_options {
 /**
  * Call @fn for each name that is held, or known, in the order of strategy
  * (lease first), name and slot. @fn runs on the calling thread and must not
- * call the library.
+ * call the library. What is there is read 256 at a time: what comes or goes
+ * meanwhile may be told or not.
  *
  * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some calls
  * of @fn. Blocks, at most call_timeout_ms. Any thread.
@@ -733,7 +734,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 struct rowlock_reap_options {
 	size_t size;        /* set by ROWLOCK_REAP_OPTIONS_DEFAULT */
 	unsigned int batch; /* rows looked up at a time; default 256; 1 to
-			       10,000 */
+			       500 */
 };
 
 #define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \

@@ -56,7 +56,7 @@ static const struct rlk_stmt_def standing = {
 	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)),"
 	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at)"
 	" FROM business_lease l JOIN lease_session s ON s.id = l.session"
-	" WHERE l.name = ? AND l.slot BETWEEN " SLOT_RANGE,
+	" WHERE l.name = ? AND l.slot BETWEEN " SLOT_RANGE " LIMIT 500",
 };
 
 /* 0 for what is no weight. */

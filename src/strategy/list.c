@@ -5,11 +5,17 @@
  */
 #include "strategy/list.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "db/packet.h"
 #include "db/server.h"
 #include "strategy/candidate.h"
 #include "strategy/rwlock.h"
+
+/* Lists are read in pages of so many rows, by primary key: one is less than a
+ * megabyte, whatever is in it, which is the most that an answer may be. */
+#define PAGE 256
 
 /* The columns of a lease behind its name. */
 #define LEASE_COLUMNS                                                          \
@@ -24,7 +30,9 @@ static const struct rlk_stmt_def leases = {
 	"SELECT l.name," LEASE_COLUMNS
 	" FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session"
 	" LEFT JOIN lock_token t ON t.strategy = 'lease' AND t.name = l.name"
-	" WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name, l.slot",
+	" WHERE l.name LIKE ? ESCAPE '!'"
+	" AND (l.name > ? OR (l.name = ? AND l.slot >= ?))"
+	" ORDER BY l.name, l.slot LIMIT ?",
 };
 
 /* The names come from a table of their own, so that one of which nothing is
@@ -42,13 +50,46 @@ static const struct rlk_stmt_def rows = {
 	"list rows",
 	"SELECT l.name, l.info, t.token FROM business_lock l"
 	" LEFT JOIN lock_token t ON t.strategy = 'row' AND t.name = l.name"
-	" WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name",
+	" WHERE l.name LIKE ? ESCAPE '!' AND (l.name > ? OR ? = 1)"
+	" ORDER BY l.name LIMIT ?",
+};
+
+/* Where a page ended. */
+struct page {
+	unsigned int rows;
+	bool first;
+	char name[ROWLOCK_NAME_MAX * 4 + 1];
+	uint64_t slot; /* of a lease: the next one */
 };
 
 struct listing {
 	rowlock_list_fn fn;
 	void *arg;
+	struct page page;
 };
+
+static struct page first_page(void)
+{
+	return (struct page){ .rows = PAGE, .first = true };
+}
+
+/* Is there another page? Then *@ret_from is where it begins. */
+static bool turn(struct page *page, struct page *ret_from)
+{
+	if (page->rows < PAGE)
+		return false;
+	*ret_from = *page;
+	page->rows = 0;
+	page->first = false;
+	return true;
+}
+
+static void note(struct page *page, const char *name, uint64_t slot)
+{
+	page->rows++;
+	page->slot = slot + 1;
+	snprintf(page->name, sizeof(page->name), "%s", name);
+}
 
 static const char *text_of(const struct rlk_value *value)
 {
@@ -134,9 +175,10 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 
 static void lease_row(const struct rlk_value *columns, void *arg)
 {
-	const struct listing *listing = arg;
+	struct listing *listing = arg;
 	const struct rowlock_entry entry = lease_entry(columns);
 
+	note(&listing->page, entry.name, entry.slot);
 	listing->fn(&entry, listing->arg);
 }
 
@@ -144,11 +186,21 @@ enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
 			       rowlock_list_fn fn, void *arg,
 			       struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = { rlk_text(like) };
-	struct listing listing = { fn, arg };
+	struct listing listing = { fn, arg, first_page() };
+	enum rlk_fault fault = RLK_DONE;
+	struct page from;
 
-	return rlk_stmt_each(conn, &leases, params, lease_row, &listing,
-			     reterr);
+	while (!fault && turn(&listing.page, &from)) {
+		const struct rlk_value params[] = {
+			rlk_text(like),      rlk_text(from.name),
+			rlk_text(from.name), rlk_u64(from.slot),
+			rlk_u64(PAGE),
+		};
+
+		fault = rlk_stmt_each(conn, &leases, params, lease_row,
+				      &listing, reterr);
+	}
+	return fault;
 }
 
 static void value_of_name(const void *names, size_t row,
@@ -162,7 +214,7 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 			      struct rowlock_errinfo *reterr)
 {
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct listing listing = { fn, arg };
+	struct listing listing = { .fn = fn, .arg = arg };
 	enum rlk_fault fault;
 
 	if (!packet || rlk_packet_add(packet, &names_known, value_of_name,
@@ -178,7 +230,7 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 
 static void row_row(const struct rlk_value *columns, void *arg)
 {
-	const struct listing *listing = arg;
+	struct listing *listing = arg;
 	const struct rowlock_entry entry = {
 		.size = sizeof(entry),
 		.strategy = ROWLOCK_ROW,
@@ -193,6 +245,7 @@ static void row_row(const struct rlk_value *columns, void *arg)
 		.last_token = number_of(&columns[2]),
 	};
 
+	note(&listing->page, entry.name, 0);
 	listing->fn(&entry, listing->arg);
 }
 
@@ -200,21 +253,35 @@ enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
 			     rowlock_list_fn fn, void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = { rlk_text(like) };
-	struct listing listing = { fn, arg };
+	struct listing listing = { fn, arg, first_page() };
+	enum rlk_fault fault = RLK_DONE;
+	struct page from;
 
-	return rlk_stmt_each(conn, &rows, params, row_row, &listing, reterr);
+	while (!fault && turn(&listing.page, &from)) {
+		const struct rlk_value params[] = {
+			rlk_text(like),
+			rlk_text(from.name),
+			rlk_u64(from.first),
+			rlk_u64(PAGE),
+		};
+
+		fault = rlk_stmt_each(conn, &rows, params, row_row, &listing,
+				      reterr);
+	}
+	return fault;
 }
 
 struct probing {
 	void (*fn)(const char *name, void *arg);
 	void *arg;
+	struct page page;
 };
 
 static void probe_row(const struct rlk_value *columns, void *arg)
 {
-	const struct probing *probing = arg;
+	struct probing *probing = arg;
 
+	note(&probing->page, text_of(&columns[0]), 0);
 	probing->fn(text_of(&columns[0]), probing->arg);
 }
 
@@ -224,9 +291,20 @@ enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	const struct rlk_value params[] = { rlk_text(like) };
-	struct probing probing = { fn, arg };
+	struct probing probing = { fn, arg, first_page() };
+	enum rlk_fault fault = RLK_DONE;
+	struct page from;
 
-	return rlk_stmt_each(conn, dialect->row_probe, params, probe_row,
-			     &probing, reterr);
+	while (!fault && turn(&probing.page, &from)) {
+		const struct rlk_value params[] = {
+			rlk_text(like),
+			rlk_text(from.name),
+			rlk_u64(from.first),
+			rlk_u64(PAGE),
+		};
+
+		fault = rlk_stmt_each(conn, dialect->row_probe, params,
+				      probe_row, &probing, reterr);
+	}
+	return fault;
 }

@@ -8,6 +8,8 @@
 
 #include "db/token.h"
 
+#include <stdio.h>
+
 static const struct rlk_stmt_def sessions_after = {
 	"look at sessions",
 	"SELECT id, beat, ttl, host, pid,"
@@ -30,7 +32,9 @@ static const struct rlk_stmt_def leases_dead = {
 
 static const struct rlk_stmt_def leases_of = {
 	"look at leases",
-	"SELECT attempt FROM business_lease WHERE session = ?",
+	"SELECT attempt, name, slot FROM business_lease WHERE session = ?"
+	" AND (name > ? OR (name = ? AND slot >= ?))"
+	" ORDER BY name, slot LIMIT ?",
 };
 
 /*
@@ -157,15 +161,25 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 			     reterr);
 }
 
+/* Fewer rows than an answer may have bytes for. */
+#define ATTEMPTS_PAGE 2000
+
 struct attempts {
 	void (*fn)(uint64_t attempt, void *arg);
 	void *arg;
+	unsigned int rows;                   /* of this page, */
+	char name[ROWLOCK_NAME_MAX * 4 + 1]; /* and where the next one begins */
+	uint64_t slot;
 };
 
 static void attempt_row(const struct rlk_value *columns, void *arg)
 {
-	const struct attempts *attempts = arg;
+	struct attempts *attempts = arg;
 
+	attempts->rows++;
+	snprintf(attempts->name, sizeof(attempts->name), "%s",
+		 columns[1].type == RLK_TEXT ? columns[1].text : "");
+	attempts->slot = columns[2].u64 + 1;
 	attempts->fn(columns[0].u64, attempts->arg);
 }
 
@@ -173,11 +187,24 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = { rlk_u64(id) };
-	struct attempts attempts = { fn, arg };
+	struct attempts attempts = { .fn = fn, .arg = arg };
+	enum rlk_fault fault;
 
-	return rlk_stmt_each(conn, &leases_of, params, attempt_row, &attempts,
-			     reterr);
+	do {
+		const struct attempts from = attempts;
+		const struct rlk_value params[] = {
+			rlk_u64(id),
+			rlk_text(from.name),
+			rlk_text(from.name),
+			rlk_u64(from.slot),
+			rlk_u64(ATTEMPTS_PAGE),
+		};
+
+		attempts.rows = 0;
+		fault = rlk_stmt_each(conn, &leases_of, params, attempt_row,
+				      &attempts, reterr);
+	} while (!fault && attempts.rows == ATTEMPTS_PAGE);
+	return fault;
 }
 
 struct tokens {

@@ -68,7 +68,7 @@ class Usage(ToolTest):
                      ["show"], ["show", "a", "b"], ["wait"],
                      ["wait", "-w", "x", "n"], ["break"],
                      ["reap", "x"], ["reap", "-b", "0"],
-                     ["reap", "--batch", "10001"],
+                     ["reap", "--batch", "501"],
                      ["reap", "--observe-beats"],
                      ["list", "--connect-timeout", "1ms"],
                      ["list", "--dsn=host=a", "--defaults-file=b"]):

@@ -372,10 +372,15 @@ void sim_leases_of(struct sim_session *session)
 	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
 
-		if (lease->there &&
-		    lease->session == session->request.params[0].u64)
-			sim_answer_row(&session->answer, 1)[0] =
-			    rlk_u64(lease->attempt);
+		struct rlk_value *cells;
+
+		if (!lease->there ||
+		    lease->session != session->request.params[0].u64)
+			continue;
+		cells = sim_answer_row(&session->answer, 3);
+		cells[0] = rlk_u64(lease->attempt);
+		cells[1] = rlk_text(sim_names[lease->name]);
+		cells[2] = rlk_u64(lease->slot);
 	}
 }
 

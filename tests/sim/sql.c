@@ -67,8 +67,8 @@ static const struct pattern patterns[] = {
 	  "TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)), "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at) FROM "
 	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE "
-	  "l.name = ? AND l.slot BETWEEN 1073741824 AND 2147483647", NULL,
-	  NULL },
+	  "l.name = ? AND l.slot BETWEEN 1073741824 AND 2147483647 "
+	  "LIMIT 500", NULL, NULL },
 	{ SIM_PERMITS_MAKE, "make-permits", "INSERT INTO lock_permits (name, "
 	  "permits) VALUES (?, ?) ON DUPLICATE KEY UPDATE name = name", NULL,
 	  NULL },
@@ -79,16 +79,20 @@ static const struct pattern patterns[] = {
 	  "l.session, l.attempt, l.acquired_at, ", "FROM business_lease l "
 	  "LEFT JOIN lease_session s ON s.id = l.session LEFT JOIN lock_token "
 	  "t ON t.strategy = 'lease' AND t.name = l.name WHERE l.name LIKE ? "
-	  "ESCAPE '!' ORDER BY l.name, l.slot", NULL },
+	  "ESCAPE '!' AND (l.name > ? OR (l.name = ? AND l.slot >= ?)) ORDER BY "
+	  "l.name, l.slot LIMIT ?", NULL },
 	{ SIM_LIST_ROWS, "list-rows", "SELECT l.name, l.info, t.token FROM "
 	  "business_lock l LEFT JOIN lock_token t ON t.strategy = 'row' AND "
-	  "t.name = l.name WHERE l.name LIKE ? ESCAPE '!' ORDER BY l.name",
+	  "t.name = l.name WHERE l.name LIKE ? ESCAPE '!' AND (l.name > ? OR "
+	  "? = 1) ORDER BY l.name LIMIT ?",
 	  NULL, NULL },
 	{ SIM_CONFIRM, "confirm", "SELECT s.id FROM business_lease l JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ? AND l.attempt = ?", NULL, NULL },
 	{ SIM_LEASES_OF, "leases-of",
-	  "SELECT attempt FROM business_lease WHERE session = ?", NULL, NULL },
+	  "SELECT attempt, name, slot FROM business_lease WHERE session = ? AND "
+	  "(name > ? OR (name = ? AND slot >= ?)) ORDER BY name, slot LIMIT ?",
+	  NULL, NULL },
 	{ SIM_SESSIONS_AFTER, "sessions", "SELECT id, beat, ttl, host, pid, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at) FROM "
 	  "lease_session WHERE id > ? ORDER BY id LIMIT ?", NULL, NULL },

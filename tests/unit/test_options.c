@@ -351,10 +351,10 @@ static void listing_and_reaping_check_their_options(void **state)
 	reap.batch = 0;
 	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
 		    &err);
-	reap.batch = 10001;
+	reap.batch = 501;
 	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
 		    &err);
-	reap.batch = 10000;
+	reap.batch = 500;
 	assert_ok(rowlock_reap(client, &reap, &result, &err));
 	result.size--;
 	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,

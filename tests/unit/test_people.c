@@ -146,7 +146,7 @@ static void wrong_options_are_refused(void **state)
 			 ROWLOCK_EINVAL);
 	assert_int_equal(rowlock_reap(client, NULL, &result, NULL),
 			 ROWLOCK_EINVAL);
-	reap.batch = 10001;
+	reap.batch = 501;
 	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
 			 ROWLOCK_EINVAL);
 	reap.batch = 0;

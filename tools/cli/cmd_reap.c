@@ -59,10 +59,10 @@ int cmd_reap(int argc, char **argv, struct common *common)
 
 		if (option != 'b')
 			code = common_option(common, option, optarg, help);
-		else if (!text_number(optarg, 1, 10000, &batch))
+		else if (!text_number(optarg, 1, 500, &batch))
 			code = command_misused("reap",
 					       "--batch: '%s' is not a number "
-					       "from 1 to 10000",
+					       "from 1 to 500",
 					       optarg);
 		if (code >= 0)
 			return code;

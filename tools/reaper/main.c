@@ -73,9 +73,9 @@ static int take_option(struct worker_config *config, bool *once, int option)
 			return -1;
 		return refuse("an interval from 100ms to 24h", optarg);
 	case 'b':
-		if (text_number(optarg, 1, 10000, &config->batch))
+		if (text_number(optarg, 1, 500, &config->batch))
 			return -1;
-		return refuse("a batch from 1 to 10000", optarg);
+		return refuse("a batch from 1 to 500", optarg);
 	case 'v':
 		config->verbose = true;
 		return -1;

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lists that take several pages: each row is told once, in the order of names
+ * and slots.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ground.h"
+#include "strategy/list.h"
+#include "strategy/reap.h"
+
+/* More than pages of leases, of rows and of attempts have. */
+#define SOME 50
+#define MANY (SOME * SOME)
+
+/* The numbers from 0 to MANY - 1, as n. */
+#define NUMBERS                                                                \
+	"WITH RECURSIVE few AS (SELECT 0 AS i UNION ALL"                       \
+	" SELECT i + 1 FROM few WHERE i < 49)"                                 \
+	" SELECT a.i * 50 + b.i AS n FROM few a CROSS JOIN few b"
+
+/* SOME names with SOME slots each; a row's attempt is its number and one. */
+static void make_leases(struct ground *ground, const char *name,
+			uint64_t session)
+{
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) SELECT CONCAT('%s ', LPAD(n DIV %d, 2, '0')), "
+		 "n MOD %d, %llu, n + 1, UTC_TIMESTAMP(6) FROM (" NUMBERS ") "
+		 "numbers",
+		 name, SOME, SOME, (unsigned long long) session);
+}
+
+static void drop_leases(struct ground *ground, const char *name)
+{
+	test_sql(ground->sql,
+		 "DELETE FROM business_lease WHERE name LIKE '%s %%'", name);
+}
+
+struct told {
+	const char *name;
+	unsigned int count;
+};
+
+/* The next one, and no other. */
+static void tell_lease(const struct rowlock_entry *entry, void *arg)
+{
+	struct told *told = arg;
+	char name[200];
+
+	snprintf(name, sizeof(name), "%s %02u", told->name, told->count / SOME);
+	assert_string_equal(entry->name, name);
+	assert_int_equal(entry->slot, told->count % SOME);
+	told->count++;
+	assert_int_equal(entry->attempt, told->count);
+}
+
+static void all_leases_are_listed_once(void **state)
+{
+	struct ground *ground = *state;
+	struct told told = { .name = test_name("leases") };
+	struct rowlock_errinfo err;
+	char like[200];
+
+	make_leases(ground, told.name, ground->sessions[0]);
+	snprintf(like, sizeof(like), "%s %%", told.name);
+	assert_done(
+	    rlk_list_leases(ground->beside, like, tell_lease, &told, &err),
+	    &err);
+	assert_int_equal(told.count, MANY);
+	drop_leases(ground, told.name);
+}
+
+static void add(uint64_t attempt, void *arg)
+{
+	*(uint64_t *) arg += attempt;
+}
+
+static void all_leases_of_a_session_are_told_once(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("session");
+	struct rowlock_errinfo err;
+	uint64_t sum = 0;
+
+	make_leases(ground, name, ground->sessions[0]);
+	assert_done(
+	    rlk_leases_of(ground->beside, ground->sessions[0], add, &sum, &err),
+	    &err);
+	assert_true(sum == MANY * (MANY + 1) / 2);
+	drop_leases(ground, name);
+}
+
+static void tell_name(const char *text, void *arg)
+{
+	struct told *told = arg;
+	char name[200];
+
+	snprintf(name, sizeof(name), "%s %04u", told->name, told->count++);
+	assert_string_equal(text, name);
+}
+
+static void tell_row(const struct rowlock_entry *entry, void *arg)
+{
+	tell_name(entry->name, arg);
+}
+
+static void all_rows_are_listed_and_probed_once(void **state)
+{
+	struct ground *ground = *state;
+	struct told listed = { .name = test_name("rows") };
+	struct told probed = { .name = listed.name };
+	struct rowlock_errinfo err;
+	char like[200];
+
+	test_sql(ground->sql,
+		 "INSERT INTO business_lock (name) SELECT CONCAT('%s ', "
+		 "LPAD(n, 4, '0')) FROM (" NUMBERS ") numbers",
+		 listed.name);
+	snprintf(like, sizeof(like), "%s %%", listed.name);
+	assert_done(
+	    rlk_list_rows(ground->beside, like, tell_row, &listed, &err), &err);
+	assert_int_equal(listed.count, MANY);
+	assert_done(
+	    rlk_list_free_rows(ground->beside, like, tell_name, &probed, &err),
+	    &err);
+	assert_int_equal(probed.count, MANY);
+	test_sql(ground->sql, "DELETE FROM business_lock WHERE name LIKE '%s'",
+		 like);
+}
+
+#define LEASE(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		LEASE("all leases are listed once, in their order",
+		      all_leases_are_listed_once),
+		LEASE("all leases of a session are told once",
+		      all_leases_of_a_session_are_told_once),
+		LEASE("all rows are listed and probed once",
+		      all_rows_are_listed_and_probed_once),
+	};
+
+	return test_main(tests);
+}
