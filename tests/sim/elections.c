@@ -71,7 +71,7 @@ static struct sim_candidate *candidate_of(struct sim_thread *thread)
 	struct sim_candidate *candidate = &thread->candidate;
 
 	if (candidate->election && !candidate->handle.canceling &&
-	    sim_below(16) == 0)
+	    sim_below(64) == 0)
 		give_back(candidate);
 	if (!candidate->election) {
 		candidate->handle.name =

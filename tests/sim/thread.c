@@ -417,7 +417,7 @@ static void aside(struct sim_thread *thread)
 {
 	uint64_t die = sim_below(4096);
 
-	if (sim_world.elections && sim_below(4) == 0)
+	if (sim_world.elections && sim_below(2) == 0)
 		sim_election_ask(thread->app);
 	if (die < 64)
 		cancel_one(thread);
