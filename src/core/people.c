@@ -361,8 +361,7 @@ int rowlock_reap(struct rowlock_client *client,
 	if (!options)
 		options = &defaults;
 	if (options->size != sizeof(*options) || options->batch < 1 ||
-	    options->batch > 500 ||
-	    (result && result->size != sizeof(*result)))
+	    options->batch > 500 || (result && result->size != sizeof(*result)))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"reap: the batch must be from 1 to 500, and "
 				"the sizes of options and result those of "

@@ -175,6 +175,8 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
+	if (conn->io.cut)
+		text = conn->io.cut;
 	if (code == ROWLOCK_EREADONLY || rlk_fault_not_ready(number, text))
 		conn->useless = true;
 	option = number == 1290 && code != ROWLOCK_EREADONLY

@@ -21,6 +21,10 @@
  *  the rest may stay away so long. */
 #define RLK_NET_READ_S 30u
 
+/** The longest packet that we take; Connector/C makes room for one when its
+ *  first bytes have come. */
+#define RLK_PACKET_MOST (1024u * 1024u)
+
 /** The calls of Connector/C that may wait for the socket. */
 enum rlk_call {
 	RLK_CALL_CONNECT,
@@ -43,6 +47,14 @@ struct rlk_io {
 	int status;        /* 0, or something else after a failure */
 	MYSQL *connected;  /* RLK_CALL_CONNECT */
 	MYSQL_RES *result; /* RLK_CALL_STORE */
+
+	/* What has come (intake.c). */
+	size_t heard;              /* of this answer */
+	size_t late;               /* of that, past the deadline */
+	unsigned char greeting[7]; /* the first bytes of the stream, */
+	size_t greeted;            /* as many as there are */
+	const char
+	    *cut; /* why the stream was ended; static. NULL: it was not */
 };
 
 /** What rlk_stmt_resume() has to go on with. */
@@ -119,6 +131,9 @@ bool rlk_io_sleep(struct rlk_conn *conn, int ms);
 /** Once per process, before the first connection. */
 void rlk_io_init(void);
 
+/** The connection whose call runs on this thread, NULL if none does. */
+struct rlk_conn *rlk_io_current(void);
+
 /** Leave nothing in OpenSSL's queue of errors of this thread, neither for our
  *  other connections nor for the application's. */
 void rlk_io_forget_errors(const struct rlk_conn *conn);
@@ -126,6 +141,20 @@ void rlk_io_forget_errors(const struct rlk_conn *conn);
 /** Let Connector/C's own waits (the TLS handshake) follow our deadlines. False:
  * out of memory. */
 bool rlk_io_hook(MYSQL *mysql);
+
+/* intake.c */
+
+/** Once per process, before the first connection. */
+void rlk_intake_init(void);
+
+/** False: there was no memory for that. */
+bool rlk_intake_ready(void);
+
+/** A call begins. */
+void rlk_intake_begin(struct rlk_conn *conn);
+
+/** It is about to talk to another peer. */
+void rlk_intake_another(struct rlk_conn *conn);
 
 /* peer.c */
 

@@ -47,6 +47,7 @@ static void library_init(void)
 	/* It must not run in two threads at once. */
 	mysql_library_init(0, NULL, NULL);
 	rlk_io_init();
+	rlk_intake_init();
 }
 
 static bool set_option(MYSQL *mysql, enum mysql_option option, const void *arg)
@@ -59,12 +60,14 @@ static bool set_options(struct rlk_conn *conn)
 {
 	const struct rlk_conn_target *target = conn->target;
 	const size_t stack = STACK_SIZE;
+	const size_t packet = RLK_PACKET_MOST;
 	const my_bool on = 1;
 	const my_bool off = 0;
 	const unsigned int no = 0;
 	MYSQL *mysql = conn->mysql;
 
 	if (!set_option(mysql, MYSQL_OPT_NONBLOCK, &stack) ||
+	    !set_option(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) ||
 	    !set_option(mysql, MYSQL_OPT_RECONNECT, &off) ||
 	    !set_option(mysql, MYSQL_OPT_LOCAL_INFILE, &no) ||
 	    !set_option(mysql, MYSQL_REPORT_DATA_TRUNCATION, &on) ||
@@ -226,6 +229,12 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 
 	/* The handshake of TLS ends at our deadline with an error of its own.
 	 */
+	if (conn->io.cut) {
+		describe(conn);
+		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, number,
+				   "connect to %s: %s; is that its address?",
+				   conn->where, conn->io.cut);
+	}
 	if (number == CR_SSL_CONNECTION_ERROR &&
 	    rlk_now(conn->target->clock) >= conn->until_ms)
 		return fail_deadline(conn, reterr);
@@ -324,6 +333,10 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 	int error;
 
 	pthread_once(&once, library_init);
+	if (!rlk_intake_ready())
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"connect: out of memory when the library was "
+				"made ready; start the program again");
 	error = check_target(target, &named, reterr);
 	if (error)
 		return error;

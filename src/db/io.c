@@ -131,6 +131,11 @@ static int io_wait(my_socket fd, my_bool is_read, int timeout)
 	return 0;
 }
 
+struct rlk_conn *rlk_io_current(void)
+{
+	return current;
+}
+
 void rlk_io_init(void)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, "ERR_clear_error");
@@ -224,6 +229,7 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 	if (!io->suspended) {
 		io->call = call;
 		io->status = 0;
+		rlk_intake_begin(conn);
 		rlk_io_forget_errors(conn);
 		io->waits_for = start(conn, call);
 	}

@@ -88,9 +88,11 @@ static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 /* Option files may have turned these on; nothing was sent yet. */
 static void forbid(MYSQL *mysql)
 {
+	const size_t packet = RLK_PACKET_MOST;
 	unsigned int off = 0;
 
 	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);
+	mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet);
 	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
 }
 
@@ -105,6 +107,8 @@ void rlk_peer_socket(struct rlk_conn *conn)
 	if (fd < 0)
 		return;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (find_peer(fd) == PEER_NONE)
+		rlk_intake_another(conn);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof(moment));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment));

@@ -141,6 +141,10 @@ bool relay_stopped(const struct relay *relay);
 void relay_replace(struct relay *relay, const char *from, const char *to,
 		   bool reply);
 
+/** Answer whatever a client says next by @bytes, again and again, until it
+ *  ends the stream. */
+void relay_flood(struct relay *relay, const char *bytes, size_t size);
+
 /** Bytes that came from clients. */
 size_t relay_heard(const struct relay *relay);
 /** And of the server. */

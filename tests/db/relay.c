@@ -36,6 +36,8 @@ struct relay {
 	_Atomic size_t said;
 	_Atomic size_t left; /* bytes of the server's that still pass */
 	_Atomic bool cut;
+	const char *_Atomic flood; /* NULL: none */
+	size_t flood_size;
 	const char *from[2]; /* of the client's, of the server's */
 	const char *to[2];
 	char dsn[512];
@@ -130,6 +132,37 @@ static bool pass(struct relay *relay, const struct pair *pair, bool reply,
 		    MSG_NOSIGNAL) == got;
 }
 
+/* In place of an answer, until the client has enough of it. */
+static bool flood(struct relay *relay, const struct pair *pair)
+{
+	char request[4096];
+	char bytes[16384];
+	size_t size = 0;
+
+	if (recv(pair->client, request, sizeof(request), 0) <= 0)
+		return false;
+	while (size + relay->flood_size <= sizeof(bytes)) {
+		memcpy(bytes + size, relay->flood, relay->flood_size);
+		size += relay->flood_size;
+	}
+	for (size_t at = 0;;) {
+		/* A stream that its reader has ended may merely be full. */
+		struct pollfd fds[] = { { pair->client, POLLOUT, 0 },
+					{ relay->stop, POLLIN, 0 } };
+		ssize_t sent;
+
+		poll(fds, 2, -1);
+		if (fds[1].revents)
+			return false;
+		sent = send(pair->client, bytes + at, size - at,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent <= 0)
+			return false;
+		at = (at + (size_t) sent) % size;
+		relay->said += (size_t) sent;
+	}
+}
+
 /* The server's turn. */
 static bool pass_reply(struct relay *relay, const struct pair *pair)
 {
@@ -155,6 +188,8 @@ static bool serve(struct relay *relay, const struct pair *pair,
 		poll(&gone, 1, 1);
 		return !(gone.revents & (POLLHUP | POLLERR));
 	}
+	if (fds[0].revents && relay->flood)
+		return flood(relay, pair);
 	if (fds[0].revents && !pass(relay, pair, false, 4096))
 		return false;
 	return !fds[1].revents || pass_reply(relay, pair);
@@ -296,6 +331,13 @@ void relay_replace(struct relay *relay, const char *from, const char *to,
 	assert_int_equal(strlen(from), strlen(to));
 	relay->to[reply] = to;
 	relay->from[reply] = from;
+}
+
+void relay_flood(struct relay *relay, const char *bytes, size_t size)
+{
+	relay->said = 0;
+	relay->flood_size = size;
+	relay->flood = bytes;
 }
 
 const char *relay_dsn(const struct relay *relay)

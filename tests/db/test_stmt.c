@@ -300,6 +300,8 @@ static void locked_row_is_busy(void **state)
 	    rlk_server_dialect(rlk_conn_server(other));
 	const struct rlk_value params[] = { rlk_text("db-test busy") };
 	struct rowlock_errinfo error = { 0 };
+	const struct rlk_value page[] = { params[0], rlk_text(""), rlk_u64(1),
+					  rlk_u64(9) };
 	struct rlk_reply reply;
 
 	(void) state;
@@ -315,12 +317,12 @@ static void locked_row_is_busy(void **state)
 	    RLK_BUSY);
 	assert_true(rlk_conn_usable(other));
 	assert_done(
-	    rlk_stmt_run(other, dialect->row_probe, params, &reply, &error),
+	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &error),
 	    &error);
 	assert_false(reply.has_row);
 	db_exec(holder, "ROLLBACK");
 	assert_done(
-	    rlk_stmt_run(other, dialect->row_probe, params, &reply, &error),
+	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &error),
 	    &error);
 	assert_true(reply.has_row);
 	db_exec(other, "DELETE FROM business_lock WHERE name = 'db-test busy'");

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Peers that are no servers, or servers that mean harm: what greets in another
+ * way, and answers without an end.
+ */
+#include <arpa/inet.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "base/thread.h"
+#include "db_test.h"
+
+/* What its thread sends to whoever comes, whatever that says. */
+struct peer {
+	struct rlk_thread thread;
+	int listener;
+	const char *first;
+	size_t first_size;
+	bool slow; /* one byte at a time */
+	char dsn[200];
+};
+
+static void send_all(struct peer *peer, int fd, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t sent =
+		    send(fd, bytes, peer->slow ? 1 : size, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			return;
+		bytes += sent;
+		size -= (size_t) sent;
+		if (peer->slow)
+			poll(NULL, 0, 2);
+	}
+}
+
+static void serve(void *arg)
+{
+	struct peer *peer = arg;
+	int fd;
+
+	while ((fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		send_all(peer, fd, peer->first, peer->first_size);
+		close(fd);
+	}
+}
+
+static void start(struct peer *peer)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t length = sizeof(at);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	peer->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+	    bind(peer->listener, (struct sockaddr *) &at, sizeof(at)), 0);
+	assert_int_equal(listen(peer->listener, 8), 0);
+	getsockname(peer->listener, (struct sockaddr *) &at, &length);
+	snprintf(peer->dsn, sizeof(peer->dsn),
+		 "host=127.0.0.1;port=%u;user=u;password=secret;database=d",
+		 ntohs(at.sin_port));
+	assert_int_equal(rlk_thread_start(&peer->thread, "peer", serve, peer),
+			 0);
+}
+
+static void stop(struct peer *peer)
+{
+	shutdown(peer->listener, SHUT_RDWR);
+	rlk_thread_join(&peer->thread);
+	close(peer->listener);
+}
+
+#define BYTES(text) text, sizeof(text) - 1
+
+/* Of such a packet Connector/C 3.3 asks the server's version, which it does not
+ * know, and ends the process. */
+#define PROGRESS "\x0c\0\0\0\xff\xff\xff\x01\x01\x01\0\0\0\0\0\0"
+
+static void what_does_not_greet_is_refused(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} greetings[] = {
+		{ BYTES(PROGRESS) },
+		{ BYTES(PROGRESS PROGRESS PROGRESS) },
+		{ BYTES("SSH-2.0-OpenSSH_9.2p1\r\n") },
+		{ BYTES("HTTP/1.1 400 Bad Request\r\n\r\n") },
+		{ BYTES("\x05\0\0\0\x09"
+			"3.20") },
+		{ BYTES("\x01\0\0\0\0") },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(greetings); i++) {
+		struct peer peer = { .first = greetings[i].bytes,
+				     .first_size = greetings[i].size };
+		struct rowlock_errinfo error;
+
+		start(&peer);
+		assert_int_equal(db_refused(peer.dsn, 0, &error),
+				 ROWLOCK_ECONNECT);
+		assert_says(error.message, "does not greet");
+		assert_says(error.message, "127.0.0.1");
+		stop(&peer);
+	}
+}
+
+/* Nothing of it is looked at before it is whole. */
+static void greeting_in_pieces_is_looked_at(void **state)
+{
+	struct peer peer = { .first = PROGRESS,
+			     .first_size = sizeof(PROGRESS) - 1,
+			     .slow = true };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start(&peer);
+	assert_int_equal(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT);
+	assert_says(error.message, "does not greet");
+	stop(&peer);
+}
+
+static void greeting_that_ends_is_no_greeting(void **state)
+{
+	static const char progress[] = PROGRESS;
+	struct rowlock_errinfo error;
+
+	(void) state;
+	for (size_t size = 0; size < sizeof(progress) - 1; size++) {
+		struct peer peer = { .first = progress, .first_size = size };
+
+		start(&peer);
+		assert_int_equal(db_refused(peer.dsn, 0, &error),
+				 ROWLOCK_ECONNECT);
+		stop(&peer);
+	}
+}
+
+/* A server that refuses says so with an error, and that is told. */
+static void refusal_in_place_of_a_greeting_is_told(void **state)
+{
+	struct peer peer = {
+		.first = "\x17\0\0\0\xff\x10\x04Too many connections",
+		.first_size = 27,
+	};
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start(&peer);
+	assert_int_equal(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT);
+	assert_int_equal(error.mysql, 1040);
+	stop(&peer);
+}
+
+/* ------------------------------------------------- answers without an end */
+
+static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
+
+/* More than is taken when the deadline has come. */
+#define ENOUGH 200000u
+
+static size_t in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Behind a real login: from then on the relay says what it likes. */
+static void answer_without_an_end_is_cut_off(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rlk_reply reply;
+	int64_t began = db_in(0);
+	size_t before = in_use();
+
+	(void) state;
+	relay_flood(relay, BYTES(PROGRESS));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
+	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
+			 RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_says(error.message, "has no end");
+	assert_false(rlk_conn_usable(conn));
+	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
+	/* It is not the deadline that ended it. */
+	assert_true(db_in(0) - began < test_patience_ms());
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+/* One packet that is said to be long: no room is made for it. */
+static void long_packet_is_refused(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rlk_reply reply;
+	size_t before = in_use();
+
+	(void) state;
+	relay_flood(relay, BYTES("\xfe\xff\xff\1"));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
+	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
+			 RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_false(rlk_conn_usable(conn));
+	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+/* The deadline has come, and what is there may be taken; but it goes on. */
+static void flood_does_not_pass_the_deadline(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rlk_reply reply;
+	int64_t since = db_in(0);
+	enum rlk_fault fault;
+
+	(void) state;
+	relay_flood(relay, BYTES(PROGRESS));
+	rlk_conn_set_until(conn, since);
+	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
+	/* Unless it has come before the first look. */
+	if (fault == RLK_PENDING) {
+		while (relay_said(relay) < ENOUGH)
+			db_keep_waiting(since, "a flood");
+		fault = rlk_stmt_resume(conn, &reply, &error);
+	}
+	assert_int_equal(fault, RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_says(error.message, "has no end");
+	assert_null(strstr(error.message, "1 MiB"));
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("what does not greet is refused",
+		     what_does_not_greet_is_refused),
+		TEST("a greeting in pieces is looked at",
+		     greeting_in_pieces_is_looked_at),
+		TEST("a greeting that ends is no greeting",
+		     greeting_that_ends_is_no_greeting),
+		TEST("a refusal in place of a greeting is told",
+		     refusal_in_place_of_a_greeting_is_told),
+		TEST("an answer without an end is cut off",
+		     answer_without_an_end_is_cut_off),
+		TEST("a long packet is refused", long_packet_is_refused),
+		TEST("a flood does not pass the deadline",
+		     flood_does_not_pass_the_deadline),
+	};
+
+	return db_main(tests);
+}
