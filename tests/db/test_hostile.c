@@ -193,6 +193,8 @@ static void answer_without_an_end_is_cut_off(void **state)
 	assert_says(error.message, "has no end");
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
+	/* What it sent is that, and what the system keeps of a stream. */
+	assert_in_range(relay_said(relay), 0, 32u * 1024 * 1024);
 	/* It is not the deadline that ended it. */
 	assert_true(db_in(0) - began < test_patience_ms());
 	rlk_conn_close(conn);
@@ -214,6 +216,8 @@ static void long_packet_is_refused(void **state)
 	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
 			 RLK_UNKNOWN);
 	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	/* By its length, before any of it was read. */
+	assert_null(strstr(error.message, "has no end"));
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
 	rlk_conn_close(conn);
