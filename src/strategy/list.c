@@ -5,16 +5,15 @@
  */
 #include "strategy/list.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "db/packet.h"
 #include "db/server.h"
 #include "strategy/candidate.h"
+#include "strategy/page.h"
 #include "strategy/rwlock.h"
 
-/* Lists are read in pages of so many rows, by primary key: one is less than a
- * megabyte, whatever is in it, which is the most that an answer may be. */
+/* So many rows are less than a megabyte, whatever is in them, which is the most
+ * that an answer may be. */
 #define PAGE 256
 
 /* The columns of a lease behind its name. */
@@ -54,42 +53,11 @@ static const struct rlk_stmt_def rows = {
 	" ORDER BY l.name LIMIT ?",
 };
 
-/* Where a page ended. */
-struct page {
-	unsigned int rows;
-	bool first;
-	char name[ROWLOCK_NAME_MAX * 4 + 1];
-	uint64_t slot; /* of a lease: the next one */
-};
-
 struct listing {
 	rowlock_list_fn fn;
 	void *arg;
-	struct page page;
+	struct rlk_page page;
 };
-
-static struct page first_page(void)
-{
-	return (struct page){ .rows = PAGE, .first = true };
-}
-
-/* Is there another page? Then *@ret_from is where it begins. */
-static bool turn(struct page *page, struct page *ret_from)
-{
-	if (page->rows < PAGE)
-		return false;
-	*ret_from = *page;
-	page->rows = 0;
-	page->first = false;
-	return true;
-}
-
-static void note(struct page *page, const char *name, uint64_t slot)
-{
-	page->rows++;
-	page->slot = slot + 1;
-	snprintf(page->name, sizeof(page->name), "%s", name);
-}
 
 static const char *text_of(const struct rlk_value *value)
 {
@@ -178,7 +146,7 @@ static void lease_row(const struct rlk_value *columns, void *arg)
 	struct listing *listing = arg;
 	const struct rowlock_entry entry = lease_entry(columns);
 
-	note(&listing->page, entry.name, entry.slot);
+	rlk_page_note(&listing->page, entry.name, entry.slot);
 	listing->fn(&entry, listing->arg);
 }
 
@@ -186,15 +154,15 @@ enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
 			       rowlock_list_fn fn, void *arg,
 			       struct rowlock_errinfo *reterr)
 {
-	struct listing listing = { fn, arg, first_page() };
+	struct listing listing = { fn, arg, rlk_page_begin(PAGE) };
 	enum rlk_fault fault = RLK_DONE;
-	struct page from;
+	struct rlk_page from;
 
-	while (!fault && turn(&listing.page, &from)) {
+	while (!fault && rlk_page_turn(&listing.page, &from)) {
 		const struct rlk_value params[] = {
 			rlk_text(like),      rlk_text(from.name),
 			rlk_text(from.name), rlk_u64(from.slot),
-			rlk_u64(PAGE),
+			rlk_u64(from.limit),
 		};
 
 		fault = rlk_stmt_each(conn, &leases, params, lease_row,
@@ -245,43 +213,54 @@ static void row_row(const struct rlk_value *columns, void *arg)
 		.last_token = number_of(&columns[2]),
 	};
 
-	note(&listing->page, entry.name, 0);
+	rlk_page_note(&listing->page, entry.name, 0);
 	listing->fn(&entry, listing->arg);
+}
+
+/* @def for each page of names, of which @row notes each. */
+static enum rlk_fault each_name(struct rlk_conn *conn,
+				const struct rlk_stmt_def *def,
+				const char *like, struct rlk_page *page,
+				void (*row)(const struct rlk_value *, void *),
+				void *arg, struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_page from;
+
+	while (!fault && rlk_page_turn(page, &from)) {
+		const struct rlk_value params[] = {
+			rlk_text(like),
+			rlk_text(from.name),
+			rlk_u64(from.first),
+			rlk_u64(from.limit),
+		};
+
+		fault = rlk_stmt_each(conn, def, params, row, arg, reterr);
+	}
+	return fault;
 }
 
 enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
 			     rowlock_list_fn fn, void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	struct listing listing = { fn, arg, first_page() };
-	enum rlk_fault fault = RLK_DONE;
-	struct page from;
+	struct listing listing = { fn, arg, rlk_page_begin(PAGE) };
 
-	while (!fault && turn(&listing.page, &from)) {
-		const struct rlk_value params[] = {
-			rlk_text(like),
-			rlk_text(from.name),
-			rlk_u64(from.first),
-			rlk_u64(PAGE),
-		};
-
-		fault = rlk_stmt_each(conn, &rows, params, row_row, &listing,
-				      reterr);
-	}
-	return fault;
+	return each_name(conn, &rows, like, &listing.page, row_row, &listing,
+			 reterr);
 }
 
 struct probing {
 	void (*fn)(const char *name, void *arg);
 	void *arg;
-	struct page page;
+	struct rlk_page page;
 };
 
 static void probe_row(const struct rlk_value *columns, void *arg)
 {
 	struct probing *probing = arg;
 
-	note(&probing->page, text_of(&columns[0]), 0);
+	rlk_page_note(&probing->page, text_of(&columns[0]), 0);
 	probing->fn(text_of(&columns[0]), probing->arg);
 }
 
@@ -291,20 +270,8 @@ enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	struct probing probing = { fn, arg, first_page() };
-	enum rlk_fault fault = RLK_DONE;
-	struct page from;
+	struct probing probing = { fn, arg, rlk_page_begin(PAGE) };
 
-	while (!fault && turn(&probing.page, &from)) {
-		const struct rlk_value params[] = {
-			rlk_text(like),
-			rlk_text(from.name),
-			rlk_u64(from.first),
-			rlk_u64(PAGE),
-		};
-
-		fault = rlk_stmt_each(conn, dialect->row_probe, params,
-				      probe_row, &probing, reterr);
-	}
-	return fault;
+	return each_name(conn, dialect->row_probe, like, &probing.page,
+			 probe_row, &probing, reterr);
 }

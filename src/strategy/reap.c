@@ -7,8 +7,7 @@
 #include "strategy/reap.h"
 
 #include "db/token.h"
-
-#include <stdio.h>
+#include "strategy/page.h"
 
 static const struct rlk_stmt_def sessions_after = {
 	"look at sessions",
@@ -167,19 +166,16 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 struct attempts {
 	void (*fn)(uint64_t attempt, void *arg);
 	void *arg;
-	unsigned int rows;                   /* of this page, */
-	char name[ROWLOCK_NAME_MAX * 4 + 1]; /* and where the next one begins */
-	uint64_t slot;
+	struct rlk_page page;
 };
 
 static void attempt_row(const struct rlk_value *columns, void *arg)
 {
 	struct attempts *attempts = arg;
 
-	attempts->rows++;
-	snprintf(attempts->name, sizeof(attempts->name), "%s",
-		 columns[1].type == RLK_TEXT ? columns[1].text : "");
-	attempts->slot = columns[2].u64 + 1;
+	rlk_page_note(&attempts->page,
+		      columns[1].type == RLK_TEXT ? columns[1].text : "",
+		      columns[2].u64);
 	attempts->fn(columns[0].u64, attempts->arg);
 }
 
@@ -187,23 +183,20 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	struct attempts attempts = { .fn = fn, .arg = arg };
-	enum rlk_fault fault;
+	struct attempts attempts = { fn, arg, rlk_page_begin(ATTEMPTS_PAGE) };
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_page from;
 
-	do {
-		const struct attempts from = attempts;
+	while (!fault && rlk_page_turn(&attempts.page, &from)) {
 		const struct rlk_value params[] = {
-			rlk_u64(id),
-			rlk_text(from.name),
-			rlk_text(from.name),
-			rlk_u64(from.slot),
-			rlk_u64(ATTEMPTS_PAGE),
+			rlk_u64(id),         rlk_text(from.name),
+			rlk_text(from.name), rlk_u64(from.slot),
+			rlk_u64(from.limit),
 		};
 
-		attempts.rows = 0;
 		fault = rlk_stmt_each(conn, &leases_of, params, attempt_row,
 				      &attempts, reterr);
-	} while (!fault && attempts.rows == ATTEMPTS_PAGE);
+	}
 	return fault;
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy/page.h"
+
+#include <stdio.h>
+
+struct rlk_page rlk_page_begin(unsigned int limit)
+{
+	return (struct rlk_page){
+		.limit = limit,
+		.rows = limit,
+		.first = true,
+	};
+}
+
+bool rlk_page_turn(struct rlk_page *page, struct rlk_page *ret_from)
+{
+	if (page->rows < page->limit)
+		return false;
+	*ret_from = *page;
+	page->rows = 0;
+	page->first = false;
+	return true;
+}
+
+void rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot)
+{
+	page->rows++;
+	page->slot = slot + 1;
+	snprintf(page->name, sizeof(page->name), "%s", name);
+}

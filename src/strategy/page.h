@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_PAGE_H
+#define RLK_STRATEGY_PAGE_H
+
+/*
+ * Tables are read in pages, in the order of the primary key: each is one
+ * statement, so that no answer is as long as a table. Each row is noted; where
+ * a page ended the next one begins.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rlk_page {
+	unsigned int limit; /* rows of a page */
+	unsigned int rows;  /* that were noted of this one */
+	bool first;
+	char name[ROWLOCK_NAME_MAX * 4 + 1]; /* of the last row, */
+	uint64_t slot;                       /* and the first one behind it */
+};
+
+/** Before the first page. */
+struct rlk_page rlk_page_begin(unsigned int limit);
+
+/** Is there another page? Then *@ret_from is where it begins; it stays as it is
+ *  while rows are noted. */
+bool rlk_page_turn(struct rlk_page *page, struct rlk_page *ret_from);
+
+void rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot);
+
+#endif
