@@ -18,8 +18,8 @@
 #define ERROR_OUT_OF_RANGE 1690
 #define ERROR_NULL 1048
 
-void rlk_draw_explain(const struct rlk_conn *conn, enum rlk_fault fault,
-		      struct rowlock_errinfo *reterr)
+static void explain(const struct rlk_conn *conn, enum rlk_fault fault,
+		    struct rowlock_errinfo *reterr)
 {
 	const char *where = rlk_conn_server(conn)->name;
 
@@ -49,4 +49,18 @@ void rlk_draw_explain(const struct rlk_conn *conn, enum rlk_fault fault,
 	default:
 		break;
 	}
+}
+
+enum rlk_fault rlk_draw_run(struct rlk_conn *conn,
+			    const struct rlk_stmt_def *def,
+			    const struct rlk_value *params,
+			    struct rlk_reply *ret_reply,
+			    struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, def, params, ret_reply, reterr);
+
+	if (fault)
+		explain(conn, fault, reterr);
+	return fault;
 }

@@ -5,11 +5,14 @@
 #include "strategy/strategy.h"
 
 /**
- * A draw has failed by @fault. If that is because of what somebody has written
- * into the tables, say so in *@reterr, and what a DBA can type; core names the
- * name.
+ * rlk_stmt_run() of a statement on lock_token. If it failed because of what
+ * somebody has written into the tables, *@reterr says so, and what a DBA can
+ * type; core names the name.
  */
-void rlk_draw_explain(const struct rlk_conn *conn, enum rlk_fault fault,
-		      struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_draw_run(struct rlk_conn *conn,
+			    const struct rlk_stmt_def *def,
+			    const struct rlk_value *params,
+			    struct rlk_reply *ret_reply,
+			    struct rowlock_errinfo *reterr);
 
 #endif

@@ -372,13 +372,16 @@ enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
 			      uint64_t *ret_token,
 			      struct rowlock_errinfo *reterr)
 {
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    run_by_attempt(conn, &draw, request, &reply, reterr);
+	    rlk_draw_run(conn, &draw, params, &reply, reterr);
 
-	if (fault)
-		rlk_draw_explain(conn, fault, reterr);
-	else
+	if (!fault)
 		*ret_token = reply.affected ? reply.insert_id : 0;
 	return fault;
 }
@@ -394,12 +397,8 @@ enum rlk_fault rlk_lease_raise(struct rlk_conn *conn,
 		rlk_u64(token),
 	};
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &raise_token, params, &reply, reterr);
 
-	if (fault)
-		rlk_draw_explain(conn, fault, reterr);
-	return fault;
+	return rlk_draw_run(conn, &raise_token, params, &reply, reterr);
 }
 
 /*

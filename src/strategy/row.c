@@ -143,11 +143,9 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 	const struct rlk_value params[] = { rlk_text(request->name) };
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &draw, params, &reply, reterr);
+	    rlk_draw_run(conn, &draw, params, &reply, reterr);
 
-	if (fault)
-		rlk_draw_explain(conn, fault, reterr);
-	else
+	if (!fault)
 		*ret_token = reply.insert_id;
 	return fault;
 }
@@ -162,12 +160,8 @@ static enum rlk_fault row_raise(struct rlk_conn *conn,
 		rlk_u64(token),
 	};
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &raise_token, params, &reply, reterr);
 
-	if (fault)
-		rlk_draw_explain(conn, fault, reterr);
-	return fault;
+	return rlk_draw_run(conn, &raise_token, params, &reply, reterr);
 }
 
 const struct rlk_strategy rlk_strategy_row = {
