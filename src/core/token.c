@@ -65,10 +65,9 @@ static int lost(struct rowlock *lock, const char *what, const char *reason,
 }
 
 /* The hold of a call by its owner, with a reference of ours; it is good by our
- * clock. NULL: *@ret_code. What is drawn for it must be above *@ret_floor. */
+ * clock. NULL: *@ret_code. */
 static struct rlk_hold *begin(struct rowlock *lock, const char *what,
-			      uint64_t *ret_floor, int *ret_code,
-			      struct rowlock_errinfo *reterr)
+			      int *ret_code, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
@@ -82,7 +81,6 @@ static struct rlk_hold *begin(struct rowlock *lock, const char *what,
 	}
 	rlk_hold_get_locked(hold);
 	lock->calls++;
-	*ret_floor = hold->name->token;
 	return hold;
 }
 
@@ -113,13 +111,12 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
-	uint64_t floor;
 	int code = 0;
 	int ended;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	hold = begin(lock, "verify", &floor, &code, reterr);
+	hold = begin(lock, "verify", &code, reterr);
 	if (!hold)
 		return code;
 	if (lock->name->strategy->pins_connection)
@@ -195,6 +192,16 @@ static enum rlk_fault raise_token(struct rlk_hold *hold, unsigned int which,
 	return fault;
 }
 
+/* What is drawn has to be above @floor, and what the client knows by now. */
+static uint64_t floor_of(const struct rlk_hold *hold, uint64_t floor)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+	uint64_t known = hold->name->token;
+
+	return known > floor ? known : floor;
+}
+
 /* A server that took over without the last commits, with a clock that is
  * behind, has no row of what this client knows: it is told. */
 static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
@@ -247,21 +254,18 @@ static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
-	uint64_t known;
 	uint64_t token;
 	int code = 0;
 	int ended;
 
-	hold = begin(lock, "token of", &known, &code, reterr);
+	hold = begin(lock, "token of", &code, reterr);
 	if (!hold)
 		return code;
-	if (known > floor)
-		floor = known;
 	/* Only its owner draws, so nobody else writes hold->token. */
 	token = hold->token;
 	if (!token)
-		fault =
-		    draw_proven(hold, which, floor, until_ms, &token, &error);
+		fault = draw_proven(hold, which, floor_of(hold, floor),
+				    until_ms, &token, &error);
 	ended =
 	    end(lock, hold, fault || of_set ? 0 : token, "token of", reterr);
 	if (ended)
