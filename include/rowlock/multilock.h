@@ -140,8 +140,8 @@ rowlock_multilock_remaining_ms(struct rowlock_multilock *multilock);
 
 /**
  * The fencing token of @name in the present hold, as rowlock_token(): each name
- * has its own, since others may lock it by itself. What this handle was shown
- * for a name before is what it remembers.
+ * has its own, since others may lock it by itself. Where a server has lost the
+ * last commits, it is larger than those that this handle has shown for @name.
  *
  * @name  one of those that it was made of
  *

@@ -60,7 +60,7 @@ static bool set_options(struct rlk_conn *conn)
 {
 	const struct rlk_conn_target *target = conn->target;
 	const size_t stack = STACK_SIZE;
-	const size_t packet = RLK_PACKET_MOST;
+	const size_t packet = RLK_ANSWER_MOST;
 	const my_bool on = 1;
 	const my_bool off = 0;
 	const unsigned int no = 0;

@@ -19,9 +19,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The most of an answer. The longest that we ask for are pages of lists. */
-#define ANSWER_MOST (1024u * 1024u)
-
 /* What is there already is taken when the deadline has come (rlk_io_run()); of
  * a stream that goes on and on, so much. */
 #define LATE_MOST (64u * 1024u)
@@ -74,7 +71,7 @@ static const char *objection(struct rlk_conn *conn, const unsigned char *bytes,
 	    io->greeted < sizeof(io->greeting) &&
 	    is_no_greeting(io, bytes, count))
 		return "what answers there does not greet as a server does";
-	if (io->heard > ANSWER_MOST)
+	if (io->heard > RLK_ANSWER_MOST)
 		return "its answer has no end: more than 1 MiB were sent";
 	if (is_over(conn))
 		io->late += count;

@@ -85,10 +85,10 @@ static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 	mysql_optionsv(mysql, option, &value);
 }
 
-/* Option files may have turned these on; nothing was sent yet. */
+/* Option files may have said something else; nothing was sent yet. */
 static void forbid(MYSQL *mysql)
 {
-	const size_t packet = RLK_PACKET_MOST;
+	const size_t packet = RLK_ANSWER_MOST;
 	unsigned int off = 0;
 
 	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);

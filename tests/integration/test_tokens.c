@@ -86,20 +86,6 @@ static uint64_t of_writer(void *handle, const char *name)
 	return token;
 }
 
-static struct rowlock *lock_of(struct rowlock_client *client, const char *name,
-			       enum rowlock_strategy strategy,
-			       unsigned int flags)
-{
-	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
-
-	options.strategy = strategy;
-	options.flags = flags;
-	assert_ok(rowlock_new(client, name, &options, &lock, &err));
-	return lock;
-}
-
 static void check_way(const struct way *way, struct test_sql *sql,
 		      const char *name)
 {
@@ -127,11 +113,11 @@ static void tokens_grow_though_the_server_has_lost_them(void **state)
 	const char *names[] = { name, test_name("beside") };
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lease = lock_of(client, name, ROWLOCK_LEASE, 0);
+	struct rowlock *lease = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock *granted =
-	    lock_of(client, name, ROWLOCK_LEASE,
-		    ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_NOT_REENTRANT);
-	struct rowlock *row = lock_of(client, name, ROWLOCK_ROW, 0);
+	    test_lock(client, ROWLOCK_LEASE,
+		      ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_NOT_REENTRANT, name);
+	struct rowlock *row = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock_election *election = NULL;
 	struct rowlock_multilock *multilock = NULL;
 	struct rowlock_rwlock *rwlock = NULL;
@@ -158,9 +144,9 @@ static void tokens_grow_though_the_server_has_lost_them(void **state)
 	assert_ok(rowlock_rwlock_free(rwlock, &err));
 	assert_ok(rowlock_multilock_free(multilock, &err));
 	assert_ok(rowlock_election_free(election, &err));
-	assert_ok(rowlock_free(row, &err));
-	assert_ok(rowlock_free(granted, &err));
-	assert_ok(rowlock_free(lease, &err));
+	test_lock_end(row);
+	test_lock_end(granted);
+	test_lock_end(lease);
 	assert_ok(rowlock_client_free(client, &err));
 	test_sql_end(sql);
 }

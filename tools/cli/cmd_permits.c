@@ -86,7 +86,7 @@ static int resize(const struct common *common, struct rowlock_client *client,
 	return EXIT_DONE;
 }
 
-static int permits(const struct common *common, char **argv,
+static int permits(const struct common *common, const char *name,
 		   unsigned int number, bool json)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
@@ -94,8 +94,8 @@ static int permits(const struct common *common, char **argv,
 
 	if (code != 0)
 		return code;
-	return number ? resize(common, client, argv[0], number)
-		      : show(client, argv[0], json);
+	return number ? resize(common, client, name, number)
+		      : show(client, name, json);
 }
 
 int cmd_permits(int argc, char **argv, struct common *common)
@@ -128,5 +128,5 @@ int cmd_permits(int argc, char **argv, struct common *common)
 	if (number && json)
 		return command_misused("permits", "--json: without a number, "
 						  "to which nothing is said");
-	return permits(common, argv, number, json);
+	return permits(common, argv[0], number, json);
 }
