@@ -21,11 +21,6 @@
  *  the rest may stay away so long. */
 #define RLK_NET_READ_S 30u
 
-/** The most of an answer, and so of a packet, for which Connector/C makes room
- *  when its first bytes have come. The longest that we ask for are pages of
- *  lists. */
-#define RLK_ANSWER_MOST (1024u * 1024u)
-
 /** The calls of Connector/C that may wait for the socket. */
 enum rlk_call {
 	RLK_CALL_CONNECT,

@@ -60,14 +60,12 @@ static bool set_options(struct rlk_conn *conn)
 {
 	const struct rlk_conn_target *target = conn->target;
 	const size_t stack = STACK_SIZE;
-	const size_t packet = RLK_ANSWER_MOST;
 	const my_bool on = 1;
 	const my_bool off = 0;
 	const unsigned int no = 0;
 	MYSQL *mysql = conn->mysql;
 
 	if (!set_option(mysql, MYSQL_OPT_NONBLOCK, &stack) ||
-	    !set_option(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) ||
 	    !set_option(mysql, MYSQL_OPT_RECONNECT, &off) ||
 	    !set_option(mysql, MYSQL_OPT_LOCAL_INFILE, &no) ||
 	    !set_option(mysql, MYSQL_REPORT_DATA_TRUNCATION, &on) ||

@@ -19,6 +19,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* The most of an answer, and so of a packet, for which Connector/C makes room
+ * when its length has come. The longest that we ask for are pages of lists. */
+#define ANSWER_MOST (1024u * 1024u)
+
 /* What is there already is taken when the deadline has come (rlk_io_run()); of
  * a stream that goes on and on, so much. */
 #define LATE_MOST (64u * 1024u)
@@ -71,7 +75,7 @@ static const char *objection(struct rlk_conn *conn, const unsigned char *bytes,
 	    io->greeted < sizeof(io->greeting) &&
 	    is_no_greeting(io, bytes, count))
 		return "what answers there does not greet as a server does";
-	if (io->heard > RLK_ANSWER_MOST)
+	if (io->heard > ANSWER_MOST)
 		return "its answer has no end: more than 1 MiB were sent";
 	if (is_over(conn))
 		io->late += count;
@@ -99,6 +103,8 @@ static void on_read(int mode, MYSQL *mysql, const unsigned char *bytes,
 
 	if (mode != 0 || !conn || conn->mysql != mysql || (ssize_t) length <= 0)
 		return;
+	/* Whatever the options say, and before it looks at a length. */
+	mysql->net.max_packet_size = ANSWER_MOST;
 	if (!conn->io.cut)
 		conn->io.cut = objection(conn, bytes, length);
 	if (!conn->io.cut)

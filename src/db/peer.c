@@ -85,14 +85,12 @@ static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 	mysql_optionsv(mysql, option, &value);
 }
 
-/* Option files may have said something else; nothing was sent yet. */
+/* Option files may have turned these on; nothing was sent yet. */
 static void forbid(MYSQL *mysql)
 {
-	const size_t packet = RLK_ANSWER_MOST;
 	unsigned int off = 0;
 
 	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);
-	mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet);
 	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
 }
 
