@@ -117,8 +117,9 @@ ROWLOCK_API int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
  *
  * Blocks up to @wait_ms, and at most 100 ms more; with @wait_ms 0 as long as
  * the server needs to answer, at most call_timeout_ms. Two statements and one
- * commit if they are free, however many are acquired; two more for the first
- * that ever uses the semaphore.
+ * commit if they are free, however many are acquired; one statement for a
+ * single permit that is free where this handle had its last, if that came at
+ * once, too; two more for the first that ever uses the semaphore.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_acquire(
     struct rowlock_semaphore *semaphore, unsigned int count, uint64_t wait_ms,

@@ -203,11 +203,13 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 		.lock = lock,
 		.waiter = waiter,
 		.hold = rlk_make_hold_locked(waiter),
+		.guess = lock->slot,
 	};
 	int code;
 
 	if (!asking.hold)
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
+	lock->slot = 0;
 	waiter->asking = true;
 	rlk_mutex_unlock(&client->mutex);
 	code = rlk_ask(&asking, reterr);

@@ -335,6 +335,8 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	request.under = asking->waiter->under;
 	request.permits = asking->waiter->permits;
 	request.passes_line = asking->polls || asking->passes_line;
+	request.guess = asking->guess;
+	asking->guess = 0;
 	request.observes = asking->name->strategy->several &&
 			   !rlk_trusts_clock(asking->client);
 	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT;

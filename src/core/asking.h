@@ -33,6 +33,7 @@ struct rlk_asking {
 	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
 	bool polls;            /* bells are of no use to this one */
 	bool passes_line;      /* permits: nobody seems to stand there */
+	unsigned int guess;    /* permits: where one may be free; 0: none */
 	uint64_t front_owner;  /* permits: who is seen to be first in line, */
 	int64_t front_ms;      /* and since when */
 	uint64_t bell_owner;   /* which connection has it, if not conn */

@@ -64,6 +64,8 @@ struct rowlock {
 	bool shown;           /* of the present hold: its acquire returned 0 */
 	bool lost_told;       /* of the present hold; see notifier.c */
 	bool cancel_next;
+	unsigned int slot; /* of the permit that it had last, if that came at
+			      once; else 0 */
 
 	bool has_info;
 	char info[];

@@ -9,6 +9,10 @@
  * changes the number waits for what was begun by the old one, and what begins
  * later finds the new one, and makes nothing.
  *
+ * Whose last permit came at once may guess that its slot is free: then the
+ * INSERT goes first, and whatever the look would have found is a condition of
+ * it. If it makes nothing, it has changed nothing, and the look follows.
+ *
  * Failure modes: an INSERT without an answer is settled as every other: when
  * nothing of it can land any more, the same attempt looks again, and what is
  * its own is granted. A part of its rows, where others were broken by hand or
@@ -57,6 +61,22 @@ static const struct rlk_many_def insert = {
 	"ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2)",
 };
 #define RACE 1242
+
+/* The rows above the number are read behind the number, which is locked: so
+ * nobody can have made one by an older number that this does not see. */
+static const struct rlk_stmt_def insert_guess = {
+	"acquire",
+	"INSERT INTO business_lease (name, slot, session, attempt, "
+	"acquired_at, expires_at, info) "
+	"SELECT ?, ?, ?, ?, UTC_TIMESTAMP(6), "
+	"UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ? "
+	"FROM lock_permits q WHERE q.name = ? AND q.permits = ? "
+	"AND IFNULL(IS_USED_LOCK(?), CONNECTION_ID()) = CONNECTION_ID() "
+	"AND NOT EXISTS (SELECT 1 FROM business_lease l "
+	"WHERE l.name = q.name AND l.slot > q.permits "
+	"AND l.slot <= " LAST_SLOT ") LOCK IN SHARE MODE "
+	"ON DUPLICATE KEY UPDATE attempt = business_lease.attempt",
+};
 
 static const struct rlk_many_def release = {
 	"release",
@@ -399,9 +419,38 @@ static enum rlk_verdict insert_now(const struct asking *asking,
 								: RLK_AGAIN;
 }
 
-static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
+static bool may_guess(const struct rlk_request *request)
+{
+	return request->guess && request->guess <= request->permits &&
+	       request->count == 1 && !request->passes_line;
+}
+
+/* RLK_AGAIN: it was not free, somebody stands in line, or there is another
+ * number. */
+static enum rlk_verdict try_guess(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request);
+	const struct rlk_value params[] = {
+		rlk_text(request->name),   rlk_u64(request->guess),
+		rlk_u64(request->session), rlk_u64(request->attempt),
+		rlk_lease_max_us(request), rlk_text(request->info),
+		rlk_text(request->name),   rlk_u64(request->permits),
+		rlk_text(bell.text),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	request->slots[0] = request->guess;
+	fault = rlk_stmt_run(conn, &insert_guess, params, &reply, reterr);
+	if (fault)
+		return rlk_verdict_of(fault);
+	return reply.affected == 1 ? RLK_GRANTED : RLK_AGAIN;
+}
+
+static enum rlk_verdict look_and_insert(struct rlk_conn *conn,
 					const struct rlk_request *request,
-					enum rlk_ask ask,
 					struct rlk_holder *ret_holder,
 					struct rowlock_errinfo *reterr)
 {
@@ -409,7 +458,6 @@ static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
 	enum rlk_fault fault = look_now(&asking, reterr);
 	unsigned int free;
 
-	(void) ask;
 	if (fault)
 		return rlk_verdict_of(fault);
 	if (!asking.seen.known && request->permits)
@@ -436,6 +484,22 @@ static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
 	if (asking.others.count)
 		*ret_holder = *pick(&asking);
 	return RLK_HELD;
+}
+
+static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
+					const struct rlk_request *request,
+					enum rlk_ask ask,
+					struct rlk_holder *ret_holder,
+					struct rowlock_errinfo *reterr)
+{
+	enum rlk_verdict verdict = RLK_AGAIN;
+
+	(void) ask;
+	if (may_guess(request))
+		verdict = try_guess(conn, request, reterr);
+	return verdict == RLK_AGAIN
+		   ? look_and_insert(conn, request, ret_holder, reterr)
+		   : verdict;
 }
 
 /* Who keeps it out: nobody, if there are enough. */

@@ -44,6 +44,8 @@ struct rlk_request {
 	unsigned int permits; /* acquire: how many the semaphore has; 0: as it
 				 is stored */
 	bool passes_line;     /* acquire: also while others stand in line */
+	unsigned int guess;   /* acquire of one permit: a slot that is likely to
+				 be free; 0: none */
 	bool observes; /* acquire: the server's clock does not tell who is
 			  dead; of several holders any is told of */
 };

@@ -110,6 +110,31 @@ void sim_permits_acquire(struct sim_session *session)
 	session->answer.affected = 1;
 }
 
+static bool is_lowered(unsigned int name)
+{
+	for (unsigned int i = SIM_SINGLES; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (lease->there && lease->name == name &&
+		    sim_kind_of(lease) == SIM_KIND_PERMITS &&
+		    lease->slot > sim_tables.permits[name])
+			return true;
+	}
+	return false;
+}
+
+void sim_permits_guess(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	unsigned int name = sim_param_name(request, 0);
+	uint64_t owner = sim_bell_owner(session, 8);
+
+	if (sim_tables.permits[name] == request->params[7].u64 &&
+	    (!owner || owner == session->id) && !is_lowered(name) &&
+	    !sim_lease_meant(request))
+		sim_permits_acquire(session);
+}
+
 /* ------------------------------------------------------------- the number */
 
 static void change(unsigned int name, uint64_t permits)

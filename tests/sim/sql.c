@@ -69,6 +69,15 @@ static const struct pattern patterns[] = {
 	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE "
 	  "l.name = ? AND l.slot BETWEEN 1073741824 AND 2147483647 "
 	  "LIMIT 500", NULL, NULL },
+	{ SIM_ACQUIRE_GUESS, "insert-guess", "INSERT INTO business_lease "
+	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
+	  "SELECT ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
+	  "MICROSECOND, ? FROM lock_permits q WHERE q.name = ? AND q.permits = "
+	  "? AND IFNULL(IS_USED_LOCK(?), CONNECTION_ID()) = CONNECTION_ID() "
+	  "AND NOT EXISTS (SELECT 1 FROM business_lease l WHERE l.name = "
+	  "q.name AND l.slot > q.permits AND l.slot <= 1073741823) LOCK IN "
+	  "SHARE MODE ON DUPLICATE KEY UPDATE attempt = "
+	  "business_lease.attempt", NULL, NULL },
 	{ SIM_PERMITS_MAKE, "make-permits", "INSERT INTO lock_permits (name, "
 	  "permits) VALUES (?, ?) ON DUPLICATE KEY UPDATE name = name", NULL,
 	  NULL },

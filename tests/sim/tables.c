@@ -488,6 +488,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ACQUIRE_SET] = sim_lease_acquire,
 		[SIM_ACQUIRE_READER] = sim_reader_acquire,
 		[SIM_ACQUIRE_PERMITS] = sim_permits_acquire,
+		[SIM_ACQUIRE_GUESS] = sim_permits_guess,
 		[SIM_PERMITS_MAKE] = sim_permits_make,
 		[SIM_PERMITS_SET] = sim_permits_set,
 		[SIM_DRAW_LEASE] = draw,

@@ -67,6 +67,7 @@ void sim_permits_look(struct sim_session *session);
  */
 void sim_permits_meet(struct sim_session *session, size_t first);
 void sim_permits_acquire(struct sim_session *session);
+void sim_permits_guess(struct sim_session *session);
 void sim_permits_make(struct sim_session *session);
 void sim_permits_set(struct sim_session *session);
 

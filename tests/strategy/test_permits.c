@@ -189,8 +189,7 @@ static enum rlk_verdict ask_beside(struct ground *ground, struct some *some,
 {
 	struct question question = { .ground = ground, .some = some };
 	struct test_sql *other = test_sql_open();
-	/* Which may be shown with what it has done. */
-	uint64_t id = test_sql_number(ground->sql, "SELECT CONNECTION_ID()");
+	uint64_t id = rlk_conn_id(ground->conns[0]);
 	uint64_t began = test_now_ns();
 	pthread_t thread;
 
@@ -200,10 +199,8 @@ static enum rlk_verdict ask_beside(struct ground *ground, struct some *some,
 			 0);
 	while (test_sql_number(other,
 			       "SELECT COUNT(*) FROM information_schema."
-			       "processlist WHERE info LIKE 'INSERT INTO "
-			       "business_lease%%%s%%' AND id NOT IN "
-			       "(CONNECTION_ID(), %llu)",
-			       some->request.name,
+			       "processlist WHERE id = %llu AND info LIKE "
+			       "'INSERT INTO business_lease%%'",
 			       (unsigned long long) id) == 0)
 		test_keep_waiting(began, "an INSERT that waits");
 	if (meanwhile)
@@ -291,21 +288,33 @@ static void await_locked_number(struct test_sql *other, const char *name)
 	assert_int_equal(error, 1205);
 }
 
+/* Wait for longer than anybody here has a row locked. */
+static struct rlk_conn *be_patient(struct ground *ground)
+{
+	struct rlk_conn *hasty = ground->conns[0];
+
+	ground->conns[0] = ground_open(ground, true, 50);
+	return hasty;
+}
+
+static void be_hasty(struct ground *ground, struct rlk_conn *hasty)
+{
+	rlk_conn_close(ground->conns[0]);
+	ground->conns[0] = hasty;
+}
+
 /* Who changes it waits for what was begun before. */
 static void a_number_is_not_changed_under_a_request(void **state)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("under");
 	struct some a = some_of(ground, 0, name, 2, 2);
-	struct rlk_conn *hasty = ground->conns[0];
+	struct rlk_conn *hasty = be_patient(ground);
 
 	make(ground, &a);
-	/* One that waits for longer than who changes the number. */
-	ground->conns[0] = ground_open(ground, true, 50);
 	assert_int_equal(ask_beside_a_row(ground, &a, await_locked_number),
 			 RLK_AGAIN);
-	rlk_conn_close(ground->conns[0]);
-	ground->conns[0] = hasty;
+	be_hasty(ground, hasty);
 	remove_rows(ground, name);
 }
 
@@ -354,6 +363,123 @@ static void bells_of_locks_are_others(void **state)
 
 	assert_string_not_equal(bells[0].text, bells[1].text);
 	assert_string_not_equal(bells[0].text, bells[2].text);
+}
+
+/* ------------------------------------------------------------------ guess */
+
+static void a_slot_that_is_free_is_taken_unseen(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("guess");
+	struct some a = some_of(ground, 0, name, 5, 1);
+	uint64_t before;
+
+	make(ground, &a);
+	a.request.guess = 4;
+	before = test_sql_status(ground->sql, "Questions");
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(test_sql_status(ground->sql, "Questions") - 1 - before,
+			 1);
+	assert_int_equal(a.slots[0], 4);
+	assert_int_equal(has_slots(ground, &a), 1);
+	/* Asked again, as after a lost answer, it is the same. */
+	a.slots[0] = 0;
+	assert_int_equal(ask(ground, 1, &a, NULL), RLK_GRANTED);
+	assert_int_equal(a.slots[0], 4);
+	assert_int_equal(rows_of(ground, name), 1);
+	release(ground, &a);
+}
+
+/* Where it can be no slot of this request's, nothing is tried. */
+static void a_wrong_guess_makes_nothing(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("wrong");
+	struct some a = some_of(ground, 0, name, 2, 1);
+	struct some more = some_of(ground, 0, name, 3, 1);
+	struct rowlock_errinfo err = { 0 };
+	struct rlk_holder holder;
+
+	make(ground, &a);
+	have(ground, name, 2);
+	a.request.guess = 2;
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(a.slots[0], 1);
+	assert_int_equal(rows_of(ground, name), 2);
+	release(ground, &a);
+	a.request.guess = 3;
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(a.slots[0], 1);
+	release(ground, &a);
+	more.request.slots = more.slots;
+	more.request.guess = 3;
+	assert_int_equal(
+	    rlk_strategy_permits.acquire(ground->conns[0], &more.request,
+					 RLK_ASK_FIRST, &holder, &err),
+	    RLK_FAILURE);
+	assert_code(err.code, ROWLOCK_EINVAL, &err);
+	assert_int_equal(rows_of(ground, name), 1);
+	remove_rows(ground, name);
+}
+
+static void who_guesses_overtakes_nobody(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("polite");
+	struct some a = some_of(ground, 0, name, 3, 1);
+	struct some b = some_of(ground, 1, name, 3, 1);
+	struct rowlock_errinfo err;
+	uint64_t owner = 0;
+	bool got = false;
+
+	make(ground, &a);
+	assert_done(
+	    rlk_bell_wait(ground->conns[0], &a.request, 0, &got, &owner, &err),
+	    &err);
+	assert_true(got);
+	b.request.guess = 2;
+	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 0);
+	a.request.guess = 2;
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(a.slots[0], 2);
+	release(ground, &a);
+	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err), &err);
+}
+
+static void one_more_comes(struct test_sql *other, const char *name)
+{
+	test_sql(other,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 7, 1, 1, UTC_TIMESTAMP(6))",
+		 name);
+}
+
+/* The number is lowered while the INSERT waits for it, and not before one more
+ * has come in. */
+static void a_guess_counts_what_is_above_the_number(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("guessed");
+	struct some a = some_of(ground, 0, name, 1, 1);
+	struct rlk_conn *hasty = be_patient(ground);
+	struct rowlock_errinfo err;
+	char statement[256];
+
+	make(ground, &a);
+	have(ground, name, 7);
+	a.request.guess = 1;
+	assert_int_equal(ask(ground, 0, &a, NULL), RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 1);
+	remove_rows(ground, name);
+	assert_done(rlk_permits_set(ground->beside, name, 9, &err), &err);
+	snprintf(statement, sizeof(statement),
+		 "UPDATE lock_permits SET permits = 1 WHERE name = '%s'", name);
+	assert_int_equal(ask_beside(ground, &a, statement, one_more_comes),
+			 RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 1);
+	remove_rows(ground, name);
+	be_hasty(ground, hasty);
 }
 
 /* ------------------------------------------------------------------ whom */
@@ -501,6 +627,14 @@ int main(void)
 		   a_number_is_not_changed_under_a_request),
 		ON(GROUND_PERMITS, "who stands in line is not overtaken",
 		   who_stands_in_line_is_not_overtaken),
+		ON(GROUND_PERMITS, "a slot that is free is taken unseen",
+		   a_slot_that_is_free_is_taken_unseen),
+		ON(GROUND_PERMITS, "a wrong guess makes nothing",
+		   a_wrong_guess_makes_nothing),
+		ON(GROUND_PERMITS, "who guesses overtakes nobody",
+		   who_guesses_overtakes_nobody),
+		ON(GROUND_PERMITS, "a guess counts what is above the number",
+		   a_guess_counts_what_is_above_the_number),
 		ON(GROUND_PERMITS, "the bell of permits is not that of locks",
 		   bells_of_locks_are_others),
 		ON(GROUND_PERMITS, "of those who keep it out the dead is told",
