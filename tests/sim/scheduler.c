@@ -194,7 +194,9 @@ void sim_fiber_kill(struct sim_fiber *fiber)
 		ready_remove(fiber);
 	sim_event_clear(&fiber->timer);
 	rlk_list_remove(&fiber->in_wait);
-	if (!fiber->ended) {
+	if (fiber->ended) {
+		sim_picture_close(&fiber->picture);
+	} else {
 		fiber->started = false;
 		sim_picture_wipe(&fiber->picture, fiber->stack, STACK);
 	}

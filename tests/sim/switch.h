@@ -47,6 +47,11 @@ static inline void sim_picture_begin(struct sim_picture *picture, void *stack,
 	(void) size;
 }
 
+static inline void sim_picture_close(struct sim_picture *picture)
+{
+	(void) picture;
+}
+
 static inline void sim_picture_wipe(struct sim_picture *picture, void *stack,
 				    size_t size)
 {
@@ -113,15 +118,20 @@ static inline void sim_picture_begin(struct sim_picture *picture, void *stack,
 	picture->thread = __tsan_create_fiber(0);
 }
 
-static inline void sim_picture_wipe(struct sim_picture *picture, void *stack,
-				    size_t size)
+/* Whoever gets the memory of the dead comes after them. */
+static inline void sim_picture_close(struct sim_picture *picture)
 {
 	void *here = __tsan_get_current_fiber();
 
-	/* Whoever gets the memory of the dead comes after them. */
 	__tsan_switch_to_fiber(picture->thread, __tsan_switch_to_fiber_no_sync);
 	sim_publish(&sim_main_thread);
 	__tsan_switch_to_fiber(here, __tsan_switch_to_fiber_no_sync);
+}
+
+static inline void sim_picture_wipe(struct sim_picture *picture, void *stack,
+				    size_t size)
+{
+	sim_picture_close(picture);
 	__tsan_destroy_fiber(picture->thread);
 	sim_picture_begin(picture, stack, size);
 }
@@ -181,6 +191,11 @@ static inline void sim_picture_begin(struct sim_picture *picture, void *stack,
 
 static inline void sim_in_new(void)
 {
+}
+
+static inline void sim_picture_close(struct sim_picture *picture)
+{
+	(void) picture;
 }
 
 static inline void sim_picture_wipe(struct sim_picture *picture, void *stack,
