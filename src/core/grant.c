@@ -47,7 +47,7 @@ static bool begin_lease(struct rlk_asking *asking)
 	/* At once: a loss in the next moment must find who has it. */
 	rlk_lock_attach_locked(asking->lock, hold);
 	if (asking->waiter->count == 1 && !asking->waiter->refused)
-		asking->lock->slot = hold->upkeep->slots[0];
+		asking->lock->slot = (uint16_t) hold->upkeep->slots[0];
 	/* A break that was seen while the answer was on its way may have been
 	 * of this very lease: the look that followed did not know it. */
 	if (session->breaks != asking->waiter->breaks) {

@@ -192,7 +192,7 @@ static struct rowlock *make(const struct rowlock_options *options)
 
 	if (!lock)
 		return NULL;
-	lock->flags = options->flags;
+	lock->flags = (uint16_t) options->flags;
 	lock->max_hold_ms = (uint32_t) options->max_hold_ms;
 	rlk_list_init(&lock->in_notices);
 	if (options->info) {

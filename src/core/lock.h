@@ -48,7 +48,9 @@ struct rlk_waiter {
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rowlock {
 	struct rlk_name *name; /* a reference; with it the client */
-	unsigned int flags;    /* enum rowlock_flags */
+	uint16_t flags;        /* enum rowlock_flags */
+	uint16_t slot;         /* under client->mutex: of the permit that it had
+				  last, if that came at once; else 0 */
 	uint32_t max_hold_ms;
 
 	/* Under client->mutex. */
@@ -64,8 +66,6 @@ struct rowlock {
 	bool shown;           /* of the present hold: its acquire returned 0 */
 	bool lost_told;       /* of the present hold; see notifier.c */
 	bool cancel_next;
-	unsigned int slot; /* of the permit that it had last, if that came at
-			      once; else 0 */
 
 	bool has_info;
 	char info[];
