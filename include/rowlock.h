@@ -172,9 +172,12 @@ enum rowlock_client_flags {
 	/**
 	 * Talk to a server on another host without TLS or without verifying
 	 * its certificate. Whoever is on the network can then take your locks
-	 * and read your password. What the dsn or the option file asks for is
-	 * still done: ssl-verify-server-cert verifies, and a certificate that
-	 * the authority named by ssl-ca has not signed is refused.
+	 * and read what is said, but not the password (see unverified_auth).
+	 * What the dsn or the option file asks for is still done: ssl-enforce
+	 * has TLS, ssl-verify-server-cert verifies, and a certificate that the
+	 * authority named by ssl-ca has not signed is refused. Another host is
+	 * any but a socket file, "localhost", or an address of loopback that is
+	 * written out.
 	 */
 	ROWLOCK_TLS_UNVERIFIED = 1 << 2,
 };
@@ -283,6 +286,25 @@ struct rowlock_client_options {
 	/** enum rowlock_client_flags. Default 0. */
 	unsigned int flags;
 
+	/**
+	 * Authentication plugins that may be used with a server that was not
+	 * verified, though they tell it the password: their names, with commas.
+	 * NULL: none, the default.
+	 *
+	 * A server is verified if its certificate is (on another host always,
+	 * but with ROWLOCK_TLS_UNVERIFIED; on this one with
+	 * ssl-verify-server-cert), or its key's fingerprint (ssl-fp), or if it
+	 * is reached by a socket file. Any other may be whoever has got its
+	 * port, and is told no more than a hash of what it has sent:
+	 * mysql_native_password, client_ed25519, parsec, and
+	 * caching_sha2_password as long as the server knows the account. If it
+	 * does not, or asks for the password in another way, that is
+	 * ROWLOCK_EAUTH: a MySQL server that was just started does so at the
+	 * first login. Then name its public key (server-public-key=FILE), its
+	 * certificate's authority, or the plugin here.
+	 */
+	const char *unverified_auth;
+
 	/** Who we are, for rowlock_list() and operators. NULL: the name of the
 	 *  running program. At most 255 characters. */
 	const char *program;
@@ -298,7 +320,7 @@ struct rowlock_client_options {
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
 		    30000, 5000, 5000, 10000, 60000, 50, 10000, 1, 16, 256, 0, \
-		    NULL, NULL, NULL, ROWLOCK_LOG_INFO                         \
+		    NULL, NULL, NULL, NULL, ROWLOCK_LOG_INFO                   \
 	}
 
 /**

@@ -404,6 +404,7 @@ static void destroy(struct rowlock_client *client)
 	free(client->target.dsn);
 	free(client->target.defaults_file);
 	free(client->target.defaults_group);
+	free(client->target.unverified_auth);
 	free(client->program);
 	free(client);
 }

@@ -63,6 +63,24 @@ static int check_ranges(const struct rowlock_client_options *options,
 	return 0;
 }
 
+static bool is_plugin_list(const char *list)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_-";
+	size_t length;
+
+	if (!list)
+		return true;
+	for (;; list += length + 1) {
+		length = strspn(list, letters);
+		if (!length || (list[length] && list[length] != ','))
+			return false;
+		if (!list[length])
+			return true;
+	}
+}
+
 static int check(const struct rowlock_client_options *options,
 		 struct rowlock_errinfo *reterr)
 {
@@ -84,6 +102,11 @@ static int check(const struct rowlock_client_options *options,
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"client options: unknown flags 0x%x",
 				options->flags & ~known);
+	if (!is_plugin_list(options->unverified_auth))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"client option unverified_auth: names of "
+				"plugins are letters, digits, '_' and '-', "
+				"with commas between them");
 	problem = options->program
 		      ? rlk_text_problem(options->program, ROWLOCK_INFO_MAX,
 					 buffer, sizeof(buffer))
@@ -128,6 +151,8 @@ static bool copy_texts(struct rowlock_client *client,
 		return false;
 	make_printable(client->program);
 	return copy(&client->target.dsn, options->dsn) &&
+	       copy(&client->target.unverified_auth,
+		    options->unverified_auth) &&
 	       copy(&client->target.defaults_file, options->defaults_file) &&
 	       copy(&client->target.defaults_group, group ? group : "rowlock");
 }

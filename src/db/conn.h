@@ -30,11 +30,12 @@ struct rlk_conn;
 
 /** How to reach the server; shared by all connections of a client. */
 struct rlk_conn_target {
-	char *dsn;            /* NULL: option files */
-	char *defaults_file;  /* NULL: the standard ones */
-	char *defaults_group; /* "rowlock" */
-	unsigned int flags;   /* enum rowlock_client_flags */
-	const char *program;  /* connection attribute program_name */
+	char *dsn;             /* NULL: option files */
+	char *defaults_file;   /* NULL: the standard ones */
+	char *defaults_group;  /* "rowlock" */
+	char *unverified_auth; /* NULL: none; as in the client's options */
+	unsigned int flags;    /* enum rowlock_client_flags */
+	const char *program;   /* connection attribute program_name */
 	const struct rlk_clock *clock;
 	const struct rlk_log *log;
 };

@@ -33,6 +33,20 @@ enum rlk_call {
 	RLK_CALL_BUFFER,  /* the result of conn->io.stmt */
 };
 
+/** A login that is under way (login.c). All zero: before the greeting. */
+struct rlk_login {
+	unsigned char packet[512]; /* the one that comes: as much of it as is
+				      looked at */
+	size_t seen;               /* of it, in truth */
+	size_t before;             /* of its bytes, with an earlier read */
+	unsigned int number;       /* of the one before */
+	bool greeted;
+	bool over;     /* what comes now are answers */
+	bool answered; /* the plugin's first question, or hash */
+	bool reveals;  /* it was refused, since it asks for the password */
+	char plugin[64];
+};
+
 /** The call that is under way, what it is about, and what came out. */
 struct rlk_io {
 	enum rlk_call call;
@@ -45,12 +59,11 @@ struct rlk_io {
 	MYSQL_RES *result; /* RLK_CALL_STORE */
 
 	/* What has come (intake.c). */
-	size_t heard;              /* of this answer */
-	size_t late;               /* of that, past the deadline */
-	unsigned char greeting[7]; /* the first bytes of the stream, */
-	size_t greeted;            /* as many as there are */
-	const char
-	    *cut; /* why the stream was ended; static. NULL: it was not */
+	size_t heard;    /* of this answer */
+	size_t late;     /* of that, past the deadline */
+	const char *cut; /* why the stream was ended; static. NULL: it was
+			    not */
+	struct rlk_login login;
 };
 
 /** What rlk_stmt_resume() has to go on with. */
@@ -97,9 +110,14 @@ struct rlk_conn {
 	/* TLS, and the peer that we are connecting to (peer.c). */
 	bool tls;
 	bool peer_seen;
+	bool local;      /* a socket file, or a local address that was named */
+	bool verified;   /* it is a socket file, or will have to prove under TLS
+			    who it is before anything is sent */
+	bool needs_tls;  /* the user asks for it, and it is no socket file */
+	bool asks_tls;   /* the user does, */
+	bool pins_key;   /* by a fingerprint, */
+	my_bool verify;  /* or by an authority and a name */
 	bool port_named; /* by the connection string or an option file */
-	my_bool user_enforce;
-	my_bool user_verify;
 
 	uint64_t note; /* core's */
 
@@ -151,6 +169,17 @@ void rlk_intake_begin(struct rlk_conn *conn);
 
 /** It is about to talk to another peer. */
 void rlk_intake_another(struct rlk_conn *conn);
+
+/* login.c */
+
+/** Look at what has come of a login. Returns NULL, or why it has to end:
+ * static. Connector/C must not see @bytes then. */
+const char *rlk_login_read(struct rlk_conn *conn, const unsigned char *bytes,
+			   size_t count);
+
+/** @bytes were sent. */
+void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
+		     size_t count);
 
 /* peer.c */
 

@@ -219,6 +219,17 @@ static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 			   conn->where);
 }
 
+static int fail_plugin(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EAUTH,
+			"connect to %s: it asks for the password itself (%s), "
+			"and nothing proves who it is; verify its certificate "
+			"(ssl-ca and ssl-verify-server-cert), go by its socket "
+			"file, or allow this plugin all the same "
+			"(unverified-auth)",
+			conn->where, conn->io.login.plugin);
+}
+
 static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	unsigned int number = mysql_errno(conn->mysql);
@@ -227,16 +238,16 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 
 	/* The handshake of TLS ends at our deadline with an error of its own.
 	 */
-	if (conn->io.cut) {
-		describe(conn);
+	describe(conn);
+	if (conn->io.login.reveals)
+		return fail_plugin(conn, reterr);
+	if (conn->io.cut)
 		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, number,
-				   "connect to %s: %s; is that its address?",
-				   conn->where, conn->io.cut);
-	}
+				   "connect to %s: %s", conn->where,
+				   conn->io.cut);
 	if (number == CR_SSL_CONNECTION_ERROR &&
 	    rlk_now(conn->target->clock) >= conn->until_ms)
 		return fail_deadline(conn, reterr);
-	describe(conn);
 	if (number == CR_CONNSTR_PARSE_ERROR)
 		return rlk_fail_db(reterr, ROWLOCK_EINVAL, number,
 				   "dsn: %s; it looks like "
@@ -283,7 +294,7 @@ static int connect_now(struct rlk_conn *conn, unsigned int named,
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: Connector/C had no memory for the "
 				"address or the account");
-	if (!conn->io.connected)
+	if (!conn->io.connected || conn->io.cut)
 		return fail_connect(conn, reterr);
 	describe(conn);
 	if (conn->mysql->client_flag & CLIENT_FOUND_ROWS)

@@ -4,12 +4,13 @@
  *
  * Connector/C reads as long as there is something to read and comes back to us
  * only when there is not: a peer that never pauses would be read for ever, past
- * each deadline, and what it sends be kept. And it trusts the very first packet
- * more than it should. But it tells of each read before it looks at what has
- * come (ma_pvio_register_callback() of MariaDB Connector/C), so here is counted
- * how much of an answer has come, and when. What is too much, too late or no
- * greeting is never looked at: it is overwritten, by a packet of no bytes,
- * which Connector/C takes for a stream that has ended, and the stream is ended.
+ * each deadline, and what it sends be kept. And it does what it is asked to.
+ * But it tells of each read before it looks at what has come
+ * (ma_pvio_register_callback() of MariaDB Connector/C), so here is counted how
+ * much of an answer has come, and when; and what comes before the login is over
+ * is looked at first (login.c). What is too much, too late or no login is never
+ * looked at by Connector/C: it is overwritten, by a packet of no bytes, which
+ * that takes for a stream that has ended, and the stream is ended.
  *
  * Failure modes: the connection is dead then, its call fails as for one that
  * was lost, and the reason is in the message.
@@ -30,33 +31,11 @@
 /* A stream that was ended is read to its end: so many times 4 KiB. */
 #define REST_MOST 4096
 
-/* Where the first packet's own bytes begin, behind its length and number; and
- * what they are: the protocol's version, or an error with its number. */
-#define GREETING_AT 4
-#define PROTOCOL 10
-#define ERROR 255
-
 /* Not in its headers; exported since 3.0. */
 int ma_pvio_register_callback(my_bool add,
 			      void (*fn)(int mode, MYSQL *mysql,
 					 const unsigned char *bytes,
 					 size_t length));
-
-/* Progress, in place of a greeting, is an error with the number 65535: whether
- * it may come is asked of the server's version, which is not known yet. */
-static bool is_no_greeting(struct rlk_io *io, const unsigned char *bytes,
-			   size_t count)
-{
-	for (size_t i = 0; i < count && io->greeted < sizeof(io->greeting); i++)
-		io->greeting[io->greeted++] = bytes[i];
-	if (io->greeted <= GREETING_AT)
-		return false;
-	if (io->greeting[GREETING_AT] != ERROR)
-		return io->greeting[GREETING_AT] != PROTOCOL;
-	return io->greeted == sizeof(io->greeting) &&
-	       io->greeting[GREETING_AT + 1] == 255 &&
-	       io->greeting[GREETING_AT + 2] == 255;
-}
 
 static bool is_over(const struct rlk_conn *conn)
 {
@@ -69,12 +48,16 @@ static const char *objection(struct rlk_conn *conn, const unsigned char *bytes,
 			     size_t count)
 {
 	struct rlk_io *io = &conn->io;
+	const char *problem = NULL;
 
 	io->heard += count;
-	if (io->call == RLK_CALL_CONNECT &&
-	    io->greeted < sizeof(io->greeting) &&
-	    is_no_greeting(io, bytes, count))
-		return "what answers there does not greet as a server does";
+	if (io->call == RLK_CALL_CONNECT) {
+		/* Where the greeting was there at once. */
+		rlk_peer_decide(conn);
+		problem = rlk_login_read(conn, bytes, count);
+	}
+	if (problem)
+		return problem;
 	if (io->heard > ANSWER_MOST)
 		return "its answer has no end: more than 1 MiB were sent";
 	if (is_over(conn))
@@ -94,15 +77,26 @@ static void end_stream(int fd)
 			return;
 }
 
-/* The buffer is Connector/C's own, to write to; @length is -1 if nothing was
- * read. */
-static void on_read(int mode, MYSQL *mysql, const unsigned char *bytes,
+/* What of a packet of the login has come with an earlier read is in
+ * Connector/C's buffer; what it becomes with the bytes of this one is an error,
+ * which makes it do nothing. */
+static void spoil(struct rlk_conn *conn)
+{
+	static const unsigned char error[] = { 255, 1, 0 };
+	size_t before = conn->io.login.before;
+	NET *net = &conn->mysql->net;
+
+	if (conn->io.call == RLK_CALL_CONNECT && net->buff)
+		memcpy(net->buff + net->where_b, error,
+		       before < sizeof(error) ? before : sizeof(error));
+}
+
+/* The buffer is Connector/C's own, to write to. */
+static void on_read(struct rlk_conn *conn, const unsigned char *bytes,
 		    size_t length)
 {
-	struct rlk_conn *conn = rlk_io_current();
+	MYSQL *mysql = conn->mysql;
 
-	if (mode != 0 || !conn || conn->mysql != mysql || (ssize_t) length <= 0)
-		return;
 	/* Whatever the options say, and before it looks at a length. */
 	mysql->net.max_packet_size = ANSWER_MOST;
 	if (!conn->io.cut)
@@ -110,14 +104,30 @@ static void on_read(int mode, MYSQL *mysql, const unsigned char *bytes,
 	if (!conn->io.cut)
 		return;
 	memset((void *) (uintptr_t) bytes, 0, length);
+	spoil(conn);
 	end_stream(mysql_get_socket(mysql));
+}
+
+/* @mode is 0 for what was read, 1 for what was written; @length is -1 if that
+ * was nothing. */
+static void on_bytes(int mode, MYSQL *mysql, const unsigned char *bytes,
+		     size_t length)
+{
+	struct rlk_conn *conn = rlk_io_current();
+
+	if (!conn || conn->mysql != mysql || (ssize_t) length <= 0)
+		return;
+	if (mode == 0)
+		on_read(conn, bytes, length);
+	else if (conn->io.call == RLK_CALL_CONNECT)
+		rlk_login_wrote(conn, bytes, length);
 }
 
 static bool registered;
 
 void rlk_intake_init(void)
 {
-	registered = ma_pvio_register_callback(1, on_read) == 0;
+	registered = ma_pvio_register_callback(1, on_bytes) == 0;
 }
 
 bool rlk_intake_ready(void)
@@ -139,6 +149,6 @@ void rlk_intake_begin(struct rlk_conn *conn)
 
 void rlk_intake_another(struct rlk_conn *conn)
 {
-	conn->io.greeted = 0;
+	conn->io.login = (struct rlk_login){ .seen = 0 };
 	conn->io.cut = NULL;
 }

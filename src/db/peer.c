@@ -5,13 +5,17 @@
  * Only Connector/C knows the host, once it has read the connection string and
  * the option files. But a connect over TCP always comes back to us before the
  * server's greeting is read (EINPROGRESS), and the greeting before anything is
- * sent. By then the socket has a peer: a local one (a socket file, loopback)
- * leaves the options as the user gave them, any other gets TLS with a verified
- * certificate, whatever the option files say.
+ * sent. By then the socket has a peer: a local one leaves the options as the
+ * user gave them, any other gets TLS with a verified certificate, whatever the
+ * option files say. Local is a socket file, or an address of loopback that was
+ * named as such: a name that leads there may be a name of another host, told by
+ * whoever answers for names.
  *
- * Connector/C 3.3 takes SSL_ENFORCE alone as a wish and goes on in clear text
- * with a server that has no TLS; with SSL_VERIFY_SERVER_CERT it refuses before
- * it sends its reply. What came out is looked at once more afterwards.
+ * Connector/C 3.3 takes SSL_ENFORCE alone, or an authority, as a wish and goes
+ * on in clear text with a server that has no TLS; with SSL_VERIFY_SERVER_CERT
+ * it refuses before it sends its reply. What the user asks for in any way he
+ * gets, or no connection (login.c). What came out is looked at once more
+ * afterwards.
  */
 #include "db/conn_private.h"
 
@@ -24,6 +28,7 @@
 #include <sys/time.h>
 
 #include "base/error.h"
+#include "base/macro.h"
 
 static bool is_local_4(struct in_addr address)
 {
@@ -42,7 +47,7 @@ static bool is_local_6(const struct in6_addr *address)
 	return is_local_4(mapped);
 }
 
-enum peer { PEER_NONE, PEER_LOCAL, PEER_REMOTE };
+enum peer { PEER_NONE, PEER_FILE, PEER_LOOPBACK, PEER_REMOTE };
 
 static enum peer find_peer(int fd)
 {
@@ -58,15 +63,65 @@ static enum peer find_peer(int fd)
 		return PEER_NONE;
 	switch (address.any.sa_family) {
 	case AF_UNIX:
-		return PEER_LOCAL;
+		return PEER_FILE;
 	case AF_INET:
-		return is_local_4(address.in.sin_addr) ? PEER_LOCAL
+		return is_local_4(address.in.sin_addr) ? PEER_LOOPBACK
 						       : PEER_REMOTE;
 	case AF_INET6:
-		return is_local_6(&address.in6.sin6_addr) ? PEER_LOCAL
+		return is_local_6(&address.in6.sin6_addr) ? PEER_LOOPBACK
 							  : PEER_REMOTE;
 	default:
 		return PEER_REMOTE;
+	}
+}
+
+/* "127.0.0.1", "[::1]:3306"; and "localhost", which leads nowhere else (RFC
+ * 6761). */
+static bool names_loopback(const char *host, size_t length)
+{
+	char text[64];
+	struct in6_addr six;
+	struct in_addr four;
+	char *end;
+
+	if (length >= sizeof(text))
+		return false;
+	memcpy(text, host, length);
+	text[length] = '\0';
+	if (*text == '[') {
+		end = strchr(text, ']');
+		if (!end)
+			return false;
+		*end = '\0';
+		return inet_pton(AF_INET6, text + 1, &six) == 1 &&
+		       is_local_6(&six);
+	}
+	if (inet_pton(AF_INET6, text, &six) == 1)
+		return is_local_6(&six);
+	text[strcspn(text, ":")] = '\0';
+	if (inet_pton(AF_INET, text, &four) == 1)
+		return is_local_4(four);
+	return strcmp(text, "localhost") == 0;
+}
+
+/* Of several hosts all have to be. */
+static bool is_named_local(const struct rlk_conn *conn)
+{
+	const char *host = conn->mysql->options.host;
+
+	if (!host)
+		return true;
+	for (;;) {
+		size_t length;
+
+		host += strspn(host, " ");
+		length = strcspn(host, ", ");
+		if (!names_loopback(host, length))
+			return false;
+		host += length + strspn(host + length, " ");
+		if (!*host)
+			return true;
+		host++;
 	}
 }
 
@@ -83,6 +138,14 @@ bool rlk_peer_is_file(const struct rlk_conn *conn)
 static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 {
 	mysql_optionsv(mysql, option, &value);
+}
+
+static bool has_text(MYSQL *mysql, enum mysql_option option)
+{
+	const char *text = NULL;
+
+	mysql_get_optionv(mysql, option, (void *) &text);
+	return text && *text;
 }
 
 /* Option files may have turned these on; nothing was sent yet. */
@@ -112,27 +175,56 @@ void rlk_peer_socket(struct rlk_conn *conn)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment));
 }
 
+/* Has the user asked for TLS in any way? */
+static bool asks_tls(MYSQL *mysql)
+{
+	static const enum mysql_option options[] = {
+		MYSQL_OPT_SSL_CA,        MYSQL_OPT_SSL_CAPATH,
+		MYSQL_OPT_SSL_CERT,      MYSQL_OPT_SSL_KEY,
+		MYSQL_OPT_SSL_CIPHER,    MYSQL_OPT_SSL_CRL,
+		MYSQL_OPT_SSL_CRLPATH,   MARIADB_OPT_SSL_FP,
+		MARIADB_OPT_SSL_FP_LIST,
+	};
+	my_bool enforced = 0;
+
+	mysql_get_optionv(mysql, MYSQL_OPT_SSL_ENFORCE, &enforced);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(options); i++)
+		enforced = enforced || has_text(mysql, options[i]);
+	return enforced;
+}
+
+static void learn_wishes(struct rlk_conn *conn)
+{
+	MYSQL *mysql = conn->mysql;
+
+	conn->peer_seen = true;
+	forbid(mysql);
+	mysql_get_optionv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+			  &conn->verify);
+	conn->asks_tls = conn->verify || asks_tls(mysql);
+	conn->pins_key = has_text(mysql, MARIADB_OPT_SSL_FP) ||
+			 has_text(mysql, MARIADB_OPT_SSL_FP_LIST);
+}
+
 void rlk_peer_decide(struct rlk_conn *conn)
 {
 	MYSQL *mysql = conn->mysql;
 	bool unverified = conn->target->flags & ROWLOCK_TLS_UNVERIFIED;
 	enum peer peer = find_peer(mysql_get_socket(mysql));
+	bool verify;
 
 	if (peer == PEER_NONE)
 		return;
-	if (!conn->peer_seen) {
-		conn->peer_seen = true;
-		forbid(mysql);
-		mysql_get_optionv(mysql, MYSQL_OPT_SSL_ENFORCE,
-				  &conn->user_enforce);
-		mysql_get_optionv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
-				  &conn->user_verify);
-	}
+	if (!conn->peer_seen)
+		learn_wishes(conn);
 	/* Each host of a list is decided anew. */
-	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE,
-		 peer == PEER_REMOTE ? 1 : conn->user_enforce);
-	set_bool(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
-		 peer == PEER_REMOTE && !unverified ? 1 : conn->user_verify);
+	conn->local = peer == PEER_FILE ||
+		      (peer == PEER_LOOPBACK && is_named_local(conn));
+	verify = conn->verify || (!conn->local && !unverified);
+	conn->needs_tls = peer != PEER_FILE && conn->asks_tls;
+	conn->verified = peer == PEER_FILE || verify || conn->pins_key;
+	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE, !conn->local || conn->asks_tls);
+	set_bool(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, verify);
 }
 
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
@@ -143,10 +235,9 @@ int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	forbid(conn->mysql);
 	conn->tls = mysql_get_ssl_cipher(conn->mysql) != NULL;
-	if (find_peer(fd) == PEER_LOCAL ||
-	    conn->target->flags & ROWLOCK_TLS_UNVERIFIED)
-		return 0;
-	if (conn->peer_seen && conn->tls)
+	if (conn->tls ||
+	    (!conn->needs_tls &&
+	     (conn->local || conn->target->flags & ROWLOCK_TLS_UNVERIFIED)))
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_ECONNECT,
 			"connect: %s is on another host and the connection "

@@ -35,6 +35,7 @@ static int copy_target(struct rlk_pool *pool,
 	if (copy_text(target->dsn, &copy->dsn) ||
 	    copy_text(target->defaults_file, &copy->defaults_file) ||
 	    copy_text(target->defaults_group, &copy->defaults_group) ||
+	    copy_text(target->unverified_auth, &copy->unverified_auth) ||
 	    copy_text(target->program, &pool->program))
 		return -1;
 	copy->program = pool->program;
@@ -64,6 +65,7 @@ void rlk_pool_destroy(struct rlk_pool *pool)
 	free(pool->target.dsn);
 	free(pool->target.defaults_file);
 	free(pool->target.defaults_group);
+	free(pool->target.unverified_auth);
 	free(pool->program);
 	free(pool);
 }

@@ -293,7 +293,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		       struct rowlock_client **ret_client,
 		       struct rowlock_errinfo *reterr)
 {
-	static char dsn[4096], file[512], group[512], program[1024];
+	static char dsn[4096], file[512], group[512], program[1024], auth[256];
 	struct rowlock_client *client;
 	int r;
 
@@ -303,12 +303,13 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	r = fake_ask(NULL, reterr,
 		     "client_new dsn=%s file=%s group=%s ttl=%" PRIu64
 		     " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
-		     " flags=%u program=%s log=%d",
+		     " auth=%s flags=%u program=%s log=%d",
 		     fake_hex(options->dsn, dsn, sizeof(dsn)),
 		     fake_hex(options->defaults_file, file, sizeof(file)),
 		     fake_hex(options->defaults_group, group, sizeof(group)),
 		     options->ttl_ms, options->connect_timeout_ms,
 		     options->row_idle_ms, options->reap_interval_ms,
+		     fake_hex(options->unverified_auth, auth, sizeof(auth)),
 		     options->flags,
 		     fake_hex(options->program, program, sizeof(program)),
 		     options->log != NULL);

@@ -2,6 +2,7 @@
 """rowlock run: the command, its signals, its end, and the loss of the lock."""
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -24,6 +25,31 @@ class Status(ToolTest):
             code, _, _ = self.run_tool("run", "j", "sh", "-c",
                                        f"ulimit -c 0; kill -{name} $$")
             self.assertEqual(code, 128 + getattr(signal, "SIG" + name))
+
+    def crash(self, process):
+        """Whether it left a core file behind."""
+        os.kill(process.pid, signal.SIGABRT)
+        _, status = os.waitpid(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, -signal.SIGABRT)
+        return os.WCOREDUMP(status)
+
+    def test_no_core_file_can_hold_the_password(self):
+        before = resource.getrlimit(resource.RLIMIT_CORE)
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+        except ValueError:
+            self.skipTest("no core file may be made here")
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, before)
+        plain = self.start("60", tool="sleep", cwd=self.directory)
+        if not self.crash(plain):
+            self.skipTest("this machine makes no core files")
+        fifo = self.fifo()
+        process = self.start("run", "j", "sh", "-c", f"echo >{fifo}; sleep 60",
+                             cwd=self.directory)
+        with open(fifo, encoding="ascii") as job:
+            job.read()
+        self.assertFalse(self.crash(process))
 
     def test_a_command_that_does_not_exist_is_127_and_the_lock_is_free(self):
         code, _, err = self.run_tool("run", "j", "/nonexistent/job")

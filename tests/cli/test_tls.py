@@ -65,10 +65,18 @@ GREETING = packet(0, b"\x0a10.11.0-MariaDB\0" + struct.pack(
     + b"saltsaltsalt\0mysql_native_password\0")
 
 
+CLEAR = [b"\xfemysql_clear_password\0"]
+# The hash is not enough: under TLS Connector/C would send the password itself.
+UNKNOWN = [b"\xfecaching_sha2_password\0" + b"saltsalt" * 2 + b"salt\0",
+           b"\1\4"]
+DENIED = b"\xff\x15\x04#28000Access denied"
+
+
 class Impostor:
     """Serves one client after the other."""
 
     def __init__(self, address):
+        self.asks = []  # before it denies access
         self.listener = socket.create_server((address, 0))
         self.port = self.listener.getsockname()[1]
         self.heard = b""  # all that came behind the greeting, as it was meant
@@ -98,7 +106,12 @@ class Impostor:
             return
         with self.context.wrap_socket(peer, server_side=True) as secured:
             self.heard += read_packet(secured)
-            secured.sendall(packet(3, b"\xff\x15\x04#28000Access denied"))
+            number = 3
+            for question in self.asks:
+                secured.sendall(packet(number, question))
+                self.heard += read_packet(secured)
+                number += 2
+            secured.sendall(packet(number, DENIED))
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -144,6 +157,32 @@ class Tls(ToolTest):
         self.assertEqual(code, 125, err)
         self.assertIn(b"nobody17", self.impostor.heard, err)
         self.assertNotIn(b"secret17", self.impostor.heard)
+
+    def ask_for_the_password(self, questions, *options):
+        self.impostor.asks = questions
+        code, _, err = self.list_with(f"{self.dsn};ssl_enforce=1",
+                                      "--tls-unverified", *options)
+        self.assertEqual(code, 125, err)
+        self.assertIn(b"nobody17", self.impostor.heard, err)
+        return err
+
+    def test_nobody_is_told_the_password(self):
+        err = self.ask_for_the_password(CLEAR)
+        self.assertIn("mysql_clear_password", err)
+        self.assertNotIn(b"secret17", self.impostor.heard)
+
+    def test_who_does_not_know_the_account_is_told_a_hash(self):
+        err = self.ask_for_the_password(UNKNOWN)
+        self.assertIn("caching_sha2_password", err)
+        self.assertNotIn(b"secret17", self.impostor.heard)
+
+    def test_who_says_so_is_told_the_password(self):
+        self.ask_for_the_password(CLEAR,
+                                  "--unverified-auth=mysql_clear_password")
+        self.assertIn(b"secret17", self.impostor.heard)
+        self.ask_for_the_password(
+            UNKNOWN, "--unverified-auth=parsec,caching_sha2_password")
+        self.assertEqual(self.impostor.heard.count(b"secret17"), 2)
 
 
 if __name__ == "__main__":

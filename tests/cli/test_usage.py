@@ -137,9 +137,11 @@ class Connection(ToolTest):
         code, _, err = self.run_tool("--defaults-file=/f", "--single-writer",
                                      "list", "--tls-unverified",
                                      "--observe-beats",
+                                     "--unverified-auth=dialog,parsec",
                                      "--connect-timeout=1.5")
         self.assertEqual(code, 0, err)
         call = self.fake.expect("client_new")
+        self.assertEqual(call.text("auth"), "dialog,parsec")
         self.assertEqual(call.text("file"), "/f")
         self.assertEqual(call.number("flags"), 7)
         self.assertEqual(call.number("connect"), 1500)

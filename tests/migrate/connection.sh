@@ -15,12 +15,15 @@ spy()
 		#!/bin/sh
 		printf '%s\n' "\$*" >>"$tmp/calls"
 		ls -ld "$tmp"/tmpdir/* "$tmp"/tmpdir/*/* >>"$tmp/modes" 2>/dev/null
+		grep -rlF -f "$tmp/secret" "$tmp/tmpdir" >>"$tmp/leaks"
 		exec "$real" "\$@"
 		SH
 		chmod +x "$tmp/bin/$name"
 	done
 	: >"$tmp/calls"
 	: >"$tmp/modes"
+	: >"$tmp/leaks"
+	server password >"$tmp/secret"
 }
 server() { option_file "$ROWLOCK_TEST_DSN" | grep "^$1=" | cut -d = -f 2-; }
 spied() { PATH="$tmp/bin:$PATH" TMPDIR="$tmp/tmpdir" "$migrate" "$@"; }
@@ -39,7 +42,9 @@ out_of_sight()
 	: >"$tmp/modes"
 	ROWLOCK_DSN=$(dsn_with "database=$db") expect 0 spied --no-defaults
 	! grep -F -e "$password" "$tmp/calls" || return 1
-	grep -q client.cnf "$tmp/modes"
+	# Nor would a file be left behind with it, whatever ended the script then.
+	equal "$(cat "$tmp/leaks")" ""
+	grep -q tmpdir/rowlock-migrate "$tmp/modes"
 	! grep -v -e '^-rw------- ' -e '^drwx------ ' "$tmp/modes" || return 1
 	equal "$(ls "$tmp/tmpdir")" ""
 }
@@ -174,7 +179,7 @@ installed()
 	said "cannot find the migrations"
 }
 
-it "the password is in no argument, in private files only, and these are removed" out_of_sight
+it "the password is in no argument and no file with a name; files are private, and removed" out_of_sight
 it "a failure leaves no file behind and does not show the password" nothing_left_after_a_failure
 it "a password of odd characters arrives as it is" odd_password
 it "a connection string that cannot be read is refused" malformed

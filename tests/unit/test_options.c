@@ -167,6 +167,23 @@ static void what_does_not_fit_together_is_refused(void **state)
 	allow(&options);
 }
 
+static void plugins_are_listed_by_their_names(void **state)
+{
+	static const char *const bad[] = { "",     ",",   "a,",  ",a",
+					   "a,,b", "a b", "a;b", "a/b" };
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		options.unverified_auth = bad[i];
+		refuse(&options, "unverified_auth");
+	}
+	options.unverified_auth = "mysql_clear_password";
+	allow(&options);
+	options.unverified_auth = "dialog,auth_gssapi-client2";
+	allow(&options);
+}
+
 static void strings_and_sizes_are_copied(void **state)
 {
 	char dsn[] = "host=fake";
@@ -457,6 +474,8 @@ int main(void)
 		     reap_interval_is_never_or_not_too_often),
 		FAKE("what does not fit together is refused",
 		     what_does_not_fit_together_is_refused),
+		FAKE("plugins are listed by their names",
+		     plugins_are_listed_by_their_names),
 		FAKE("strings and sizes are copied",
 		     strings_and_sizes_are_copied),
 		FAKE("a server that cannot serve is refused at once",

@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "command.h"
 #include "common/report.h"
@@ -77,6 +78,13 @@ static int run_command(const struct command *command, int argc, char **argv,
 	return code;
 }
 
+/* A core file would hold the password. The commands that it runs may have
+ * theirs: the flag ends at an exec(). */
+static void forbid_core(void)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = { COMMON_OPTIONS };
@@ -85,6 +93,7 @@ int main(int argc, char **argv)
 	char text[1024];
 	int option;
 
+	forbid_core();
 	report_init("rowlock", REPORT_PLAIN);
 	if (argc > 0)
 		argv[0] = (char *) "rowlock";

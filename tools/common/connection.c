@@ -29,6 +29,8 @@ const char connection_help[] =
     "      --connect-timeout=TIME bound for opening a connection (5s)\n"
     "      --tls-unverified       talk to another host without verified TLS:\n"
     "                             whoever is on the network can interfere\n"
+    "      --unverified-auth=LIST authentication plugins that may tell the\n"
+    "                             password to a server that is not verified\n"
     "      --single-writer        only one node of this cluster is written\n"
     "                             to: allow the row strategy there\n"
     "      --observe-beats        judge by observed heartbeats only, never by\n"
@@ -77,6 +79,9 @@ int connection_option(struct connection *connection, int option,
 		return 1;
 	case OPTION_TLS_UNVERIFIED:
 		connection->flags |= ROWLOCK_TLS_UNVERIFIED;
+		return 1;
+	case OPTION_UNVERIFIED_AUTH:
+		connection->unverified_auth = argument;
 		return 1;
 	case OPTION_SINGLE_WRITER:
 		connection->flags |= ROWLOCK_SINGLE_WRITER;
@@ -149,6 +154,7 @@ int connection_open(const struct connection *connection,
 	if (!suffix)
 		suffix = defaults_suffix();
 	base.flags |= connection->flags;
+	base.unverified_auth = connection->unverified_auth;
 	if (connection->connect_timeout_ms > 0)
 		base.connect_timeout_ms = connection->connect_timeout_ms;
 	base.dsn = connection->dsn ? connection->dsn : environment_dsn();

@@ -17,6 +17,7 @@ struct connection {
 	const char *dsn;
 	const char *defaults_file;
 	const char *group_suffix;
+	const char *unverified_auth;
 	uint64_t connect_timeout_ms; /* 0: the library's default */
 	unsigned int flags;          /* enum rowlock_client_flags */
 };
@@ -26,6 +27,7 @@ enum connection_option {
 	OPTION_DEFAULTS_FILE,
 	OPTION_GROUP_SUFFIX,
 	OPTION_TLS_UNVERIFIED,
+	OPTION_UNVERIFIED_AUTH,
 	OPTION_SINGLE_WRITER,
 	OPTION_OBSERVE_BEATS,
 	OPTION_CONNECT_TIMEOUT,
@@ -39,6 +41,8 @@ enum connection_option {
 	    { "defaults-group-suffix", required_argument, NULL,                \
 	      OPTION_GROUP_SUFFIX },                                           \
 	    { "tls-unverified", no_argument, NULL, OPTION_TLS_UNVERIFIED },    \
+	    { "unverified-auth", required_argument, NULL,                      \
+	      OPTION_UNVERIFIED_AUTH },                                        \
 	    { "single-writer", no_argument, NULL, OPTION_SINGLE_WRITER },      \
 	    { "observe-beats", no_argument, NULL, OPTION_OBSERVE_BEATS },      \
 	{                                                                      \

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a peer may ask for before it has let us in.
+ *
+ * Connector/C does what it is asked: it sends the password as it is
+ * (mysql_clear_password), to whoever has a key pair (sha256_password, and
+ * caching_sha2_password when the server says that it does not know us), or
+ * prompts on the terminal for it (dialog). But who has the port of a server
+ * that is down, or sits in between, is no server. So a peer that was not
+ * verified may ask only for what tells it nothing: a hash or a signature of
+ * what it has sent. It is verified if its certificate was, or its key's
+ * fingerprint, or if it is behind a socket file.
+ *
+ * Each packet of the login is looked at here before Connector/C sees it
+ * (intake.c): the greeting (MySQL Internals, "Protocol::HandshakeV10"), a
+ * switch to another plugin ("AuthSwitchRequest"), and what a plugin is sent
+ * ("AuthMoreData"). The login is over with our first command: the one packet of
+ * ours that has number 0, since those of the peer are made to count.
+ *
+ * Failure modes: what is not as a server says it ends the connection, with a
+ * reason.
+ */
+#include "db/conn_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+#define HEADER 4
+#define ITS_ADDRESS "; is that its address?"
+#define NO_GREETING                                                            \
+	"what answers there does not greet as a server does" ITS_ADDRESS
+#define NO_LOGIN                                                               \
+	"what answers there does not let in as a server does" ITS_ADDRESS
+
+/* First bytes. */
+#define SAYS_OK 0
+#define SAYS_DATA 1
+#define SAYS_SWITCH 254
+#define SAYS_ERROR 255
+#define PROTOCOL 10
+
+/* The number of an error that is none, but tells of progress: Connector/C 3.3
+ * asks the server's version whether it may come, which before the greeting it
+ * does not know (it ends the process). */
+#define PROGRESS 0xffffu
+
+/* Bits of the greeting, as in mysql_com.h. */
+#define SECURE_CONNECTION (1u << 15)
+#define PLUGIN_AUTH (1u << 19)
+
+/* Behind the version, in the greeting. */
+#define CAPABILITIES_AT 13
+#define MORE_CAPABILITIES_AT 18
+#define SCRAMBLE_SIZE_AT 20
+#define SCRAMBLE_REST_AT 31
+#define SCRAMBLE_FIRST 8 /* bytes of it are before */
+#define SCRAMBLE_REST 13
+
+/* No login takes so many packets. */
+#define NUMBER_MOST 100
+
+/* In the language of caching_sha2_password: the hash was enough, or not. */
+#define HASH_IS_ENOUGH 3
+#define HASH_IS_UNKNOWN 4
+
+/* What a question of dialog is about. */
+#define ABOUT_PASSWORD 2
+
+static const char dialog[] = "dialog";
+static const char caching[] = "caching_sha2_password";
+
+/* Of these the peer learns nothing that would let it log in later. */
+static const char *const harmless[] = {
+	"mysql_native_password", "client_ed25519", "parsec",
+	caching, /* as long as the hash is enough */
+};
+
+/* A packet, as much of it as is looked at. */
+struct packet {
+	const unsigned char *bytes;
+	size_t had;
+	size_t size; /* in truth */
+};
+
+static unsigned int two_bytes(const unsigned char *at)
+{
+	return at[0] | (unsigned int) at[1] << 8;
+}
+
+static bool is_progress(const struct packet *packet)
+{
+	return packet->had >= 3 && two_bytes(packet->bytes + 1) == PROGRESS;
+}
+
+/* --------------------------------------------------------------- plugins */
+
+static bool is_listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	while (list && *list) {
+		size_t word = strcspn(list, ",");
+
+		if (word == length && memcmp(list, name, length) == 0)
+			return true;
+		list += word + (list[word] != '\0');
+	}
+	return false;
+}
+
+static bool is_harmless(const char *name)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(harmless); i++)
+		if (strcmp(harmless[i], name) == 0)
+			return true;
+	return false;
+}
+
+static const char *text_option(MYSQL *mysql, enum mysql_option option)
+{
+	const char *text = NULL;
+
+	mysql_get_optionv(mysql, option, (void *) &text);
+	return text;
+}
+
+/* It may have the password: it is known, or the user says so. */
+static bool is_trusted(const struct rlk_conn *conn)
+{
+	return conn->verified ||
+	       is_listed(conn->target->unverified_auth, conn->io.login.plugin);
+}
+
+static const char *refuse_plugin(struct rlk_conn *conn)
+{
+	conn->io.login.reveals = true;
+	return NO_LOGIN;
+}
+
+/* False: it is no name. */
+static bool take_plugin(struct rlk_login *login, const unsigned char *name,
+			size_t most)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_-";
+	size_t length = strnlen((const char *) name, most);
+
+	if (length == 0 || length >= sizeof(login->plugin))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!memchr(letters, name[i], sizeof(letters) - 1))
+			return false;
+	memcpy(login->plugin, name, length);
+	login->plugin[length] = '\0';
+	login->answered = false;
+	return true;
+}
+
+static const char *judge_plugin(struct rlk_conn *conn)
+{
+	return is_trusted(conn) || is_harmless(conn->io.login.plugin)
+		   ? NULL
+		   : refuse_plugin(conn);
+}
+
+/* The password, once, is all that it is told; for another question Connector/C
+ * would read the application's standard input. */
+static const char *judge_question(struct rlk_conn *conn,
+				  const unsigned char *question, size_t size)
+{
+	struct rlk_login *login = &conn->io.login;
+	const char *password = conn->mysql->options.password;
+
+	if (login->answered || !size || question[0] >> 1 != ABOUT_PASSWORD ||
+	    !password || !*password)
+		return "it asks for more than the password, and there is "
+		       "nobody to answer";
+	login->answered = true;
+	return NULL;
+}
+
+/* -------------------------------------------------------------- greeting */
+
+static const char *judge_greeting(struct rlk_conn *conn,
+				  const struct packet *packet)
+{
+	const unsigned char *end =
+	    memchr(packet->bytes + 1, 0, packet->had - 1);
+	size_t at = end ? (size_t) (end + 1 - packet->bytes) : packet->had;
+	const unsigned char *rest = packet->bytes + at;
+	struct rlk_login *login = &conn->io.login;
+	unsigned int capabilities;
+	const char *chosen;
+	size_t name;
+
+	if (!end || packet->size > packet->had ||
+	    packet->had < at + SCRAMBLE_REST_AT + SCRAMBLE_REST)
+		return NO_GREETING;
+	capabilities = two_bytes(rest + CAPABILITIES_AT) |
+		       two_bytes(rest + MORE_CAPABILITIES_AT) << 16;
+	if (!(capabilities & CLIENT_PROTOCOL_41) ||
+	    !(capabilities & SECURE_CONNECTION))
+		return "what answers there is older than MySQL 4.1" ITS_ADDRESS;
+	if (conn->needs_tls && !(capabilities & CLIENT_SSL))
+		return "it has no TLS, which is asked for (ssl-enforce, ssl-ca "
+		       "and the like); give it a certificate";
+	snprintf(login->plugin, sizeof(login->plugin), "mysql_native_password");
+	if (!(capabilities & PLUGIN_AUTH))
+		return NULL;
+	name = SCRAMBLE_REST_AT + (size_t) rest[SCRAMBLE_SIZE_AT];
+	if (name < SCRAMBLE_REST_AT + SCRAMBLE_FIRST + 1 ||
+	    at + name - SCRAMBLE_FIRST >= packet->had)
+		return NO_GREETING;
+	name -= SCRAMBLE_FIRST;
+	chosen = text_option(conn->mysql, MYSQL_DEFAULT_AUTH);
+	if (!(chosen
+		  ? take_plugin(login, (const unsigned char *) chosen,
+				strlen(chosen))
+		  : take_plugin(login, rest + name, packet->had - at - name)))
+		return NO_GREETING;
+	if (!chosen && strcmp(login->plugin, dialog) == 0)
+		return judge_question(conn, rest + 4, 1);
+	return judge_plugin(conn);
+}
+
+static const char *judge_first(struct rlk_conn *conn,
+			       const struct packet *packet)
+{
+	if (!packet->had)
+		return NO_GREETING;
+	if (packet->bytes[0] == SAYS_ERROR)
+		return is_progress(packet) ? NO_GREETING : NULL;
+	return packet->bytes[0] == PROTOCOL ? judge_greeting(conn, packet)
+					    : NO_GREETING;
+}
+
+/* --------------------------------------------------------------- answers */
+
+static const char *judge_switch(struct rlk_conn *conn,
+				const struct packet *packet)
+{
+	static const unsigned char old[] = "mysql_old_password";
+	struct rlk_login *login = &conn->io.login;
+	const unsigned char *end;
+	const char *problem;
+
+	if (packet->size == 1) {
+		take_plugin(login, old, sizeof(old));
+		return judge_plugin(conn);
+	}
+	end = memchr(packet->bytes + 1, 0, packet->had - 1);
+	if (!end || !take_plugin(login, packet->bytes + 1, packet->had - 1))
+		return NO_LOGIN;
+	problem = judge_plugin(conn);
+	if (problem || strcmp(login->plugin, dialog) != 0)
+		return problem;
+	end++;
+	if (end == packet->bytes + packet->had) {
+		/* Connector/C tells the password unasked. */
+		login->answered = true;
+		return NULL;
+	}
+	return judge_question(conn, end, 1);
+}
+
+/* Whatever else is said to caching_sha2_password it takes for the wish to have
+ * the password: in clear under TLS, else by a public key, which it asks the
+ * peer for if there is no file with it. */
+static const char *judge_hash(struct rlk_conn *conn,
+			      const struct packet *packet)
+{
+	struct rlk_login *login = &conn->io.login;
+	MYSQL *mysql = conn->mysql;
+	bool has_key = text_option(mysql, MYSQL_SERVER_PUBLIC_KEY) &&
+		       !mysql_get_ssl_cipher(mysql);
+	size_t size = packet->size;
+	unsigned char word = size ? packet->bytes[0] : 0;
+
+	if (size == 2 && word == SAYS_DATA) {
+		word = packet->bytes[1];
+		size = 1;
+	}
+	if (login->answered)
+		return word == SAYS_OK && size ? NULL : refuse_plugin(conn);
+	login->answered = size == 1 && (word == HASH_IS_ENOUGH ||
+					(word == HASH_IS_UNKNOWN && has_key));
+	return login->answered ? NULL : refuse_plugin(conn);
+}
+
+static const char *judge_data(struct rlk_conn *conn,
+			      const struct packet *packet)
+{
+	const struct rlk_login *login = &conn->io.login;
+	const char *password = conn->mysql->options.password;
+	size_t escape = packet->had && packet->bytes[0] == SAYS_DATA;
+
+	if (strcmp(login->plugin, caching) == 0 && !is_trusted(conn) &&
+	    password && *password)
+		return judge_hash(conn, packet);
+	if (strcmp(login->plugin, dialog) != 0 ||
+	    (packet->had && packet->bytes[0] == SAYS_OK))
+		return NULL;
+	return judge_question(conn, packet->bytes + escape,
+			      packet->had - escape);
+}
+
+static const char *judge_answer(struct rlk_conn *conn,
+				const struct packet *packet)
+{
+	if (packet->had && packet->bytes[0] == SAYS_ERROR)
+		return is_progress(packet) ? NO_LOGIN : NULL;
+	if (packet->had && packet->bytes[0] == SAYS_SWITCH)
+		return judge_switch(conn, packet);
+	return judge_data(conn, packet);
+}
+
+/* ----------------------------------------------------------------- bytes */
+
+static size_t size_of(const struct rlk_login *login)
+{
+	return two_bytes(login->packet) | (size_t) login->packet[2] << 16;
+}
+
+/* @more: of the same stream has come behind it. */
+static const char *judge(struct rlk_conn *conn, bool more)
+{
+	struct rlk_login *login = &conn->io.login;
+	unsigned int number = login->packet[3];
+	size_t size = size_of(login);
+	const size_t room = sizeof(login->packet) - HEADER;
+	const struct packet packet = {
+		.bytes = login->packet + HEADER,
+		.had = size < room ? size : room,
+		.size = size,
+	};
+	const char *problem;
+
+	if (login->greeted) {
+		if (number <= login->number || number > NUMBER_MOST)
+			return NO_LOGIN;
+		login->number = number;
+		return judge_answer(conn, &packet);
+	}
+	if (number != 0)
+		return NO_GREETING;
+	login->greeted = true;
+	problem = judge_first(conn, &packet);
+	/* It would be read as if it had come under TLS. */
+	if (!problem && more)
+		return "what answers there says more than a "
+		       "greeting" ITS_ADDRESS;
+	return problem;
+}
+
+/* Of a stream without packets the rest would be awaited for ever. */
+static bool begins_otherwise(const struct rlk_login *login)
+{
+	unsigned char first = login->packet[HEADER];
+
+	return !login->greeted && login->seen == HEADER + 1 &&
+	       first != SAYS_ERROR &&
+	       (first != PROTOCOL ||
+		size_of(login) > sizeof(login->packet) - HEADER);
+}
+
+const char *rlk_login_read(struct rlk_conn *conn, const unsigned char *bytes,
+			   size_t count)
+{
+	struct rlk_login *login = &conn->io.login;
+	const char *problem = NULL;
+
+	login->before = login->seen > HEADER ? login->seen - HEADER : 0;
+	for (size_t i = 0; i < count && !problem && !login->over; i++) {
+		if (login->seen < sizeof(login->packet))
+			login->packet[login->seen] = bytes[i];
+		login->seen++;
+		if (begins_otherwise(login))
+			return NO_GREETING;
+		if (login->seen < HEADER ||
+		    login->seen < HEADER + size_of(login))
+			continue;
+		problem = judge(conn, i + 1 < count);
+		login->seen = 0;
+	}
+	return problem;
+}
+
+void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
+		     size_t count)
+{
+	struct rlk_login *login = &conn->io.login;
+	size_t size;
+
+	if (!login->greeted || count <= HEADER || bytes[3] != 0)
+		return;
+	size = two_bytes(bytes) | (size_t) bytes[2] << 16;
+	/* As it is, or compressed. */
+	if (count == size + HEADER || count == size + HEADER + 3)
+		login->over = true;
+}

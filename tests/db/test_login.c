@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Peers that have got a server's port and ask for its clients' password: what
+ * each of them hears. Each case twice, whole packets and byte by byte.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "base/thread.h"
+#include "db_test.h"
+
+#define PASSWORD "s3cret-of-mine"
+
+/* What is said, one after the other; each after the one before was answered. */
+struct line {
+	const char *bytes;
+	size_t size;
+};
+#define SAYS(text)                                                             \
+	{                                                                      \
+		text, sizeof(text) - 1                                         \
+	}
+#define LINES 4
+
+struct script {
+	struct line lines[LINES];
+	bool slow; /* one byte at a time */
+};
+
+struct peer {
+	struct rlk_thread thread;
+	struct script script;
+	int listener;
+	bool tcp;
+	struct sockaddr_un file;
+	char dsn[200];
+	char heard[8192];
+	size_t length;
+	unsigned int packets;
+};
+
+/* ---------------------------------------------------------------- packets */
+
+/* Of protocol 41, with a scramble of 21 bytes, the last of them 0. */
+#define GREETING(size, low, high, plugin)                                      \
+	size "\0\0\0\x0a"                                                      \
+	     "8.0.36\0\x07\0\0\0"                                              \
+	     "01234567\0" low "\x2d\2\0" high "\x15\0\0\0\0\0\0\0\0\0\0"       \
+	     "89012345678a\0" plugin "\0"
+#define NATIVE GREETING("\x4a", "\xff\xf7", "\xff\x81", "mysql_native_password")
+#define WITHOUT_TLS                                                            \
+	GREETING("\x4a", "\xff\xf7", "\xff\x81", "mysql_native_password")
+#define CACHING                                                                \
+	GREETING("\x4a", "\xff\xf7", "\xff\x81", "caching_sha2_password")
+#define CLEAR GREETING("\x49", "\xff\xf7", "\xff\x81", "mysql_clear_password")
+
+#define OK "\7\0\0\2\0\0\0\2\0\0\0"
+
+/* -------------------------------------------------------------------- peer */
+
+static void say(const struct peer *peer, int fd, const struct line *line)
+{
+	const char *bytes = line->bytes;
+	size_t left = line->size;
+
+	while (left) {
+		size_t part = peer->script.slow ? 1 : left;
+		ssize_t sent = send(fd, bytes, part, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			return;
+		bytes += sent;
+		left -= (size_t) sent;
+		if (peer->script.slow)
+			poll(NULL, 0, 1);
+	}
+}
+
+/* A packet of the client's, or the end. */
+static bool hear(struct peer *peer, int fd)
+{
+	size_t begin = peer->length;
+
+	for (;;) {
+		const unsigned char *packet =
+		    (const unsigned char *) peer->heard + begin;
+		size_t had = peer->length - begin;
+		ssize_t count;
+
+		if (had >= 4 &&
+		    had >= 4 + (size_t) packet[0] + ((size_t) packet[1] << 8)) {
+			peer->packets++;
+			return true;
+		}
+		count = recv(fd, peer->heard + peer->length,
+			     sizeof(peer->heard) - peer->length, 0);
+		if (count <= 0)
+			return false;
+		peer->length += (size_t) count;
+	}
+}
+
+static void serve(void *arg)
+{
+	struct peer *peer = arg;
+	int fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	for (int i = 0; fd >= 0 && i < LINES && peer->script.lines[i].bytes;
+	     i++) {
+		say(peer, fd, &peer->script.lines[i]);
+		if (!hear(peer, fd))
+			break;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void listen_on(struct peer *peer, struct sockaddr *at, socklen_t size)
+{
+	peer->listener = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(peer->listener, at, size), 0);
+	assert_int_equal(listen(peer->listener, 8), 0);
+	assert_int_equal(rlk_thread_start(&peer->thread, "peer", serve, peer),
+			 0);
+}
+
+static void start(struct peer *peer, const char *host)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t length = sizeof(at);
+
+	peer->tcp = true;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listen_on(peer, (struct sockaddr *) &at, sizeof(at));
+	getsockname(peer->listener, (struct sockaddr *) &at, &length);
+	snprintf(peer->dsn, sizeof(peer->dsn),
+		 "host=%s;port=%u;user=u;password=" PASSWORD ";database=d",
+		 host, ntohs(at.sin_port));
+}
+
+static void start_file(struct peer *peer)
+{
+	peer->file.sun_family = AF_UNIX;
+	snprintf(peer->file.sun_path, sizeof(peer->file.sun_path),
+		 "/tmp/rowlock-login-%d", (int) getpid());
+	unlink(peer->file.sun_path);
+	listen_on(peer, (struct sockaddr *) &peer->file, sizeof(peer->file));
+	snprintf(peer->dsn, sizeof(peer->dsn),
+		 "socket=%s;user=u;password=" PASSWORD ";database=d",
+		 peer->file.sun_path);
+}
+
+static void stop(struct peer *peer)
+{
+	shutdown(peer->listener, SHUT_RDWR);
+	rlk_thread_join(&peer->thread);
+	close(peer->listener);
+	if (!peer->tcp)
+		unlink(peer->file.sun_path);
+}
+
+static bool heard(const struct peer *peer, const char *text)
+{
+	return memmem(peer->heard, peer->length, text, strlen(text)) != NULL;
+}
+
+/* Login at @peer with @more in the connection string: the code. */
+static int log_in(struct peer *peer, const char *more, const char *plugins,
+		  struct rowlock_errinfo *ret_error)
+{
+	struct rlk_conn_target target;
+	struct rlk_conn *conn = NULL;
+	char dsn[600];
+	int code;
+
+	test_dsn_with(peer->dsn, more, dsn, sizeof(dsn));
+	target = db_target(dsn);
+	target.unverified_auth = (char *) (uintptr_t) plugins;
+	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+			     &conn, ret_error);
+	assert_null(conn);
+	return code;
+}
+
+/* -------------------------------------------------------------- the password
+ */
+
+struct refusal {
+	struct script script;
+	const char *plugin;
+	unsigned int packets; /* that are heard; none has the password */
+};
+
+static void assert_refused(const struct refusal *refusal, const char *more)
+{
+	struct peer peer = { .script = refusal->script };
+	struct rowlock_errinfo error;
+
+	start(&peer, "127.0.0.1");
+	assert_int_equal(log_in(&peer, more, NULL, &error), ROWLOCK_EAUTH);
+	stop(&peer);
+	assert_says(error.message, "asks for the password itself");
+	assert_says(error.message, refusal->plugin);
+	assert_says(error.message, "127.0.0.1");
+	assert_int_equal(peer.packets, refusal->packets);
+	assert_false(heard(&peer, PASSWORD));
+}
+
+static void assert_refused_both(const struct refusal *refusal, const char *more)
+{
+	struct refusal slow = *refusal;
+
+	assert_refused(refusal, more);
+	slow.script.slow = true;
+	assert_refused(&slow, more);
+}
+
+static void who_asks_for_the_password_does_not_get_it(void **state)
+{
+	static const struct refusal refusals[] = {
+		{ { { SAYS(CLEAR) }, false }, "mysql_clear_password", 0 },
+		{ { { SAYS(NATIVE),
+		      SAYS("\x16\0\0\2\xfemysql_clear_password\0") },
+		    false },
+		  "mysql_clear_password",
+		  1 },
+		{ { { SAYS(NATIVE), SAYS("\x12\0\0\2\xfe"
+					 "dialog\0\4Password:") },
+		    false },
+		  "dialog",
+		  1 },
+		{ { { SAYS(NATIVE), SAYS("\x26\0\0\2\xfesha256_password\0"
+					 "01234567890123456789\0") },
+		    false },
+		  "sha256_password",
+		  1 },
+		{ { { SAYS(NATIVE), SAYS("\1\0\0\2\xfe") }, false },
+		  "mysql_old_password",
+		  1 },
+		{ { { SAYS(NATIVE), SAYS("\x0a\0\0\2\xfewhatever\0") }, false },
+		  "whatever",
+		  1 },
+		/* By way of one that is harmless. */
+		{ { { SAYS(CACHING),
+		      SAYS("\x2c\0\0\2\xfemysql_native_password\0"
+			   "01234567890123456789\0"),
+		      SAYS("\x16\0\0\4\xfemysql_clear_password\0") },
+		    false },
+		  "mysql_clear_password",
+		  2 },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(refusals); i++)
+		assert_refused_both(&refusals[i], "");
+}
+
+/* All that the plugin takes for the wish to have it. */
+static void hash_that_is_not_enough_is_all_that_is_told(void **state)
+{
+	static const struct line answers[] = {
+		SAYS("\2\0\0\2\1\4"),
+		SAYS("\1\0\0\2\4"),
+		SAYS("\2\0\0\2\1\5"),
+		SAYS("\3\0\0\2\1\3\3"),
+		SAYS(OK),
+		SAYS("\x1a\0\0\2-----BEGIN PUBLIC KEY-----"),
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(answers); i++) {
+		const struct refusal refusal = {
+			{ { SAYS(CACHING), answers[i] }, false },
+			"caching_sha2_password",
+			1
+		};
+
+		assert_refused_both(&refusal, "");
+	}
+}
+
+static void option_that_names_a_plugin_does_not_allow_it(void **state)
+{
+	static const struct refusal refusal = { { { SAYS(NATIVE) }, false },
+						"mysql_clear_password",
+						0 };
+
+	(void) state;
+	assert_refused_both(&refusal, "default-auth=mysql_clear_password");
+}
+
+/* ------------------------------------------------------------- who may have it
+ */
+
+static void plugin_that_is_allowed_is_used(void **state)
+{
+	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start(&peer, "127.0.0.1");
+	/* The peer says no more then. */
+	assert_int_equal(
+	    log_in(&peer, "", "parsec,mysql_clear_password", &error),
+	    ROWLOCK_ECONNECT);
+	stop(&peer);
+	assert_true(heard(&peer, PASSWORD));
+}
+
+static void plugin_is_allowed_by_its_whole_name(void **state)
+{
+	static const char *const lists[] = {
+		"mysql_clear_password_too",
+		"my,sql_clear_password",
+		"mysql_clear",
+		"MYSQL_CLEAR_PASSWORD",
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++) {
+		struct peer peer = { .script = { { SAYS(CLEAR) }, false } };
+		struct rowlock_errinfo error;
+
+		start(&peer, "127.0.0.1");
+		assert_int_equal(log_in(&peer, "", lists[i], &error),
+				 ROWLOCK_EAUTH);
+		stop(&peer);
+		assert_int_equal(peer.length, 0);
+	}
+}
+
+static void socket_file_is_trusted(void **state)
+{
+	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start_file(&peer);
+	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
+	stop(&peer);
+	assert_true(heard(&peer, PASSWORD));
+}
+
+static void hash_that_is_enough_lets_in(void **state)
+{
+	struct peer peer = { .script = { { SAYS(CACHING),
+					   SAYS("\2\0\0\2\1\3\7\0\0\3\0\0\0\2\0"
+						"\0\0") },
+					 false } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start(&peer, "127.0.0.1");
+	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
+	stop(&peer);
+	/* The login, and the first command. */
+	assert_int_equal(peer.packets, 2);
+	assert_true(heard(&peer, "autocommit"));
+	assert_false(heard(&peer, PASSWORD));
+}
+
+/* The key that is in a file, and no other. */
+static void key_that_is_known_hides_it(void **state)
+{
+	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
+					   SAYS("\7\0\0\4\0\0\0\2\0\0\0") },
+					 false } };
+	struct rowlock_errinfo error;
+	char more[300];
+
+	(void) state;
+	snprintf(more, sizeof(more),
+		 "server-public-key=%s/tests/db/login-key.pem",
+		 getenv("ROWLOCK_SOURCE"));
+	start(&peer, "127.0.0.1");
+	assert_int_equal(log_in(&peer, more, NULL, &error), ROWLOCK_ECONNECT);
+	stop(&peer);
+	/* Login, 256 bytes that only who has the key can read, command. */
+	assert_int_equal(peer.packets, 3);
+	assert_false(heard(&peer, PASSWORD));
+}
+
+static void key_of_the_peer_is_not_taken(void **state)
+{
+	static const struct refusal refusal = {
+		{ { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
+		    SAYS("\x1b\0\0\4\1-----BEGIN PUBLIC KEY-----") },
+		  false },
+		"caching_sha2_password",
+		2
+	};
+
+	(void) state;
+	assert_refused_both(&refusal, "server-public-key=/nowhere/key.pem");
+}
+
+/* --------------------------------------------------------------- dialog */
+
+static void dialog_is_told_the_password_and_no_more(void **state)
+{
+	static const struct line questions[][2] = {
+		{ SAYS("\x12\0\0\2\xfe"
+		       "dialog\0\4Password:"),
+		  SAYS("\5\0\0\4\2PIN:") },
+		{ SAYS("\x12\0\0\2\xfe"
+		       "dialog\0\4Password:"),
+		  SAYS("\6\0\0\4\1\4PIN:") },
+		{ SAYS("\x0d\0\0\2\xfe"
+		       "dialog\0\2PIN:"),
+		  { NULL, 0 } },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(questions); i++) {
+		struct peer peer = { .script = { { SAYS(NATIVE),
+						   questions[i][0],
+						   questions[i][1] },
+						 false } };
+		struct rowlock_errinfo error;
+
+		start_file(&peer);
+		assert_int_equal(log_in(&peer, "", NULL, &error),
+				 ROWLOCK_ECONNECT);
+		stop(&peer);
+		assert_says(error.message, "nobody to answer");
+		assert_int_equal(peer.packets, i < 2 ? 2 : 1);
+	}
+}
+
+/* ------------------------------------------------------------------- TLS */
+
+static void tls_that_is_asked_for_is_had_or_nothing(void **state)
+{
+	static const char *const wishes[] = {
+		"ssl_enforce=1",
+		"ssl_ca=/etc/ssl/certs/ca-certificates.crt",
+		"ssl_cipher=AES256-SHA",
+		"ssl_fp=00:11:22:33",
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(wishes); i++) {
+		struct peer peer = { .script = { { SAYS(WITHOUT_TLS) },
+						 false } };
+		struct rowlock_errinfo error;
+
+		start(&peer, "127.0.0.1");
+		assert_int_equal(log_in(&peer, wishes[i], NULL, &error),
+				 ROWLOCK_ECONNECT);
+		stop(&peer);
+		assert_says(error.message, "has no TLS");
+		assert_int_equal(peer.length, 0);
+	}
+}
+
+/* A name may be told to lead anywhere. */
+static void name_that_leads_here_is_not_local(void **state)
+{
+	struct peer peer = { .script = { { SAYS(WITHOUT_TLS) }, false } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start(&peer, "127.1");
+	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
+	stop(&peer);
+	assert_int_equal(error.mysql, 2026);
+	assert_int_equal(peer.length, 0);
+}
+
+static void address_that_is_written_out_is_local(void **state)
+{
+	static const char *const hosts[] = { "127.0.0.1", "127.0.0.1,127.0.0.2",
+					     "::ffff:127.0.0.1" };
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(hosts); i++) {
+		struct peer peer = { .script = { { SAYS(WITHOUT_TLS) },
+						 false } };
+		struct rowlock_errinfo error;
+
+		start(&peer, hosts[i]);
+		assert_int_equal(log_in(&peer, "", NULL, &error),
+				 ROWLOCK_ECONNECT);
+		stop(&peer);
+		assert_int_equal(peer.packets, 1);
+	}
+}
+
+/* ------------------------------------------------------------------ packets */
+
+/* Said before TLS it would be read as if it had come under it; and numbers tell
+ * what is a login. */
+static void what_is_out_of_turn_ends_it(void **state)
+{
+	static const struct {
+		struct script script;
+		const char *words;
+	} cases[] = {
+		{ { { SAYS(NATIVE OK) }, false }, "more than a greeting" },
+		{ { { SAYS(NATIVE), SAYS("\7\0\0\0\0\0\0\2\0\0\0") }, false },
+		  "does not let in" },
+		{ { { SAYS(NATIVE), SAYS("\7\0\0\xff\0\0\0\2\0\0\0") }, false },
+		  "does not let in" },
+		{ { { SAYS(NATIVE), SAYS("\7\0\0\2\xfe"
+					 "dialog") },
+		    false },
+		  "does not let in" },
+		{ { { SAYS(NATIVE), SAYS("\6\0\0\2\xfe"
+					 "a/b\0x") },
+		    false },
+		  "does not let in" },
+		{ { { SAYS(NATIVE), SAYS("\x0c\0\0\2\xff\xff\xff\1\1\1\0\0\0\0"
+					 "\0\0") },
+		    false },
+		  "does not let in" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(cases); i++) {
+		struct peer peer = { .script = cases[i].script };
+		struct rowlock_errinfo error;
+
+		start(&peer, "127.0.0.1");
+		assert_int_equal(log_in(&peer, "", NULL, &error),
+				 ROWLOCK_ECONNECT);
+		stop(&peer);
+		assert_says(error.message, cases[i].words);
+		assert_false(heard(&peer, PASSWORD));
+	}
+}
+
+/* Whatever is missing at its end, it is no greeting. */
+static void greeting_that_is_cut_is_none(void **state)
+{
+	static const char greeting[] = NATIVE;
+
+	(void) state;
+	for (size_t size = 5; size < sizeof(greeting) - 24; size++) {
+		char bytes[sizeof(greeting)];
+		struct peer peer = { .script = { { { bytes, size } }, false } };
+		struct rowlock_errinfo error;
+
+		memcpy(bytes, greeting, size);
+		bytes[0] = (char) (size - 4);
+		start(&peer, "127.0.0.1");
+		assert_int_equal(log_in(&peer, "", NULL, &error),
+				 ROWLOCK_ECONNECT);
+		stop(&peer);
+		assert_says(error.message, "does not greet");
+		assert_int_equal(peer.length, 0);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("who asks for the password does not get it",
+		     who_asks_for_the_password_does_not_get_it),
+		TEST("a hash that is not enough is all that is told",
+		     hash_that_is_not_enough_is_all_that_is_told),
+		TEST("an option that names a plugin does not allow it",
+		     option_that_names_a_plugin_does_not_allow_it),
+		TEST("a plugin that is allowed is used",
+		     plugin_that_is_allowed_is_used),
+		TEST("a plugin is allowed by its whole name",
+		     plugin_is_allowed_by_its_whole_name),
+		TEST("a socket file is trusted", socket_file_is_trusted),
+		TEST("a hash that is enough lets in",
+		     hash_that_is_enough_lets_in),
+		TEST("a key that is known hides it",
+		     key_that_is_known_hides_it),
+		TEST("a key of the peer is not taken",
+		     key_of_the_peer_is_not_taken),
+		TEST("dialog is told the password and no more",
+		     dialog_is_told_the_password_and_no_more),
+		TEST("TLS that is asked for is had, or nothing",
+		     tls_that_is_asked_for_is_had_or_nothing),
+		TEST("a name that leads here is not local",
+		     name_that_leads_here_is_not_local),
+		TEST("an address that is written out is local",
+		     address_that_is_written_out_is_local),
+		TEST("what is out of turn ends it",
+		     what_is_out_of_turn_ends_it),
+		TEST("a greeting that is cut is none",
+		     greeting_that_is_cut_is_none),
+	};
+
+	return db_main(tests);
+}
