@@ -372,20 +372,20 @@ static void a_slot_that_is_free_is_taken_unseen(void **state)
 	struct ground *ground = *state;
 	const char *name = test_name("guess");
 	struct some a = some_of(ground, 0, name, 5, 1);
-	uint64_t before;
 
 	make(ground, &a);
-	a.request.guess = 4;
-	before = test_sql_status(ground->sql, "Questions");
+	for (unsigned int slot = 1; slot <= 5; slot++) {
+		a.request.guess = slot;
+		assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+		assert_int_equal(a.slots[0], slot);
+		assert_int_equal(has_slots(ground, &a), 1);
+		release(ground, &a);
+	}
 	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
-	assert_int_equal(test_sql_status(ground->sql, "Questions") - 1 - before,
-			 1);
-	assert_int_equal(a.slots[0], 4);
-	assert_int_equal(has_slots(ground, &a), 1);
 	/* Asked again, as after a lost answer, it is the same. */
 	a.slots[0] = 0;
 	assert_int_equal(ask(ground, 1, &a, NULL), RLK_GRANTED);
-	assert_int_equal(a.slots[0], 4);
+	assert_int_equal(a.slots[0], 5);
 	assert_int_equal(rows_of(ground, name), 1);
 	release(ground, &a);
 }
