@@ -287,21 +287,18 @@ struct rowlock_client_options {
 	unsigned int flags;
 
 	/**
-	 * Authentication plugins that may be used with a server that was not
-	 * verified, though they tell it the password: their names, with commas.
-	 * NULL: none, the default.
+	 * Authentication plugins that may tell the password to a server that
+	 * was not verified: their names, with commas. NULL: none, the default.
 	 *
-	 * A server is verified if its certificate is (on another host always,
-	 * but with ROWLOCK_TLS_UNVERIFIED; on this one with
-	 * ssl-verify-server-cert), or its key's fingerprint (ssl-fp), or if it
-	 * is reached by a socket file. Any other may be whoever has got its
-	 * port, and is told no more than a hash of what it has sent:
-	 * mysql_native_password, client_ed25519, parsec, and
-	 * caching_sha2_password as long as the server knows the account. If it
-	 * does not, or asks for the password in another way, that is
-	 * ROWLOCK_EAUTH: a MySQL server that was just started does so at the
-	 * first login. Then name its public key (server-public-key=FILE), its
-	 * certificate's authority, or the plugin here.
+	 * Verified is who is behind a socket file, and who was by certificate
+	 * (other hosts, but with ROWLOCK_TLS_UNVERIFIED; and with
+	 * ssl-verify-server-cert) or fingerprint (ssl-fp). Any other may have
+	 * got a server's port, and is told a hash of what it has sent, by
+	 * mysql_native_password, client_ed25519, parsec, or
+	 * caching_sha2_password as long as the server knows the account: a
+	 * MySQL server that was just started does not. Who asks for more gets
+	 * nothing, and that is ROWLOCK_EAUTH: name its public key
+	 * (server-public-key=FILE), its authority, or the plugin here.
 	 */
 	const char *unverified_auth;
 

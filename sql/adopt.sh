@@ -36,7 +36,8 @@ refuse_foreign_tables()
 			IF(cols LIKE '%,attempt', ',attempt', ''))
 		WHEN 'lock_token_floor' THEN 'id,token,raised_at'
 		WHEN 'lock_permits' THEN 'name,permits'
-		ELSE 'version,checksum,applied_at' END;
+		ELSE CONCAT('version,checksum,applied_at',
+			IF(cols LIKE '%,secret', ',secret', '')) END;
 	SQL
 	while read -r table; do
 		die $EX_REFUSED "database '$database' on $where has a table '$table' that is not rowlock's." \

@@ -221,13 +221,22 @@ static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 
 static int fail_plugin(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
-	return rlk_fail(reterr, ROWLOCK_EAUTH,
-			"connect to %s: it asks for the password itself (%s), "
-			"and nothing proves who it is; verify its certificate "
-			"(ssl-ca and ssl-verify-server-cert), go by its socket "
-			"file, or allow this plugin all the same "
-			"(unverified-auth)",
-			conn->where, conn->io.login.plugin);
+	const char *plugin = conn->io.login.plugin;
+	const char *user = conn->mysql->options.user;
+	bool hash = strcmp(plugin, "caching_sha2_password") == 0;
+
+	return rlk_fail(
+	    reterr, ROWLOCK_EAUTH,
+	    "connect to %s as '%s': %s (%s), and nothing proves "
+	    "who it is; verify its certificate (ssl-ca and "
+	    "ssl-verify-server-cert), go by its socket file, %sor "
+	    "allow this plugin all the same (unverified-auth)",
+	    conn->where, user ? user : "",
+	    hash ? "the hash of the password is not enough for it: "
+		   "the password is wrong, or the server does not "
+		   "know the account yet"
+		 : "it asks for the password itself",
+	    plugin, hash ? "name its public key (server-public-key), " : "");
 }
 
 static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
@@ -273,6 +282,7 @@ static int connect_now(struct rlk_conn *conn, unsigned int named,
 		       struct rowlock_errinfo *reterr)
 {
 	_cleanup_(freep) char *dsn = NULL;
+	const char *charset;
 	bool finished;
 	int error;
 
@@ -302,6 +312,13 @@ static int connect_now(struct rlk_conn *conn, unsigned int named,
 				"connect to %s: the option return-found-rows "
 				"would make a held lock look free; remove it",
 				conn->where);
+	charset = mysql_character_set_name(conn->mysql);
+	if (!charset || strcmp(charset, "utf8mb4") != 0)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"connect to %s: the character set is %s after "
+				"it was set to utf8mb4; is that in "
+				"character-sets-dir?",
+				conn->where, charset ? charset : "none");
 	return rlk_peer_check(conn, reterr);
 }
 

@@ -80,8 +80,7 @@ static bool put_row(struct rlk_packet *packet, const char *at, const char *end,
 		at = mark;
 		if (at == end)
 			break;
-		if (!rlk_sql_put_value(&packet->sql, packet->conn->mysql,
-				       &row[at[1] - '0']))
+		if (!rlk_sql_put_value(&packet->sql, &row[at[1] - '0']))
 			return false;
 		at += 2;
 	}

@@ -148,11 +148,12 @@ static bool has_text(MYSQL *mysql, enum mysql_option option)
 	return text && *text;
 }
 
-/* Option files may have turned these on; nothing was sent yet. */
+/* Option files may have changed these; nothing was sent yet. */
 static void forbid(MYSQL *mysql)
 {
 	unsigned int off = 0;
 
+	mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);
 	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
 }

@@ -18,8 +18,10 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 #define RUN "run 'rowlock-migrate'"
+#define SECRET_LEAST 16
 #define NAME "utf8mb4_bin"
 #define ASCII "ascii_bin"
 
@@ -79,6 +81,11 @@ static const char *const tables[] = {
 static const struct rlk_stmt_def read_version = {
 	"schema",
 	"SELECT CAST(MAX(version) AS UNSIGNED) FROM rowlock_schema",
+};
+
+static const struct rlk_stmt_def read_secret = {
+	"schema",
+	"SELECT secret FROM rowlock_schema WHERE version = 0",
 };
 
 static const struct rlk_stmt_def read_tables = {
@@ -234,6 +241,27 @@ static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		      reterr);
 }
 
+/* Without one the names of bells would be anybody's to know. */
+static int get_secret(struct rlk_conn *conn, uint64_t *ret_secret,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	if (rlk_stmt_run(conn, &read_secret, NULL, &reply, &error) !=
+	    RLK_DONE) {
+		if (reterr)
+			*reterr = error;
+		return error.code;
+	}
+	if (!reply.has_row || reply.columns[0].length < SECRET_LEAST)
+		return refuse(conn,
+			      "row 0 of table rowlock_schema has no secret",
+			      RUN, reterr);
+	*ret_secret = rlk_text_hash(reply.columns[0].text);
+	return 0;
+}
+
 static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
@@ -260,7 +288,8 @@ static int check_found(struct rlk_conn *conn, struct found *found,
 				 : 0;
 }
 
-int rlk_schema_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+int rlk_schema_check(struct rlk_conn *conn, uint64_t *ret_secret,
+		     struct rowlock_errinfo *reterr)
 {
 	static const struct {
 		const struct rlk_stmt_def *def;
@@ -274,6 +303,8 @@ int rlk_schema_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	struct found found = { { false } };
 	int code = check_version(conn, reterr);
 
+	if (!code)
+		code = get_secret(conn, ret_secret, reterr);
 	if (code)
 		return code;
 	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {

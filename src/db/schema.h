@@ -5,16 +5,20 @@
 #include "db/conn.h"
 
 /** The version of sql/schema that this library was written for. */
-#define RLK_SCHEMA_VERSION 5
+#define RLK_SCHEMA_VERSION 6
 
 /**
  * Are the tables as they must be? Version, engine (InnoDB), columns, types and
  * collation of names, primary keys. Reads information_schema only, needs no
  * privilege beyond those on the tables.
  *
+ * @ret_secret  a number that only who can read the tables can know, the same
+ * for all of their clients
+ *
  * Returns 0, or ROWLOCK_ESCHEMA with a sentence that names the table or column
  * and the command to run ("rowlock-migrate"), or the server errors.
  */
-int rlk_schema_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
+int rlk_schema_check(struct rlk_conn *conn, uint64_t *ret_secret,
+		     struct rowlock_errinfo *reterr);
 
 #endif

@@ -2,9 +2,7 @@
 /*
  * Literals and room for them.
  *
- * Failure modes: a text that the connection's character set does not have is
- * refused, and so is one for which there is no memory; what was there before
- * stays.
+ * Failure modes: where there is no memory, what was there before stays.
  */
 #include "db/sql.h"
 
@@ -48,26 +46,28 @@ bool rlk_sql_put(struct rlk_sql *sql, const char *text, size_t length)
 	return true;
 }
 
-static bool put_quoted(struct rlk_sql *sql, MYSQL *mysql,
-		       const struct rlk_value *value)
+/* In no character set is any of these digits the half of a character. */
+static bool put_text(struct rlk_sql *sql, const struct rlk_value *value)
 {
-	char *at = make_room(sql, 2 * value->length + 2);
-	size_t length;
+	static const char begin[] = "_utf8mb4 X'";
+	static const char digits[] = "0123456789ABCDEF";
+	const unsigned char *text = (const unsigned char *) value->text;
+	char *at = make_room(sql, sizeof(begin) + 2 * value->length);
 
 	if (!at)
 		return false;
-	at[0] = '\'';
-	length =
-	    mysql_real_escape_string(mysql, at + 1, value->text, value->length);
-	if (length > 2 * value->length)
-		return false; /* no text in this character set */
-	at[1 + length] = '\'';
-	sql->length += length + 2;
+	memcpy(at, begin, sizeof(begin) - 1);
+	at += sizeof(begin) - 1;
+	for (size_t i = 0; i < value->length; i++) {
+		*at++ = digits[text[i] >> 4];
+		*at++ = digits[text[i] & 15];
+	}
+	*at = '\'';
+	sql->length += sizeof(begin) + 2 * value->length;
 	return true;
 }
 
-bool rlk_sql_put_value(struct rlk_sql *sql, MYSQL *mysql,
-		       const struct rlk_value *value)
+bool rlk_sql_put_value(struct rlk_sql *sql, const struct rlk_value *value)
 {
 	char number[24];
 	int length = 0;
@@ -84,7 +84,7 @@ bool rlk_sql_put_value(struct rlk_sql *sql, MYSQL *mysql,
 		    snprintf(number, sizeof(number), "%" PRId64, value->i64);
 		break;
 	case RLK_TEXT:
-		return put_quoted(sql, mysql, value);
+		return put_text(sql, value);
 	}
 	return rlk_sql_put(sql, number, (size_t) length);
 }

@@ -3,12 +3,12 @@
 #define RLK_DB_SQL_H
 
 /*
- * The text of statements that are not prepared, with their values in it. What
- * is in quotes has gone through mysql_real_escape_string(), which follows the
- * connection's character set and the server's NO_BACKSLASH_ESCAPES.
+ * The text of statements that are not prepared, with their values in it. Texts
+ * are hexadecimal literals: what escapes them depends on the character set, of
+ * which the client may have another idea than the server (gbk, and a proxy that
+ * keeps it to itself), and then a name would be SQL.
  */
 
-#include <mysql.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,10 +26,8 @@ void rlk_sql_fini(struct rlk_sql *sql);
 /** Add @length bytes of @text. False: no memory. */
 bool rlk_sql_put(struct rlk_sql *sql, const char *text, size_t length);
 
-/** Add @value as a literal. False: no memory, or no text in the connection's
- *  character set. */
-bool rlk_sql_put_value(struct rlk_sql *sql, MYSQL *mysql,
-		       const struct rlk_value *value);
+/** Add @value as a literal. False: no memory. */
+bool rlk_sql_put_value(struct rlk_sql *sql, const struct rlk_value *value);
 
 /** What has been put together, ended; NULL: nothing ever was. */
 const char *rlk_sql_end(struct rlk_sql *sql);

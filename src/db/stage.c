@@ -87,7 +87,7 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 	sql->length = 0;
 	for (; *at; at += length) {
 		length = *at == '?' ? 1 : strcspn(at, "?");
-		if (*at == '?' ? !rlk_sql_put_value(sql, conn->mysql, params++)
+		if (*at == '?' ? !rlk_sql_put_value(sql, params++)
 			       : !rlk_sql_put(sql, at, length))
 			return rlk_stage_fail(conn, ROWLOCK_ENOMEM,
 					      "out of memory", reterr);

@@ -3,7 +3,9 @@
  * Doorbells, in SQL. The name of a bell is a hash of the schema and the name,
  * since a server has one room for all user-level locks, and MySQL allows 64
  * characters whose case it ignores. Two names with one hash only wait for each
- * other's bells.
+ * other's bells. Any account may take any user-level lock, so a secret of the
+ * schema is in the hash: who cannot read the tables cannot tell which bell is a
+ * name's, and not see by it whether anybody waits.
  *
  * On MariaDB the DELETE lets the bell go itself: the next in line is on its way
  * while the row's end is being committed, and its INSERT waits for just that.
@@ -56,7 +58,7 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
 		 rlk_text_hash(request->name) ^
 		     rlk_text_hash(rlk_conn_schema(conn)) * 31 ^
-		     kind_of(request));
+		     kind_of(request) ^ request->secret);
 	return bell;
 }
 

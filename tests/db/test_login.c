@@ -207,7 +207,7 @@ static void assert_refused(const struct refusal *refusal, const char *more)
 	start(&peer, "127.0.0.1");
 	assert_int_equal(log_in(&peer, more, NULL, &error), ROWLOCK_EAUTH);
 	stop(&peer);
-	assert_says(error.message, "asks for the password itself");
+	assert_says(error.message, "nothing proves who it is");
 	assert_says(error.message, refusal->plugin);
 	assert_says(error.message, "127.0.0.1");
 	assert_int_equal(peer.packets, refusal->packets);

@@ -7,11 +7,13 @@
 static int check(struct rowlock_errinfo *ret_error)
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	uint64_t secret = 0;
 	int code;
 
 	*ret_error = (struct rowlock_errinfo){ 0 };
-	code = rlk_schema_check(conn, ret_error);
+	code = rlk_schema_check(conn, &secret, ret_error);
 	rlk_conn_close(conn);
+	assert_true(code || secret);
 	if (code)
 		print_message("# %s\n", ret_error->message);
 	return code;
@@ -63,12 +65,28 @@ static void other_versions_are_said(void **state)
 
 	(void) state;
 	snprintf(older, sizeof(older), "version %d", RLK_SCHEMA_VERSION - 1);
-	refuse("UPDATE rowlock_schema SET version = 0 WHERE " RECORDED,
-	       "UPDATE rowlock_schema SET " RECORDED " WHERE version = 0",
+	refuse("DELETE FROM rowlock_schema WHERE " RECORDED,
+	       "INSERT INTO rowlock_schema (version, checksum, applied_at) "
+	       "VALUES (" TEXT_OF(RLK_SCHEMA_VERSION) ", '', "
+						      "UTC_TIMESTAMP(6))",
 	       older, "rowlock-migrate");
-	refuse("INSERT INTO rowlock_schema VALUES (99, '', UTC_TIMESTAMP(6))",
+	refuse("INSERT INTO rowlock_schema (version, checksum, applied_at) "
+	       "VALUES (99, '', UTC_TIMESTAMP(6))",
 	       "DELETE FROM rowlock_schema WHERE version = 99", "version 99",
 	       "newer version of rowlock");
+}
+
+static void missing_secret_is_said(void **state)
+{
+	(void) state;
+	refuse("UPDATE rowlock_schema SET secret = NULL WHERE version = 0",
+	       "UPDATE rowlock_schema SET secret = SHA2(RAND(), 256) WHERE "
+	       "version = 0",
+	       "no secret", "rowlock-migrate");
+	refuse("DELETE FROM rowlock_schema WHERE version = 0",
+	       "INSERT INTO rowlock_schema VALUES (0, '', UTC_TIMESTAMP(6), "
+	       "SHA2(RAND(), 256))",
+	       "no secret", "rowlock-migrate");
 }
 
 static void other_engines_are_said(void **state)
@@ -142,6 +160,7 @@ int main(void)
 		TEST("missing tables are said", missing_tables_are_said),
 		TEST("an older and a newer schema are said",
 		     other_versions_are_said),
+		TEST("a missing secret is said", missing_secret_is_said),
 		TEST("another engine is said", other_engines_are_said),
 		TEST("other columns are said", other_columns_are_said),
 		TEST("other keys are said", other_keys_are_said),

@@ -74,6 +74,41 @@ static void values_travel_both_ways(void **state)
 }
 
 /* A garbled reply once had a NULL where a name should be. */
+/* In gbk the last two bytes of the first one are one character, and its quote
+ * were the end of a literal. Behind a proxy that keeps to itself which
+ * character set the server has, the driver would go by its own option. */
+static void text_is_no_sql(void **state)
+{
+	static const struct rlk_stmt_def echo = {
+		"echo",
+		"SELECT CAST(? AS CHAR(100)), @@character_set_client",
+	};
+	static const char *const texts[] = {
+		"\xe7\xb8\x97\\", "\xe7\xb8\x97\\' OR 1=1 -- ",
+		"it's",           "\\",
+		"\\' OR '' = '",  "NULL",
+		"?0 {} %_",       "\xf0\x9f\x94\x92",
+	};
+	struct rlk_conn *conn =
+	    db_open(db_dsn_with("default-character-set=gbk"), profile);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+
+	(void) state;
+	assert_string_equal(mysql_character_set_name(conn->mysql), "utf8mb4");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const struct rlk_value text = rlk_text(texts[i]);
+
+		assert_done(rlk_stmt_run(conn, &echo, &text, &reply, &error),
+			    &error);
+		assert_string_equal(reply.columns[0].text, texts[i]);
+		assert_string_equal(reply.columns[1].text, "utf8mb4");
+		if (profile == &plain)
+			assert_null(strstr(conn->plain.text, texts[i]));
+	}
+	rlk_conn_close(conn);
+}
+
 static void what_is_not_there_reads_as_nothing(void **state)
 {
 	static const struct rlk_stmt_def def = { "shape",
@@ -552,6 +587,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_BOTH("values travel both ways", values_travel_both_ways),
+		TEST_BOTH("a text is no SQL", text_is_no_sql),
 		TEST_BOTH("what is not there reads as nothing",
 			  what_is_not_there_reads_as_nothing),
 		TEST("another count of parameters is refused",

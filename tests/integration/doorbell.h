@@ -34,11 +34,15 @@ static inline const char *bell_of(struct test_sql *sql, const char *name)
 {
 	static char bell[40];
 	char *schema = test_sql_text(sql, "SELECT DATABASE()");
+	char *secret = test_sql_text(
+	    sql, "SELECT secret FROM rowlock_schema WHERE version = 0");
 
 	schema[strcspn(schema, "\t\n")] = '\0';
+	secret[strcspn(secret, "\t\n")] = '\0';
 	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64,
-		 hash(name) ^ hash(schema) * 31);
+		 hash(name) ^ hash(schema) * 31 ^ hash(secret));
 	free(schema);
+	free(secret);
 	return bell;
 }
 

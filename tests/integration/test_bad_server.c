@@ -96,7 +96,7 @@ static void a_newer_schema(void **state)
 {
 	(void) state;
 	spoilt_by("INSERT INTO rowlock_schema VALUES (999, REPEAT('0', 64), "
-		  "UTC_TIMESTAMP(6))",
+		  "UTC_TIMESTAMP(6), NULL)",
 		  "DELETE FROM rowlock_schema WHERE version = 999", "999");
 }
 

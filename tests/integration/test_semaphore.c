@@ -142,9 +142,9 @@ static void a_try_asks_while_another_thread_asks(void **state)
 	began = test_now_ns();
 	while (test_sql_number(pair.sql,
 			       "SELECT COUNT(*) FROM information_schema."
-			       "processlist WHERE info LIKE 'INSERT INTO "
-			       "business_lease%%%s%%' AND id <> "
-			       "CONNECTION_ID()",
+			       "processlist WHERE info LIKE CONCAT('INSERT "
+			       "INTO business_lease%%', HEX('%s'), '%%') AND "
+			       "id <> CONNECTION_ID()",
 			       pair.name) == 0)
 		test_keep_waiting(began, "an INSERT that waits");
 	code = rowlock_semaphore_acquire(two, 1, 0, &err);

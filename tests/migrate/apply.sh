@@ -12,12 +12,13 @@ fresh()
 	said "applied migration 0003"
 	said "applied migration 0004"
 	said "applied migration 0005"
+	said "applied migration 0006"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
 		"business_lease business_lock lease_session lock_permits lock_status lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
-	for n in 1 2 3 4 5; do
+	for n in 1 2 3 4 5 6; do
 		equal "$(rows "SELECT checksum FROM rowlock_schema WHERE version = $n")" \
 			"$(sha256sum <"$root/sql/schema/000$n.sql" | cut -d ' ' -f 1)"
 	done
@@ -57,7 +58,7 @@ ten_at_once()
 	equal $bad 0
 	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
 	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 5
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 6
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill client and
@@ -65,9 +66,13 @@ ten_at_once()
 killed_anywhere()
 {
 	copy_tree
-	for file in 0001 0002 0003; do killed_in $file 5; done
-	for file in 0004 0005; do killed_in $file 1; done
+	for n in 1 2 3; do killed_in 000$n 5 $((n - 1)); done
+	for n in 4 5; do killed_in 000$n 1 $((n - 1)); done
+	# It comes first, too.
+	killed_in 0006 5 0
 }
+# killed_in FILE STATEMENTS APPLIED: it has so many at least, and so many
+# migrations are recorded before.
 killed_in()
 {
 	statements=$(grep -c ';$' "$root/sql/schema/$1.sql")
@@ -89,10 +94,10 @@ killed_in()
 		kill -s KILL -- -$victim
 		wait $victim || :
 		close_session
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" $((${1#000} - 1))
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" "$3"
 		expect 0 rlm
 		expect 0 rlm --status
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema")" 5
+		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 6
 		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
 		equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 	done
@@ -106,38 +111,52 @@ at_the_gate()
 waits_for_another_run()
 {
 	open_session "$tmp/root.cnf"
-	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2('$db', 256), 40)), 0)")" 1
+	rlm
+	rows "DELETE FROM rowlock_schema WHERE version = 6"
+	secret=$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")
+	equal ${#secret} 64
+	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT('$secret', 40)), 0)")" 1
 	expect 5 rlm --wait=0
 	said "another rowlock-migrate is at work"
 	close_session
 	expect 0 rlm
 }
 
+# What an account without rights can know: the name of the database.
+nobody_else_is_in_the_way()
+{
+	open_session "$tmp/root.cnf"
+	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2('$db', 256), 40)), 0)")" 1
+	expect 0 rlm --wait=0
+	close_session
+	one=$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")
+	rows "DROP DATABASE $db; CREATE DATABASE $db"
+	expect 0 rlm
+	[ "$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")" != "$one" ]
+}
+
 second_migration()
 {
 	rlm
 	copy_tree
-	echo "CREATE TABLE IF NOT EXISTS sixth (a INT);" >"$copy/sql/schema/0006.sql"
+	echo "CREATE TABLE IF NOT EXISTS extra (a INT);" >"$copy/sql/schema/0007.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 3 rlm --status
-	said "0006  missing"
+	said "0007  missing"
 	expect 0 rlm
-	said "applied migration 0006"
-	equal "$(rows "SELECT version FROM rowlock_schema ORDER BY 1" | xargs)" "1 2 3 4 5 6"
+	said "applied migration 0007"
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0 ORDER BY 1" | xargs)" "1 2 3 4 5 6 7"
 	migrate=$root/tools/rowlock-migrate
 	expect 4 rlm
-	said "has schema version 6; this rowlock-migrate knows up to 5"
+	said "has schema version 7; this rowlock-migrate knows up to 6"
 }
 
 # As version 1 left it, with what may be in the way.
 version_one()
 {
-	copy_tree
-	rm "$copy/sql/schema/0002.sql" "$copy/sql/schema/0003.sql" \
-		"$copy/sql/schema/0004.sql" "$copy/sql/schema/0005.sql"
-	migrate=$copy/tools/rowlock-migrate
-	expect 0 rlm
-	migrate=$root/tools/rowlock-migrate
+	sql "$db" <"$root/sql/schema/0001.sql"
+	rows "INSERT INTO rowlock_schema VALUES (1,
+		'$(sha256sum <"$root/sql/schema/0001.sql" | cut -d ' ' -f 1)', UTC_TIMESTAMP(6))"
 }
 
 from_version_one()
@@ -180,15 +199,15 @@ foreign_floor()
 failing_migration()
 {
 	copy_tree
-	printf '%s\n' "CREATE TABLE IF NOT EXISTS sixth (a INT);" "CREATE TABEL x;" \
-		"CREATE TABLE seventh (a INT);" >"$copy/sql/schema/0006.sql"
+	printf '%s\n' "CREATE TABLE IF NOT EXISTS extra (a INT);" "CREATE TABEL x;" \
+		"CREATE TABLE another (a INT);" >"$copy/sql/schema/0007.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 2 rlm
 	said "ERROR 1064"
-	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3 4 5"
-	echo "CREATE TABLE IF NOT EXISTS sixth (a INT);" >"$copy/sql/schema/0006.sql"
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6"
+	echo "CREATE TABLE IF NOT EXISTS extra (a INT);" >"$copy/sql/schema/0007.sql"
 	expect 0 rlm
-	equal "$(rows "SELECT version FROM rowlock_schema" | xargs)" "1 2 3 4 5 6"
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7"
 }
 
 dry_run()
@@ -217,6 +236,7 @@ it "a second run changes nothing" twice
 it "of ten runs at once one applies and all succeed" ten_at_once
 it "a run killed after any statement is completed by the next" killed_anywhere
 it "a run that finds another at work gives up after its wait" waits_for_another_run
+it "who knows no secret is not in the way of a run, and each database has its own" nobody_else_is_in_the_way
 it "a later migration is applied alone, and an older tool refuses it" second_migration
 it "the tables of version 1 get a floor and a bound, and keep their tokens" from_version_one
 it "tokens above the bound are named, with what to type, and nothing is changed" tokens_above_the_bound

@@ -51,7 +51,7 @@ sees_the_schema()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits');
 		SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits')" |
-		xargs)" "5 6 30 8"
+		xargs)" "6 6 30 8"
 }
 
 application()
@@ -105,10 +105,11 @@ application()
 	SET autocommit = 0;
 	SELECT name FROM business_lock WHERE name = 'n' FOR UPDATE;
 	COMMIT;
-	SELECT version FROM rowlock_schema;"
+	SELECT version FROM rowlock_schema;
+	SELECT secret FROM rowlock_schema WHERE version = 0;"
 	for statement in "CREATE TABLE x (a INT)" "DROP TABLE business_lock" \
 		"ALTER TABLE business_lease ADD x INT" "TRUNCATE TABLE lock_token" \
-		"INSERT INTO rowlock_schema VALUES (9, '', NOW(6))" \
+		"INSERT INTO rowlock_schema VALUES (9, '', NOW(6), NULL)" \
 		"DELETE FROM rowlock_schema" "DELETE FROM lock_token_floor" "DELETE FROM lock_permits" "CREATE INDEX i ON business_lock (info)" \
 		"SELECT 1 FROM mysql.user" "SET GLOBAL max_connections = 5"; do
 		may_not app "$statement"

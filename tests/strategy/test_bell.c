@@ -66,6 +66,23 @@ static void readers_and_writers_have_a_bell_of_their_own(void **state)
 	assert_string_equal(bells[1].text, bells[2].text);
 }
 
+/* Nobody else can name it. */
+static void bell_is_named_by_the_secret(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request requests[] = {
+		{ .name = "job", .secret = 1 },
+		{ .name = "job", .secret = 2 },
+		{ .name = "job", .secret = 1 },
+	};
+	struct rlk_bell bells[3];
+
+	for (int i = 0; i < 3; i++)
+		bells[i] = rlk_bell_of(ground->conns[0], &requests[i]);
+	assert_string_not_equal(bells[0].text, bells[1].text);
+	assert_string_equal(bells[0].text, bells[2].text);
+}
+
 static void wait_tells_who_has_it(void **state)
 {
 	struct ground *ground = *state;
@@ -300,6 +317,8 @@ int main(void)
 		ON(ROWLOCK_LEASE,
 		   "readers and writers have a bell of their own",
 		   readers_and_writers_have_a_bell_of_their_own),
+		ON(ROWLOCK_LEASE, "a bell is named by the secret",
+		   bell_is_named_by_the_secret),
 		ON(ROWLOCK_LEASE, "a wait tells who has it",
 		   wait_tells_who_has_it),
 		ON(ROWLOCK_LEASE, "who leaves the line knows what it has left",
