@@ -269,7 +269,7 @@ def what_is_no_path_from_the_root_on_is_refused():
 
 def words_that_proof_does_not_know_are_refused():
     for words in ('nosuch', 'tls 3', 'all tls', 'steady 0', 'steady 1000',
-                  '7', 'steady 3 4', 'steady -1'):
+                  '7', 'steady 3 4', 'steady -1', 'fuzz 0'):
         done = subprocess.run(
             [ROOT / 'tools' / 'proof', *words.split()], check=False, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)

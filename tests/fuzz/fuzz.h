@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+/*
+ * A target takes whatever bytes it is given, and must come back: no crash, no
+ * complaint of a sanitizer, and what it promises besides.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fuzz_target {
+	const char *name; /* and its directory in corpus/ */
+	void (*begin)(void);
+	void (*run)(const unsigned char *bytes, size_t size);
+	void (*end)(void);
+	unsigned int few; /* inputs that take about a second */
+};
+
+extern const struct fuzz_target fuzz_login;
+extern const struct fuzz_target fuzz_dsn;
+extern const struct fuzz_target fuzz_options;
+extern const struct fuzz_target fuzz_name;
+extern const struct fuzz_target fuzz_history;
+extern const struct fuzz_target fuzz_rule;
+
+/** A promise is broken: say which, keep the input, and end. */
+__attribute__((format(printf, 1, 2))) _Noreturn void fuzz_broken(
+    const char *format, ...);
+
+/** A text of @bytes, ended by NUL; its like is used again at the next call. */
+const char *fuzz_text(const unsigned char *bytes, size_t size);
+
+#endif

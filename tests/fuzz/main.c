@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays targets with the inputs of their corpora, and with what becomes of
+ * those by chance: bytes changed, removed, put in, pieces of two put together.
+ * All of it follows from a seed.
+ *
+ * The input that is being played is in a file, fuzz-TARGET.input in the working
+ * directory, for as long as it is: so it is there when the program has crashed.
+ */
+#include "fuzz.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SIZE_MOST 4096
+#define SEEDS_MOST 256
+
+static const struct fuzz_target *const targets[] = {
+	&fuzz_login, &fuzz_dsn,     &fuzz_options,
+	&fuzz_name,  &fuzz_history, &fuzz_rule,
+};
+enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };
+
+struct input {
+	size_t size;
+	unsigned char bytes[SIZE_MOST];
+};
+
+static struct input seeds[SEEDS_MOST];
+static size_t seed_count;
+static struct input *playing; /* in the file */
+static const char *name;
+static uint64_t state;
+
+/* SplitMix64. */
+static uint64_t draw(uint64_t below)
+{
+	uint64_t number = state += 0x9e3779b97f4a7c15u;
+
+	number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
+	number = (number ^ (number >> 27)) * 0x94d049bb133111ebu;
+	return (number ^ (number >> 31)) % below;
+}
+
+void fuzz_broken(const char *format, ...)
+{
+	va_list args;
+
+	printf("not ok - %s: ", name);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n# the input: fuzz-%s.input\n", name);
+	fflush(stdout);
+	_exit(1);
+}
+
+const char *fuzz_text(const unsigned char *bytes, size_t size)
+{
+	static char *text;
+
+	/* Its end is where a reader beyond it is seen. */
+	free(text);
+	text = malloc(size + 1);
+	if (!text)
+		abort();
+	memcpy(text, bytes, size);
+	text[size] = '\0';
+	return text;
+}
+
+/* ---------------------------------------------------------------- corpora */
+
+static void read_seed(int directory, const char *file)
+{
+	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
+	ssize_t size;
+
+	if (fd < 0 || seed_count == SEEDS_MOST)
+		abort();
+	size = read(fd, seeds[seed_count].bytes, SIZE_MOST);
+	close(fd);
+	if (size >= 0)
+		seeds[seed_count++].size = (size_t) size;
+}
+
+static int by_name(const struct dirent **one, const struct dirent **other)
+{
+	return strcmp((*one)->d_name, (*other)->d_name);
+}
+
+static int is_seed(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void read_corpus(const char *corpus)
+{
+	struct dirent **entries;
+	char path[4096];
+	int count, fd;
+
+	snprintf(path, sizeof(path), "%s/%s", corpus, name);
+	seed_count = 0;
+	count = scandir(path, &entries, is_seed, by_name);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < count; i++) {
+		read_seed(fd, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count <= 0)
+		fuzz_broken("%s has no files", path);
+	close(fd);
+	free(entries);
+}
+
+/* --------------------------------------------------------------- mutations */
+
+static void remove_some(struct input *input)
+{
+	size_t at = draw(input->size + 1);
+	size_t count = draw(1 + (draw(4) ? 4 : input->size));
+
+	if (count > input->size - at)
+		count = input->size - at;
+	memmove(input->bytes + at, input->bytes + at + count,
+		input->size - at - count);
+	input->size -= count;
+}
+
+/* A part of any seed. */
+static void put_in(struct input *input)
+{
+	const struct input *from = &seeds[draw(seed_count)];
+	size_t begin = draw(from->size + 1);
+	size_t count = draw(from->size - begin + 1);
+	size_t at = draw(input->size + 1);
+
+	if (count > SIZE_MOST - input->size)
+		count = SIZE_MOST - input->size;
+	memmove(input->bytes + at + count, input->bytes + at, input->size - at);
+	memcpy(input->bytes + at, from->bytes + begin, count);
+	input->size += count;
+}
+
+static void change_one(struct input *input)
+{
+	static const unsigned char odd[] = { 0,   1,   2,   3,   4,   10,
+					     127, 128, 251, 252, 254, 255 };
+	unsigned char *byte = input->bytes + draw(input->size);
+
+	switch (draw(3)) {
+	case 0:
+		*byte = (unsigned char) draw(256);
+		return;
+	case 1:
+		*byte ^= (unsigned char) (1u << draw(8));
+		return;
+	default:
+		*byte = odd[draw(sizeof(odd))];
+	}
+}
+
+static void mutate(struct input *input)
+{
+	*input = seeds[draw(seed_count)];
+	for (uint64_t left = 1 + draw(draw(4) ? 4 : 32); left; left--) {
+		uint64_t what = draw(8);
+
+		if (what == 0)
+			remove_some(input);
+		else if (what == 1)
+			put_in(input);
+		else if (input->size)
+			change_one(input);
+	}
+}
+
+/* -------------------------------------------------------------------- play */
+
+static void open_file(char *path, size_t size)
+{
+	int fd;
+
+	snprintf(path, size, "fuzz-%s.input", name);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, sizeof(*playing)))
+		abort();
+	playing = mmap(NULL, sizeof(*playing), PROT_READ | PROT_WRITE,
+		       MAP_SHARED, fd, 0);
+	if (playing == MAP_FAILED)
+		abort();
+	close(fd);
+}
+
+static void play(const struct fuzz_target *target, const struct input *input)
+{
+	*playing = *input;
+	target->run(playing->bytes, playing->size);
+}
+
+static void play_target(const struct fuzz_target *target, const char *corpus,
+			uint64_t runs, double seconds)
+{
+	static struct input input;
+	time_t began = time(NULL);
+	uint64_t count = 0;
+	char path[128];
+
+	name = target->name;
+	open_file(path, sizeof(path));
+	read_corpus(corpus);
+	if (target->begin)
+		target->begin();
+	for (size_t i = 0; i < seed_count; i++)
+		play(target, &seeds[i]);
+	while (count < runs ||
+	       (seconds > 0 && difftime(time(NULL), began) < seconds)) {
+		mutate(&input);
+		play(target, &input);
+		count++;
+	}
+	if (target->end)
+		target->end();
+	munmap(playing, sizeof(*playing));
+	unlink(path);
+	printf("ok - %s: %zu inputs of the corpus, %" PRIu64 " made of them\n",
+	       name, seed_count, count);
+	fflush(stdout);
+}
+
+static bool is_wanted(const struct fuzz_target *target, char *const *words,
+		      int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(words[i], target->name) == 0)
+			return true;
+	return count == 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *source = getenv("ROWLOCK_SOURCE");
+	double minutes = 0;
+	uint64_t runs = 0;
+	uint64_t seed = 1;
+	char corpus[2048];
+	int option;
+
+	while ((option = getopt(argc, argv, "s:n:m:")) != -1) {
+		if (option == 's')
+			seed = strtoull(optarg, NULL, 10);
+		else if (option == 'n')
+			runs = strtoull(optarg, NULL, 10);
+		else if (option == 'm')
+			minutes = strtod(optarg, NULL);
+		else
+			return 2;
+	}
+	snprintf(corpus, sizeof(corpus), "%s/tests/fuzz/corpus",
+		 source ? source : ".");
+	printf("1..%d\n# seed %" PRIu64 "\n", TARGETS, seed);
+	for (int i = 0; i < TARGETS; i++) {
+		if (!is_wanted(targets[i], argv + optind, argc - optind))
+			continue;
+		state = seed;
+		play_target(targets[i], corpus,
+			    runs          ? runs
+			    : minutes > 0 ? 0
+					  : targets[i]->few,
+			    minutes * 60);
+	}
+	return 0;
+}
