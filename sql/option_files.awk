@@ -14,6 +14,11 @@ function quoted(path) {
 
 function is(what, path) { return system("test -" what " " quoted(path)) == 0 }
 
+function is_everybodys(path) {
+	return system("find -L " quoted(path) " -maxdepth 0 -type f -perm -0002 " \
+		"2>/dev/null | grep -q .") == 0
+}
+
 function is_group(group, known) { return group == known || group == known suffix }
 
 function owner_of(group) {
@@ -141,6 +146,11 @@ function take_line(path, number, line, depth) {
 # An open file is not read once more: it would go on where it is.
 function read_file(path, depth,    line, number, here, whose) {
 	if (depth > 60 || (path in open)) return
+	if (is_everybodys(path)) {
+		where = ""
+		fail("option file: everybody can write " quoted(path) ", and so say " \
+			"where the password goes; chmod o-w it")
+	}
 	open[path] = 1
 	group = owner = ""
 	while ((getline line < path) > 0) {

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -428,6 +429,15 @@ static int take_line(struct reader *reader, struct place *place, char *line,
 	return place->owner == NOBODY ? 0 : take_setting(reader, place, line);
 }
 
+/* MariaDB's own client would go on without it. */
+static bool is_everybodys(FILE *file)
+{
+	struct stat facts;
+
+	return fstat(fileno(file), &facts) == 0 && S_ISREG(facts.st_mode) &&
+	       facts.st_mode & S_IWOTH;
+}
+
 static int read_file(struct reader *reader, const char *path,
 		     unsigned int depth)
 {
@@ -439,6 +449,11 @@ static int read_file(struct reader *reader, const char *path,
 
 	if (!file)
 		return 0;
+	if (is_everybodys(file))
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: everybody can write '%s', and so "
+				"say where the password goes; chmod o-w it",
+				path);
 	while (!error && fgets(line, sizeof(line), file)) {
 		place.line += whole;
 		whole = strchr(line, '\n') || feof(file);

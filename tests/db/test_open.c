@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "db/conn_private.h"
@@ -181,6 +182,34 @@ static void option_file_and_group_are_read(void **state)
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
 	rlk_conn_close(conn);
+}
+
+static void file_that_everybody_can_write_is_refused(void **state)
+{
+	struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	char path[] = "/tmp/rowlock-options-XXXXXX";
+	char group[] = "rowlock17";
+	FILE *file = fdopen(mkstemp(path), "w");
+
+	(void) state;
+	assert_non_null(file);
+	fprintf(file, "[%s]\n", group);
+	write_options(file);
+	assert_int_equal(fchmod(fileno(file), 0602), 0);
+	fclose(file);
+	target.dsn = NULL;
+	target.defaults_file = path;
+	target.defaults_group = group;
+	assert_int_equal(rlk_conn_open(&target, &db_lease,
+				       db_in(test_patience_ms()), &conn,
+				       &error),
+			 ROWLOCK_EINVAL);
+	unlink(path);
+	assert_says(error.message, "everybody can write");
+	assert_says(error.message, path);
+	assert_null(conn);
 }
 
 static void found_rows_are_refused(void **state)
@@ -444,6 +473,8 @@ int main(void)
 		     missing_file_is_said),
 		TEST("option file and group are read",
 		     option_file_and_group_are_read),
+		TEST("a file that everybody can write is refused",
+		     file_that_everybody_can_write_is_refused),
 		TEST("return-found-rows is refused", found_rows_are_refused),
 		TEST("reconnect and LOCAL INFILE stay off",
 		     reconnect_and_infile_stay_off),

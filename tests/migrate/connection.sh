@@ -162,6 +162,12 @@ misleading_files()
 	[rowlock_two]' "no group has the suffix '_tow'" --defaults-group-suffix=_tow
 	MARIADB_GROUP_SUFFIX=_tow refused '[rowlock]
 	host=db1' "no group has the suffix '_tow'"
+	cp "$tmp/root.cnf" "$tmp/open.cnf"
+	chmod o+w "$tmp/open.cnf"
+	expect 1 "$migrate" --defaults-file="$tmp/open.cnf" --status
+	said "everybody can write '$tmp/open.cnf'"
+	refused "[client]
+	!include $tmp/open.cnf" "everybody can write '$tmp/open.cnf'"
 	expect 1 "$migrate" --defaults-file="$tmp" --status
 	said "is a directory"
 }
