@@ -151,6 +151,23 @@ second_migration()
 	said "has schema version 7; this rowlock-migrate knows up to 6"
 }
 
+# A name that turns the terminal's letters red, one by a single character of C1,
+# and one that is read from right to left.
+no_terminal_is_steered()
+{
+	version_one
+	rows "INSERT INTO lock_token VALUES
+		('lease', 'red', 9007199254740992, UTC_TIMESTAMP(6)),
+		('lease', CONCAT('c1', _utf8mb4 X'C29B'), 9007199254740992, UTC_TIMESTAMP(6)),
+		('lease', CONCAT('bidi', _utf8mb4 X'E280AE'), 9007199254740992, UTC_TIMESTAMP(6))"
+	rows "UPDATE lock_token SET name = CONCAT('red', CHAR(27), '[31m') WHERE name LIKE 'red%'"
+	expect 4 rlm
+	said "red?[31m"
+	said "c1?"
+	said "bidi?"
+	! LC_ALL=C grep -q "$(printf '\033')" "$tmp/out" || return 1
+}
+
 # As version 1 left it, with what may be in the way.
 version_one()
 {
@@ -240,6 +257,7 @@ it "who knows no secret is not in the way of a run, and each database has its ow
 it "a later migration is applied alone, and an older tool refuses it" second_migration
 it "the tables of version 1 get a floor and a bound, and keep their tokens" from_version_one
 it "tokens above the bound are named, with what to type, and nothing is changed" tokens_above_the_bound
+it "what is in tables steers no terminal" no_terminal_is_steered
 it "a floor that is somebody else's table is refused" foreign_floor
 it "a migration that fails is not recorded and can be run again" failing_migration
 it "--dry-run prints SQL that works and changes nothing" dry_run
