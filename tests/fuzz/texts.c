@@ -19,19 +19,25 @@
 /* It is never told. */
 #define SECRET "hunter2"
 
-/* As the value of a key that is told to nobody, wherever it stands. */
+/* Is each of them a value of its key, and the key where one begins? */
 static bool is_secret(const unsigned char *bytes, size_t size)
 {
-	const unsigned char *at = bytes;
 	static const char key[] = "password=";
+	const size_t length = sizeof(key) - 1;
+	const unsigned char *at = bytes;
 
 	for (;; at++) {
+		const unsigned char *begin;
+
 		at = memmem(at, size - (size_t) (at - bytes), SECRET,
 			    strlen(SECRET));
 		if (!at)
 			return true;
-		if ((size_t) (at - bytes) < strlen(key) ||
-		    memcmp(at - strlen(key), key, strlen(key)) != 0)
+		if ((size_t) (at - bytes) < length)
+			return false;
+		begin = at - length;
+		if (memcmp(begin, key, length) != 0 ||
+		    (begin > bytes && begin[-1] != ';' && begin[-1] != '\n'))
 			return false;
 	}
 }

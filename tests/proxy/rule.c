@@ -156,7 +156,8 @@ static bool set(void *at, enum field field, const char *text)
 		return !text;
 	case IS_TEXT:
 		free(*(char **) at);
-		return text && (*(char **) at = strdup(text));
+		*(char **) at = text ? strdup(text) : NULL;
+		return *(char **) at;
 	case IS_THEN:
 		return text && read_then(text, at);
 	case IS_CHANCE:
