@@ -29,21 +29,33 @@ static inline uint64_t hash(const char *text)
 	return sum;
 }
 
+static inline uint64_t hash_of(struct test_sql *sql, const char *query)
+{
+	char *text = test_sql_text(sql, "%s", query);
+	uint64_t sum;
+
+	text[strcspn(text, "\t\n")] = '\0';
+	sum = hash(text);
+	free(text);
+	return sum;
+}
+
 /* All clients have to agree on it, of whatever version they are. */
-static inline const char *bell_of(struct test_sql *sql, const char *name)
+static inline const char *bell_by(struct test_sql *sql, const char *name,
+				  uint64_t secret)
 {
 	static char bell[40];
-	char *schema = test_sql_text(sql, "SELECT DATABASE()");
-	char *secret = test_sql_text(
-	    sql, "SELECT secret FROM rowlock_schema WHERE version = 0");
 
-	schema[strcspn(schema, "\t\n")] = '\0';
-	secret[strcspn(secret, "\t\n")] = '\0';
 	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64,
-		 hash(name) ^ hash(schema) * 31 ^ hash(secret));
-	free(schema);
-	free(secret);
+		 hash(name) ^ hash_of(sql, "SELECT DATABASE()") * 31 ^ secret);
 	return bell;
+}
+
+static inline const char *bell_of(struct test_sql *sql, const char *name)
+{
+	return bell_by(sql, name,
+		       hash_of(sql, "SELECT secret FROM rowlock_schema WHERE "
+				    "version = 0"));
 }
 
 static inline uint64_t owner_of(struct test_sql *sql, const char *name)

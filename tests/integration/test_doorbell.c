@@ -109,6 +109,41 @@ static void ghost_keeps_nobody_out(void **state)
 	test_sql_end(sql);
 }
 
+/* Any account may take any user-level lock; but without the secret it can tell
+ * neither which one is a name's, nor by it whether anybody waits. */
+static void who_knows_no_secret_is_in_nobodys_way(void **state)
+{
+	const char *name = test_name("secret");
+	struct test_sql *sql = test_sql_open();
+	struct test_sql *stranger = test_sql_open();
+	uint64_t id = test_sql_number(stranger, "SELECT CONNECTION_ID()");
+	uint64_t ttl = test_ttl_ms(60000);
+	struct test_actor first = actor(name, ttl);
+	struct test_actor second = actor(name, ttl);
+	uint64_t owner;
+
+	(void) state;
+	assert_int_equal(test_sql_number(stranger, "SELECT GET_LOCK('%s', 0)",
+					 bell_by(sql, name, 0)),
+			 1);
+	assert_int_equal(test_actor_ask(&first, "acquire 0"), 0);
+	test_actor_tell(&second, "wait");
+	await_line(sql, 1);
+	owner = owner_of(sql, name);
+	assert_int_not_equal(owner, 0);
+	assert_int_not_equal(owner, id);
+	gives_it_back(&first);
+	has_it(&second);
+	/* It was woken, and has the bell by that. */
+	assert_int_not_equal(owner_of(sql, name), 0);
+	assert_int_not_equal(owner_of(sql, name), owner);
+	gives_it_back(&second);
+	test_actor_end(&second);
+	test_actor_end(&first);
+	test_sql_end(stranger);
+	test_sql_end(sql);
+}
+
 /* -------------------------------------------------------- ends of holds */
 
 /* The first has it by itself, the second by waiting: two ways to have a bell,
@@ -221,6 +256,8 @@ int main(void)
 		TEST("first in line keeps its bell while it asks",
 		     first_in_line_keeps_its_bell_while_it_asks),
 		TEST("ghost keeps nobody out", ghost_keeps_nobody_out),
+		TEST("who knows no secret is in nobody's way",
+		     who_knows_no_secret_is_in_nobodys_way),
 		TEST("no bell outlives its hold", no_bell_outlives_its_hold),
 	};
 
