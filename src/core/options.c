@@ -65,15 +65,12 @@ static int check_ranges(const struct rowlock_client_options *options,
 
 static bool is_plugin_list(const char *list)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_-";
 	size_t length;
 
 	if (!list)
 		return true;
 	for (;; list += length + 1) {
-		length = strspn(list, letters);
+		length = strspn(list, RLK_PLUGIN_LETTERS);
 		if (!length || (list[length] && list[length] != ','))
 			return false;
 		if (!list[length])

@@ -28,6 +28,12 @@
 
 struct rlk_conn;
 
+/** What the name of an authentication plugin is made of. */
+#define RLK_PLUGIN_LETTERS                                                     \
+	"abcdefghijklmnopqrstuvwxyz"                                           \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                           \
+	"0123456789_-"
+
 /** How to reach the server; shared by all connections of a client. */
 struct rlk_conn_target {
 	char *dsn;             /* NULL: option files */

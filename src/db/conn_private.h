@@ -186,8 +186,13 @@ void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
 /** Look at a socket as soon as it exists: close-on-exec, and short waits. */
 void rlk_peer_socket(struct rlk_conn *conn);
 
-/** Decide about TLS as soon as the peer is known. */
+/** Decide about TLS and passwords, when a greeting comes: then the peer is
+ *  known, and nothing was sent. */
 void rlk_peer_decide(struct rlk_conn *conn);
+
+/** What the connection string or an option file says; NULL: nothing. */
+const char *rlk_peer_option(const struct rlk_conn *conn,
+			    enum mysql_option option);
 
 /** After the connect: is the connection as safe as it must be? */
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);

@@ -52,8 +52,8 @@ static const char *objection(struct rlk_conn *conn, const unsigned char *bytes,
 
 	io->heard += count;
 	if (io->call == RLK_CALL_CONNECT) {
-		/* Where the greeting was there at once. */
-		rlk_peer_decide(conn);
+		if (!io->login.greeted)
+			rlk_peer_decide(conn);
 		problem = rlk_login_read(conn, bytes, count);
 	}
 	if (problem)

@@ -243,8 +243,6 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 		io->suspended = !events;
 		if (!events)
 			return false;
-		if (io->call == RLK_CALL_CONNECT)
-			rlk_peer_decide(conn);
 		rlk_io_forget_errors(conn);
 		io->waits_for = go_on(conn, events);
 	}

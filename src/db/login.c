@@ -89,6 +89,11 @@ static unsigned int two_bytes(const unsigned char *at)
 	return at[0] | (unsigned int) at[1] << 8;
 }
 
+static size_t three_bytes(const unsigned char *at)
+{
+	return two_bytes(at) | (size_t) at[2] << 16;
+}
+
 static bool is_progress(const struct packet *packet)
 {
 	return packet->had >= 3 && two_bytes(packet->bytes + 1) == PROGRESS;
@@ -118,14 +123,6 @@ static bool is_harmless(const char *name)
 	return false;
 }
 
-static const char *text_option(MYSQL *mysql, enum mysql_option option)
-{
-	const char *text = NULL;
-
-	mysql_get_optionv(mysql, option, (void *) &text);
-	return text;
-}
-
 /* It may have the password: it is known, or the user says so. */
 static bool is_trusted(const struct rlk_conn *conn)
 {
@@ -143,20 +140,14 @@ static const char *refuse_plugin(struct rlk_conn *conn)
 static bool take_plugin(struct rlk_login *login, const unsigned char *name,
 			size_t most)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_-";
 	size_t length = strnlen((const char *) name, most);
 
 	if (length == 0 || length >= sizeof(login->plugin))
 		return false;
-	for (size_t i = 0; i < length; i++)
-		if (!memchr(letters, name[i], sizeof(letters) - 1))
-			return false;
 	memcpy(login->plugin, name, length);
 	login->plugin[length] = '\0';
 	login->answered = false;
-	return true;
+	return strspn(login->plugin, RLK_PLUGIN_LETTERS) == length;
 }
 
 static const char *judge_plugin(struct rlk_conn *conn)
@@ -215,7 +206,7 @@ static const char *judge_greeting(struct rlk_conn *conn,
 	    at + name - SCRAMBLE_FIRST >= packet->had)
 		return NO_GREETING;
 	name -= SCRAMBLE_FIRST;
-	chosen = text_option(conn->mysql, MYSQL_DEFAULT_AUTH);
+	chosen = rlk_peer_option(conn, MYSQL_DEFAULT_AUTH);
 	if (!(chosen
 		  ? take_plugin(login, (const unsigned char *) chosen,
 				strlen(chosen))
@@ -273,9 +264,8 @@ static const char *judge_hash(struct rlk_conn *conn,
 			      const struct packet *packet)
 {
 	struct rlk_login *login = &conn->io.login;
-	MYSQL *mysql = conn->mysql;
-	bool has_key = text_option(mysql, MYSQL_SERVER_PUBLIC_KEY) &&
-		       !mysql_get_ssl_cipher(mysql);
+	bool has_key = rlk_peer_option(conn, MYSQL_SERVER_PUBLIC_KEY) &&
+		       !mysql_get_ssl_cipher(conn->mysql);
 	size_t size = packet->size;
 	unsigned char word = size ? packet->bytes[0] : 0;
 
@@ -321,7 +311,7 @@ static const char *judge_answer(struct rlk_conn *conn,
 
 static size_t size_of(const struct rlk_login *login)
 {
-	return two_bytes(login->packet) | (size_t) login->packet[2] << 16;
+	return three_bytes(login->packet);
 }
 
 /* @more: of the same stream has come behind it. */
@@ -396,7 +386,7 @@ void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
 
 	if (!login->greeted || count <= HEADER || bytes[3] != 0)
 		return;
-	size = two_bytes(bytes) | (size_t) bytes[2] << 16;
+	size = three_bytes(bytes);
 	/* As it is, or compressed. */
 	if (count == size + HEADER || count == size + HEADER + 3)
 		login->over = true;

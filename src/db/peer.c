@@ -3,9 +3,9 @@
  * Whom are we talking to, and how much of it may others read?
  *
  * Only Connector/C knows the host, once it has read the connection string and
- * the option files. But a connect over TCP always comes back to us before the
- * server's greeting is read (EINPROGRESS), and the greeting before anything is
- * sent. By then the socket has a peer: a local one leaves the options as the
+ * the option files. But it tells of the server's greeting before it looks at it
+ * (intake.c), and nothing is sent before that. By then the socket has a peer: a
+ * local one leaves the options as the
  * user gave them, any other gets TLS with a verified certificate, whatever the
  * option files say. Local is a socket file, or an address of loopback that was
  * named as such: a name that leads there may be a name of another host, told by
@@ -140,12 +140,13 @@ static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 	mysql_optionsv(mysql, option, &value);
 }
 
-static bool has_text(MYSQL *mysql, enum mysql_option option)
+const char *rlk_peer_option(const struct rlk_conn *conn,
+			    enum mysql_option option)
 {
 	const char *text = NULL;
 
-	mysql_get_optionv(mysql, option, (void *) &text);
-	return text && *text;
+	mysql_get_optionv(conn->mysql, option, (void *) &text);
+	return text && *text ? text : NULL;
 }
 
 /* Option files may have changed these; nothing was sent yet. */
@@ -177,7 +178,7 @@ void rlk_peer_socket(struct rlk_conn *conn)
 }
 
 /* Has the user asked for TLS in any way? */
-static bool asks_tls(MYSQL *mysql)
+static bool asks_tls(const struct rlk_conn *conn)
 {
 	static const enum mysql_option options[] = {
 		MYSQL_OPT_SSL_CA,        MYSQL_OPT_SSL_CAPATH,
@@ -188,9 +189,9 @@ static bool asks_tls(MYSQL *mysql)
 	};
 	my_bool enforced = 0;
 
-	mysql_get_optionv(mysql, MYSQL_OPT_SSL_ENFORCE, &enforced);
+	mysql_get_optionv(conn->mysql, MYSQL_OPT_SSL_ENFORCE, &enforced);
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(options); i++)
-		enforced = enforced || has_text(mysql, options[i]);
+		enforced = enforced || rlk_peer_option(conn, options[i]);
 	return enforced;
 }
 
@@ -202,9 +203,9 @@ static void learn_wishes(struct rlk_conn *conn)
 	forbid(mysql);
 	mysql_get_optionv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
 			  &conn->verify);
-	conn->asks_tls = conn->verify || asks_tls(mysql);
-	conn->pins_key = has_text(mysql, MARIADB_OPT_SSL_FP) ||
-			 has_text(mysql, MARIADB_OPT_SSL_FP_LIST);
+	conn->asks_tls = conn->verify || asks_tls(conn);
+	conn->pins_key = rlk_peer_option(conn, MARIADB_OPT_SSL_FP) ||
+			 rlk_peer_option(conn, MARIADB_OPT_SSL_FP_LIST);
 }
 
 void rlk_peer_decide(struct rlk_conn *conn)

@@ -49,15 +49,14 @@ struct peer {
 
 /* ---------------------------------------------------------------- packets */
 
-/* Of protocol 41, with a scramble of 21 bytes, the last of them 0. */
+/* Of protocol 41, without TLS, with a scramble of 21 bytes, the last of them 0.
+ */
 #define GREETING(size, low, high, plugin)                                      \
 	size "\0\0\0\x0a"                                                      \
 	     "8.0.36\0\x07\0\0\0"                                              \
 	     "01234567\0" low "\x2d\2\0" high "\x15\0\0\0\0\0\0\0\0\0\0"       \
 	     "89012345678a\0" plugin "\0"
 #define NATIVE GREETING("\x4a", "\xff\xf7", "\xff\x81", "mysql_native_password")
-#define WITHOUT_TLS                                                            \
-	GREETING("\x4a", "\xff\xf7", "\xff\x81", "mysql_native_password")
 #define CACHING                                                                \
 	GREETING("\x4a", "\xff\xf7", "\xff\x81", "caching_sha2_password")
 #define CLEAR GREETING("\x49", "\xff\xf7", "\xff\x81", "mysql_clear_password")
@@ -190,6 +189,16 @@ static int log_in(struct peer *peer, const char *more, const char *plugins,
 	return code;
 }
 
+/* The same at @host, over TCP, from its start to its end. */
+static void log_in_at(struct peer *peer, const char *host, const char *more,
+		      const char *plugins, int code,
+		      struct rowlock_errinfo *ret_error)
+{
+	start(peer, host);
+	assert_int_equal(log_in(peer, more, plugins, ret_error), code);
+	stop(peer);
+}
+
 /* -------------------------------------------------------------- the password
  */
 
@@ -204,9 +213,7 @@ static void assert_refused(const struct refusal *refusal, const char *more)
 	struct peer peer = { .script = refusal->script };
 	struct rowlock_errinfo error;
 
-	start(&peer, "127.0.0.1");
-	assert_int_equal(log_in(&peer, more, NULL, &error), ROWLOCK_EAUTH);
-	stop(&peer);
+	log_in_at(&peer, "127.0.0.1", more, NULL, ROWLOCK_EAUTH, &error);
 	assert_says(error.message, "nothing proves who it is");
 	assert_says(error.message, refusal->plugin);
 	assert_says(error.message, "127.0.0.1");
@@ -306,12 +313,9 @@ static void plugin_that_is_allowed_is_used(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	start(&peer, "127.0.0.1");
 	/* The peer says no more then. */
-	assert_int_equal(
-	    log_in(&peer, "", "parsec,mysql_clear_password", &error),
-	    ROWLOCK_ECONNECT);
-	stop(&peer);
+	log_in_at(&peer, "127.0.0.1", "", "parsec,mysql_clear_password",
+		  ROWLOCK_ECONNECT, &error);
 	assert_true(heard(&peer, PASSWORD));
 }
 
@@ -329,10 +333,8 @@ static void plugin_is_allowed_by_its_whole_name(void **state)
 		struct peer peer = { .script = { { SAYS(CLEAR) }, false } };
 		struct rowlock_errinfo error;
 
-		start(&peer, "127.0.0.1");
-		assert_int_equal(log_in(&peer, "", lists[i], &error),
-				 ROWLOCK_EAUTH);
-		stop(&peer);
+		log_in_at(&peer, "127.0.0.1", "", lists[i], ROWLOCK_EAUTH,
+			  &error);
 		assert_int_equal(peer.length, 0);
 	}
 }
@@ -358,9 +360,7 @@ static void hash_that_is_enough_lets_in(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	start(&peer, "127.0.0.1");
-	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
-	stop(&peer);
+	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &error);
 	/* The login, and the first command. */
 	assert_int_equal(peer.packets, 2);
 	assert_true(heard(&peer, "autocommit"));
@@ -380,9 +380,7 @@ static void key_that_is_known_hides_it(void **state)
 	snprintf(more, sizeof(more),
 		 "server-public-key=%s/tests/db/login-key.pem",
 		 getenv("ROWLOCK_SOURCE"));
-	start(&peer, "127.0.0.1");
-	assert_int_equal(log_in(&peer, more, NULL, &error), ROWLOCK_ECONNECT);
-	stop(&peer);
+	log_in_at(&peer, "127.0.0.1", more, NULL, ROWLOCK_ECONNECT, &error);
 	/* Login, 256 bytes that only who has the key can read, command. */
 	assert_int_equal(peer.packets, 3);
 	assert_false(heard(&peer, PASSWORD));
@@ -448,14 +446,11 @@ static void tls_that_is_asked_for_is_had_or_nothing(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(wishes); i++) {
-		struct peer peer = { .script = { { SAYS(WITHOUT_TLS) },
-						 false } };
+		struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 		struct rowlock_errinfo error;
 
-		start(&peer, "127.0.0.1");
-		assert_int_equal(log_in(&peer, wishes[i], NULL, &error),
-				 ROWLOCK_ECONNECT);
-		stop(&peer);
+		log_in_at(&peer, "127.0.0.1", wishes[i], NULL, ROWLOCK_ECONNECT,
+			  &error);
 		assert_says(error.message, "has no TLS");
 		assert_int_equal(peer.length, 0);
 	}
@@ -464,13 +459,11 @@ static void tls_that_is_asked_for_is_had_or_nothing(void **state)
 /* A name may be told to lead anywhere. */
 static void name_that_leads_here_is_not_local(void **state)
 {
-	struct peer peer = { .script = { { SAYS(WITHOUT_TLS) }, false } };
+	struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 	struct rowlock_errinfo error;
 
 	(void) state;
-	start(&peer, "127.1");
-	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
-	stop(&peer);
+	log_in_at(&peer, "127.1", "", NULL, ROWLOCK_ECONNECT, &error);
 	assert_int_equal(error.mysql, 2026);
 	assert_int_equal(peer.length, 0);
 }
@@ -482,14 +475,10 @@ static void address_that_is_written_out_is_local(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(hosts); i++) {
-		struct peer peer = { .script = { { SAYS(WITHOUT_TLS) },
-						 false } };
+		struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 		struct rowlock_errinfo error;
 
-		start(&peer, hosts[i]);
-		assert_int_equal(log_in(&peer, "", NULL, &error),
-				 ROWLOCK_ECONNECT);
-		stop(&peer);
+		log_in_at(&peer, hosts[i], "", NULL, ROWLOCK_ECONNECT, &error);
 		assert_int_equal(peer.packets, 1);
 	}
 }
@@ -528,10 +517,8 @@ static void what_is_out_of_turn_ends_it(void **state)
 		struct peer peer = { .script = cases[i].script };
 		struct rowlock_errinfo error;
 
-		start(&peer, "127.0.0.1");
-		assert_int_equal(log_in(&peer, "", NULL, &error),
-				 ROWLOCK_ECONNECT);
-		stop(&peer);
+		log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT,
+			  &error);
 		assert_says(error.message, cases[i].words);
 		assert_false(heard(&peer, PASSWORD));
 	}
@@ -550,10 +537,8 @@ static void greeting_that_is_cut_is_none(void **state)
 
 		memcpy(bytes, greeting, size);
 		bytes[0] = (char) (size - 4);
-		start(&peer, "127.0.0.1");
-		assert_int_equal(log_in(&peer, "", NULL, &error),
-				 ROWLOCK_ECONNECT);
-		stop(&peer);
+		log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT,
+			  &error);
 		assert_says(error.message, "does not greet");
 		assert_int_equal(peer.length, 0);
 	}

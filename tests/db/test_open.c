@@ -159,26 +159,40 @@ static void write_options(FILE *file)
 	free(copy);
 }
 
-static void option_file_and_group_are_read(void **state)
+/* Open by an option file of a group of its own, behind @before. */
+static int open_by_file(const char *before, mode_t mode,
+			struct rlk_conn **ret_conn,
+			struct rowlock_errinfo *ret_error)
 {
 	struct rlk_conn_target target = db_target(NULL);
-	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
 	char path[] = "/tmp/rowlock-options-XXXXXX";
 	char group[] = "rowlock17";
 	FILE *file = fdopen(mkstemp(path), "w");
+	int code;
 
-	(void) state;
 	assert_non_null(file);
-	fprintf(file, "[client]\nuser=wrong\n[%s]\n", group);
+	fprintf(file, "%s[%s]\n", before, group);
 	write_options(file);
+	assert_int_equal(fchmod(fileno(file), mode), 0);
 	fclose(file);
 	target.dsn = NULL;
 	target.defaults_file = path;
 	target.defaults_group = group;
-	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
-		      &error);
+	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+			     ret_conn, ret_error);
 	unlink(path);
+	if (code)
+		assert_says(ret_error->message, path);
+	return code;
+}
+
+static void option_file_and_group_are_read(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	(void) state;
+	open_by_file("[client]\nuser=wrong\n", 0600, &conn, &error);
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
 	rlk_conn_close(conn);
@@ -186,29 +200,12 @@ static void option_file_and_group_are_read(void **state)
 
 static void file_that_everybody_can_write_is_refused(void **state)
 {
-	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
-	char path[] = "/tmp/rowlock-options-XXXXXX";
-	char group[] = "rowlock17";
-	FILE *file = fdopen(mkstemp(path), "w");
 
 	(void) state;
-	assert_non_null(file);
-	fprintf(file, "[%s]\n", group);
-	write_options(file);
-	assert_int_equal(fchmod(fileno(file), 0602), 0);
-	fclose(file);
-	target.dsn = NULL;
-	target.defaults_file = path;
-	target.defaults_group = group;
-	assert_int_equal(rlk_conn_open(&target, &db_lease,
-				       db_in(test_patience_ms()), &conn,
-				       &error),
-			 ROWLOCK_EINVAL);
-	unlink(path);
+	assert_int_equal(open_by_file("", 0602, &conn, &error), ROWLOCK_EINVAL);
 	assert_says(error.message, "everybody can write");
-	assert_says(error.message, path);
 	assert_null(conn);
 }
 

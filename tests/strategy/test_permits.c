@@ -320,6 +320,19 @@ static void a_number_is_not_changed_under_a_request(void **state)
 
 /* ------------------------------------------------------------------- line */
 
+/* The first of them. */
+static void stand_in_line(struct ground *ground, const struct some *some)
+{
+	struct rowlock_errinfo err;
+	uint64_t owner = 0;
+	bool got = false;
+
+	assert_done(rlk_bell_wait(ground->conns[0], &some->request, 0, &got,
+				  &owner, &err),
+		    &err);
+	assert_true(got);
+}
+
 static void who_stands_in_line_is_not_overtaken(void **state)
 {
 	struct ground *ground = *state;
@@ -327,14 +340,9 @@ static void who_stands_in_line_is_not_overtaken(void **state)
 	struct some a = some_of(ground, 0, name, 3, 1);
 	struct some b = some_of(ground, 1, name, 3, 1);
 	struct rowlock_errinfo err;
-	uint64_t owner = 0;
-	bool got = false;
 
 	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
-	assert_done(
-	    rlk_bell_wait(ground->conns[0], &a.request, 0, &got, &owner, &err),
-	    &err);
-	assert_true(got);
+	stand_in_line(ground, &a);
 	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
 	b.request.passes_line = true;
 	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
@@ -429,14 +437,9 @@ static void who_guesses_overtakes_nobody(void **state)
 	struct some a = some_of(ground, 0, name, 3, 1);
 	struct some b = some_of(ground, 1, name, 3, 1);
 	struct rowlock_errinfo err;
-	uint64_t owner = 0;
-	bool got = false;
 
 	make(ground, &a);
-	assert_done(
-	    rlk_bell_wait(ground->conns[0], &a.request, 0, &got, &owner, &err),
-	    &err);
-	assert_true(got);
+	stand_in_line(ground, &a);
 	b.request.guess = 2;
 	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
 	assert_int_equal(rows_of(ground, name), 0);
