@@ -30,6 +30,7 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	rlk_stmt_free_all(conn);
 	rlk_packet_drop(conn);
 	rlk_sql_fini(&conn->plain);
+	rlk_frames_drop(&conn->io.frames);
 	if (conn->wake >= 0)
 		close(conn->wake);
 	free(conn);

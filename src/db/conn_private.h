@@ -15,7 +15,9 @@
 
 #include "base/list.h"
 #include "db/conn.h"
+#include "db/frame.h"
 #include "db/sql.h"
+#include "db/stmt.h"
 
 /** net_read_timeout of every session: of a statement whose beginning has come,
  *  the rest may stay away so long. */
@@ -35,16 +37,40 @@ enum rlk_call {
 
 /** A login that is under way (login.c). All zero: before the greeting. */
 struct rlk_login {
-	unsigned char packet[512]; /* the one that comes: as much of it as is
-				      looked at */
-	size_t seen;               /* of it, in truth */
-	size_t before;             /* of its bytes, with an earlier read */
-	unsigned int number;       /* of the one before */
+	unsigned int number; /* of the packet before */
 	bool greeted;
 	bool over;     /* what comes now are answers */
 	bool answered; /* the plugin's first question, or hash */
 	bool reveals;  /* it was refused, since it asks for the password */
 	char plugin[64];
+};
+
+/** What the next packet of an answer has to be. */
+enum rlk_awaits {
+	RLK_AWAITS_NOTHING, /* nothing was asked, or all is said */
+	RLK_AWAITS_OK,
+	RLK_AWAITS_ANSWER,   /* OK, or the number of columns */
+	RLK_AWAITS_PREPARED, /* the numbers of parameters and columns */
+	RLK_AWAITS_PARAMS,   /* a definition, or their end */
+	RLK_AWAITS_COLUMNS,
+	RLK_AWAITS_ROWS,
+};
+
+/** Bits of what a MariaDB is capable of (mariadb_com.h has them with 32 zeros
+ *  behind). */
+#define RLK_EXTENDED_METADATA (1u << 3)
+#define RLK_EXTENDED_CACHE_METADATA (1u << 4)
+
+/** An answer that is being read (answer.c). */
+struct rlk_answer {
+	enum rlk_awaits awaits;
+	bool binary;   /* rows of a prepared statement */
+	bool prepares; /* one */
+	unsigned int params;
+	unsigned int columns;
+	unsigned int defined; /* of those that come */
+	unsigned char types[RLK_STMT_COLUMNS];
+	size_t weight; /* about what Connector/C makes of it, in bytes */
 };
 
 /** The call that is under way, what it is about, and what came out. */
@@ -63,7 +89,9 @@ struct rlk_io {
 	size_t late;     /* of that, past the deadline */
 	const char *cut; /* why the stream was ended; static. NULL: it was
 			    not */
+	struct rlk_frames frames;
 	struct rlk_login login;
+	struct rlk_answer answer;
 };
 
 /** What rlk_stmt_resume() has to go on with. */
@@ -103,6 +131,7 @@ struct rlk_conn {
 	struct rlk_sql plain;      /* the text of stmt, if that is plain */
 
 	struct rlk_server server;
+	unsigned long extended; /* capabilities of a MariaDB */
 	char where[300]; /* for messages, also before there is a server */
 	uint64_t id;
 	char mark[48];
@@ -172,14 +201,30 @@ void rlk_intake_another(struct rlk_conn *conn);
 
 /* login.c */
 
-/** Look at what has come of a login. Returns NULL, or why it has to end:
- * static. Connector/C must not see @bytes then. */
-const char *rlk_login_read(struct rlk_conn *conn, const unsigned char *bytes,
-			   size_t count);
+/** Look at a packet of a login; @more: of the same read is behind it. Returns
+ * NULL, or why it has to end: static. Connector/C must not see it then. */
+const char *rlk_login_judge(struct rlk_conn *conn,
+			    const struct rlk_frame *frame, bool more);
 
 /** @bytes were sent. */
 void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
 		     size_t count);
+
+/* answer.c */
+
+/** conn->io.call is about to ask for one, or goes on to its next one. */
+void rlk_answer_begin(struct rlk_conn *conn);
+
+/** As rlk_login_judge(), of a packet of an answer. */
+const char *rlk_answer_judge(struct rlk_conn *conn,
+			     const struct rlk_frame *frame);
+
+/** Can Connector/C read this OK packet? */
+bool rlk_answer_is_ok(const struct rlk_conn *conn,
+		      const struct rlk_frame *frame, unsigned int *ret_status);
+
+/** This error, and is it one? (It may be a report of progress.) */
+bool rlk_answer_is_error(const struct rlk_frame *frame);
 
 /* peer.c */
 

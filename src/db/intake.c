@@ -7,10 +7,11 @@
  * each deadline, and what it sends be kept. And it does what it is asked to.
  * But it tells of each read before it looks at what has come
  * (ma_pvio_register_callback() of MariaDB Connector/C), so here is counted how
- * much of an answer has come, and when; and what comes before the login is over
- * is looked at first (login.c). What is too much, too late or no login is never
- * looked at by Connector/C: it is overwritten, by a packet of no bytes, which
- * that takes for a stream that has ended, and the stream is ended.
+ * much of an answer has come, and when; and each packet is looked at first,
+ * those of a login (login.c) and those of answers (answer.c). What is too much,
+ * too late or garbled is never looked at by Connector/C: it is overwritten, by
+ * a packet of no bytes, which that takes for a stream that has ended, and the
+ * stream is ended.
  *
  * Failure modes: the connection is dead then, its call fails as for one that
  * was lost, and the reason is in the message.
@@ -20,8 +21,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The most of an answer, and so of a packet, for which Connector/C makes room
- * when its length has come. The longest that we ask for are pages of lists. */
+/* The most of an answer, and so of a packet: Connector/C makes room for it when
+ * its length has come. The longest that we ask for are pages of lists. */
 #define ANSWER_MOST (1024u * 1024u)
 
 /* What is there already is taken when the deadline has come (rlk_io_run()); of
@@ -31,11 +32,20 @@
 /* A stream that was ended is read to its end: so many times 4 KiB. */
 #define REST_MOST 4096
 
+/* And so much for a packet of a login: what speaks without packets says more by
+ * its first three letters. */
+#define LOGIN_MOST (16u * 1024u)
+
 /* Not in its headers; exported since 3.0. */
 int ma_pvio_register_callback(my_bool add,
 			      void (*fn)(int mode, MYSQL *mysql,
 					 const unsigned char *bytes,
 					 size_t length));
+
+static bool is_login(const struct rlk_conn *conn)
+{
+	return conn->io.call == RLK_CALL_CONNECT && !conn->io.login.over;
+}
 
 static bool is_over(const struct rlk_conn *conn)
 {
@@ -44,18 +54,57 @@ static bool is_over(const struct rlk_conn *conn)
 }
 
 /* NULL: go on. */
+static const char *judge(struct rlk_conn *conn, const struct rlk_frame *frame,
+			 bool more)
+{
+	bool login = is_login(conn);
+
+	switch (frame->state) {
+	case RLK_FRAME_COMES:
+		return NULL;
+	case RLK_FRAME_WHOLE:
+		return login ? rlk_login_judge(conn, frame, more)
+			     : rlk_answer_judge(conn, frame);
+	case RLK_FRAME_LONG:
+		return login ? rlk_login_judge(conn, frame, more)
+			     : "a packet of its answer is longer than 1 MiB";
+	case RLK_FRAME_NO_MEMORY:
+		return "out of memory for its answer";
+	}
+	return NULL;
+}
+
+static const char *judge_all(struct rlk_conn *conn, const unsigned char *bytes,
+			     size_t count)
+{
+	struct rlk_frames *frames = &conn->io.frames;
+	size_t most = is_login(conn) ? LOGIN_MOST : ANSWER_MOST;
+	const char *problem = NULL;
+	struct rlk_frame frame;
+	size_t at = 0;
+
+	mariadb_get_infov(conn->mysql,
+			  MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES,
+			  &conn->extended);
+	rlk_frames_read(frames);
+	while (at < count && !problem) {
+		at += rlk_frames_take(frames, bytes + at, count - at, most,
+				      &frame);
+		problem = judge(conn, &frame, at < count);
+	}
+	return problem;
+}
+
 static const char *objection(struct rlk_conn *conn, const unsigned char *bytes,
 			     size_t count)
 {
 	struct rlk_io *io = &conn->io;
-	const char *problem = NULL;
+	const char *problem;
 
 	io->heard += count;
-	if (io->call == RLK_CALL_CONNECT) {
-		if (!io->login.greeted)
-			rlk_peer_decide(conn);
-		problem = rlk_login_read(conn, bytes, count);
-	}
+	if (io->call == RLK_CALL_CONNECT && !io->login.greeted)
+		rlk_peer_decide(conn);
+	problem = judge_all(conn, bytes, count);
 	if (problem)
 		return problem;
 	if (io->heard > ANSWER_MOST)
@@ -77,35 +126,46 @@ static void end_stream(int fd)
 			return;
 }
 
-/* What of a packet of the login has come with an earlier read is in
- * Connector/C's buffer; what it becomes with the bytes of this one is an error,
- * which makes it do nothing. */
-static void spoil(struct rlk_conn *conn)
+/* Where Connector/C has, or will have, the byte number @at of the packet's
+ * body. What has come with earlier reads is in its buffer. */
+static unsigned char *byte_at(struct rlk_conn *conn, unsigned char *bytes,
+			      size_t length, size_t at)
+{
+	NET *net = &conn->mysql->net;
+	size_t before = conn->io.frames.before - RLK_FRAME_HEADER;
+
+	if (at < before)
+		return net->buff ? net->buff + net->where_b + at : NULL;
+	return at - before < length ? bytes + (at - before) : NULL;
+}
+
+/* What has come becomes a packet of no bytes; or, if its header is read
+ * already, an error, which makes Connector/C do nothing. */
+static void spoil(struct rlk_conn *conn, unsigned char *bytes, size_t length)
 {
 	static const unsigned char error[] = { 255, 1, 0 };
-	size_t before = conn->io.login.before;
-	NET *net = &conn->mysql->net;
 
-	if (conn->io.call == RLK_CALL_CONNECT && net->buff)
-		memcpy(net->buff + net->where_b, error,
-		       before < sizeof(error) ? before : sizeof(error));
+	memset(bytes, 0, length);
+	if (conn->io.frames.before < RLK_FRAME_HEADER)
+		return;
+	for (size_t i = 0; i < sizeof(error); i++) {
+		unsigned char *byte = byte_at(conn, bytes, length, i);
+
+		if (byte)
+			*byte = error[i];
+	}
 }
 
 /* The buffer is Connector/C's own, to write to. */
 static void on_read(struct rlk_conn *conn, const unsigned char *bytes,
 		    size_t length)
 {
-	MYSQL *mysql = conn->mysql;
-
-	/* Whatever the options say, and before it looks at a length. */
-	mysql->net.max_packet_size = ANSWER_MOST;
 	if (!conn->io.cut)
 		conn->io.cut = objection(conn, bytes, length);
 	if (!conn->io.cut)
 		return;
-	memset((void *) (uintptr_t) bytes, 0, length);
-	spoil(conn);
-	end_stream(mysql_get_socket(mysql));
+	spoil(conn, (unsigned char *) (uintptr_t) bytes, length);
+	end_stream(mysql_get_socket(conn->mysql));
 }
 
 /* @mode is 0 for what was read, 1 for what was written; @length is -1 if that
@@ -145,10 +205,13 @@ void rlk_intake_begin(struct rlk_conn *conn)
 		return;
 	io->heard = 0;
 	io->late = 0;
+	if (io->call != RLK_CALL_CONNECT)
+		rlk_answer_begin(conn);
 }
 
 void rlk_intake_another(struct rlk_conn *conn)
 {
-	conn->io.login = (struct rlk_login){ .seen = 0 };
+	conn->io.login = (struct rlk_login){ .number = 0 };
+	rlk_frames_drop(&conn->io.frames);
 	conn->io.cut = NULL;
 }

@@ -27,7 +27,6 @@
 
 #include "base/macro.h"
 
-#define HEADER 4
 #define ITS_ADDRESS "; is that its address?"
 #define NO_GREETING                                                            \
 	"what answers there does not greet as a server does" ITS_ADDRESS
@@ -40,11 +39,6 @@
 #define SAYS_SWITCH 254
 #define SAYS_ERROR 255
 #define PROTOCOL 10
-
-/* The number of an error that is none, but tells of progress: Connector/C 3.3
- * asks the server's version whether it may come, which before the greeting it
- * does not know (it ends the process). */
-#define PROGRESS 0xffffu
 
 /* Bits of the greeting, as in mysql_com.h. */
 #define SECURE_CONNECTION (1u << 15)
@@ -77,26 +71,17 @@ static const char *const harmless[] = {
 	caching, /* as long as the hash is enough */
 };
 
-/* A packet, as much of it as is looked at. */
-struct packet {
-	const unsigned char *bytes;
-	size_t had;
-	size_t size; /* in truth */
-};
-
 static unsigned int two_bytes(const unsigned char *at)
 {
 	return at[0] | (unsigned int) at[1] << 8;
 }
 
-static size_t three_bytes(const unsigned char *at)
+/* Connector/C 3.3 asks the server's version whether a report of progress may
+ * come, which before the greeting it does not know (it ends the process). */
+static const char *judge_error(const struct rlk_frame *packet,
+			       const char *problem)
 {
-	return two_bytes(at) | (size_t) at[2] << 16;
-}
-
-static bool is_progress(const struct packet *packet)
-{
-	return packet->had >= 3 && two_bytes(packet->bytes + 1) == PROGRESS;
+	return rlk_answer_is_error(packet) ? NULL : problem;
 }
 
 /* --------------------------------------------------------------- plugins */
@@ -176,19 +161,18 @@ static const char *judge_question(struct rlk_conn *conn,
 /* -------------------------------------------------------------- greeting */
 
 static const char *judge_greeting(struct rlk_conn *conn,
-				  const struct packet *packet)
+				  const struct rlk_frame *packet)
 {
 	const unsigned char *end =
-	    memchr(packet->bytes + 1, 0, packet->had - 1);
-	size_t at = end ? (size_t) (end + 1 - packet->bytes) : packet->had;
+	    memchr(packet->bytes + 1, 0, packet->size - 1);
+	size_t at = end ? (size_t) (end + 1 - packet->bytes) : packet->size;
 	const unsigned char *rest = packet->bytes + at;
 	struct rlk_login *login = &conn->io.login;
 	unsigned int capabilities;
 	const char *chosen;
 	size_t name;
 
-	if (!end || packet->size > packet->had ||
-	    packet->had < at + SCRAMBLE_REST_AT + SCRAMBLE_REST)
+	if (!end || packet->size < at + SCRAMBLE_REST_AT + SCRAMBLE_REST)
 		return NO_GREETING;
 	capabilities = two_bytes(rest + CAPABILITIES_AT) |
 		       two_bytes(rest + MORE_CAPABILITIES_AT) << 16;
@@ -203,14 +187,14 @@ static const char *judge_greeting(struct rlk_conn *conn,
 		return NULL;
 	name = SCRAMBLE_REST_AT + (size_t) rest[SCRAMBLE_SIZE_AT];
 	if (name < SCRAMBLE_REST_AT + SCRAMBLE_FIRST + 1 ||
-	    at + name - SCRAMBLE_FIRST >= packet->had)
+	    at + name - SCRAMBLE_FIRST >= packet->size)
 		return NO_GREETING;
 	name -= SCRAMBLE_FIRST;
 	chosen = rlk_peer_option(conn, MYSQL_DEFAULT_AUTH);
 	if (!(chosen
 		  ? take_plugin(login, (const unsigned char *) chosen,
 				strlen(chosen))
-		  : take_plugin(login, rest + name, packet->had - at - name)))
+		  : take_plugin(login, rest + name, packet->size - at - name)))
 		return NO_GREETING;
 	if (!chosen && strcmp(login->plugin, dialog) == 0)
 		return judge_question(conn, rest + 4, 1);
@@ -218,12 +202,12 @@ static const char *judge_greeting(struct rlk_conn *conn,
 }
 
 static const char *judge_first(struct rlk_conn *conn,
-			       const struct packet *packet)
+			       const struct rlk_frame *packet)
 {
-	if (!packet->had)
+	if (!packet->size)
 		return NO_GREETING;
 	if (packet->bytes[0] == SAYS_ERROR)
-		return is_progress(packet) ? NO_GREETING : NULL;
+		return judge_error(packet, NO_GREETING);
 	return packet->bytes[0] == PROTOCOL ? judge_greeting(conn, packet)
 					    : NO_GREETING;
 }
@@ -231,7 +215,7 @@ static const char *judge_first(struct rlk_conn *conn,
 /* --------------------------------------------------------------- answers */
 
 static const char *judge_switch(struct rlk_conn *conn,
-				const struct packet *packet)
+				const struct rlk_frame *packet)
 {
 	static const unsigned char old[] = "mysql_old_password";
 	struct rlk_login *login = &conn->io.login;
@@ -242,14 +226,14 @@ static const char *judge_switch(struct rlk_conn *conn,
 		take_plugin(login, old, sizeof(old));
 		return judge_plugin(conn);
 	}
-	end = memchr(packet->bytes + 1, 0, packet->had - 1);
-	if (!end || !take_plugin(login, packet->bytes + 1, packet->had - 1))
+	end = memchr(packet->bytes + 1, 0, packet->size - 1);
+	if (!end || !take_plugin(login, packet->bytes + 1, packet->size - 1))
 		return NO_LOGIN;
 	problem = judge_plugin(conn);
 	if (problem || strcmp(login->plugin, dialog) != 0)
 		return problem;
 	end++;
-	if (end == packet->bytes + packet->had) {
+	if (end == packet->bytes + packet->size) {
 		/* Connector/C tells the password unasked. */
 		login->answered = true;
 		return NULL;
@@ -261,7 +245,7 @@ static const char *judge_switch(struct rlk_conn *conn,
  * the password: in clear under TLS, else by a public key, which it asks the
  * peer for if there is no file with it. */
 static const char *judge_hash(struct rlk_conn *conn,
-			      const struct packet *packet)
+			      const struct rlk_frame *packet)
 {
 	struct rlk_login *login = &conn->io.login;
 	bool has_key = rlk_peer_option(conn, MYSQL_SERVER_PUBLIC_KEY) &&
@@ -281,100 +265,64 @@ static const char *judge_hash(struct rlk_conn *conn,
 }
 
 static const char *judge_data(struct rlk_conn *conn,
-			      const struct packet *packet)
+			      const struct rlk_frame *packet)
 {
 	const struct rlk_login *login = &conn->io.login;
 	const char *password = conn->mysql->options.password;
-	size_t escape = packet->had && packet->bytes[0] == SAYS_DATA;
+	size_t escape = packet->size && packet->bytes[0] == SAYS_DATA;
 
 	if (strcmp(login->plugin, caching) == 0 && !is_trusted(conn) &&
 	    password && *password)
 		return judge_hash(conn, packet);
 	if (strcmp(login->plugin, dialog) != 0 ||
-	    (packet->had && packet->bytes[0] == SAYS_OK))
+	    (packet->size && packet->bytes[0] == SAYS_OK))
 		return NULL;
 	return judge_question(conn, packet->bytes + escape,
-			      packet->had - escape);
+			      packet->size - escape);
 }
 
 static const char *judge_answer(struct rlk_conn *conn,
-				const struct packet *packet)
+				const struct rlk_frame *packet, bool more)
 {
-	if (packet->had && packet->bytes[0] == SAYS_ERROR)
-		return is_progress(packet) ? NO_LOGIN : NULL;
-	if (packet->had && packet->bytes[0] == SAYS_SWITCH)
+	unsigned char first = packet->size ? packet->bytes[0] : SAYS_DATA;
+	unsigned int status;
+
+	if (first == SAYS_ERROR)
+		return judge_error(packet, NO_LOGIN);
+	if (first == SAYS_SWITCH)
 		return judge_switch(conn, packet);
+	/* It would be read as the answer to our first question. */
+	if (first == SAYS_OK &&
+	    (more || !rlk_answer_is_ok(conn, packet, &status)))
+		return NO_LOGIN;
 	return judge_data(conn, packet);
 }
 
-/* ----------------------------------------------------------------- bytes */
+/* --------------------------------------------------------------- packets */
 
-static size_t size_of(const struct rlk_login *login)
-{
-	return three_bytes(login->packet);
-}
-
-/* @more: of the same stream has come behind it. */
-static const char *judge(struct rlk_conn *conn, bool more)
+const char *rlk_login_judge(struct rlk_conn *conn,
+			    const struct rlk_frame *packet, bool more)
 {
 	struct rlk_login *login = &conn->io.login;
-	unsigned int number = login->packet[3];
-	size_t size = size_of(login);
-	const size_t room = sizeof(login->packet) - HEADER;
-	const struct packet packet = {
-		.bytes = login->packet + HEADER,
-		.had = size < room ? size : room,
-		.size = size,
-	};
+	unsigned int number = packet->number;
 	const char *problem;
 
+	if (packet->state == RLK_FRAME_LONG)
+		return login->greeted ? NO_LOGIN : NO_GREETING;
 	if (login->greeted) {
 		if (number <= login->number || number > NUMBER_MOST)
 			return NO_LOGIN;
 		login->number = number;
-		return judge_answer(conn, &packet);
+		return judge_answer(conn, packet, more);
 	}
 	if (number != 0)
 		return NO_GREETING;
 	login->greeted = true;
-	problem = judge_first(conn, &packet);
+	problem = judge_first(conn, packet);
 	/* It would be read as if it had come under TLS. */
 	if (!problem && more)
 		return "what answers there says more than a "
 		       "greeting" ITS_ADDRESS;
-	return problem;
-}
-
-/* Of a stream without packets the rest would be awaited for ever. */
-static bool begins_otherwise(const struct rlk_login *login)
-{
-	unsigned char first = login->packet[HEADER];
-
-	return !login->greeted && login->seen == HEADER + 1 &&
-	       first != SAYS_ERROR &&
-	       (first != PROTOCOL ||
-		size_of(login) > sizeof(login->packet) - HEADER);
-}
-
-const char *rlk_login_read(struct rlk_conn *conn, const unsigned char *bytes,
-			   size_t count)
-{
-	struct rlk_login *login = &conn->io.login;
-	const char *problem = NULL;
-
-	login->before = login->seen > HEADER ? login->seen - HEADER : 0;
-	for (size_t i = 0; i < count && !problem && !login->over; i++) {
-		if (login->seen < sizeof(login->packet))
-			login->packet[login->seen] = bytes[i];
-		login->seen++;
-		if (begins_otherwise(login))
-			return NO_GREETING;
-		if (login->seen < HEADER ||
-		    login->seen < HEADER + size_of(login))
-			continue;
-		problem = judge(conn, i + 1 < count);
-		login->seen = 0;
-	}
 	return problem;
 }
 
@@ -384,10 +332,9 @@ void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
 	struct rlk_login *login = &conn->io.login;
 	size_t size;
 
-	if (!login->greeted || count <= HEADER || bytes[3] != 0)
+	if (!login->greeted || count <= RLK_FRAME_HEADER || bytes[3] != 0)
 		return;
-	size = three_bytes(bytes);
-	/* As it is, or compressed. */
-	if (count == size + HEADER || count == size + HEADER + 3)
+	size = two_bytes(bytes) | (size_t) bytes[2] << 16;
+	if (count == size + RLK_FRAME_HEADER)
 		login->over = true;
 }

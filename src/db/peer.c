@@ -156,6 +156,8 @@ static void forbid(MYSQL *mysql)
 
 	mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);
+	/* No option takes it back. What is compressed cannot be looked at. */
+	mysql->options.compress = 0;
 	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
 }
 

@@ -185,6 +185,9 @@ static size_t in_use(void)
 /* Behind a real login: from then on the relay says what it likes. */
 static void answer_without_an_end_is_cut_off(void **state)
 {
+	/* Long reports of progress: few packets, many bytes. */
+	static const unsigned char progress[4096] = { 0xfc, 0xf,  0,   1,
+						      0xff, 0xff, 0xff };
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
@@ -193,18 +196,40 @@ static void answer_without_an_end_is_cut_off(void **state)
 	size_t before = in_use();
 
 	(void) state;
-	relay_flood(relay, BYTES(PROGRESS));
+	relay_flood(relay, (const char *) progress, sizeof(progress));
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
 			 RLK_UNKNOWN);
 	assert_int_equal(error.code, ROWLOCK_ECONNECT);
-	assert_says(error.message, "has no end");
+	assert_says(error.message, "has no end: more than 1 MiB");
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
 	/* What it sent is that, and what the system keeps of a stream. */
 	assert_in_range(relay_said(relay), 0, 32u * 1024 * 1024);
 	/* It is not the deadline that ended it. */
 	assert_true(db_in(0) - began < test_patience_ms());
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+/* The rest is in unit-answer: here is seen that it is asked. */
+static void answer_that_is_garbled_is_refused(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rlk_reply reply;
+
+	(void) state;
+	/* Five columns, and again that, where the first one's definition is to
+	 * come. */
+	relay_flood(relay, BYTES("\1\0\0\1\5"));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
+	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
+			 RLK_UNKNOWN);
+	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_says(error.message, "its answer is garbled");
+	assert_false(rlk_conn_usable(conn));
 	rlk_conn_close(conn);
 	relay_end(relay);
 }
@@ -230,7 +255,7 @@ static void long_packet_is_refused(void **state)
 			 RLK_UNKNOWN);
 	assert_int_equal(error.code, ROWLOCK_ECONNECT);
 	/* By its length, before any of it was read. */
-	assert_null(strstr(error.message, "has no end"));
+	assert_says(error.message, "a packet of its answer");
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
 	rlk_conn_close(conn);
@@ -278,6 +303,8 @@ int main(void)
 		     refusal_in_place_of_a_greeting_is_told),
 		TEST_NEEDS(need_no_tls, "an answer without an end is cut off",
 			   answer_without_an_end_is_cut_off),
+		TEST_NEEDS(need_no_tls, "an answer that is garbled is refused",
+			   answer_that_is_garbled_is_refused),
 		TEST("a long packet is refused", long_packet_is_refused),
 		TEST_NEEDS(need_no_tls, "a flood does not pass the deadline",
 			   flood_does_not_pass_the_deadline),

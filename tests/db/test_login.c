@@ -498,6 +498,11 @@ static void what_is_out_of_turn_ends_it(void **state)
 		  "does not let in" },
 		{ { { SAYS(NATIVE), SAYS("\7\0\0\xff\0\0\0\2\0\0\0") }, false },
 		  "does not let in" },
+		{ { { SAYS(NATIVE), SAYS(OK "\7\0\0\3\0\0\0\2\0\0\0") },
+		    false },
+		  "does not let in" },
+		{ { { SAYS(NATIVE), SAYS("\7\0\0\2\0\xfe\0\2\0\0\0") }, false },
+		  "does not let in" },
 		{ { { SAYS(NATIVE), SAYS("\7\0\0\2\xfe"
 					 "dialog") },
 		    false },

@@ -20,6 +20,7 @@ struct fuzz_target {
 };
 
 extern const struct fuzz_target fuzz_login;
+extern const struct fuzz_target fuzz_answer;
 extern const struct fuzz_target fuzz_dsn;
 extern const struct fuzz_target fuzz_options;
 extern const struct fuzz_target fuzz_name;
@@ -32,5 +33,13 @@ __attribute__((format(printf, 1, 2))) _Noreturn void fuzz_broken(
 
 /** A text of @bytes, ended by NUL; its like is used again at the next call. */
 const char *fuzz_text(const unsigned char *bytes, size_t size);
+
+/** Fail if the process has grown by more than 8 MiB since this was called for
+ *  the time number @first, when all that is loaded once had been. */
+void fuzz_watch_memory(unsigned int first);
+
+/** Ask @dsn, of a server with rowlock's tables, what the target answer asks:
+ *  for tests/fuzz/record. @kind: which of its statements. */
+int fuzz_ask(const char *dsn, unsigned int kind);
 
 #endif

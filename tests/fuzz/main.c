@@ -21,11 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIZE_MOST 4096
+#define SIZE_MOST 16384
 #define SEEDS_MOST 256
+#define GROWTH_KB (8 * 1024)
 
 static const struct fuzz_target *const targets[] = {
-	&fuzz_login, &fuzz_dsn,     &fuzz_options,
+	&fuzz_login, &fuzz_answer,  &fuzz_dsn,  &fuzz_options,
 	&fuzz_name,  &fuzz_history, &fuzz_rule,
 };
 enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };
@@ -76,6 +77,33 @@ const char *fuzz_text(const unsigned char *bytes, size_t size)
 	memcpy(text, bytes, size);
 	text[size] = '\0';
 	return text;
+}
+
+/* AddressSanitizer keeps what is freed. */
+#ifdef __SANITIZE_ADDRESS__
+#define COUNTS_MEMORY false
+#else
+#define COUNTS_MEMORY true
+#endif
+
+void fuzz_watch_memory(unsigned int first)
+{
+	static unsigned int calls;
+	static const char *watched;
+	static long before;
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	if (watched != name)
+		calls = 0;
+	watched = name;
+	calls++;
+	if (calls == first)
+		before = usage.ru_maxrss;
+	if (COUNTS_MEMORY && calls > first &&
+	    usage.ru_maxrss > before + GROWTH_KB)
+		fuzz_broken("%ld KiB more than before",
+			    usage.ru_maxrss - before);
 }
 
 /* ---------------------------------------------------------------- corpora */
@@ -253,16 +281,21 @@ int main(int argc, char **argv)
 	double minutes = 0;
 	uint64_t runs = 0;
 	uint64_t seed = 1;
+	unsigned int kind = 0;
 	char corpus[2048];
 	int option;
 
-	while ((option = getopt(argc, argv, "s:n:m:")) != -1) {
+	while ((option = getopt(argc, argv, "s:n:m:k:r:")) != -1) {
 		if (option == 's')
 			seed = strtoull(optarg, NULL, 10);
 		else if (option == 'n')
 			runs = strtoull(optarg, NULL, 10);
 		else if (option == 'm')
 			minutes = strtod(optarg, NULL);
+		else if (option == 'k')
+			kind = (unsigned int) strtoul(optarg, NULL, 10);
+		else if (option == 'r')
+			return fuzz_ask(optarg, kind);
 		else
 			return 2;
 	}
