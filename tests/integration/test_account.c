@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Another account of the application does by hand what it may: its statements
+ * end holds, and keep names (SECURITY.md, "Accounts of the server"). Who asks
+ * hears of it, and nobody gets a name that another has.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 1500
+
+/* A beat does not look at leases, of which there may be many. */
+static void expect_loss_when_asked(struct test_actor *actor)
+{
+	assert_int_equal(test_actor_ask(actor, "held"), 1);
+	assert_int_equal(test_actor_ask(actor, "verify"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(actor, "held"), 0);
+	assert_int_equal(test_actor_ask(actor, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(actor, "release"), ROWLOCK_ELOST);
+}
+
+static uint64_t session_of(struct test_sql *sql, const char *name)
+{
+	return test_sql_number(
+	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
+}
+
+static void lease_that_is_deleted_is_lost_to_who_asks(void **state)
+{
+	const char *name = test_name("deleted");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
+	    1);
+	expect_loss_when_asked(&actor);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+/* It is another's now, who keeps it: the one before does not give it back. */
+static void lease_that_is_taken_stays_with_who_took_it(void **state)
+{
+	const char *name = test_name("taken");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_sql(sql,
+				  "UPDATE business_lease SET attempt = attempt "
+				  "^ 4711 WHERE name = '%s'",
+				  name),
+			 1);
+	expect_loss_when_asked(&actor);
+	assert_int_equal(
+	    test_sql_number(
+		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
+		name),
+	    1);
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
+	    1);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+/* By its session's row a holder shows that it lives; each beat renews that. */
+static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
+{
+	const char *name = test_name("dead");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock *next = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM lease_session WHERE id = %" PRIu64,
+		     session_of(sql, name)),
+	    1);
+	/* Its leases are anybody's at once. */
+	assert_ok(rowlock_acquire(next, test_patience_ms(), &err));
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_ok(rowlock_release(next, &err));
+	test_lock_end(next);
+	test_client_end(client);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+/* In a living holder's name, with a number that it never drew. */
+static void name_that_is_kept_by_hand_is_not_granted(void **state)
+{
+	const char *name = test_name("kept");
+	const char *other = test_name("other");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(TTL_MS));
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, %" PRIu64
+		 ", 4711, UTC_TIMESTAMP(6))",
+		 name, session_of(sql, other));
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(lock, 100, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
+	    1);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_lock_end(lock);
+	test_client_end(client);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
+{
+	const char *name = test_name("locked");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	/* The row is made by the first who has it. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_sql(sql, "START TRANSACTION");
+	test_sql(sql, "UPDATE business_lock SET name = name WHERE name = '%s'",
+		 name);
+	assert_int_equal(
+	    test_sql_number(sql,
+			    "SELECT COUNT(*) FROM business_lock WHERE name = "
+			    "'%s' FOR UPDATE",
+			    name),
+	    1);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(lock, 100, &err), ROWLOCK_ETIMEDOUT, &err);
+	test_sql(sql, "ROLLBACK");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a lease that is deleted is lost to who asks",
+		     lease_that_is_deleted_is_lost_to_who_asks),
+		TEST("a lease that is taken stays with who took it",
+		     lease_that_is_taken_stays_with_who_took_it),
+		TEST("a holder that is said to be dead hears by a beat",
+		     holder_that_is_said_to_be_dead_hears_by_a_beat),
+		TEST("a name that is kept by hand is not granted",
+		     name_that_is_kept_by_hand_is_not_granted),
+		TEST("a row that is locked by hand is waited for in time",
+		     row_that_is_locked_by_hand_is_waited_for_in_time),
+	};
+
+	return test_main(tests);
+}
