@@ -38,10 +38,10 @@
  * acquire that may wait goes on by itself. Holds stay; those under ROWLOCK_ROW
  * until that is another server.
  *
- * What a lock promises, and what no lock can promise, is said in README.md.
- * In one line: at most one hold per name exists in any committed state of the
- * database; a process that was paused past its deadline cannot know it before
- * its next call, so let the fencing token (rowlock_token()) protect the data.
+ * What a lock promises, and what none can, is said in README.md. In one line: at
+ * most one hold per name exists in any committed state of the database; a
+ * process that was paused past its deadline cannot know it before its next call,
+ * so let the COMMIT (rowlock/mysql.h) or the token (rowlock_token()) protect it.
  */
 
 #include <stddef.h>
@@ -59,10 +59,8 @@ extern "C" {
 /** Wait as long as it takes. */
 #define ROWLOCK_FOREVER UINT64_MAX
 
-/** A name has at most so many characters (UTF-8 code points). */
+/** The most characters (UTF-8 code points) of a name, and of an info text. */
 #define ROWLOCK_NAME_MAX 100
-
-/** A lock's info text has at most so many characters (UTF-8 code points). */
 #define ROWLOCK_INFO_MAX 255
 
 /* ------------------------------------------------------------- errors */
@@ -87,6 +85,8 @@ enum rowlock_error {
 	ROWLOCK_ENOMEM = -17,       /* out of memory */
 	ROWLOCK_ESYSTEM = -18, /* the system refused a thread or descriptor */
 	ROWLOCK_EFORKED = -19, /* this client belongs to the parent process */
+	ROWLOCK_EBROKEN = -20, /* the transaction had ended before */
+	ROWLOCK_EUNKNOWN = -21, /* whether it was committed is not known */
 };
 
 /**

@@ -28,7 +28,9 @@
 	X(ROWLOCK_EDB, "refused by the server")                                \
 	X(ROWLOCK_ENOMEM, "out of memory")                                     \
 	X(ROWLOCK_ESYSTEM, "refused by the operating system")                  \
-	X(ROWLOCK_EFORKED, "client belongs to the parent process")
+	X(ROWLOCK_EFORKED, "client belongs to the parent process")             \
+	X(ROWLOCK_EBROKEN, "the transaction had ended before")                 \
+	X(ROWLOCK_EUNKNOWN, "not known whether it was committed")
 
 const char *rowlock_strerror(int error)
 {

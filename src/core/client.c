@@ -173,6 +173,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->session.holds);
 	rlk_list_init(&client->old_sessions);
 	rlk_list_init(&client->row_holds);
+	rlk_list_init(&client->guarded);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
 	rlk_list_init(&client->watches);

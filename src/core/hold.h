@@ -77,6 +77,8 @@ struct rlk_hold {
 	bool wanted : 1;     /* lease: others wanted the name, too, when it was
 				granted */
 	bool orphan : 1;     /* lost by its owner's end, and not logged yet */
+	bool in_transaction : 1; /* one of the application's is tied to it, and
+				    open */
 	unsigned int refs;
 	unsigned int depth;
 	unsigned int passes;   /* how often it was handed over since began_ms */

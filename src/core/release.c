@@ -217,6 +217,15 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 		rlk_mutex_unlock(&client->mutex);
 		return code;
 	}
+	if (lock->hold->in_transaction && lock->hold->depth == 1 &&
+	    rlk_hold_check_locked(lock->hold)) {
+		rlk_mutex_unlock(&client->mutex);
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				"release " RLK_LOCK_FORMAT
+				": a transaction that was begun with it is "
+				"open; commit it, or roll it back, first",
+				RLK_LOCK_ARGS(lock));
+	}
 	parting = let_go_locked(lock);
 	more = parting.lost || parting.hold;
 	if (more)

@@ -293,6 +293,7 @@ static const struct rlk_many_def choose_blocker_mysql = {
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 {
 	static const struct rlk_dialect mariadb = {
+		.identity = RLK_IDENTITY_MARIADB,
 		.lease_acquire = &acquire_mariadb,
 		.lease_acquire_returns_row = true,
 		.lease_again = &look_and_acquire,
@@ -310,6 +311,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
+		.identity = RLK_IDENTITY_MYSQL,
 		.lease_acquire = &look_and_acquire,
 		.lease_acquire_returns_row = false,
 		.lease_again = &look_and_acquire,

@@ -50,6 +50,8 @@ static inline bool rlk_server_many_writers(const struct rlk_server *server)
 
 /** Statements whose text depends on the server. */
 struct rlk_dialect {
+	/** An expression: what rlk_server.identity begins with. */
+	const char *identity;
 	/**
 	 * First try of a lease. Parameters: name, slot, session, attempt,
 	 * maximum in microseconds or NULL, info or NULL.

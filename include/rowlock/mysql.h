@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_MYSQL_H
+#define ROWLOCK_MYSQL_H
+
+/**
+ * The application's own transactions, tied to a lock: what was written under it
+ * is committed only if nobody else has had it meanwhile.
+ *
+ * A process that was paused, cut off, or whose clock ran wild may believe in a
+ * lock that it has lost. What it writes between rowlock_begin() and
+ * rowlock_commit() is not committed then: the COMMIT itself changes the lock's
+ * row, in the same transaction, and that is there only as long as the hold is.
+ * No clock takes part in it.
+ *
+ *     rowlock_acquire(lock, 1000, &err);
+ *     rowlock_begin(lock, mysql, 0, &err);
+ *     mysql_query(mysql, "UPDATE account SET ...");
+ *     rowlock_commit(lock, mysql, &err);   // 0: committed, and nobody else
+ *     rowlock_release(lock, &err);         // has had the lock in between
+ *
+ * For leases (ROWLOCK_LEASE) of rowlock_new(). The lock's tables and the data
+ * have to be on one server, in whichever databases; the connection's account
+ * needs SELECT and UPDATE on `business_lease`. On a cluster with several
+ * writers any node of it will do.
+ *
+ * While the transaction is open it locks nothing of rowlock's: others try for
+ * the lock, and are told, as always. From its first statement to its last the
+ * commit locks the lock's row.
+ *
+ * What holds for all functions of rowlock.h (errors, outputs, time, fork) holds
+ * here. A call lasts as long as the client option call_timeout_ms says, at the
+ * most, whatever time-outs the connection has. Where the connection does not
+ * answer in time it is closed, as if by the server.
+ *
+ * Threads: a lock as in rowlock.h; a connection one thread at a time, as
+ * Connector/C says.
+ */
+
+#include <rowlock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A connection of MariaDB Connector/C: its MYSQL. */
+struct st_mysql;
+
+/** Flags of rowlock_begin(); or them together. */
+enum rowlock_begin_flags {
+	/** REPEATABLE READ, with a snapshot that is taken now: all reads of the
+	 *  transaction see the data as they are after the acquire. Without it,
+	 *  READ COMMITTED: each read sees what is committed. A snapshot from
+	 *  before the acquire would let stale data be written under a right
+	 *  lock; so the transaction begins here, not earlier. */
+	ROWLOCK_SNAPSHOT = 1 << 0,
+};
+
+/**
+ * Begin a transaction on @conn that can commit only under @lock, which the
+ * caller holds. It is open when this returns 0: end it with rowlock_commit() or
+ * rowlock_rollback(). Until then the hold's last level cannot be released
+ * (ROWLOCK_EHELD), and is not handed over to another thread.
+ *
+ * @conn   connected to the lock's server, with no transaction open and no
+ *         result unread; stays the caller's. Its autocommit is off until the
+ *         end of the transaction, and then as it was
+ * @flags  0, or enum rowlock_begin_flags
+ *
+ * A round trip; three where @conn was not opened with CLIENT_MULTI_STATEMENTS,
+ * and two more at the end of the transaction: it is allowed in between.
+ *
+ * Returns 0;
+ * ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER, ROWLOCK_ELOST: as rowlock_verify();
+ * ROWLOCK_EINVAL: @conn is NULL, or has a transaction open, or a result
+ * unread, or is connected to another server than the lock's; or a flag that
+ * does not exist;
+ * ROWLOCK_EHELD: a transaction of this hold is open already;
+ * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy, or no lock of
+ * rowlock_new();
+ * ROWLOCK_EAUTH: the account of @conn may not read `business_lease`;
+ * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now;
+ * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_EFORKED.
+ * Unless it is 0 nothing was begun, and @conn is as it was or closed.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
+					    struct st_mysql *conn,
+					    unsigned int flags,
+					    struct rowlock_errinfo *reterr);
+
+/**
+ * Commit the transaction that was begun with @lock on @conn, if the hold is
+ * still there. The transaction is over when this returns, whatever it returns.
+ *
+ * If no answer comes in half of the call's time, or the connection breaks, then
+ * whether it was committed is found out in the other half, on a connection of
+ * the client's: 0 or ROWLOCK_ECONNECT. That needs the lock's
+ * row: ROWLOCK_EUNKNOWN is left for a hold that was lost in just that time, and
+ * for a server that is not back.
+ *
+ * One round trip, one text, one commit: that of the data.
+ *
+ * Returns 0: committed; nobody else has had the lock since its acquire.
+ * Nothing was committed, and all is rolled back:
+ * ROWLOCK_ELOST: the hold was lost; somebody else may have had the lock;
+ * ROWLOCK_EBROKEN: the transaction was not what it was any more. It had ended
+ * before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
+ * commits (DDL), by a deadlock or another error that rolled it back and went
+ * unnoticed, or @conn was connected anew. What the caller committed himself
+ * stays committed, unguarded;
+ * ROWLOCK_EDB: the server refused (a deadlock, a time-out, a certification of
+ * Galera): do the transaction again if you like, from rowlock_begin() on;
+ * ROWLOCK_EAUTH: the account of @conn may not change `business_lease`;
+ * ROWLOCK_EREADONLY: the server takes no writes any more;
+ * ROWLOCK_ECONNECT: no answer came, and it did not take place;
+ * ROWLOCK_ENOMEM.
+ * It is not known: ROWLOCK_EUNKNOWN.
+ * No transaction was begun with this lock on this connection, and nothing was
+ * done: ROWLOCK_EINVAL. ROWLOCK_ENOTOWNER, ROWLOCK_EFORKED: nothing was done.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
+					     struct st_mysql *conn,
+					     struct rowlock_errinfo *reterr);
+
+/**
+ * Roll the transaction back that was begun with @lock on @conn. The hold stays.
+ * The transaction is over when this returns; if @conn does not answer it is
+ * closed, and the server rolls back by itself. Also after @conn was closed or
+ * connected anew; it has to be there still.
+ *
+ * Returns 0; ROWLOCK_EINVAL: none was begun; ROWLOCK_ENOTOWNER;
+ * ROWLOCK_EFORKED.
+ */
+ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
+				 struct rowlock_errinfo *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Talking on the application's connection by Connector/C's non-blocking calls,
+ * so that our deadline holds, whatever its own time-outs are. It goes back to
+ * blocking ones by itself, at the application's next call.
+ *
+ * Failure modes: a call whose time is up is unwound as in io.c: it fails, and
+ * the connection with it, which is then as one that the server has closed. What
+ * was said may be executed all the same.
+ */
+#include "db/borrowed.h"
+
+#include <mysql.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* As in io.c. */
+#define SLICE_MS 1000
+#define UNWIND_STEPS 64
+
+enum step {
+	STEP_QUERY,
+	STEP_NEXT,
+	STEP_STORE,
+	STEP_ALLOW,
+};
+
+/* A call, and what came out. */
+struct call {
+	const struct rlk_borrowed *on;
+	enum step step;
+	const char *text;
+	bool allow;
+	int status;
+	MYSQL_RES *result;
+};
+
+static int start(struct call *call)
+{
+	MYSQL *mysql = call->on->mysql;
+
+	switch (call->step) {
+	case STEP_QUERY:
+		return mysql_real_query_start(&call->status, mysql, call->text,
+					      strlen(call->text));
+	case STEP_NEXT:
+		return mysql_next_result_start(&call->status, mysql);
+	case STEP_STORE:
+		return mysql_store_result_start(&call->result, mysql);
+	case STEP_ALLOW:
+		return mysql_set_server_option_start(
+		    &call->status, mysql,
+		    call->allow ? MYSQL_OPTION_MULTI_STATEMENTS_ON
+				: MYSQL_OPTION_MULTI_STATEMENTS_OFF);
+	}
+	return 0;
+}
+
+static int go_on(struct call *call, int events)
+{
+	MYSQL *mysql = call->on->mysql;
+
+	switch (call->step) {
+	case STEP_QUERY:
+		return mysql_real_query_cont(&call->status, mysql, events);
+	case STEP_NEXT:
+		return mysql_next_result_cont(&call->status, mysql, events);
+	case STEP_STORE:
+		return mysql_store_result_cont(&call->result, mysql, events);
+	case STEP_ALLOW:
+		return mysql_set_server_option_cont(&call->status, mysql,
+						    events);
+	}
+	return 0;
+}
+
+/* Those that came; 0: the deadline has. */
+static int wait_for(const struct rlk_borrowed *on, int status)
+{
+	struct pollfd fd = { .fd = mysql_get_socket(on->mysql) };
+
+	if (status & MYSQL_WAIT_READ)
+		fd.events |= POLLIN;
+	if (status & MYSQL_WAIT_WRITE)
+		fd.events |= POLLOUT;
+	if (status & MYSQL_WAIT_EXCEPT)
+		fd.events |= POLLPRI;
+	for (;;) {
+		int64_t left = on->until_ms - rlk_now(on->clock);
+
+		if (left < 0)
+			left = 0;
+		if (poll(&fd, 1, (int) (left < SLICE_MS ? left : SLICE_MS)) > 0)
+			return status & ~MYSQL_WAIT_TIMEOUT;
+		if (left == 0)
+			return 0;
+	}
+}
+
+static void unwind(struct call *call, int status)
+{
+	for (int i = 0; status && i < UNWIND_STEPS; i++)
+		status = go_on(call, MYSQL_WAIT_TIMEOUT);
+}
+
+/* False: it was given up. */
+static bool run(struct call *call, enum step step)
+{
+	int status;
+
+	call->step = step;
+	call->status = 0;
+	call->result = NULL;
+	status = start(call);
+	while (status) {
+		int events = wait_for(call->on, status);
+
+		if (!events) {
+			unwind(call, status);
+			return false;
+		}
+		status = go_on(call, events);
+	}
+	return true;
+}
+
+int rlk_borrowed_ready(const struct rlk_borrowed *on,
+		       struct rowlock_errinfo *reterr)
+{
+	MYSQL *mysql = on->mysql;
+
+	if (mysql_get_socket(mysql) < 0)
+		return rlk_fail(reterr, ROWLOCK_ECONNECT,
+				"the connection is closed; open another one");
+	if (mysql->status != MYSQL_STATUS_READY || mysql_more_results(mysql))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"the connection has a result that is not read "
+				"to its end; read or free it first");
+	if (mysql_optionsv(mysql, MYSQL_OPT_NONBLOCK, NULL))
+		return rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	return 0;
+}
+
+bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on)
+{
+	return (on->mysql->server_status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
+{
+	return mysql_thread_id(on->mysql);
+}
+
+bool rlk_borrowed_takes_several(const struct rlk_borrowed *on)
+{
+	return (on->mysql->client_flag & CLIENT_MULTI_STATEMENTS) != 0;
+}
+
+static enum rlk_fault fail(const struct rlk_borrowed *on, bool answered,
+			   struct rowlock_errinfo *reterr)
+{
+	unsigned int number = answered ? mysql_errno(on->mysql) : 2013;
+	const char *host = mysql_get_host_info(on->mysql);
+	const char *text =
+	    answered ? mysql_error(on->mysql) : "no answer in time";
+
+	if (!number)
+		number = 2000;
+	rlk_fail_db(reterr, rlk_fault_code(number, text), number, "%s on %s",
+		    text, host ? host : "a connection that is closed");
+	return rlk_fault_class(number);
+}
+
+enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
+					  bool allow,
+					  struct rowlock_errinfo *reterr)
+{
+	struct call call = { .on = on, .allow = allow };
+	bool answered = run(&call, STEP_ALLOW);
+
+	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
+}
+
+/* One answer: its result, if it has one, is read to its end. */
+static bool take_answer(struct call *call, enum step step, bool *ret_answered,
+			uint64_t *ret_number)
+{
+	MYSQL_ROW row;
+
+	*ret_number = 0;
+	*ret_answered = run(call, step);
+	if (!*ret_answered || call->status)
+		return false;
+	if (!mysql_field_count(call->on->mysql))
+		return true;
+	*ret_answered = run(call, STEP_STORE);
+	if (!*ret_answered || !call->result)
+		return false;
+	row = mysql_fetch_row(call->result);
+	if (row && row[0])
+		*ret_number = strtoull(row[0], NULL, 10);
+	mysql_free_result(call->result);
+	return true;
+}
+
+enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
+				uint64_t *ret_numbers, size_t most,
+				size_t *ret_answered,
+				struct rowlock_errinfo *reterr)
+{
+	struct call call = { .on = on, .text = text };
+	enum step step = STEP_QUERY;
+
+	for (*ret_answered = 0;; ++*ret_answered, step = STEP_NEXT) {
+		uint64_t number;
+		bool answered;
+
+		if (*ret_answered && !mysql_more_results(on->mysql))
+			return RLK_DONE;
+		if (!take_answer(&call, step, &answered, &number))
+			return fail(on, answered, reterr);
+		if (*ret_answered < most)
+			ret_numbers[*ret_answered] = number;
+	}
+}

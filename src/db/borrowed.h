@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_BORROWED_H
+#define RLK_DB_BORROWED_H
+
+/*
+ * A connection of the application's, for the time of one call: texts are said
+ * on it, with a deadline. Of its state nothing is known and nothing is ours.
+ *
+ * One thread at a time, the application's.
+ */
+
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "db/fault.h"
+
+struct st_mysql;
+
+struct rlk_borrowed {
+	struct st_mysql *mysql;
+	const struct rlk_clock *clock;
+	int64_t until_ms;
+};
+
+/** Can statements be said on it? It is connected, and nothing is under way.
+ *  Makes it ready for calls with a deadline. 0, or ROWLOCK_ECONNECT,
+ *  ROWLOCK_EINVAL, ROWLOCK_ENOMEM. Sends nothing. */
+int rlk_borrowed_ready(const struct rlk_borrowed *on,
+		       struct rowlock_errinfo *reterr);
+
+/** Is a transaction open, as its last answer said? */
+bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on);
+
+/** Its number on the server: another one after a reconnect. */
+uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
+
+/** Was it opened for several statements in one text? */
+bool rlk_borrowed_takes_several(const struct rlk_borrowed *on);
+
+/** Allow that, or forbid it. A round trip. */
+enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
+					  bool allow,
+					  struct rowlock_errinfo *reterr);
+
+/**
+ * Say @text, of one or more statements, and read all answers. *@ret_answered of
+ * them were no errors; of the first @most, the first column of the first row
+ * is in @ret_numbers (0: it has none).
+ *
+ * RLK_DONE: none was. Else the fault of the statement behind those that were
+ * answered; what follows it was not executed. RLK_UNKNOWN: no answer in time,
+ * and the connection is closed. @reterr says "<words> on <host>".
+ */
+enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
+				uint64_t *ret_numbers, size_t most,
+				size_t *ret_answered,
+				struct rowlock_errinfo *reterr);
+
+#endif

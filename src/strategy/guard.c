@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A transaction of the application's that commits only under its lease.
+ *
+ * It is begun with autocommit off, so that nothing commits by itself after an
+ * error that rolled it back (1213): an explicit START TRANSACTION alone would
+ * leave what follows autocommitted. A savepoint stands at its beginning: it is
+ * gone with the transaction, whatever ended that, so that its RELEASE tells
+ * whether what is to be committed is all that was done since (MySQL manual,
+ * "SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT Statements").
+ *
+ * The end is one text: the first error is the last statement of it that is
+ * executed, so the COMMIT is not, unless the guard was passed. A guard earlier
+ * in the transaction would not do: a ROLLBACK TO SAVEPOINT, DDL or an
+ * overlooked 1213 gives its lock back, and a stale COMMIT goes through.
+ *
+ * Failure modes: whatever is refused is rolled back. A COMMIT without an answer
+ * counts one up from a number that is known, if it takes place: whoever counts
+ * first, it or the question after it, the other one finds another number.
+ */
+#include "strategy/guard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "db/server.h"
+#include "db/sql.h"
+
+/* More than one row in the place of a value: 1242, and the text ends. */
+#define FAIL "(SELECT 1 UNION SELECT 2)"
+#define ERROR_FAIL 1242
+#define ERROR_NO_SAVEPOINT 1305
+#define ERROR_UNKNOWN_VARIABLE 1193
+
+/* A transaction of the caller's is open: its characteristics stay. */
+#define ERROR_OPEN 1568
+
+#define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
+
+/* The statements of a begin. */
+enum {
+	BEGIN_SERVER,     /* is it the lease's? And its autocommit */
+	BEGIN_AUTOCOMMIT, /* off */
+	BEGIN_ISOLATION,
+	BEGIN_START,
+	BEGIN_ROW, /* is the lease there? And its guards */
+	BEGIN_SAVEPOINT,
+	BEGIN_STATEMENTS,
+};
+
+/* And of a commit. */
+enum {
+	COMMIT_SAVEPOINT,
+	COMMIT_COUNT,
+	COMMIT_GUARD,
+	COMMIT_COMMIT,
+	COMMIT_STATEMENTS,
+};
+
+void rlk_guard_learn(const struct rlk_conn *conn,
+		     struct rlk_guard_place *ret_place)
+{
+	const struct rlk_server *server = rlk_conn_server(conn);
+
+	snprintf(ret_place->schema, sizeof(ret_place->schema), "%s",
+		 rlk_conn_schema(conn));
+	ret_place->many_writers = rlk_server_many_writers(server);
+	ret_place->dialect = rlk_server_dialect(server);
+}
+
+/* ------------------------------------------------------------------ texts */
+
+/* A text that has not failed so far. */
+struct text {
+	struct rlk_sql sql;
+	bool failed;
+};
+
+static void put(struct text *text, const char *words)
+{
+	if (!rlk_sql_put(&text->sql, words, strlen(words)))
+		text->failed = true;
+}
+
+static void put_value(struct text *text, struct rlk_value value)
+{
+	if (!rlk_sql_put_value(&text->sql, &value))
+		text->failed = true;
+}
+
+static void put_schema(struct text *text, const char *schema)
+{
+	put(text, "`");
+	for (; *schema; schema++) {
+		if (!rlk_sql_put(&text->sql, schema, 1))
+			text->failed = true;
+		if (*schema == '`')
+			put(text, "`");
+	}
+	put(text, "`.business_lease");
+}
+
+static void put_row(struct text *text, const struct rlk_request *request)
+{
+	put(text, " WHERE name = ");
+	put_value(text, rlk_text(request->name));
+	put(text, " AND slot = ");
+	put_value(text, rlk_u64(request->slot));
+	put(text, " AND attempt = ");
+	put_value(text, rlk_u64(request->attempt));
+}
+
+static void put_savepoint(struct text *text, const struct rlk_guard *guard)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "SAVEPOINT rowlock_%016" PRIx64,
+		 guard->attempt);
+	put(text, name);
+}
+
+static void put_begin(struct text *text, const struct rlk_guard *guard,
+		      const struct rlk_request *request, const char *identity,
+		      bool snapshot)
+{
+	const struct rlk_guard_place *place = guard->place;
+	struct rlk_value server = rlk_text(identity);
+
+	server.length = strcspn(identity, "@");
+	put(text, "SELECT IF(");
+	if (place->many_writers) {
+		put(text, "TRUE");
+	} else {
+		put(text, place->dialect->identity);
+		put(text, " = ");
+		put_value(text, server);
+	}
+	put(text, ", @@SESSION.autocommit, " FAIL "); "
+		  "SET SESSION autocommit = 0; "
+		  "SET TRANSACTION ISOLATION LEVEL ");
+	put(text, snapshot ? "REPEATABLE READ; START TRANSACTION WITH "
+			     "CONSISTENT SNAPSHOT, READ WRITE; "
+			   : "READ COMMITTED; START TRANSACTION READ WRITE; ");
+	put(text, "SELECT IF(COUNT(*) = 1, MAX(guards), " FAIL ") FROM ");
+	put_schema(text, place->schema);
+	put_row(text, request);
+	put(text, "; ");
+	put_savepoint(text, guard);
+}
+
+static void put_commit(struct text *text, const struct rlk_guard *guard,
+		       const struct rlk_request *request)
+{
+	put(text, "RELEASE ");
+	put_savepoint(text, guard);
+	put(text, "; UPDATE ");
+	put_schema(text, guard->place->schema);
+	put(text, " SET guards = guards + 1");
+	put_row(text, request);
+	put(text, " AND guards = ");
+	put_value(text, rlk_u64(guard->guards));
+	put(text, "; SELECT IF(ROW_COUNT() = 1, 1, " FAIL "); "
+		  "COMMIT AND NO CHAIN NO RELEASE");
+	if (guard->autocommit)
+		put(text, "; SET SESSION autocommit = 1");
+}
+
+/* Said, or there was no memory for it. */
+static enum rlk_fault say(const struct rlk_guard *guard, struct text *text,
+			  uint64_t *ret_numbers, size_t most,
+			  size_t *ret_answered, struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_FAILED;
+
+	*ret_answered = 0;
+	if (text->failed)
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	else
+		fault =
+		    rlk_borrowed_run(&guard->on, rlk_sql_end(&text->sql),
+				     ret_numbers, most, ret_answered, reterr);
+	rlk_sql_fini(&text->sql);
+	return fault;
+}
+
+/* -------------------------------------------------------------------- ends */
+
+static enum rlk_guard_end forbid_several(const struct rlk_guard *guard,
+					 struct rowlock_errinfo *reterr)
+{
+	if (guard->forbids_several &&
+	    rlk_borrowed_allow_several(&guard->on, false, reterr))
+		return RLK_GUARD_UNANSWERED;
+	return RLK_GUARD_DONE;
+}
+
+/* Roll back, and have the session as it was. */
+static enum rlk_guard_end undo(const struct rlk_guard *guard,
+			       struct rowlock_errinfo *reterr)
+{
+	struct text text = { .failed = false };
+	size_t answered;
+
+	put(&text, ROLLBACK);
+	if (guard->autocommit)
+		put(&text, "; SET SESSION autocommit = 1");
+	if (say(guard, &text, NULL, 0, &answered, reterr))
+		return RLK_GUARD_UNANSWERED;
+	return forbid_several(guard, reterr);
+}
+
+enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
+				      struct rowlock_errinfo *reterr)
+{
+	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "it was connected anew meanwhile");
+		return RLK_GUARD_UNANSWERED;
+	}
+	return undo(guard, reterr);
+}
+
+/* What it was that a begin failed at. */
+static enum rlk_guard_end judge_begin(size_t answered,
+				      struct rowlock_errinfo *error)
+{
+	if (answered == BEGIN_SERVER &&
+	    (error->mysql == ERROR_FAIL ||
+	     error->mysql == ERROR_UNKNOWN_VARIABLE))
+		return RLK_GUARD_ELSEWHERE;
+	if (answered == BEGIN_ROW && error->mysql == ERROR_FAIL)
+		return RLK_GUARD_LOST;
+	if (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN)
+		error->code = ROWLOCK_EINVAL;
+	return RLK_GUARD_REFUSED;
+}
+
+/* A transaction that was open is the caller's, and setting autocommit would
+ * commit it. */
+static enum rlk_guard_end give_up(const struct rlk_guard *guard,
+				  size_t answered, enum rlk_guard_end end,
+				  const struct rowlock_errinfo *error)
+{
+	bool nothing_begun =
+	    answered == BEGIN_SERVER ||
+	    (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN);
+
+	if (nothing_begun ? forbid_several(guard, NULL) : undo(guard, NULL))
+		return RLK_GUARD_UNANSWERED;
+	return end;
+}
+
+enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
+				   const struct rlk_request *request,
+				   const char *identity, bool snapshot,
+				   struct rowlock_errinfo *reterr)
+{
+	uint64_t numbers[BEGIN_STATEMENTS] = { 0 };
+	struct text text = { .failed = false };
+	enum rlk_guard_end end;
+	enum rlk_fault fault;
+	size_t answered;
+
+	guard->on_id = rlk_borrowed_id(&guard->on);
+	guard->forbids_several = !rlk_borrowed_takes_several(&guard->on);
+	if (guard->forbids_several &&
+	    rlk_borrowed_allow_several(&guard->on, true, reterr))
+		return RLK_GUARD_REFUSED;
+	put_begin(&text, guard, request, identity, snapshot);
+	fault = say(guard, &text, numbers, BEGIN_STATEMENTS, &answered, reterr);
+	guard->autocommit = numbers[BEGIN_SERVER] == 1;
+	guard->guards = numbers[BEGIN_ROW];
+	if (fault == RLK_UNKNOWN)
+		return RLK_GUARD_UNANSWERED;
+	if (fault == RLK_DONE)
+		return RLK_GUARD_DONE;
+	end = judge_begin(answered, reterr);
+	return give_up(guard, answered, end, reterr);
+}
+
+static enum rlk_guard_end judge_commit(size_t answered,
+				       const struct rowlock_errinfo *error)
+{
+	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
+		return RLK_GUARD_BROKEN;
+	if (answered == COMMIT_GUARD && error->mysql == ERROR_FAIL)
+		return RLK_GUARD_LOST;
+	return RLK_GUARD_REFUSED;
+}
+
+enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
+				    const struct rlk_request *request,
+				    struct rowlock_errinfo *reterr)
+{
+	struct text text = { .failed = false };
+	enum rlk_fault fault;
+	size_t answered;
+
+	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "it was connected anew meanwhile");
+		return RLK_GUARD_BROKEN;
+	}
+	put_commit(&text, guard, request);
+	fault = say(guard, &text, NULL, 0, &answered, reterr);
+	/* It is committed. What comes behind may fail as it likes. */
+	if (answered > COMMIT_COMMIT) {
+		forbid_several(guard, NULL);
+		return RLK_GUARD_DONE;
+	}
+	if (fault == RLK_UNKNOWN)
+		return RLK_GUARD_UNANSWERED;
+	undo(guard, NULL);
+	return judge_commit(answered, reterr);
+}
+
+/* ----------------------------------------------------------------- outcome */
+
+/* One that was not counted is not counted any more: two are. */
+static const struct rlk_stmt_def overtake = {
+	"outcome",
+	"UPDATE business_lease SET guards = guards + 2 "
+	"WHERE name = ? AND slot = ? AND attempt = ? AND guards = ?",
+	true,
+};
+
+static const struct rlk_stmt_def look = {
+	"outcome",
+	"SELECT guards FROM business_lease "
+	"WHERE name = ? AND slot = ? AND attempt = ? FOR UPDATE",
+	true,
+};
+
+enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
+				  const struct rlk_guard *guard,
+				  const struct rlk_request *request,
+				  bool *ret_known, bool *ret_committed,
+				  struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+		rlk_u64(guard->guards),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault = rlk_stmt_run(conn, &overtake, params, &reply, reterr);
+	if (fault)
+		return fault;
+	*ret_known = true;
+	*ret_committed = false;
+	if (reply.affected)
+		return RLK_DONE;
+	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
+	if (fault)
+		return fault;
+	*ret_known = reply.has_row;
+	*ret_committed =
+	    reply.has_row && reply.columns[0].u64 == guard->guards + 1;
+	return RLK_DONE;
+}

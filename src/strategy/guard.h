@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_GUARD_H
+#define RLK_STRATEGY_GUARD_H
+
+/*
+ * The application's own transaction, tied to a lease: what is said on its
+ * connection, from the begin to the end, and how the outcome of a COMMIT that
+ * was not answered is found.
+ *
+ * In the room of its COMMIT the transaction changes the lease's row (the column
+ * `guards`) if that is there with the attempt of the hold. So it can commit
+ * only as long as nobody else can have had the name; and whether it did can be
+ * seen afterwards.
+ */
+
+#include "db/borrowed.h"
+#include "strategy/strategy.h"
+
+/** Where a client's leases are. */
+struct rlk_guard_place {
+	char schema[260];
+	bool many_writers; /* other nodes of its cluster will do as well */
+	const struct rlk_dialect *dialect;
+};
+
+/** Learn it from a connection of the client's. */
+void rlk_guard_learn(const struct rlk_conn *conn,
+		     struct rlk_guard_place *ret_place);
+
+/** A transaction. */
+struct rlk_guard {
+	const struct rlk_guard_place *place;
+	struct rlk_borrowed on;
+	uint64_t attempt;     /* of the hold; names its savepoint, too */
+	uint64_t on_id;       /* the connection's, when it began */
+	uint64_t guards;      /* of the row, then */
+	bool autocommit;      /* the session's, before */
+	bool forbids_several; /* the connection did, before */
+};
+
+enum rlk_guard_end {
+	RLK_GUARD_DONE,
+	RLK_GUARD_LOST,       /* the lease's row is not there */
+	RLK_GUARD_ELSEWHERE,  /* it is another server */
+	RLK_GUARD_BROKEN,     /* the transaction has ended before: by a COMMIT,
+				 a ROLLBACK, a statement that commits, or an
+				 error that rolled it back */
+	RLK_GUARD_REFUSED,    /* the server refused: *reterr */
+	RLK_GUARD_UNANSWERED, /* it may be done or not, or be done later */
+};
+
+/* What holds for these three: they block until guard->on.until_ms; unless they
+ * are RLK_GUARD_DONE no transaction of ours is open, and nothing that was
+ * written in it is committed, unless RLK_GUARD_UNANSWERED leaves that open. The
+ * session is as it was before. */
+
+/**
+ * Begin on guard->on: of guard, place, on and attempt are written already.
+ * Valid ends: all but BROKEN; UNANSWERED: the connection is closed, nothing is
+ * done.
+ */
+enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
+				   const struct rlk_request *request,
+				   const char *identity, bool snapshot,
+				   struct rowlock_errinfo *reterr);
+
+/** Valid ends: all but ELSEWHERE. */
+enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
+				    const struct rlk_request *request,
+				    struct rowlock_errinfo *reterr);
+
+/** Valid ends: DONE, and where the connection is closed (so that the server
+ *  rolls back) UNANSWERED. */
+enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
+				      struct rowlock_errinfo *reterr);
+
+/**
+ * On a connection of ours: did a commit that was not answered take place? One
+ * that did not can not do so later: the row is changed, so that it does not
+ * find it as it was. *@ret_known is false if the row is gone, so that nobody
+ * can say. Waits while the commit is under way, as long as the connection's
+ * deadline allows.
+ */
+enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
+				  const struct rlk_guard *guard,
+				  const struct rlk_request *request,
+				  bool *ret_known, bool *ret_committed,
+				  struct rowlock_errinfo *reterr);
+
+#endif

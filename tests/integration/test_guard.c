@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transactions that are tied to a lock: what is committed, what is not, and
+ * what the caller is told.
+ */
+#include <inttypes.h>
+#include <mysql.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rowlock/mysql.h>
+
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 30000
+
+/* An application: a lock, a connection, and an account of its own. */
+struct app {
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	const char *name;
+	MYSQL *mysql;
+	struct test_sql *sql; /* somebody else */
+};
+
+static MYSQL *connect_to(const char *dsn, unsigned long flags)
+{
+	MYSQL *mysql = mysql_init(NULL);
+
+	assert_non_null(mysql);
+	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL, flags))
+		fail_msg("connect: %s", mysql_error(mysql));
+	return mysql;
+}
+
+static void say(MYSQL *mysql, const char *sql)
+{
+	MYSQL_RES *result;
+
+	if (mysql_query(mysql, sql))
+		fail_msg("%s: %s", sql, mysql_error(mysql));
+	result = mysql_store_result(mysql);
+	if (result)
+		mysql_free_result(result);
+}
+
+static unsigned int try_to_say(MYSQL *mysql, const char *sql)
+{
+	return mysql_query(mysql, sql) ? mysql_errno(mysql) : 0;
+}
+
+static uint64_t number(MYSQL *mysql, const char *sql)
+{
+	MYSQL_RES *result;
+	uint64_t value;
+
+	if (mysql_query(mysql, sql))
+		fail_msg("%s: %s", sql, mysql_error(mysql));
+	result = mysql_store_result(mysql);
+	value = strtoull(mysql_fetch_row(result)[0], NULL, 10);
+	mysql_free_result(result);
+	return value;
+}
+
+static int set_up(void **state)
+{
+	static struct app app;
+	struct rowlock_errinfo err;
+
+	app = (struct app){ .client = test_client(test_ttl_ms(TTL_MS)),
+			    .name = test_name("guard"),
+			    .mysql =
+				connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS),
+			    .sql = test_sql_open() };
+	app.lock = test_lock(app.client, ROWLOCK_LEASE, 0, app.name);
+	test_sql(app.sql, "CREATE TABLE IF NOT EXISTS guard_test (id INT "
+			  "PRIMARY KEY, balance INT NOT NULL) ENGINE=InnoDB");
+	test_sql(app.sql, "REPLACE INTO guard_test VALUES (1, 100), (2, 0)");
+	assert_ok(rowlock_acquire(app.lock, 0, &err));
+	*state = &app;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct app *app = *state;
+
+	rowlock_release(app->lock, NULL);
+	test_lock_end(app->lock);
+	mysql_close(app->mysql);
+	test_client_end(app->client);
+	test_sql(app->sql, "DROP TABLE guard_test");
+	test_sql_end(app->sql);
+	return 0;
+}
+
+static void assert_balance(const struct app *app, uint64_t balance)
+{
+	assert_int_equal(
+	    test_sql_number(app->sql,
+			    "SELECT balance FROM guard_test WHERE id = 1"),
+	    balance);
+}
+
+static void take_ten(const struct app *app)
+{
+	say(app->mysql,
+	    "UPDATE guard_test SET balance = balance - 10 WHERE id = 1");
+}
+
+/* Somebody else gets the name: as after a TTL, or by hand. */
+static void steal(const struct app *app)
+{
+	assert_int_equal(test_sql(app->sql,
+				  "UPDATE business_lease SET attempt = attempt "
+				  "^ 4711 WHERE name = '%s'",
+				  app->name),
+			 1);
+}
+
+/* No transaction is open, and each statement commits by itself. */
+static void assert_as_before(const struct app *app)
+{
+	assert_int_equal(number(app->mysql, "SELECT @@SESSION.autocommit"), 1);
+	assert_false(app->mysql->server_status & SERVER_STATUS_IN_TRANS);
+	say(app->mysql, "UPDATE guard_test SET balance = balance + 1 "
+			"WHERE id = 2");
+	assert_int_equal(
+	    test_sql_number(app->sql,
+			    "SELECT balance FROM guard_test WHERE id = 2"),
+	    1);
+}
+
+static void what_is_written_under_the_lock_is_committed(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_balance(app, 100);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_as_before(app);
+	/* And once more. */
+	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 80);
+	assert_ok(rowlock_verify(app->lock, &err));
+	assert_ok(rowlock_release(app->lock, &err));
+}
+
+static void what_is_written_by_a_stale_holder_is_not(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_balance(app, 100);
+	assert_int_equal(rowlock_held(app->lock), 0);
+	assert_as_before(app);
+	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
+}
+
+static void stale_holder_cannot_begin(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	steal(app);
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_ELOST, &err);
+	assert_as_before(app);
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_ELOST, &err);
+}
+
+static void what_is_rolled_back_is_not_committed(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_balance(app, 100);
+	assert_as_before(app);
+	assert_ok(rowlock_verify(app->lock, &err));
+	assert_code(rowlock_rollback(app->lock, app->mysql, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_EINVAL,
+		    &err);
+}
+
+/* Each ends the transaction before its time. What was written before that is
+ * the caller's doing; what is written after it is not committed. */
+static void transaction_that_has_ended_is_not_committed(void **state)
+{
+	static const struct {
+		const char *sql;
+		uint64_t kept; /* of the first ten */
+	} ends[] = {
+		{ "COMMIT", 90 },
+		{ "ROLLBACK", 100 },
+		{ "START TRANSACTION", 90 },
+		{ "CREATE TABLE IF NOT EXISTS guard_test_2 (id INT)", 90 },
+		{ "SET autocommit = 1", 90 },
+	};
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+		test_sql(app->sql,
+			 "UPDATE guard_test SET balance = 100 WHERE id = 1");
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		say(app->mysql, ends[i].sql);
+		if (i + 1 < TEST_SIZE(ends))
+			take_ten(app);
+		assert_code(rowlock_commit(app->lock, app->mysql, &err),
+			    ROWLOCK_EBROKEN, &err);
+		assert_balance(app, ends[i].kept);
+		assert_int_equal(
+		    number(app->mysql, "SELECT @@SESSION.autocommit"), 1);
+	}
+	test_sql(app->sql, "DROP TABLE guard_test_2");
+	assert_as_before(app);
+}
+
+/* With the lock held by a row of the other's, and ours by theirs. */
+static void *wait_for_the_other(void *arg)
+{
+	MYSQL *other = arg;
+
+	mysql_query(other, "UPDATE guard_test SET balance = balance + 1 WHERE "
+			   "id = 1");
+	return NULL;
+}
+
+static void deadlock_that_is_overlooked_is_not_committed(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *other = connect_to(test_dsn(), 0);
+	unsigned int ours;
+	pthread_t thread;
+	struct rowlock_errinfo err;
+
+	/* The server ends the transaction that has written less: ours. */
+	say(other, "SET innodb_lock_wait_timeout = 50");
+	say(other, "START TRANSACTION");
+	say(other, "UPDATE guard_test SET balance = balance + 1 WHERE id = 2");
+	for (int i = 10; i < 30; i++) {
+		char sql[64];
+
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO guard_test VALUES (%d, 0)", i);
+		say(other, sql);
+	}
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_int_equal(
+	    pthread_create(&thread, NULL, wait_for_the_other, other), 0);
+	/* Whoever comes second meets the deadlock. */
+	ours = try_to_say(app->mysql, "UPDATE guard_test SET balance = 7 "
+				      "WHERE id = 2");
+	pthread_join(thread, NULL);
+	assert_int_equal(ours, 1213);
+	say(other, "ROLLBACK");
+	mysql_close(other);
+	take_ten(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_EBROKEN, &err);
+	assert_balance(app, 100);
+	assert_as_before(app);
+}
+
+/* The guard is passed by what is left. */
+static void savepoints_of_the_caller_are_his(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	say(app->mysql, "SAVEPOINT a");
+	take_ten(app);
+	say(app->mysql, "ROLLBACK TO SAVEPOINT a");
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+}
+
+static void snapshot_is_of_the_begin(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
+	test_sql(app->sql, "UPDATE guard_test SET balance = 7 WHERE id = 1");
+	assert_int_equal(number(app->mysql, "SELECT balance FROM guard_test "
+					    "WHERE id = 1"),
+			 100);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	test_sql(app->sql, "UPDATE guard_test SET balance = 8 WHERE id = 1");
+	assert_int_equal(number(app->mysql, "SELECT balance FROM guard_test "
+					    "WHERE id = 1"),
+			 8);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+}
+
+/* The session's own ways are left alone, and not relied on. */
+static void session_is_as_it_was(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	say(app->mysql, "SET autocommit = 0");
+	say(app->mysql, "SET completion_type = 'CHAIN'");
+	say(app->mysql, "SET SESSION TRANSACTION READ ONLY");
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_int_equal(number(app->mysql, "SELECT @@SESSION.autocommit"), 0);
+	assert_int_equal(number(app->mysql, "SELECT @@SESSION.completion_type "
+					    "= 'CHAIN'"),
+			 1);
+	say(app->mysql, "SET SESSION TRANSACTION READ WRITE");
+}
+
+static void several_statements_are_forbidden_again(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+		say(mysql, "UPDATE guard_test SET balance = balance - 10 WHERE "
+			   "id = 1");
+		if (i == 0)
+			assert_ok(rowlock_commit(app->lock, mysql, &err));
+		else
+			assert_ok(rowlock_rollback(app->lock, mysql, &err));
+		assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), 1064);
+	}
+	steal(app);
+	assert_code(rowlock_begin(app->lock, mysql, 0, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), 1064);
+	mysql_close(mysql);
+	assert_balance(app, 90);
+}
+
+/* --------------------------------------------------------------- bad use */
+
+static void what_cannot_begin_is_refused(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
+	struct rowlock *other =
+	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
+	MYSQL *closed = mysql_init(NULL);
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_begin(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_code(rowlock_begin(app->lock, app->mysql, 1u << 30, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_begin(other, app->mysql, 0, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	assert_code(rowlock_begin(row, app->mysql, 0, &err),
+		    ROWLOCK_EUNSUPPORTED, &err);
+	assert_code(rowlock_begin(app->lock, closed, 0, &err), ROWLOCK_ECONNECT,
+		    &err);
+	mysql_close(closed);
+	assert_int_equal(mysql_query(app->mysql, "SELECT 1"), 0);
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	mysql_free_result(mysql_store_result(app->mysql));
+	say(app->mysql, "START TRANSACTION");
+	take_ten(app);
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	say(app->mysql, "ROLLBACK");
+	say(app->mysql, "XA START 'x'");
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	say(app->mysql, "XA END 'x'");
+	say(app->mysql, "XA ROLLBACK 'x'");
+	assert_balance(app, 100);
+	assert_as_before(app);
+	test_lock_end(row);
+	test_lock_end(other);
+}
+
+static void hold_has_one_transaction_and_stays(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *second = connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_code(rowlock_begin(app->lock, second, 0, &err), ROWLOCK_EHELD,
+		    &err);
+	assert_code(rowlock_commit(app->lock, second, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_code(rowlock_release(app->lock, &err), ROWLOCK_EHELD, &err);
+	/* One level more may go. */
+	assert_ok(rowlock_acquire(app->lock, 0, &err));
+	assert_ok(rowlock_release(app->lock, &err));
+	assert_code(rowlock_free(app->lock, &err), ROWLOCK_EHELD, &err);
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_ok(rowlock_release(app->lock, &err));
+	mysql_close(second);
+}
+
+struct stranger {
+	const struct app *app;
+	int begin, commit, rollback;
+};
+
+static void *act_as_a_stranger(void *arg)
+{
+	struct stranger *stranger = arg;
+	const struct app *app = stranger->app;
+
+	stranger->begin = rowlock_begin(app->lock, app->mysql, 0, NULL);
+	stranger->commit = rowlock_commit(app->lock, app->mysql, NULL);
+	stranger->rollback = rowlock_rollback(app->lock, app->mysql, NULL);
+	return NULL;
+}
+
+static void another_thread_has_no_say(void **state)
+{
+	const struct app *app = *state;
+	struct stranger stranger = { .app = app };
+	struct rowlock_errinfo err;
+	pthread_t thread;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_int_equal(
+	    pthread_create(&thread, NULL, act_as_a_stranger, &stranger), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(stranger.begin, ROWLOCK_ENOTOWNER);
+	assert_int_equal(stranger.commit, ROWLOCK_ENOTOWNER);
+	assert_int_equal(stranger.rollback, ROWLOCK_ENOTOWNER);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+}
+
+/* ------------------------------------------------------- no answer, no end */
+
+static void connection_that_is_gone_commits_nothing(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
+	assert_code(rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_balance(app, 100);
+	assert_ok(rowlock_verify(app->lock, &err));
+	/* The hold is as it was, for a transaction on another connection. */
+	mysql_close(app->mysql);
+	((struct app *) *state)->mysql =
+	    connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+}
+
+static void connection_that_is_gone_rolls_back(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_balance(app, 100);
+	assert_ok(rowlock_verify(app->lock, &err));
+}
+
+/* Its transaction cannot be continued by another session. */
+static void connection_that_is_new_commits_nothing(void **state)
+{
+	struct app *app = *state;
+	my_bool on = 1;
+	struct rowlock_errinfo err;
+
+	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
+	while (mysql_ping(app->mysql))
+		;
+	take_ten(app); /* autocommitted, by the caller */
+	assert_code(rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_EBROKEN, &err);
+	assert_balance(app, 90);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define GUARD(sentence, function)                                              \
+	{ sentence, function, set_up, tear_down, NULL }
+		GUARD("what is written under the lock is committed",
+		      what_is_written_under_the_lock_is_committed),
+		GUARD("what is written by a stale holder is not",
+		      what_is_written_by_a_stale_holder_is_not),
+		GUARD("a stale holder cannot begin", stale_holder_cannot_begin),
+		GUARD("what is rolled back is not committed",
+		      what_is_rolled_back_is_not_committed),
+		GUARD("a transaction that has ended is not committed",
+		      transaction_that_has_ended_is_not_committed),
+		GUARD("a deadlock that is overlooked is not committed",
+		      deadlock_that_is_overlooked_is_not_committed),
+		GUARD("savepoints of the caller are his",
+		      savepoints_of_the_caller_are_his),
+		GUARD("a snapshot is of the begin", snapshot_is_of_the_begin),
+		GUARD("the session is as it was", session_is_as_it_was),
+		GUARD("several statements are forbidden again",
+		      several_statements_are_forbidden_again),
+		GUARD("what cannot begin is refused",
+		      what_cannot_begin_is_refused),
+		GUARD("a hold has one transaction, and stays",
+		      hold_has_one_transaction_and_stays),
+		GUARD("another thread has no say", another_thread_has_no_say),
+		GUARD("a connection that is gone commits nothing",
+		      connection_that_is_gone_commits_nothing),
+		GUARD("a connection that is gone rolls back",
+		      connection_that_is_gone_rolls_back),
+		GUARD("a connection that is new commits nothing",
+		      connection_that_is_new_commits_nothing),
+	};
+
+	return test_main(tests);
+}
