@@ -328,6 +328,7 @@ static void session_is_as_it_was(void **state)
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_false(app->mysql->server_status & SERVER_STATUS_IN_TRANS);
 	assert_balance(app, 90);
 	assert_int_equal(number(app->mysql, "SELECT @@SESSION.autocommit"), 0);
 	assert_int_equal(number(app->mysql, "SELECT @@SESSION.completion_type "
