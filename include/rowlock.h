@@ -38,10 +38,10 @@
  * acquire that may wait goes on by itself. Holds stay; those under ROWLOCK_ROW
  * until that is another server.
  *
- * What a lock promises, and what none can, is said in README.md. In one line: at
- * most one hold per name exists in any committed state of the database; a
- * process that was paused past its deadline cannot know it before its next call,
- * so let the COMMIT (rowlock/mysql.h) or the token (rowlock_token()) protect it.
+ * What a lock promises, and what none can, is said in README.md. At most one
+ * hold per name exists in any committed state of the database; a process that
+ * was paused past its deadline cannot know it before its next call: so let the
+ * COMMIT (rowlock/mysql.h) or the token (rowlock_token()) protect the data.
  */
 
 #include <stddef.h>
@@ -83,9 +83,9 @@ enum rowlock_error {
 	ROWLOCK_EUNSUPPORTED = -15, /* this server cannot do that safely */
 	ROWLOCK_EDB = -16,          /* the server refused for another reason */
 	ROWLOCK_ENOMEM = -17,       /* out of memory */
-	ROWLOCK_ESYSTEM = -18, /* the system refused a thread or descriptor */
-	ROWLOCK_EFORKED = -19, /* this client belongs to the parent process */
-	ROWLOCK_EBROKEN = -20, /* the transaction had ended before */
+	ROWLOCK_ESYSTEM = -18,  /* the system refused a thread or descriptor */
+	ROWLOCK_EFORKED = -19,  /* this client belongs to the parent process */
+	ROWLOCK_EBROKEN = -20,  /* the transaction had ended before */
 	ROWLOCK_EUNKNOWN = -21, /* whether it was committed is not known */
 };
 
