@@ -122,6 +122,24 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
 					     struct rowlock_errinfo *reterr);
 
 /**
+ * rowlock_commit(), and the lock is released by the same commit: its row is
+ * deleted in the transaction. So data and release are one, and a write under a
+ * lock costs two commits in all, that of the acquire included.
+ *
+ * Unless this returns 0 the hold is as rowlock_commit() would leave it: it goes
+ * on, but after ROWLOCK_ELOST, and ROWLOCK_EUNKNOWN of a hold that is lost.
+ * Who waits for the name gets it as after rowlock_release(), but that it is not
+ * handed over within the client. A round trip more where the hold was got by
+ * waiting.
+ *
+ * Returns as rowlock_commit(); ROWLOCK_EHELD: the hold has more levels than
+ * this handle's last one; nothing was done, and the transaction is open.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
+    struct rowlock *lock, struct st_mysql *conn,
+    struct rowlock_errinfo *reterr);
+
+/**
  * Roll the transaction back that was begun with @lock on @conn. The hold stays.
  * The transaction is over when this returns; if @conn does not answer it is
  * closed, and the server rolls back by itself. Also after @conn was closed or

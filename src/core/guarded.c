@@ -28,6 +28,8 @@ struct guarded {
 	struct rlk_hold *hold; /* a reference */
 	struct rlk_guard guard;
 	char identity[96]; /* of the server that has the row */
+	uint64_t breaks;   /* of the session, before it begins: what is broken
+			      later counts up */
 };
 
 static int fail(const struct rowlock *lock, const char *what, int code,
@@ -126,6 +128,7 @@ static int tie(struct rowlock *lock, struct guarded *guarded,
 	guarded->hold = hold;
 	guarded->guard.attempt = hold->attempt;
 	guarded->guard.place = &client->place;
+	guarded->breaks = client->session.breaks;
 	memcpy(guarded->identity, client->session.server,
 	       sizeof(guarded->identity));
 	rlk_list_append(&client->guarded, &guarded->node);
@@ -286,8 +289,9 @@ static bool ask(struct guarded *guarded, int64_t until_ms, bool *ret_known,
 
 	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, &error))
 		return false;
-	fault = rlk_guard_find_out(conn, &guarded->guard, &request, ret_known,
-				   ret_committed, &error);
+	fault =
+	    rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
+			       ret_known, ret_committed, &error);
 	rlk_pool_put(client->pool, conn);
 	return fault == RLK_DONE;
 }
@@ -336,6 +340,24 @@ static int find_out(struct guarded *guarded, int64_t until_ms,
 		    reterr);
 }
 
+/* What is known to be lost is not asked for. */
+static bool is_lost(struct guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return !rlk_hold_check_locked(guarded->hold);
+}
+
+static int fail_lost(struct guarded *guarded, struct rowlock_errinfo *reterr)
+{
+	lose(guarded, row_is_gone);
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"commit " RLK_LOCK_FORMAT
+			": the hold was lost (%s); all is rolled back",
+			RLK_LOCK_ARGS(guarded->lock), guarded->hold->reason);
+}
+
 static int commit(struct guarded *guarded, struct rowlock_errinfo *reterr)
 {
 	struct rlk_request request = rlk_hold_request(guarded->hold);
@@ -348,15 +370,15 @@ static int commit(struct guarded *guarded, struct rowlock_errinfo *reterr)
 	guarded->guard.on.until_ms =
 	    until_ms - (int64_t) client->call_timeout_ms / 2;
 
+	if (is_lost(guarded)) {
+		rlk_guard_rollback(&guarded->guard, NULL);
+		return fail_lost(guarded, reterr);
+	}
 	switch (rlk_guard_commit(&guarded->guard, &request, &error)) {
 	case RLK_GUARD_DONE:
 		return 0;
 	case RLK_GUARD_LOST:
-		lose(guarded, row_is_gone);
-		return fail(lock, "commit", ROWLOCK_ELOST,
-			    "the hold was lost (its row is gone from the "
-			    "server); all is rolled back",
-			    reterr);
+		return fail_lost(guarded, reterr);
 	case RLK_GUARD_BROKEN:
 		return fail(lock, "commit", ROWLOCK_EBROKEN,
 			    "the transaction had ended before: by a COMMIT, a "
@@ -384,6 +406,41 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	if (!guarded)
 		return code;
 	code = commit(guarded, reterr);
+	untie(guarded);
+	return code;
+}
+
+/* The hold has one level, which its transaction gives back. */
+static bool is_last_level(const struct guarded *guarded)
+{
+	const struct rowlock *lock = guarded->lock;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->hold != guarded->hold || guarded->hold->depth == 1;
+}
+
+int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
+			   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct guarded *guarded;
+	int code = 0;
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	guarded = find(lock, conn, "commit", &code, reterr);
+	if (!guarded)
+		return code;
+	if (!is_last_level(guarded))
+		return fail(lock, "commit", ROWLOCK_EHELD,
+			    "it is held more than once; release the other "
+			    "levels first, or commit without a release",
+			    reterr);
+	guarded->guard.releases = true;
+	code = commit(guarded, reterr);
+	if (!code)
+		rlk_release_gone(lock, guarded->hold);
 	untie(guarded);
 	return code;
 }

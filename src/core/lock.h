@@ -156,6 +156,10 @@ int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
 int rlk_release(struct rowlock *lock, int64_t until_ms,
 		struct rowlock_errinfo *reterr);
 
+/** The row of @hold is given back already: let go of it, if @lock has it, which
+ *  is its last level. Blocks only where it has a bell. Takes client->mutex. */
+void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold);
+
 /** The hold of @lock, checked for a call that only its owner may make, or the
  *  error in *@ret_code. */
 struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,

@@ -153,7 +153,7 @@ struct parting {
 	struct rlk_waker *next; /* it was handed over: wake the new owner */
 };
 
-static struct parting let_go_locked(struct rowlock *lock)
+static struct parting let_go_locked(struct rowlock *lock, bool gone)
 {
 	struct rlk_hold *hold = lock->hold;
 	bool held = rlk_hold_check_locked(hold);
@@ -167,7 +167,8 @@ static struct parting let_go_locked(struct rowlock *lock)
 	rlk_hold_get_locked(hold);
 	rlk_lock_detach_locked(lock);
 	if (held && hold->depth == 0) {
-		parting.next = rlk_hand_over_locked(hold, lock);
+		if (!gone)
+			parting.next = rlk_hand_over_locked(hold, lock);
 		if (!parting.next) {
 			/* They stand in line, and it was our turn. */
 			if (hold->wanted)
@@ -226,7 +227,7 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 				"open; commit it, or roll it back, first",
 				RLK_LOCK_ARGS(lock));
 	}
-	parting = let_go_locked(lock);
+	parting = let_go_locked(lock, false);
 	more = parting.lost || parting.hold;
 	if (more)
 		lock->calls++;
@@ -238,6 +239,38 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 	if (code && reterr)
 		*reterr = error;
 	return code;
+}
+
+/* Is there a bell to be let go? */
+static bool has_bell(struct rlk_hold *hold)
+{
+	return hold->conn || hold->bell_conn;
+}
+
+void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold)
+{
+	struct rowlock_client *client = lock->name->client;
+	int64_t until_ms = rlk_client_call_until(client);
+	struct parting parting = { .lost = NULL };
+	struct rowlock_errinfo error;
+	bool bell;
+
+	rlk_mutex_lock(&client->mutex);
+	lock->calls++;
+	if (lock->hold == hold)
+		parting = let_go_locked(lock, true);
+	bell = parting.hold && has_bell(parting.hold);
+	if (parting.hold && !bell)
+		rlk_hold_over_locked(parting.hold);
+	rlk_mutex_unlock(&client->mutex);
+	/* It finds no row, and lets the bell go. */
+	if (bell)
+		release_lease(lock, parting.hold, until_ms, &error);
+	rlk_mutex_lock(&client->mutex);
+	if (parting.hold)
+		rlk_hold_put_locked(parting.hold);
+	lock->calls--;
+	rlk_mutex_unlock(&client->mutex);
 }
 
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)

@@ -155,9 +155,10 @@ static void put_commit(struct text *text, const struct rlk_guard *guard,
 {
 	put(text, "RELEASE ");
 	put_savepoint(text, guard);
-	put(text, "; UPDATE ");
+	put(text, guard->releases ? "; DELETE FROM " : "; UPDATE ");
 	put_schema(text, guard->place->schema);
-	put(text, " SET guards = guards + 1");
+	if (!guard->releases)
+		put(text, " SET guards = guards + 1");
 	put_row(text, request);
 	put(text, " AND guards = ");
 	put_value(text, rlk_u64(guard->guards));
@@ -333,10 +334,34 @@ static const struct rlk_stmt_def look = {
 	true,
 };
 
+static const struct rlk_stmt_def look_at_session = {
+	"outcome",
+	"SELECT breaks FROM lease_session WHERE id = ?",
+	true,
+};
+
+/* Of a lease that is not there: it was the commit that gave it back, if nobody
+ * else could. */
+static enum rlk_fault find_releaser(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    uint64_t breaks, bool *ret_ours,
+				    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(request->session) };
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	fault = rlk_stmt_run(conn, &look_at_session, params, &reply, reterr);
+	if (!fault)
+		*ret_ours = reply.has_row && reply.columns[0].u64 == breaks;
+	return fault;
+}
+
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  const struct rlk_guard *guard,
 				  const struct rlk_request *request,
-				  bool *ret_known, bool *ret_committed,
+				  uint64_t breaks, bool *ret_known,
+				  bool *ret_committed,
 				  struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
@@ -358,6 +383,11 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
 	if (fault)
 		return fault;
+	if (!reply.has_row && guard->releases) {
+		fault = find_releaser(conn, request, breaks, ret_known, reterr);
+		*ret_committed = *ret_known;
+		return fault;
+	}
 	*ret_known = reply.has_row;
 	*ret_committed =
 	    reply.has_row && reply.columns[0].u64 == guard->guards + 1;

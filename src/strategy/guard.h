@@ -34,6 +34,7 @@ struct rlk_guard {
 	uint64_t attempt;     /* of the hold; names its savepoint, too */
 	uint64_t on_id;       /* the connection's, when it began */
 	uint64_t guards;      /* of the row, then */
+	bool releases;        /* its commit gives the lease back */
 	bool autocommit;      /* the session's, before */
 	bool forbids_several; /* the connection did, before */
 };
@@ -77,14 +78,17 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 /**
  * On a connection of ours: did a commit that was not answered take place? One
  * that did not can not do so later: the row is changed, so that it does not
- * find it as it was. *@ret_known is false if the row is gone, so that nobody
- * can say. Waits while the commit is under way, as long as the connection's
+ * find it as it was. *@ret_known is false if nobody can say: the row is gone,
+ * and it need not have been the commit that released it, since the session is
+ * gone, too, or others have broken leases of it (it has another number of
+ * @breaks). Waits while the commit is under way, as long as the connection's
  * deadline allows.
  */
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  const struct rlk_guard *guard,
 				  const struct rlk_request *request,
-				  bool *ret_known, bool *ret_committed,
+				  uint64_t breaks, bool *ret_known,
+				  bool *ret_committed,
 				  struct rowlock_errinfo *reterr);
 
 #endif

@@ -277,6 +277,67 @@ static void outcome_under_a_lost_hold_is_not_known(void **state)
 	assert_int_equal(rowlock_held(scene->lock), 0);
 }
 
+static uint64_t rows(const struct scene *scene)
+{
+	return test_sql_number(scene->sql,
+			       "SELECT COUNT(*) FROM business_lease "
+			       "WHERE name = '%s'",
+			       scene->name);
+}
+
+static void release_that_was_committed_is_found_out(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	scene->relay.fate = ANSWER_IS_LOST;
+	assert_ok(rowlock_commit_release(scene->lock, scene->mysql, &err));
+	assert_int_equal(balance(scene), 90);
+	assert_int_equal(rows(scene), 0);
+	assert_int_equal(rowlock_held(scene->lock), 0);
+	assert_ok(rowlock_acquire(scene->lock, 0, &err));
+}
+
+static void release_that_is_late_does_not_take_place(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	sem_post(&scene->relay.deliver);
+	sem_wait(&scene->relay.delivered);
+	assert_int_equal(balance(scene), 100);
+	assert_int_equal(rows(scene), 1);
+	assert_ok(rowlock_verify(scene->lock, &err));
+}
+
+/* The row is gone, and others have broken a lease of this session: it may have
+ * been this one. */
+static void release_of_what_may_be_broken_is_not_known(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	assert_int_equal(test_sql(scene->sql,
+				  "UPDATE lease_session s JOIN business_lease "
+				  "l ON l.session = s.id SET s.breaks = "
+				  "s.breaks + 1 WHERE l.name = '%s'",
+				  scene->name),
+			 1);
+	assert_int_equal(test_sql(scene->sql,
+				  "DELETE FROM business_lease WHERE name = "
+				  "'%s'",
+				  scene->name),
+			 1);
+	scene->relay.fate = ANSWER_IS_LOST;
+	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
+		    ROWLOCK_EUNKNOWN, &err);
+	assert_int_equal(balance(scene), 100);
+	assert_int_equal(rowlock_held(scene->lock), 0);
+}
+
 int main(void)
 {
 #define LOST(sentence, function)                                               \
@@ -292,6 +353,12 @@ int main(void)
 		     commit_that_is_late_does_not_take_place),
 		LOST("the outcome under a lost hold is not known",
 		     outcome_under_a_lost_hold_is_not_known),
+		LOST("a release that was committed is found out",
+		     release_that_was_committed_is_found_out),
+		LOST("a release that is late does not take place",
+		     release_that_is_late_does_not_take_place),
+		LOST("a release of what may be broken is not known",
+		     release_of_what_may_be_broken_is_not_known),
 	};
 
 	return test_main(tests);
