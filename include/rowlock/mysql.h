@@ -111,7 +111,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * Galera): do the transaction again if you like, from rowlock_begin() on;
  * ROWLOCK_EAUTH: the account of @conn may not change `business_lease`;
  * ROWLOCK_EREADONLY: the server takes no writes any more;
- * ROWLOCK_ECONNECT: no answer came, and it did not take place;
+ * ROWLOCK_ECONNECT: no answer came, or the COMMIT itself failed, and it did not
+ * take place;
  * ROWLOCK_ENOMEM.
  * It is not known: ROWLOCK_EUNKNOWN.
  * No transaction was begun with this lock on this connection, and nothing was

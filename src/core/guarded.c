@@ -306,7 +306,9 @@ static void pause_until(const struct rowlock_client *client, int64_t until_ms)
 	rlk_sleeper_fini(&sleeper);
 }
 
+/* @error: what the COMMIT failed with. */
 static int find_out(struct guarded *guarded, int64_t until_ms,
+		    const struct rowlock_errinfo *error,
 		    struct rowlock_errinfo *reterr)
 {
 	struct rowlock *lock = guarded->lock;
@@ -323,21 +325,20 @@ static int find_out(struct guarded *guarded, int64_t until_ms,
 			break;
 		pause_until(client, next);
 	}
-	if (known && committed)
+	if (answered && known && committed)
 		return 0;
-	if (known)
-		return fail(lock, "commit", ROWLOCK_ECONNECT,
-			    "the connection did not answer, and is closed; "
-			    "nothing was committed",
-			    reterr);
+	if (answered && known)
+		return fail_with(lock, "commit", ROWLOCK_ECONNECT,
+				 "nothing was committed", error, reterr);
 	if (answered)
 		lose(guarded, row_is_gone);
-	return fail(lock, "commit", ROWLOCK_EUNKNOWN,
-		    answered ? "the connection did not answer, and the hold is "
-			       "lost; look at the data for what became of it"
-			     : "the connection did not answer, nor does the "
-			       "server; look at the data for what became of it",
-		    reterr);
+	return fail_with(lock, "commit", ROWLOCK_EUNKNOWN,
+			 answered
+			     ? "not known, for the hold is lost; look at the "
+			       "data for what became of it"
+			     : "not known, for the server is out of reach; "
+			       "look at the data for what became of it",
+			 error, reterr);
 }
 
 /* What is known to be lost is not asked for. */
@@ -386,7 +387,7 @@ static int commit(struct guarded *guarded, struct rowlock_errinfo *reterr)
 			    "what was done since is rolled back",
 			    reterr);
 	case RLK_GUARD_UNANSWERED:
-		return find_out(guarded, until_ms, reterr);
+		return find_out(guarded, until_ms, &error, reterr);
 	default:
 		return fail_with(lock, "commit", error.code,
 				 "all is rolled back", &error, reterr);

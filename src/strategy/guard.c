@@ -314,6 +314,9 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
 	undo(guard, NULL);
+	/* Whatever else a COMMIT fails with: who knows how far it came? */
+	if (answered == COMMIT_COMMIT && fault != RLK_CONFLICT)
+		return RLK_GUARD_UNANSWERED;
 	return judge_commit(answered, reterr);
 }
 
@@ -372,21 +375,26 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault;
+	bool ours = false;
 
 	fault = rlk_stmt_run(conn, &overtake, params, &reply, reterr);
 	if (fault)
 		return fault;
-	*ret_known = true;
-	*ret_committed = false;
-	if (reply.affected)
+	if (reply.affected) {
+		*ret_known = true;
+		*ret_committed = false;
 		return RLK_DONE;
+	}
 	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
 	if (fault)
 		return fault;
 	if (!reply.has_row && guard->releases) {
-		fault = find_releaser(conn, request, breaks, ret_known, reterr);
-		*ret_committed = *ret_known;
-		return fault;
+		fault = find_releaser(conn, request, breaks, &ours, reterr);
+		if (fault)
+			return fault;
+		*ret_known = ours;
+		*ret_committed = ours;
+		return RLK_DONE;
 	}
 	*ret_known = reply.has_row;
 	*ret_committed =
