@@ -10,10 +10,12 @@
  */
 #include "db/borrowed.h"
 
+#include <fcntl.h>
 #include <mysql.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/error.h"
 
@@ -100,21 +102,21 @@ static int wait_for(const struct rlk_borrowed *on, int status)
 	}
 }
 
+/* Under TLS the call looks at the stream again before it believes in a
+ * time-out: so the stream has to have an end (as in io.c). */
 static void unwind(struct call *call, int status)
 {
+	MYSQL *mysql = call->on->mysql;
+
+	if (mysql_get_ssl_cipher(mysql))
+		shutdown(mysql_get_socket(mysql), SHUT_RD);
 	for (int i = 0; status && i < UNWIND_STEPS; i++)
 		status = go_on(call, MYSQL_WAIT_TIMEOUT);
 }
 
 /* False: it was given up. */
-static bool run(struct call *call, enum step step)
+static bool finish(struct call *call, int status)
 {
-	int status;
-
-	call->step = step;
-	call->status = 0;
-	call->result = NULL;
-	status = start(call);
 	while (status) {
 		int events = wait_for(call->on, status);
 
@@ -125,6 +127,24 @@ static bool run(struct call *call, enum step step)
 		status = go_on(call, events);
 	}
 	return true;
+}
+
+/* The same. OpenSSL reads from the socket as it is, which may be one that
+ * blocks; that is the application's again afterwards. */
+static bool run(struct call *call, enum step step)
+{
+	int fd = mysql_get_socket(call->on->mysql);
+	int flags = fcntl(fd, F_GETFL);
+	bool finished;
+
+	call->step = step;
+	call->status = 0;
+	call->result = NULL;
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	finished = finish(call, start(call));
+	if (finished && flags >= 0)
+		fcntl(mysql_get_socket(call->on->mysql), F_SETFL, flags);
+	return finished;
 }
 
 int rlk_borrowed_ready(const struct rlk_borrowed *on,
