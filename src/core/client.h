@@ -138,8 +138,8 @@ struct rowlock_client {
 	struct rlk_list row_holds;
 	struct rlk_list guarded;      /* the application's transactions that are
 					 open; core/guarded.c */
-	struct rlk_guard_place place; /* of the tables: from the first of these
-					 on, when it has a dialect */
+	struct rlk_guard_place place; /* of the tables; from the first of these
+					 on */
 	struct rlk_list abandoned;    /* attempts that may have made a row, and
 					 connections of holds that were lost */
 	int64_t answered_ms;          /* a round of those was, the last time */

@@ -81,7 +81,7 @@ static int learn_place(const struct rowlock *lock, int64_t until_ms,
 	int code;
 
 	rlk_mutex_lock(&client->mutex);
-	known = client->place.dialect;
+	known = client->place.schema[0] != '\0';
 	rlk_mutex_unlock(&client->mutex);
 	if (known)
 		return 0;
@@ -246,8 +246,6 @@ int rowlock_begin(struct rowlock *lock, struct st_mysql *conn,
 
 /* --------------------------------------------------------------------- end */
 
-/* The transaction of @lock on @conn, whose caller is its owner. NULL: the
- * code. */
 static struct guarded *find(struct rowlock *lock, const struct st_mysql *conn,
 			    const char *what, int *ret_code,
 			    struct rowlock_errinfo *reterr)
@@ -274,6 +272,20 @@ static struct guarded *find(struct rowlock *lock, const struct st_mysql *conn,
 	*ret_code =
 	    fail(lock, what, ROWLOCK_EINVAL,
 		 "no transaction was begun with it on this connection", reterr);
+	return NULL;
+}
+
+/* The transaction of @lock on @conn, whose caller is its owner, in the process
+ * that began it. NULL: the code. */
+static struct guarded *open_one(struct rowlock *lock,
+				const struct st_mysql *conn, const char *what,
+				int *ret_code, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	if (!rlk_client_forked(client))
+		return find(lock, conn, what, ret_code, reterr);
+	*ret_code = rlk_client_fail_forked(client, reterr);
 	return NULL;
 }
 
@@ -401,9 +413,7 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	struct guarded *guarded;
 	int code = 0;
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
-	guarded = find(lock, conn, "commit", &code, reterr);
+	guarded = open_one(lock, conn, "commit", &code, reterr);
 	if (!guarded)
 		return code;
 	code = commit(guarded, reterr);
@@ -428,9 +438,7 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	struct guarded *guarded;
 	int code = 0;
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
-	guarded = find(lock, conn, "commit", &code, reterr);
+	guarded = open_one(lock, conn, "commit", &code, reterr);
 	if (!guarded)
 		return code;
 	if (!is_last_level(guarded))
@@ -453,9 +461,7 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 	struct guarded *guarded;
 	int code = 0;
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
-	guarded = find(lock, conn, "roll back", &code, reterr);
+	guarded = open_one(lock, conn, "roll back", &code, reterr);
 	if (!guarded)
 		return code;
 	guarded->guard.on.until_ms = rlk_client_call_until(lock->name->client);

@@ -30,9 +30,7 @@
 
 /* As first bytes of a value: NULL, and what its length's bytes are. */
 #define NULL_VALUE 251
-#define TWO_BYTES 252
-#define THREE_BYTES 253
-#define EIGHT_BYTES 254
+#define TWO_BYTES 252 /* and so on: three, eight */
 
 /* Packets that begin with 254 and are shorter end what they are in. */
 #define END_SIZE 5

@@ -290,10 +290,19 @@ static const struct rlk_many_def choose_blocker_mysql = {
 	" AND b.PROCESSLIST_ID = ?1|})",
 };
 
+/* Older MariaDBs have no id of their own (session.c): only then is there a
+ * colon, which base64 does not have. */
+const char *rlk_server_identity_sql(const struct rlk_server *server)
+{
+	if (server->flavour == RLK_MYSQL)
+		return "@@server_uuid";
+	return strchr(server->identity, ':') ? "CONCAT(@@hostname, ':', @@port)"
+					     : "@@server_uid";
+}
+
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 {
 	static const struct rlk_dialect mariadb = {
-		.identity = RLK_IDENTITY_MARIADB,
 		.lease_acquire = &acquire_mariadb,
 		.lease_acquire_returns_row = true,
 		.lease_again = &look_and_acquire,
@@ -311,7 +320,6 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
-		.identity = RLK_IDENTITY_MYSQL,
 		.lease_acquire = &look_and_acquire,
 		.lease_acquire_returns_row = false,
 		.lease_again = &look_and_acquire,

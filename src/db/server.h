@@ -50,8 +50,6 @@ static inline bool rlk_server_many_writers(const struct rlk_server *server)
 
 /** Statements whose text depends on the server. */
 struct rlk_dialect {
-	/** An expression: what rlk_server.identity begins with. */
-	const char *identity;
 	/**
 	 * First try of a lease. Parameters: name, slot, session, attempt,
 	 * maximum in microseconds or NULL, info or NULL.
@@ -128,5 +126,10 @@ struct rlk_dialect {
 };
 
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server);
+
+/** An expression for what @server's identity begins with, to ask whether
+ *  another connection leads there. One that leads elsewhere has another value,
+ *  or has no such variable (1193). Looks into no table. */
+const char *rlk_server_identity_sql(const struct rlk_server *server);
 
 #endif

@@ -4,14 +4,6 @@
 
 #include "db/server.h"
 
-/** Which server it is, as an expression: an id of its own where it has one. */
-#define RLK_IDENTITY_MARIADB                                                   \
-	"COALESCE((SELECT VARIABLE_VALUE"                                      \
-	" FROM information_schema.SESSION_VARIABLES"                           \
-	" WHERE VARIABLE_NAME = 'SERVER_UID'),"                                \
-	" CONCAT(@@hostname, ':', @@port))"
-#define RLK_IDENTITY_MYSQL "@@server_uuid"
-
 /**
  * Flavour, version and name from what the server says of itself, e.g.
  * "10.11.19-MariaDB-deb12" or "9.7.4". @where is how we reached it.

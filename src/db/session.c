@@ -109,7 +109,11 @@ enum fact {
 /* clang-format off */
 static const char facts_mariadb[] =
 	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
-	", DATABASE(), CONNECTION_ID(), %s, VERSION(), " RLK_IDENTITY_MARIADB
+	", DATABASE(), CONNECTION_ID(), %s, VERSION()"
+	", COALESCE((SELECT VARIABLE_VALUE"
+	" FROM information_schema.SESSION_VARIABLES"
+	" WHERE VARIABLE_NAME = 'SERVER_UID'),"
+	" CONCAT(@@hostname, ':', @@port))"
 	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
 	" FROM information_schema.GLOBAL_STATUS"
 	" WHERE VARIABLE_NAME = 'UPTIME')"
@@ -126,7 +130,7 @@ static const char facts_mariadb[] =
 
 static const char facts_mysql[] =
 	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
-	", DATABASE(), CONNECTION_ID(), %s, VERSION(), " RLK_IDENTITY_MYSQL
+	", DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid"
 	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
 	" FROM performance_schema.global_status"
 	" WHERE VARIABLE_NAME = 'Uptime')"

@@ -66,8 +66,9 @@ void rlk_guard_learn(const struct rlk_conn *conn,
 
 	snprintf(ret_place->schema, sizeof(ret_place->schema), "%s",
 		 rlk_conn_schema(conn));
-	ret_place->many_writers = rlk_server_many_writers(server);
-	ret_place->dialect = rlk_server_dialect(server);
+	ret_place->identity = rlk_server_many_writers(server)
+				  ? NULL
+				  : rlk_server_identity_sql(server);
 }
 
 /* ------------------------------------------------------------------ texts */
@@ -130,13 +131,9 @@ static void put_begin(struct text *text, const struct rlk_guard *guard,
 
 	server.length = strcspn(identity, "@");
 	put(text, "SELECT IF(");
-	if (place->many_writers) {
-		put(text, "TRUE");
-	} else {
-		put(text, place->dialect->identity);
-		put(text, " = ");
-		put_value(text, server);
-	}
+	put(text, place->identity ? place->identity : "1");
+	put(text, " = ");
+	put_value(text, place->identity ? server : rlk_u64(1));
 	put(text, ", @@SESSION.autocommit, " FAIL "); "
 		  "SET SESSION autocommit = 0; "
 		  "SET TRANSACTION ISOLATION LEVEL ");

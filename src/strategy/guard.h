@@ -18,9 +18,10 @@
 
 /** Where a client's leases are. */
 struct rlk_guard_place {
-	char schema[260];
-	bool many_writers; /* other nodes of its cluster will do as well */
-	const struct rlk_dialect *dialect;
+	char schema[260]; /* "": not learned yet */
+	const char
+	    *identity; /* an expression, static: which server it is; NULL:
+			  other nodes of its cluster will do as well */
 };
 
 /** Learn it from a connection of the client's. */
