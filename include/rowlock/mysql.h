@@ -130,8 +130,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  * Unless this returns 0 the hold is as rowlock_commit() would leave it: it goes
  * on, but after ROWLOCK_ELOST, and ROWLOCK_EUNKNOWN of a hold that is lost.
  * Who waits for the name gets it as after rowlock_release(), but that it is not
- * handed over within the client. A round trip more where the hold was got by
- * waiting.
+ * handed over within the client: a round trip behind the commit wakes them.
  *
  * Returns as rowlock_commit(); ROWLOCK_EHELD: the hold has more levels than
  * this handle's last one; nothing was done, and the transaction is open.

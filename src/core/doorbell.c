@@ -423,6 +423,21 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 	return fault;
 }
 
+void rlk_doorbell_ring_on(const struct rlk_hold *hold, struct rlk_conn *conn,
+			  int64_t until_ms)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rowlock_errinfo error;
+
+	rlk_conn_set_until(conn, until_ms);
+	/* It ends with the connection. */
+	if (rlk_bell_ring(conn, &request, &error))
+		rlk_pool_discard(client->pool, conn);
+	else
+		rlk_pool_put(client->pool, conn);
+}
+
 /* Whoever has it: by the lane's own account. */
 static void ring(struct rlk_lane *lane, struct rlk_conn *conn,
 		 const struct rlk_hold *hold)

@@ -50,6 +50,11 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 				    bool *ret_found,
 				    struct rowlock_errinfo *reterr);
 
+/** The row of @hold is gone: let its bell go on @conn, which has it and is
+ * given back too. */
+void rlk_doorbell_ring_on(const struct rlk_hold *hold, struct rlk_conn *conn,
+			  int64_t until_ms);
+
 /** The row of @name is gone, but not over the lane's connection @bell_conn that
  *  has its bell: let it go there. Nothing if that is 0, or there no more. If
  *  it is in use until @until_ms, the next who gets it closes it. */

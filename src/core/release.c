@@ -16,6 +16,7 @@
 #include "core/handover.h"
 #include "core/threads.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* A part of the 100 ms that an acquire may return after its deadline. */
@@ -241,10 +242,17 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 	return code;
 }
 
-/* Is there a bell to be let go? */
-static bool has_bell(struct rlk_hold *hold)
+/* Who waits for it is woken. */
+static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 {
-	return hold->conn || hold->bell_conn;
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_conn *conn = take_bell(hold);
+
+	if (conn && rlk_conn_retired(conn))
+		rlk_pool_discard(client->pool, conn);
+	else if (conn)
+		rlk_doorbell_ring_on(hold, conn, until_ms);
+	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0), until_ms);
 }
 
 void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold)
@@ -252,21 +260,17 @@ void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold)
 	struct rowlock_client *client = lock->name->client;
 	int64_t until_ms = rlk_client_call_until(client);
 	struct parting parting = { .lost = NULL };
-	struct rowlock_errinfo error;
-	bool bell;
 
 	rlk_mutex_lock(&client->mutex);
 	lock->calls++;
 	if (lock->hold == hold)
 		parting = let_go_locked(lock, true);
-	bell = parting.hold && has_bell(parting.hold);
-	if (parting.hold && !bell)
-		rlk_hold_over_locked(parting.hold);
 	rlk_mutex_unlock(&client->mutex);
-	/* It finds no row, and lets the bell go. */
-	if (bell)
-		release_lease(lock, parting.hold, until_ms, &error);
+	if (parting.hold)
+		let_bell_go(parting.hold, until_ms);
 	rlk_mutex_lock(&client->mutex);
+	if (parting.hold && parting.hold->state == RLK_HOLD_RELEASING)
+		rlk_hold_over_locked(parting.hold);
 	if (parting.hold)
 		rlk_hold_put_locked(parting.hold);
 	lock->calls--;

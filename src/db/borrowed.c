@@ -129,22 +129,29 @@ static bool finish(struct call *call, int status)
 	return true;
 }
 
-/* The same. OpenSSL reads from the socket as it is, which may be one that
- * blocks; that is the application's again afterwards. */
+/* The same, from its beginning. */
 static bool run(struct call *call, enum step step)
 {
-	int fd = mysql_get_socket(call->on->mysql);
-	int flags = fcntl(fd, F_GETFL);
-	bool finished;
-
 	call->step = step;
 	call->status = 0;
 	call->result = NULL;
+	return finish(call, start(call));
+}
+
+/* OpenSSL reads from the socket as it is, which may be one that blocks; that it
+ * is again afterwards, if it is not closed by then. */
+static int unblock(const struct rlk_borrowed *on)
+{
+	int fd = mysql_get_socket(on->mysql);
+	int flags = fcntl(fd, F_GETFL);
+
 	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-	finished = finish(call, start(call));
-	if (finished && flags >= 0)
-		fcntl(mysql_get_socket(call->on->mysql), F_SETFL, flags);
-	return finished;
+	return flags;
+}
+
+static void set_back(const struct rlk_borrowed *on, int flags)
+{
+	fcntl(mysql_get_socket(on->mysql), F_SETFL, flags);
 }
 
 int rlk_borrowed_ready(const struct rlk_borrowed *on,
@@ -167,6 +174,11 @@ int rlk_borrowed_ready(const struct rlk_borrowed *on,
 bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on)
 {
 	return (on->mysql->server_status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+bool rlk_borrowed_autocommits(const struct rlk_borrowed *on)
+{
+	return (on->mysql->server_status & SERVER_STATUS_AUTOCOMMIT) != 0;
 }
 
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
@@ -199,8 +211,10 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 					  struct rowlock_errinfo *reterr)
 {
 	struct call call = { .on = on, .allow = allow };
+	int flags = unblock(on);
 	bool answered = run(&call, STEP_ALLOW);
 
+	set_back(on, flags);
 	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
 }
 
@@ -226,12 +240,11 @@ static bool take_answer(struct call *call, enum step step, bool *ret_answered,
 	return true;
 }
 
-enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
-				uint64_t *ret_numbers, size_t most,
-				size_t *ret_answered,
-				struct rowlock_errinfo *reterr)
+static enum rlk_fault take_answers(struct call *call, uint64_t *ret_numbers,
+				   size_t most, size_t *ret_answered,
+				   struct rowlock_errinfo *reterr)
 {
-	struct call call = { .on = on, .text = text };
+	const struct rlk_borrowed *on = call->on;
 	enum step step = STEP_QUERY;
 
 	for (*ret_answered = 0;; ++*ret_answered, step = STEP_NEXT) {
@@ -240,9 +253,23 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 
 		if (*ret_answered && !mysql_more_results(on->mysql))
 			return RLK_DONE;
-		if (!take_answer(&call, step, &answered, &number))
+		if (!take_answer(call, step, &answered, &number))
 			return fail(on, answered, reterr);
 		if (*ret_answered < most)
 			ret_numbers[*ret_answered] = number;
 	}
+}
+
+enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
+				uint64_t *ret_numbers, size_t most,
+				size_t *ret_answered,
+				struct rowlock_errinfo *reterr)
+{
+	struct call call = { .on = on, .text = text };
+	int flags = unblock(on);
+	enum rlk_fault fault =
+	    take_answers(&call, ret_numbers, most, ret_answered, reterr);
+
+	set_back(on, flags);
+	return fault;
 }

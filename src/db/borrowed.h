@@ -34,6 +34,9 @@ int rlk_borrowed_ready(const struct rlk_borrowed *on,
 /** Is a transaction open, as its last answer said? */
 bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on);
 
+/** Does each statement commit by itself, as its last answer said? */
+bool rlk_borrowed_autocommits(const struct rlk_borrowed *on);
+
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
 

@@ -28,9 +28,10 @@
 #include "db/server.h"
 #include "db/sql.h"
 
-/* More than one row in the place of a value: 1242, and the text ends. */
-#define FAIL "(SELECT 1 UNION SELECT 2)"
-#define ERROR_FAIL 1242
+/* Autocommit is off and stays off, or there is no such value of it, and the
+ * text ends. Of what can fail it is the cheapest: it has no result. */
+#define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, 0, 2)"
+#define ERROR_JUDGE 1231
 #define ERROR_NO_SAVEPOINT 1305
 #define ERROR_UNKNOWN_VARIABLE 1193
 
@@ -39,13 +40,12 @@
 
 #define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
 
-/* The statements of a begin. */
+/* The statements of a begin. Each costs the server a packet and the client a
+ * wake-up, one with a result several times that (tests/bench/README.md). */
 enum {
-	BEGIN_SERVER,     /* is it the lease's? And its autocommit */
-	BEGIN_AUTOCOMMIT, /* off */
 	BEGIN_ISOLATION,
-	BEGIN_START,
-	BEGIN_ROW, /* is the lease there? And its guards */
+	BEGIN_AUTOCOMMIT, /* off: the next statement begins a transaction */
+	BEGIN_ROW, /* is the lease there, on its server? And its guards */
 	BEGIN_SAVEPOINT,
 	BEGIN_STATEMENTS,
 };
@@ -122,26 +122,28 @@ static void put_savepoint(struct text *text, const struct rlk_guard *guard)
 	put(text, name);
 }
 
+/* True on the server that has the lease, or on any of its cluster. */
+static void put_is_there(struct text *text, const struct rlk_guard_place *place,
+			 const char *identity)
+{
+	struct rlk_value server = rlk_text(identity);
+
+	server.length = strcspn(identity, "@");
+	put(text, place->identity ? place->identity : "1");
+	put(text, " = ");
+	put_value(text, place->identity ? server : rlk_u64(1));
+}
+
 static void put_begin(struct text *text, const struct rlk_guard *guard,
 		      const struct rlk_request *request, const char *identity,
 		      bool snapshot)
 {
-	const struct rlk_guard_place *place = guard->place;
-	struct rlk_value server = rlk_text(identity);
-
-	server.length = strcspn(identity, "@");
-	put(text, "SELECT IF(");
-	put(text, place->identity ? place->identity : "1");
-	put(text, " = ");
-	put_value(text, place->identity ? server : rlk_u64(1));
-	put(text, ", @@SESSION.autocommit, " FAIL "); "
-		  "SET SESSION autocommit = 0; "
-		  "SET TRANSACTION ISOLATION LEVEL ");
-	put(text, snapshot ? "REPEATABLE READ; START TRANSACTION WITH "
-			     "CONSISTENT SNAPSHOT, READ WRITE; "
-			   : "READ COMMITTED; START TRANSACTION READ WRITE; ");
-	put(text, "SELECT IF(COUNT(*) = 1, MAX(guards), " FAIL ") FROM ");
-	put_schema(text, place->schema);
+	put(text, "SET TRANSACTION ISOLATION LEVEL ");
+	put(text, snapshot ? "REPEATABLE READ" : "READ COMMITTED");
+	put(text, ", READ WRITE; SET SESSION autocommit = 0; SELECT IF(");
+	put_is_there(text, guard->place, identity);
+	put(text, ", guards + 1, 0) FROM ");
+	put_schema(text, guard->place->schema);
 	put_row(text, request);
 	put(text, "; ");
 	put_savepoint(text, guard);
@@ -159,8 +161,7 @@ static void put_commit(struct text *text, const struct rlk_guard *guard,
 	put_row(text, request);
 	put(text, " AND guards = ");
 	put_value(text, rlk_u64(guard->guards));
-	put(text, "; SELECT IF(ROW_COUNT() = 1, 1, " FAIL "); "
-		  "COMMIT AND NO CHAIN NO RELEASE");
+	put(text, "; " JUDGE "; COMMIT AND NO CHAIN NO RELEASE");
 	if (guard->autocommit)
 		put(text, "; SET SESSION autocommit = 1");
 }
@@ -220,34 +221,52 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 	return undo(guard, reterr);
 }
 
-/* What it was that a begin failed at. */
-static enum rlk_guard_end judge_begin(size_t answered,
+/* The lease's row is not there, or is on another server: which is asked for
+ * only then. What the server says of a table that is not there either is less
+ * to the point. */
+static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
+				     const char *identity,
+				     enum rlk_guard_end otherwise)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct text text = { .failed = false };
+	uint64_t is_there = 1;
+	enum rlk_fault fault;
+	size_t answered;
+
+	put(&text, "SELECT ");
+	put_is_there(&text, guard->place, identity);
+	fault = say(guard, &text, &is_there, 1, &answered, &error);
+	if (fault == RLK_UNKNOWN)
+		return RLK_GUARD_UNANSWERED;
+	if (error.mysql == ERROR_UNKNOWN_VARIABLE || !is_there)
+		return RLK_GUARD_ELSEWHERE;
+	return otherwise;
+}
+
+/* What it was that a begin failed at; no fault: the row was not there. */
+static enum rlk_guard_end judge_begin(const struct rlk_guard *guard,
+				      const char *identity,
+				      enum rlk_fault fault, size_t answered,
 				      struct rowlock_errinfo *error)
 {
-	if (answered == BEGIN_SERVER &&
-	    (error->mysql == ERROR_FAIL ||
-	     error->mysql == ERROR_UNKNOWN_VARIABLE))
-		return RLK_GUARD_ELSEWHERE;
-	if (answered == BEGIN_ROW && error->mysql == ERROR_FAIL)
-		return RLK_GUARD_LOST;
+	if (!fault)
+		return tell_place(guard, identity, RLK_GUARD_LOST);
+	if (answered == BEGIN_ROW)
+		return tell_place(guard, identity, RLK_GUARD_REFUSED);
 	if (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN)
 		error->code = ROWLOCK_EINVAL;
 	return RLK_GUARD_REFUSED;
 }
 
-/* A transaction that was open is the caller's, and setting autocommit would
- * commit it. */
+/* A transaction that was open is the caller's, and stays. */
 static enum rlk_guard_end give_up(const struct rlk_guard *guard,
-				  size_t answered, enum rlk_guard_end end,
+				  size_t answered,
 				  const struct rowlock_errinfo *error)
 {
-	bool nothing_begun =
-	    answered == BEGIN_SERVER ||
-	    (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN);
-
-	if (nothing_begun ? forbid_several(guard, NULL) : undo(guard, NULL))
-		return RLK_GUARD_UNANSWERED;
-	return end;
+	return answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN
+		   ? forbid_several(guard, NULL)
+		   : undo(guard, NULL);
 }
 
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
@@ -262,20 +281,23 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	size_t answered;
 
 	guard->on_id = rlk_borrowed_id(&guard->on);
+	guard->autocommit = rlk_borrowed_autocommits(&guard->on);
 	guard->forbids_several = !rlk_borrowed_takes_several(&guard->on);
 	if (guard->forbids_several &&
 	    rlk_borrowed_allow_several(&guard->on, true, reterr))
 		return RLK_GUARD_REFUSED;
 	put_begin(&text, guard, request, identity, snapshot);
 	fault = say(guard, &text, numbers, BEGIN_STATEMENTS, &answered, reterr);
-	guard->autocommit = numbers[BEGIN_SERVER] == 1;
-	guard->guards = numbers[BEGIN_ROW];
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
-	if (fault == RLK_DONE)
+	if (fault == RLK_DONE && numbers[BEGIN_ROW]) {
+		guard->guards = numbers[BEGIN_ROW] - 1;
 		return RLK_GUARD_DONE;
-	end = judge_begin(answered, reterr);
-	return give_up(guard, answered, end, reterr);
+	}
+	end = judge_begin(guard, identity, fault, answered, reterr);
+	if (end == RLK_GUARD_UNANSWERED || give_up(guard, answered, reterr))
+		return RLK_GUARD_UNANSWERED;
+	return end;
 }
 
 static enum rlk_guard_end judge_commit(size_t answered,
@@ -283,7 +305,7 @@ static enum rlk_guard_end judge_commit(size_t answered,
 {
 	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
 		return RLK_GUARD_BROKEN;
-	if (answered == COMMIT_GUARD && error->mysql == ERROR_FAIL)
+	if (answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE)
 		return RLK_GUARD_LOST;
 	return RLK_GUARD_REFUSED;
 }

@@ -83,6 +83,10 @@ extern const struct bench_system bench_get_lock;
 extern const struct bench_system bench_redis;
 extern const struct bench_system bench_zookeeper;
 extern const struct bench_system bench_mutex;
+extern const struct bench_system bench_transfer;
+extern const struct bench_system bench_transfer_guarded;
+extern const struct bench_system bench_transfer_release;
+extern const struct bench_system bench_transfer_commit_release;
 
 /** CLOCK_MONOTONIC, which the driver reads as well. */
 uint64_t bench_now(void);

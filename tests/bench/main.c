@@ -26,9 +26,15 @@ static const char usage[] =
     "tests/bench/README.md. The database is that of ROWLOCK_DSN.\n";
 
 static const struct bench_system *const systems[] = {
-	&bench_row,       &bench_lease,   &bench_lease_token,
-	&bench_multilock, &bench_readers, &bench_semaphore,
-	&bench_observer,  &bench_raw_row, &bench_raw_lease,
+	&bench_row,
+	&bench_lease,
+	&bench_lease_token,
+	&bench_multilock,
+	&bench_readers,
+	&bench_semaphore,
+	&bench_observer,
+	&bench_raw_row,
+	&bench_raw_lease,
 	&bench_get_lock,
 #ifdef BENCH_REDIS
 	&bench_redis,
@@ -37,6 +43,10 @@ static const struct bench_system *const systems[] = {
 	&bench_zookeeper,
 #endif
 	&bench_mutex,
+	&bench_transfer,
+	&bench_transfer_guarded,
+	&bench_transfer_release,
+	&bench_transfer_commit_release,
 };
 
 static const struct {

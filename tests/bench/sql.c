@@ -14,7 +14,8 @@ MYSQL *bench_sql_open(const char *dsn, const char *first)
 		bench_die("out of memory");
 	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	/* A host with ';' in it is a connection string. */
-	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL, 0))
+	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL,
+				CLIENT_MULTI_STATEMENTS))
 		bench_die("connect: %s", mysql_error(mysql));
 	if (first)
 		bench_sql(mysql, first);

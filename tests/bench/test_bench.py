@@ -25,14 +25,16 @@ from processes import BenchError, which  # noqa: E402
 from special import take  # noqa: E402
 from stage import SYSTEMS, Stage  # noqa: E402
 from tap import Tap, check, words_of  # noqa: E402
+from workloads import TRANSFERS  # noqa: E402
 
 ROOT = os.environ['ROWLOCK_SOURCE']
 BUILD = os.environ['ROWLOCK_BUILD']
 FAR = 1 << 62  # ns: a run that ends by count
 
 
-# An observer takes nothing.
-LOCKS = [name for name in SYSTEMS if name != 'observer']
+# An observer takes nothing, and a transfer is a transaction.
+LOCKS = [name for name in SYSTEMS
+         if name != 'observer' and name not in TRANSFERS]
 
 
 def makes_the_pairs_it_is_asked_for(stage, system):
@@ -79,6 +81,23 @@ def is_had_by_two_at_once(stage, system):
         client.tell('give')
         client.hear_word('gave')
         client.end()
+
+
+def transfers_are_committed(stage):
+    for system in TRANSFERS:
+        client = stage.client(system, 'pairs', '--threads', 2, '--names', 2,
+                              '--count', 10, '--prefix', f'test-{system}-')
+        client.hear_word('ready')
+        client.tell(f'go 0 {FAR}')
+        told = json.loads(client.hear())
+        client.end()
+        check(told['pairs'] == [10] * 2, f'{system}: {told["pairs"]}')
+        moved = stage.database().sql(
+            'SELECT id, balance FROM bench_account '
+            f"WHERE id LIKE 'test-{system}-%' AND balance <> IF(id LIKE '%-a', "
+            '-10, 10)')
+        check(not moved, f'{system}: {moved}')
+    no_lease_is_left(stage)
 
 
 def many_are_held_and_given_back(stage):
@@ -223,7 +242,7 @@ def main():
                  hands_over_when_it_is_given_back)
     shared = (makes_the_pairs_it_is_asked_for, is_had_by_two_at_once)
     database = None if which('mariadbd') else 'no mariadbd here'
-    tap = Tap(len(LOCKS) * len(exclusive) + 7)
+    tap = Tap(len(LOCKS) * len(exclusive) + 8)
     if not database:
         print('# server: own, ' + subprocess.run(
             ['mariadbd', '--version'], capture_output=True, text=True,
@@ -249,7 +268,8 @@ def main():
                     alone = name == 'mutex' and test is exclusive[1]
                     tap.case(f'{name} {words_of(test)}', test, stage, name,
                              skip=skip or alone and 'there is one process')
-            for test in (many_are_held_and_given_back,
+            for test in (transfers_are_committed,
+                         many_are_held_and_given_back,
                          the_delay_passes_all_on,
                          what_the_dead_left_is_taken):
                 tap.case(words_of(test), test, stage, skip=database)

@@ -3,137 +3,10 @@
  * Transactions that are tied to a lock: what is committed, what is not, and
  * what the caller is told.
  */
-#include <inttypes.h>
-#include <mysql.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <rowlock/mysql.h>
-
-#include "actor.h"
-#include "sql.h"
-#include "test.h"
-
-#define TTL_MS 30000
-
-/* An application: a lock, a connection, and an account of its own. */
-struct app {
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	const char *name;
-	MYSQL *mysql;
-	struct test_sql *sql; /* somebody else */
-};
-
-static MYSQL *connect_to(const char *dsn, unsigned long flags)
-{
-	MYSQL *mysql = mysql_init(NULL);
-
-	assert_non_null(mysql);
-	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL, flags))
-		fail_msg("connect: %s", mysql_error(mysql));
-	return mysql;
-}
-
-static void say(MYSQL *mysql, const char *sql)
-{
-	MYSQL_RES *result;
-
-	if (mysql_query(mysql, sql))
-		fail_msg("%s: %s", sql, mysql_error(mysql));
-	result = mysql_store_result(mysql);
-	if (result)
-		mysql_free_result(result);
-}
-
-static unsigned int try_to_say(MYSQL *mysql, const char *sql)
-{
-	return mysql_query(mysql, sql) ? mysql_errno(mysql) : 0;
-}
-
-static uint64_t number(MYSQL *mysql, const char *sql)
-{
-	MYSQL_RES *result;
-	uint64_t value;
-
-	if (mysql_query(mysql, sql))
-		fail_msg("%s: %s", sql, mysql_error(mysql));
-	result = mysql_store_result(mysql);
-	value = strtoull(mysql_fetch_row(result)[0], NULL, 10);
-	mysql_free_result(result);
-	return value;
-}
-
-static int set_up(void **state)
-{
-	static struct app app;
-	struct rowlock_errinfo err;
-
-	app = (struct app){ .client = test_client(test_ttl_ms(TTL_MS)),
-			    .name = test_name("guard"),
-			    .mysql =
-				connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS),
-			    .sql = test_sql_open() };
-	app.lock = test_lock(app.client, ROWLOCK_LEASE, 0, app.name);
-	test_sql(app.sql, "CREATE TABLE IF NOT EXISTS guard_test (id INT "
-			  "PRIMARY KEY, balance INT NOT NULL) ENGINE=InnoDB");
-	test_sql(app.sql, "REPLACE INTO guard_test VALUES (1, 100), (2, 0)");
-	assert_ok(rowlock_acquire(app.lock, 0, &err));
-	*state = &app;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct app *app = *state;
-
-	rowlock_release(app->lock, NULL);
-	test_lock_end(app->lock);
-	mysql_close(app->mysql);
-	test_client_end(app->client);
-	test_sql(app->sql, "DROP TABLE guard_test");
-	test_sql_end(app->sql);
-	return 0;
-}
-
-static void assert_balance(const struct app *app, uint64_t balance)
-{
-	assert_int_equal(
-	    test_sql_number(app->sql,
-			    "SELECT balance FROM guard_test WHERE id = 1"),
-	    balance);
-}
-
-static void take_ten(const struct app *app)
-{
-	say(app->mysql,
-	    "UPDATE guard_test SET balance = balance - 10 WHERE id = 1");
-}
-
-/* Somebody else gets the name: as after a TTL, or by hand. */
-static void steal(const struct app *app)
-{
-	assert_int_equal(test_sql(app->sql,
-				  "UPDATE business_lease SET attempt = attempt "
-				  "^ 4711 WHERE name = '%s'",
-				  app->name),
-			 1);
-}
-
-/* No transaction is open, and each statement commits by itself. */
-static void assert_as_before(const struct app *app)
-{
-	assert_int_equal(number(app->mysql, "SELECT @@SESSION.autocommit"), 1);
-	assert_false(app->mysql->server_status & SERVER_STATUS_IN_TRANS);
-	say(app->mysql, "UPDATE guard_test SET balance = balance + 1 "
-			"WHERE id = 2");
-	assert_int_equal(
-	    test_sql_number(app->sql,
-			    "SELECT balance FROM guard_test WHERE id = 2"),
-	    1);
-}
+#include "guarded.h"
 
 static void what_is_written_under_the_lock_is_committed(void **state)
 {
@@ -218,17 +91,21 @@ static void transaction_that_has_ended_is_not_committed(void **state)
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
 
-	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+	/* After something was written, and at once. */
+	for (size_t i = 0; i < 2 * TEST_SIZE(ends); i++) {
+		size_t end = i / 2;
+
 		test_sql(app->sql,
 			 "UPDATE guard_test SET balance = 100 WHERE id = 1");
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-		take_ten(app);
-		say(app->mysql, ends[i].sql);
-		if (i + 1 < TEST_SIZE(ends))
+		if (i % 2)
+			take_ten(app);
+		say(app->mysql, ends[end].sql);
+		if (end + 1 < TEST_SIZE(ends))
 			take_ten(app);
 		assert_code(rowlock_commit(app->lock, app->mysql, &err),
 			    ROWLOCK_EBROKEN, &err);
-		assert_balance(app, ends[i].kept);
+		assert_balance(app, i % 2 ? ends[end].kept : 100);
 		assert_int_equal(
 		    number(app->mysql, "SELECT @@SESSION.autocommit"), 1);
 	}
@@ -360,135 +237,6 @@ static void several_statements_are_forbidden_again(void **state)
 	assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), 1064);
 	mysql_close(mysql);
 	assert_balance(app, 90);
-}
-
-/* ------------------------------------------------ commit and release in one */
-
-static bool is_free(const struct app *app)
-{
-	return test_sql_number(app->sql,
-			       "SELECT COUNT(*) FROM business_lease "
-			       "WHERE name = '%s'",
-			       app->name) == 0;
-}
-
-static void data_and_release_are_one_commit(void **state)
-{
-	const struct app *app = *state;
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	assert_false(is_free(app));
-	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
-	assert_true(is_free(app));
-	assert_balance(app, 90);
-	assert_as_before(app);
-	assert_int_equal(rowlock_held(app->lock), 0);
-	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ENOTHELD, &err);
-	/* And from the beginning, by the same handle. */
-	assert_ok(rowlock_acquire(app->lock, 0, &err));
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
-	assert_balance(app, 80);
-}
-
-static void what_is_not_committed_is_not_released(void **state)
-{
-	const struct app *app = *state;
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	say(app->mysql, "ROLLBACK");
-	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
-		    ROWLOCK_EBROKEN, &err);
-	assert_ok(rowlock_verify(app->lock, &err));
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
-	assert_ok(rowlock_verify(app->lock, &err));
-	/* Of several levels none is. */
-	assert_ok(rowlock_acquire(app->lock, 0, &err));
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
-		    ROWLOCK_EHELD, &err);
-	assert_ok(rowlock_release(app->lock, &err));
-	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
-	assert_balance(app, 90);
-	assert_true(is_free(app));
-}
-
-static void stale_holder_releases_nothing(void **state)
-{
-	const struct app *app = *state;
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	steal(app);
-	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
-		    ROWLOCK_ELOST, &err);
-	assert_balance(app, 100);
-	assert_false(is_free(app));
-	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
-}
-
-/* Whoever waits in another process has the name next; and then this one, which
- * got it by waiting, gives it back with its bell. */
-static void who_waits_has_it_next(void **state)
-{
-	const struct app *app = *state;
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, app->name, test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
-
-	for (int i = 0; i < 2; i++) {
-		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-		take_ten(app);
-		test_actor_tell(&actor, "wait");
-		assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
-		assert_int_equal(test_actor_hear(&actor), 0);
-		test_actor_tell(&actor, "release");
-		assert_ok(rowlock_acquire(app->lock, test_patience_ms(), &err));
-		assert_int_equal(test_actor_hear(&actor), 0);
-	}
-	assert_balance(app, 80);
-	test_actor_end(&actor);
-}
-
-/* A thread of this client, which nobody hands the deleted row. */
-static void *wait_here(void *arg)
-{
-	const struct app *app = arg;
-	struct rowlock *lock =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, app->name);
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
-	assert_ok(rowlock_verify(lock, &err));
-	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	return NULL;
-}
-
-static void deleted_row_is_not_handed_over(void **state)
-{
-	struct app *app = *state;
-	struct rowlock_errinfo err;
-
-	for (int i = 0; i < 20; i++) {
-		pthread_t thread;
-
-		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-		take_ten(app);
-		assert_int_equal(pthread_create(&thread, NULL, wait_here, app),
-				 0);
-		assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
-		pthread_join(thread, NULL);
-		assert_ok(rowlock_acquire(app->lock, test_patience_ms(), &err));
-	}
 }
 
 /* --------------------------------------------------------------- bad use */
@@ -650,8 +398,6 @@ static void connection_that_is_new_commits_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define GUARD(sentence, function)                                              \
-	{ sentence, function, set_up, tear_down, NULL }
 		GUARD("what is written under the lock is committed",
 		      what_is_written_under_the_lock_is_committed),
 		GUARD("what is written by a stale holder is not",
@@ -669,15 +415,6 @@ int main(void)
 		GUARD("the session is as it was", session_is_as_it_was),
 		GUARD("several statements are forbidden again",
 		      several_statements_are_forbidden_again),
-		GUARD("data and release are one commit",
-		      data_and_release_are_one_commit),
-		GUARD("what is not committed is not released",
-		      what_is_not_committed_is_not_released),
-		GUARD("a stale holder releases nothing",
-		      stale_holder_releases_nothing),
-		GUARD("who waits has it next", who_waits_has_it_next),
-		GUARD("a deleted row is not handed over",
-		      deleted_row_is_not_handed_over),
 		GUARD("what cannot begin is refused",
 		      what_cannot_begin_is_refused),
 		GUARD("a hold has one transaction, and stays",

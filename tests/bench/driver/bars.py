@@ -71,6 +71,10 @@ def all_bars():
         compared('hot-processes', 'row', 'get_lock', 0.95),
         compared('hot-processes', 'lease', 'raw-lease', 0.85, 'lone'),
     ]
+    for workload in ('guarded', 'guarded-64'):
+        bars.append(compared(workload, 'transfer-guarded', 'transfer', 0.97))
+    bars.append(compared('guarded', 'transfer-commit-release',
+                         'transfer-release', 1.3))
     bars += [
         less_than('waiting', f'{ours} statements per second and waiter', 0.2,
                   field('waiting', ours, 'per_waiter'))

@@ -3,8 +3,8 @@
 
 from left import Reaped, Taken
 from special import Dead, Grown, Many, Observed, Waiting
-from workloads import (NO_MUTEX, OURS, WITH_ALONE, WITH_SETS, WITH_SHARED, Pairs,
-                       Shared)
+from workloads import (NO_MUTEX, OURS, WITH_ALONE, WITH_SETS, WITH_SHARED, TRANSFERS,
+                       Pairs, Shared)
 
 # Of what opens 256 connections, or is slow to end: what the bars need.
 FEW = ('row', 'lease', 'raw-lease', 'redis', 'redis-aof')
@@ -25,6 +25,8 @@ def usual(quick):
         Pairs('hot-processes', 16, 1, 1, quick=MOST),
         Shared('shared', 4, 16, 1, words=('--hold-us', 100), systems=OURS,
                shape='4 processes x 16 threads, 1 name, held for 100 us'),
+        Pairs('guarded', 1, 1, 1, parts=5, systems=TRANSFERS),
+        Pairs('guarded-64', 1, 64, 64, systems=TRANSFERS),
         Waiting(quick),
         Many(quick),
         Grown(),

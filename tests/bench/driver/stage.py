@@ -29,6 +29,11 @@ SYSTEMS = {system.name: system for system in (
     System('redis-aof', 'redis', 'redis-aof', 'lease'),
     System('zookeeper', 'zookeeper', 'zookeeper', 'lease'),
     System('mutex', 'mutex', 'none', 'lease'),
+    System('transfer', 'transfer', 'database', 'lease'),
+    System('transfer-guarded', 'transfer-guarded', 'database', 'lease'),
+    System('transfer-release', 'transfer-release', 'database', 'lease'),
+    System('transfer-commit-release', 'transfer-commit-release', 'database',
+           'lease'),
 )}
 
 DATABASES = {'mariadb': servers.MariaDB, 'mysql': servers.MySQL}

@@ -14,6 +14,8 @@ PEERS = ('get_lock', 'redis', 'redis-aof', 'zookeeper')
 NO_MUTEX = LIBRARY + RAW + PEERS
 WITH_SHARED = LIBRARY + ('readers', 'semaphore') + RAW + PEERS + ('mutex',)
 WITH_ALONE = LIBRARY + ('multilock', 'semaphore') + RAW + PEERS
+TRANSFERS = ('transfer', 'transfer-guarded', 'transfer-release',
+             'transfer-commit-release')
 WITH_SETS = LIBRARY + ('multilock',) + RAW + PEERS
 WARM_S = 0.3
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A transaction that gives its lock back by its own commit: both, or neither.
+ */
+#include <pthread.h>
+
+#include "actor.h"
+
+#define ACCOUNTS "guard_release_test"
+#include "guarded.h"
+
+static bool is_free(const struct app *app)
+{
+	return test_sql_number(app->sql,
+			       "SELECT COUNT(*) FROM business_lease "
+			       "WHERE name = '%s'",
+			       app->name) == 0;
+}
+
+static void data_and_release_are_one_commit(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_false(is_free(app));
+	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
+	assert_true(is_free(app));
+	assert_balance(app, 90);
+	assert_as_before(app);
+	assert_int_equal(rowlock_held(app->lock), 0);
+	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ENOTHELD, &err);
+	/* And from the beginning, by the same handle. */
+	assert_ok(rowlock_acquire(app->lock, 0, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
+	assert_balance(app, 80);
+}
+
+static void what_is_not_committed_is_not_released(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	say(app->mysql, "ROLLBACK");
+	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
+		    ROWLOCK_EBROKEN, &err);
+	assert_ok(rowlock_verify(app->lock, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_ok(rowlock_verify(app->lock, &err));
+	/* Of several levels none is. */
+	assert_ok(rowlock_acquire(app->lock, 0, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
+		    ROWLOCK_EHELD, &err);
+	assert_ok(rowlock_release(app->lock, &err));
+	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_true(is_free(app));
+}
+
+static void stale_holder_releases_nothing(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
+		    ROWLOCK_ELOST, &err);
+	assert_balance(app, 100);
+	assert_false(is_free(app));
+	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
+}
+
+/* Whoever waits in another process has the name next; and then this one, which
+ * got it by waiting, gives it back with its bell. */
+static void who_waits_has_it_next(void **state)
+{
+	const struct app *app = *state;
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, app->name, test_ttl_ms(TTL_MS));
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		test_actor_tell(&actor, "wait");
+		assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
+		assert_int_equal(test_actor_hear(&actor), 0);
+		test_actor_tell(&actor, "release");
+		assert_ok(rowlock_acquire(app->lock, test_patience_ms(), &err));
+		assert_int_equal(test_actor_hear(&actor), 0);
+	}
+	assert_balance(app, 80);
+	test_actor_end(&actor);
+}
+
+/* A thread of this client, which nobody hands the deleted row. */
+static void *wait_here(void *arg)
+{
+	const struct app *app = arg;
+	struct rowlock *lock =
+	    test_lock(app->client, ROWLOCK_LEASE, 0, app->name);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	return NULL;
+}
+
+static void deleted_row_is_not_handed_over(void **state)
+{
+	struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 20; i++) {
+		pthread_t thread;
+
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		assert_int_equal(pthread_create(&thread, NULL, wait_here, app),
+				 0);
+		assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
+		pthread_join(thread, NULL);
+		assert_ok(rowlock_acquire(app->lock, test_patience_ms(), &err));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		GUARD("data and release are one commit",
+		      data_and_release_are_one_commit),
+		GUARD("what is not committed is not released",
+		      what_is_not_committed_is_not_released),
+		GUARD("a stale holder releases nothing",
+		      stale_holder_releases_nothing),
+		GUARD("who waits has it next", who_waits_has_it_next),
+		GUARD("a deleted row is not handed over",
+		      deleted_row_is_not_handed_over),
+	};
+
+	return test_main(tests);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transactions that are tied to a lock, and a server that is not the lock's, or
+ * does not let the application do what it needs.
+ */
+#define ACCOUNTS "guard_server_test"
+#include "guarded.h"
+
+#include "server.h"
+
+/* The server that all tests are given, while test_dsn() is a private one. */
+static const char *given_dsn(void)
+{
+	const char *dsn = getenv("ROWLOCK_TEST_DSN");
+
+	return dsn && *dsn ? dsn : getenv("ROWLOCK_DSN");
+}
+
+/* A connection to the lock's server, of an account that may change the data,
+ * and to business_lease has @rights. */
+static MYSQL *connect_with(const struct app *app, const char *rights)
+{
+	struct test_sql *root = test_server_root();
+	MYSQL *mysql = mysql_init(NULL);
+
+	test_sql(root, "CREATE OR REPLACE USER few IDENTIFIED BY 'few'");
+	test_sql(root, "GRANT SELECT, UPDATE ON %s TO few", ACCOUNTS);
+	if (*rights)
+		test_sql(root, "GRANT %s ON business_lease TO few", rights);
+	test_sql_end(root);
+	if (!mysql_real_connect(mysql, app->mysql->host, "few", "few",
+				app->mysql->db, app->mysql->port, NULL,
+				CLIENT_MULTI_STATEMENTS))
+		fail_msg("connect: %s", mysql_error(mysql));
+	return mysql;
+}
+
+/* Nothing is open on @mysql, and it commits by itself. */
+static void assert_nothing_begun(MYSQL *mysql)
+{
+	assert_int_equal(number(mysql, "SELECT @@SESSION.autocommit"), 1);
+	assert_false(mysql->server_status & SERVER_STATUS_IN_TRANS);
+}
+
+/* Also one that has a copy of the row, as a replica has. */
+static void another_server_is_refused(void **state)
+{
+	const struct app *app = *state;
+	char *columns;
+	struct test_sql *sql;
+	struct rowlock_errinfo err;
+	MYSQL *other;
+
+	if (!given_dsn())
+		skip();
+	other = connect_to(given_dsn(), CLIENT_MULTI_STATEMENTS);
+	assert_code(rowlock_begin(app->lock, other, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_non_null(strstr(err.message, "another server"));
+	assert_nothing_begun(other);
+	columns =
+	    test_sql_text(app->sql,
+			  "SELECT CONCAT('''', name, ''', 0, ', session, ', ', "
+			  "attempt) FROM business_lease WHERE name = '%s'",
+			  app->name);
+	test_use_dsn(given_dsn());
+	sql = test_sql_open();
+	test_use_dsn(test_server_dsn(""));
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES (%s, UTC_TIMESTAMP(6))",
+		 columns);
+	assert_code(rowlock_begin(app->lock, other, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_nothing_begun(other);
+	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 app->name);
+	free(columns);
+	test_sql_end(sql);
+	mysql_close(other);
+	assert_ok(rowlock_verify(app->lock, &err));
+}
+
+static void account_without_the_right_is_told(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+	MYSQL *mysql = connect_with(app, "");
+
+	assert_code(rowlock_begin(app->lock, mysql, 0, &err), ROWLOCK_EAUTH,
+		    &err);
+	assert_nothing_begun(mysql);
+	mysql_close(mysql);
+	mysql = connect_with(app, "SELECT");
+	assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+	say(mysql, "UPDATE " ACCOUNTS " SET balance = 0");
+	assert_code(rowlock_commit(app->lock, mysql, &err), ROWLOCK_EAUTH,
+		    &err);
+	assert_nothing_begun(mysql);
+	assert_balance(app, 100);
+	mysql_close(mysql);
+	mysql = connect_with(app, "SELECT, UPDATE");
+	assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+	say(mysql, "UPDATE " ACCOUNTS " SET balance = 7");
+	assert_code(rowlock_commit_release(app->lock, mysql, &err),
+		    ROWLOCK_EAUTH, &err);
+	assert_balance(app, 100);
+	assert_ok(rowlock_verify(app->lock, &err));
+	assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+	say(mysql, "UPDATE " ACCOUNTS " SET balance = 7");
+	assert_ok(rowlock_commit(app->lock, mysql, &err));
+	assert_balance(app, 7);
+	mysql_close(mysql);
+}
+
+static void server_that_takes_no_writes_commits_nothing(void **state)
+{
+	const struct app *app = *state;
+	struct test_sql *root = test_server_root();
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	test_sql(root, "SET GLOBAL read_only = 1");
+	assert_code(rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_EREADONLY, &err);
+	test_sql(root, "SET GLOBAL read_only = 0");
+	assert_balance(app, 100);
+	assert_as_before(app);
+	assert_ok(rowlock_verify(app->lock, &err));
+	test_sql_end(root);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		GUARD("another server is refused", another_server_is_refused),
+		GUARD("an account without the right is told",
+		      account_without_the_right_is_told),
+		GUARD("a server that takes no writes commits nothing",
+		      server_that_takes_no_writes_commits_nothing),
+	};
+
+	return test_main_own_server(tests);
+}
