@@ -3,154 +3,30 @@
  * A COMMIT whose answer, or which itself, does not arrive: what became of it is
  * found out, and stays so when it arrives after all.
  */
-#include <arpa/inet.h>
 #include <mysql.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <rowlock/mysql.h>
 
 #include "dsn.h"
+#include "one_relay.h"
 #include "sql.h"
 #include "test.h"
 
 #define TTL_MS 30000
 
-/* What becomes of what passes. */
-enum fate {
-	PASSES,
-	ANSWER_IS_LOST,    /* and the client's connection with it */
-	ANSWER_STAYS_AWAY, /* the connection stays */
-	QUESTION_IS_LATE,  /* the connection is lost; it is delivered when the
-			      test says so */
-};
-
-/* Between the application's connection and the server. */
-struct relay {
-	int listener;
-	pthread_t thread;
-	_Atomic int fate;
-	sem_t deliver;
-	sem_t delivered;
-};
-
-static int dial(void)
+static MYSQL *connect_by(struct one_relay *relay)
 {
 	const char *port = strstr(test_dsn(), "port=");
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	at.sin_port = htons((uint16_t) (port ? atoi(port + 5) : 3306));
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (connect(fd, (struct sockaddr *) &at, sizeof(at)))
-		abort();
-	return fd;
-}
-
-static void send_all(int fd, const char *bytes, ssize_t count)
-{
-	while (count > 0) {
-		ssize_t sent = send(fd, bytes, (size_t) count, MSG_NOSIGNAL);
-
-		if (sent <= 0)
-			return;
-		bytes += sent;
-		count -= sent;
-	}
-}
-
-/* All that comes from @fd until there is nothing more. */
-static void drain(int fd)
-{
-	char bytes[4096];
-
-	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
-		;
-}
-
-/* False: it is over. */
-static bool pass_question(struct relay *relay, int client, int server)
-{
-	char bytes[16384];
-	ssize_t count = recv(client, bytes, sizeof(bytes), 0);
-
-	if (count <= 0)
-		return false;
-	if (relay->fate == QUESTION_IS_LATE) {
-		shutdown(client, SHUT_RDWR);
-		sem_wait(&relay->deliver);
-		send_all(server, bytes, count);
-		shutdown(server, SHUT_WR);
-		drain(server);
-		sem_post(&relay->delivered);
-		return false;
-	}
-	send_all(server, bytes, count);
-	return true;
-}
-
-static bool pass_answer(struct relay *relay, int client, int server)
-{
-	char bytes[16384];
-	ssize_t count = recv(server, bytes, sizeof(bytes), 0);
-
-	if (count <= 0 || relay->fate == ANSWER_IS_LOST)
-		return false;
-	if (relay->fate == PASSES)
-		send_all(client, bytes, count);
-	return true;
-}
-
-static void *run_relay(void *arg)
-{
-	struct relay *relay = arg;
-	int client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
-	int server = dial();
-	struct pollfd fds[] = {
-		{ .fd = client, .events = POLLIN },
-		{ .fd = server, .events = POLLIN },
-	};
-	bool on = true;
-
-	while (on && poll(fds, 2, -1) > 0) {
-		if (fds[0].revents)
-			on = pass_question(relay, client, server);
-		if (on && fds[1].revents)
-			on = pass_answer(relay, client, server);
-	}
-	close(client);
-	close(server);
-	return NULL;
-}
-
-static MYSQL *connect_by(struct relay *relay)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t length = sizeof(at);
 	MYSQL *mysql = mysql_init(NULL);
 	char more[64];
 	char dsn[1024];
 
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(
-	    bind(relay->listener, (struct sockaddr *) &at, sizeof(at)), 0);
-	assert_int_equal(listen(relay->listener, 1), 0);
-	getsockname(relay->listener, (struct sockaddr *) &at, &length);
-	sem_init(&relay->deliver, 0, 0);
-	sem_init(&relay->delivered, 0, 0);
-	assert_int_equal(pthread_create(&relay->thread, NULL, run_relay, relay),
-			 0);
 	snprintf(more, sizeof(more), "host=127.0.0.1;port=%u",
-		 ntohs(at.sin_port));
+		 one_relay_start(relay,
+				 port ? (unsigned int) atoi(port + 5) : 3306));
 	test_dsn_with(test_dsn(), more, dsn, sizeof(dsn));
 	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL,
 				CLIENT_MULTI_STATEMENTS))
@@ -164,7 +40,7 @@ struct scene {
 	struct rowlock *lock;
 	const char *name;
 	struct test_sql *sql;
-	struct relay relay;
+	struct one_relay relay;
 	MYSQL *mysql;
 };
 
@@ -203,10 +79,7 @@ static int tear_down(void **state)
 	rowlock_release(scene->lock, NULL);
 	test_lock_end(scene->lock);
 	mysql_close(scene->mysql);
-	pthread_join(scene->relay.thread, NULL);
-	close(scene->relay.listener);
-	sem_destroy(&scene->relay.deliver);
-	sem_destroy(&scene->relay.delivered);
+	one_relay_end(&scene->relay);
 	test_client_end(scene->client);
 	test_sql(scene->sql, "DROP TABLE guard_lost");
 	test_sql_end(scene->sql);

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The processes that change registers, and those that disturb them."""
+
+import os
+import random
+import selectors
+import signal
+import subprocess
+import time
+
+from judge import judge
+
+WORKERS = 12
+
+# A worker stops itself; the driver lets it go on after so many TTLs.
+STOPPED_TTLS = 1.5
+# One round in so many, twice: after reading, after writing.
+STOPS = 150
+# And from outside, whatever it is at: about so many times a second.
+CUTS = 0.5
+
+
+class StaleError(Exception):
+    """It cannot go on."""
+
+
+class Worker:
+    def __init__(self, command, dsn, stdin):
+        self.command = command
+        self.process = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=dict(os.environ, ROWLOCK_DSN=dsn))
+        self.stopped = False
+
+    def has_stopped(self):
+        """True once each time that it has."""
+        if self.process.returncode is not None:
+            return False
+        try:
+            pid, status = os.waitpid(self.process.pid,
+                                     os.WNOHANG | os.WUNTRACED)
+        except ChildProcessError:
+            return False
+        if not pid:
+            return False
+        if os.WIFSTOPPED(status):
+            return True
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return False
+
+    def check(self):
+        out, err = self.process.communicate()
+        if self.process.returncode:
+            raise StaleError(f'{" ".join(self.command[1:])}: ended with '
+                             f'{self.process.returncode}: '
+                             + err.decode(errors='replace').strip()[-400:])
+        return (out or b'').decode()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+
+
+class Crew:
+    """The workers of one form."""
+
+    def __init__(self, run, form):
+        self.run = run
+        self.form = form
+        self.told = {}      # id: (register, end)
+        self.rng = random.Random(f'{run.options.seed}/{form}')
+        self.selector = selectors.DefaultSelector()
+        self.workers = []
+        self.sleepers = []  # (when, process)
+        self.next_cut = time.monotonic() + 1
+        self.rest = {}
+
+    def play(self):
+        options = self.run.options
+        self.run.worker('set-up').check()
+        spoilers = [self.run.worker('spoil', dsn=dsn, stdin=subprocess.PIPE)
+                    for dsn in self.run.dsns]
+        began = time.monotonic()
+        try:
+            for number in range(1, WORKERS + 1):
+                self._start(number, -(-options.rounds // WORKERS))
+            while self.selector.get_map():
+                self._step()
+            for worker in self.workers:
+                worker.check()
+        finally:
+            for worker in self.workers:
+                worker.kill()
+            seconds = time.monotonic() - began
+        # The end of their standard input is theirs.
+        for spoiler in spoilers:
+            spoiler.check()
+        return judge(self.told, self._truth(), seconds)
+
+    def _start(self, number, rounds):
+        dsns = self.run.dsns
+        worker = self.run.worker(
+            'work', '--form', self.form, '--worker', number, '--rounds', rounds,
+            '--stops', STOPS, '--faults', dsn=dsns[number % len(dsns)])
+        self.workers.append(worker)
+        os.set_blocking(worker.process.stdout.fileno(), False)
+        self.selector.register(worker.process.stdout, selectors.EVENT_READ,
+                               worker)
+
+    def _step(self):
+        for key, _ in self.selector.select(0.05):
+            self._hear(key.fileobj)
+        now = time.monotonic()
+        for worker in self.workers:
+            if worker.has_stopped():
+                self._put_to_sleep(worker, now)
+        if now > self.next_cut:
+            self.next_cut = now + self.rng.uniform(0, 2 / CUTS)
+            worker = self.rng.choice(self.workers)
+            if worker.process.poll() is None:
+                worker.process.send_signal(signal.SIGSTOP)
+        for when, worker in list(self.sleepers):
+            if when <= now:
+                self.sleepers.remove((when, worker))
+                worker.process.send_signal(signal.SIGCONT)
+        self.run.progress.tell(
+            f'{self.form}: {len(self.told)} of {self.run.options.rounds}')
+
+    def _put_to_sleep(self, worker, now):
+        ttl = self.run.options.ttl_ms / 1000
+        self.sleepers.append((now + ttl * STOPPED_TTLS, worker))
+
+    def _hear(self, pipe):
+        said = pipe.read()
+        if not said:
+            self.selector.unregister(pipe)
+            return
+        said = self.rest.pop(pipe, b'') + said
+        lines, _, rest = said.rpartition(b'\n')
+        self.rest[pipe] = rest
+        for line in lines.decode().splitlines():
+            register, number, end = line.split()
+            self.told[int(number)] = (int(register), end)
+
+    def _truth(self):
+        """The registers' last writes, and each that was committed."""
+        last, writes = {}, {}
+        for line in self.run.worker('tell').check().splitlines():
+            what, register, number, follows = line.split()
+            if what == 'last':
+                last[int(register)] = int(number)
+            else:
+                writes[int(number)] = (int(register), int(follows))
+        return last, writes

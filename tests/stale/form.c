@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/* The ways to protect a register, from none to a commit that is its guard. */
+#include "stale.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A stopped process comes back to a lock that others had meanwhile. */
+#define WAIT_MS 5000
+
+static bool take_nothing(struct stale_worker *worker, unsigned int number)
+{
+	(void) worker;
+	(void) number;
+	return true;
+}
+
+static void give_nothing(struct stale_worker *worker, unsigned int number)
+{
+	(void) worker;
+	(void) number;
+}
+
+/* ------------------------------------------- the application's own commit */
+
+static bool begin_bare(struct stale_worker *worker, unsigned int number)
+{
+	(void) number;
+	return !stale_say(worker->mysql,
+			  "SET TRANSACTION ISOLATION LEVEL READ COMMITTED") &&
+	       !stale_say(worker->mysql, "SET autocommit = 0");
+}
+
+static enum stale_end commit_bare(struct stale_worker *worker,
+				  unsigned int number)
+{
+	unsigned int error = stale_say(worker->mysql, "COMMIT");
+
+	(void) number;
+	if (!error)
+		return STALE_COMMITTED;
+	return error >= 2000 && error < 3000 ? STALE_UNKNOWN : STALE_NOT;
+}
+
+static void roll_back_bare(struct stale_worker *worker, unsigned int number)
+{
+	(void) number;
+	stale_say(worker->mysql, "ROLLBACK");
+}
+
+/* ---------------------------------------------------------------- rowlock */
+
+static bool acquire(struct stale_worker *worker, unsigned int number)
+{
+	struct rowlock_errinfo error;
+
+	return !rowlock_acquire(worker->locks[number], WAIT_MS, &error);
+}
+
+static void release(struct stale_worker *worker, unsigned int number)
+{
+	rowlock_release(worker->locks[number], NULL);
+}
+
+static bool begin_guarded(struct stale_worker *worker, unsigned int number)
+{
+	struct rowlock_errinfo error;
+
+	return !rowlock_begin(worker->locks[number], worker->mysql,
+			      stale_lot(worker, 2) ? ROWLOCK_SNAPSHOT : 0,
+			      &error);
+}
+
+static enum stale_end end_of(int code, const struct rowlock_errinfo *error)
+{
+	switch (code) {
+	case 0:
+		return STALE_COMMITTED;
+	case ROWLOCK_EUNKNOWN:
+		return STALE_UNKNOWN;
+	case ROWLOCK_ELOST:
+		return STALE_REFUSED;
+	case ROWLOCK_EBROKEN:
+		return STALE_BROKEN;
+	case ROWLOCK_ECONNECT:
+	case ROWLOCK_EDB:
+		return STALE_NOT;
+	default:
+		stale_die("commit: %s", error->message);
+	}
+}
+
+static enum stale_end commit_guarded(struct stale_worker *worker,
+				     unsigned int number)
+{
+	struct rowlock_errinfo error;
+
+	return end_of(
+	    rowlock_commit(worker->locks[number], worker->mysql, &error),
+	    &error);
+}
+
+static enum stale_end commit_and_release(struct stale_worker *worker,
+					 unsigned int number)
+{
+	struct rowlock_errinfo error;
+
+	return end_of(rowlock_commit_release(worker->locks[number],
+					     worker->mysql, &error),
+		      &error);
+}
+
+static void roll_back_guarded(struct stale_worker *worker, unsigned int number)
+{
+	rowlock_rollback(worker->locks[number], worker->mysql, NULL);
+}
+
+/* --------------------------------------------------------------- GET_LOCK */
+
+static bool get_lock(struct stale_worker *worker, unsigned int number)
+{
+	char text[64];
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	bool got;
+
+	snprintf(text, sizeof(text), "SELECT GET_LOCK('stale-%u', %u)", number,
+		 WAIT_MS / 1000);
+	if (mysql_query(worker->aside, text)) {
+		mysql_close(worker->aside);
+		worker->aside = mysql_init(NULL);
+		if (!mysql_real_connect(worker->aside, worker->options->dsn,
+					NULL, NULL, NULL, 0, NULL, 0))
+			stale_die("connect: %s", mysql_error(worker->aside));
+		return false;
+	}
+	result = mysql_store_result(worker->aside);
+	row = result ? mysql_fetch_row(result) : NULL;
+	got = row && row[0] && !strcmp(row[0], "1");
+	mysql_free_result(result);
+	return got;
+}
+
+static void release_lock(struct stale_worker *worker, unsigned int number)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "DO RELEASE_LOCK('stale-%u')", number);
+	stale_say(worker->aside, text);
+}
+
+static const struct stale_form forms[] = {
+	{ "none", take_nothing, begin_bare, commit_bare, roll_back_bare,
+	  give_nothing },
+	{ "get_lock", get_lock, begin_bare, commit_bare, roll_back_bare,
+	  release_lock },
+	{ "lease", acquire, begin_bare, commit_bare, roll_back_bare, release },
+	{ "commit", acquire, begin_guarded, commit_guarded, roll_back_guarded,
+	  release },
+	{ "commit_release", acquire, begin_guarded, commit_and_release,
+	  roll_back_guarded, release },
+};
+
+const struct stale_form *stale_form(const char *name)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (!strcmp(forms[i].name, name))
+			return &forms[i];
+	return NULL;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stale-worker: one process of tools/stale. README.md has the words that it
+ * speaks.
+ */
+#include "stale.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "Usage: stale-worker --act set-up|work|spoil|tell [OPTION]...\n"
+    "  --form NAME     how a register is protected\n"
+    "  --worker N      its number\n"
+    "  --registers N   (4)    --rounds N   (100)   --seed N\n"
+    "  --ttl-ms N      of the client (1000)\n"
+    "  --stops N       stops itself in one of N rounds (0: never)\n"
+    "  --faults        does what a bad application does\n"
+    "It is started by tools/stale; see tests/stale/README.md. The database is\n"
+    "that of ROWLOCK_DSN.\n";
+
+void stale_die(const char *format, ...)
+{
+	va_list args;
+
+	fputs("stale-worker: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	/* Not exit(): other threads are inside the library. */
+	_exit(1);
+}
+
+static MYSQL *open_database(const struct stale_options *options)
+{
+	MYSQL *mysql = mysql_init(NULL);
+
+	if (!mysql_real_connect(mysql, options->dsn, NULL, NULL, NULL, 0, NULL,
+				0))
+		stale_die("connect: %s", mysql_error(mysql));
+	return mysql;
+}
+
+static void must_say(MYSQL *mysql, const char *text)
+{
+	if (stale_say(mysql, text))
+		stale_die("%s: %s", text, mysql_error(mysql));
+}
+
+static void set_up(const struct stale_options *options)
+{
+	static const char *const texts[] = {
+		"DROP TABLE IF EXISTS stale_register, stale_write, "
+		"stale_cross, stale_other",
+		"CREATE TABLE stale_register (id INT PRIMARY KEY, last BIGINT "
+		"NOT NULL) ENGINE=InnoDB",
+		"CREATE TABLE stale_write (id BIGINT PRIMARY KEY, register INT "
+		"NOT NULL, follows BIGINT NOT NULL) ENGINE=InnoDB",
+		"CREATE TABLE stale_cross (id INT PRIMARY KEY, n INT NOT NULL) "
+		"ENGINE=InnoDB",
+		"INSERT INTO stale_cross VALUES (0, 0), (1, 0)",
+	};
+	MYSQL *mysql = open_database(options);
+	char text[96];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		must_say(mysql, texts[i]);
+	for (unsigned int i = 0; i < options->registers; i++) {
+		snprintf(text, sizeof(text),
+			 "INSERT INTO stale_register VALUES (%u, 0)", i);
+		must_say(mysql, text);
+	}
+	mysql_close(mysql);
+}
+
+static void print_all(MYSQL *mysql, const char *what, const char *text)
+{
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	if (mysql_query(mysql, text))
+		stale_die("%s: %s", text, mysql_error(mysql));
+	result = mysql_store_result(mysql);
+	while (result && (row = mysql_fetch_row(result)))
+		printf("%s %s %s %s\n", what, row[0], row[1], row[2]);
+	mysql_free_result(result);
+}
+
+static void tell_all(const struct stale_options *options)
+{
+	MYSQL *mysql = open_database(options);
+
+	print_all(mysql, "last", "SELECT id, last, 0 FROM stale_register");
+	print_all(mysql, "write",
+		  "SELECT register, id, follows FROM stale_write");
+	mysql_close(mysql);
+}
+
+static unsigned long number(const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (!*text || *end)
+		stale_die("'%s' is not a number", text);
+	return value;
+}
+
+static const struct option words[] = {
+	{ "act", required_argument, NULL, 'a' },
+	{ "form", required_argument, NULL, 'f' },
+	{ "worker", required_argument, NULL, 'w' },
+	{ "registers", required_argument, NULL, 'r' },
+	{ "rounds", required_argument, NULL, 'n' },
+	{ "seed", required_argument, NULL, 's' },
+	{ "ttl-ms", required_argument, NULL, 't' },
+	{ "stops", required_argument, NULL, 'p' },
+	{ "faults", no_argument, NULL, 'x' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void take(struct stale_options *options, int option)
+{
+	switch (option) {
+	case 'f':
+		options->form = stale_form(optarg);
+		if (!options->form)
+			stale_die("there is no form '%s'", optarg);
+		break;
+	case 'w':
+		options->worker = (unsigned int) number(optarg);
+		break;
+	case 'r':
+		options->registers = (unsigned int) number(optarg);
+		break;
+	case 'n':
+		options->rounds = (unsigned int) number(optarg);
+		break;
+	case 's':
+		options->seed = number(optarg);
+		break;
+	case 't':
+		options->ttl_ms = (unsigned int) number(optarg);
+		break;
+	case 'p':
+		options->stops = (unsigned int) number(optarg);
+		break;
+	case 'x':
+		options->faults = true;
+		break;
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(const struct stale_options *options);
+} acts[] = {
+	{ "set-up", set_up },
+	{ "work", stale_work },
+	{ "spoil", stale_spoil },
+	{ "tell", tell_all },
+};
+
+int main(int argc, char **argv)
+{
+	struct stale_options options = {
+		.dsn = getenv("ROWLOCK_DSN"),
+		.form = stale_form("none"),
+		.registers = 4,
+		.rounds = 100,
+		.ttl_ms = 1000,
+	};
+	const char *act = "";
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", words, NULL)) != -1) {
+		if (option == 'a')
+			act = optarg;
+		else if (option == 'h' || option == '?')
+			break;
+		take(&options, option);
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN);
+	if (options.registers > STALE_REGISTERS_MOST)
+		stale_die("at most %d registers", STALE_REGISTERS_MOST);
+	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
+		if (option == -1 && !strcmp(acts[i].name, act)) {
+			acts[i].run(&options);
+			return 0;
+		}
+	fputs(usage, option == 'h' ? stdout : stderr);
+	return option == 'h' ? 0 : 2;
+}

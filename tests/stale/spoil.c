@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What comes from outside: holds are broken, so that somebody else has them
+ * while their holder goes on; connections and statements are ended.
+ */
+#include "stale.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MOST_MS 40
+
+/* Any of this account's on the server, but the spoiler's own. */
+static unsigned long somebody(MYSQL *mysql)
+{
+	unsigned long id = 0;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	if (mysql_query(mysql, "SELECT ID FROM information_schema.PROCESSLIST "
+			       "WHERE ID <> CONNECTION_ID() AND USER = "
+			       "SUBSTRING_INDEX(USER(), '@', 1) "
+			       "ORDER BY RAND() LIMIT 1"))
+		return 0;
+	result = mysql_store_result(mysql);
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (row)
+		id = strtoul(row[0], NULL, 10);
+	mysql_free_result(result);
+	return id;
+}
+
+static void end_somebody(struct stale_worker *spoiler)
+{
+	unsigned long id = somebody(spoiler->aside);
+	char text[64];
+
+	snprintf(text, sizeof(text), "KILL %s %lu",
+		 stale_lot(spoiler, 2) ? "CONNECTION" : "QUERY", id);
+	if (id)
+		stale_say(spoiler->aside, text);
+}
+
+static void break_one(struct stale_worker *spoiler)
+{
+	struct rowlock_errinfo error;
+	char name[32];
+	int code;
+
+	snprintf(name, sizeof(name), "stale-%u",
+		 stale_draw(spoiler, spoiler->options->registers));
+	/* Nobody may have it; and a server may be short of time. */
+	code = rowlock_break(spoiler->client, ROWLOCK_LEASE, name, &error);
+	if (code == ROWLOCK_EINVAL || code == ROWLOCK_ENAME)
+		stale_die("%s", error.message);
+}
+
+static bool go_on(unsigned int after_ms)
+{
+	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&fd, 1, (int) after_ms) == 0;
+}
+
+void stale_spoil(const struct stale_options *options)
+{
+	struct rowlock_client_options wanted = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
+	struct stale_worker spoiler = { .options = options,
+					.lots = options->seed + 1 };
+	struct rowlock_errinfo error;
+
+	wanted.dsn = options->dsn;
+	wanted.program = "spoiler";
+	if (rowlock_client_new(&wanted, &spoiler.client, &error))
+		stale_die("%s", error.message);
+	spoiler.aside = mysql_init(NULL);
+	if (!mysql_real_connect(spoiler.aside, options->dsn, NULL, NULL, NULL,
+				0, NULL, 0))
+		stale_die("connect: %s", mysql_error(spoiler.aside));
+	while (go_on(stale_draw(&spoiler, MOST_MS)))
+		if (stale_lot(&spoiler, 3))
+			end_somebody(&spoiler);
+		else
+			break_one(&spoiler);
+	mysql_close(spoiler.aside);
+	rowlock_client_free(spoiler.client, NULL);
+}
