@@ -151,6 +151,47 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
 ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 				 struct rowlock_errinfo *reterr);
 
+/** Room for the text of rowlock_guard_sql(), whatever the name and the schema.
+ */
+#define ROWLOCK_GUARD_SQL_SIZE 2048
+
+/**
+ * The guard as SQL, for a connection that is no MYSQL of Connector/C: of ODBC,
+ * an ORM, another language, a script. Two statements:
+ *
+ *     UPDATE `schema`.business_lease SET guards = guards + 1 WHERE ...;
+ *     SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, (SELECT 1 UNION SELECT 2))
+ *
+ * Say them as the last ones before the COMMIT, in a transaction that was begun
+ * after the acquire. If the second fails (1242), or the first has changed no
+ * row, the hold is lost: ROLLBACK. Whoever can look at the number of rows does
+ * not need the second. From the first one to the end of the transaction the
+ * lock's row is locked, so nobody else gets the lock in between.
+ *
+ * What rowlock_begin() and rowlock_commit() do is left to the caller: that it
+ * is the lock's server; that the transaction is not begun before the acquire,
+ * and has autocommit off, so that nothing commits by itself after a deadlock;
+ * that it has not ended half way; and a COMMIT without an answer stays unknown.
+ *
+ * The text is good for all transactions of this hold, and for no later one: ask
+ * again after each acquire. The hold is not handed over to another thread of
+ * the client from here on: that one would pass its guard, too.
+ *
+ * @text  @size bytes; ROWLOCK_GUARD_SQL_SIZE is enough. Without a ';' at its
+ *        end. Plain ASCII, but for the schema; the name is in hexadecimal
+ *        digits, so nothing of it is a word of SQL
+ *
+ * Returns 0; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER, ROWLOCK_ELOST: as
+ * rowlock_verify(); ROWLOCK_EINVAL: @text is NULL, or @size too small;
+ * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy;
+ * ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_EDB: no connection could be had;
+ * ROWLOCK_ENOMEM, ROWLOCK_EFORKED. Sends nothing but what opens a connection,
+ * if the client has none, and blocks only for that.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
+						char *text, size_t size,
+						struct rowlock_errinfo *reterr);
+
 #ifdef __cplusplus
 }
 #endif

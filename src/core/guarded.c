@@ -51,6 +51,15 @@ static int fail_with(const struct rowlock *lock, const char *what, int code,
 
 /* ------------------------------------------------------------------- begin */
 
+static int fail_row(const struct rowlock *lock, const char *what,
+		    struct rowlock_errinfo *reterr)
+{
+	return fail(lock, what, ROWLOCK_EUNSUPPORTED,
+		    "a row lock is an open transaction itself; use the lease "
+		    "strategy",
+		    reterr);
+}
+
 static int check(const struct rowlock *lock, const struct st_mysql *conn,
 		 unsigned int flags, struct rowlock_errinfo *reterr)
 {
@@ -63,10 +72,7 @@ static int check(const struct rowlock *lock, const struct st_mysql *conn,
 			    "ROWLOCK_SNAPSHOT",
 			    reterr);
 	if (lock->name->strategy->pins_connection)
-		return fail(lock, "begin", ROWLOCK_EUNSUPPORTED,
-			    "a row lock is an open transaction itself; use the "
-			    "lease strategy",
-			    reterr);
+		return fail_row(lock, "begin", reterr);
 	return 0;
 }
 
@@ -98,7 +104,23 @@ static int learn_place(const struct rowlock *lock, int64_t until_ms,
 	return 0;
 }
 
-/* The hold is the caller's, and good by our clock. Ties @guarded to it. */
+/* The hold, if it is the caller's, and good by our clock. NULL: the code. */
+static struct rlk_hold *good_hold_locked(struct rowlock *lock, const char *what,
+					 int *ret_code,
+					 struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
+
+	if (!hold || rlk_hold_check_locked(hold))
+		return hold;
+	*ret_code = rlk_fail(reterr, ROWLOCK_ELOST,
+			     "%s " RLK_LOCK_FORMAT
+			     ": the hold was lost (%s); stop what it protects",
+			     what, RLK_LOCK_ARGS(lock), hold->reason);
+	return NULL;
+}
+
+/* Ties @guarded to it. */
 static int tie(struct rowlock *lock, struct guarded *guarded,
 	       struct rowlock_errinfo *reterr)
 {
@@ -106,16 +128,10 @@ static int tie(struct rowlock *lock, struct guarded *guarded,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&client->mutex);
 	int code = 0;
-	struct rlk_hold *hold = rlk_lock_hold_locked(lock, &code, reterr);
+	struct rlk_hold *hold = good_hold_locked(lock, "begin", &code, reterr);
 
 	if (!hold)
 		return code;
-	if (!rlk_hold_check_locked(hold))
-		return rlk_fail(reterr, ROWLOCK_ELOST,
-				"begin " RLK_LOCK_FORMAT
-				": the hold was lost (%s); stop what it "
-				"protects",
-				RLK_LOCK_ARGS(lock), hold->reason);
 	if (hold->in_transaction)
 		return fail(lock, "begin", ROWLOCK_EHELD,
 			    "another transaction of this hold is open; end it "
@@ -469,4 +485,47 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 	rlk_guard_rollback(&guarded->guard, NULL);
 	untie(guarded);
 	return 0;
+}
+
+/* ----------------------------------------------------------------- as text */
+
+/* The hold is not handed over from here on. */
+static int tell(struct rowlock *lock, char *text, size_t size,
+		struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&client->mutex);
+	int code = 0;
+	struct rlk_hold *hold = good_hold_locked(lock, "guard", &code, reterr);
+	struct rlk_request request;
+
+	if (!hold)
+		return code;
+	request = rlk_hold_request(hold);
+	if (!rlk_guard_sql(&client->place, &request, text, size))
+		return fail(lock, "guard", ROWLOCK_EINVAL,
+			    "its text does not fit; give "
+			    "ROWLOCK_GUARD_SQL_SIZE bytes",
+			    reterr);
+	hold->guard_told = true;
+	return 0;
+}
+
+int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
+		      struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = lock->name->client;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!text)
+		return fail(lock, "guard", ROWLOCK_EINVAL,
+			    "there is no room for its text", reterr);
+	if (lock->name->strategy->pins_connection)
+		return fail_row(lock, "guard", reterr);
+	code = learn_place(lock, rlk_client_call_until(client), reterr);
+	return code ? code : tell(lock, text, size, reterr);
 }

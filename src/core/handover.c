@@ -15,7 +15,9 @@
  *
  * What the server might know better than we, goes back as well: a hold that is
  * perhaps broken, one whose connection has ended. And what it shows to people
- * or ends by itself has to be asked for anew: another info, a maximum hold.
+ * or ends by itself has to be asked for anew: another info, a maximum hold. So
+ * does one whose guard was told as text: whoever has that passes for the next
+ * owner.
  */
 #include "core/handover.h"
 
@@ -91,7 +93,8 @@ static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 		 const struct rowlock *to)
 {
 	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
-	       !hold->mixed_info && rlk_lock_same_info(from, to);
+	       !hold->guard_told && !hold->mixed_info &&
+	       rlk_lock_same_info(from, to);
 }
 
 struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,

@@ -79,6 +79,8 @@ struct rlk_hold {
 	bool orphan : 1;     /* lost by its owner's end, and not logged yet */
 	bool in_transaction : 1; /* one of the application's is tied to it, and
 				    open */
+	bool guard_told : 1;     /* the application has its guard as text, and
+				    commits by itself */
 	unsigned int refs;
 	unsigned int depth;
 	unsigned int passes;   /* how often it was handed over since began_ms */

@@ -166,6 +166,28 @@ static void put_commit(struct text *text, const struct rlk_guard *guard,
 		put(text, "; SET SESSION autocommit = 1");
 }
 
+bool rlk_guard_sql(const struct rlk_guard_place *place,
+		   const struct rlk_request *request, char *ret_text,
+		   size_t size)
+{
+	struct text text = { .failed = false };
+	const char *words;
+	bool fits;
+
+	put(&text, "UPDATE ");
+	put_schema(&text, place->schema);
+	put(&text, " SET guards = guards + 1");
+	put_row(&text, request);
+	put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
+		   "(SELECT 1 UNION SELECT 2))");
+	words = text.failed ? NULL : rlk_sql_end(&text.sql);
+	fits = words && strlen(words) < size;
+	if (fits)
+		memcpy(ret_text, words, strlen(words) + 1);
+	rlk_sql_fini(&text.sql);
+	return fits;
+}
+
 /* Said, or there was no memory for it. */
 static enum rlk_fault say(const struct rlk_guard *guard, struct text *text,
 			  uint64_t *ret_numbers, size_t most,

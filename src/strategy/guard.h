@@ -28,6 +28,12 @@ struct rlk_guard_place {
 void rlk_guard_learn(const struct rlk_conn *conn,
 		     struct rlk_guard_place *ret_place);
 
+/** The guard alone, for whoever commits by himself: two statements. False: they
+ *  do not fit into @size bytes. */
+bool rlk_guard_sql(const struct rlk_guard_place *place,
+		   const struct rlk_request *request, char *ret_text,
+		   size_t size);
+
 /** A transaction. */
 struct rlk_guard {
 	const struct rlk_guard_place *place;

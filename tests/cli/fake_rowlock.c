@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <rowlock.h>
 #include <rowlock/multilock.h>
+#include <rowlock/mysql.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -409,6 +410,15 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 	if (lock->lost)
 		return fill(reterr, ROWLOCK_ELOST, "lost");
 	*ret_token = 4711;
+	return 0;
+}
+
+int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
+		      struct rowlock_errinfo *reterr)
+{
+	if (lock->lost)
+		return fill(reterr, ROWLOCK_ELOST, "lost");
+	snprintf(text, size, "the guard of %s", lock->name);
 	return 0;
 }
 

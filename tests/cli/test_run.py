@@ -106,6 +106,22 @@ class Surroundings(ToolTest):
         self.assertEqual(env["KEPT"], "yes")
         self.assertEqual(out.count("ROWLOCK_TOKEN="), 1)
 
+    def test_the_command_knows_the_guard_of_its_lock(self):
+        self.environment["ROWLOCK_GUARD_SQL"] = "stale"
+        _, out, _ = self.run_tool("run", "j", "env", "-0")
+        self.assertNotIn("ROWLOCK_GUARD_SQL", out)
+        code, out, err = self.run_tool("run", "--guarded", "j", "env", "-0")
+        env = dict(e.split("=", 1) for e in out.split("\0") if e)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(env["ROWLOCK_GUARD_SQL"], "the guard of j")
+        self.assertEqual(env["ROWLOCK_TOKENS"], "4711 j")
+        for more in (("-s", "row"), ("--also", "k"), ("--read",), ("--write",),
+                     ("--permits", "2")):
+            code, out, err = self.run_tool("run", "--guarded", *more, "j",
+                                           "echo", "ran")
+            self.assertEqual((code, out), (125, ""))
+            self.assertIn("--guarded: only a lease", err)
+
     def test_several_names_are_held_together_each_with_its_token(self):
         self.environment["ROWLOCK_TOKENS"] = "stale"
         code, out, err = self.run_tool("run", "--also", "bb", "a", "--also=ccc",

@@ -136,6 +136,44 @@ class Run(ServerTest):
         self.assertEqual([name for _, name in tokens], [names[0], names[2]])
         self.assertTrue(all(int(token) > 0 for token, _ in tokens))
 
+    def test_a_script_commits_under_its_guard_only(self):
+        client = shutil.which("mariadb") or shutil.which("mysql")
+        if not client:
+            self.skipTest("no client of the server here")
+        path = os.path.join(self.directory, "script.cnf")
+        option_file(path, DSN)
+        table = "test_cli_guarded_%d" % os.getpid()
+        name = self.name("batch")
+
+        def run(script):
+            done = subprocess.run(
+                [client, f"--defaults-file={path}", "-N"], text=True,
+                input=script, capture_output=True, timeout=patience(),
+                check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.split()
+
+        def batch(more):
+            return self.run_tool(
+                "run", "--guarded", name, "-c",
+                "{ echo 'SET autocommit = 0;'; "
+                f"echo 'UPDATE {table} SET n = n + 1;'; {more} "
+                "echo \"$ROWLOCK_GUARD_SQL; COMMIT;\"; } | "
+                f"{client} --defaults-file={path}")
+
+        run(f"CREATE TABLE {table} (n INT) ENGINE=InnoDB; "
+            f"INSERT INTO {table} VALUES (0);")
+        try:
+            code, _, err = batch("")
+            self.assertEqual(code, 0, err)
+            self.assertEqual(run(f"SELECT n FROM {table};"), ["1"])
+            # It is broken, and the script does not know.
+            code, _, err = batch(f"{CLI} break {name} >/dev/null;")
+            self.assertIn(code, (1, 124), err)
+            self.assertEqual(run(f"SELECT n FROM {table};"), ["1"])
+        finally:
+            run(f"DROP TABLE {table};")
+
     def test_the_preferred_host_leads_when_it_is_back(self):
         name = self.name("crown")
         command = "echo $ROWLOCK_TOKEN; exec sleep 1000"

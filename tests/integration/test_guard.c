@@ -239,6 +239,121 @@ static void several_statements_are_forbidden_again(void **state)
 	assert_balance(app, 90);
 }
 
+/* ---------------------------------------------------------------- as text */
+
+/* As somebody without Connector/C would: 0, or the error of the guard. */
+static unsigned int commit_by_text(const struct app *app, const char *text)
+{
+	unsigned int error = try_to_say(app->mysql, text);
+
+	while (!error && mysql_more_results(app->mysql))
+		error = mysql_next_result(app->mysql) > 0
+			    ? mysql_errno(app->mysql)
+			    : 0;
+	say(app->mysql, error ? "ROLLBACK" : "COMMIT");
+	return error;
+}
+
+static void guard_is_told_as_text(void **state)
+{
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	for (int i = 0; i < 2; i++) {
+		say(app->mysql, "START TRANSACTION");
+		take_ten(app);
+		assert_int_equal(commit_by_text(app, text), 0);
+	}
+	assert_balance(app, 80);
+	say(app->mysql, "START TRANSACTION");
+	take_ten(app);
+	steal(app);
+	assert_int_equal(commit_by_text(app, text), 1242);
+	assert_balance(app, 80);
+}
+
+static void guard_of_an_earlier_hold_is_none(void **state)
+{
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	assert_ok(rowlock_release(app->lock, &err));
+	assert_ok(rowlock_acquire(app->lock, 0, &err));
+	say(app->mysql, "START TRANSACTION");
+	take_ten(app);
+	assert_int_equal(commit_by_text(app, text), 1242);
+	assert_balance(app, 100);
+}
+
+static void *hold_it_here(void *arg)
+{
+	const struct app *app = arg;
+	struct rowlock *lock = test_lock(app->client, ROWLOCK_LEASE,
+					 ROWLOCK_OWNER_HANDLE, app->name);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	return lock;
+}
+
+/* The next thread of the client, which mostly waits by then, would pass by it.
+ */
+static void hold_whose_guard_was_told_is_not_handed_over(void **state)
+{
+	struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 20; i++) {
+		char text[ROWLOCK_GUARD_SQL_SIZE];
+		pthread_t thread;
+		void *lock;
+
+		assert_ok(
+		    rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+		assert_int_equal(
+		    pthread_create(&thread, NULL, hold_it_here, app), 0);
+		say(app->mysql, "START TRANSACTION");
+		take_ten(app);
+		assert_ok(rowlock_release(app->lock, &err));
+		pthread_join(thread, &lock);
+		assert_int_equal(commit_by_text(app, text), 1242);
+		assert_ok(rowlock_release(lock, &err));
+		test_lock_end(lock);
+		assert_ok(rowlock_acquire(app->lock, test_patience_ms(), &err));
+	}
+	assert_balance(app, 100);
+}
+
+static void guard_that_cannot_be_told_is_refused(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
+	struct rowlock *other =
+	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
+	char text[ROWLOCK_GUARD_SQL_SIZE] = "as it was";
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_guard_sql(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_code(rowlock_guard_sql(app->lock, text, 100, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_guard_sql(other, text, sizeof(text), &err),
+		    ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_guard_sql(row, text, sizeof(text), &err),
+		    ROWLOCK_EUNSUPPORTED, &err);
+	assert_string_equal(text, "as it was");
+	steal(app);
+	assert_code(rowlock_verify(app->lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_guard_sql(app->lock, text, sizeof(text), &err),
+		    ROWLOCK_ELOST, &err);
+	test_lock_end(row);
+	test_lock_end(other);
+}
+
 /* --------------------------------------------------------------- bad use */
 
 static void what_cannot_begin_is_refused(void **state)
@@ -415,6 +530,13 @@ int main(void)
 		GUARD("the session is as it was", session_is_as_it_was),
 		GUARD("several statements are forbidden again",
 		      several_statements_are_forbidden_again),
+		GUARD("the guard is told as text", guard_is_told_as_text),
+		GUARD("the guard of an earlier hold is none",
+		      guard_of_an_earlier_hold_is_none),
+		GUARD("a hold whose guard was told is not handed over",
+		      hold_whose_guard_was_told_is_not_handed_over),
+		GUARD("a guard that cannot be told is refused",
+		      guard_that_cannot_be_told_is_refused),
 		GUARD("what cannot begin is refused",
 		      what_cannot_begin_is_refused),
 		GUARD("a hold has one transaction, and stays",

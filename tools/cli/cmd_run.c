@@ -28,6 +28,9 @@ static const char help[] =
     "      --permits=N            hold a permit of NAME, of which there are N\n"
     "                             (stored: as many as the database says)\n"
     "      --take=N               ... N permits at once, all or none\n"
+    "      --guarded              give COMMAND the SQL that ties its "
+    "transaction\n"
+    "                             to the lock, as ROWLOCK_GUARD_SQL\n"
     "  -E, --conflict-exit-code=N exit with N if it was not acquired (1)\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
@@ -46,6 +49,7 @@ enum {
 	OPTION_WRITE,
 	OPTION_PERMITS,
 	OPTION_TAKE,
+	OPTION_GUARDED,
 };
 
 static const struct option options[] = {
@@ -54,6 +58,7 @@ static const struct option options[] = {
 	{ "write", no_argument, NULL, OPTION_WRITE },
 	{ "permits", required_argument, NULL, OPTION_PERMITS },
 	{ "take", required_argument, NULL, OPTION_TAKE },
+	{ "guarded", no_argument, NULL, OPTION_GUARDED },
 	{ "nb", no_argument, NULL, 'n' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "wait", required_argument, NULL, 'w' },
@@ -104,6 +109,9 @@ static int take_option(struct task *task, int option)
 		return take_number("--permits", &task->manner.permits);
 	case OPTION_TAKE:
 		return take_number("--take", &task->manner.count);
+	case OPTION_GUARDED:
+		task->guarded = true;
+		return -1;
 	case 'n':
 		task->wait_ms = 0;
 		return -1;
@@ -191,6 +199,12 @@ static int check(struct task *task)
 	if (task->manner.mode && task->name_count > 1)
 		return command_misused("run", "--read, --write: one name at a "
 					      "time, so without --also");
+	if (task->guarded &&
+	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
+	     task->manner.mode || task->manner.permits))
+		return command_misused("run", "--guarded: only a lease, of one "
+					      "name, without --read, --write, "
+					      "--permits and --also");
 	return check_permits(task);
 }
 

@@ -12,15 +12,13 @@
 
 #include "command.h"
 
-#define OURS 4
+#define OURS 5
 
 extern char **environ;
 
 static const char *const keys[OURS] = {
-	"ROWLOCK_NAME=",
-	"ROWLOCK_TOKEN=",
-	"ROWLOCK_STRATEGY=",
-	"ROWLOCK_TOKENS=",
+	"ROWLOCK_NAME=",   "ROWLOCK_TOKEN=",     "ROWLOCK_STRATEGY=",
+	"ROWLOCK_TOKENS=", "ROWLOCK_GUARD_SQL=",
 };
 
 static bool is_ours(const char *entry)
@@ -66,11 +64,12 @@ static bool put_ours(char **list, const char *name, uint64_t token,
 	return list[0] && list[1] && list[2];
 }
 
-/* The first OURS strings are ours, the others belong to environ. */
+/* Ours come first, the others belong to environ. */
 char **environment_new(const char *const *names, const uint64_t *tokens,
-		       size_t count, enum rowlock_strategy strategy)
+		       size_t count, enum rowlock_strategy strategy,
+		       const char *guard)
 {
-	size_t others = 0, n = OURS;
+	size_t others = 0, n = OURS - 1;
 	char **list;
 
 	while (environ[others])
@@ -83,10 +82,14 @@ char **environment_new(const char *const *names, const uint64_t *tokens,
 		return NULL;
 	}
 	list[3] = list_tokens(names, tokens, count);
-	if (!list[3]) {
+	if (guard && asprintf(&list[4], "%s%s", keys[4], guard) < 0)
+		list[4] = NULL;
+	if (!list[3] || (guard && !list[4])) {
 		environment_freep(&list);
 		return NULL;
 	}
+	if (guard)
+		n++;
 	for (size_t i = 0; i < others; i++) {
 		if (!is_ours(environ[i]))
 			list[n++] = environ[i];
@@ -96,7 +99,9 @@ char **environment_new(const char *const *names, const uint64_t *tokens,
 
 void environment_freep(char ***environment)
 {
-	for (size_t i = 0; *environment && i < OURS; i++)
-		free((*environment)[i]);
+	char **list = *environment;
+
+	for (size_t i = 0; list && list[i] && is_ours(list[i]); i++)
+		free(list[i]);
 	free(*environment);
 }

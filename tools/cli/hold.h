@@ -11,6 +11,7 @@
 #include <rowlock.h>
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
+#include <rowlock/mysql.h>
 #include <rowlock/rwlock.h>
 #include <rowlock/semaphore.h>
 #include <stdbool.h>
@@ -59,6 +60,9 @@ int hold_acquire(struct hold *hold, uint64_t wait_ms,
 int hold_release(struct hold *hold, struct rowlock_errinfo *reterr);
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr);
+/** As rowlock_guard_sql(); of a lock only. */
+int hold_guard_sql(struct hold *hold, char *text, size_t size,
+		   struct rowlock_errinfo *reterr);
 bool hold_held(struct hold *hold);
 uint64_t hold_remaining_ms(struct hold *hold);
 void hold_cancel(struct hold *hold);

@@ -184,6 +184,20 @@ static int get_tokens(const struct task *task, struct acquisition *acquisition,
 	return -1;
 }
 
+/* -1, or the exit code. */
+static int get_guard(const struct task *task, struct acquisition *acquisition,
+		     char *ret_text)
+{
+	struct rowlock_errinfo error;
+	int r = hold_guard_sql(&acquisition->hold, ret_text,
+			       ROWLOCK_GUARD_SQL_SIZE, &error);
+
+	if (r == 0)
+		return -1;
+	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
+	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
+}
+
 static int run_command(struct task *task, struct acquisition *acquisition,
 		       struct signals *signals, struct guard *guard)
 {
@@ -205,12 +219,16 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.ret_told = &task->told,
 	};
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
+	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
 	int r = get_tokens(task, acquisition, tokens);
 
+	if (r < 0 && task->guarded)
+		r = get_guard(task, acquisition, guard_sql);
 	if (r >= 0)
 		return r;
 	environment = environment_new(task->names, tokens, task->name_count,
-				      task->lock.strategy);
+				      task->lock.strategy,
+				      task->guarded ? guard_sql : NULL);
 	if (!environment) {
 		report(ROWLOCK_LOG_ERROR, "%s: out of memory", task->title);
 		return EXIT_FAILED;

@@ -29,6 +29,7 @@ struct task {
 	const char *shell_command;
 	char **argv;
 	char *shell_argv[4];
+	bool guarded; /* tell the command its guard */
 	uint64_t wait_ms;
 	uint64_t ttl_ms;       /* 0: the default */
 	bool gives_way;        /* to a heavier candidate that has waited */
