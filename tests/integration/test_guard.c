@@ -239,6 +239,37 @@ static void several_statements_are_forbidden_again(void **state)
 	assert_balance(app, 90);
 }
 
+/* It locks nothing of ours before its end. */
+static void open_transaction_is_in_nobodys_way(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock *same = test_lock(client, ROWLOCK_LEASE, 0, app->name);
+	struct rowlock *other =
+	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("beside"));
+	struct test_sql *nowait = test_sql_open();
+	struct rowlock_errinfo err;
+
+	test_sql(nowait, "SET innodb_lock_wait_timeout = 1");
+	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
+	take_ten(app);
+	assert_code(rowlock_acquire(same, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_ok(rowlock_acquire(other, 0, &err));
+	assert_ok(rowlock_release(other, &err));
+	assert_int_equal(test_sql_number(nowait,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name = '%s' FOR UPDATE",
+					 app->name),
+			 1);
+	assert_ok(rowlock_verify(app->lock, &err));
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	test_sql_end(nowait);
+	test_lock_end(other);
+	test_lock_end(same);
+	test_client_end(client);
+}
+
 /* ---------------------------------------------------------------- as text */
 
 /* As somebody without Connector/C would: 0, or the error of the guard. */
@@ -530,6 +561,8 @@ int main(void)
 		GUARD("the session is as it was", session_is_as_it_was),
 		GUARD("several statements are forbidden again",
 		      several_statements_are_forbidden_again),
+		GUARD("an open transaction is in nobody's way",
+		      open_transaction_is_in_nobodys_way),
 		GUARD("the guard is told as text", guard_is_told_as_text),
 		GUARD("the guard of an earlier hold is none",
 		      guard_of_an_earlier_hold_is_none),

@@ -34,6 +34,7 @@ command c++ build-essential
 command mariadb mariadb-client-core
 command ps procps
 command openssl openssl optional
+file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
 module libsystemd libsystemd-dev optional
 command scdoc scdoc optional'
 needs_ci='
@@ -43,6 +44,10 @@ command shellcheck shellcheck
 command codespell codespell'
 needs_valgrind='
 command valgrind valgrind'
+needs_guard='
+file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
+command php php-cli optional
+file /usr/lib/php/*/mysqli.so php-mysql optional'
 needs_nemesis='
 command ip iproute2 optional
 command iptables iptables optional

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""The programs of the manual that are not in C, as they stand there, under
+rowlock run --guarded: what they write is there, or, if the lock was broken
+before they commit, is not. Speaks TAP."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
+
+# pylint: disable=wrong-import-position
+from patience import patience  # noqa: E402
+from tap import Tap, check  # noqa: E402
+
+MANUAL = os.path.join(os.environ['ROWLOCK_SOURCE'], 'tools', 'man',
+                      'rowlock_mysql.3.scd')
+CLI = os.path.join(os.environ['ROWLOCK_BUILD'], 'tools', 'rowlock')
+DSN = os.environ.get('ROWLOCK_TEST_DSN') or os.environ.get('ROWLOCK_DSN', '')
+ENTRIES = dict(pair.strip().partition('=')[::2] for pair in DSN.split(';'))
+KEYS = ('host', 'port', 'user', 'password', 'database')
+CLIENT = shutil.which('mariadb') or shutil.which('mysql')
+
+
+def programs():
+    """By the word they begin with."""
+    with open(MANUAL, encoding='utf-8') as manual:
+        blocks = re.findall(r'^```\n(.*?)^```', manual.read(), re.M | re.S)
+    found = {}
+    for block in blocks:
+        for kind, first in (('python', 'import os'), ('php', '<?php')):
+            if block.startswith(first):
+                found[kind] = block
+    return found
+
+
+def python():
+    """One that has PyMySQL: Debian's, or that of the PATH."""
+    for path in ('/usr/bin/python3', shutil.which('python3')):
+        if path and os.access(path, os.X_OK) and subprocess.run(
+                [path, '-c', 'import pymysql'], capture_output=True,
+                check=False).returncode == 0:
+            return path
+    return None
+
+
+def php():
+    path = shutil.which('php')
+    if path and subprocess.run(
+            [path, '-r', 'exit(class_exists("mysqli") ? 0 : 1);'],
+            capture_output=True, check=False).returncode == 0:
+        return path
+    return None
+
+
+class Shop:
+    """Two accounts, and a directory with shop.cnf and the programs."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.name = f'test-languages-{os.getpid()}'
+        with open(self.path('shop.cnf'), 'w', encoding='utf-8') as out:
+            out.write('[client]\n')
+            for key in KEYS:
+                if key in ENTRIES:
+                    out.write(f'{key}={ENTRIES[key]}\n')
+        for kind, text in programs().items():
+            with open(self.path(kind), 'w', encoding='utf-8') as out:
+                out.write(text)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def sql(self, text):
+        done = subprocess.run(
+            [CLIENT, f'--defaults-file={self.path("shop.cnf")}', '-N'],
+            input=text, capture_output=True, text=True, check=False,
+            timeout=patience())
+        check(done.returncode == 0, done.stderr)
+        return done.stdout.split()
+
+    def set_up(self):
+        self.sql('CREATE TABLE IF NOT EXISTS shop_account (id INT PRIMARY KEY, '
+                 'balance INT NOT NULL) ENGINE=InnoDB; '
+                 'REPLACE INTO shop_account VALUES (1, 100), (2, 0);')
+
+    def balances(self):
+        return self.sql('SELECT balance FROM shop_account ORDER BY id;')
+
+    def run(self, interpreter, kind, before):
+        return subprocess.run(
+            [CLI, 'run', '--guarded', self.name, '--', 'sh', '-c',
+             f'{before}exec {interpreter} {kind}'],
+            cwd=self.directory, env=dict(os.environ, ROWLOCK_DSN=DSN),
+            capture_output=True, text=True, check=False, timeout=patience())
+
+
+def it_commits(shop, interpreter, kind):
+    shop.set_up()
+    done = shop.run(interpreter, kind, '')
+    check(done.returncode == 0, f'{done.returncode}: {done.stderr}')
+    check(shop.balances() == ['90', '10'], f'{shop.balances()}')
+
+
+def it_does_not_commit_without_its_lock(shop, interpreter, kind):
+    shop.set_up()
+    done = shop.run(interpreter, kind, f'{CLI} break {shop.name}; ')
+    check(done.returncode != 0, f'it ended well: {done.stdout}')
+    check(shop.balances() == ['100', '0'], f'{shop.balances()}')
+
+
+def why_not(interpreter):
+    if not DSN:
+        return 'no server: set ROWLOCK_TEST_DSN'
+    if not CLIENT:
+        return 'no client of the server here'
+    if 'port' not in ENTRIES or any('ssl' in key for key in ENTRIES):
+        return 'a server without TLS, by a port'
+    return None if interpreter else 'no such language, or no driver, here'
+
+
+def main():
+    tap = Tap(4)
+    with tempfile.TemporaryDirectory(prefix='rowlock-test-') as directory:
+        shop = Shop(directory)
+        print('# server: given', flush=True)
+        for kind, find in (('python', python), ('php', php)):
+            interpreter = find()
+            for test, words in (
+                    (it_commits, 'commits'),
+                    (it_does_not_commit_without_its_lock,
+                     'does not commit without its lock')):
+                tap.case(f'{kind} {words}', test, shop, interpreter, kind,
+                         skip=why_not(interpreter))
+        if not why_not(CLIENT):
+            shop.sql('DROP TABLE IF EXISTS shop_account;')
+    return tap.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
