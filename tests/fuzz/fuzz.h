@@ -31,6 +31,10 @@ extern const struct fuzz_target fuzz_rule;
 __attribute__((format(printf, 1, 2))) _Noreturn void fuzz_broken(
     const char *format, ...);
 
+/** A call came back @late_ms after its deadline, or before it: fail if that is
+ *  more than a busy machine is to blame for; tell the latest in the end. */
+void fuzz_came_back(int64_t late_ms);
+
 /** A text of @bytes, ended by NUL; its like is used again at the next call. */
 const char *fuzz_text(const unsigned char *bytes, size_t size);
 

@@ -24,6 +24,7 @@
 #define SIZE_MOST 16384
 #define SEEDS_MOST 256
 #define GROWTH_KB (8 * 1024)
+#define LATE_MS 8000
 
 static const struct fuzz_target *const targets[] = {
 	&fuzz_login, &fuzz_answer,  &fuzz_dsn,  &fuzz_options,
@@ -40,6 +41,7 @@ static struct input seeds[SEEDS_MOST];
 static size_t seed_count;
 static struct input *playing; /* in the file */
 static const char *name;
+static int64_t latest_ms; /* after a deadline */
 static uint64_t state;
 
 /* SplitMix64. */
@@ -63,6 +65,14 @@ void fuzz_broken(const char *format, ...)
 	printf("\n# the input: fuzz-%s.input\n", name);
 	fflush(stdout);
 	_exit(1);
+}
+
+void fuzz_came_back(int64_t late_ms)
+{
+	if (late_ms > LATE_MS)
+		fuzz_broken("%" PRId64 " ms after its deadline", late_ms);
+	if (late_ms > latest_ms)
+		latest_ms = late_ms;
 }
 
 const char *fuzz_text(const unsigned char *bytes, size_t size)
@@ -245,6 +255,7 @@ static void play_target(const struct fuzz_target *target, const char *corpus,
 	char path[128];
 
 	name = target->name;
+	latest_ms = INT64_MIN;
 	open_file(path, sizeof(path));
 	read_corpus(corpus);
 	if (target->begin)
@@ -263,6 +274,10 @@ static void play_target(const struct fuzz_target *target, const char *corpus,
 	unlink(path);
 	printf("ok - %s: %zu inputs of the corpus, %" PRIu64 " made of them\n",
 	       name, seed_count, count);
+	if (latest_ms > INT64_MIN)
+		printf("# %s: the latest call %" PRId64
+		       " ms after its deadline\n",
+		       name, latest_ms);
 	fflush(stdout);
 }
 
