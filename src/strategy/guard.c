@@ -248,7 +248,8 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
  * to the point. */
 static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 				     const char *identity,
-				     enum rlk_guard_end otherwise)
+				     enum rlk_guard_end otherwise,
+				     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct text text = { .failed = false };
@@ -259,8 +260,10 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 	put(&text, "SELECT ");
 	put_is_there(&text, guard->place, identity);
 	fault = say(guard, &text, &is_there, 1, &answered, &error);
-	if (fault == RLK_UNKNOWN)
+	if (fault == RLK_UNKNOWN) {
+		*reterr = error;
 		return RLK_GUARD_UNANSWERED;
+	}
 	if (error.mysql == ERROR_UNKNOWN_VARIABLE || !is_there)
 		return RLK_GUARD_ELSEWHERE;
 	return otherwise;
@@ -273,22 +276,23 @@ static enum rlk_guard_end judge_begin(const struct rlk_guard *guard,
 				      struct rowlock_errinfo *error)
 {
 	if (!fault)
-		return tell_place(guard, identity, RLK_GUARD_LOST);
+		return tell_place(guard, identity, RLK_GUARD_LOST, error);
 	if (answered == BEGIN_ROW)
-		return tell_place(guard, identity, RLK_GUARD_REFUSED);
+		return tell_place(guard, identity, RLK_GUARD_REFUSED, error);
 	if (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN)
 		error->code = ROWLOCK_EINVAL;
 	return RLK_GUARD_REFUSED;
 }
 
-/* A transaction that was open is the caller's, and stays. */
-static enum rlk_guard_end give_up(const struct rlk_guard *guard,
-				  size_t answered,
-				  const struct rowlock_errinfo *error)
+/* A transaction that was open is the caller's, and stays. Without an answer the
+ * connection is closed, and what is known stays known. */
+static void give_up(const struct rlk_guard *guard, size_t answered,
+		    const struct rowlock_errinfo *error)
 {
-	return answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN
-		   ? forbid_several(guard, NULL)
-		   : undo(guard, NULL);
+	if (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN)
+		forbid_several(guard, NULL);
+	else
+		undo(guard, NULL);
 }
 
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
@@ -317,8 +321,8 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 		return RLK_GUARD_DONE;
 	}
 	end = judge_begin(guard, identity, fault, answered, reterr);
-	if (end == RLK_GUARD_UNANSWERED || give_up(guard, answered, reterr))
-		return RLK_GUARD_UNANSWERED;
+	if (end != RLK_GUARD_UNANSWERED)
+		give_up(guard, answered, reterr);
 	return end;
 }
 

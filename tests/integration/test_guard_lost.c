@@ -211,6 +211,23 @@ static void release_of_what_may_be_broken_is_not_known(void **state)
 	assert_int_equal(rowlock_held(scene->lock), 0);
 }
 
+/* What a begin fails with, when the connection breaks in the middle of it. */
+static void begin_that_breaks_is_none(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	test_sql(scene->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 scene->name);
+	scene->relay.fate = SECOND_IS_LOST;
+	assert_code(rowlock_begin(scene->lock, scene->mysql, 0, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_int_equal(balance(scene), 100);
+}
+
 int main(void)
 {
 #define LOST(sentence, function)                                               \
@@ -232,6 +249,7 @@ int main(void)
 		     release_that_is_late_does_not_take_place),
 		LOST("a release of what may be broken is not known",
 		     release_of_what_may_be_broken_is_not_known),
+		LOST("a begin that breaks is none", begin_that_breaks_is_none),
 	};
 
 	return test_main(tests);

@@ -60,6 +60,8 @@ static bool pass_question(struct one_relay *relay, int client, int server)
 		sem_post(&relay->delivered);
 		return false;
 	}
+	if (relay->fate == SECOND_IS_LOST && relay->asked++)
+		return false;
 	send_all(server, bytes, count);
 	return true;
 }
@@ -71,7 +73,7 @@ static bool pass_answer(struct one_relay *relay, int client, int server)
 
 	if (count <= 0 || relay->fate == ANSWER_IS_LOST)
 		return false;
-	if (relay->fate == PASSES)
+	if (relay->fate == PASSES || relay->fate == SECOND_IS_LOST)
 		send_all(client, bytes, count);
 	return true;
 }
@@ -110,6 +112,7 @@ unsigned int one_relay_start(struct one_relay *relay, unsigned int server_port)
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	relay->server_port = server_port;
 	relay->fate = PASSES;
+	relay->asked = 0;
 	relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bind(relay->listener, (struct sockaddr *) &at, sizeof(at)) ||
 	    listen(relay->listener, 1) ||

@@ -15,6 +15,8 @@ enum one_relay_fate {
 	ANSWER_STAYS_AWAY, /* the connection stays */
 	QUESTION_IS_LATE,  /* the connection is lost; it is delivered when
 			      somebody says so */
+	SECOND_IS_LOST,    /* the first one passes, with its answer; then the
+			      connection is lost */
 };
 
 struct one_relay {
@@ -22,6 +24,7 @@ struct one_relay {
 	unsigned int server_port; /* on 127.0.0.1 */
 	pthread_t thread;
 	_Atomic int fate;
+	int asked; /* since the second one was to be lost */
 	sem_t deliver;
 	sem_t delivered;
 };
