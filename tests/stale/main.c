@@ -97,6 +97,9 @@ static void tell_all(const struct stale_options *options)
 {
 	MYSQL *mysql = open_database(options);
 
+	/* A node of Galera may be behind another one. Elsewhere there is no
+	 * such variable. */
+	stale_say(mysql, "SET SESSION wsrep_sync_wait = 1");
 	print_all(mysql, "last", "SELECT id, last, 0 FROM stale_register");
 	print_all(mysql, "write",
 		  "SELECT register, id, follows FROM stale_write");
