@@ -46,6 +46,17 @@ static struct rlk_conn *take_bell(struct rlk_hold *hold)
 	return TAKE_PTR(hold->conn);
 }
 
+/* The same, on the server where others write: one that has been retired is
+ * closed, and the bell goes with it. */
+static struct rlk_conn *take_good_bell(struct rlk_hold *hold)
+{
+	struct rlk_conn *conn = take_bell(hold);
+
+	if (conn && rlk_conn_retired(conn))
+		rlk_pool_discard(hold->name->client->pool, TAKE_PTR(conn));
+	return conn;
+}
+
 /* Is there time for another try, which may end as this one? */
 static bool may_send_again(const struct rowlock_client *client,
 			   enum rlk_fault fault, int64_t until_ms)
@@ -71,10 +82,7 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 	bool found = false;
 
 	do {
-		conn = take_bell(hold);
-		/* The bell goes with it; the row is where others write. */
-		if (conn && rlk_conn_retired(conn))
-			rlk_pool_discard(client->pool, TAKE_PTR(conn));
+		conn = take_good_bell(hold);
 		fault = conn
 			    ? rlk_doorbell_release(hold, conn, until, &found,
 						   reterr)
@@ -245,12 +253,9 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 /* Who waits for it is woken. */
 static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rowlock_client *client = hold->name->client;
-	struct rlk_conn *conn = take_bell(hold);
+	struct rlk_conn *conn = take_good_bell(hold);
 
-	if (conn && rlk_conn_retired(conn))
-		rlk_pool_discard(client->pool, conn);
-	else if (conn)
+	if (conn)
 		rlk_doorbell_ring_on(hold, conn, until_ms);
 	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0), until_ms);
 }

@@ -11,23 +11,12 @@ import unittest
 
 import harness
 from harness import ToolTest, milliseconds, patience
+from option_file import option_file
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
 SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
 DSN = os.environ.get("ROWLOCK_TEST_DSN", "")
-
-
-def option_file(path, dsn, group="client"):
-    """What the string says, as the mariadb client reads it."""
-    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w",
-              encoding="utf-8") as out:
-        out.write(f"[{group}]\n")
-        for pair in dsn.split(";"):
-            key, _, value = pair.strip().partition("=")
-            if key in ("host", "port", "socket", "user", "password",
-                       "database"):
-                out.write(f"{key}={value}\n")
 
 
 class ServerTest(ToolTest):

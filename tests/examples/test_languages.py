@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 
 # pylint: disable=wrong-import-position
+from option_file import option_file  # noqa: E402
 from patience import patience  # noqa: E402
 from tap import Tap, check  # noqa: E402
 
@@ -22,7 +23,6 @@ MANUAL = os.path.join(os.environ['ROWLOCK_SOURCE'], 'tools', 'man',
 CLI = os.path.join(os.environ['ROWLOCK_BUILD'], 'tools', 'rowlock')
 DSN = os.environ.get('ROWLOCK_TEST_DSN') or os.environ.get('ROWLOCK_DSN', '')
 ENTRIES = dict(pair.strip().partition('=')[::2] for pair in DSN.split(';'))
-KEYS = ('host', 'port', 'user', 'password', 'database')
 CLIENT = shutil.which('mariadb') or shutil.which('mysql')
 
 
@@ -63,11 +63,7 @@ class Shop:
     def __init__(self, directory):
         self.directory = directory
         self.name = f'test-languages-{os.getpid()}'
-        with open(self.path('shop.cnf'), 'w', encoding='utf-8') as out:
-            out.write('[client]\n')
-            for key in KEYS:
-                if key in ENTRIES:
-                    out.write(f'{key}={ENTRIES[key]}\n')
+        option_file(self.path('shop.cnf'), DSN)
         for kind, text in programs().items():
             with open(self.path(kind), 'w', encoding='utf-8') as out:
                 out.write(text)

@@ -30,7 +30,6 @@ class Worker:
         self.process = subprocess.Popen(
             command, stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env=dict(os.environ, ROWLOCK_DSN=dsn))
-        self.stopped = False
 
     def has_stopped(self):
         """True once each time that it has."""

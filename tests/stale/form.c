@@ -128,10 +128,7 @@ static bool get_lock(struct stale_worker *worker, unsigned int number)
 		 WAIT_MS / 1000);
 	if (mysql_query(worker->aside, text)) {
 		mysql_close(worker->aside);
-		worker->aside = mysql_init(NULL);
-		if (!mysql_real_connect(worker->aside, worker->options->dsn,
-					NULL, NULL, NULL, 0, NULL, 0))
-			stale_die("connect: %s", mysql_error(worker->aside));
+		worker->aside = stale_open(worker->options);
 		return false;
 	}
 	result = mysql_store_result(worker->aside);

@@ -19,12 +19,10 @@ def judge(told, truth, seconds):
             number = writes[number][1]
     lost = set(writes) - kept
     ends = collections.Counter(end for _, end in told.values())
-    wrong = [number for number, (_, end) in told.items()
+    wrong = [f"write {number} of register {register} was told '{end}', and is "
+             + ('there' if number in writes else 'not there')
+             for number, (register, end) in told.items()
              if (end == 'c') != (number in writes) and end != 'u']
-    for number in wrong:
-        there = 'there' if number in writes else 'not there'
-        print(f'stale: write {number} of register {told[number][0]} was told '
-              f"'{told[number][1]}', and is {there}", flush=True)
     return Verdict(len(told), len(writes), len(lost),
                    sum(told.get(number, (0, ''))[1] == 'c' for number in lost),
-                   len(wrong), ends['s'], ends['b'], ends['u'], seconds)
+                   wrong, ends['s'], ends['b'], ends['u'], seconds)

@@ -38,7 +38,7 @@ void stale_die(const char *format, ...)
 	_exit(1);
 }
 
-static MYSQL *open_database(const struct stale_options *options)
+MYSQL *stale_open(const struct stale_options *options)
 {
 	MYSQL *mysql = mysql_init(NULL);
 
@@ -67,7 +67,7 @@ static void set_up(const struct stale_options *options)
 		"ENGINE=InnoDB",
 		"INSERT INTO stale_cross VALUES (0, 0), (1, 0)",
 	};
-	MYSQL *mysql = open_database(options);
+	MYSQL *mysql = stale_open(options);
 	char text[96];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
@@ -95,7 +95,7 @@ static void print_all(MYSQL *mysql, const char *what, const char *text)
 
 static void tell_all(const struct stale_options *options)
 {
-	MYSQL *mysql = open_database(options);
+	MYSQL *mysql = stale_open(options);
 
 	/* A node of Galera may be behind another one. Elsewhere there is no
 	 * such variable. */

@@ -75,10 +75,7 @@ void stale_spoil(const struct stale_options *options)
 	wanted.program = "spoiler";
 	if (rowlock_client_new(&wanted, &spoiler.client, &error))
 		stale_die("%s", error.message);
-	spoiler.aside = mysql_init(NULL);
-	if (!mysql_real_connect(spoiler.aside, options->dsn, NULL, NULL, NULL,
-				0, NULL, 0))
-		stale_die("connect: %s", mysql_error(spoiler.aside));
+	spoiler.aside = stale_open(options);
 	while (go_on(stale_draw(&spoiler, MOST_MS)))
 		if (stale_lot(&spoiler, 3))
 			end_somebody(&spoiler);

@@ -73,6 +73,9 @@ unsigned int stale_draw(struct stale_worker *worker, unsigned int n);
 __attribute__((noreturn, format(printf, 1, 2))) void stale_die(
     const char *format, ...);
 
+/** A plain connection. */
+MYSQL *stale_open(const struct stale_options *options);
+
 /** A new connection of the application's, behind a relay. */
 void stale_connect(struct stale_worker *worker);
 void stale_disconnect(struct stale_worker *worker);

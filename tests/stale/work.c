@@ -297,10 +297,7 @@ static void open_all(struct stale_worker *worker)
 				&error))
 			stale_die("%s", error.message);
 	}
-	worker->aside = mysql_init(NULL);
-	if (!mysql_real_connect(worker->aside, options->dsn, NULL, NULL, NULL,
-				0, NULL, 0))
-		stale_die("connect: %s", mysql_error(worker->aside));
+	worker->aside = stale_open(options);
 	stale_connect(worker);
 }
 

@@ -3,7 +3,6 @@
 """The driver of tools/bench: plays every workload on every system in turn,
 round by round, and says what was measured."""
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ import report
 from figures import Results
 from options import ROOT, parse
 from processes import BenchError, heed_signals, kill_clients, undisturbed
+from progress import Progress
 from stage import Stage
 from workloads import counted
 
@@ -25,31 +25,22 @@ def say(text=''):
     print(f'bench: {text}' if text else '', flush=True)
 
 
-class Progress:
-    """One line that is written over, on a terminal only, for as long as that is
-    there."""
+class Timed(Progress):
+    """With the seconds since it began."""
 
     def __init__(self):
-        self.shown = sys.stdout.isatty()
+        super().__init__()
         self.began = time.monotonic()
 
     def __call__(self, text):
         took = time.monotonic() - self.began
-        self._show(f'{took:4.0f} s  {text}')
-
-    def clear(self):
-        self._show('')
-
-    def _show(self, text):
-        if self.shown:
-            with contextlib.suppress(OSError):
-                print(f'\r\033[K{text}', end='', flush=True)
+        self.tell(f'{took:4.0f} s  {text}')
 
 
 class Run:
     def __init__(self, options):
         self.options = options
-        self.progress = Progress()
+        self.progress = Timed()
         self.results = Results()
         self.failures = []
         self.began = time.monotonic()
