@@ -18,6 +18,9 @@
 
 #include "base/error.h"
 
+/* CR_SERVER_LOST. */
+#define SERVER_LOST 2013
+
 struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 {
 	if (!conn)
@@ -169,15 +172,21 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      unsigned int number, const char *text,
 			      struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = rlk_fault_class(number);
-	int code = rlk_fault_code(number, text);
 	const char *option;
+	enum rlk_fault fault;
 	size_t length = 0;
+	int code;
 
+	/* Of an answer that was cut off Connector/C may have an error that
+	 * nobody has sent. */
+	if (conn->io.cut) {
+		number = SERVER_LOST;
+		text = conn->io.cut;
+	}
+	fault = rlk_fault_class(number);
+	code = rlk_fault_code(number, text);
 	if (fault == RLK_UNKNOWN)
 		conn->dead = true;
-	if (conn->io.cut)
-		text = conn->io.cut;
 	if (code == ROWLOCK_EREADONLY || rlk_fault_not_ready(number, text))
 		conn->useless = true;
 	option = number == 1290 && code != ROWLOCK_EREADONLY
