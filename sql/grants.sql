@@ -69,6 +69,12 @@ GRANT SELECT
 GRANT SELECT
 	ON ROWLOCK_DATABASE.rowlock_schema TO 'rowlock_reaper'@'ROWLOCK_HOST';
 
+-- Data that are protected by tokens of locks on another server (rowlock_fence(),
+-- after rowlock-migrate --fence-only): there, for the account that writes them,
+--   GRANT SELECT, INSERT, UPDATE ON DATA_DATABASE.lock_fence TO ...;
+--   GRANT EXECUTE ON PROCEDURE DATA_DATABASE.rowlock_fence TO ...;
+-- The account that makes both needs CREATE, CREATE ROUTINE and SELECT.
+
 -- Monitoring: the view and nothing else. Never SELECT on the tables: on MariaDB
 -- that is enough for SELECT ... FOR UPDATE, so it could hold up everybody.
 CREATE USER IF NOT EXISTS 'rowlock_monitor'@'ROWLOCK_HOST'

@@ -23,9 +23,9 @@
  * needs SELECT and UPDATE on `business_lease` (rowlock_commit_release():
  * DELETE, too).
  *
- * Not yet for Galera and other clusters with several writers: under faults a
- * commit that was answered 0 was not there afterwards, 3 of 2,151
- * (tools/stale).
+ * On Galera, too, with data that all nodes change. A connection to another node
+ * than the client's has to wait for what that has done (wsrep_sync_wait = 1),
+ * or it may not find the hold yet: ROWLOCK_ELOST.
  *
  * While the transaction is open it locks nothing of rowlock's: others try for
  * the lock, and are told, as always. From its first statement to its last the
@@ -195,6 +195,61 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
 						char *text, size_t size,
 						struct rowlock_errinfo *reterr);
+
+/**
+ * For data that are not on the lock's server: let the transaction that is open
+ * on @conn go on only if no later holder has written there. The data's database
+ * has a row for each resource, in the table `lock_fence`, with the largest
+ * token that has passed (rowlock-migrate --fence-only makes it); a smaller one
+ * is refused.
+ *
+ *     rowlock_token(lock, &token, &err);
+ *     mysql_query(mysql, "SET autocommit = 0");
+ *     rowlock_fence(mysql, "account/1", token, &err);
+ *     mysql_query(mysql, "UPDATE account SET ...");
+ *     mysql_query(mysql, "COMMIT");
+ *
+ * Say it first, before what the transaction reads: from here to its end whoever
+ * else wants to pass waits, so what is read is not from before an earlier
+ * holder was done. (A snapshot that was taken before shows older data all the
+ * same.) Say it again before the COMMIT if the transaction may have ended in
+ * between, by DDL, a COMMIT, or a deadlock that went unnoticed: what was
+ * written after that is in another transaction, which has passed nothing yet.
+ * Where the lock is on the data's own server, rowlock_commit() does all this,
+ * and finds out what became of a COMMIT without an answer.
+ *
+ * It protects against holders who come with a token, all of one lock, and not
+ * against who writes without. A transaction that is rolled back has not passed.
+ *
+ * @conn      with autocommit off or a transaction open, and no result unread;
+ *            its default database has `lock_fence`, on which its account needs
+ *            SELECT, INSERT and UPDATE
+ * @resource  what the token protects; as the names of locks: 1 to 100
+ *            characters of UTF-8. The lock's name will do
+ * @token     that of the hold: rowlock_token(), or ROWLOCK_TOKEN of a command
+ *            that `rowlock run` has started
+ *
+ * One statement. It blocks as the application's own statements do: as long as
+ * the server's innodb_lock_wait_timeout and the connection's time-outs allow.
+ * Needs no client and no lock; a connection one thread at a time.
+ *
+ * Returns 0;
+ * ROWLOCK_ELOST: a later holder has been there. Nothing was changed; the
+ * transaction is still open: roll it back;
+ * ROWLOCK_ENAME: @resource is no such name;
+ * ROWLOCK_EINVAL: @conn is NULL, has no transaction open and autocommit on, or
+ * a result unread; or @token is 0; ROWLOCK_ESCHEMA: there is no `lock_fence` in
+ * that database; ROWLOCK_EAUTH: the account may not change it;
+ * ROWLOCK_EREADONLY: the server takes no writes, or the transaction is READ
+ * ONLY; ROWLOCK_EDB: the server refused: a deadlock (1213), after which the
+ * transaction is rolled back, or a time-out (1205);
+ * ROWLOCK_ECONNECT: @conn is closed, or broke; the server rolls back by itself;
+ * ROWLOCK_ENOMEM.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_fence(struct st_mysql *conn,
+					    const char *resource,
+					    uint64_t token,
+					    struct rowlock_errinfo *reterr);
 
 #ifdef __cplusplus
 }

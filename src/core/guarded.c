@@ -356,7 +356,7 @@ static int find_out(struct guarded *guarded, int64_t until_ms,
 	if (answered && known && committed)
 		return 0;
 	if (answered && known)
-		return fail_with(lock, "commit", ROWLOCK_ECONNECT,
+		return fail_with(lock, "commit", error->code,
 				 "nothing was committed", error, reterr);
 	if (answered)
 		lose(guarded, row_is_gone);
@@ -503,10 +503,13 @@ static int tell(struct rowlock *lock, char *text, size_t size,
 	if (!hold)
 		return code;
 	request = rlk_hold_request(hold);
-	if (!rlk_guard_sql(&client->place, &request, text, size))
-		return fail(lock, "guard", ROWLOCK_EINVAL,
-			    "its text does not fit; give "
-			    "ROWLOCK_GUARD_SQL_SIZE bytes",
+	code = rlk_guard_sql(&client->place, &request, text, size);
+	if (code)
+		return fail(lock, "guard", code,
+			    code == ROWLOCK_ENOMEM
+				? "out of memory"
+				: "its text does not fit; give "
+				  "ROWLOCK_GUARD_SQL_SIZE bytes",
 			    reterr);
 	hold->guard_told = true;
 	return 0;

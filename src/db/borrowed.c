@@ -186,6 +186,13 @@ uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
 	return mysql_thread_id(on->mysql);
 }
 
+const char *rlk_borrowed_host(const struct rlk_borrowed *on)
+{
+	const char *host = mysql_get_host_info(on->mysql);
+
+	return host ? host : "a connection that is closed";
+}
+
 bool rlk_borrowed_takes_several(const struct rlk_borrowed *on)
 {
 	return (on->mysql->client_flag & CLIENT_MULTI_STATEMENTS) != 0;
@@ -195,14 +202,13 @@ static enum rlk_fault fail(const struct rlk_borrowed *on, bool answered,
 			   struct rowlock_errinfo *reterr)
 {
 	unsigned int number = answered ? mysql_errno(on->mysql) : 2013;
-	const char *host = mysql_get_host_info(on->mysql);
 	const char *text =
 	    answered ? mysql_error(on->mysql) : "no answer in time";
 
 	if (!number)
 		number = 2000;
 	rlk_fail_db(reterr, rlk_fault_code(number, text), number, "%s on %s",
-		    text, host ? host : "a connection that is closed");
+		    text, rlk_borrowed_host(on));
 	return rlk_fault_class(number);
 }
 
@@ -218,12 +224,18 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
 }
 
+/* Of the first row; 0: there is none. */
+static uint64_t first_number(MYSQL_RES *result)
+{
+	MYSQL_ROW row = mysql_fetch_row(result);
+
+	return row && row[0] ? strtoull(row[0], NULL, 10) : 0;
+}
+
 /* One answer: its result, if it has one, is read to its end. */
 static bool take_answer(struct call *call, enum step step, bool *ret_answered,
 			uint64_t *ret_number)
 {
-	MYSQL_ROW row;
-
 	*ret_number = 0;
 	*ret_answered = run(call, step);
 	if (!*ret_answered || call->status)
@@ -233,9 +245,7 @@ static bool take_answer(struct call *call, enum step step, bool *ret_answered,
 	*ret_answered = run(call, STEP_STORE);
 	if (!*ret_answered || !call->result)
 		return false;
-	row = mysql_fetch_row(call->result);
-	if (row && row[0])
-		*ret_number = strtoull(row[0], NULL, 10);
+	*ret_number = first_number(call->result);
 	mysql_free_result(call->result);
 	return true;
 }
@@ -272,4 +282,32 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 
 	set_back(on, flags);
 	return fault;
+}
+
+void rlk_borrowed_close(const struct rlk_borrowed *on)
+{
+	int fd = mysql_get_socket(on->mysql);
+
+	if (fd >= 0)
+		shutdown(fd, SHUT_RDWR);
+}
+
+enum rlk_fault rlk_borrowed_say(const struct rlk_borrowed *on, const char *text,
+				uint64_t *ret_number,
+				struct rowlock_errinfo *reterr)
+{
+	MYSQL *mysql = on->mysql;
+	MYSQL_RES *result;
+
+	*ret_number = 0;
+	if (mysql_real_query(mysql, text, strlen(text)))
+		return fail(on, true, reterr);
+	result = mysql_store_result(mysql);
+	if (!result && mysql_field_count(mysql))
+		return fail(on, true, reterr);
+	if (!result)
+		return RLK_DONE;
+	*ret_number = first_number(result);
+	mysql_free_result(result);
+	return RLK_DONE;
 }

@@ -40,6 +40,9 @@ bool rlk_borrowed_autocommits(const struct rlk_borrowed *on);
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
 
+/** The server, as messages call it. */
+const char *rlk_borrowed_host(const struct rlk_borrowed *on);
+
 /** Was it opened for several statements in one text? */
 bool rlk_borrowed_takes_several(const struct rlk_borrowed *on);
 
@@ -60,6 +63,16 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				uint64_t *ret_numbers, size_t most,
 				size_t *ret_answered,
+				struct rowlock_errinfo *reterr);
+
+/** Close it, as if by the server: whatever is said on it next fails. */
+void rlk_borrowed_close(const struct rlk_borrowed *on);
+
+/** Say @text, one statement, as the application would: it blocks as long as the
+ *  connection's own time-outs allow. The first column of the first row is in
+ *  *@ret_number (0: there is none). */
+enum rlk_fault rlk_borrowed_say(const struct rlk_borrowed *on, const char *text,
+				uint64_t *ret_number,
 				struct rowlock_errinfo *reterr);
 
 #endif

@@ -14,6 +14,14 @@
  * in the transaction would not do: a ROLLBACK TO SAVEPOINT, DDL or an
  * overlooked 1213 gives its lock back, and a stale COMMIT goes through.
  *
+ * A node of Galera that rolls a transaction back for another node's does not
+ * stop the text there, if it is between two of its statements: the rest is
+ * executed in a new transaction, and 1213 is the answer to the last one, even
+ * if that is behind the COMMIT (MariaDB 10.11: wsrep_mysql_parse() leaves the
+ * error to the end of dispatch_command()). So there are two savepoints there,
+ * one of which is released behind the guard; and where the last statement
+ * fails, the outcome is asked for.
+ *
  * Failure modes: whatever is refused is rolled back. A COMMIT without an answer
  * counts one up from a number that is known, if it takes place: whoever counts
  * first, it or the question after it, the other one finds another number.
@@ -32,11 +40,14 @@
  * text ends. Of what can fail it is the cheapest: it has no result. */
 #define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, 0, 2)"
 #define ERROR_JUDGE 1231
+#define ERROR_DEADLOCK 1213
 #define ERROR_NO_SAVEPOINT 1305
 #define ERROR_UNKNOWN_VARIABLE 1193
 
 /* A transaction of the caller's is open: its characteristics stay. */
 #define ERROR_OPEN 1568
+
+#define UNDO_TRIES 5
 
 #define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
 
@@ -55,8 +66,7 @@ enum {
 	COMMIT_SAVEPOINT,
 	COMMIT_COUNT,
 	COMMIT_GUARD,
-	COMMIT_COMMIT,
-	COMMIT_STATEMENTS,
+	COMMIT_REST, /* the COMMIT; on a cluster, the other savepoint first */
 };
 
 void rlk_guard_learn(const struct rlk_conn *conn,
@@ -122,6 +132,14 @@ static void put_savepoint(struct text *text, const struct rlk_guard *guard)
 	put(text, name);
 }
 
+/* The one that outlives the other's release. */
+static void put_other_savepoint(struct text *text,
+				const struct rlk_guard *guard)
+{
+	put_savepoint(text, guard);
+	put(text, "_end");
+}
+
 /* True on the server that has the lease, or on any of its cluster. */
 static void put_is_there(struct text *text, const struct rlk_guard_place *place,
 			 const char *identity)
@@ -132,6 +150,11 @@ static void put_is_there(struct text *text, const struct rlk_guard_place *place,
 	put(text, place->identity ? place->identity : "1");
 	put(text, " = ");
 	put_value(text, place->identity ? server : rlk_u64(1));
+}
+
+static bool on_cluster(const struct rlk_guard *guard)
+{
+	return !guard->place->identity;
 }
 
 static void put_begin(struct text *text, const struct rlk_guard *guard,
@@ -146,6 +169,10 @@ static void put_begin(struct text *text, const struct rlk_guard *guard,
 	put_schema(text, guard->place->schema);
 	put_row(text, request);
 	put(text, "; ");
+	if (on_cluster(guard)) {
+		put_other_savepoint(text, guard);
+		put(text, "; ");
+	}
 	put_savepoint(text, guard);
 }
 
@@ -161,18 +188,24 @@ static void put_commit(struct text *text, const struct rlk_guard *guard,
 	put_row(text, request);
 	put(text, " AND guards = ");
 	put_value(text, rlk_u64(guard->guards));
-	put(text, "; " JUDGE "; COMMIT AND NO CHAIN NO RELEASE");
+	put(text, "; " JUDGE "; ");
+	if (on_cluster(guard)) {
+		put(text, "RELEASE ");
+		put_other_savepoint(text, guard);
+		put(text, "; ");
+	}
+	put(text, "COMMIT AND NO CHAIN NO RELEASE");
 	if (guard->autocommit)
 		put(text, "; SET SESSION autocommit = 1");
 }
 
-bool rlk_guard_sql(const struct rlk_guard_place *place,
-		   const struct rlk_request *request, char *ret_text,
-		   size_t size)
+int rlk_guard_sql(const struct rlk_guard_place *place,
+		  const struct rlk_request *request, char *ret_text,
+		  size_t size)
 {
 	struct text text = { .failed = false };
 	const char *words;
-	bool fits;
+	int code = ROWLOCK_ENOMEM;
 
 	put(&text, "UPDATE ");
 	put_schema(&text, place->schema);
@@ -181,11 +214,12 @@ bool rlk_guard_sql(const struct rlk_guard_place *place,
 	put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
 		   "(SELECT 1 UNION SELECT 2))");
 	words = text.failed ? NULL : rlk_sql_end(&text.sql);
-	fits = words && strlen(words) < size;
-	if (fits)
+	if (words)
+		code = strlen(words) < size ? 0 : ROWLOCK_EINVAL;
+	if (!code)
 		memcpy(ret_text, words, strlen(words) + 1);
 	rlk_sql_fini(&text.sql);
-	return fits;
+	return code;
 }
 
 /* Said, or there was no memory for it. */
@@ -217,9 +251,8 @@ static enum rlk_guard_end forbid_several(const struct rlk_guard *guard,
 	return RLK_GUARD_DONE;
 }
 
-/* Roll back, and have the session as it was. */
-static enum rlk_guard_end undo(const struct rlk_guard *guard,
-			       struct rowlock_errinfo *reterr)
+static enum rlk_fault roll_back(const struct rlk_guard *guard,
+				struct rowlock_errinfo *reterr)
 {
 	struct text text = { .failed = false };
 	size_t answered;
@@ -227,9 +260,24 @@ static enum rlk_guard_end undo(const struct rlk_guard *guard,
 	put(&text, ROLLBACK);
 	if (guard->autocommit)
 		put(&text, "; SET SESSION autocommit = 1");
-	if (say(guard, &text, NULL, 0, &answered, reterr))
-		return RLK_GUARD_UNANSWERED;
-	return forbid_several(guard, reterr);
+	return say(guard, &text, NULL, 0, &answered, reterr);
+}
+
+/* Roll back, and have the session as it was: it would lose what the application
+ * does next if its statements did not commit by themselves any more. A KILL
+ * QUERY, or a second 1213 of Galera, may meet the text; a session that cannot
+ * be had as it was is ended. */
+static enum rlk_guard_end undo(const struct rlk_guard *guard,
+			       struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_FAILED;
+
+	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
+		fault = roll_back(guard, reterr);
+	if (!fault)
+		return forbid_several(guard, reterr);
+	rlk_borrowed_close(&guard->on);
+	return RLK_GUARD_UNANSWERED;
 }
 
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
@@ -326,13 +374,19 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	return end;
 }
 
-static enum rlk_guard_end judge_commit(size_t answered,
-				       const struct rowlock_errinfo *error)
+/* Of one whose COMMIT was not executed. */
+static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
+				       size_t answered,
+				       struct rowlock_errinfo *error)
 {
 	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
 		return RLK_GUARD_BROKEN;
 	if (answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE)
 		return RLK_GUARD_LOST;
+	if (answered == COMMIT_REST && error->mysql == ERROR_NO_SAVEPOINT)
+		rlk_fail_db(error, ROWLOCK_EDB, ERROR_DEADLOCK,
+			    "another node changed the same rows first, said %s",
+			    rlk_borrowed_host(&guard->on));
 	return RLK_GUARD_REFUSED;
 }
 
@@ -340,6 +394,7 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 				    const struct rlk_request *request,
 				    struct rowlock_errinfo *reterr)
 {
+	const size_t at_commit = COMMIT_REST + (on_cluster(guard) ? 1 : 0);
 	struct text text = { .failed = false };
 	enum rlk_fault fault;
 	size_t answered;
@@ -351,18 +406,23 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	}
 	put_commit(&text, guard, request);
 	fault = say(guard, &text, NULL, 0, &answered, reterr);
-	/* It is committed. What comes behind may fail as it likes. */
-	if (answered > COMMIT_COMMIT) {
-		forbid_several(guard, NULL);
+	/* It is committed. What comes behind may fail as it likes; but on a
+	 * cluster that may be what the COMMIT did not say. */
+	if (answered > at_commit && (!fault || !on_cluster(guard))) {
+		if (fault)
+			undo(guard, NULL);
+		else
+			forbid_several(guard, NULL);
 		return RLK_GUARD_DONE;
 	}
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
 	undo(guard, NULL);
 	/* Whatever else a COMMIT fails with: who knows how far it came? */
-	if (answered == COMMIT_COMMIT && fault != RLK_CONFLICT)
+	if (answered > at_commit ||
+	    (answered == at_commit && fault != RLK_CONFLICT))
 		return RLK_GUARD_UNANSWERED;
-	return judge_commit(answered, reterr);
+	return judge_commit(guard, answered, reterr);
 }
 
 /* ----------------------------------------------------------------- outcome */

@@ -28,11 +28,11 @@ struct rlk_guard_place {
 void rlk_guard_learn(const struct rlk_conn *conn,
 		     struct rlk_guard_place *ret_place);
 
-/** The guard alone, for whoever commits by himself: two statements. False: they
- *  do not fit into @size bytes. */
-bool rlk_guard_sql(const struct rlk_guard_place *place,
-		   const struct rlk_request *request, char *ret_text,
-		   size_t size);
+/** The guard alone, for whoever commits by himself: two statements. 0,
+ *  ROWLOCK_ENOMEM, or ROWLOCK_EINVAL: they do not fit into @size bytes. */
+int rlk_guard_sql(const struct rlk_guard_place *place,
+		  const struct rlk_request *request, char *ret_text,
+		  size_t size);
 
 /** A transaction. */
 struct rlk_guard {

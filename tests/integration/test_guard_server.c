@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transactions that are tied to a lock, and a server that is not the lock's, or
- * does not let the application do what it needs.
+ * Transactions that are tied to a lock, and a server that is not the lock's,
+ * does not let the application do what it needs, or refuses to roll back.
  */
 #define ACCOUNTS "guard_server_test"
 #include "guarded.h"
 
+#include <stdio.h>
+
+#include "proxy.h"
 #include "server.h"
 
 /* The server that all tests are given, while test_dsn() is a private one. */
@@ -131,6 +134,67 @@ static void server_that_takes_no_writes_commits_nothing(void **state)
 	test_sql_end(root);
 }
 
+/* The application's connection, by way of a proxy that answers @times a
+ * ROLLBACK with an error, as the server does that has a KILL QUERY. */
+static struct proxy *refuse_rollback(struct app *app, const char *times)
+{
+	struct proxy_options options = { .seed = 1 };
+	char server[64];
+	char words[128];
+	char dsn[512];
+	struct proxy *proxy;
+
+	proxy_server_of(test_dsn(), server, sizeof(server));
+	options.server = server;
+	proxy = proxy_start(&options, words, sizeof(words));
+	if (!proxy)
+		fail_msg("proxy: %s", words);
+	snprintf(words, sizeof(words),
+		 "request sql=\"ROLLBACK*\" %s do error code=1317", times);
+	assert_null(proxy_tell(proxy, words));
+	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
+	app->mysql = connect_to(dsn, CLIENT_MULTI_STATEMENTS);
+	return proxy;
+}
+
+static void rollback_that_is_refused_is_said_again(void **state)
+{
+	struct app app = *(struct app *) *state;
+	struct proxy *proxy = refuse_rollback(&app, "match=1");
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
+	take_ten(&app);
+	steal(&app);
+	assert_code(rowlock_commit(app.lock, app.mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_int_equal(proxy_counts(proxy).acts, 1);
+	assert_as_before(&app);
+	assert_balance(&app, 100);
+	mysql_close(app.mysql);
+	proxy_end(proxy);
+}
+
+/* Nothing of what the application says next may be lost with it. */
+static void session_that_cannot_be_had_as_it_was_is_ended(void **state)
+{
+	struct app app = *(struct app *) *state;
+	struct proxy *proxy = refuse_rollback(&app, "always");
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
+	take_ten(&app);
+	assert_ok(rowlock_rollback(app.lock, app.mysql, &err));
+	assert_int_not_equal(try_to_say(app.mysql,
+					"UPDATE " ACCOUNTS
+					" SET balance = 7 WHERE id = 1"),
+			     0);
+	assert_balance(&app, 100);
+	assert_ok(rowlock_verify(app.lock, &err));
+	mysql_close(app.mysql);
+	proxy_end(proxy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +203,10 @@ int main(void)
 		      account_without_the_right_is_told),
 		GUARD("a server that takes no writes commits nothing",
 		      server_that_takes_no_writes_commits_nothing),
+		GUARD("a rollback that is refused is said again",
+		      rollback_that_is_refused_is_said_again),
+		GUARD("a session that cannot be had as it was is ended",
+		      session_that_cannot_be_had_as_it_was_is_ended),
 	};
 
 	return test_main_own_server(tests);

@@ -90,29 +90,79 @@ static enum stale_end end_of(int code, const struct rowlock_errinfo *error)
 	}
 }
 
+/* A session whose statements do not commit by themselves any more would lose
+ * what the application does next. */
+static void check_session(struct stale_worker *worker)
+{
+	MYSQL *mysql = worker->mysql;
+
+	if (mysql_get_socket(mysql) != MARIADB_INVALID_SOCKET &&
+	    !(mysql->server_status & SERVER_STATUS_AUTOCOMMIT))
+		stale_die("autocommit stays off behind a transaction");
+}
+
 static enum stale_end commit_guarded(struct stale_worker *worker,
 				     unsigned int number)
 {
 	struct rowlock_errinfo error;
+	int code = rowlock_commit(worker->locks[number], worker->mysql, &error);
 
-	return end_of(
-	    rowlock_commit(worker->locks[number], worker->mysql, &error),
-	    &error);
+	check_session(worker);
+	return end_of(code, &error);
 }
 
 static enum stale_end commit_and_release(struct stale_worker *worker,
 					 unsigned int number)
 {
 	struct rowlock_errinfo error;
+	int code = rowlock_commit_release(worker->locks[number], worker->mysql,
+					  &error);
 
-	return end_of(rowlock_commit_release(worker->locks[number],
-					     worker->mysql, &error),
-		      &error);
+	check_session(worker);
+	return end_of(code, &error);
 }
 
 static void roll_back_guarded(struct stale_worker *worker, unsigned int number)
 {
 	rowlock_rollback(worker->locks[number], worker->mysql, NULL);
+	check_session(worker);
+}
+
+/* ------------------------------------------------- a token, and its fence */
+
+static bool fence(struct stale_worker *worker, unsigned int number,
+		  struct rowlock_errinfo *error)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "stale-%u", number);
+	return !rowlock_fence(worker->mysql, name, worker->token, error);
+}
+
+/* Who has passed before is done by now: what is read is what he wrote. */
+static bool begin_fenced(struct stale_worker *worker, unsigned int number)
+{
+	struct rowlock_errinfo error;
+
+	if (rowlock_token(worker->locks[number], &worker->token, &error) ||
+	    !begin_bare(worker, number))
+		return false;
+	if (fence(worker, number, &error))
+		return true;
+	roll_back_bare(worker, number);
+	return false;
+}
+
+/* Once more, for what was ended half way. */
+static enum stale_end commit_fenced(struct stale_worker *worker,
+				    unsigned int number)
+{
+	struct rowlock_errinfo error;
+
+	if (fence(worker, number, &error))
+		return commit_bare(worker, number);
+	roll_back_bare(worker, number);
+	return error.code == ROWLOCK_ELOST ? STALE_REFUSED : STALE_NOT;
 }
 
 /* --------------------------------------------------------------- GET_LOCK */
@@ -152,6 +202,8 @@ static const struct stale_form forms[] = {
 	{ "get_lock", get_lock, begin_bare, commit_bare, roll_back_bare,
 	  release_lock },
 	{ "lease", acquire, begin_bare, commit_bare, roll_back_bare, release },
+	{ "fence", acquire, begin_fenced, commit_fenced, roll_back_bare,
+	  release },
 	{ "commit", acquire, begin_guarded, commit_guarded, roll_back_guarded,
 	  release },
 	{ "commit_release", acquire, begin_guarded, commit_and_release,

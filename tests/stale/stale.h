@@ -48,6 +48,7 @@ struct stale_worker {
 	struct rowlock_client *client;
 	struct rowlock *locks[STALE_REGISTERS_MOST]; /* by register */
 	MYSQL *aside;                                /* get_lock: its own */
+	uint64_t token;                              /* fence: of the hold */
 };
 
 /** How a register is protected. Each returns false where it did not come about,

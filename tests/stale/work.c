@@ -283,13 +283,18 @@ static void open_all(struct stale_worker *worker)
 	struct rowlock_options lease = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error;
 	char name[32];
+	int code;
 
 	wanted.dsn = options->dsn;
 	wanted.program = "stale";
 	wanted.ttl_ms = options->ttl_ms;
 	wanted.call_timeout_ms = 4000;
 	lease.strategy = ROWLOCK_LEASE;
-	if (rowlock_client_new(&wanted, &worker->client, &error))
+	/* Cut off as it comes, too. */
+	do
+		code = rowlock_client_new(&wanted, &worker->client, &error);
+	while (code == ROWLOCK_ECONNECT);
+	if (code)
 		stale_die("%s", error.message);
 	for (unsigned int i = 0; i < options->registers; i++) {
 		snprintf(name, sizeof(name), "stale-%u", i);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_fence(): a token, compared where the data are. No client and no hold
+ * take part in it, so it can be called where only the token is known.
+ */
+#include <rowlock/mysql.h>
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "strategy/resource.h"
+
+static int fail(const char *resource, int code, const char *words,
+		struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, code, "fence '%.150s': %s", resource, words);
+}
+
+static int check(const struct rlk_borrowed *on, const char *resource,
+		 uint64_t token, struct rowlock_errinfo *reterr)
+{
+	const char *problem = "is NULL";
+	struct rowlock_errinfo error;
+	char buffer[128];
+	int code;
+
+	if (resource)
+		problem = rlk_name_problem(resource, buffer, sizeof(buffer));
+	if (problem)
+		return rlk_fail(reterr, ROWLOCK_ENAME,
+				"the resource '%.150s' %s; give 1 to %d "
+				"characters of UTF-8 without control "
+				"characters and without a blank at the end",
+				resource ? resource : "", problem,
+				ROWLOCK_NAME_MAX);
+	if (!token)
+		return fail(resource, ROWLOCK_EINVAL,
+			    "0 is no token; give that of rowlock_token()",
+			    reterr);
+	if (!on->mysql)
+		return fail(resource, ROWLOCK_EINVAL, "the connection is NULL",
+			    reterr);
+	code = rlk_borrowed_ready(on, &error);
+	if (code)
+		return fail(resource, code, error.message, reterr);
+	if (rlk_borrowed_autocommits(on) && !rlk_borrowed_in_transaction(on))
+		return rlk_fail(
+		    reterr, ROWLOCK_EINVAL,
+		    "fence '%.150s' on %s: no transaction is open, so it would "
+		    "protect nothing of what is written; begin one first",
+		    resource, rlk_borrowed_host(on));
+	return 0;
+}
+
+static int fail_stale(const struct rlk_borrowed *on, const char *resource,
+		      uint64_t token, uint64_t largest,
+		      struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"fence '%.150s' on %s: a later holder has been there "
+			"(token %" PRIu64 ", ours is %" PRIu64
+			"); roll back, and stop what the lock protects",
+			resource, rlk_borrowed_host(on), largest, token);
+}
+
+int rowlock_fence(struct st_mysql *conn, const char *resource, uint64_t token,
+		  struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rlk_borrowed on = { .mysql = conn };
+	struct rowlock_errinfo error = { 0 };
+	uint64_t largest;
+	int code = check(&on, resource, token, reterr);
+
+	if (code)
+		return code;
+	switch (rlk_resource_pass(&on, resource, token, &largest, &error)) {
+	case RLK_RESOURCE_PASSED:
+		return 0;
+	case RLK_RESOURCE_STALE:
+		return fail_stale(&on, resource, token, largest, reterr);
+	default:
+		break;
+	}
+	if (error.code == ROWLOCK_ESCHEMA)
+		return rlk_fail_db(reterr, error.code, error.mysql,
+				   "fence '%.150s': %s; make the table with "
+				   "rowlock-migrate --fence-only",
+				   resource, error.message);
+	return rlk_fail_db(reterr, error.code, error.mysql,
+			   "fence '%.150s': not passed: %s", resource,
+			   error.message);
+}
