@@ -18,8 +18,9 @@
  *     rowlock_commit(lock, mysql, &err);   // 0: committed, and nobody else
  *     rowlock_release(lock, &err);         // has had the lock in between
  *
- * For leases (ROWLOCK_LEASE) of rowlock_new(). The lock's tables and the data
- * have to be on one server, in whichever databases; the connection's account
+ * For leases (ROWLOCK_LEASE) of rowlock_new(); rowlock_acquire_in() is for the
+ * row strategy. The lock's tables and the data have to be on one server, in
+ * whichever databases (else there is rowlock_fence()); the connection's account
  * needs SELECT and UPDATE on `business_lease` (rowlock_commit_release():
  * DELETE, too).
  *
@@ -195,6 +196,81 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
 						char *text, size_t size,
 						struct rowlock_errinfo *reterr);
+
+/**
+ * Acquire a lock of the row strategy in a transaction of the caller's: begin
+ * one on @conn, with the lock's row locked in it. What ends the transaction,
+ * the caller's COMMIT, ROLLBACK or DDL, or the end of the connection, releases
+ * the lock. So there is nothing to release, and no hold that could be lost
+ * without the transaction; and the client knows nothing of it: rowlock_held()
+ * and rowlock_release() are for the holds of rowlock_acquire().
+ *
+ *     rowlock_acquire_in(lock, mysql, 1000, &err);
+ *     mysql_query(mysql, "UPDATE account SET ...");
+ *     mysql_query(mysql, "COMMIT");
+ *
+ * It begins the transaction, with the isolation level that @conn has: one that
+ * was open might have read already what the lock is to protect, and write by
+ * that under a right lock. So a transaction has one such lock; for several
+ * names there is rowlock/multilock.h. A deadlock with others' rows rolls back
+ * the transaction, and releases the lock: whoever overlooks 1213 goes on
+ * without it.
+ *
+ * It stands in one line with all who wait for the name on the server, by
+ * rowlock_acquire() or by hand, but not with threads of this client that wait
+ * behind another one of it; a wait of more than innodb_lock_wait_timeout (50 s)
+ * goes to the end of the line.
+ *
+ * @lock     of rowlock_new(), of the row strategy; it needs no connection of
+ * its own for it
+ * @conn     connected to the lock's server, with no transaction open and no
+ *           result unread; stays the caller's. Its account needs SELECT and
+ *           UPDATE on `business_lock`
+ * @wait_ms  as for rowlock_acquire(); 0: do not wait
+ *
+ * Two round trips; one statement that waits in the server. Blocks up to
+ * @wait_ms and call_timeout_ms. At the deadline, or when rowlock_cancel() is
+ * called, the statement is interrupted by a KILL QUERY of the client's account,
+ * which has to be @conn's, or to have PROCESS and CONNECTION ADMIN: else @conn
+ * is closed.
+ *
+ * Returns 0: the transaction is open, and has the lock;
+ * ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED;
+ * ROWLOCK_EDEADLOCK: the caller has the lock by rowlock_acquire();
+ * ROWLOCK_EINVAL: @conn is NULL, or has a transaction open, or a result unread,
+ * or is connected to another server than the lock's;
+ * ROWLOCK_EUNSUPPORTED: @lock is not of the row strategy;
+ * ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_EDB, ROWLOCK_ENOMEM,
+ * ROWLOCK_ESYSTEM, ROWLOCK_EFORKED;
+ * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now; or
+ * the client's server is out of reach.
+ * Unless it is 0 no transaction is open.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
+    struct rowlock *lock, struct st_mysql *conn, uint64_t wait_ms,
+    struct rowlock_errinfo *reterr);
+
+/**
+ * Draw the next fencing token of @lock in the transaction on @conn that has got
+ * it by rowlock_acquire_in(): it is drawn if that is committed. After a
+ * ROLLBACK the next holder draws the same one: so do not let it out before.
+ *
+ * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
+ * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end
+ * of the transaction, so that no old token is collected meanwhile; nobody waits
+ * for that but the reaper. Two round trips.
+ *
+ * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: the transaction on
+ * @conn has not got the lock, or there is none; ROWLOCK_EINVAL: @conn or
+ * @ret_token is NULL, or a result is unread; ROWLOCK_EUNSUPPORTED: @lock is not
+ * of the row strategy; ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_EDB,
+ * ROWLOCK_ECONNECT, ROWLOCK_ENOMEM, ROWLOCK_EFORKED. The transaction stays open
+ * but after ROWLOCK_ECONNECT, and a deadlock (ROWLOCK_EDB, 1213).
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
+					      struct st_mysql *conn,
+					      uint64_t *ret_token,
+					      struct rowlock_errinfo *reterr);
 
 /**
  * For data that are not on the lock's server: let the transaction that is open

@@ -46,6 +46,7 @@ void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
 				      : rlk_client_call_until(client),
 		.try = wait_ms == 0,
+		.wake = -1,
 		.pool_waiter = RLK_POOL_WAITER_NULL,
 	};
 	rlk_list_init(&waiter->node);

@@ -136,16 +136,16 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list guarded;      /* the application's transactions that are
-					 open; core/guarded.c */
-	struct rlk_guard_place place; /* of the tables; from the first of these
-					 on */
-	struct rlk_list abandoned;    /* attempts that may have made a row, and
-					 connections of holds that were lost */
-	int64_t answered_ms;          /* a round of those was, the last time */
-	int64_t prompt_since_ms;      /* and all since then soon */
-	uint64_t secret;              /* bells are named by it */
-	_Atomic bool bells_refused;   /* GET_LOCK is forbidden here */
+	struct rlk_list guarded;    /* the application's transactions that are
+				       open; core/guarded.c */
+	struct rlk_place place;     /* of the tables; from the first of these
+					     on */
+	struct rlk_list abandoned;  /* attempts that may have made a row, and
+				       connections of holds that were lost */
+	int64_t answered_ms;        /* a round of those was, the last time */
+	int64_t prompt_since_ms;    /* and all since then soon */
+	uint64_t secret;            /* bells are named by it */
+	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by their hashes. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
 	uint64_t rounds;   /* a random number: see core/rounds.h */

@@ -81,7 +81,7 @@ static int learn_place(const struct rowlock *lock, int64_t until_ms,
 		       struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
-	struct rlk_guard_place place;
+	struct rlk_place place;
 	struct rlk_conn *conn;
 	bool known;
 	int code;
@@ -96,7 +96,7 @@ static int learn_place(const struct rowlock *lock, int64_t until_ms,
 			       until_ms, &conn, reterr);
 	if (code)
 		return code;
-	rlk_guard_learn(conn, &place);
+	rlk_place_learn(conn, &place);
 	rlk_pool_put(client->pool, conn);
 	rlk_mutex_lock(&client->mutex);
 	client->place = place;

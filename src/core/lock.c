@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
 _Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
@@ -413,6 +414,8 @@ void rowlock_cancel(struct rowlock *lock)
 		rlk_cond_signal(&waiter->waker->cond);
 		if (waiter->conn)
 			rlk_conn_interrupt(waiter->conn);
+		if (waiter->wake >= 0)
+			eventfd_write(waiter->wake, 1);
 		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
 		rlk_commit_withdraw(client, waiter);
 		if (waiter->in_session)

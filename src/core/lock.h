@@ -41,6 +41,7 @@ struct rlk_waiter {
 			    it last asked */
 	uint64_t breaks; /* of the session, when it was last asked for */
 	struct rlk_conn *conn; /* the server makes it wait: interrupt */
+	int wake;              /* an eventfd that ends another wait; -1 */
 	struct rlk_pool_waiter pool_waiter;
 	bool in_pool;
 };

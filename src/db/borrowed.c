@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "db/sql.h"
 
 /* As in io.c. */
 #define SLICE_MS 1000
@@ -34,6 +35,8 @@ enum step {
 struct call {
 	const struct rlk_borrowed *on;
 	enum step step;
+	int64_t until_ms;
+	bool interrupted;
 	const char *text;
 	bool allow;
 	int status;
@@ -79,25 +82,44 @@ static int go_on(struct call *call, int events)
 	return 0;
 }
 
-/* Those that came; 0: the deadline has. */
-static int wait_for(const struct rlk_borrowed *on, int status)
+/* False: its time is up. */
+static bool interrupt(struct call *call)
 {
-	struct pollfd fd = { .fd = mysql_get_socket(on->mysql) };
+	const struct rlk_interrupter *interrupter = call->on->interrupter;
+
+	call->interrupted = true;
+	call->until_ms =
+	    interrupter ? interrupter->interrupt(interrupter->arg) : 0;
+	return call->until_ms != 0;
+}
+
+/* Those that came; 0: the deadline has. */
+static int wait_for(struct call *call, int status)
+{
+	const struct rlk_borrowed *on = call->on;
+	struct pollfd fds[2] = {
+		{ .fd = mysql_get_socket(on->mysql) },
+		{ .fd = on->interrupter ? on->interrupter->wake : -1,
+		  .events = POLLIN },
+	};
 
 	if (status & MYSQL_WAIT_READ)
-		fd.events |= POLLIN;
+		fds[0].events |= POLLIN;
 	if (status & MYSQL_WAIT_WRITE)
-		fd.events |= POLLOUT;
+		fds[0].events |= POLLOUT;
 	if (status & MYSQL_WAIT_EXCEPT)
-		fd.events |= POLLPRI;
+		fds[0].events |= POLLPRI;
 	for (;;) {
-		int64_t left = on->until_ms - rlk_now(on->clock);
+		int64_t left = call->until_ms - rlk_now(on->clock);
 
 		if (left < 0)
 			left = 0;
-		if (poll(&fd, 1, (int) (left < SLICE_MS ? left : SLICE_MS)) > 0)
+		if (call->interrupted)
+			fds[1].fd = -1;
+		poll(fds, 2, (int) (left < SLICE_MS ? left : SLICE_MS));
+		if (fds[0].revents)
 			return status & ~MYSQL_WAIT_TIMEOUT;
-		if (left == 0)
+		if ((left == 0 || fds[1].revents) && !interrupt(call))
 			return 0;
 	}
 }
@@ -118,7 +140,7 @@ static void unwind(struct call *call, int status)
 static bool finish(struct call *call, int status)
 {
 	while (status) {
-		int events = wait_for(call->on, status);
+		int events = wait_for(call, status);
 
 		if (!events) {
 			unwind(call, status);
@@ -186,6 +208,11 @@ uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
 	return mysql_thread_id(on->mysql);
 }
 
+uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)
+{
+	return mysql_insert_id(on->mysql);
+}
+
 const char *rlk_borrowed_host(const struct rlk_borrowed *on)
 {
 	const char *host = mysql_get_host_info(on->mysql);
@@ -216,7 +243,9 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 					  bool allow,
 					  struct rowlock_errinfo *reterr)
 {
-	struct call call = { .on = on, .allow = allow };
+	struct call call = { .on = on,
+			     .until_ms = on->until_ms,
+			     .allow = allow };
 	int flags = unblock(on);
 	bool answered = run(&call, STEP_ALLOW);
 
@@ -275,7 +304,7 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				size_t *ret_answered,
 				struct rowlock_errinfo *reterr)
 {
-	struct call call = { .on = on, .text = text };
+	struct call call = { .on = on, .until_ms = on->until_ms, .text = text };
 	int flags = unblock(on);
 	enum rlk_fault fault =
 	    take_answers(&call, ret_numbers, most, ret_answered, reterr);
@@ -292,14 +321,31 @@ void rlk_borrowed_close(const struct rlk_borrowed *on)
 		shutdown(fd, SHUT_RDWR);
 }
 
-enum rlk_fault rlk_borrowed_say(const struct rlk_borrowed *on, const char *text,
-				uint64_t *ret_number,
-				struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_numbers, size_t most,
+				       size_t *ret_answered,
+				       struct rowlock_errinfo *reterr)
+{
+	const char *text = rlk_script_end(script);
+	enum rlk_fault fault = RLK_FAILED;
+
+	*ret_answered = 0;
+	if (text)
+		fault = rlk_borrowed_run(on, text, ret_numbers, most,
+					 ret_answered, reterr);
+	else
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	rlk_sql_fini(&script->sql);
+	return fault;
+}
+
+static enum rlk_fault say(const struct rlk_borrowed *on, const char *text,
+			  uint64_t *ret_number, struct rowlock_errinfo *reterr)
 {
 	MYSQL *mysql = on->mysql;
 	MYSQL_RES *result;
 
-	*ret_number = 0;
 	if (mysql_real_query(mysql, text, strlen(text)))
 		return fail(on, true, reterr);
 	result = mysql_store_result(mysql);
@@ -310,4 +356,21 @@ enum rlk_fault rlk_borrowed_say(const struct rlk_borrowed *on, const char *text,
 	*ret_number = first_number(result);
 	mysql_free_result(result);
 	return RLK_DONE;
+}
+
+enum rlk_fault rlk_borrowed_say_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_number,
+				       struct rowlock_errinfo *reterr)
+{
+	const char *text = rlk_script_end(script);
+	enum rlk_fault fault = RLK_FAILED;
+
+	*ret_number = 0;
+	if (text)
+		fault = say(on, text, ret_number, reterr);
+	else
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	rlk_sql_fini(&script->sql);
+	return fault;
 }

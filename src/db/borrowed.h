@@ -17,12 +17,23 @@
 #include "base/clock.h"
 #include "db/fault.h"
 
+struct rlk_script;
 struct st_mysql;
+
+/** Ends what is waited for before the connection has to be ended. */
+struct rlk_interrupter {
+	int wake; /* a descriptor: when it can be read, it is time */
+	/* Called then, or at the deadline, and again whenever the time has come
+	 * that it has returned; 0: the connection is to be closed. */
+	int64_t (*interrupt)(void *arg);
+	void *arg;
+};
 
 struct rlk_borrowed {
 	struct st_mysql *mysql;
 	const struct rlk_clock *clock;
 	int64_t until_ms;
+	const struct rlk_interrupter *interrupter; /* NULL: none */
 };
 
 /** Can statements be said on it? It is connected, and nothing is under way.
@@ -39,6 +50,9 @@ bool rlk_borrowed_autocommits(const struct rlk_borrowed *on);
 
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
+
+/** What its last statement's LAST_INSERT_ID() was. */
+uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on);
 
 /** The server, as messages call it. */
 const char *rlk_borrowed_host(const struct rlk_borrowed *on);
@@ -65,14 +79,23 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				size_t *ret_answered,
 				struct rowlock_errinfo *reterr);
 
+/** The same with a script, which is empty then; ROWLOCK_ENOMEM: it failed. */
+enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_numbers, size_t most,
+				       size_t *ret_answered,
+				       struct rowlock_errinfo *reterr);
+
 /** Close it, as if by the server: whatever is said on it next fails. */
 void rlk_borrowed_close(const struct rlk_borrowed *on);
 
-/** Say @text, one statement, as the application would: it blocks as long as the
- *  connection's own time-outs allow. The first column of the first row is in
- *  *@ret_number (0: there is none). */
-enum rlk_fault rlk_borrowed_say(const struct rlk_borrowed *on, const char *text,
-				uint64_t *ret_number,
-				struct rowlock_errinfo *reterr);
+/** Say a script of one statement, as the application would: it blocks as long
+ * as the connection's own time-outs allow. The first column of the first row is
+ * in
+ *  *@ret_number (0: there is none). The script is empty then. */
+enum rlk_fault rlk_borrowed_say_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_number,
+				       struct rowlock_errinfo *reterr);
 
 #endif

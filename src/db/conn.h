@@ -175,6 +175,14 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);
 
 /**
+ * By @conn, interrupt the statement that has @tag in its text, if there is one:
+ * letters, digits and '-'. Of another account it is seen and ended by who has
+ * the rights for that.
+ */
+enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
+				    struct rowlock_errinfo *reterr);
+
+/**
  * The server's clock now, in microseconds since 1970 (UTC_TIMESTAMP(6)): a
  * ping that tells the time.
  */

@@ -37,6 +37,13 @@ static const struct rlk_stmt_def find_id = {
 	"WHERE ID = ?",
 };
 
+/* Our own text has the pattern in it, where it is no parameter. */
+static const struct rlk_stmt_def find_tag = {
+	"fence",
+	"SELECT CAST(ID AS UNSIGNED) FROM information_schema.PROCESSLIST "
+	"WHERE INFO LIKE ? AND ID <> CONNECTION_ID()",
+};
+
 /* The number of the mark's session; 0: it is over. */
 static enum rlk_fault find(struct rlk_conn *conn, const struct rlk_mark *mark,
 			   uint64_t *ret_id, struct rowlock_errinfo *reterr)
@@ -142,4 +149,22 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 	if (fault != RLK_DONE || !id)
 		return fault;
 	return kill_id(conn, "QUERY", id, reterr);
+}
+
+enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rlk_value params[1];
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+	char pattern[64];
+
+	snprintf(pattern, sizeof(pattern), "%%%s%%", tag);
+	params[0] = rlk_text(pattern);
+	fault = rlk_stmt_run(conn, &find_tag, params, &reply, reterr);
+	if (fault != RLK_DONE)
+		return rlk_stmt_give_up(conn, fault, reterr);
+	if (!reply.has_row || reply.columns[0].type == RLK_NULL)
+		return RLK_DONE;
+	return kill_id(conn, "QUERY", reply.columns[0].u64, reterr);
 }

@@ -95,3 +95,20 @@ const char *rlk_sql_end(struct rlk_sql *sql)
 		sql->text[sql->length] = '\0';
 	return sql->text;
 }
+
+void rlk_script_put(struct rlk_script *script, const char *words)
+{
+	if (!rlk_sql_put(&script->sql, words, strlen(words)))
+		script->failed = true;
+}
+
+void rlk_script_put_value(struct rlk_script *script, struct rlk_value value)
+{
+	if (!rlk_sql_put_value(&script->sql, &value))
+		script->failed = true;
+}
+
+const char *rlk_script_end(struct rlk_script *script)
+{
+	return script->failed ? NULL : rlk_sql_end(&script->sql);
+}

@@ -32,4 +32,17 @@ bool rlk_sql_put_value(struct rlk_sql *sql, const struct rlk_value *value);
 /** What has been put together, ended; NULL: nothing ever was. */
 const char *rlk_sql_end(struct rlk_sql *sql);
 
+/** The same for who looks once, at the end: where there was no memory it stays
+ *  failed. A zeroed one is empty. */
+struct rlk_script {
+	struct rlk_sql sql;
+	bool failed;
+};
+
+void rlk_script_put(struct rlk_script *script, const char *words);
+void rlk_script_put_value(struct rlk_script *script, struct rlk_value value);
+
+/** NULL: it failed. Valid until rlk_sql_fini(&script->sql). */
+const char *rlk_script_end(struct rlk_script *script);
+
 #endif

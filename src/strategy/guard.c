@@ -69,87 +69,34 @@ enum {
 	COMMIT_REST, /* the COMMIT; on a cluster, the other savepoint first */
 };
 
-void rlk_guard_learn(const struct rlk_conn *conn,
-		     struct rlk_guard_place *ret_place)
-{
-	const struct rlk_server *server = rlk_conn_server(conn);
-
-	snprintf(ret_place->schema, sizeof(ret_place->schema), "%s",
-		 rlk_conn_schema(conn));
-	ret_place->identity = rlk_server_many_writers(server)
-				  ? NULL
-				  : rlk_server_identity_sql(server);
-}
-
 /* ------------------------------------------------------------------ texts */
 
-/* A text that has not failed so far. */
-struct text {
-	struct rlk_sql sql;
-	bool failed;
-};
-
-static void put(struct text *text, const char *words)
+static void put_row(struct rlk_script *text, const struct rlk_request *request)
 {
-	if (!rlk_sql_put(&text->sql, words, strlen(words)))
-		text->failed = true;
+	rlk_script_put(text, " WHERE name = ");
+	rlk_script_put_value(text, rlk_text(request->name));
+	rlk_script_put(text, " AND slot = ");
+	rlk_script_put_value(text, rlk_u64(request->slot));
+	rlk_script_put(text, " AND attempt = ");
+	rlk_script_put_value(text, rlk_u64(request->attempt));
 }
 
-static void put_value(struct text *text, struct rlk_value value)
-{
-	if (!rlk_sql_put_value(&text->sql, &value))
-		text->failed = true;
-}
-
-static void put_schema(struct text *text, const char *schema)
-{
-	put(text, "`");
-	for (; *schema; schema++) {
-		if (!rlk_sql_put(&text->sql, schema, 1))
-			text->failed = true;
-		if (*schema == '`')
-			put(text, "`");
-	}
-	put(text, "`.business_lease");
-}
-
-static void put_row(struct text *text, const struct rlk_request *request)
-{
-	put(text, " WHERE name = ");
-	put_value(text, rlk_text(request->name));
-	put(text, " AND slot = ");
-	put_value(text, rlk_u64(request->slot));
-	put(text, " AND attempt = ");
-	put_value(text, rlk_u64(request->attempt));
-}
-
-static void put_savepoint(struct text *text, const struct rlk_guard *guard)
+static void put_savepoint(struct rlk_script *text,
+			  const struct rlk_guard *guard)
 {
 	char name[40];
 
 	snprintf(name, sizeof(name), "SAVEPOINT rowlock_%016" PRIx64,
 		 guard->attempt);
-	put(text, name);
+	rlk_script_put(text, name);
 }
 
 /* The one that outlives the other's release. */
-static void put_other_savepoint(struct text *text,
+static void put_other_savepoint(struct rlk_script *text,
 				const struct rlk_guard *guard)
 {
 	put_savepoint(text, guard);
-	put(text, "_end");
-}
-
-/* True on the server that has the lease, or on any of its cluster. */
-static void put_is_there(struct text *text, const struct rlk_guard_place *place,
-			 const char *identity)
-{
-	struct rlk_value server = rlk_text(identity);
-
-	server.length = strcspn(identity, "@");
-	put(text, place->identity ? place->identity : "1");
-	put(text, " = ");
-	put_value(text, place->identity ? server : rlk_u64(1));
+	rlk_script_put(text, "_end");
 }
 
 static bool on_cluster(const struct rlk_guard *guard)
@@ -157,63 +104,64 @@ static bool on_cluster(const struct rlk_guard *guard)
 	return !guard->place->identity;
 }
 
-static void put_begin(struct text *text, const struct rlk_guard *guard,
+static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		      const struct rlk_request *request, const char *identity,
 		      bool snapshot)
 {
-	put(text, "SET TRANSACTION ISOLATION LEVEL ");
-	put(text, snapshot ? "REPEATABLE READ" : "READ COMMITTED");
-	put(text, ", READ WRITE; SET SESSION autocommit = 0; SELECT IF(");
-	put_is_there(text, guard->place, identity);
-	put(text, ", guards + 1, 0) FROM ");
-	put_schema(text, guard->place->schema);
+	rlk_script_put(text, "SET TRANSACTION ISOLATION LEVEL ");
+	rlk_script_put(text, snapshot ? "REPEATABLE READ" : "READ COMMITTED");
+	rlk_script_put(text,
+		       ", READ WRITE; SET SESSION autocommit = 0; SELECT IF(");
+	rlk_place_put_is_here(text, guard->place, identity);
+	rlk_script_put(text, ", guards + 1, 0) FROM ");
+	rlk_place_put_table(text, guard->place, "business_lease");
 	put_row(text, request);
-	put(text, "; ");
+	rlk_script_put(text, "; ");
 	if (on_cluster(guard)) {
 		put_other_savepoint(text, guard);
-		put(text, "; ");
+		rlk_script_put(text, "; ");
 	}
 	put_savepoint(text, guard);
 }
 
-static void put_commit(struct text *text, const struct rlk_guard *guard,
+static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 		       const struct rlk_request *request)
 {
-	put(text, "RELEASE ");
+	rlk_script_put(text, "RELEASE ");
 	put_savepoint(text, guard);
-	put(text, guard->releases ? "; DELETE FROM " : "; UPDATE ");
-	put_schema(text, guard->place->schema);
+	rlk_script_put(text, guard->releases ? "; DELETE FROM " : "; UPDATE ");
+	rlk_place_put_table(text, guard->place, "business_lease");
 	if (!guard->releases)
-		put(text, " SET guards = guards + 1");
+		rlk_script_put(text, " SET guards = guards + 1");
 	put_row(text, request);
-	put(text, " AND guards = ");
-	put_value(text, rlk_u64(guard->guards));
-	put(text, "; " JUDGE "; ");
+	rlk_script_put(text, " AND guards = ");
+	rlk_script_put_value(text, rlk_u64(guard->guards));
+	rlk_script_put(text, "; " JUDGE "; ");
 	if (on_cluster(guard)) {
-		put(text, "RELEASE ");
+		rlk_script_put(text, "RELEASE ");
 		put_other_savepoint(text, guard);
-		put(text, "; ");
+		rlk_script_put(text, "; ");
 	}
-	put(text, "COMMIT AND NO CHAIN NO RELEASE");
+	rlk_script_put(text, "COMMIT AND NO CHAIN NO RELEASE");
 	if (guard->autocommit)
-		put(text, "; SET SESSION autocommit = 1");
+		rlk_script_put(text, "; SET SESSION autocommit = 1");
 }
 
-int rlk_guard_sql(const struct rlk_guard_place *place,
+int rlk_guard_sql(const struct rlk_place *place,
 		  const struct rlk_request *request, char *ret_text,
 		  size_t size)
 {
-	struct text text = { .failed = false };
+	struct rlk_script text = { .failed = false };
 	const char *words;
 	int code = ROWLOCK_ENOMEM;
 
-	put(&text, "UPDATE ");
-	put_schema(&text, place->schema);
-	put(&text, " SET guards = guards + 1");
+	rlk_script_put(&text, "UPDATE ");
+	rlk_place_put_table(&text, place, "business_lease");
+	rlk_script_put(&text, " SET guards = guards + 1");
 	put_row(&text, request);
-	put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
-		   "(SELECT 1 UNION SELECT 2))");
-	words = text.failed ? NULL : rlk_sql_end(&text.sql);
+	rlk_script_put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
+			      "(SELECT 1 UNION SELECT 2))");
+	words = rlk_script_end(&text);
 	if (words)
 		code = strlen(words) < size ? 0 : ROWLOCK_EINVAL;
 	if (!code)
@@ -222,22 +170,13 @@ int rlk_guard_sql(const struct rlk_guard_place *place,
 	return code;
 }
 
-/* Said, or there was no memory for it. */
-static enum rlk_fault say(const struct rlk_guard *guard, struct text *text,
-			  uint64_t *ret_numbers, size_t most,
-			  size_t *ret_answered, struct rowlock_errinfo *reterr)
+static enum rlk_fault say(const struct rlk_guard *guard,
+			  struct rlk_script *text, uint64_t *ret_numbers,
+			  size_t most, size_t *ret_answered,
+			  struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = RLK_FAILED;
-
-	*ret_answered = 0;
-	if (text->failed)
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	else
-		fault =
-		    rlk_borrowed_run(&guard->on, rlk_sql_end(&text->sql),
-				     ret_numbers, most, ret_answered, reterr);
-	rlk_sql_fini(&text->sql);
-	return fault;
+	return rlk_borrowed_run_script(&guard->on, text, ret_numbers, most,
+				       ret_answered, reterr);
 }
 
 /* -------------------------------------------------------------------- ends */
@@ -254,12 +193,12 @@ static enum rlk_guard_end forbid_several(const struct rlk_guard *guard,
 static enum rlk_fault roll_back(const struct rlk_guard *guard,
 				struct rowlock_errinfo *reterr)
 {
-	struct text text = { .failed = false };
+	struct rlk_script text = { .failed = false };
 	size_t answered;
 
-	put(&text, ROLLBACK);
+	rlk_script_put(&text, ROLLBACK);
 	if (guard->autocommit)
-		put(&text, "; SET SESSION autocommit = 1");
+		rlk_script_put(&text, "; SET SESSION autocommit = 1");
 	return say(guard, &text, NULL, 0, &answered, reterr);
 }
 
@@ -300,13 +239,13 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 				     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error = { 0 };
-	struct text text = { .failed = false };
+	struct rlk_script text = { .failed = false };
 	uint64_t is_there = 1;
 	enum rlk_fault fault;
 	size_t answered;
 
-	put(&text, "SELECT ");
-	put_is_there(&text, guard->place, identity);
+	rlk_script_put(&text, "SELECT ");
+	rlk_place_put_is_here(&text, guard->place, identity);
 	fault = say(guard, &text, &is_there, 1, &answered, &error);
 	if (fault == RLK_UNKNOWN) {
 		*reterr = error;
@@ -349,7 +288,7 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   struct rowlock_errinfo *reterr)
 {
 	uint64_t numbers[BEGIN_STATEMENTS] = { 0 };
-	struct text text = { .failed = false };
+	struct rlk_script text = { .failed = false };
 	enum rlk_guard_end end;
 	enum rlk_fault fault;
 	size_t answered;
@@ -395,7 +334,7 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 				    struct rowlock_errinfo *reterr)
 {
 	const size_t at_commit = COMMIT_REST + (on_cluster(guard) ? 1 : 0);
-	struct text text = { .failed = false };
+	struct rlk_script text = { .failed = false };
 	enum rlk_fault fault;
 	size_t answered;
 

@@ -14,29 +14,18 @@
  */
 
 #include "db/borrowed.h"
+#include "strategy/place.h"
 #include "strategy/strategy.h"
-
-/** Where a client's leases are. */
-struct rlk_guard_place {
-	char schema[260]; /* "": not learned yet */
-	const char
-	    *identity; /* an expression, static: which server it is; NULL:
-			  other nodes of its cluster will do as well */
-};
-
-/** Learn it from a connection of the client's. */
-void rlk_guard_learn(const struct rlk_conn *conn,
-		     struct rlk_guard_place *ret_place);
 
 /** The guard alone, for whoever commits by himself: two statements. 0,
  *  ROWLOCK_ENOMEM, or ROWLOCK_EINVAL: they do not fit into @size bytes. */
-int rlk_guard_sql(const struct rlk_guard_place *place,
+int rlk_guard_sql(const struct rlk_place *place,
 		  const struct rlk_request *request, char *ret_text,
 		  size_t size);
 
 /** A transaction. */
 struct rlk_guard {
-	const struct rlk_guard_place *place;
+	const struct rlk_place *place;
 	struct rlk_borrowed on;
 	uint64_t attempt;     /* of the hold; names its savepoint, too */
 	uint64_t on_id;       /* the connection's, when it began */

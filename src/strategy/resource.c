@@ -12,51 +12,22 @@
  */
 #include "strategy/resource.h"
 
-#include <string.h>
-
-#include "base/error.h"
 #include "db/sql.h"
 
 /* Subquery returns more than 1 row. */
 #define ERROR_ROWS 1242
 #define FAIL "(SELECT 1 UNION SELECT 2)"
 
-/* Said, or there was no memory for it. */
-static enum rlk_fault say(const struct rlk_borrowed *on, struct rlk_sql *sql,
-			  bool complete, uint64_t *ret_number,
-			  struct rowlock_errinfo *reterr)
-{
-	enum rlk_fault fault = RLK_FAILED;
-
-	if (complete)
-		fault =
-		    rlk_borrowed_say(on, rlk_sql_end(sql), ret_number, reterr);
-	else
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	rlk_sql_fini(sql);
-	return fault;
-}
-
-static bool put(struct rlk_sql *sql, const char *words)
-{
-	return rlk_sql_put(sql, words, strlen(words));
-}
-
-static bool put_value(struct rlk_sql *sql, struct rlk_value value)
-{
-	return rlk_sql_put_value(sql, &value);
-}
-
 /* With a lock: what is committed, not what a snapshot shows. */
 static uint64_t largest(const struct rlk_borrowed *on, const char *resource)
 {
-	struct rlk_sql sql = { 0 };
-	uint64_t token = 0;
-	bool complete =
-	    put(&sql, "SELECT token FROM lock_fence WHERE resource = ") &&
-	    put_value(&sql, rlk_text(resource)) && put(&sql, " FOR UPDATE");
+	struct rlk_script text = { .failed = false };
+	uint64_t token;
 
-	if (say(on, &sql, complete, &token, NULL))
+	rlk_script_put(&text, "SELECT token FROM lock_fence WHERE resource = ");
+	rlk_script_put_value(&text, rlk_text(resource));
+	rlk_script_put(&text, " FOR UPDATE");
+	if (rlk_borrowed_say_script(on, &text, &token, NULL))
 		return 0;
 	return token;
 }
@@ -66,22 +37,22 @@ enum rlk_resource_end rlk_resource_pass(const struct rlk_borrowed *on,
 					uint64_t *ret_largest,
 					struct rowlock_errinfo *reterr)
 {
-	struct rlk_sql sql = { 0 };
+	struct rlk_script text = { .failed = false };
 	struct rowlock_errinfo error = { 0 };
 	uint64_t number;
-	bool complete =
-	    put(&sql, "INSERT INTO lock_fence (resource, token, passes, "
-		      "passed_at) VALUES (") &&
-	    put_value(&sql, rlk_text(resource)) && put(&sql, ", ") &&
-	    put_value(&sql, rlk_u64(token)) &&
-	    put(&sql, ", 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE passes = "
-		      "IF(token <= VALUES(token), passes + 1, " FAIL
-		      "), token = VALUES(token), passed_at = "
-		      "VALUES(passed_at)");
-	enum rlk_fault fault = say(on, &sql, complete, &number, &error);
 
+	rlk_script_put(&text, "INSERT INTO lock_fence (resource, token, "
+			      "passes, passed_at) VALUES (");
+	rlk_script_put_value(&text, rlk_text(resource));
+	rlk_script_put(&text, ", ");
+	rlk_script_put_value(&text, rlk_u64(token));
+	rlk_script_put(
+	    &text, ", 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE passes = "
+		   "IF(token <= VALUES(token), passes + 1, " FAIL
+		   "), token = VALUES(token), passed_at = "
+		   "VALUES(passed_at)");
 	*ret_largest = 0;
-	if (!fault)
+	if (!rlk_borrowed_say_script(on, &text, &number, &error))
 		return RLK_RESOURCE_PASSED;
 	if (error.mysql == ERROR_ROWS) {
 		*ret_largest = largest(on, resource);

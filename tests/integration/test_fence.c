@@ -170,18 +170,20 @@ static void a_later_holder_waits_for_a_transaction_that_has_passed(void **state)
 	const struct site *site = *state;
 	struct later later = { .mysql = site->other };
 	struct rowlock_errinfo err;
+	uint64_t since;
 	pthread_t thread;
 
 	assert_ok(pay(site->mysql, 7, &err));
 	say(site->mysql, "START TRANSACTION");
 	assert_ok(rowlock_fence(site->mysql, "account/1", 7, &err));
 	assert_false(pthread_create(&thread, NULL, pay_later, &later));
+	since = test_now_ns();
 	while (!test_sql_number(site->sql,
 				"SELECT COUNT(*) FROM "
 				"information_schema.PROCESSLIST WHERE ID = %lu "
 				"AND INFO LIKE 'INSERT INTO lock_fence%%'",
 				mysql_thread_id(site->other)))
-		;
+		test_keep_waiting(since, "the later holder's fence");
 	say(site->mysql,
 	    "UPDATE " ACCOUNTS " SET balance = balance * 2 WHERE id = 1");
 	say(site->mysql, "COMMIT");

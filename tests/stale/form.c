@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A stopped process comes back to a lock that others had meanwhile. */
-#define WAIT_MS 5000
-
 static bool take_nothing(struct stale_worker *worker, unsigned int number)
 {
 	(void) worker;
@@ -54,7 +51,7 @@ static bool acquire(struct stale_worker *worker, unsigned int number)
 {
 	struct rowlock_errinfo error;
 
-	return !rowlock_acquire(worker->locks[number], WAIT_MS, &error);
+	return !rowlock_acquire(worker->locks[number], STALE_WAIT_MS, &error);
 }
 
 static void release(struct stale_worker *worker, unsigned int number)
@@ -175,7 +172,7 @@ static bool get_lock(struct stale_worker *worker, unsigned int number)
 	bool got;
 
 	snprintf(text, sizeof(text), "SELECT GET_LOCK('stale-%u', %u)", number,
-		 WAIT_MS / 1000);
+		 STALE_WAIT_MS / 1000);
 	if (mysql_query(worker->aside, text)) {
 		mysql_close(worker->aside);
 		worker->aside = stale_open(worker->options);
@@ -201,6 +198,10 @@ static const struct stale_form forms[] = {
 	  give_nothing },
 	{ "get_lock", get_lock, begin_bare, commit_bare, roll_back_bare,
 	  release_lock },
+#ifdef HAVE_HIREDIS
+	{ "redis", stale_redis_acquire, begin_bare, commit_bare, roll_back_bare,
+	  stale_redis_release },
+#endif
 	{ "lease", acquire, begin_bare, commit_bare, roll_back_bare, release },
 	{ "fence", acquire, begin_fenced, commit_fenced, roll_back_bare,
 	  release },
@@ -216,4 +217,11 @@ const struct stale_form *stale_form(const char *name)
 		if (!strcmp(forms[i].name, name))
 			return &forms[i];
 	return NULL;
+}
+
+void stale_print_forms(const struct stale_options *options)
+{
+	(void) options;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		puts(forms[i].name);
 }

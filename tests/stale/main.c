@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "Usage: stale-worker --act set-up|work|spoil|tell [OPTION]...\n"
+    "Usage: stale-worker --act forms|set-up|work|spoil|tell [OPTION]...\n"
     "  --form NAME     how a register is protected\n"
     "  --worker N      its number\n"
     "  --registers N   (4)    --rounds N   (100)   --seed N\n"
     "  --ttl-ms N      of the client (1000)\n"
+    "  --redis PORT    of the server of the form redis\n"
     "  --stops N       stops itself in one of N rounds (0: never)\n"
     "  --faults        does what a bad application does\n"
     "It is started by tools/stale; see tests/stale/README.md. The database is\n"
@@ -124,6 +125,7 @@ static const struct option words[] = {
 	{ "rounds", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 's' },
 	{ "ttl-ms", required_argument, NULL, 't' },
+	{ "redis", required_argument, NULL, 'd' },
 	{ "stops", required_argument, NULL, 'p' },
 	{ "faults", no_argument, NULL, 'x' },
 	{ "help", no_argument, NULL, 'h' },
@@ -153,6 +155,9 @@ static void take(struct stale_options *options, int option)
 	case 't':
 		options->ttl_ms = (unsigned int) number(optarg);
 		break;
+	case 'd':
+		options->redis_port = (unsigned int) number(optarg);
+		break;
 	case 'p':
 		options->stops = (unsigned int) number(optarg);
 		break;
@@ -166,9 +171,8 @@ static const struct {
 	const char *name;
 	void (*run)(const struct stale_options *options);
 } acts[] = {
-	{ "set-up", set_up },
-	{ "work", stale_work },
-	{ "spoil", stale_spoil },
+	{ "forms", stale_print_forms }, { "set-up", set_up },
+	{ "work", stale_work },         { "spoil", stale_spoil },
 	{ "tell", tell_all },
 };
 

@@ -26,6 +26,7 @@ struct stale_options {
 	unsigned int registers;
 	unsigned int rounds;
 	unsigned int ttl_ms;
+	unsigned int redis_port; /* on 127.0.0.1 */
 	uint64_t seed;
 	unsigned int stops; /* one in so many rounds; 0: none */
 	bool faults;        /* or only what the driver does */
@@ -65,6 +66,17 @@ struct stale_form {
 
 /** NULL: there is none of that name. */
 const struct stale_form *stale_form(const char *name);
+
+/** Print the names of all. */
+void stale_print_forms(const struct stale_options *options);
+
+/** How long an acquire waits: a stopped process comes back to a lock that
+ * others had meanwhile. */
+#define STALE_WAIT_MS 5000
+
+/* Built where hiredis is. */
+bool stale_redis_acquire(struct stale_worker *worker, unsigned int number);
+void stale_redis_release(struct stale_worker *worker, unsigned int number);
 
 /** True once in @n times. */
 bool stale_lot(struct stale_worker *worker, unsigned int n);

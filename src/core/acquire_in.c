@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_acquire_in(), rowlock_draw_in(): a row lock in a transaction of the
+ * application's. The client knows of no hold: the server has it, with the
+ * transaction, and lets go of it with that.
+ *
+ * Who waits stands in the server's line, as all others do, on the application's
+ * connection. At the deadline, and when it is canceled, the statement is
+ * interrupted by one of the client's own connections.
+ *
+ * Failure modes: where it cannot be interrupted (an account that may not see
+ * the statement, a server that is gone) the application's connection is closed
+ * when the call's time is up as well.
+ */
+#include <rowlock/mysql.h>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/asking.h"
+#include "core/lock.h"
+#include "strategy/row_in.h"
+
+struct inside {
+	struct rlk_waiter waiter;
+	struct rlk_interrupter interrupter;
+	struct rlk_place place;
+	struct rlk_row_in in;
+	int64_t close_at_ms; /* of the statement that was interrupted; 0: it was
+				not */
+};
+
+/* A statement that has not begun by then is not found: so again. */
+#define INTERRUPT_MS 20
+
+static int fail(const struct rowlock *lock, const char *what, int code,
+		const char *words, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, code, "%s " RLK_LOCK_FORMAT ": %s", what,
+			RLK_LOCK_ARGS(lock), words);
+}
+
+/* What came with @error, on the application's connection. */
+static int fail_with(const struct rowlock *lock, const char *what,
+		     const struct rowlock_errinfo *error,
+		     struct rowlock_errinfo *reterr)
+{
+	return rlk_fail_db(reterr, error->code, error->mysql,
+			   "%s " RLK_LOCK_FORMAT ": %s", what,
+			   RLK_LOCK_ARGS(lock), error->message);
+}
+
+static int check(const struct rowlock *lock, const char *what,
+		 const struct rlk_borrowed *on, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	int code;
+
+	if (!on->mysql)
+		return fail(lock, what, ROWLOCK_EINVAL,
+			    "the connection is NULL", reterr);
+	if (!lock->name->strategy->pins_connection)
+		return fail(lock, what, ROWLOCK_EUNSUPPORTED,
+			    "a lease is no part of a transaction; use the row "
+			    "strategy, or rowlock_begin()",
+			    reterr);
+	code = rlk_borrowed_ready(on, &error);
+	return code ? fail(lock, what, code, error.message, reterr) : 0;
+}
+
+/* By a connection that is open, so it is the server that there is now. */
+static int learn_place(const struct rowlock *lock, int64_t until_ms,
+		       struct rlk_place *ret_place,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_conn *conn;
+	int code =
+	    rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, reterr);
+
+	if (code)
+		return code;
+	rlk_place_learn(conn, ret_place);
+	rlk_pool_put(client->pool, conn);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- wait */
+
+static int64_t interrupt(void *arg)
+{
+	struct inside *inside = arg;
+	struct rowlock_client *client = inside->waiter.name->client;
+	struct rlk_conn *control;
+
+	if (!inside->close_at_ms)
+		inside->close_at_ms = rlk_client_call_until(client);
+	if (!rlk_pool_get(client->pool, RLK_BAY_CONTROL, inside->close_at_ms,
+			  false, NULL, &control, NULL)) {
+		rlk_row_in_interrupt(control, &inside->in, NULL);
+		rlk_pool_put(client->pool, control);
+	}
+	if (rlk_now(client->clock) >= inside->close_at_ms)
+		return 0;
+	return rlk_now(client->clock) + INTERRUPT_MS;
+}
+
+/* It may have come behind the grant: the application's next statement is not
+ * what it is for. */
+static void absorb_interrupt(struct inside *inside)
+{
+	const struct rlk_borrowed on = {
+		.mysql = inside->in.on.mysql,
+		.clock = inside->in.on.clock,
+		.until_ms = rlk_client_call_until(inside->waiter.name->client),
+	};
+	size_t answered;
+
+	if (inside->close_at_ms)
+		rlk_borrowed_run(&on, "DO 0", NULL, 0, &answered, NULL);
+}
+
+static int make_row(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	const struct rlk_request request = {
+		.name = lock->name->text,
+		.info = rlk_lock_info(lock),
+	};
+	struct rowlock_errinfo error = { 0 };
+	enum rlk_fault fault;
+	struct rlk_conn *conn;
+	int code =
+	    rlk_client_conn(client, RLK_BAY_ASIDE,
+			    rlk_client_call_until(client), &conn, reterr);
+
+	if (code)
+		return code;
+	fault = lock->name->strategy->make(conn, &request, &error);
+	rlk_pool_put(client->pool, conn);
+	/* Somebody else makes it: then it is there as well. */
+	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
+		return 0;
+	if (fault == RLK_PENDING)
+		return fail(lock, "acquire", ROWLOCK_ECONNECT,
+			    "no answer came, so its row could not be made",
+			    reterr);
+	return fail_with(lock, "acquire", &error, reterr);
+}
+
+static int over(struct rlk_waiter *waiter)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&waiter->name->client->mutex);
+
+	return rlk_waiter_over_locked(waiter);
+}
+
+/* One statement. 1: again. */
+static int ask(struct inside *inside, bool *made,
+	       struct rowlock_errinfo *reterr)
+{
+	struct rlk_waiter *waiter = &inside->waiter;
+	const struct rowlock *lock = waiter->lock;
+	struct rowlock_errinfo error = { 0 };
+	enum rlk_row_in_end end;
+	int code;
+
+	inside->close_at_ms = 0;
+	inside->in.tag = rlk_random();
+	inside->in.on.until_ms = waiter->try
+				     ? rlk_client_call_until(lock->name->client)
+				     : waiter->until_ms;
+	end = rlk_row_in_acquire(&inside->in, !waiter->try, &error);
+	switch (end) {
+	case RLK_ROW_IN_LOCKED:
+		absorb_interrupt(inside);
+		return 0;
+	case RLK_ROW_IN_ABSENT:
+		if (*made)
+			break; /* there it is not */
+		*made = true;
+		code = make_row(lock, reterr);
+		return code ? code : 1;
+	case RLK_ROW_IN_HELD:
+		if (waiter->try)
+			return rlk_fail_waiting(lock, ROWLOCK_EBUSY, reterr);
+		return 1;
+	case RLK_ROW_IN_INTERRUPTED:
+	case RLK_ROW_IN_CONFLICT:
+		return 1;
+	case RLK_ROW_IN_ELSEWHERE:
+		break;
+	default:
+		return fail_with(lock, "acquire", &error, reterr);
+	}
+	return fail(lock, "acquire", ROWLOCK_EINVAL,
+		    "the connection is to another server than the lock's, or "
+		    "to a replica of it; connect to the lock's own",
+		    reterr);
+}
+
+static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
+{
+	struct rlk_waiter *waiter = &inside->waiter;
+	const struct rowlock *lock = waiter->lock;
+	bool made = false;
+	int code = learn_place(lock, rlk_client_call_until(lock->name->client),
+			       &inside->place, reterr);
+
+	if (code)
+		return code;
+	for (;;) {
+		code = over(waiter);
+		if (code)
+			return rlk_fail_waiting(lock, code, reterr);
+		code = ask(inside, &made, reterr);
+		if (code <= 0)
+			return code;
+	}
+}
+
+/* Our own thread has it, by another transaction: it would wait for itself. */
+static int check_not_ours(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	struct rlk_hold *hold = lock->name->hold;
+
+	if (!hold || hold->owner != rlk_lock_owner(lock) ||
+	    !rlk_hold_check_locked(hold))
+		return 0;
+	return fail(lock, "acquire", ROWLOCK_EDEADLOCK,
+		    "the caller holds it already, by rowlock_acquire()",
+		    reterr);
+}
+
+static int acquire_in(struct rowlock *lock, struct st_mysql *conn,
+		      uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	struct inside inside = {
+		.interrupter = { .interrupt = interrupt },
+		.in = { .on = { .mysql = conn,
+				.clock = lock->name->client->clock },
+			.name = lock->name->text },
+	};
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int code = ROWLOCK_ENOMEM;
+
+	if (wake < 0)
+		return fail(lock, "acquire", ROWLOCK_ESYSTEM,
+			    "the system has no descriptor left", reterr);
+	rlk_waiter_init(&inside.waiter, lock, wait_ms);
+	inside.waiter.wake = wake;
+	inside.interrupter.wake = wake;
+	inside.interrupter.arg = &inside;
+	inside.in.place = &inside.place;
+	inside.in.on.interrupter = &inside.interrupter;
+	if (rlk_waiter_begin(&inside.waiter)) {
+		code = wait_inside(&inside, reterr);
+		rlk_waiter_end(&inside.waiter);
+	} else {
+		rlk_fail_waiting(lock, code, reterr);
+	}
+	close(wake);
+	return code;
+}
+
+int rowlock_acquire_in(struct rowlock *lock, struct st_mysql *conn,
+		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rlk_borrowed on = { .mysql = conn };
+	struct rowlock_client *client = lock->name->client;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = check(lock, "acquire", &on, reterr);
+	if (code)
+		return code;
+	if (rlk_borrowed_in_transaction(&on))
+		return fail(lock, "acquire", ROWLOCK_EINVAL,
+			    "a transaction is open on the connection, and may "
+			    "have read already what the lock is to protect; "
+			    "commit it, or roll it back, first",
+			    reterr);
+	code = check_not_ours(lock, reterr);
+	return code ? code : acquire_in(lock, conn, wait_ms, reterr);
+}
+
+/* ------------------------------------------------------------------- token */
+
+static int draw_in(const struct rowlock *lock, struct st_mysql *conn,
+		   uint64_t *ret_token, struct rowlock_errinfo *reterr)
+{
+	int64_t until = rlk_client_call_until(lock->name->client);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_place place;
+	const struct rlk_row_in in = {
+		.on = { .mysql = conn,
+			.clock = lock->name->client->clock,
+			.until_ms = until },
+		.place = &place,
+		.name = lock->name->text,
+	};
+	int code = learn_place(lock, until, &place, reterr);
+
+	if (code)
+		return code;
+	switch (rlk_row_in_draw(&in, ret_token, &error)) {
+	case RLK_ROW_IN_LOCKED:
+		return 0;
+	case RLK_ROW_IN_HELD:
+		return fail(lock, "token", ROWLOCK_ENOTHELD,
+			    "the transaction on this connection has not got "
+			    "it; begin with rowlock_acquire_in()",
+			    reterr);
+	default:
+		return fail_with(lock, "token", &error, reterr);
+	}
+}
+
+int rowlock_draw_in(struct rowlock *lock, struct st_mysql *conn,
+		    uint64_t *ret_token, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rlk_borrowed on = { .mysql = conn };
+	struct rowlock_client *client = lock->name->client;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!ret_token)
+		return fail(lock, "token", ROWLOCK_EINVAL,
+			    "there is no room for it", reterr);
+	code = check(lock, "token", &on, reterr);
+	if (code)
+		return code;
+	if (!rlk_borrowed_in_transaction(&on))
+		return fail(lock, "token", ROWLOCK_ENOTHELD,
+			    "no transaction is open on this connection; begin "
+			    "with rowlock_acquire_in()",
+			    reterr);
+	return draw_in(lock, conn, ret_token, reterr);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A transaction begins with the locking read, so that all that it reads is from
+ * behind it: under REPEATABLE READ a snapshot is taken by the first read that
+ * does not lock (MySQL manual, "Consistent Nonlocking Reads"). Begun by the
+ * application, it could have read before, and nobody can see that.
+ *
+ * Failure modes: a row that is absent is locked as a gap under REPEATABLE READ,
+ * which would be in the way of who makes it: so the transaction ends, and
+ * begins again when it is there. Who waits is interrupted by KILL QUERY; that
+ * may come just behind the grant, and then it meets an empty statement of ours.
+ */
+#include "strategy/row_in.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "db/conn.h"
+#include "db/token.h"
+
+#define TAG "rowlock-%016" PRIx64
+
+#define HERE 1
+#define ELSEWHERE 2
+
+#define UNDO_TRIES 5
+
+static enum rlk_fault say(const struct rlk_row_in *in, struct rlk_script *text,
+			  uint64_t *ret_number, struct rowlock_errinfo *reterr)
+{
+	size_t answered;
+
+	return rlk_borrowed_run_script(&in->on, text, ret_number, 1, &answered,
+				       reterr);
+}
+
+static enum rlk_fault say_words(const struct rlk_row_in *in, const char *words,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+	uint64_t number;
+
+	rlk_script_put(&text, words);
+	return say(in, &text, &number, reterr);
+}
+
+static void undo(const struct rlk_row_in *in)
+{
+	enum rlk_fault fault = RLK_FAILED;
+
+	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
+		fault = say_words(in, "ROLLBACK AND NO CHAIN NO RELEASE", NULL);
+	if (fault)
+		rlk_borrowed_close(&in->on);
+}
+
+static void put_lock(struct rlk_script *text, const struct rlk_row_in *in,
+		     bool wait)
+{
+	char tag[48];
+
+	snprintf(tag, sizeof(tag), "SELECT /* " TAG " */ IF(", in->tag);
+	rlk_script_put(text, tag);
+	rlk_place_put_is_here(text, in->place, in->place->server);
+	rlk_script_put(text, ", 1, 2) FROM ");
+	rlk_place_put_table(text, in->place, "business_lock");
+	rlk_script_put(text, " WHERE name = ");
+	rlk_script_put_value(text, rlk_text(in->name));
+	rlk_script_put(text, wait ? " FOR UPDATE" : " FOR UPDATE NOWAIT");
+}
+
+static enum rlk_row_in_end end_of(enum rlk_fault fault)
+{
+	switch (fault) {
+	case RLK_DONE:
+		return RLK_ROW_IN_LOCKED;
+	case RLK_BUSY:
+		return RLK_ROW_IN_HELD;
+	case RLK_CONFLICT:
+		return RLK_ROW_IN_CONFLICT;
+	case RLK_KILLED:
+		return RLK_ROW_IN_INTERRUPTED;
+	case RLK_UNKNOWN:
+		return RLK_ROW_IN_UNANSWERED;
+	default:
+		return RLK_ROW_IN_REFUSED;
+	}
+}
+
+static enum rlk_row_in_end lock(const struct rlk_row_in *in, bool wait,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+	uint64_t number = 0;
+	enum rlk_fault fault;
+
+	put_lock(&text, in, wait);
+	fault = say(in, &text, &number, reterr);
+	if (fault)
+		return end_of(fault);
+	if (number == HERE)
+		return RLK_ROW_IN_LOCKED;
+	return number == ELSEWHERE ? RLK_ROW_IN_ELSEWHERE : RLK_ROW_IN_ABSENT;
+}
+
+enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
+				       struct rowlock_errinfo *reterr)
+{
+	enum rlk_row_in_end end;
+	enum rlk_fault fault;
+
+	fault = say_words(in, "START TRANSACTION READ WRITE", reterr);
+	if (fault)
+		return end_of(fault);
+	end = lock(in, wait, reterr);
+	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)
+		undo(in);
+	return end;
+}
+
+/* ------------------------------------------------------------------- token */
+
+static void put_draw(struct rlk_script *text, const struct rlk_row_in *in)
+{
+	rlk_script_put(text, "INSERT INTO ");
+	rlk_place_put_table(text, in->place, "lock_token");
+	rlk_script_put(text, " (strategy, name, token, drawn_at) VALUES "
+			     "('row', ");
+	rlk_script_put_value(text, rlk_text(in->name));
+	rlk_script_put(text, ", LAST_INSERT_ID(GREATEST(" RLK_TOKEN_NOW
+			     ", (SELECT f.token + 1 FROM ");
+	rlk_place_put_table(text, in->place, "lock_token_floor");
+	rlk_script_put(text,
+		       " f WHERE f.id = 1 LOCK IN SHARE MODE))), "
+		       "UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE token = "
+		       "LAST_INSERT_ID(" RLK_TOKEN_OF_NEXT
+		       "), drawn_at = VALUES(drawn_at)");
+}
+
+enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
+				    uint64_t *ret_token,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+	enum rlk_row_in_end end = lock(in, false, reterr);
+	enum rlk_fault fault;
+	uint64_t number;
+
+	if (end == RLK_ROW_IN_ABSENT || end == RLK_ROW_IN_ELSEWHERE)
+		return RLK_ROW_IN_HELD;
+	if (end != RLK_ROW_IN_LOCKED)
+		return end;
+	put_draw(&text, in);
+	fault = say(in, &text, &number, reterr);
+	if (fault)
+		return end_of(fault);
+	*ret_token = rlk_borrowed_insert_id(&in->on);
+	if (*ret_token && *ret_token < RLK_TOKEN_BOUND)
+		return RLK_ROW_IN_LOCKED;
+	rlk_fail(reterr, ROWLOCK_EDB, "%s drew %" PRIu64 ", which is no token",
+		 rlk_borrowed_host(&in->on), *ret_token);
+	return RLK_ROW_IN_REFUSED;
+}
+
+/* --------------------------------------------------------------- interrupt */
+
+enum rlk_fault rlk_row_in_interrupt(struct rlk_conn *conn,
+				    const struct rlk_row_in *in,
+				    struct rowlock_errinfo *reterr)
+{
+	char tag[32];
+
+	snprintf(tag, sizeof(tag), TAG, in->tag);
+	return rlk_conn_kill_tagged(conn, tag, reterr);
+}

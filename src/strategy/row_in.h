@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_ROW_IN_H
+#define RLK_STRATEGY_ROW_IN_H
+
+/*
+ * The row strategy inside a transaction of the application's: what is said on
+ * its connection.
+ */
+
+#include "db/borrowed.h"
+#include "strategy/place.h"
+
+struct rlk_row_in {
+	struct rlk_borrowed on;
+	const struct rlk_place *place;
+	const char *name;
+	uint64_t tag; /* random: by it the statement that waits is found */
+};
+
+enum rlk_row_in_end {
+	RLK_ROW_IN_LOCKED,
+	RLK_ROW_IN_ABSENT,      /* there is no such row; make it */
+	RLK_ROW_IN_HELD,        /* by another, and not waited for, or for longer
+				   than the server lets anybody */
+	RLK_ROW_IN_INTERRUPTED, /* by us, or anybody */
+	RLK_ROW_IN_CONFLICT,    /* a deadlock */
+	RLK_ROW_IN_ELSEWHERE,   /* it is another server */
+	RLK_ROW_IN_REFUSED,     /* the server refused: *reterr */
+	RLK_ROW_IN_UNANSWERED,  /* the connection is closed: *reterr */
+};
+
+/**
+ * Begin a transaction on in->on, which has none, and lock the row in it. Blocks
+ * until in->on.until_ms, and is interrupted then if there is an interrupter.
+ * Unless it is RLK_ROW_IN_LOCKED no transaction is open.
+ */
+enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
+				       struct rowlock_errinfo *reterr);
+
+/** In that transaction, draw the next token of the name. Only the ends LOCKED,
+ *  HELD (that transaction has not the row), REFUSED and UNANSWERED; but for the
+ *  last the transaction stays open. */
+enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
+				    uint64_t *ret_token,
+				    struct rowlock_errinfo *reterr);
+
+/** By a connection of the client's, interrupt the statement that waits. */
+enum rlk_fault rlk_row_in_interrupt(struct rlk_conn *conn,
+				    const struct rlk_row_in *in,
+				    struct rowlock_errinfo *reterr);
+
+#endif

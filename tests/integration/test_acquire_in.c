@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A row lock in a transaction of the application's: it has it as long as the
+ * transaction is open, and what it reads is from behind the grant.
+ */
+#include "actor.h"
+
+#define ACCOUNTS "acquire_in_test"
+#include "guarded.h"
+
+#include <pthread.h>
+
+struct inside {
+	struct rowlock_client *client;
+	struct rowlock *lock; /* for the application's transaction */
+	struct rowlock *rival;
+	const char *name;
+	MYSQL *mysql;
+	struct test_sql *sql;
+};
+
+static int begin_inside(void **state)
+{
+	static struct inside inside;
+
+	inside = (struct inside){
+		.client = test_client(test_ttl_ms(TTL_MS)),
+		.name = test_name("inside"),
+		.mysql = connect_to(test_dsn(), 0),
+		.sql = test_sql_open(),
+	};
+	inside.lock = test_lock(inside.client, ROWLOCK_ROW, 0, inside.name);
+	/* Another owner, in the same thread. */
+	inside.rival = test_lock(inside.client, ROWLOCK_ROW,
+				 ROWLOCK_OWNER_HANDLE, inside.name);
+	test_sql(inside.sql, "CREATE TABLE IF NOT EXISTS " ACCOUNTS
+			     " (id INT PRIMARY KEY, balance INT NOT NULL) "
+			     "ENGINE=InnoDB");
+	test_sql(inside.sql, "REPLACE INTO " ACCOUNTS " VALUES (1, 100)");
+	*state = &inside;
+	return 0;
+}
+
+static int end_inside(void **state)
+{
+	struct inside *inside = *state;
+
+	mysql_close(inside->mysql);
+	rowlock_release(inside->rival, NULL);
+	test_lock_end(inside->lock);
+	test_lock_end(inside->rival);
+	test_client_end(inside->client);
+	test_sql(inside->sql, "DROP TABLE " ACCOUNTS);
+	test_sql_end(inside->sql);
+	return 0;
+}
+
+static void assert_is_free(const struct inside *inside)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(inside->rival, 0, &err));
+	assert_ok(rowlock_release(inside->rival, &err));
+}
+
+/* No transaction is open, and the session is as it was. */
+static void assert_nothing_open(const struct inside *inside)
+{
+	assert_int_equal(number(inside->mysql, "SELECT @@SESSION.autocommit"),
+			 1);
+	assert_false(inside->mysql->server_status & SERVER_STATUS_IN_TRANS);
+}
+
+static void has_it_until_its_transaction_ends(void **state)
+{
+	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+		assert_ok(
+		    rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+		assert_code(rowlock_acquire(inside->rival, 0, &err),
+			    ROWLOCK_EBUSY, &err);
+		say(inside->mysql,
+		    "UPDATE " ACCOUNTS " SET balance = balance - 10");
+		say(inside->mysql, ends[i]);
+		assert_is_free(inside);
+		assert_int_equal(
+		    number(inside->mysql, "SELECT balance FROM " ACCOUNTS), 90);
+	}
+	assert_nothing_open(inside);
+	/* The client has no hold of it. */
+	assert_int_equal(rowlock_held(inside->lock), 0);
+	assert_code(rowlock_release(inside->lock, &err), ROWLOCK_ENOTHELD,
+		    &err);
+}
+
+static void its_end_is_the_connections_end(void **state)
+{
+	const struct inside *inside = *state;
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire_in(inside->lock, mysql, 0, &err));
+	mysql_close(mysql);
+	assert_ok(rowlock_acquire(inside->rival, test_patience_ms(), &err));
+	assert_ok(rowlock_release(inside->rival, &err));
+}
+
+struct waiting {
+	const struct inside *inside;
+	uint64_t wait_ms;
+	int code;
+	struct rowlock_errinfo err;
+	pthread_t thread;
+};
+
+static void *wait_for_it(void *data)
+{
+	struct waiting *waiting = data;
+
+	waiting->code =
+	    rowlock_acquire_in(waiting->inside->lock, waiting->inside->mysql,
+			       waiting->wait_ms, &waiting->err);
+	mysql_thread_end();
+	return NULL;
+}
+
+/* What it waits with in the server; 0: it does not. */
+static uint64_t statement_of(const struct inside *inside)
+{
+	return test_sql_number(inside->sql,
+			       "SELECT CRC32(INFO) FROM "
+			       "information_schema.PROCESSLIST WHERE ID = %lu "
+			       "AND INFO LIKE '%%business_lock%%FOR UPDATE'",
+			       mysql_thread_id(inside->mysql));
+}
+
+/* Another one than @before. */
+static uint64_t await_statement(const struct inside *inside, uint64_t before)
+{
+	uint64_t since = test_now_ns();
+	uint64_t now;
+
+	while (!(now = statement_of(inside)) || now == before)
+		test_keep_waiting(since, "a statement that waits");
+	return now;
+}
+
+static void begin_to_wait(struct waiting *waiting, const struct inside *inside,
+			  uint64_t wait_ms)
+{
+	waiting->inside = inside;
+	waiting->wait_ms = wait_ms;
+	assert_false(
+	    pthread_create(&waiting->thread, NULL, wait_for_it, waiting));
+	await_statement(inside, 0);
+}
+
+/* What was written before is seen, whatever the isolation level. */
+static void who_waits_reads_what_was_committed_before(void **state)
+{
+	const struct inside *inside = *state;
+	struct waiting waiting;
+	struct rowlock_errinfo err;
+
+	say(inside->mysql,
+	    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+	assert_ok(rowlock_acquire(inside->rival, 0, &err));
+	begin_to_wait(&waiting, inside, test_patience_ms());
+	test_sql(inside->sql, "UPDATE " ACCOUNTS " SET balance = 42");
+	assert_ok(rowlock_release(inside->rival, &err));
+	assert_false(pthread_join(waiting.thread, NULL));
+	assert_code(waiting.code, 0, &waiting.err);
+	assert_int_equal(number(inside->mysql, "SELECT balance FROM " ACCOUNTS),
+			 42);
+	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	say(inside->mysql, "COMMIT");
+}
+
+static void a_wait_ends_in_time_or_when_it_is_canceled(void **state)
+{
+	const struct inside *inside = *state;
+	struct waiting waiting;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(inside->rival, 0, &err));
+	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+		    ROWLOCK_EBUSY, &err);
+	assert_nothing_open(inside);
+	for (uint64_t wait_ms = 1; wait_ms < 200; wait_ms += 49) {
+		assert_code(rowlock_acquire_in(inside->lock, inside->mysql,
+					       wait_ms, &err),
+			    ROWLOCK_ETIMEDOUT, &err);
+		assert_nothing_open(inside);
+	}
+	begin_to_wait(&waiting, inside, UINT64_C(3600) * 1000);
+	rowlock_cancel(inside->lock);
+	assert_false(pthread_join(waiting.thread, NULL));
+	assert_code(waiting.code, ROWLOCK_ECANCELED, &waiting.err);
+	assert_nothing_open(inside);
+	/* Before it begins: once. */
+	rowlock_cancel(inside->lock);
+	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 1000, &err),
+		    ROWLOCK_ECANCELED, &err);
+	assert_ok(rowlock_release(inside->rival, &err));
+	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 1000, &err));
+	say(inside->mysql, "ROLLBACK");
+}
+
+/* Longer than the server lets a statement wait. */
+static void a_wait_outlasts_the_servers_time_out(void **state)
+{
+	const struct inside *inside = *state;
+	struct waiting waiting;
+	struct rowlock_errinfo err;
+
+	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
+	assert_ok(rowlock_acquire(inside->rival, 0, &err));
+	begin_to_wait(&waiting, inside, UINT64_C(3600) * 1000);
+	/* It asks again. */
+	await_statement(inside, statement_of(inside));
+	assert_ok(rowlock_release(inside->rival, &err));
+	assert_false(pthread_join(waiting.thread, NULL));
+	assert_code(waiting.code, 0, &waiting.err);
+	say(inside->mysql, "COMMIT");
+}
+
+static void tokens_are_drawn_with_the_transaction(void **state)
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+	uint64_t first = 0;
+	uint64_t second = 0;
+	uint64_t third = 0;
+
+	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &first, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &first, &err));
+	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &second, &err));
+	assert_true(first > 0 && second > first);
+	say(inside->mysql, "COMMIT");
+	assert_ok(rowlock_acquire(inside->rival, 0, &err));
+	assert_ok(rowlock_token(inside->rival, &third, &err));
+	assert_true(third > second);
+	/* In a transaction that has not got it. */
+	say(inside->mysql, "START TRANSACTION");
+	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &first, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	say(inside->mysql, "ROLLBACK");
+	assert_ok(rowlock_release(inside->rival, &err));
+	assert_code(rowlock_draw_in(inside->lock, inside->mysql, NULL, &err),
+		    ROWLOCK_EINVAL, &err);
+}
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+	const struct inside *inside = *state;
+	struct rowlock *lease =
+	    test_lock(inside->client, ROWLOCK_LEASE, 0, inside->name);
+	MYSQL *closed = mysql_init(NULL);
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	assert_code(rowlock_acquire_in(inside->lock, NULL, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_acquire_in(inside->lock, closed, 0, &err),
+		    ROWLOCK_ECONNECT, &err);
+	mysql_close(closed);
+	assert_code(rowlock_acquire_in(lease, inside->mysql, 0, &err),
+		    ROWLOCK_EUNSUPPORTED, &err);
+	assert_code(rowlock_draw_in(lease, inside->mysql, &token, &err),
+		    ROWLOCK_EUNSUPPORTED, &err);
+	test_lock_end(lease);
+	assert_false(mysql_query(inside->mysql, "SELECT 1"));
+	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	mysql_free_result(mysql_store_result(inside->mysql));
+	/* It may have read already. */
+	say(inside->mysql, "START TRANSACTION");
+	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "a transaction is open"));
+	assert_true(inside->mysql->server_status & SERVER_STATUS_IN_TRANS);
+	say(inside->mysql, "ROLLBACK");
+	/* It would wait for itself. */
+	assert_ok(rowlock_acquire(inside->lock, 0, &err));
+	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 1000, &err),
+		    ROWLOCK_EDEADLOCK, &err);
+	assert_ok(rowlock_release(inside->lock, &err));
+	assert_nothing_open(inside);
+	assert_is_free(inside);
+}
+
+#define INSIDE(sentence, function)                                             \
+	{                                                                      \
+		sentence, function, begin_inside, end_inside, NULL             \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		INSIDE("a transaction has it until it ends",
+		       has_it_until_its_transaction_ends),
+		INSIDE("it ends with its connection",
+		       its_end_is_the_connections_end),
+		INSIDE("who waits reads what was committed before",
+		       who_waits_reads_what_was_committed_before),
+		INSIDE("a wait ends in time, or when it is canceled",
+		       a_wait_ends_in_time_or_when_it_is_canceled),
+		INSIDE("a wait outlasts the server's time-out",
+		       a_wait_outlasts_the_servers_time_out),
+		INSIDE("tokens are drawn with the transaction",
+		       tokens_are_drawn_with_the_transaction),
+		INSIDE("what it cannot do is refused",
+		       what_it_cannot_do_is_refused),
+	};
+
+	return test_main(tests);
+}
