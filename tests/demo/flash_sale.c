@@ -47,7 +47,7 @@ static int fail(const char *what, const char *why)
 	return -1;
 }
 
-static MYSQL *connect_to(const char *dsn)
+MYSQL *sale_connect(const char *dsn)
 {
 	MYSQL *mysql = mysql_init(NULL);
 
@@ -59,21 +59,20 @@ static MYSQL *connect_to(const char *dsn)
 	return mysql;
 }
 
-static int run(MYSQL *mysql, const char *statement)
+int sale_run(MYSQL *mysql, const char *statement)
 {
 	if (!mysql_query(mysql, statement))
 		return 0;
 	return fail(statement, mysql_error(mysql));
 }
 
-/* The first number of the answer, -1 on failure. */
-static long ask(MYSQL *mysql, const char *question)
+long sale_ask(MYSQL *mysql, const char *question)
 {
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 	long number = -1;
 
-	if (run(mysql, question))
+	if (sale_run(mysql, question))
 		return -1;
 	result = mysql_store_result(mysql);
 	row = result ? mysql_fetch_row(result) : NULL;
@@ -92,7 +91,7 @@ static void think(void)
 static int buy(struct buyer *buyer)
 {
 	long left =
-	    ask(buyer->mysql, "SELECT left_items FROM rowlock_demo_stock");
+	    sale_ask(buyer->mysql, "SELECT left_items FROM rowlock_demo_stock");
 	char update[80];
 
 	if (left <= 0)
@@ -100,9 +99,9 @@ static int buy(struct buyer *buyer)
 	think();
 	snprintf(update, sizeof(update),
 		 "UPDATE rowlock_demo_stock SET left_items = %ld", left - 1);
-	if (run(buyer->mysql, update))
+	if (sale_run(buyer->mysql, update))
 		return -1;
-	if (run(buyer->mysql, "INSERT INTO rowlock_demo_sale VALUES ()"))
+	if (sale_run(buyer->mysql, "INSERT INTO rowlock_demo_sale VALUES ()"))
 		return -1;
 	atomic_fetch_add(&buyer->shop->sold, 1);
 	return 1;
@@ -142,7 +141,7 @@ static int equip(struct buyer *buyer, struct rowlock_client *client,
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo err;
 
-	buyer->mysql = connect_to(sale->dsn);
+	buyer->mysql = sale_connect(sale->dsn);
 	if (!buyer->mysql)
 		return -1;
 	options.strategy = sale->strategy;
@@ -226,9 +225,9 @@ static int await_end(struct shop *shop, const struct sale *sale,
 	return failed || atomic_load(&shop->failed);
 }
 
-static int prepare(const struct sale *sale)
+int sale_prepare(const struct sale *sale)
 {
-	MYSQL *mysql = connect_to(sale->dsn);
+	MYSQL *mysql = sale_connect(sale->dsn);
 	char insert[80];
 	int failed;
 
@@ -236,28 +235,29 @@ static int prepare(const struct sale *sale)
 		return -1;
 	snprintf(insert, sizeof(insert),
 		 "INSERT INTO rowlock_demo_stock VALUES (1, %u)", sale->stock);
-	failed = run(mysql, "DROP TABLE IF EXISTS rowlock_demo_stock, "
+	failed =
+	    sale_run(mysql, "DROP TABLE IF EXISTS rowlock_demo_stock, "
 			    "rowlock_demo_sale") ||
-		 run(mysql, "CREATE TABLE rowlock_demo_stock (id INT PRIMARY "
+	    sale_run(mysql, "CREATE TABLE rowlock_demo_stock (id INT PRIMARY "
 			    "KEY, left_items INT NOT NULL) ENGINE=InnoDB") ||
-		 run(mysql, "CREATE TABLE rowlock_demo_sale (id INT PRIMARY "
+	    sale_run(mysql, "CREATE TABLE rowlock_demo_sale (id INT PRIMARY "
 			    "KEY AUTO_INCREMENT) ENGINE=InnoDB") ||
-		 run(mysql, insert);
+	    sale_run(mysql, insert);
 	mysql_close(mysql);
 	return failed ? -1 : 0;
 }
 
 static int clean(const struct sale *sale)
 {
-	MYSQL *mysql = connect_to(sale->dsn);
+	MYSQL *mysql = sale_connect(sale->dsn);
 	int failed;
 
 	if (!mysql)
 		return 1;
-	failed = run(mysql, "DROP TABLE IF EXISTS rowlock_demo_stock, "
-			    "rowlock_demo_sale") ||
-		 run(mysql, "DELETE FROM business_lock WHERE name IN "
-			    "('" SALE_NAME "', '" TAKEOVER_NAME "')");
+	failed = sale_run(mysql, "DROP TABLE IF EXISTS rowlock_demo_stock, "
+				 "rowlock_demo_sale") ||
+		 sale_run(mysql, "DELETE FROM business_lock WHERE name IN "
+				 "('" SALE_NAME "', '" TAKEOVER_NAME "')");
 	mysql_close(mysql);
 	return failed ? 1 : 0;
 }
@@ -265,12 +265,12 @@ static int clean(const struct sale *sale)
 /* What the tables say was sold. */
 static long count_sold(const struct sale *sale)
 {
-	MYSQL *mysql = connect_to(sale->dsn);
+	MYSQL *mysql = sale_connect(sale->dsn);
 	long sold;
 
 	if (!mysql)
 		return -1;
-	sold = ask(mysql, "SELECT COUNT(*) FROM rowlock_demo_sale");
+	sold = sale_ask(mysql, "SELECT COUNT(*) FROM rowlock_demo_sale");
 	mysql_close(mysql);
 	return sold;
 }
@@ -284,7 +284,7 @@ static int sell(const struct sale *sale)
 	long sold;
 	int i;
 
-	if (shop == MAP_FAILED || prepare(sale))
+	if (shop == MAP_FAILED || sale_prepare(sale))
 		return 1;
 	fflush(stdout);
 	for (i = 0; i < PROCESSES; i++)
@@ -328,10 +328,15 @@ double sale_seconds(void)
 }
 
 static const char usage[] =
-    "Usage: flash-sale COMMAND [none|row|lease] [STOCK]\n"
+    "Usage: flash-sale COMMAND [none|row|lease|guarded] [STOCK]\n"
     "  sell      prints: sold, oversold, seconds, holds per second\n"
     "  takeover  prints: milliseconds from a holder's SIGKILL to the next "
     "hold\n"
+    "  stopped   a seller that was stopped for longer than its lock lives, and "
+    "commits:\n"
+    "            by itself, or (guarded) by rowlock_commit(); prints: sold, "
+    "taken from\n"
+    "            the stock, what it was told\n"
     "  clean     removes what it made\n"
     "The server is that of ROWLOCK_DSN.\n";
 
@@ -353,6 +358,8 @@ int main(int argc, char **argv)
 		return sell(&sale);
 	if (!strcmp(argv[1], "takeover") && sale.locked)
 		return sale_takeover(&sale);
+	if (!strcmp(argv[1], "stopped"))
+		return sale_stopped(&sale, !strcmp(sale.word, "guarded"));
 	if (!strcmp(argv[1], "clean"))
 		return clean(&sale);
 	fputs(usage, stderr);

@@ -5,7 +5,7 @@ import collections
 
 Verdict = collections.namedtuple(
     'Verdict', 'told committed lost acknowledged_lost wrong refused broken '
-    'unknown seconds')
+    'unknown acknowledged seconds')
 
 
 def judge(told, truth, seconds):
@@ -25,4 +25,5 @@ def judge(told, truth, seconds):
              if (end == 'c') != (number in writes) and end != 'u']
     return Verdict(len(told), len(writes), len(lost),
                    sum(told.get(number, (0, ''))[1] == 'c' for number in lost),
-                   wrong, ends['s'], ends['b'], ends['u'], seconds)
+                   wrong, ends['s'], ends['b'], ends['u'], ends['c'],
+                   seconds)
