@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A transaction that is tied to a lease, or has a row lock in it, at each of
+ * its round trips, with each kind of fault: what was told of it is what became
+ * of it, and the session and the hold are as they were.
+ */
+#include <mysql.h>
+#include <stdlib.h>
+
+#include <rowlock/mysql.h>
+
+#include "odd.h"
+#include "sql.h"
+
+#define TTL_MS 30000
+
+/* Of a call; half of it is for finding out. */
+#define CALL_MS 3000
+
+struct guarded {
+	struct proxy *proxy;
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock *row;
+	struct test_sql *sql;
+	char dsn[512]; /* by way of the proxy */
+	MYSQL *mysql;
+	unsigned int ends[2]; /* how many were not committed, and were */
+};
+
+/* The round trips, by what is said in them. */
+static const char *const inside[] = {
+	"START TRANSACTION*",
+	"SELECT ?? rowlock-*",
+};
+
+static const char *const places[] = {
+	"SET TRANSACTION*",
+	"UPDATE sweep_account*",
+	"RELEASE SAVEPOINT*",
+};
+enum { PLACE_COMMIT = 2 };
+
+static const struct {
+	const char *where;
+	const char *act;
+	bool slow; /* a time-out: at the last place only */
+} kinds[] = {
+	{ "request", "drop then=fin", false },
+	{ "request", "drop then=rst", false },
+	{ "request", "drop", true },
+	{ "request", "cut byte=9", false },
+	{ "request", "hold", false },
+	{ "request", "delay ms=20", false },
+	{ "request", "error code=1213", false },
+	{ "request", "error code=1205", false },
+	{ "request", "error code=1317", false },
+	{ "reply", "drop then=fin", false },
+	{ "reply", "drop then=rst", false },
+	{ "reply", "drop", true },
+	{ "reply", "cut byte=3", false },
+	{ "reply", "cut byte=15", false },
+	{ "reply", "delay ms=20", false },
+	{ "reply", "dribble ms=1", false },
+};
+
+static void put_rule(char *rule, size_t size, size_t kind, const char *place)
+{
+	snprintf(rule, size, "%s sql=\"%s\" do %s", kinds[kind].where, place,
+		 kinds[kind].act);
+}
+
+static MYSQL *connect_by(const char *dsn)
+{
+	MYSQL *mysql = mysql_init(NULL);
+
+	assert_non_null(mysql);
+	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL,
+				CLIENT_MULTI_STATEMENTS))
+		fail_msg("connect: %s", mysql_error(mysql));
+	return mysql;
+}
+
+static int begin_sweep(void **state)
+{
+	static struct guarded guarded;
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+
+	options.call_timeout_ms = CALL_MS;
+	guarded = (struct guarded){
+		.proxy = proxy_to(test_dsn()),
+		.client = test_client_with(&options),
+		.sql = test_sql_open(),
+	};
+	proxy_dsn(guarded.proxy, test_dsn(), guarded.dsn, sizeof(guarded.dsn));
+	guarded.lock =
+	    test_lock(guarded.client, ROWLOCK_LEASE, 0, test_name("guarded"));
+	guarded.row =
+	    test_lock(guarded.client, ROWLOCK_ROW, 0, test_name("guarded"));
+	test_sql(guarded.sql,
+		 "CREATE TABLE IF NOT EXISTS sweep_account (id INT PRIMARY "
+		 "KEY, balance INT NOT NULL) ENGINE=InnoDB");
+	*state = &guarded;
+	return 0;
+}
+
+static int end_sweep(void **state)
+{
+	struct guarded *guarded = *state;
+
+	proxy_end(guarded->proxy);
+	test_lock_end(guarded->lock);
+	test_lock_end(guarded->row);
+	test_client_end(guarded->client);
+	test_sql(guarded->sql, "DROP TABLE sweep_account");
+	test_sql_end(guarded->sql);
+	return 0;
+}
+
+/* 0, or the code of what failed. */
+static int play(const struct guarded *guarded, bool releases,
+		struct rowlock_errinfo *err)
+{
+	int code = rowlock_begin(guarded->lock, guarded->mysql, 0, err);
+
+	if (code)
+		return code;
+	if (mysql_query(guarded->mysql,
+			"UPDATE sweep_account SET balance = 90")) {
+		assert_false(
+		    rowlock_rollback(guarded->lock, guarded->mysql, NULL));
+		return ROWLOCK_EDB;
+	}
+	return releases
+		   ? rowlock_commit_release(guarded->lock, guarded->mysql, err)
+		   : rowlock_commit(guarded->lock, guarded->mysql, err);
+}
+
+/* It commits by itself, with nothing open; or it is closed. */
+static void check_session(const struct guarded *guarded, const char *rule)
+{
+	MYSQL *mysql = guarded->mysql;
+
+	if (mysql_query(mysql, "SELECT @@SESSION.autocommit")) {
+		assert_true(mysql_errno(mysql) >= 2000);
+		return;
+	}
+	mysql_free_result(mysql_store_result(mysql));
+	if (!(mysql->server_status & SERVER_STATUS_AUTOCOMMIT) ||
+	    mysql->server_status & SERVER_STATUS_IN_TRANS)
+		fail_msg("%s: the session is not as it was", rule);
+}
+
+static uint64_t balance(const struct guarded *guarded)
+{
+	return test_sql_number(guarded->sql,
+			       "SELECT balance FROM sweep_account");
+}
+
+/* What was held comes now, and the server is done with all of it. */
+static void let_all_end(const struct guarded *guarded)
+{
+	uint64_t since = test_now_ns();
+
+	tell(guarded->proxy, "deliver");
+	mysql_close(guarded->mysql);
+	while (proxy_counts(guarded->proxy).links)
+		test_keep_waiting(since, "the end of all connections");
+}
+
+static void one_run(struct guarded *guarded, const char *rule, bool releases)
+{
+	struct rowlock_errinfo err = { 0 };
+	uint64_t wanted;
+	int code;
+
+	assert_ok(rowlock_acquire(guarded->lock, 0, &err));
+	test_sql(guarded->sql, "REPLACE INTO sweep_account VALUES (1, 100)");
+	guarded->mysql = connect_by(guarded->dsn);
+	tell(guarded->proxy, "clear\nreset\n%s", rule);
+	code = play(guarded, releases, &err);
+	if (code == ROWLOCK_EUNKNOWN || code == ROWLOCK_ELOST)
+		fail_msg("%s: %s", rule, err.message);
+	wanted = code ? 100 : 90;
+	guarded->ends[!code]++;
+	if (balance(guarded) != wanted)
+		fail_msg("%s: told %d (%s), and it was%s committed", rule, code,
+			 err.message, code ? "" : " not");
+	check_session(guarded, rule);
+	if (proxy_counts(guarded->proxy).acts != 1)
+		fail_msg("%s: it did not come about", rule);
+	tell(guarded->proxy, "clear");
+	let_all_end(guarded);
+	/* Nor later. */
+	assert_int_equal(balance(guarded), wanted);
+	if (releases && !code)
+		return;
+	assert_ok(rowlock_verify(guarded->lock, &err));
+	assert_ok(rowlock_release(guarded->lock, &err));
+}
+
+static void sweep(struct guarded *guarded, bool releases)
+{
+	char rule[160];
+
+	for (size_t place = 0; place < TEST_SIZE(places); place++)
+		for (size_t kind = 0; kind < TEST_SIZE(kinds); kind++) {
+			if (kinds[kind].slow && place != PLACE_COMMIT)
+				continue;
+			put_rule(rule, sizeof(rule), kind, places[place]);
+			one_run(guarded, rule, releases);
+		}
+	/* Both come about. */
+	assert_true(guarded->ends[0] && guarded->ends[1]);
+	print_message("# %u committed, %u not\n", guarded->ends[1],
+		      guarded->ends[0]);
+}
+
+/* ------------------------------------------------------- a lock inside it */
+
+static void one_lock(struct guarded *guarded, const char *rule)
+{
+	struct rowlock_errinfo err = { 0 };
+	int code;
+
+	guarded->mysql = connect_by(guarded->dsn);
+	tell(guarded->proxy, "clear\nreset\n%s", rule);
+	code = rowlock_acquire_in(guarded->row, guarded->mysql, 0, &err);
+	guarded->ends[!code]++;
+	if (proxy_counts(guarded->proxy).acts != 1)
+		fail_msg("%s: it did not come about", rule);
+	tell(guarded->proxy, "clear");
+	if (code) {
+		check_session(guarded, rule);
+	} else {
+		assert_true(guarded->mysql->server_status &
+			    SERVER_STATUS_IN_TRANS);
+		assert_code(rowlock_acquire(guarded->row, 0, &err),
+			    ROWLOCK_EBUSY, &err);
+	}
+	let_all_end(guarded);
+	/* The server may be a moment later than the proxy. */
+	assert_ok(rowlock_acquire(guarded->row, test_patience_ms(), &err));
+	assert_ok(rowlock_release(guarded->row, &err));
+}
+
+static void transaction_that_is_open_has_the_lock(void **state)
+{
+	struct guarded *guarded = *state;
+	char rule[160];
+
+	for (size_t place = 0; place < TEST_SIZE(inside); place++)
+		for (size_t kind = 0; kind < TEST_SIZE(kinds); kind++) {
+			if (kinds[kind].slow && place == 0)
+				continue;
+			put_rule(rule, sizeof(rule), kind, inside[place]);
+			one_lock(guarded, rule);
+		}
+	assert_true(guarded->ends[0] && guarded->ends[1]);
+}
+
+static void what_is_told_of_a_commit_is_what_became_of_it(void **state)
+{
+	sweep(*state, false);
+}
+
+static void what_is_told_of_a_release_is_what_became_of_it(void **state)
+{
+	sweep(*state, true);
+}
+
+#define SWEEP(sentence, function)                                              \
+	{                                                                      \
+		sentence, function, begin_sweep, end_sweep, NULL               \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SWEEP("what is told of a commit is what became of it",
+		      what_is_told_of_a_commit_is_what_became_of_it),
+		SWEEP("what is told of a commit that releases is what became "
+		      "of both",
+		      what_is_told_of_a_release_is_what_became_of_it),
+		SWEEP("a transaction that is open has the lock, no other one",
+		      transaction_that_is_open_has_the_lock),
+	};
+
+	return test_main(tests);
+}
