@@ -238,7 +238,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
  * ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED;
  * ROWLOCK_EDEADLOCK: the caller has the lock by rowlock_acquire();
  * ROWLOCK_EINVAL: @conn is NULL, or has a transaction open, or a result unread,
- * or is connected to another server than the lock's;
+ * or is connected to another server than the lock's; or another thread waits
+ * with @lock;
  * ROWLOCK_EUNSUPPORTED: @lock is not of the row strategy;
  * ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_EDB, ROWLOCK_ENOMEM,
  * ROWLOCK_ESYSTEM, ROWLOCK_EFORKED;

@@ -222,13 +222,19 @@ static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
 	}
 }
 
-/* Our own thread has it, by another transaction: it would wait for itself. */
-static int check_not_ours(struct rowlock *lock, struct rowlock_errinfo *reterr)
+/* Nobody waits with the handle. And our own thread has not got the lock by
+ * another transaction: it would wait for itself. */
+static int check_may_wait(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold = lock->name->hold;
 
+	if (lock->waiter)
+		return fail(lock, "acquire", ROWLOCK_EINVAL,
+			    "another thread is waiting with this handle; make "
+			    "a handle per thread",
+			    reterr);
 	if (!hold || hold->owner != rlk_lock_owner(lock) ||
 	    !rlk_hold_check_locked(hold))
 		return 0;
@@ -287,7 +293,7 @@ int rowlock_acquire_in(struct rowlock *lock, struct st_mysql *conn,
 			    "have read already what the lock is to protect; "
 			    "commit it, or roll it back, first",
 			    reterr);
-	code = check_not_ours(lock, reterr);
+	code = check_may_wait(lock, reterr);
 	return code ? code : acquire_in(lock, conn, wait_ms, reterr);
 }
 

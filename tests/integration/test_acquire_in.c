@@ -183,6 +183,7 @@ static void who_waits_reads_what_was_committed_before(void **state)
 static void a_wait_ends_in_time_or_when_it_is_canceled(void **state)
 {
 	const struct inside *inside = *state;
+	MYSQL *other = connect_to(test_dsn(), 0);
 	struct waiting waiting;
 	struct rowlock_errinfo err;
 
@@ -197,6 +198,10 @@ static void a_wait_ends_in_time_or_when_it_is_canceled(void **state)
 		assert_nothing_open(inside);
 	}
 	begin_to_wait(&waiting, inside, UINT64_C(3600) * 1000);
+	/* One thread at a time with a handle. */
+	assert_code(rowlock_acquire_in(inside->lock, other, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	mysql_close(other);
 	rowlock_cancel(inside->lock);
 	assert_false(pthread_join(waiting.thread, NULL));
 	assert_code(waiting.code, ROWLOCK_ECANCELED, &waiting.err);
