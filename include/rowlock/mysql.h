@@ -221,8 +221,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
  * behind another one of it; a wait of more than innodb_lock_wait_timeout (50 s)
  * goes to the end of the line.
  *
- * @lock     of rowlock_new(), of the row strategy; it needs no connection of
- * its own for it
+ * @lock     of rowlock_new(), of the row strategy; it takes no connection of
+ * the client's
  * @conn     connected to the lock's server, with no transaction open and no
  *           result unread; stays the caller's. Its account needs SELECT and
  *           UPDATE on `business_lock`
@@ -315,10 +315,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
  * transaction is still open: roll it back;
  * ROWLOCK_ENAME: @resource is no such name;
  * ROWLOCK_EINVAL: @conn is NULL, has no transaction open and autocommit on, or
- * a result unread; or @token is 0; ROWLOCK_ESCHEMA: there is no `lock_fence` in
- * that database; ROWLOCK_EAUTH: the account may not change it;
- * ROWLOCK_EREADONLY: the server takes no writes, or the transaction is READ
- * ONLY; ROWLOCK_EDB: the server refused: a deadlock (1213), after which the
+ * a result unread; or @token is 0;
+ * ROWLOCK_ESCHEMA: there is no `lock_fence` in that database;
+ * ROWLOCK_EAUTH: the account may not change it;
+ * ROWLOCK_EREADONLY: the server takes no writes, or the transaction none;
+ * ROWLOCK_EDB: the server refused: a deadlock (1213), after which the
  * transaction is rolled back, or a time-out (1205);
  * ROWLOCK_ECONNECT: @conn is closed, or broke; the server rolls back by itself;
  * ROWLOCK_ENOMEM.

@@ -52,12 +52,15 @@ static int fail_with(const struct rowlock *lock, const char *what,
 			   RLK_LOCK_ARGS(lock), error->message);
 }
 
+/* May the call begin? */
 static int check(const struct rowlock *lock, const char *what,
 		 const struct rlk_borrowed *on, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;
 	int code;
 
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
 	if (!on->mysql)
 		return fail(lock, what, ROWLOCK_EINVAL,
 			    "the connection is NULL", reterr);
@@ -279,12 +282,8 @@ int rowlock_acquire_in(struct rowlock *lock, struct st_mysql *conn,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rlk_borrowed on = { .mysql = conn };
-	struct rowlock_client *client = lock->name->client;
-	int code;
+	int code = check(lock, "acquire", &on, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	code = check(lock, "acquire", &on, reterr);
 	if (code)
 		return code;
 	if (rlk_borrowed_in_transaction(&on))
@@ -334,17 +333,13 @@ int rowlock_draw_in(struct rowlock *lock, struct st_mysql *conn,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rlk_borrowed on = { .mysql = conn };
-	struct rowlock_client *client = lock->name->client;
-	int code;
+	int code = check(lock, "token", &on, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+	if (code)
+		return code;
 	if (!ret_token)
 		return fail(lock, "token", ROWLOCK_EINVAL,
 			    "there is no room for it", reterr);
-	code = check(lock, "token", &on, reterr);
-	if (code)
-		return code;
 	if (!rlk_borrowed_in_transaction(&on))
 		return fail(lock, "token", ROWLOCK_ENOTHELD,
 			    "no transaction is open on this connection; begin "

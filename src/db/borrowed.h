@@ -86,8 +86,15 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 				       size_t *ret_answered,
 				       struct rowlock_errinfo *reterr);
 
-/** Close it, as if by the server: whatever is said on it next fails. */
-void rlk_borrowed_close(const struct rlk_borrowed *on);
+/**
+ * Roll back, and have each statement commit by itself again if it did before
+ * (@autocommit): what the application does next would be lost otherwise. It is
+ * said again if something meets it, a KILL QUERY or a second 1213 of Galera; a
+ * session that cannot be had as it was is closed, as if by the server.
+ */
+enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
+				      bool autocommit,
+				      struct rowlock_errinfo *reterr);
 
 /** Say a script of one statement, as the application would: it blocks as long
  * as the connection's own time-outs allow. The first column of the first row is

@@ -47,10 +47,6 @@
 /* A transaction of the caller's is open: its characteristics stay. */
 #define ERROR_OPEN 1568
 
-#define UNDO_TRIES 5
-
-#define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
-
 /* The statements of a begin. Each costs the server a packet and the client a
  * wake-up, one with a result several times that (tests/bench/README.md). */
 enum {
@@ -190,33 +186,13 @@ static enum rlk_guard_end forbid_several(const struct rlk_guard *guard,
 	return RLK_GUARD_DONE;
 }
 
-static enum rlk_fault roll_back(const struct rlk_guard *guard,
-				struct rowlock_errinfo *reterr)
-{
-	struct rlk_script text = { .failed = false };
-	size_t answered;
-
-	rlk_script_put(&text, ROLLBACK);
-	if (guard->autocommit)
-		rlk_script_put(&text, "; SET SESSION autocommit = 1");
-	return say(guard, &text, NULL, 0, &answered, reterr);
-}
-
-/* Roll back, and have the session as it was: it would lose what the application
- * does next if its statements did not commit by themselves any more. A KILL
- * QUERY, or a second 1213 of Galera, may meet the text; a session that cannot
- * be had as it was is ended. */
+/* Roll back, and have the session as it was. */
 static enum rlk_guard_end undo(const struct rlk_guard *guard,
 			       struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = RLK_FAILED;
-
-	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
-		fault = roll_back(guard, reterr);
-	if (!fault)
-		return forbid_several(guard, reterr);
-	rlk_borrowed_close(&guard->on);
-	return RLK_GUARD_UNANSWERED;
+	if (rlk_borrowed_roll_back(&guard->on, guard->autocommit, reterr))
+		return RLK_GUARD_UNANSWERED;
+	return forbid_several(guard, reterr);
 }
 
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,

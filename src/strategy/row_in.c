@@ -24,8 +24,6 @@
 #define HERE 1
 #define ELSEWHERE 2
 
-#define UNDO_TRIES 5
-
 static enum rlk_fault say(const struct rlk_row_in *in, struct rlk_script *text,
 			  uint64_t *ret_number, struct rowlock_errinfo *reterr)
 {
@@ -33,26 +31,6 @@ static enum rlk_fault say(const struct rlk_row_in *in, struct rlk_script *text,
 
 	return rlk_borrowed_run_script(&in->on, text, ret_number, 1, &answered,
 				       reterr);
-}
-
-static enum rlk_fault say_words(const struct rlk_row_in *in, const char *words,
-				struct rowlock_errinfo *reterr)
-{
-	struct rlk_script text = { .failed = false };
-	uint64_t number;
-
-	rlk_script_put(&text, words);
-	return say(in, &text, &number, reterr);
-}
-
-static void undo(const struct rlk_row_in *in)
-{
-	enum rlk_fault fault = RLK_FAILED;
-
-	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
-		fault = say_words(in, "ROLLBACK AND NO CHAIN NO RELEASE", NULL);
-	if (fault)
-		rlk_borrowed_close(&in->on);
 }
 
 static void put_lock(struct rlk_script *text, const struct rlk_row_in *in,
@@ -109,13 +87,15 @@ enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 {
 	enum rlk_row_in_end end;
 	enum rlk_fault fault;
+	size_t answered;
 
-	fault = say_words(in, "START TRANSACTION READ WRITE", reterr);
+	fault = rlk_borrowed_run(&in->on, "START TRANSACTION READ WRITE", NULL,
+				 0, &answered, reterr);
 	if (fault)
 		return end_of(fault);
 	end = lock(in, wait, reterr);
 	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)
-		undo(in);
+		rlk_borrowed_roll_back(&in->on, false, NULL);
 	return end;
 }
 

@@ -3,8 +3,6 @@
  * A row lock in a transaction of the application's: it has it as long as the
  * transaction is open, and what it reads is from behind the grant.
  */
-#include "actor.h"
-
 #define ACCOUNTS "acquire_in_test"
 #include "guarded.h"
 

@@ -57,6 +57,21 @@ dsn_with()
 # rlm [OPTION...]: rowlock-migrate on the test's database
 rlm() { ROWLOCK_DSN=$(dsn_with "database=$db") "$migrate" --no-defaults "$@"; }
 
+# at_once N [OPTION...]: so many of rlm side by side, all of which succeed; what
+# each says is in $tmp/out.1, $tmp/out.2, ...
+at_once()
+{
+	runs=$1 pids='' bad=0
+	shift
+	while [ "$runs" -gt 0 ]; do
+		rlm "$@" >"$tmp/out.$runs" 2>&1 &
+		pids="$pids $!" runs=$((runs - 1))
+	done
+	for pid in $pids; do wait "$pid" || bad=$((bad + 1)); done
+	cat "$tmp"/out.*
+	equal $bad 0
+}
+
 # expect STATUS COMMAND...: run it; its output is in $tmp/out and in the log
 expect()
 {

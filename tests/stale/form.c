@@ -68,8 +68,21 @@ static bool begin_guarded(struct stale_worker *worker, unsigned int number)
 			      &error);
 }
 
-static enum stale_end end_of(int code, const struct rowlock_errinfo *error)
+/* A session whose statements do not commit by themselves any more would lose
+ * what the application does next. */
+static void check_session(const struct stale_worker *worker)
 {
+	MYSQL *mysql = worker->mysql;
+
+	if (mysql_get_socket(mysql) != MARIADB_INVALID_SOCKET &&
+	    !(mysql->server_status & SERVER_STATUS_AUTOCOMMIT))
+		stale_die("autocommit stays off behind a transaction");
+}
+
+static enum stale_end end_of(const struct stale_worker *worker, int code,
+			     const struct rowlock_errinfo *error)
+{
+	check_session(worker);
 	switch (code) {
 	case 0:
 		return STALE_COMMITTED;
@@ -87,25 +100,13 @@ static enum stale_end end_of(int code, const struct rowlock_errinfo *error)
 	}
 }
 
-/* A session whose statements do not commit by themselves any more would lose
- * what the application does next. */
-static void check_session(struct stale_worker *worker)
-{
-	MYSQL *mysql = worker->mysql;
-
-	if (mysql_get_socket(mysql) != MARIADB_INVALID_SOCKET &&
-	    !(mysql->server_status & SERVER_STATUS_AUTOCOMMIT))
-		stale_die("autocommit stays off behind a transaction");
-}
-
 static enum stale_end commit_guarded(struct stale_worker *worker,
 				     unsigned int number)
 {
 	struct rowlock_errinfo error;
 	int code = rowlock_commit(worker->locks[number], worker->mysql, &error);
 
-	check_session(worker);
-	return end_of(code, &error);
+	return end_of(worker, code, &error);
 }
 
 static enum stale_end commit_and_release(struct stale_worker *worker,
@@ -115,8 +116,7 @@ static enum stale_end commit_and_release(struct stale_worker *worker,
 	int code = rowlock_commit_release(worker->locks[number], worker->mysql,
 					  &error);
 
-	check_session(worker);
-	return end_of(code, &error);
+	return end_of(worker, code, &error);
 }
 
 static void roll_back_guarded(struct stale_worker *worker, unsigned int number)
