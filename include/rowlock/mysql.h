@@ -74,6 +74,11 @@ enum rowlock_begin_flags {
  * A round trip; three where @conn was not opened with CLIENT_MULTI_STATEMENTS,
  * and two more at the end of the transaction: it is allowed in between.
  *
+ * With ROWLOCK_SNAPSHOT, the first time on a connection, and where it is not
+ * sure of the row, it asks the server whether that is the lock's, and the hold
+ * still there. Else it goes by what it knows, and a hold that others have ended
+ * meanwhile is found out at the commit.
+ *
  * Returns 0;
  * ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER, ROWLOCK_ELOST: as rowlock_verify();
  * ROWLOCK_EINVAL: @conn is NULL, or has a transaction open, or a result
@@ -110,8 +115,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * ROWLOCK_EBROKEN: the transaction was not what it was any more. It had ended
  * before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
  * commits (DDL), by a deadlock or another error that rolled it back and went
- * unnoticed, or @conn was connected anew. What the caller committed himself
- * stays committed, unguarded;
+ * unnoticed, or @conn was connected anew, or to another server. What the caller
+ * committed himself stays committed, unguarded;
  * ROWLOCK_EDB: the server refused (a deadlock, a time-out, a certification of
  * Galera): do the transaction again if you like, from rowlock_begin() on;
  * ROWLOCK_EAUTH: the account of @conn may not change `business_lease`;

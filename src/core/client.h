@@ -98,6 +98,18 @@ struct rlk_old_session {
 	uint64_t id;
 };
 
+/** A connection of the application's that was seen to lead to the server that
+ *  has the leases of a session. Another one may have its place, and even its
+ *  number, by now: so that is looked at again when something depends on it. */
+struct rlk_verified {
+	const struct st_mysql *mysql;
+	uint64_t id;      /* the connection's number */
+	uint64_t session; /* the client's, then */
+};
+
+/** So many are remembered at the most. */
+#define RLK_VERIFIED 64
+
 struct rowlock_client {
 	pid_t pid;        /* to be shown */
 	uint64_t process; /* rlk_process(): a child of fork() has another */
@@ -136,10 +148,11 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list guarded;    /* the application's transactions that are
-				       open; core/guarded.c */
-	struct rlk_place place;     /* of the tables; from the first of these
-					     on */
+	struct rlk_list guarded; /* the application's transactions that are
+				    open; core/guarded.c */
+	struct rlk_place place;  /* of the tables; from the first of these
+					  on */
+	struct rlk_verified verified[RLK_VERIFIED]; /* by a hash */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
 	int64_t answered_ms;        /* a round of those was, the last time */

@@ -6,6 +6,11 @@
  * its hold is neither released nor handed over: a hand-over keeps the row as it
  * is, so that the server could not tell.
  *
+ * What its begin asks the server for is known mostly, and asked for only where
+ * it is not: how often the row was counted up, and whether the connection leads
+ * to the lock's server. The commit depends on both, and says so if one of them
+ * is otherwise.
+ *
  * Failure modes: what the server says of the hold at the COMMIT is decisive,
  * also where our clock has given it up by then: that only hurries. A commit
  * without an answer is asked after until the call's time is up.
@@ -15,7 +20,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "core/lock.h"
+#include "core/guarded.h"
+#include "core/place.h"
 
 #define FLAGS ROWLOCK_SNAPSHOT
 
@@ -51,8 +57,8 @@ static int fail_with(const struct rowlock *lock, const char *what, int code,
 
 /* ------------------------------------------------------------------- begin */
 
-static int fail_row(const struct rowlock *lock, const char *what,
-		    struct rowlock_errinfo *reterr)
+int rlk_guarded_fail_row(const struct rowlock *lock, const char *what,
+			 struct rowlock_errinfo *reterr)
 {
 	return fail(lock, what, ROWLOCK_EUNSUPPORTED,
 		    "a row lock is an open transaction itself; use the lease "
@@ -72,40 +78,66 @@ static int check(const struct rowlock *lock, const struct st_mysql *conn,
 			    "ROWLOCK_SNAPSHOT",
 			    reterr);
 	if (lock->name->strategy->pins_connection)
-		return fail_row(lock, "begin", reterr);
+		return rlk_guarded_fail_row(lock, "begin", reterr);
 	return 0;
 }
 
-/* By a connection that is open already, or its lane's next one. */
-static int learn_place(const struct rowlock *lock, int64_t until_ms,
-		       struct rowlock_errinfo *reterr)
+/* Of its row, as it is now. */
+static bool knows_guards_locked(const struct rlk_hold *hold)
 {
-	struct rowlock_client *client = lock->name->client;
-	struct rlk_place place;
-	struct rlk_conn *conn;
-	bool known;
-	int code;
-
-	rlk_mutex_lock(&client->mutex);
-	known = client->place.schema[0] != '\0';
-	rlk_mutex_unlock(&client->mutex);
-	if (known)
-		return 0;
-	code = rlk_client_conn(client,
-			       rlk_client_lane(client, lock->name->text)->bay,
-			       until_ms, &conn, reterr);
-	if (code)
-		return code;
-	rlk_place_learn(conn, &place);
-	rlk_pool_put(client->pool, conn);
-	rlk_mutex_lock(&client->mutex);
-	client->place = place;
-	rlk_mutex_unlock(&client->mutex);
-	return 0;
+	return !hold->guards_unsure && !hold->guard_told &&
+	       hold->guards < UINT16_MAX;
 }
 
-/* The hold, if it is the caller's, and good by our clock. NULL: the code. */
-static struct rlk_hold *good_hold_locked(struct rowlock *lock, const char *what,
+/* @guarded has asked, and got its answer. */
+static void note_answer(const struct guarded *guarded)
+{
+	const struct rlk_guard *guard = &guarded->guard;
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_hold *hold = guarded->hold;
+
+	rlk_mutex_lock(&client->mutex);
+	rlk_place_verified_locked(client, &guard->on, hold->session);
+	hold->guards_unsure = false;
+	hold->guards =
+	    guard->guards < UINT16_MAX ? (uint16_t) guard->guards : UINT16_MAX;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* Of a commit. */
+static void note_end(const struct guarded *guarded, bool done)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_hold *hold = guarded->hold;
+
+	rlk_mutex_lock(&client->mutex);
+	if (done && hold->guards < UINT16_MAX)
+		hold->guards++;
+	hold->guards_unsure = hold->guards_unsure || !done;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* Another transaction of ours, on the same connection: nothing need have been
+ * said in it yet. */
+static bool is_taken_locked(const struct rowlock_client *client,
+			    const struct rlk_borrowed *on)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->guarded)
+	{
+		const struct guarded *guarded =
+		    container_of(node, struct guarded, node);
+
+		if (guarded->guard.on.mysql == on->mysql &&
+		    guarded->guard.on_id == rlk_borrowed_id(on))
+			return true;
+	}
+	return false;
+}
+
+struct rlk_hold *rlk_guarded_hold_locked(struct rowlock *lock, const char *what,
 					 int *ret_code,
 					 struct rowlock_errinfo *reterr)
 {
@@ -120,15 +152,38 @@ static struct rlk_hold *good_hold_locked(struct rowlock *lock, const char *what,
 	return NULL;
 }
 
+static int fail_open(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return fail(lock, "begin", ROWLOCK_EINVAL,
+		    "a transaction is open on the connection; commit it, or "
+		    "roll it back, first",
+		    reterr);
+}
+
+/* Can a transaction begin on it at all? */
+static int check_connection(const struct rowlock *lock,
+			    const struct rlk_borrowed *on,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	int code = rlk_borrowed_ready(on, &error);
+
+	if (code)
+		return fail(lock, "begin", code, error.message, reterr);
+	return rlk_borrowed_in_transaction(on) ? fail_open(lock, reterr) : 0;
+}
+
 /* Ties @guarded to it. */
 static int tie(struct rowlock *lock, struct guarded *guarded,
 	       struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
+	struct rlk_guard *guard = &guarded->guard;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&client->mutex);
 	int code = 0;
-	struct rlk_hold *hold = good_hold_locked(lock, "begin", &code, reterr);
+	struct rlk_hold *hold =
+	    rlk_guarded_hold_locked(lock, "begin", &code, reterr);
 
 	if (!hold)
 		return code;
@@ -137,13 +192,20 @@ static int tie(struct rowlock *lock, struct guarded *guarded,
 			    "another transaction of this hold is open; end it "
 			    "first",
 			    reterr);
+	if (is_taken_locked(client, &guard->on))
+		return fail_open(lock, reterr);
 	hold->in_transaction = true;
 	rlk_hold_get_locked(hold);
 	lock->calls++;
 	guarded->lock = lock;
 	guarded->hold = hold;
-	guarded->guard.attempt = hold->attempt;
-	guarded->guard.place = &client->place;
+	guard->attempt = hold->attempt;
+	guard->place = &client->place;
+	guard->server = guarded->identity;
+	guard->guards = hold->guards;
+	/* A snapshot is taken by asking. */
+	guard->asks = guard->snapshot || !knows_guards_locked(hold) ||
+		      !rlk_place_is_verified_locked(client, &guard->on);
 	guarded->breaks = client->session.breaks;
 	memcpy(guarded->identity, client->session.server,
 	       sizeof(guarded->identity));
@@ -201,27 +263,43 @@ static int fail_begin(struct guarded *guarded, enum rlk_guard_end end,
 	}
 }
 
-static int begin(struct guarded *guarded, bool snapshot,
-		 struct rowlock_errinfo *reterr)
+static int begin(struct guarded *guarded, struct rowlock_errinfo *reterr)
 {
 	struct rlk_request request = rlk_hold_request(guarded->hold);
-	struct rlk_guard *guard = &guarded->guard;
 	struct rowlock_errinfo error = { 0 };
 	enum rlk_guard_end end;
+	int code = check_connection(guarded->lock, &guarded->guard.on, reterr);
+
+	if (code)
+		return code;
+	end = rlk_guard_begin(&guarded->guard, &request, &error);
+	if (end)
+		return fail_begin(guarded, end, &error, reterr);
+	if (guarded->guard.asks)
+		note_answer(guarded);
+	return 0;
+}
+
+/* In a transaction that is not begun yet. */
+static int tie_and_begin(struct rowlock *lock, const struct guarded *how,
+			 struct rowlock_errinfo *reterr)
+{
+	struct guarded *guarded = malloc(sizeof(*guarded));
 	int code;
 
-	code = rlk_borrowed_ready(&guard->on, &error);
+	if (!guarded)
+		return fail(lock, "begin", ROWLOCK_ENOMEM, "out of memory",
+			    reterr);
+	*guarded = *how;
+	code = tie(lock, guarded, reterr);
+	if (code) {
+		free(guarded);
+		return code;
+	}
+	code = begin(guarded, reterr);
 	if (code)
-		return fail(guarded->lock, "begin", code, error.message,
-			    reterr);
-	if (rlk_borrowed_in_transaction(&guard->on))
-		return fail(guarded->lock, "begin", ROWLOCK_EINVAL,
-			    "a transaction is open on the connection; commit "
-			    "it, or roll it back, first",
-			    reterr);
-	end = rlk_guard_begin(guard, &request, guarded->identity, snapshot,
-			      &error);
-	return end ? fail_begin(guarded, end, &error, reterr) : 0;
+		untie(guarded);
+	return code;
 }
 
 int rowlock_begin(struct rowlock *lock, struct st_mysql *conn,
@@ -229,35 +307,24 @@ int rowlock_begin(struct rowlock *lock, struct st_mysql *conn,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client = lock->name->client;
-	int64_t until_ms = rlk_client_call_until(client);
-	struct guarded *guarded;
+	const struct guarded how = {
+		.guard = {
+			.on = {
+				.mysql = conn,
+				.clock = client->clock,
+				.until_ms = rlk_client_call_until(client),
+			},
+			.snapshot = flags & ROWLOCK_SNAPSHOT,
+		},
+	};
 	int code;
 
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
 	code = check(lock, conn, flags, reterr);
 	if (!code)
-		code = learn_place(lock, until_ms, reterr);
-	if (code)
-		return code;
-	guarded = calloc(1, sizeof(*guarded));
-	if (!guarded)
-		return fail(lock, "begin", ROWLOCK_ENOMEM, "out of memory",
-			    reterr);
-	code = tie(lock, guarded, reterr);
-	if (code) {
-		free(guarded);
-		return code;
-	}
-	guarded->guard.on = (struct rlk_borrowed){
-		.mysql = conn,
-		.clock = client->clock,
-		.until_ms = until_ms,
-	};
-	code = begin(guarded, flags & ROWLOCK_SNAPSHOT, reterr);
-	if (code)
-		untie(guarded);
-	return code;
+		code = rlk_place_find(lock, how.guard.on.until_ms, reterr);
+	return code ? code : tie_and_begin(lock, &how, reterr);
 }
 
 /* --------------------------------------------------------------------- end */
@@ -404,6 +471,11 @@ static int commit(struct guarded *guarded, struct rowlock_errinfo *reterr)
 		return fail_lost(guarded, reterr);
 	}
 	switch (rlk_guard_commit(&guarded->guard, &request, &error)) {
+	case RLK_GUARD_ELSEWHERE:
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "the connection is to another server than the "
+			    "lock's by now; what was done on it is rolled back",
+			    reterr);
 	case RLK_GUARD_DONE:
 		return 0;
 	case RLK_GUARD_LOST:
@@ -433,6 +505,7 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	if (!guarded)
 		return code;
 	code = commit(guarded, reterr);
+	note_end(guarded, code == 0);
 	untie(guarded);
 	return code;
 }
@@ -464,6 +537,7 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 			    reterr);
 	guarded->guard.releases = true;
 	code = commit(guarded, reterr);
+	note_end(guarded, code == 0);
 	if (!code)
 		rlk_release_gone(lock, guarded->hold);
 	untie(guarded);
@@ -485,50 +559,4 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 	rlk_guard_rollback(&guarded->guard, NULL);
 	untie(guarded);
 	return 0;
-}
-
-/* ----------------------------------------------------------------- as text */
-
-/* The hold is not handed over from here on. */
-static int tell(struct rowlock *lock, char *text, size_t size,
-		struct rowlock_errinfo *reterr)
-{
-	struct rowlock_client *client = lock->name->client;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&client->mutex);
-	int code = 0;
-	struct rlk_hold *hold = good_hold_locked(lock, "guard", &code, reterr);
-	struct rlk_request request;
-
-	if (!hold)
-		return code;
-	request = rlk_hold_request(hold);
-	code = rlk_guard_sql(&client->place, &request, text, size);
-	if (code)
-		return fail(lock, "guard", code,
-			    code == ROWLOCK_ENOMEM
-				? "out of memory"
-				: "its text does not fit; give "
-				  "ROWLOCK_GUARD_SQL_SIZE bytes",
-			    reterr);
-	hold->guard_told = true;
-	return 0;
-}
-
-int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
-		      struct rowlock_errinfo *reterr)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
-	int code;
-
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	if (!text)
-		return fail(lock, "guard", ROWLOCK_EINVAL,
-			    "there is no room for its text", reterr);
-	if (lock->name->strategy->pins_connection)
-		return fail_row(lock, "guard", reterr);
-	code = learn_place(lock, rlk_client_call_until(client), reterr);
-	return code ? code : tell(lock, text, size, reterr);
 }

@@ -81,6 +81,8 @@ struct rlk_hold {
 				    open */
 	bool guard_told : 1;     /* the application has its guard as text, and
 				    commits by itself */
+	bool guards_unsure : 1;
+	uint16_t guards; /* of its row, unless that is unsure, or at its most */
 	unsigned int refs;
 	unsigned int depth;
 	unsigned int passes;   /* how often it was handed over since began_ms */

@@ -10,17 +10,20 @@
  * "SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT Statements").
  *
  * The end is one text: the first error is the last statement of it that is
- * executed, so the COMMIT is not, unless the guard was passed. A guard earlier
- * in the transaction would not do: a ROLLBACK TO SAVEPOINT, DDL or an
- * overlooked 1213 gives its lock back, and a stale COMMIT goes through.
+ * executed. What judges the guard is what commits, too: to turn autocommit on
+ * commits the transaction (MySQL manual, "START TRANSACTION, COMMIT, and
+ * ROLLBACK Statements"), and to give it a value that it cannot have does
+ * nothing. A guard earlier in the transaction would not do: a ROLLBACK TO
+ * SAVEPOINT, DDL or an overlooked 1213 gives its lock back, and a stale COMMIT
+ * goes through.
  *
  * A node of Galera that rolls a transaction back for another node's does not
  * stop the text there, if it is between two of its statements: the rest is
  * executed in a new transaction, and 1213 is the answer to the last one, even
  * if that is behind the COMMIT (MariaDB 10.11: wsrep_mysql_parse() leaves the
  * error to the end of dispatch_command()). So there are two savepoints there,
- * one of which is released behind the guard; and where the last statement
- * fails, the outcome is asked for.
+ * one of which is released behind the guard, before a COMMIT by itself; and
+ * where the last statement fails, the outcome is asked for.
  *
  * Failure modes: whatever is refused is rolled back. A COMMIT without an answer
  * counts one up from a number that is known, if it takes place: whoever counts
@@ -36,9 +39,9 @@
 #include "db/server.h"
 #include "db/sql.h"
 
-/* Autocommit is off and stays off, or there is no such value of it, and the
- * text ends. Of what can fail it is the cheapest: it has no result. */
-#define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, 0, 2)"
+/* Of what can fail it is the cheapest: it has no result. There is no value of
+ * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
+#define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, %d, 2)"
 #define ERROR_JUDGE 1231
 #define ERROR_DEADLOCK 1213
 #define ERROR_NO_SAVEPOINT 1305
@@ -52,17 +55,18 @@
 enum {
 	BEGIN_ISOLATION,
 	BEGIN_AUTOCOMMIT, /* off: the next statement begins a transaction */
-	BEGIN_ROW, /* is the lease there, on its server? And its guards */
-	BEGIN_SAVEPOINT,
-	BEGIN_STATEMENTS,
+	BEGIN_ROW, /* is the lease there, on its server? And its guards; left
+		      out where that is known */
+	BEGIN_REST,
 };
 
 /* And of a commit. */
 enum {
 	COMMIT_SAVEPOINT,
 	COMMIT_COUNT,
-	COMMIT_GUARD,
-	COMMIT_REST, /* the COMMIT; on a cluster, the other savepoint first */
+	COMMIT_GUARD, /* and that is the COMMIT; but on a cluster */
+	COMMIT_OTHER_SAVEPOINT,
+	COMMIT_COMMIT,
 };
 
 /* ------------------------------------------------------------------ texts */
@@ -101,23 +105,44 @@ static bool on_cluster(const struct rlk_guard *guard)
 }
 
 static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
-		      const struct rlk_request *request, const char *identity,
-		      bool snapshot)
+		      const struct rlk_request *request)
 {
 	rlk_script_put(text, "SET TRANSACTION ISOLATION LEVEL ");
-	rlk_script_put(text, snapshot ? "REPEATABLE READ" : "READ COMMITTED");
 	rlk_script_put(text,
-		       ", READ WRITE; SET SESSION autocommit = 0; SELECT IF(");
-	rlk_place_put_is_here(text, guard->place, identity);
-	rlk_script_put(text, ", guards + 1, 0) FROM ");
-	rlk_place_put_table(text, guard->place, "business_lease");
-	put_row(text, request);
-	rlk_script_put(text, "; ");
+		       guard->snapshot ? "REPEATABLE READ" : "READ COMMITTED");
+	rlk_script_put(text, ", READ WRITE; SET SESSION autocommit = 0; ");
+	if (guard->asks) {
+		rlk_script_put(text, "SELECT IF(");
+		rlk_place_put_is_here(text, guard->place, guard->server);
+		rlk_script_put(text, ", guards + 1, 0) FROM ");
+		rlk_place_put_table(text, guard->place, "business_lease");
+		put_row(text, request);
+		rlk_script_put(text, "; ");
+	}
 	if (on_cluster(guard)) {
 		put_other_savepoint(text, guard);
 		rlk_script_put(text, "; ");
 	}
 	put_savepoint(text, guard);
+}
+
+/* Behind the statement that counts. */
+static void put_end(struct rlk_script *text, const struct rlk_guard *guard)
+{
+	const int judged = on_cluster(guard) ? 0 : 1;
+	char judge[64];
+
+	snprintf(judge, sizeof(judge), JUDGE, judged);
+	rlk_script_put(text, judge);
+	if (on_cluster(guard)) {
+		rlk_script_put(text, "; RELEASE ");
+		put_other_savepoint(text, guard);
+		rlk_script_put(text, "; COMMIT AND NO CHAIN NO RELEASE");
+	}
+	if (guard->autocommit != (judged == 1))
+		rlk_script_put(text, guard->autocommit
+					 ? "; SET SESSION autocommit = 1"
+					 : "; SET SESSION autocommit = 0");
 }
 
 static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
@@ -132,15 +157,10 @@ static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 	put_row(text, request);
 	rlk_script_put(text, " AND guards = ");
 	rlk_script_put_value(text, rlk_u64(guard->guards));
-	rlk_script_put(text, "; " JUDGE "; ");
-	if (on_cluster(guard)) {
-		rlk_script_put(text, "RELEASE ");
-		put_other_savepoint(text, guard);
-		rlk_script_put(text, "; ");
-	}
-	rlk_script_put(text, "COMMIT AND NO CHAIN NO RELEASE");
-	if (guard->autocommit)
-		rlk_script_put(text, "; SET SESSION autocommit = 1");
+	rlk_script_put(text, " AND ");
+	rlk_place_put_is_here(text, guard->place, guard->server);
+	rlk_script_put(text, "; ");
+	put_end(text, guard);
 }
 
 int rlk_guard_sql(const struct rlk_place *place,
@@ -210,7 +230,6 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
  * only then. What the server says of a table that is not there either is less
  * to the point. */
 static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
-				     const char *identity,
 				     enum rlk_guard_end otherwise,
 				     struct rowlock_errinfo *reterr)
 {
@@ -221,7 +240,7 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 	size_t answered;
 
 	rlk_script_put(&text, "SELECT ");
-	rlk_place_put_is_here(&text, guard->place, identity);
+	rlk_place_put_is_here(&text, guard->place, guard->server);
 	fault = say(guard, &text, &is_there, 1, &answered, &error);
 	if (fault == RLK_UNKNOWN) {
 		*reterr = error;
@@ -234,14 +253,13 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 
 /* What it was that a begin failed at; no fault: the row was not there. */
 static enum rlk_guard_end judge_begin(const struct rlk_guard *guard,
-				      const char *identity,
 				      enum rlk_fault fault, size_t answered,
 				      struct rowlock_errinfo *error)
 {
 	if (!fault)
-		return tell_place(guard, identity, RLK_GUARD_LOST, error);
-	if (answered == BEGIN_ROW)
-		return tell_place(guard, identity, RLK_GUARD_REFUSED, error);
+		return tell_place(guard, RLK_GUARD_LOST, error);
+	if (answered == BEGIN_ROW && guard->asks)
+		return tell_place(guard, RLK_GUARD_REFUSED, error);
 	if (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN)
 		error->code = ROWLOCK_EINVAL;
 	return RLK_GUARD_REFUSED;
@@ -260,10 +278,9 @@ static void give_up(const struct rlk_guard *guard, size_t answered,
 
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
-				   const char *identity, bool snapshot,
 				   struct rowlock_errinfo *reterr)
 {
-	uint64_t numbers[BEGIN_STATEMENTS] = { 0 };
+	uint64_t numbers[BEGIN_REST] = { 0 };
 	struct rlk_script text = { .failed = false };
 	enum rlk_guard_end end;
 	enum rlk_fault fault;
@@ -275,18 +292,28 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	if (guard->forbids_several &&
 	    rlk_borrowed_allow_several(&guard->on, true, reterr))
 		return RLK_GUARD_REFUSED;
-	put_begin(&text, guard, request, identity, snapshot);
-	fault = say(guard, &text, numbers, BEGIN_STATEMENTS, &answered, reterr);
+	put_begin(&text, guard, request);
+	fault = say(guard, &text, numbers, BEGIN_REST, &answered, reterr);
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
-	if (fault == RLK_DONE && numbers[BEGIN_ROW]) {
-		guard->guards = numbers[BEGIN_ROW] - 1;
+	if (fault == RLK_DONE && (numbers[BEGIN_ROW] || !guard->asks)) {
+		if (guard->asks)
+			guard->guards = numbers[BEGIN_ROW] - 1;
 		return RLK_GUARD_DONE;
 	}
-	end = judge_begin(guard, identity, fault, answered, reterr);
+	end = judge_begin(guard, fault, answered, reterr);
 	if (end != RLK_GUARD_UNANSWERED)
 		give_up(guard, answered, reterr);
 	return end;
+}
+
+/* Of a begin that did not ask. */
+static bool is_elsewhere(const struct rlk_guard *guard)
+{
+	struct rowlock_errinfo error;
+
+	return !guard->asks &&
+	       tell_place(guard, RLK_GUARD_LOST, &error) == RLK_GUARD_ELSEWHERE;
 }
 
 /* Of one whose COMMIT was not executed. */
@@ -297,8 +324,12 @@ static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
 		return RLK_GUARD_BROKEN;
 	if (answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE)
-		return RLK_GUARD_LOST;
-	if (answered == COMMIT_REST && error->mysql == ERROR_NO_SAVEPOINT)
+		return is_elsewhere(guard) ? RLK_GUARD_ELSEWHERE
+					   : RLK_GUARD_LOST;
+	if (answered == COMMIT_COUNT && error->mysql == ERROR_UNKNOWN_VARIABLE)
+		return RLK_GUARD_ELSEWHERE;
+	if (answered == COMMIT_OTHER_SAVEPOINT &&
+	    error->mysql == ERROR_NO_SAVEPOINT)
 		rlk_fail_db(error, ROWLOCK_EDB, ERROR_DEADLOCK,
 			    "another node changed the same rows first, said %s",
 			    rlk_borrowed_host(&guard->on));
@@ -309,7 +340,8 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 				    const struct rlk_request *request,
 				    struct rowlock_errinfo *reterr)
 {
-	const size_t at_commit = COMMIT_REST + (on_cluster(guard) ? 1 : 0);
+	const size_t at_commit =
+	    on_cluster(guard) ? COMMIT_COMMIT : COMMIT_GUARD;
 	struct rlk_script text = { .failed = false };
 	enum rlk_fault fault;
 	size_t answered;
@@ -335,7 +367,8 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	undo(guard, NULL);
 	/* Whatever else a COMMIT fails with: who knows how far it came? */
 	if (answered > at_commit ||
-	    (answered == at_commit && fault != RLK_CONFLICT))
+	    (answered == at_commit && fault != RLK_CONFLICT &&
+	     reterr->mysql != ERROR_JUDGE))
 		return RLK_GUARD_UNANSWERED;
 	return judge_commit(guard, answered, reterr);
 }

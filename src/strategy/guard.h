@@ -26,10 +26,15 @@ int rlk_guard_sql(const struct rlk_place *place,
 /** A transaction. */
 struct rlk_guard {
 	const struct rlk_place *place;
+	const char *server; /* that has the lease: the only right one, but on a
+			       cluster */
 	struct rlk_borrowed on;
 	uint64_t attempt;     /* of the hold; names its savepoint, too */
 	uint64_t on_id;       /* the connection's, when it began */
 	uint64_t guards;      /* of the row, then */
+	bool snapshot;        /* REPEATABLE READ, from the begin on */
+	bool asks;            /* its begin asks for the row, its server and its
+				 guards; else they are known */
 	bool releases;        /* its commit gives the lease back */
 	bool autocommit;      /* the session's, before */
 	bool forbids_several; /* the connection did, before */
@@ -52,16 +57,16 @@ enum rlk_guard_end {
  * session is as it was before. */
 
 /**
- * Begin on guard->on: of guard, place, on and attempt are written already.
- * Valid ends: all but BROKEN; UNANSWERED: the connection is closed, nothing is
- * done.
+ * Begin on guard->on: of guard, place, server, on, attempt, snapshot and asks
+ * are written already, and guards unless it asks. Valid ends: all but BROKEN,
+ * and LOST and ELSEWHERE only of one that asks; UNANSWERED: the connection is
+ * closed, nothing is done.
  */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
-				   const char *identity, bool snapshot,
 				   struct rowlock_errinfo *reterr);
 
-/** Valid ends: all but ELSEWHERE. */
+/** Valid ends: all. */
 enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 				    const struct rlk_request *request,
 				    struct rowlock_errinfo *reterr);

@@ -8,6 +8,21 @@
 
 #include "guarded.h"
 
+static uint64_t status(MYSQL *mysql, const char *name)
+{
+	char sql[64];
+	MYSQL_RES *result;
+	uint64_t value;
+
+	snprintf(sql, sizeof(sql), "SHOW SESSION STATUS LIKE '%s'", name);
+	if (mysql_query(mysql, sql))
+		fail_msg("%s: %s", sql, mysql_error(mysql));
+	result = mysql_store_result(mysql);
+	value = strtoull(mysql_fetch_row(result)[1], NULL, 10);
+	mysql_free_result(result);
+	return value;
+}
+
 static void what_is_written_under_the_lock_is_committed(void **state)
 {
 	const struct app *app = *state;
@@ -212,6 +227,10 @@ static void session_is_as_it_was(void **state)
 	assert_int_equal(number(app->mysql, "SELECT @@SESSION.completion_type "
 					    "= 'CHAIN'"),
 			 1);
+	say(app->mysql, "COMMIT AND NO CHAIN");
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_false(app->mysql->server_status & SERVER_STATUS_IN_TRANS);
 	say(app->mysql, "SET SESSION TRANSACTION READ WRITE");
 }
 
@@ -232,8 +251,8 @@ static void several_statements_are_forbidden_again(void **state)
 		assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), 1064);
 	}
 	steal(app);
-	assert_code(rowlock_begin(app->lock, mysql, 0, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_begin(app->lock, mysql, ROWLOCK_SNAPSHOT, &err),
+		    ROWLOCK_ELOST, &err);
 	assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), 1064);
 	mysql_close(mysql);
 	assert_balance(app, 90);
@@ -270,6 +289,55 @@ static void open_transaction_is_in_nobodys_way(void **state)
 	test_client_end(client);
 }
 
+/* How many statements a transaction of ours took on the connection. */
+static uint64_t statements_of(const struct app *app, unsigned int flags)
+{
+	uint64_t before = status(app->mysql, "Questions");
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, flags, &err));
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	return status(app->mysql, "Questions") - before - 1;
+}
+
+/* What is known is not asked for: the connection leads to the lock's server,
+ * and the row was counted up so many times. */
+static void begin_asks_for_what_it_does_not_know(void **state)
+{
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	uint64_t asking = statements_of(app, 0);
+	struct rowlock_errinfo err;
+
+	assert_int_equal(statements_of(app, 0), asking - 1);
+	assert_int_equal(statements_of(app, 0), asking - 1);
+	assert_int_equal(statements_of(app, ROWLOCK_SNAPSHOT), asking);
+	assert_ok(rowlock_release(app->lock, &err));
+	assert_ok(rowlock_acquire(app->lock, 0, &err));
+	assert_int_equal(statements_of(app, 0), asking - 1);
+	/* Whoever has the guard as text counts, too. */
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	assert_int_equal(statements_of(app, 0), asking);
+	assert_int_equal(statements_of(app, 0), asking);
+}
+
+/* As often as a long hold likes. */
+static void row_is_counted_up_for_ever(void **state)
+{
+	const struct app *app = *state;
+
+	test_sql(app->sql,
+		 "UPDATE business_lease SET guards = 65533 WHERE name = '%s'",
+		 app->name);
+	for (int i = 0; i < 5; i++)
+		statements_of(app, 0);
+	assert_int_equal(test_sql_number(app->sql,
+					 "SELECT guards FROM business_lease "
+					 "WHERE name = '%s'",
+					 app->name),
+			 65538);
+}
+
 /* ---------------------------------------------------------------- as text */
 
 /* As somebody without Connector/C would: 0, or the error of the guard. */
@@ -298,11 +366,15 @@ static void guard_is_told_as_text(void **state)
 		assert_int_equal(commit_by_text(app, text), 0);
 	}
 	assert_balance(app, 80);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 70);
 	say(app->mysql, "START TRANSACTION");
 	take_ten(app);
 	steal(app);
 	assert_int_equal(commit_by_text(app, text), 1242);
-	assert_balance(app, 80);
+	assert_balance(app, 70);
 }
 
 static void guard_of_an_earlier_hold_is_none(void **state)
@@ -423,6 +495,18 @@ static void what_cannot_begin_is_refused(void **state)
 	say(app->mysql, "XA ROLLBACK 'x'");
 	assert_balance(app, 100);
 	assert_as_before(app);
+	assert_ok(rowlock_acquire(other, 0, &err));
+	/* The second time nothing is asked, so nothing is open on the server.
+	 */
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_code(rowlock_begin(other, app->mysql, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(other, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(other, app->mysql, &err));
+	assert_ok(rowlock_release(other, &err));
 	test_lock_end(row);
 	test_lock_end(other);
 }
@@ -563,6 +647,10 @@ int main(void)
 		      several_statements_are_forbidden_again),
 		GUARD("an open transaction is in nobody's way",
 		      open_transaction_is_in_nobodys_way),
+		GUARD("a begin asks for what it does not know",
+		      begin_asks_for_what_it_does_not_know),
+		GUARD("a row is counted up for ever",
+		      row_is_counted_up_for_ever),
 		GUARD("the guard is told as text", guard_is_told_as_text),
 		GUARD("the guard of an earlier hold is none",
 		      guard_of_an_earlier_hold_is_none),

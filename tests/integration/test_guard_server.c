@@ -45,12 +45,37 @@ static void assert_nothing_begun(MYSQL *mysql)
 	assert_false(mysql->server_status & SERVER_STATUS_IN_TRANS);
 }
 
+/* Where the lock's lease is as it is there: as a replica has it. */
+static void copy_lease(const struct app *app, bool there)
+{
+	struct test_sql *sql;
+	char *columns =
+	    test_sql_text(app->sql,
+			  "SELECT CONCAT('''', name, ''', 0, ', session, ', ', "
+			  "attempt, ', ', guards) FROM business_lease WHERE "
+			  "name = '%s'",
+			  app->name);
+
+	test_use_dsn(given_dsn());
+	sql = test_sql_open();
+	test_use_dsn(test_server_dsn(""));
+	if (there)
+		test_sql(sql,
+			 "INSERT INTO business_lease (name, slot, session, "
+			 "attempt, guards, acquired_at) VALUES (%s, "
+			 "UTC_TIMESTAMP(6))",
+			 columns);
+	else
+		test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
+			 app->name);
+	free(columns);
+	test_sql_end(sql);
+}
+
 /* Also one that has a copy of the row, as a replica has. */
 static void another_server_is_refused(void **state)
 {
 	const struct app *app = *state;
-	char *columns;
-	struct test_sql *sql;
 	struct rowlock_errinfo err;
 	MYSQL *other;
 
@@ -61,26 +86,50 @@ static void another_server_is_refused(void **state)
 		    &err);
 	assert_non_null(strstr(err.message, "another server"));
 	assert_nothing_begun(other);
-	columns =
-	    test_sql_text(app->sql,
-			  "SELECT CONCAT('''', name, ''', 0, ', session, ', ', "
-			  "attempt) FROM business_lease WHERE name = '%s'",
-			  app->name);
-	test_use_dsn(given_dsn());
-	sql = test_sql_open();
-	test_use_dsn(test_server_dsn(""));
-	test_sql(sql,
-		 "INSERT INTO business_lease (name, slot, session, attempt, "
-		 "acquired_at) VALUES (%s, UTC_TIMESTAMP(6))",
-		 columns);
+	copy_lease(app, true);
 	assert_code(rowlock_begin(app->lock, other, 0, &err), ROWLOCK_EINVAL,
 		    &err);
 	assert_nothing_begun(other);
-	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
-		 app->name);
-	free(columns);
-	test_sql_end(sql);
+	copy_lease(app, false);
 	mysql_close(other);
+	assert_ok(rowlock_verify(app->lock, &err));
+}
+
+/* The application closes its connection and opens another one, which gets the
+ * MYSQL of the first, and its number. */
+static void server_in_anothers_place_commits_nothing(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+	unsigned long id;
+	MYSQL mysql;
+
+	if (!given_dsn())
+		skip();
+	assert_non_null(mysql_init(&mysql));
+	assert_non_null(mysql_real_connect(&mysql, test_dsn(), NULL, NULL, NULL,
+					   0, NULL, CLIENT_MULTI_STATEMENTS));
+	id = mysql.thread_id;
+	assert_ok(rowlock_begin(app->lock, &mysql, 0, &err));
+	assert_ok(rowlock_commit(app->lock, &mysql, &err));
+	mysql_close(&mysql);
+	assert_non_null(mysql_init(&mysql));
+	assert_non_null(mysql_real_connect(&mysql, given_dsn(), NULL, NULL,
+					   NULL, 0, NULL,
+					   CLIENT_MULTI_STATEMENTS));
+	mysql.thread_id = id;
+	copy_lease(app, true);
+	assert_ok(rowlock_begin(app->lock, &mysql, 0, &err));
+	assert_code(rowlock_commit(app->lock, &mysql, &err), ROWLOCK_EBROKEN,
+		    &err);
+	assert_non_null(strstr(err.message, "another server"));
+	assert_nothing_begun(&mysql);
+	/* By now it is asked. */
+	assert_code(rowlock_begin(app->lock, &mysql, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_nothing_begun(&mysql);
+	copy_lease(app, false);
+	mysql_close(&mysql);
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
@@ -199,6 +248,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		GUARD("another server is refused", another_server_is_refused),
+		GUARD("a server in another's place commits nothing",
+		      server_in_anothers_place_commits_nothing),
 		GUARD("an account without the right is told",
 		      account_without_the_right_is_told),
 		GUARD("a server that takes no writes commits nothing",
