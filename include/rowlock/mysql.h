@@ -28,9 +28,9 @@
  * than the client's has to wait for what that has done (wsrep_sync_wait = 1),
  * or it may not find the hold yet: ROWLOCK_ELOST.
  *
- * While the transaction is open it locks nothing of rowlock's: others try for
- * the lock, and are told, as always. From its first statement to its last the
- * commit locks the lock's row.
+ * While the transaction is open it locks nothing of rowlock's (but with
+ * ROWLOCK_EARLY_GUARD): others try for the lock, and are told, as always. From
+ * its first statement to its last the commit locks the lock's row.
  *
  * What holds for all functions of rowlock.h (errors, outputs, time, fork) holds
  * here. A call lasts as long as the client option call_timeout_ms says, at the
@@ -58,6 +58,22 @@ enum rowlock_begin_flags {
 	 *  before the acquire would let stale data be written under a right
 	 *  lock; so the transaction begins here, not earlier. */
 	ROWLOCK_SNAPSHOT = 1 << 0,
+	/** Lock the lease's row from the begin on, in share mode: nobody can
+	 *  end the hold while the transaction is open, neither a reaper, though
+	 *  the client was silent for longer than its TTL, nor `rowlock break`,
+	 *  which waits as long as its time-outs allow. So a process that was
+	 *  paused can commit all the same: the hold may be lost by our own
+	 *  clock by then (rowlock_held() is 0, the lost callback was called),
+	 *  and the commit returns 0. For what takes long, or is dear to do
+	 *  again. Tries of others are answered at once, as always.
+	 *
+	 *  The price: the name is nobody else's until the transaction ends. If
+	 *  the host dies, that is when the server notices (TCP keepalive,
+	 *  wait_timeout, idle_transaction_timeout). And if somebody waits to
+	 *  end the hold, the commit may meet a deadlock with him: ROWLOCK_EDB,
+	 *  1213, rolled back. Not on Galera or a group with several primaries,
+	 *  whose nodes do not see each other's locks: ROWLOCK_EUNSUPPORTED. */
+	ROWLOCK_EARLY_GUARD = 1 << 1,
 };
 
 /**
@@ -74,9 +90,9 @@ enum rowlock_begin_flags {
  * A round trip; three where @conn was not opened with CLIENT_MULTI_STATEMENTS,
  * and two more at the end of the transaction: it is allowed in between.
  *
- * With ROWLOCK_SNAPSHOT, the first time on a connection, and where it is not
- * sure of the row, it asks the server whether that is the lock's, and the hold
- * still there. Else it goes by what it knows, and a hold that others have ended
+ * With a flag, the first time on a connection, and where it is not sure of the
+ * row, it asks the server whether that is the lock's, and the hold still there.
+ * Else it goes by what it knows, and a hold that others have ended
  * meanwhile is found out at the commit.
  *
  * Returns 0;
@@ -86,7 +102,7 @@ enum rowlock_begin_flags {
  * does not exist;
  * ROWLOCK_EHELD: a transaction of this hold is open already;
  * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy, or no lock of
- * rowlock_new();
+ * rowlock_new(); or ROWLOCK_EARLY_GUARD on a cluster;
  * ROWLOCK_EAUTH: the account of @conn may not read `business_lease`;
  * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now;
  * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_EFORKED.
@@ -161,7 +177,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
 ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 				 struct rowlock_errinfo *reterr);
 
-/** Room for the text of rowlock_guard_sql(), whatever the name and the schema.
+/** Room for the text of rowlock_guard_sql(), or rowlock_guard_call(), whatever
+ * the name and the schema.
  */
 #define ROWLOCK_GUARD_SQL_SIZE 2048
 
@@ -201,6 +218,23 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
 						char *text, size_t size,
 						struct rowlock_errinfo *reterr);
+
+/**
+ * rowlock_guard_sql() as one statement, for an account that may not change
+ * rowlock's tables:
+ *
+ *     CALL `schema`.rowlock_guard(_utf8mb4 X'...', ...)
+ *
+ * It fails (1644) if the hold is lost: ROLLBACK. The procedure is made by
+ * rowlock-migrate --guard-procedure, and does its work with the rights of who
+ * made it; the caller needs EXECUTE on it, and no right besides. Whether it is
+ * there is not looked at here.
+ *
+ * All else is as rowlock_guard_sql() says.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
+    struct rowlock *lock, char *text, size_t size,
+    struct rowlock_errinfo *reterr);
 
 /**
  * Acquire a lock of the row strategy in a transaction of the caller's: begin

@@ -17,8 +17,12 @@ static int fail(const struct rowlock *lock, int code, const char *words,
 			RLK_LOCK_ARGS(lock), words);
 }
 
+typedef int (*text_fn)(const struct rlk_place *place,
+		       const struct rlk_request *request, char *ret_text,
+		       size_t size);
+
 /* The hold is not handed over from here on. */
-static int tell(struct rowlock *lock, char *text, size_t size,
+static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
 		struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
@@ -32,7 +36,7 @@ static int tell(struct rowlock *lock, char *text, size_t size,
 	if (!hold)
 		return code;
 	request = rlk_hold_request(hold);
-	code = rlk_guard_sql(&client->place, &request, text, size);
+	code = write(&client->place, &request, text, size);
 	if (code)
 		return fail(lock, code,
 			    code == ROWLOCK_ENOMEM
@@ -44,8 +48,8 @@ static int tell(struct rowlock *lock, char *text, size_t size,
 	return 0;
 }
 
-int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
-		      struct rowlock_errinfo *reterr)
+static int learn_and_tell(struct rowlock *lock, text_fn write, char *text,
+			  size_t size, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client = lock->name->client;
@@ -59,5 +63,17 @@ int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
 	if (lock->name->strategy->pins_connection)
 		return rlk_guarded_fail_row(lock, "guard", reterr);
 	code = rlk_place_find(lock, rlk_client_call_until(client), reterr);
-	return code ? code : tell(lock, text, size, reterr);
+	return code ? code : tell(lock, write, text, size, reterr);
+}
+
+int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
+		      struct rowlock_errinfo *reterr)
+{
+	return learn_and_tell(lock, rlk_guard_sql, text, size, reterr);
+}
+
+int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
+		       struct rowlock_errinfo *reterr)
+{
+	return learn_and_tell(lock, rlk_guard_call, text, size, reterr);
 }

@@ -23,7 +23,7 @@
 #include "core/guarded.h"
 #include "core/place.h"
 
-#define FLAGS ROWLOCK_SNAPSHOT
+#define FLAGS (ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD)
 
 /* Between two questions after a commit. */
 #define PAUSE_MS 20
@@ -74,11 +74,16 @@ static int check(const struct rowlock *lock, const struct st_mysql *conn,
 			    "the connection is NULL", reterr);
 	if (flags & ~(unsigned int) FLAGS)
 		return fail(lock, "begin", ROWLOCK_EINVAL,
-			    "there is no such flag; give 0 or "
-			    "ROWLOCK_SNAPSHOT",
+			    "there is no such flag; give 0, ROWLOCK_SNAPSHOT, "
+			    "ROWLOCK_EARLY_GUARD, or both",
 			    reterr);
 	if (lock->name->strategy->pins_connection)
 		return rlk_guarded_fail_row(lock, "begin", reterr);
+	if ((flags & ROWLOCK_EARLY_GUARD) && lock->name->client->many_writers)
+		return fail(lock, "begin", ROWLOCK_EUNSUPPORTED,
+			    "the nodes of a cluster do not see each other's "
+			    "locks; begin without ROWLOCK_EARLY_GUARD",
+			    reterr);
 	return 0;
 }
 
@@ -203,8 +208,9 @@ static int tie(struct rowlock *lock, struct guarded *guarded,
 	guard->place = &client->place;
 	guard->server = guarded->identity;
 	guard->guards = hold->guards;
-	/* A snapshot is taken by asking. */
-	guard->asks = guard->snapshot || !knows_guards_locked(hold) ||
+	/* A snapshot, or a lock, is taken by asking. */
+	guard->asks = guard->snapshot || guard->early ||
+		      !knows_guards_locked(hold) ||
 		      !rlk_place_is_verified_locked(client, &guard->on);
 	guarded->breaks = client->session.breaks;
 	memcpy(guarded->identity, client->session.server,
@@ -315,6 +321,7 @@ int rowlock_begin(struct rowlock *lock, struct st_mysql *conn,
 				.until_ms = rlk_client_call_until(client),
 			},
 			.snapshot = flags & ROWLOCK_SNAPSHOT,
+			.early = flags & ROWLOCK_EARLY_GUARD,
 		},
 	};
 	int code;
@@ -436,13 +443,14 @@ static int find_out(struct guarded *guarded, int64_t until_ms,
 			 error, reterr);
 }
 
-/* What is known to be lost is not asked for. */
+/* What is known to be lost is not asked for; but our clock does not know of a
+ * row that nobody could take away. */
 static bool is_lost(struct guarded *guarded)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
-	return !rlk_hold_check_locked(guarded->hold);
+	return !rlk_hold_check_locked(guarded->hold) && !guarded->guard.early;
 }
 
 static int fail_lost(struct guarded *guarded, struct rowlock_errinfo *reterr)

@@ -15,7 +15,8 @@
  * ROLLBACK Statements"), and to give it a value that it cannot have does
  * nothing. A guard earlier in the transaction would not do: a ROLLBACK TO
  * SAVEPOINT, DDL or an overlooked 1213 gives its lock back, and a stale COMMIT
- * goes through.
+ * goes through. Where an early one is wanted, it comes in addition, in share
+ * mode: our own session may still ask for the row.
  *
  * A node of Galera that rolls a transaction back for another node's does not
  * stop the text there, if it is between two of its statements: the rest is
@@ -117,7 +118,8 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		rlk_script_put(text, ", guards + 1, 0) FROM ");
 		rlk_place_put_table(text, guard->place, "business_lease");
 		put_row(text, request);
-		rlk_script_put(text, "; ");
+		rlk_script_put(text,
+			       guard->early ? " LOCK IN SHARE MODE; " : "; ");
 	}
 	if (on_cluster(guard)) {
 		put_other_savepoint(text, guard);
@@ -163,13 +165,25 @@ static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 	put_end(text, guard);
 }
 
+/* Ends @text. */
+static int take_words(struct rlk_script *text, char *ret_text, size_t size)
+{
+	const char *words = rlk_script_end(text);
+	int code = ROWLOCK_ENOMEM;
+
+	if (words)
+		code = strlen(words) < size ? 0 : ROWLOCK_EINVAL;
+	if (!code)
+		memcpy(ret_text, words, strlen(words) + 1);
+	rlk_sql_fini(&text->sql);
+	return code;
+}
+
 int rlk_guard_sql(const struct rlk_place *place,
 		  const struct rlk_request *request, char *ret_text,
 		  size_t size)
 {
 	struct rlk_script text = { .failed = false };
-	const char *words;
-	int code = ROWLOCK_ENOMEM;
 
 	rlk_script_put(&text, "UPDATE ");
 	rlk_place_put_table(&text, place, "business_lease");
@@ -177,13 +191,23 @@ int rlk_guard_sql(const struct rlk_place *place,
 	put_row(&text, request);
 	rlk_script_put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
 			      "(SELECT 1 UNION SELECT 2))");
-	words = rlk_script_end(&text);
-	if (words)
-		code = strlen(words) < size ? 0 : ROWLOCK_EINVAL;
-	if (!code)
-		memcpy(ret_text, words, strlen(words) + 1);
-	rlk_sql_fini(&text.sql);
-	return code;
+	return take_words(&text, ret_text, size);
+}
+
+int rlk_guard_call(const struct rlk_place *place,
+		   const struct rlk_request *request, char *ret_text,
+		   size_t size)
+{
+	struct rlk_script text = { .failed = false };
+
+	rlk_script_put(&text, "CALL ");
+	rlk_place_put_table(&text, place, "rowlock_guard");
+	rlk_script_put(&text, "(");
+	rlk_script_put_value(&text, rlk_text(request->name));
+	rlk_script_put(&text, ", ");
+	rlk_script_put_value(&text, rlk_u64(request->attempt));
+	rlk_script_put(&text, ")");
+	return take_words(&text, ret_text, size);
 }
 
 static enum rlk_fault say(const struct rlk_guard *guard,

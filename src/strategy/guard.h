@@ -23,6 +23,11 @@ int rlk_guard_sql(const struct rlk_place *place,
 		  const struct rlk_request *request, char *ret_text,
 		  size_t size);
 
+/** The same as one: a call of the procedure rowlock_guard(). */
+int rlk_guard_call(const struct rlk_place *place,
+		   const struct rlk_request *request, char *ret_text,
+		   size_t size);
+
 /** A transaction. */
 struct rlk_guard {
 	const struct rlk_place *place;
@@ -33,6 +38,7 @@ struct rlk_guard {
 	uint64_t on_id;       /* the connection's, when it began */
 	uint64_t guards;      /* of the row, then */
 	bool snapshot;        /* REPEATABLE READ, from the begin on */
+	bool early;           /* the row is locked from the begin on */
 	bool asks;            /* its begin asks for the row, its server and its
 				 guards; else they are known */
 	bool releases;        /* its commit gives the lease back */
@@ -57,10 +63,10 @@ enum rlk_guard_end {
  * session is as it was before. */
 
 /**
- * Begin on guard->on: of guard, place, server, on, attempt, snapshot and asks
- * are written already, and guards unless it asks. Valid ends: all but BROKEN,
- * and LOST and ELSEWHERE only of one that asks; UNANSWERED: the connection is
- * closed, nothing is done.
+ * Begin on guard->on: of guard, place, server, on, attempt, snapshot, early
+ * and asks are written already, and guards unless it asks. Valid ends: all but
+ * BROKEN, and LOST and ELSEWHERE only of one that asks; UNANSWERED: the
+ * connection is closed, nothing is done.
  */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,

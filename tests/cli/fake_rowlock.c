@@ -422,6 +422,15 @@ int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
 	return 0;
 }
 
+int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
+		       struct rowlock_errinfo *reterr)
+{
+	if (lock->lost)
+		return fill(reterr, ROWLOCK_ELOST, "lost");
+	snprintf(text, size, "a call for %s", lock->name);
+	return 0;
+}
+
 uint64_t rowlock_remaining_ms(struct rowlock *lock)
 {
 	uint64_t now = now_ms(), left;

@@ -115,6 +115,12 @@ class Surroundings(ToolTest):
         self.assertEqual(code, 0, err)
         self.assertEqual(env["ROWLOCK_GUARD_SQL"], "the guard of j")
         self.assertEqual(env["ROWLOCK_TOKENS"], "4711 j")
+        _, out, _ = self.run_tool("run", "--guarded=call", "j", "env", "-0")
+        self.assertIn("ROWLOCK_GUARD_SQL=a call for j\0", out)
+        code, out, err = self.run_tool("run", "--guarded=cal", "j", "echo",
+                                       "ran")
+        self.assertEqual((code, out), (125, ""))
+        self.assertIn("'cal' is not 'call'", err)
         for more in (("-s", "row"), ("--also", "k"), ("--read",), ("--write",),
                      ("--permits", "2")):
             code, out, err = self.run_tool("run", "--guarded", *more, "j",

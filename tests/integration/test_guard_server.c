@@ -165,6 +165,59 @@ static void account_without_the_right_is_told(void **state)
 	mysql_close(mysql);
 }
 
+/* As rowlock-migrate --guard-procedure does. */
+static void make_procedure(void)
+{
+	struct test_sql *root = test_server_root();
+	char text[4096];
+	char *end;
+	size_t length;
+	FILE *file;
+
+	snprintf(text, sizeof(text), "%s/sql/guard_procedure.sql",
+		 getenv("ROWLOCK_SOURCE"));
+	file = fopen(text, "re");
+	assert_non_null(file);
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	end = strstr(text, "END//");
+	assert_non_null(end);
+	strcpy(end, "END");
+	test_sql(root, "DROP PROCEDURE IF EXISTS rowlock_guard");
+	test_sql(root, "%s", strstr(text, "CREATE PROCEDURE"));
+	test_sql(root, "GRANT EXECUTE ON PROCEDURE rowlock_guard TO few");
+	test_sql_end(root);
+}
+
+/* What needs no right on any table of rowlock's. */
+static void account_without_rights_may_call_the_guard(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *mysql = connect_with(app, "");
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	make_procedure();
+	assert_ok(rowlock_guard_call(app->lock, text, sizeof(text), &err));
+	say(mysql, "START TRANSACTION");
+	say(mysql, "UPDATE " ACCOUNTS " SET balance = 7");
+	say(mysql, text);
+	say(mysql, "COMMIT");
+	assert_balance(app, 7);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	say(mysql, "START TRANSACTION");
+	say(mysql, "UPDATE " ACCOUNTS " SET balance = 8");
+	assert_int_equal(try_to_say(mysql, text), 1644);
+	say(mysql, "ROLLBACK");
+	assert_balance(app, 7);
+	mysql_close(mysql);
+}
+
 static void server_that_takes_no_writes_commits_nothing(void **state)
 {
 	const struct app *app = *state;
@@ -252,6 +305,8 @@ int main(void)
 		      server_in_anothers_place_commits_nothing),
 		GUARD("an account without the right is told",
 		      account_without_the_right_is_told),
+		GUARD("an account without rights may call the guard",
+		      account_without_rights_may_call_the_guard),
 		GUARD("a server that takes no writes commits nothing",
 		      server_that_takes_no_writes_commits_nothing),
 		GUARD("a rollback that is refused is said again",

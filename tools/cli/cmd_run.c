@@ -30,7 +30,9 @@ static const char help[] =
     "      --take=N               ... N permits at once, all or none\n"
     "      --guarded              give COMMAND the SQL that ties its "
     "transaction\n"
-    "                             to the lock, as ROWLOCK_GUARD_SQL\n"
+    "                             to the lock, as ROWLOCK_GUARD_SQL; "
+    "--guarded=call:\n"
+    "                             as a CALL of rowlock_guard()\n"
     "  -E, --conflict-exit-code=N exit with N if it was not acquired (1)\n"
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
@@ -58,7 +60,7 @@ static const struct option options[] = {
 	{ "write", no_argument, NULL, OPTION_WRITE },
 	{ "permits", required_argument, NULL, OPTION_PERMITS },
 	{ "take", required_argument, NULL, OPTION_TAKE },
-	{ "guarded", no_argument, NULL, OPTION_GUARDED },
+	{ "guarded", optional_argument, NULL, OPTION_GUARDED },
 	{ "nb", no_argument, NULL, 'n' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "wait", required_argument, NULL, 'w' },
@@ -90,6 +92,16 @@ static int take_number(const char *option, unsigned int *ret_number)
 			       option, optarg, ROWLOCK_SEMAPHORE_MAX);
 }
 
+static int take_guarded(struct task *task)
+{
+	if (optarg && strcmp(optarg, "call") != 0)
+		return command_misused("run", "--guarded: '%s' is not 'call'",
+				       optarg);
+	task->guarded = true;
+	task->guarded_by_call = optarg != NULL;
+	return -1;
+}
+
 static int take_option(struct task *task, int option)
 {
 	struct request *request = container_of(task, struct request, task);
@@ -110,8 +122,7 @@ static int take_option(struct task *task, int option)
 	case OPTION_TAKE:
 		return take_number("--take", &task->manner.count);
 	case OPTION_GUARDED:
-		task->guarded = true;
-		return -1;
+		return take_guarded(task);
 	case 'n':
 		task->wait_ms = 0;
 		return -1;

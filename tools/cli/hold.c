@@ -139,10 +139,11 @@ int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 		   : rowlock_token(hold->lock, ret_token, reterr);
 }
 
-int hold_guard_sql(struct hold *hold, char *text, size_t size,
+int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 		   struct rowlock_errinfo *reterr)
 {
-	return rowlock_guard_sql(hold->lock, text, size, reterr);
+	return by_call ? rowlock_guard_call(hold->lock, text, size, reterr)
+		       : rowlock_guard_sql(hold->lock, text, size, reterr);
 }
 
 bool hold_held(struct hold *hold)

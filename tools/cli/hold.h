@@ -61,7 +61,8 @@ int hold_release(struct hold *hold, struct rowlock_errinfo *reterr);
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr);
 /** As rowlock_guard_sql(); of a lock only. */
-int hold_guard_sql(struct hold *hold, char *text, size_t size,
+/** @by_call: as a CALL of rowlock_guard(). */
+int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 		   struct rowlock_errinfo *reterr);
 bool hold_held(struct hold *hold);
 uint64_t hold_remaining_ms(struct hold *hold);

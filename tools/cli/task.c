@@ -189,8 +189,8 @@ static int get_guard(const struct task *task, struct acquisition *acquisition,
 		     char *ret_text)
 {
 	struct rowlock_errinfo error;
-	int r = hold_guard_sql(&acquisition->hold, ret_text,
-			       ROWLOCK_GUARD_SQL_SIZE, &error);
+	int r = hold_guard_sql(&acquisition->hold, task->guarded_by_call,
+			       ret_text, ROWLOCK_GUARD_SQL_SIZE, &error);
 
 	if (r == 0)
 		return -1;

@@ -30,6 +30,7 @@ struct task {
 	char **argv;
 	char *shell_argv[4];
 	bool guarded; /* tell the command its guard */
+	bool guarded_by_call;
 	uint64_t wait_ms;
 	uint64_t ttl_ms;       /* 0: the default */
 	bool gives_way;        /* to a heavier candidate that has waited */

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# rowlock-migrate --guard-procedure, and the procedure that it makes.
+# shellcheck disable=SC1091,SC2034,SC2154 # shared with lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+made() { rows "SELECT CONCAT(routine_name, '()') FROM information_schema.routines
+	WHERE routine_schema = DATABASE()" | xargs; }
+
+fresh()
+{
+	expect 4 rlm --guard-procedure
+	said "has no table business_lease of rowlock's"
+	rlm
+	expect 3 rlm --guard-procedure --status
+	said "rowlock_guard()  missing"
+	equal "$(made)" ""
+	expect 0 rlm --guard-procedure
+	said "made the guard in database '$db'"
+	equal "$(made)" "rowlock_guard()"
+	expect 0 rlm --guard-procedure --status
+	said "rowlock_guard()  there"
+	expect 0 rlm --guard-procedure
+	said "has its guard"
+	# The tables are none the worse for it.
+	expect 0 rlm --status
+}
+
+many_at_once()
+{
+	rlm
+	at_once 6 --guard-procedure
+	equal "$(made)" "rowlock_guard()"
+}
+
+dry_run()
+{
+	rlm
+	rlm --guard-procedure --dry-run >"$tmp/dry.sql"
+	equal "$(made)" ""
+	sql "$db" <"$tmp/dry.sql"
+	equal "$(made)" "rowlock_guard()"
+}
+
+procedure()
+{
+	rlm
+	rlm --guard-procedure
+	rows "INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
+		VALUES ('ä/1', 0, 1, 18446744073709551615, UTC_TIMESTAMP(6))"
+	rows "CREATE TABLE t (n INT) ENGINE=InnoDB"
+	rows "SET autocommit = 0; INSERT INTO t VALUES (1);
+		CALL rowlock_guard(_utf8mb4 0xC3A42F31, 18446744073709551615); COMMIT;"
+	! printf '%s\n' "SET autocommit = 0; INSERT INTO t VALUES (2);
+		CALL rowlock_guard('ä/1', 7); COMMIT;" | sql "$db" >"$tmp/out" 2>&1
+	grep 'ERROR 1644 .*the hold is lost' "$tmp/out"
+	equal "$(rows "SELECT n FROM t" | xargs)" 1
+	equal "$(rows "SELECT guards FROM business_lease")" 1
+}
+
+it "the tables have to be there, and then the procedure is made, once" fresh
+it "of runs at once all succeed" many_at_once
+it "--dry-run prints SQL that works and changes nothing" dry_run
+it "the procedure lets who has lost the hold commit nothing" procedure
+finish
