@@ -462,12 +462,12 @@ static int fail_lost(struct guarded *guarded, struct rowlock_errinfo *reterr)
 			RLK_LOCK_ARGS(guarded->lock), guarded->hold->reason);
 }
 
-static int commit(struct guarded *guarded, struct rowlock_errinfo *reterr)
+static int commit(struct guarded *guarded, int64_t until_ms,
+		  struct rowlock_errinfo *reterr)
 {
 	struct rlk_request request = rlk_hold_request(guarded->hold);
 	struct rowlock *lock = guarded->lock;
 	const struct rowlock_client *client = lock->name->client;
-	int64_t until_ms = rlk_client_call_until(client);
 	struct rowlock_errinfo error = { 0 };
 
 	/* The rest is for finding out. */
@@ -512,7 +512,8 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	guarded = open_one(lock, conn, "commit", &code, reterr);
 	if (!guarded)
 		return code;
-	code = commit(guarded, reterr);
+	code =
+	    commit(guarded, rlk_client_call_until(lock->name->client), reterr);
 	note_end(guarded, code == 0);
 	untie(guarded);
 	return code;
@@ -532,6 +533,7 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 			   struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int64_t until_ms = rlk_client_call_until(lock->name->client);
 	struct guarded *guarded;
 	int code = 0;
 
@@ -544,10 +546,10 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 			    "levels first, or commit without a release",
 			    reterr);
 	guarded->guard.releases = true;
-	code = commit(guarded, reterr);
+	code = commit(guarded, until_ms, reterr);
 	note_end(guarded, code == 0);
 	if (!code)
-		rlk_release_gone(lock, guarded->hold);
+		rlk_release_gone(lock, guarded->hold, until_ms);
 	untie(guarded);
 	return code;
 }

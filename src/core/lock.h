@@ -158,8 +158,10 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 		struct rowlock_errinfo *reterr);
 
 /** The row of @hold is given back already: let go of it, if @lock has it, which
- *  is its last level. Blocks only where it has a bell. Takes client->mutex. */
-void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold);
+ *  is its last level. Blocks only where it has a bell, until @until_ms. Takes
+ *  client->mutex. */
+void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
+		      int64_t until_ms);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the
  *  error in *@ret_code. */

@@ -260,10 +260,10 @@ static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0), until_ms);
 }
 
-void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold)
+void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
+		      int64_t until_ms)
 {
 	struct rowlock_client *client = lock->name->client;
-	int64_t until_ms = rlk_client_call_until(client);
 	struct parting parting = { .lost = NULL };
 
 	rlk_mutex_lock(&client->mutex);
