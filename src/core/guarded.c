@@ -379,6 +379,18 @@ static struct guarded *open_one(struct rowlock *lock,
 	return NULL;
 }
 
+/* A row that is gone was given back by the commit, if nobody else may have
+ * removed it: the chores did not, which do so with a hold that is lost, nor did
+ * who found that its maximum was over. */
+static bool only_it_gives_back(struct guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return guarded->hold->state == RLK_HOLD_HELD &&
+	       !rlk_hold_has_maximum(guarded->hold);
+}
+
 /* One question. True: that is the answer. */
 static bool ask(struct guarded *guarded, int64_t until_ms, bool *ret_known,
 		bool *ret_committed)
@@ -395,6 +407,8 @@ static bool ask(struct guarded *guarded, int64_t until_ms, bool *ret_known,
 	    rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
 			       ret_known, ret_committed, &error);
 	rlk_pool_put(client->pool, conn);
+	if (guarded->guard.releases && *ret_committed)
+		*ret_known = only_it_gives_back(guarded);
 	return fault == RLK_DONE;
 }
 
