@@ -154,9 +154,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  * lock costs two commits in all, that of the acquire included.
  *
  * Unless this returns 0 the hold is as rowlock_commit() would leave it: it goes
- * on, but after ROWLOCK_ELOST, and ROWLOCK_EUNKNOWN of a hold that is lost.
- * ROWLOCK_EUNKNOWN is the answer, too, where none came and the row of a hold
- * with a maximum is gone: others may have removed it.
+ * on, but after ROWLOCK_ELOST, and after ROWLOCK_EUNKNOWN: it is lost then, for
+ * it may have been given back. That is the answer, too, where none came and the
+ * row of a hold with a maximum is gone: others may have removed it.
  * Who waits for the name gets it as after rowlock_release(), but that it is not
  * handed over within the client: a round trip behind the commit wakes them.
  *

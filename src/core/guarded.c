@@ -243,6 +243,7 @@ static void lose(struct guarded *guarded, const char *reason)
 }
 
 static const char row_is_gone[] = "its row is gone from the server";
+static const char may_be_gone[] = "whether it was given back is not known";
 
 static int fail_begin(struct guarded *guarded, enum rlk_guard_end end,
 		      const struct rowlock_errinfo *error,
@@ -446,8 +447,9 @@ static int find_out(struct guarded *guarded, int64_t until_ms,
 	if (answered && known)
 		return fail_with(lock, "commit", error->code,
 				 "nothing was committed", error, reterr);
-	if (answered)
-		lose(guarded, row_is_gone);
+	/* One that gives it back may have done so, or do so later. */
+	if (answered || guarded->guard.releases)
+		lose(guarded, answered ? row_is_gone : may_be_gone);
 	return fail_with(lock, "commit", ROWLOCK_EUNKNOWN,
 			 answered
 			     ? "not known, for the hold is lost; look at the "
