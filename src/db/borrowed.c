@@ -346,11 +346,15 @@ static void close_stream(const struct rlk_borrowed *on)
 }
 
 enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
-				      bool autocommit,
+				      enum rlk_autocommit autocommit,
 				      struct rowlock_errinfo *reterr)
 {
-	const char *text =
-	    autocommit ? ROLLBACK "; SET SESSION autocommit = 1" : ROLLBACK;
+	static const char *const texts[] = {
+		[RLK_AUTOCOMMIT_OFF] = ROLLBACK "; SET SESSION autocommit = 0",
+		[RLK_AUTOCOMMIT_ON] = ROLLBACK "; SET SESSION autocommit = 1",
+		[RLK_AUTOCOMMIT_AS_IT_IS] = ROLLBACK,
+	};
+	const char *text = texts[autocommit];
 	enum rlk_fault fault = RLK_FAILED;
 	size_t answered;
 

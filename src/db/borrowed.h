@@ -86,14 +86,21 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 				       size_t *ret_answered,
 				       struct rowlock_errinfo *reterr);
 
+/** What autocommit is behind a rollback. */
+enum rlk_autocommit {
+	RLK_AUTOCOMMIT_OFF,
+	RLK_AUTOCOMMIT_ON,
+	RLK_AUTOCOMMIT_AS_IT_IS, /* it was never changed */
+};
+
 /**
- * Roll back, and have each statement commit by itself again if it did before
- * (@autocommit): what the application does next would be lost otherwise. It is
- * said again if something meets it, a KILL QUERY or a second 1213 of Galera; a
- * session that cannot be had as it was is closed, as if by the server.
+ * Roll back, and have @autocommit as it was before: what the application does
+ * next would be lost otherwise, or committed. It is said again if something
+ * meets it, a KILL QUERY or a second 1213 of Galera; a session that cannot be
+ * had as it was is closed, as if by the server.
  */
 enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
-				      bool autocommit,
+				      enum rlk_autocommit autocommit,
 				      struct rowlock_errinfo *reterr);
 
 /** Say a script of one statement, as the application would: it blocks as long

@@ -234,7 +234,10 @@ static enum rlk_guard_end forbid_several(const struct rlk_guard *guard,
 static enum rlk_guard_end undo(const struct rlk_guard *guard,
 			       struct rowlock_errinfo *reterr)
 {
-	if (rlk_borrowed_roll_back(&guard->on, guard->autocommit, reterr))
+	if (rlk_borrowed_roll_back(&guard->on,
+				   guard->autocommit ? RLK_AUTOCOMMIT_ON
+						     : RLK_AUTOCOMMIT_OFF,
+				   reterr))
 		return RLK_GUARD_UNANSWERED;
 	return forbid_several(guard, reterr);
 }

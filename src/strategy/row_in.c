@@ -95,7 +95,7 @@ enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 		return end_of(fault);
 	end = lock(in, wait, reterr);
 	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)
-		rlk_borrowed_roll_back(&in->on, false, NULL);
+		rlk_borrowed_roll_back(&in->on, RLK_AUTOCOMMIT_AS_IT_IS, NULL);
 	return end;
 }
 
