@@ -25,7 +25,7 @@ static struct sim_app places[PLACES_MOST];
 static unsigned int place_count;
 static bool closing;
 
-uint64_t sim_app_codes[4][SIM_CODES];
+uint64_t sim_app_codes[SIM_CALLS][SIM_CODES];
 uint64_t sim_cycles;
 uint64_t sim_cycles_by[2];
 

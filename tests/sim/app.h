@@ -34,8 +34,8 @@ int sim_app_client(struct rowlock_client **ret_client,
 void sim_app_leave(struct rowlock_client *client);
 
 /** How often a call returned what. */
-enum { SIM_CODES = 20 };
-extern uint64_t sim_app_codes[4][SIM_CODES];
+enum { SIM_CODES = 22, SIM_CALLS = 7 };
+extern uint64_t sim_app_codes[SIM_CALLS][SIM_CODES];
 
 /** Cycles in all worlds. */
 extern uint64_t sim_cycles;

@@ -3,6 +3,7 @@
 #define ROWLOCK_SIM_APP_PRIVATE_H
 
 #include "app.h"
+#include "borrowed.h"
 #include "scheduler.h"
 #include "sim.h"
 
@@ -37,6 +38,7 @@ struct sim_thread {
 	struct sim_handle rwlocks[SIM_NAMES];
 	struct sim_handle semaphores[SIM_NAMES];
 	struct sim_candidate candidate;
+	struct sim_borrowed own;   /* its own connection */
 	struct sim_handle *waits;  /* its acquire is under way */
 	struct sim_handle *leaves; /* it ends, and holds with this one */
 	uint64_t serial;           /* of its acquires, for the history */
@@ -60,6 +62,9 @@ enum sim_app_call {
 	SIM_CALL_CLIENT,
 	SIM_CALL_ACQUIRE,
 	SIM_CALL_RELEASE,
+	SIM_CALL_BEGIN,
+	SIM_CALL_COMMIT,
+	SIM_CALL_COMMIT_RELEASE,
 	SIM_CALL_OTHER,
 };
 
@@ -125,6 +130,11 @@ void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code);
 void sim_thread_run(void *thread);
 /** After its end: give its handles back. */
 void sim_thread_free(struct sim_thread *thread);
+
+/* guarded.c */
+/** A transaction of the thread's own under the lease that it has by @handle.
+ *  True: that was given back with it. */
+bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle);
 
 /* leaver.c */
 /** The thread shall end now, with what it holds by @handle. */

@@ -71,6 +71,8 @@ bool sim_grant_held(const struct sim_grant *grant)
 	/* A writer that waits for readers has nothing yet. */
 	if (grant->lock->name->strategy->drained && !grant->lock->shown)
 		return false;
+	if (grant->gives)
+		return false;
 	return hold && hold == grant->hold && hold->state == RLK_HOLD_HELD &&
 	       sim_proc_ms(grant->proc) < until_of(hold);
 }
@@ -300,6 +302,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 	sim_passes += grant->pass > 0;
 	compare_all(grant->kind, name);
 	sim_judge_rows(grant);
+	sim_judge_latest(grant);
 	if (!sim_event_is_set(&audit))
 		sim_event_set(&audit, sim_now + AUDIT_US);
 }
@@ -363,6 +366,16 @@ void sim_judge_yields(const struct rowlock *lock, bool yields)
 
 	if (grant)
 		grant->yields = yields;
+}
+
+void sim_judge_gives(const struct rowlock *lock, bool gives)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	if (!grant)
+		return;
+	grant->gives = gives;
+	grant->watched = !gives;
 }
 
 /* Handles whose release told of a loss while their callback was due: it does
@@ -672,6 +685,7 @@ void sim_judge_begin(void)
 	contested = 0;
 	audit.fire = on_audit;
 	sim_judge_sql_begin();
+	sim_judge_guarded_begin();
 }
 
 void sim_judge_end(void)

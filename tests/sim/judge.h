@@ -36,6 +36,8 @@ void sim_judge_released(struct rowlock *lock, int code);
 void sim_judge_freed(const struct rowlock *lock);
 /** Whoever writes by @lock's grant does so no more: it is about to read. */
 void sim_judge_yields(const struct rowlock *lock, bool yields);
+/** Its transaction is about to give it back; or has not. */
+void sim_judge_gives(const struct rowlock *lock, bool gives);
 /** The present grant of @lock, which began unseen, in rowlock_execute(). */
 void sim_judge_entered(struct rowlock *lock, unsigned int name);
 /** The end of that function: no one is told of a loss later. Is it held? */
@@ -86,6 +88,17 @@ void sim_judge_beat(const struct sim_session *by,
 void sim_judge_drawn(bool row, unsigned int name, uint64_t token);
 void sim_judge_kill(const struct sim_session *by,
 		    const struct sim_session *victim);
+
+/* --------------------------- the application's transactions; judge_guarded.c
+ */
+
+/** One was begun under @lock, of @name. Returns its number. */
+uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name);
+/** Its call returned @code; @wrote: it has written its counter. */
+void sim_judge_outcome(uint64_t work, bool wrote, int code);
+/** It is being committed in the server, with @number as the counter of @name.
+ */
+void sim_judge_counted(unsigned int name, uint64_t number, uint64_t work);
 
 /* -------------------------------------------------------------- always */
 

@@ -20,6 +20,7 @@ struct sim_grant {
 	unsigned int count; /* of permits */
 	uint64_t serial;    /* of the row, or of the row's lock */
 	bool watched;       /* acquired, and not being released */
+	bool gives;         /* its transaction gives it back, just now */
 	bool yields;        /* it writes no more, and is about to be released */
 	bool told;
 	bool not_held; /* rowlock_held() has said so */
@@ -68,6 +69,10 @@ void sim_judge_permits_asked(void);
  *  when nothing has changed. */
 bool sim_judge_permits_lie(const struct sim_call *call, unsigned int name,
 			   int64_t *since);
+
+/** judge_guarded.c: @grant has begun. */
+void sim_judge_latest(const struct sim_grant *grant);
+void sim_judge_guarded_begin(void);
 
 /** Was the lease that @attempt made taken by hand? */
 bool sim_was_broken(uint64_t attempt);

@@ -560,6 +560,13 @@ uint64_t sim_lease_would(const struct sim_session *session)
 	return rows;
 }
 
+void sim_lease_remove(struct sim_session *session, struct sim_lease *lease)
+{
+	sim_judge_lease_removed(session, lease);
+	lease->there = false;
+	lease->gone_us = sim_now;
+}
+
 void sim_lease_delete(struct sim_session *session)
 {
 	if (session->request.lies)
@@ -570,9 +577,7 @@ void sim_lease_delete(struct sim_session *session)
 		if (!is_meant(&session->request, lease))
 			continue;
 		session->answer.affected++;
-		sim_judge_lease_removed(session, lease);
-		lease->there = false;
-		lease->gone_us = sim_now;
+		sim_lease_remove(session, lease);
 		if (sim_kind_of(lease) == SIM_KIND_PERMITS)
 			sim_tables.permits_us[lease->name] = sim_now;
 		if (session->request.op->rings)

@@ -89,8 +89,10 @@ static double cpu_seconds(void)
 
 static void report(void)
 {
-	static const char *const calls[] = { "client_new", "acquire", "release",
-					     "others" };
+	static const char *const calls[SIM_CALLS] = {
+		"client_new", "acquire",    "release", "begin",
+		"commit",     "commit_rel", "others",
+	};
 
 	for (int i = 0; i < SIM_FAULTS; i++)
 		printf("fault %-24s %" PRIu64 "\n",
@@ -112,7 +114,7 @@ static void report(void)
 	       sim_bell_counts.waits, sim_bell_counts.woken,
 	       sim_bell_counts.ghosts, sim_bell_counts.ended,
 	       sim_bell_counts.slipped, sim_bell_counts.lost);
-	for (int call = 0; call < 4; call++)
+	for (int call = 0; call < SIM_CALLS; call++)
 		for (int code = 0; code < SIM_CODES; code++)
 			if (sim_app_codes[call][code])
 				printf("%-12s %3d %-40s %" PRIu64 "\n",

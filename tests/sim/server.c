@@ -88,6 +88,7 @@ void sim_session_end(struct sim_session *session, enum sim_end why)
 	}
 	sim_rows_leave(session);
 	sim_bells_leave(session);
+	sim_work_roll_back(session);
 	notify_client(session);
 	maybe_free(session);
 }
@@ -213,6 +214,10 @@ static void execute(struct sim_session *session)
 
 	if (request->packet) {
 		sim_packet_execute(session);
+		return;
+	}
+	if (session->borrowed) {
+		sim_script_execute(session);
 		return;
 	}
 	session->phase = SIM_EXECUTING;
@@ -344,7 +349,11 @@ void sim_session_send(struct sim_session *session)
 	session->phase = SIM_TRAVELLING;
 	if (session->silent)
 		return;
-	if (session->request.packet)
+	if (session->borrowed)
+		session->request = (struct sim_request){
+			.op = session->request.op,
+		};
+	else if (session->request.packet)
 		sim_packet_draw_fate(session);
 	else
 		sim_draw_fate(&session->request);
@@ -428,6 +437,10 @@ void sim_session_kill(struct sim_session *session)
 
 void sim_session_interrupt(struct sim_session *session)
 {
+	if (session->borrowed) {
+		sim_script_interrupt(session);
+		return;
+	}
 	if (session->phase == SIM_WAITING) {
 		sim_rows_give_up(session);
 		sim_bell_give_up(session);

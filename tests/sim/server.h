@@ -9,6 +9,7 @@
 
 #include "db/stmt.h"
 #include "scheduler.h"
+#include "script.h"
 #include "sql.h"
 
 struct sim_conn;
@@ -118,7 +119,12 @@ struct sim_session {
 	struct sim_row *locked; /* by its transaction */
 	uint64_t lock_serial;   /* of the last lock that it got */
 	bool open;              /* a packet's transaction failed in it */
-	uint64_t chosen;        /* @rowlock_holder */
+	bool borrowed;          /* it is the application's: what is said on it
+				   are scripts */
+	bool several;           /* statements in one text are allowed */
+	struct sim_script script;
+	struct sim_work work;
+	uint64_t chosen; /* @rowlock_holder */
 	struct sim_row *wants;
 	struct sim_bell *wants_bell;
 	struct rlk_list in_line;

@@ -43,6 +43,7 @@ struct sim_world {
 	bool rwlocks;         /* some read and write */
 	bool semaphores;      /* some take permits */
 	bool elections;       /* some stand for election */
+	bool guards;          /* some have transactions of their own */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "db/packet.h"
+#include "script.h"
 #include "sim.h"
 
 uint64_t sim_verb_counts[SIM_VERBS];
@@ -195,6 +196,14 @@ static const struct pattern patterns[] = {
 	  "DELETE FROM lease_session WHERE ", NULL, NULL },
 	{ SIM_DELETE_LEASE, "delete-lease",
 	  "DELETE FROM business_lease WHERE ", NULL, NULL },
+	{ SIM_OVERTAKE, "outcome", "UPDATE business_lease SET guards = guards "
+	  "+ 2 WHERE name = ? AND slot = ? AND attempt = ? AND guards = ?",
+	  NULL, NULL },
+	{ SIM_LOOK_GUARDS, "outcome-look", "SELECT guards FROM business_lease "
+	  "WHERE name = ? AND slot = ? AND attempt = ? FOR UPDATE", NULL,
+	  NULL },
+	{ SIM_LOOK_BREAKS, "outcome-session", "SELECT breaks FROM "
+	  "lease_session WHERE id = ?", NULL, NULL },
 	{ SIM_BEGIN, "begin", "BEGIN", NULL, NULL },
 	{ SIM_COMMIT, "commit", "COMMIT", NULL, NULL },
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NULL },
@@ -390,7 +399,7 @@ const char *sim_verb_name(enum sim_verb verb)
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(manies); i++)
 		if (manies[i].verb == verb)
 			return manies[i].label;
-	return "?";
+	return sim_said_label(verb);
 }
 
 static _Noreturn void unknown(const char *sql)

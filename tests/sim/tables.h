@@ -23,6 +23,7 @@ struct sim_lease {
 	int64_t born_us;    /* in true time */
 	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
+	uint64_t guards;    /* commits of the application's by it */
 	char info[16];      /* of a candidate */
 };
 
@@ -62,6 +63,7 @@ struct sim_tables {
 	int64_t drawn_us[2][8];
 	uint64_t drawn_by[8]; /* which attempt has drawn a lease's token */
 	uint64_t floor;
+	uint64_t counts[8];      /* the application's own: a row for each */
 	unsigned int permits[8]; /* of a semaphore; 0: no row */
 	int64_t permits_us[8];   /* when it or its rows changed, in true time */
 	uint64_t permits_made[8]; /* rows */

@@ -59,6 +59,13 @@ void sim_lease_count(struct sim_session *session);
 void sim_sets_look(struct sim_packet *packet, size_t first);
 void sim_leases_ahead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
+/** @lease is deleted by @session. */
+void sim_lease_remove(struct sim_session *session, struct sim_lease *lease);
+
+/* outcome.c: what became of a commit that was not answered. */
+void sim_outcome_overtake(struct sim_session *session);
+void sim_outcome_look(struct sim_session *session);
+void sim_outcome_breaks(struct sim_session *session);
 
 /* permits.c; but for sim_permits_meet() each executes the request of @session.
  */

@@ -141,6 +141,7 @@ void sim_thread_free(struct sim_thread *thread)
 	sim_rwlocks_free(thread);
 	sim_semaphores_free(thread);
 	sim_election_free(thread);
+	sim_borrowed_close(&thread->own);
 	memset(thread, 0, sizeof(*thread));
 }
 
@@ -382,6 +383,15 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 		sim_aside_fork(thread->app->client, handle->lock);
 }
 
+/* False: it was given back by a transaction. */
+static bool keep(struct sim_thread *thread, struct sim_handle *handle)
+{
+	if (sim_world.guards && !handle->row && !handle->names && sim_below(2))
+		return !sim_guarded_play(thread, handle);
+	sim_thread_hold(thread, handle);
+	return true;
+}
+
 static void cycle(struct sim_thread *thread)
 {
 	struct sim_handle *handle;
@@ -404,10 +414,11 @@ static void cycle(struct sim_thread *thread)
 		sim_sleep(sim_between(0, 2000));
 		return;
 	}
-	sim_thread_hold(thread, handle);
-	if (sim_thread_leaves(thread, handle))
-		return;
-	release(thread, handle, true);
+	if (keep(thread, handle)) {
+		if (sim_thread_leaves(thread, handle))
+			return;
+		release(thread, handle, true);
+	}
 	sim_cycles++;
 	sim_cycles_by[handle->row]++;
 	sim_world.cycles++;

@@ -84,6 +84,8 @@ static void draw_world(void)
 	sim_world.group = groups[sim_below(RLK_ARRAY_SIZE(groups))];
 	sim_world.target = 1ull << sim_between(6, 13);
 	draw_reach();
+	/* Not drawn: so the other worlds stay what they were. */
+	sim_world.guards = sim_world.lease && sim_world.number % 3 == 0;
 }
 
 /* ------------------------------------------------------- in the end */

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application's connection as the library sees it. Linked instead of
+ * db/borrowed.c: a text goes to the simulated server, and the answers come
+ * back one by one; who does not live to see the last may have seen some.
+ */
+#include "db/borrowed.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "borrowed.h"
+#include "core/client.h"
+#include "db/sql.h"
+#include "net.h"
+#include "sim.h"
+#include "trace.h"
+
+/* As in db/borrowed.c. */
+#define UNDO_TRIES 5
+#define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
+
+static struct sim_conn *conn_of(const struct sim_borrowed *on)
+{
+	return container_of(on->conn, struct sim_conn, base);
+}
+
+static struct sim_session *session_of(const struct sim_borrowed *on)
+{
+	return conn_of(on)->session;
+}
+
+static struct sim_borrowed *of(const struct rlk_borrowed *on)
+{
+	return (struct sim_borrowed *) (void *) on->mysql;
+}
+
+struct st_mysql *sim_borrowed_mysql(struct sim_borrowed *on)
+{
+	return (struct st_mysql *) (void *) on;
+}
+
+/* ----------------------------------------------------------- open and close */
+
+bool sim_borrowed_open(struct sim_borrowed *on,
+		       const struct rowlock_client *client)
+{
+	struct rlk_conn_profile profile = {
+		.label = "application",
+		.autocommit = sim_below(4) > 0,
+		.lock_wait_s = 1,
+		.idle_s =
+		    sim_world.calm ? 3600 : (unsigned int) sim_between(5, 40),
+	};
+	struct rlk_conn *conn;
+
+	*on = (struct sim_borrowed){ .conn = NULL };
+	if (rlk_conn_open(&client->target, &profile,
+			  rlk_now(client->target.clock) + 2000, &conn, NULL))
+		return false;
+	on->conn = conn;
+	on->id = rlk_conn_id(conn);
+	on->several = sim_below(4) > 0;
+	on->autocommit = on->autocommits = profile.autocommit;
+	session_of(on)->borrowed = true;
+	session_of(on)->several = on->several;
+	return true;
+}
+
+void sim_borrowed_close(struct sim_borrowed *on)
+{
+	on->conn = rlk_conn_close(on->conn);
+}
+
+/* ------------------------------------------------------------------- texts */
+
+/* What the driver knows now; it closes what is broken. */
+static void take_answer(struct sim_borrowed *on, enum rlk_fault fault)
+{
+	const struct sim_session *session = session_of(on);
+
+	if (fault == RLK_PENDING || fault == RLK_UNKNOWN) {
+		sim_borrowed_close(on);
+		return;
+	}
+	on->autocommits = session->autocommit;
+	on->in_transaction = session->work.open;
+}
+
+static size_t count_answers(const struct sim_script *script,
+			    enum rlk_fault fault)
+{
+	size_t seen = script->answered;
+
+	/* Of those that have come by then. */
+	if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
+		seen = (size_t) sim_below(seen + 1);
+	return seen;
+}
+
+static enum rlk_fault say(struct sim_borrowed *on, const char *text,
+			  int64_t until_ms, uint64_t *ret_numbers, size_t most,
+			  size_t *ret_answered, struct rowlock_errinfo *reterr)
+{
+	struct sim_script *script;
+	enum rlk_fault fault;
+
+	*ret_answered = 0;
+	if (!on->conn) {
+		rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2006, "%s",
+			    sim_error_text(2006));
+		return RLK_UNKNOWN;
+	}
+	script = &session_of(on)->script;
+	sim_script_read(script, text);
+	rlk_conn_set_until(on->conn, until_ms);
+	on->conn->label = "text";
+	sim_publish(session_of(on));
+	fault = sim_stmt_send(on->conn, script->said[0].op, false, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
+			    "no answer in time");
+	*ret_answered = count_answers(script, fault);
+	for (size_t i = 0; i < *ret_answered && i < most; i++)
+		ret_numbers[i] = script->numbers[i];
+	take_answer(on, fault);
+	return fault == RLK_PENDING ? RLK_UNKNOWN : fault;
+}
+
+unsigned int sim_borrowed_say(struct sim_borrowed *on, const char *text,
+			      uint64_t *ret_number)
+{
+	int64_t until_ms = sim_proc_ms(sim_self->proc) +
+			   (int64_t) (2 * sim_world.call_ms + 1500);
+	struct rowlock_errinfo error = { 0 };
+	size_t answered;
+
+	*ret_number = 0;
+	return say(on, text, until_ms, ret_number, 1, &answered, &error)
+		   ? error.mysql
+		   : 0;
+}
+
+/* ------------------------------------------------- as the library sees them */
+
+int rlk_borrowed_ready(const struct rlk_borrowed *on,
+		       struct rowlock_errinfo *reterr)
+{
+	if (of(on)->conn)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ECONNECT, "the connection is closed");
+}
+
+bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on)
+{
+	return of(on)->in_transaction;
+}
+
+bool rlk_borrowed_autocommits(const struct rlk_borrowed *on)
+{
+	return of(on)->autocommits;
+}
+
+uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
+{
+	return of(on)->id;
+}
+
+const char *rlk_borrowed_host(const struct rlk_borrowed *on)
+{
+	(void) on;
+	return "server";
+}
+
+bool rlk_borrowed_takes_several(const struct rlk_borrowed *on)
+{
+	return of(on)->several;
+}
+
+enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
+					  bool allow,
+					  struct rowlock_errinfo *reterr)
+{
+	size_t answered;
+
+	return say(of(on),
+		   allow ? "several statements: 1" : "several statements: 0",
+		   on->until_ms, NULL, 0, &answered, reterr);
+}
+
+enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
+				uint64_t *ret_numbers, size_t most,
+				size_t *ret_answered,
+				struct rowlock_errinfo *reterr)
+{
+	return say(of(on), text, on->until_ms, ret_numbers, most, ret_answered,
+		   reterr);
+}
+
+enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_numbers, size_t most,
+				       size_t *ret_answered,
+				       struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault =
+	    rlk_borrowed_run(on, rlk_script_end(script), ret_numbers, most,
+			     ret_answered, reterr);
+
+	rlk_sql_fini(&script->sql);
+	return fault;
+}
+
+enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
+				      enum rlk_autocommit autocommit,
+				      struct rowlock_errinfo *reterr)
+{
+	static const char *const texts[] = {
+		[RLK_AUTOCOMMIT_OFF] = ROLLBACK "; SET SESSION autocommit = 0",
+		[RLK_AUTOCOMMIT_ON] = ROLLBACK "; SET SESSION autocommit = 1",
+		[RLK_AUTOCOMMIT_AS_IT_IS] = ROLLBACK,
+	};
+	const char *text = texts[autocommit];
+	enum rlk_fault fault = RLK_FAILED;
+	size_t answered;
+
+	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
+		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
+	if (fault)
+		sim_borrowed_close(of(on));
+	return fault;
+}
+
+/* ------------------------------------------------------------------- judge */
+
+void sim_borrowed_check(const struct sim_borrowed *on, const char *call)
+{
+	const struct sim_session *session;
+
+	if (!on->conn)
+		return;
+	session = session_of(on);
+	if (!session->alive)
+		return;
+	if (session->autocommit != on->autocommit ||
+	    session->several != on->several || session->work.open)
+		sim_violation("%s: the application's connection is not as it "
+			      "was: autocommit is %s, several statements are "
+			      "%s, %s transaction is open",
+			      call, session->autocommit ? "on" : "off",
+			      session->several ? "allowed" : "not allowed",
+			      session->work.open ? "a" : "no");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_BORROWED_H
+#define ROWLOCK_SIM_BORROWED_H
+
+/*
+ * A connection of the application's, which the library borrows for the time of
+ * a call. What the driver knows of it is as its last answer said.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rlk_conn;
+struct rowlock_client;
+struct st_mysql;
+
+struct sim_borrowed {
+	struct rlk_conn *conn; /* NULL: it is closed */
+	uint64_t id;
+	bool several;    /* opened for several statements in one text */
+	bool autocommit; /* as the application wants it */
+	bool autocommits;
+	bool in_transaction;
+};
+
+/** To the server of @client; false: it cannot be had. */
+bool sim_borrowed_open(struct sim_borrowed *on,
+		       const struct rowlock_client *client);
+void sim_borrowed_close(struct sim_borrowed *on);
+
+/** What the library is given. */
+struct st_mysql *sim_borrowed_mysql(struct sim_borrowed *on);
+
+/** A statement of the application's own. Returns the error, and in
+ *  *@ret_number the first column. */
+unsigned int sim_borrowed_say(struct sim_borrowed *on, const char *text,
+			      uint64_t *ret_number);
+
+/** The library has given it back: it is as it was, or closed. */
+void sim_borrowed_check(const struct sim_borrowed *on, const char *call);
+
+#endif

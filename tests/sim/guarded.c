@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that has a transaction of its own under the lease that it holds: it
+ * reads the counter of the lock's name, thinks, writes one more, and commits.
+ * Now and then it is careless: it overlooks an error, ends the transaction
+ * without saying so, or connects anew in the middle of it.
+ */
+#include <rowlock/mysql.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "app_private.h"
+#include "core/lock.h"
+#include "judge.h"
+#include "proc.h"
+#include "sim.h"
+#include "trace.h"
+
+#define ERROR_DEADLOCK 1213
+
+/* Between two questions after a commit, in core/guarded.c; and a millisecond
+ * for what is rounded. */
+#define PAUSE_MS 21
+
+struct play {
+	struct sim_thread *thread;
+	const struct sim_handle *handle;
+	uint64_t work; /* its number, to the judge */
+	bool over;     /* it has ended, and rowlock was not told */
+	bool wrote;
+	bool careful; /* rolls back after an error */
+};
+
+static void say(struct play *play, const char *text, uint64_t *ret_number,
+		unsigned int *ret_error)
+{
+	*ret_error = sim_borrowed_say(&play->thread->own, text, ret_number);
+	sim_trace((struct sim_note){
+	    "#%s error=%u number=%u",
+	    { sim_text("application's statement"), *ret_error, *ret_number } });
+	if (*ret_error && sim_world.calm)
+		sim_violation("the application's '%s' failed in a calm world: "
+			      "%u",
+			      text, *ret_error);
+	if (*ret_error == ERROR_DEADLOCK) {
+		play->over = true;
+		play->wrote = false;
+	}
+}
+
+/* ------------------------------------------------------------------- begin */
+
+/* With autocommit off a read begins one. */
+static bool is_open_already(struct sim_thread *thread)
+{
+	struct sim_borrowed *own = &thread->own;
+	uint64_t number;
+
+	if (own->autocommit || sim_below(16))
+		return false;
+	sim_borrowed_say(own,
+			 "SELECT MAX(number) FROM counts WHERE name = "
+			 "'seat-0'",
+			 &number);
+	return own->conn && own->in_transaction;
+}
+
+static int begin(struct sim_thread *thread, const struct sim_handle *handle)
+{
+	bool open = is_open_already(thread);
+	struct sim_call call;
+	uint64_t number;
+	int code;
+
+	sim_call_begin(&call, "begin", sim_world.call_ms);
+	code = rowlock_begin(handle->lock, sim_borrowed_mysql(&thread->own),
+			     sim_below(2) ? ROWLOCK_SNAPSHOT : 0, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_BEGIN, code);
+	sim_trace(
+	    (struct sim_note){ "#begin serial=%u code=%d",
+			       { thread->serial, (uint64_t) (int64_t) code } });
+	if (open && !code)
+		sim_violation("a transaction was begun in one that was open");
+	sim_app_expect("begin", code,
+		       (code == ROWLOCK_EINVAL && open) ||
+			   (code == ROWLOCK_ELOST && !sim_world.calm));
+	if (open && sim_borrowed_say(&thread->own, "ROLLBACK", &number))
+		sim_borrowed_close(&thread->own);
+	else if (code)
+		sim_borrowed_check(&thread->own, "begin");
+	return code;
+}
+
+/* --------------------------------------------------------------- mischief */
+
+/* False: it failed, and may have ended the transaction or not. */
+static bool end_unseen(struct play *play)
+{
+	unsigned int error;
+	uint64_t number;
+
+	say(play, sim_below(2) ? "COMMIT" : "ROLLBACK", &number, &error);
+	if (error)
+		play->careful = true;
+	else
+		play->over = true;
+	return !error;
+}
+
+static void connect_anew(struct play *play)
+{
+	struct sim_borrowed *own = &play->thread->own;
+
+	sim_borrowed_close(own);
+	play->over = true;
+	play->wrote = false;
+	/* If there is none, the commit says so. */
+	(void) sim_borrowed_open(own, play->thread->app->client);
+}
+
+/* False: it cannot go on. */
+static bool be_careless(struct play *play)
+{
+	uint64_t die = sim_below(128);
+
+	if (die < 2)
+		return end_unseen(play);
+	if (die == 2)
+		connect_anew(play);
+	return die != 2;
+}
+
+/* ------------------------------------------------------------------- work */
+
+/* False: it is not known. An error is overlooked, now and then. */
+static bool read_counter(struct play *play, const char *name,
+			 uint64_t *ret_number)
+{
+	unsigned int error;
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "SELECT MAX(number) FROM counts WHERE name = '%s'", name);
+	say(play, text, ret_number, &error);
+	if (error && !play->careful)
+		say(play, text, ret_number, &error);
+	return !error;
+}
+
+static bool count(struct play *play)
+{
+	const char *name = sim_names[play->handle->name];
+	unsigned int error;
+	uint64_t number;
+	char text[128];
+
+	if (!read_counter(play, name, &number))
+		return false;
+	sim_thread_rest();
+	if (!be_careless(play))
+		return false;
+	snprintf(text, sizeof(text),
+		 "INSERT INTO counts (name, number, work) VALUES ('%s', "
+		 "%" PRIu64 ", %" PRIu64 ")",
+		 name, number + 1, play->work);
+	say(play, text, &number, &error);
+	play->wrote = !error;
+	sim_thread_rest();
+	return !error;
+}
+
+/* -------------------------------------------------------------------- end */
+
+static void roll_back(struct play *play)
+{
+	struct rowlock *lock = play->handle->lock;
+	struct sim_call call;
+	int code;
+
+	sim_call_begin(&call, "rollback", sim_world.call_ms);
+	code = rowlock_rollback(lock, sim_borrowed_mysql(&play->thread->own),
+				NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_OTHER, code);
+	if (code)
+		sim_violation("rollback returned %d (%s)", code,
+			      rowlock_strerror(code));
+	sim_judge_outcome(play->work, play->wrote, ROWLOCK_EBROKEN);
+}
+
+static void check_code(const struct play *play, const struct sim_call *call,
+		       int code)
+{
+	const struct rlk_hold *hold = play->handle->lock->hold;
+
+	sim_app_expect(
+	    "commit", code,
+	    (code == ROWLOCK_EBROKEN && play->over) ||
+		((code == ROWLOCK_ELOST || code == ROWLOCK_EUNKNOWN ||
+		  /* A node rolls back what others met. */
+		  (code == ROWLOCK_EBROKEN && sim_world.nodes)) &&
+		 !sim_world.calm));
+	if (!code && play->over)
+		sim_violation("S6: a transaction that had ended before was "
+			      "committed");
+	if (code == ROWLOCK_EUNKNOWN && hold && hold->state == RLK_HOLD_HELD &&
+	    sim_proc_ms(sim_self->proc) + PAUSE_MS < call->until_ms)
+		sim_violation("S6: it is not known whether a transaction was "
+			      "committed, though there was time to find out");
+}
+
+static int commit(struct play *play, bool gives)
+{
+	struct rowlock *lock = play->handle->lock;
+	struct st_mysql *conn = sim_borrowed_mysql(&play->thread->own);
+	struct sim_call call;
+	int code;
+
+	if (gives)
+		sim_judge_gives(lock, true);
+	sim_trace(
+	    (struct sim_note){ "#%s serial=%u",
+			       { sim_text(gives ? "commit, release" : "commit"),
+				 play->thread->serial } });
+	sim_call_begin(&call, gives ? "commit_release" : "commit",
+		       sim_world.call_ms);
+	code = gives ? rowlock_commit_release(lock, conn, NULL)
+		     : rowlock_commit(lock, conn, NULL);
+	sim_call_end(&call);
+	sim_app_code(gives ? SIM_CALL_COMMIT_RELEASE : SIM_CALL_COMMIT, code);
+	sim_trace((struct sim_note){
+	    "#committed serial=%u code=%d",
+	    { play->thread->serial, (uint64_t) (int64_t) code } });
+	sim_judge_outcome(play->work, play->wrote, code);
+	check_code(play, &call, code);
+	if (gives && !code)
+		sim_judge_released(lock, 0);
+	else if (gives)
+		sim_judge_gives(lock, false);
+	return code;
+}
+
+static bool end(struct play *play, bool done)
+{
+	uint64_t die = sim_below(16);
+	bool gives = die < 5;
+	int code = -1;
+
+	if (die == 15 || (!done && play->careful))
+		roll_back(play);
+	else
+		code = commit(play, gives);
+	sim_borrowed_check(&play->thread->own, "end");
+	return gives && !code;
+}
+
+bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
+{
+	struct sim_borrowed *own = &thread->own;
+	struct play play = {
+		.thread = thread,
+		.handle = handle,
+		.careful = sim_below(2) == 0,
+	};
+	bool done;
+
+	if (own->conn && sim_below(64) == 0)
+		sim_borrowed_close(own);
+	if (!own->conn && !sim_borrowed_open(own, thread->app->client))
+		return false;
+	sim_thread_rest();
+	if (begin(thread, handle))
+		return false;
+	play.work = sim_judge_guarded(handle->lock, handle->name);
+	done = count(&play);
+	return end(&play, done);
+}

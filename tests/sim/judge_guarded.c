@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application's transactions. Each reads the counter of its lock's name and
+ * writes one more; who has committed is known here at once.
+ *
+ *   S6  nobody else had the lock between the acquire that a committed
+ *       transaction stands on and its COMMIT: so no count is lost
+ *       and what was told of it is what has become of it, also later
+ */
+#include <inttypes.h>
+
+#include "judge_private.h"
+#include "trace.h"
+
+#define WORKS 4096
+
+struct work {
+	uint64_t number; /* in the run, from 1 */
+	unsigned int proc;
+	unsigned int name;
+	uint64_t serial; /* of the grant that it stands on */
+	uint64_t pass;
+	bool committed;
+	bool told;
+	int code; /* what its call returned */
+};
+
+static struct work works[WORKS];
+static uint64_t last;
+
+/* The latest grant of each name. */
+static struct {
+	uint64_t serial;
+	uint64_t pass;
+} latest[SIM_NAMES];
+
+void sim_judge_guarded_begin(void)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++)
+		latest[i].serial = latest[i].pass = 0;
+}
+
+void sim_judge_latest(const struct sim_grant *grant)
+{
+	unsigned int name = grant->name;
+
+	if (grant->kind != SIM_KIND_LEASE ||
+	    grant->serial < latest[name].serial ||
+	    (grant->serial == latest[name].serial &&
+	     grant->pass < latest[name].pass))
+		return;
+	latest[name].serial = grant->serial;
+	latest[name].pass = grant->pass;
+}
+
+/* NULL: it is too long ago. */
+static struct work *find(uint64_t number)
+{
+	struct work *work = &works[number % WORKS];
+
+	return work->number == number ? work : NULL;
+}
+
+uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name)
+{
+	struct rlk_list *list = &sim_grants[SIM_KIND_LEASE][name];
+	struct work *work = &works[++last % WORKS];
+	struct rlk_list *node;
+
+	*work = (struct work){
+		.number = last,
+		.proc = sim_self->proc->number,
+		.name = name,
+	};
+	for (node = list->next; node != list; node = node->next) {
+		if (sim_grant(node)->lock != lock)
+			continue;
+		work->serial = sim_grant(node)->serial;
+		work->pass = sim_grant(node)->pass;
+	}
+	if (!work->serial)
+		sim_violation("a transaction was begun under '%s', which "
+			      "nobody has",
+			      sim_names[name]);
+	return last;
+}
+
+static void check_alone(const struct work *work)
+{
+	const struct sim_lease *lease = &sim_tables.leases[work->name];
+
+	if (lease->serial != work->serial)
+		sim_violation("S6: process %u commits under hold %" PRIu64
+			      " of '%s', and hold %" PRIu64
+			      " of it was granted since",
+			      work->proc, work->serial, sim_names[work->name],
+			      lease->serial);
+	if (latest[work->name].serial == work->serial &&
+	    latest[work->name].pass != work->pass)
+		sim_violation("S6: process %u commits under hold %" PRIu64
+			      " of '%s', which was handed over since",
+			      work->proc, work->serial, sim_names[work->name]);
+}
+
+void sim_judge_counted(unsigned int name, uint64_t number, uint64_t which)
+{
+	struct work *work = find(which);
+
+	sim_trace_world((struct sim_note){
+	    "#transaction %u is committed: the counter of %n is %u",
+	    { which, name, number } });
+	if (work)
+		check_alone(work);
+	if (number != sim_tables.counts[name] + 1)
+		sim_violation("S6: a count of '%s' is lost: %" PRIu64
+			      " is written over %" PRIu64,
+			      sim_names[name], number, sim_tables.counts[name]);
+	if (!work)
+		return;
+	work->committed = true;
+	if (work->told && work->code && work->code != ROWLOCK_EUNKNOWN)
+		sim_violation("S6: process %u was told %d (%s), and its "
+			      "transaction is committed later",
+			      work->proc, work->code,
+			      rowlock_strerror(work->code));
+}
+
+void sim_judge_outcome(uint64_t which, bool wrote, int code)
+{
+	struct work *work = find(which);
+
+	if (!work)
+		return;
+	work->told = true;
+	work->code = code;
+	if (!code && wrote && !work->committed)
+		sim_violation("S6: process %u was told that its transaction is "
+			      "committed, and it is not",
+			      work->proc);
+	if (code && code != ROWLOCK_EUNKNOWN && work->committed)
+		sim_violation("S6: process %u was told %d (%s), and its "
+			      "transaction is committed",
+			      work->proc, code, rowlock_strerror(code));
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application's transactions, as the simulated server executes them: one
+ * statement of a text after the other, others in between; the first that fails
+ * is the last. What is written is there for others from the COMMIT on, and
+ * gone if there is none, however the connection ends.
+ *
+ * From a guard to the COMMIT of the same text all happens at one instant: it
+ * has the lease's row locked meanwhile, so nobody else could change it, nor see
+ * anything of it. That others wait for that row is not played.
+ */
+#include "script.h"
+
+#include <string.h>
+
+#include "fault.h"
+#include "judge.h"
+#include "server.h"
+#include "sim.h"
+#include "tables_private.h"
+#include "trace.h"
+
+#define ERROR_SYNTAX 1064
+#define ERROR_READ_ONLY 1290
+#define ERROR_VALUE 1231
+#define ERROR_NO_SAVEPOINT 1305
+#define ERROR_OPEN 1568
+#define ERROR_DEADLOCK 1213
+#define ERROR_INTERRUPTED 1317
+
+/* Between two statements. */
+#define PAUSE_US 40
+
+/* ------------------------------------------------------------ transaction */
+
+/* The isolation of the next one is not of this one. */
+void sim_work_roll_back(struct sim_session *session)
+{
+	session->work = (struct sim_work){ .rows = session->work.rows };
+}
+
+static void apply_guard(struct sim_session *session)
+{
+	struct sim_lease *lease = session->work.guard;
+
+	if (!lease)
+		return;
+	if (!session->work.deletes)
+		lease->guards++;
+	else
+		sim_lease_remove(session, lease);
+}
+
+static void commit(struct sim_session *session)
+{
+	struct sim_work *work = &session->work;
+
+	if (work->forgets)
+		sim_violation("a guard is committed by another text than its "
+			      "own; teach tests/sim/script.c to lock rows of "
+			      "leases");
+	if (work->work) {
+		sim_judge_counted(work->name, work->number, work->work);
+		sim_tables.counts[work->name] = work->number;
+	}
+	apply_guard(session);
+	sim_work_roll_back(session);
+}
+
+/* A statement on a table begins one. */
+static void touch(struct sim_session *session)
+{
+	struct sim_work *work = &session->work;
+
+	work->open = true;
+	if (work->snapshot && !work->seen)
+		memcpy(work->counts, sim_tables.counts, sizeof(work->counts));
+	work->seen = true;
+}
+
+static unsigned int find_savepoint(const struct sim_work *work,
+				   const char *name)
+{
+	unsigned int i = 0;
+
+	while (i < work->savepoint_count &&
+	       strcmp(work->savepoints[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* ------------------------------------------------------------- statements */
+
+static unsigned int set_transaction(struct sim_session *session,
+				    const struct sim_said *said)
+{
+	if (session->work.open)
+		return ERROR_OPEN;
+	session->work.snapshot = said->value == 1;
+	return 0;
+}
+
+static unsigned int set_autocommit(struct sim_session *session,
+				   const struct sim_said *said)
+{
+	uint64_t value = said->value;
+
+	if (said->if_one && session->work.rows != 1)
+		value = said->otherwise;
+	if (value > 1)
+		return ERROR_VALUE;
+	if (value && !session->autocommit)
+		commit(session);
+	session->autocommit = value == 1;
+	return 0;
+}
+
+/* With autocommit on it is none. */
+static unsigned int set_savepoint(struct sim_session *session,
+				  const struct sim_said *said)
+{
+	struct sim_work *work = &session->work;
+	const unsigned int most = RLK_ARRAY_SIZE(work->savepoints);
+
+	if (session->autocommit)
+		return 0;
+	work->open = true;
+	if (work->savepoint_count == most)
+		sim_violation("a transaction has more than %u savepoints",
+			      most);
+	memcpy(work->savepoints[work->savepoint_count++], said->savepoint,
+	       sizeof(said->savepoint));
+	return 0;
+}
+
+/* Those behind it go, too. */
+static unsigned int release_savepoint(struct sim_session *session,
+				      const struct sim_said *said)
+{
+	struct sim_work *work = &session->work;
+	unsigned int at = find_savepoint(work, said->savepoint);
+
+	if (at == work->savepoint_count)
+		return ERROR_NO_SAVEPOINT;
+	work->savepoint_count = at;
+	return 0;
+}
+
+/* The row that is meant; NULL: it is not there. */
+static struct sim_lease *find_lease(const struct sim_said *said)
+{
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
+		struct sim_lease *lease = &sim_tables.leases[i];
+
+		if (!lease->there || said->elsewhere ||
+		    ((said->by & SIM_BY_NAME) && lease->name != said->name) ||
+		    ((said->by & SIM_BY_SLOT) && lease->slot != said->slot) ||
+		    ((said->by & SIM_BY_ATTEMPT) &&
+		     lease->attempt != said->attempt) ||
+		    ((said->by & SIM_BY_GUARDS) &&
+		     lease->guards != said->guards))
+			continue;
+		return lease;
+	}
+	return NULL;
+}
+
+static void tell(struct sim_session *session, uint64_t number)
+{
+	struct sim_script *script = &session->script;
+
+	script->numbers[script->answered] = number;
+	session->answer.rows = 1;
+}
+
+/* Of a row that is there: whether it is the server, and then its guards. */
+static unsigned int look_at_guards(struct sim_session *session,
+				   const struct sim_said *said)
+{
+	struct sim_said row = *said;
+	const struct sim_lease *lease;
+
+	row.elsewhere = false;
+	lease = find_lease(&row);
+	touch(session);
+	if (lease)
+		tell(session, said->elsewhere ? 0 : lease->guards + 1);
+	return 0;
+}
+
+static unsigned int look_at_place(struct sim_session *session,
+				  const struct sim_said *said)
+{
+	tell(session, !said->elsewhere);
+	return 0;
+}
+
+static unsigned int guard(struct sim_session *session,
+			  const struct sim_said *said)
+{
+	struct sim_work *work = &session->work;
+
+	touch(session);
+	work->guard = find_lease(said);
+	work->deletes = said->op->verb == SIM_GUARD_DELETE;
+	session->answer.affected = work->guard ? 1 : 0;
+	return 0;
+}
+
+static unsigned int read_counter(struct sim_session *session,
+				 const struct sim_said *said)
+{
+	const struct sim_work *work = &session->work;
+
+	touch(session);
+	tell(session, work->snapshot ? work->counts[said->name]
+				     : sim_tables.counts[said->name]);
+	return 0;
+}
+
+static unsigned int write_counter(struct sim_session *session,
+				  const struct sim_said *said)
+{
+	struct sim_work *work = &session->work;
+
+	touch(session);
+	work->work = said->work;
+	work->name = said->name;
+	work->number = said->value;
+	session->answer.affected = 1;
+	return 0;
+}
+
+static unsigned int allow_several(struct sim_session *session,
+				  const struct sim_said *said)
+{
+	session->several = said->value == 1;
+	return 0;
+}
+
+static unsigned int end_work(struct sim_session *session,
+			     const struct sim_said *said)
+{
+	if (said->op->verb == SIM_COMMIT)
+		commit(session);
+	else
+		sim_work_roll_back(session);
+	return 0;
+}
+
+static unsigned int do_execute(struct sim_session *session,
+			       const struct sim_said *said)
+{
+	static unsigned int (*const handlers[SIM_VERBS])(
+	    struct sim_session *, const struct sim_said *) = {
+		[SIM_SET_TRANSACTION] = set_transaction,
+		[SIM_SET_AUTOCOMMIT] = set_autocommit,
+		[SIM_SAVEPOINT] = set_savepoint,
+		[SIM_RELEASE_SAVEPOINT] = release_savepoint,
+		[SIM_GUARD_LOOK] = look_at_guards,
+		[SIM_GUARD_PLACE] = look_at_place,
+		[SIM_GUARD_COUNT] = guard,
+		[SIM_GUARD_DELETE] = guard,
+		[SIM_COUNTER_READ] = read_counter,
+		[SIM_COUNTER_WRITE] = write_counter,
+		[SIM_ALLOW_SEVERAL] = allow_several,
+		[SIM_COMMIT] = end_work,
+		[SIM_ROLLBACK] = end_work,
+	};
+
+	return handlers[said->op->verb](session, said);
+}
+
+/* Would it commit, if nothing is in its way? */
+static bool commits(const struct sim_session *session,
+		    const struct sim_said *said)
+{
+	return said->op->verb == SIM_COMMIT ||
+	       (said->op->verb == SIM_SET_AUTOCOMMIT && said->value == 1 &&
+		!session->autocommit);
+}
+
+static bool is_refused(const struct sim_session *session,
+		       const struct sim_said *said)
+{
+	const struct sim_work *work = &session->work;
+
+	if (sim_server.read_only_until <= sim_now)
+		return false;
+	return said->op->writes ||
+	       (commits(session, said) && (work->work || work->guard));
+}
+
+/* What fails in a COMMIT is rolled back, or it is done all the same; and a
+ * deadlock ends the transaction in any statement. */
+static void refuse(struct sim_session *session, const struct sim_said *said,
+		   unsigned int error)
+{
+	bool ends = commits(session, said);
+
+	if (ends && error == ERROR_INTERRUPTED && !is_refused(session, said) &&
+	    sim_below(2))
+		do_execute(session, said);
+	else if (ends || error == ERROR_DEADLOCK)
+		sim_work_roll_back(session);
+	session->answer.error = error;
+}
+
+static void execute_one(struct sim_session *session,
+			const struct sim_said *said)
+{
+	struct sim_answer *answer = &session->answer;
+
+	sim_verb_counts[said->op->verb]++;
+	answer->rows = 0;
+	answer->affected = 0;
+	if (is_refused(session, said))
+		refuse(session, said, ERROR_READ_ONLY);
+	else
+		answer->error = do_execute(session, said);
+	session->work.rows =
+	    answer->rows ? -1 : (int64_t) session->answer.affected;
+	if (session->autocommit && session->work.open)
+		commit(session);
+}
+
+/* ------------------------------------------------------------------- fate */
+
+/* A guard's goes on until it is committed. */
+static unsigned int step_end(const struct sim_script *script)
+{
+	unsigned int at = script->answered;
+	enum sim_verb verb = script->said[at].op->verb;
+
+	if (verb != SIM_GUARD_COUNT && verb != SIM_GUARD_DELETE)
+		return at;
+	while (++at < script->count) {
+		const struct sim_said *said = &script->said[at];
+
+		if (said->op->verb == SIM_COMMIT ||
+		    (said->op->verb == SIM_SET_AUTOCOMMIT && said->value == 1))
+			return at;
+	}
+	return script->count - 1;
+}
+
+/* Of one statement. */
+static void draw_one(struct sim_session *session, unsigned int at)
+{
+	struct sim_request *request = &session->request;
+	struct sim_script *script = &session->script;
+	struct sim_request fate = { .op = script->said[at].op };
+	bool ends = commits(session, &script->said[at]);
+
+	sim_draw_fate(&fate);
+	/* Before it has happened, or after. */
+	if (fate.op->verb == SIM_COMMIT && sim_happens(SIM_INTERRUPTED))
+		fate.refuse = ERROR_INTERRUPTED;
+	if (ends && sim_world.nodes && sim_happens(SIM_DEADLOCK))
+		fate.refuse = ERROR_DEADLOCK;
+	if (fate.op->verb == SIM_ALLOW_SEVERAL)
+		fate.refuse = 0;
+	request->block_us += fate.block_us;
+	request->reply_lost |= fate.reply_lost;
+	request->break_after |= fate.break_after;
+	if (request->refuse || !fate.refuse)
+		return;
+	request->refuse = fate.refuse;
+	script->fails_at = at;
+}
+
+static void draw_step(struct sim_session *session)
+{
+	struct sim_script *script = &session->script;
+	unsigned int at = script->answered;
+
+	script->drawn = true;
+	session->request.refuse = 0;
+	script->last = step_end(script);
+	for (; at <= script->last; at++)
+		draw_one(session, at);
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* A node rolls it back for another's, and the text goes on in a new one, until
+ * the last statement says so. */
+static bool is_aborted(struct sim_session *session)
+{
+	struct sim_request *request = &session->request;
+
+	if (!sim_world.nodes || request->refuse != ERROR_DEADLOCK ||
+	    sim_below(2))
+		return false;
+	sim_work_roll_back(session);
+	session->script.aborted = true;
+	request->refuse = 0;
+	return true;
+}
+
+/* False: it is the last one. */
+static bool execute_statement(struct sim_session *session)
+{
+	struct sim_script *script = &session->script;
+	const struct sim_said *said = &script->said[script->answered];
+	struct sim_request *request = &session->request;
+
+	request->op = said->op;
+	if (request->refuse && script->fails_at == script->answered &&
+	    !is_aborted(session))
+		refuse(session, said, request->refuse);
+	else
+		execute_one(session, said);
+	sim_trace_statement(session);
+	if (session->answer.error)
+		return false;
+	if (script->answered + 1 == script->count && script->aborted) {
+		sim_work_roll_back(session);
+		session->answer.error = ERROR_DEADLOCK;
+		return false;
+	}
+	return ++script->answered < script->count;
+}
+
+/* The end of a text. A guard's lock ends with its transaction; but its row is
+ * not locked here. */
+static void finish(struct sim_session *session)
+{
+	struct sim_work *work = &session->work;
+
+	if (work->guard)
+		work->forgets = true;
+	work->guard = NULL;
+	sim_session_finish(session);
+}
+
+/* False: it is the text's last one, or the connection breaks behind it; a
+ * server need not notice that the client has gone. */
+static bool execute_step(struct sim_session *session)
+{
+	struct sim_script *script = &session->script;
+
+	script->drawn = false;
+	do {
+		if (!execute_statement(session))
+			return false;
+		if (session->request.break_after && sim_below(2))
+			return false;
+		if (session->hung_up && sim_below(4) == 0)
+			return false;
+	} while (script->answered <= script->last);
+	return true;
+}
+
+void sim_script_execute(struct sim_session *session)
+{
+	struct sim_request *request = &session->request;
+	struct sim_script *script = &session->script;
+
+	session->phase = SIM_EXECUTING;
+	session->answer.error = 0;
+	request->op = script->said[script->answered].op;
+	if (script->count > 1 && !session->several) {
+		session->answer.error = ERROR_SYNTAX;
+		sim_session_finish(session);
+		return;
+	}
+	if (!script->drawn)
+		draw_step(session);
+	if (request->block_us) {
+		sim_event_set(&session->step, sim_now + request->block_us);
+		request->block_us = 0;
+		return;
+	}
+	if (execute_step(session))
+		sim_event_set(&session->step,
+			      sim_now + sim_between(0, PAUSE_US));
+	else
+		finish(session);
+}
+
+void sim_script_interrupt(struct sim_session *session)
+{
+	struct sim_script *script = &session->script;
+
+	if (session->phase != SIM_EXECUTING ||
+	    script->said[script->answered].op->verb == SIM_ALLOW_SEVERAL)
+		return;
+	sim_event_clear(&session->step);
+	refuse(session, &script->said[script->answered], ERROR_INTERRUPTED);
+	finish(session);
+}

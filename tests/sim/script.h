@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_SIM_SCRIPT_H
+#define ROWLOCK_SIM_SCRIPT_H
+
+/*
+ * What is said on a connection of the application's: texts of one statement or
+ * several, with their values in them, in transactions that stay open from one
+ * text to the next.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sql.h"
+
+struct sim_lease;
+struct sim_session;
+
+/** The most statements of a text. */
+#define SIM_SAID 12
+
+/** What a WHERE says; it is one or several of these. */
+enum sim_by {
+	SIM_BY_NAME = 1 << 0,
+	SIM_BY_SLOT = 1 << 1,
+	SIM_BY_ATTEMPT = 1 << 2,
+	SIM_BY_GUARDS = 1 << 3,
+};
+
+/** One statement. */
+struct sim_said {
+	const struct sim_op *op;
+	unsigned int by; /* of enum sim_by */
+	unsigned int name;
+	uint64_t slot;
+	uint64_t attempt;
+	uint64_t guards;
+	bool elsewhere;     /* it asks for another server */
+	bool if_one;        /* its value is this if ROW_COUNT() is 1, */
+	uint64_t value;     /* of a variable, or of a counter */
+	uint64_t otherwise; /* and else that */
+	uint64_t work;      /* whose counter it is: the judge's number */
+	char savepoint[40];
+};
+
+/** A text, and how far it has got. */
+struct sim_script {
+	struct sim_said said[SIM_SAID];
+	unsigned int count;
+	unsigned int answered; /* so many of them were no errors */
+	uint64_t numbers[SIM_SAID];
+	bool drawn;            /* the fate of the next step is, */
+	unsigned int last;     /* which ends with this one, */
+	unsigned int fails_at; /* or here, if it is refused */
+	bool aborted;          /* by another node, between two of them */
+};
+
+/** A transaction, and what comes before it. */
+struct sim_work {
+	bool open;
+	bool snapshot;      /* of it, or of the next one */
+	bool seen;          /* it has its snapshot */
+	uint64_t counts[8]; /* in that */
+	char savepoints[4][40];
+	unsigned int savepoint_count;
+	int64_t rows; /* ROW_COUNT() */
+	/* What is done at its COMMIT. */
+	struct sim_lease *guard;
+	bool deletes;  /* the guard, instead of counting it */
+	bool forgets;  /* a guard that was not committed in its own text */
+	uint64_t work; /* 0: it has written nothing */
+	unsigned int name;
+	uint64_t number;
+};
+
+/** Read @text into @script; the end of the run if it is not known. */
+void sim_script_read(struct sim_script *script, const char *text);
+/** What the verb is called; NULL: it is none of these. */
+const char *sim_said_label(enum sim_verb verb);
+
+/** Execute the text of @session, or go on with it. */
+void sim_script_execute(struct sim_session *session);
+/** KILL QUERY, while it is under way. */
+void sim_script_interrupt(struct sim_session *session);
+/** The transaction is rolled back. */
+void sim_work_roll_back(struct sim_session *session);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a text that is said on the application's connection to what it means. A
+ * condition that is left out is one that does not hold, and what is not known
+ * ends the run, as in sql.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "script.h"
+#include "server.h"
+#include "sim.h"
+
+static _Noreturn void unknown(const char *sql)
+{
+	sim_violation("the simulated server does not know this statement; "
+		      "teach it in tests/sim/script_text.c: %s",
+		      sql);
+}
+
+static bool skip(const char **at, const char *words)
+{
+	size_t length = strlen(words);
+
+	if (strncmp(*at, words, length))
+		return false;
+	*at += length;
+	return true;
+}
+
+static void expect(const char **at, const char *words)
+{
+	if (!skip(at, words))
+		unknown(*at);
+}
+
+static uint64_t read_number(const char **at)
+{
+	char *end;
+	uint64_t number = strtoull(*at, &end, 10);
+
+	if (end == *at)
+		unknown(*at);
+	*at = end;
+	return number;
+}
+
+/* A literal: hexadecimal digits, or a plain one of the application's. */
+static void read_text(const char **at, char *to, size_t size)
+{
+	bool hex = skip(at, "_utf8mb4 X'");
+	size_t n = 0;
+
+	if (!hex)
+		expect(at, "'");
+	while (**at && **at != '\'' && n + 1 < size) {
+		char digits[3] = { (*at)[0], hex ? (*at)[1] : '\0', '\0' };
+
+		to[n++] = hex ? (char) strtol(digits, NULL, 16) : **at;
+		*at += hex ? 2 : 1;
+	}
+	to[n] = '\0';
+	expect(at, "'");
+}
+
+static unsigned int read_name(const char **at)
+{
+	char text[128];
+
+	read_text(at, text, sizeof(text));
+	for (unsigned int i = 0; i < SIM_NAMES; i++)
+		if (strcmp(text, sim_names[i]) == 0)
+			return i;
+	sim_violation("'%s' is no name of this world", text);
+}
+
+/* Is it the server that is meant? False: @at is about something else. */
+static bool read_place(struct sim_said *said, const char **at)
+{
+	char text[128];
+
+	if (skip(at, "1 = 1"))
+		return true;
+	if (!skip(at, sim_world.mysql ? "@@server_uuid = " : "@@server_uid = "))
+		return false;
+	read_text(at, text, sizeof(text));
+	said->elsewhere = strcmp(text, "server0") != 0;
+	return true;
+}
+
+static void read_where(struct sim_said *said, const char **at)
+{
+	do {
+		if (skip(at, "name = ")) {
+			said->by |= SIM_BY_NAME;
+			said->name = read_name(at);
+		} else if (skip(at, "slot = ")) {
+			said->by |= SIM_BY_SLOT;
+			said->slot = read_number(at);
+		} else if (skip(at, "attempt = ")) {
+			said->by |= SIM_BY_ATTEMPT;
+			said->attempt = read_number(at);
+		} else if (skip(at, "guards = ")) {
+			said->by |= SIM_BY_GUARDS;
+			said->guards = read_number(at);
+		} else if (!read_place(said, at)) {
+			unknown(*at);
+		}
+	} while (skip(at, " AND "));
+}
+
+/* ------------------------------------------------------------ statements */
+
+static void read_isolation(struct sim_said *said, const char **at)
+{
+	said->value = skip(at, "REPEATABLE READ");
+	if (!said->value)
+		expect(at, "READ COMMITTED");
+	expect(at, ", READ WRITE");
+}
+
+static void read_autocommit(struct sim_said *said, const char **at)
+{
+	said->if_one = skip(at, "IF(ROW_COUNT() = 1, ");
+	said->value = read_number(at);
+	if (!said->if_one)
+		return;
+	expect(at, ", ");
+	said->otherwise = read_number(at);
+	expect(at, ")");
+}
+
+static void read_look(struct sim_said *said, const char **at)
+{
+	if (!read_place(said, at))
+		unknown(*at);
+	expect(at, ", guards + 1, 0) FROM `simulation`.business_lease WHERE ");
+	read_where(said, at);
+}
+
+static void read_savepoint(struct sim_said *said, const char **at)
+{
+	size_t length = strlen(*at);
+
+	if (length >= sizeof(said->savepoint))
+		unknown(*at);
+	memcpy(said->savepoint, *at, length + 1);
+	*at += length;
+}
+
+static void read_is_here(struct sim_said *said, const char **at)
+{
+	if (!read_place(said, at))
+		unknown(*at);
+}
+
+static void read_value(struct sim_said *said, const char **at)
+{
+	said->value = read_number(at);
+}
+
+static void read_counter(struct sim_said *said, const char **at)
+{
+	said->name = read_name(at);
+}
+
+static void read_count(struct sim_said *said, const char **at)
+{
+	said->name = read_name(at);
+	expect(at, ", ");
+	said->value = read_number(at);
+	expect(at, ", ");
+	said->work = read_number(at);
+	expect(at, ")");
+}
+
+static void read_nothing(struct sim_said *said, const char **at)
+{
+	(void) said;
+	(void) at;
+}
+
+#define NO_CHAIN " AND NO CHAIN NO RELEASE"
+#define LEASES "`simulation`.business_lease "
+
+static const struct {
+	struct sim_op op;
+	const char *begins;
+	void (*read)(struct sim_said *said, const char **at);
+} words[] = {
+	{ { .verb = SIM_SET_TRANSACTION, .label = "set-transaction" },
+	  "SET TRANSACTION ISOLATION LEVEL ",
+	  read_isolation },
+	{ { .verb = SIM_SET_AUTOCOMMIT, .label = "set-autocommit" },
+	  "SET SESSION autocommit = ",
+	  read_autocommit },
+	{ { .verb = SIM_GUARD_LOOK, .label = "guard-look" },
+	  "SELECT IF(",
+	  read_look },
+	{ { .verb = SIM_SAVEPOINT, .label = "savepoint" },
+	  "SAVEPOINT ",
+	  read_savepoint },
+	{ { .verb = SIM_RELEASE_SAVEPOINT, .label = "release-savepoint" },
+	  "RELEASE SAVEPOINT ",
+	  read_savepoint },
+	{ { .verb = SIM_GUARD_COUNT, .label = "guard-count", .writes = true },
+	  "UPDATE " LEASES "SET guards = guards + 1 WHERE ",
+	  read_where },
+	{ { .verb = SIM_GUARD_DELETE, .label = "guard-delete", .writes = true },
+	  "DELETE FROM " LEASES "WHERE ",
+	  read_where },
+	{ { .verb = SIM_COMMIT, .label = "commit" },
+	  "COMMIT" NO_CHAIN,
+	  read_nothing },
+	{ { .verb = SIM_COMMIT, .label = "commit" }, "COMMIT", read_nothing },
+	{ { .verb = SIM_ROLLBACK, .label = "rollback" },
+	  "ROLLBACK" NO_CHAIN,
+	  read_nothing },
+	{ { .verb = SIM_ROLLBACK, .label = "rollback" },
+	  "ROLLBACK",
+	  read_nothing },
+	/* No SQL: a command of the protocol's. */
+	{ { .verb = SIM_ALLOW_SEVERAL, .label = "allow-several" },
+	  "several statements: ",
+	  read_value },
+	{ { .verb = SIM_COUNTER_READ, .label = "counter-read" },
+	  "SELECT MAX(number) FROM counts WHERE name = ",
+	  read_counter },
+	{ { .verb = SIM_COUNTER_WRITE,
+	    .label = "counter-write",
+	    .writes = true },
+	  "INSERT INTO counts (name, number, work) VALUES (",
+	  read_count },
+	{ { .verb = SIM_GUARD_PLACE, .label = "guard-place" },
+	  "SELECT ",
+	  read_is_here },
+};
+
+const char *sim_said_label(enum sim_verb verb)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(words); i++)
+		if (words[i].op.verb == verb)
+			return words[i].op.label;
+	return NULL;
+}
+
+static void read_one(struct sim_said *said, const char *sql)
+{
+	const char *at = sql;
+	size_t i = 0;
+
+	while (i < RLK_ARRAY_SIZE(words) && !skip(&at, words[i].begins))
+		i++;
+	if (i == RLK_ARRAY_SIZE(words))
+		unknown(sql);
+	*said = (struct sim_said){ .op = &words[i].op };
+	words[i].read(said, &at);
+	if (*at)
+		unknown(sql);
+}
+
+void sim_script_read(struct sim_script *script, const char *text)
+{
+	char sql[2048];
+	char *at = sql;
+
+	if (strlen(text) >= sizeof(sql))
+		unknown(text);
+	memcpy(sql, text, strlen(text) + 1);
+	*script = (struct sim_script){ .count = 0 };
+	while (at) {
+		char *end = strstr(at, "; ");
+
+		if (end)
+			*end = '\0';
+		if (script->count == SIM_SAID)
+			unknown(text);
+		read_one(&script->said[script->count++], at);
+		at = end ? end + 2 : NULL;
+	}
+}
