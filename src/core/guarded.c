@@ -423,6 +423,16 @@ static void pause_until(const struct rowlock_client *client, int64_t until_ms)
 	rlk_sleeper_fini(&sleeper);
 }
 
+/* A commit that may still come would pass for the next owner. */
+static void never_hand_over(struct guarded *guarded)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->guard_told = true;
+	rlk_mutex_unlock(&client->mutex);
+}
+
 /* @error: what the COMMIT failed with. */
 static int find_out(struct guarded *guarded, int64_t until_ms,
 		    const struct rowlock_errinfo *error,
@@ -450,6 +460,8 @@ static int find_out(struct guarded *guarded, int64_t until_ms,
 	/* One that gives it back may have done so, or do so later. */
 	if (answered || guarded->guard.releases)
 		lose(guarded, answered ? row_is_gone : may_be_gone);
+	else
+		never_hand_over(guarded);
 	return fail_with(lock, "commit", ROWLOCK_EUNKNOWN,
 			 answered
 			     ? "not known, for the hold is lost; look at the "

@@ -16,8 +16,8 @@
  * What the server might know better than we, goes back as well: a hold that is
  * perhaps broken, one whose connection has ended. And what it shows to people
  * or ends by itself has to be asked for anew: another info, a maximum hold. So
- * does one whose guard was told as text: whoever has that passes for the next
- * owner.
+ * does one whose guard was told as text, or is in a commit that may still come:
+ * that passes for the next owner.
  */
 #include "core/handover.h"
 

@@ -80,7 +80,8 @@ struct rlk_hold {
 	bool in_transaction : 1; /* one of the application's is tied to it, and
 				    open */
 	bool guard_told : 1;     /* the application has its guard as text, and
-				    commits by itself */
+				    commits by itself; or a commit of its may
+				    still come */
 	bool guards_unsure : 1;
 	uint16_t guards; /* of its row, unless that is unsure, or at its most */
 	unsigned int refs;
