@@ -48,6 +48,9 @@ static void draw_handover(struct rowlock_client_options *options)
 		options->handover_passes = (unsigned int) sim_between(1, 8);
 	if (sim_below(8) == 0)
 		options->handover_ms = (uint64_t) sim_between(0, 5);
+	/* A commit without an answer is in the turn, too. */
+	if (sim_world.guards && sim_below(2))
+		options->handover_ms = sim_world.call_ms * 4;
 }
 
 int sim_app_client(struct rowlock_client **ret_client,

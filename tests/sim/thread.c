@@ -65,7 +65,7 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	for (unsigned int flag = 1; flag <= ROWLOCK_TOKEN_WITH_GRANT; flag *= 2)
 		if (sim_below(4) == 0)
 			options.flags |= flag;
-	if (!sim_world.calm && sim_below(6) == 0)
+	if (!sim_world.calm && sim_below(sim_world.guards ? 2 : 6) == 0)
 		options.max_hold_ms =
 		    (uint64_t) sim_between(1000, SIM_MAXIMUM_MS);
 	if (sim_below(8) == 0)
@@ -386,7 +386,7 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 /* False: it was given back by a transaction. */
 static bool keep(struct sim_thread *thread, struct sim_handle *handle)
 {
-	if (sim_world.guards && !handle->row && !handle->names && sim_below(2))
+	if (sim_world.guards && !handle->row && !handle->names && sim_below(4))
 		return !sim_guarded_play(thread, handle);
 	sim_thread_hold(thread, handle);
 	return true;
