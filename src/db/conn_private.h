@@ -248,6 +248,14 @@ bool rlk_peer_is_file(const struct rlk_conn *conn);
 /** Keepalive and how long unacknowledged data may stay so. */
 void rlk_peer_keep(struct rlk_conn *conn);
 
+/* tls.c */
+
+/** Once, after Connector/C was made ready. */
+void rlk_tls_init(void);
+
+/** Under TLS: no read takes more than one thing that is no data. */
+void rlk_tls_calm(const struct rlk_conn *conn);
+
 /* session.c */
 
 /** Set the session's state, read it back, learn about the server. */

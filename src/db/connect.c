@@ -47,6 +47,7 @@ static void library_init(void)
 	/* It must not run in two threads at once. */
 	mysql_library_init(0, NULL, NULL);
 	rlk_io_init();
+	rlk_tls_init();
 	rlk_intake_init();
 }
 

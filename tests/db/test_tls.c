@@ -13,6 +13,19 @@
 #include "db/conn_private.h"
 #include "db_test.h"
 
+/* The one way from a connection to OpenSSL's. */
+typedef unsigned char uchar;
+#define HAVE_TLS
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include <ma_pvio.h>
+#pragma GCC diagnostic pop
+
+/* OpenSSL's (openssl/ssl.h); only Connector/C is linked with it. */
+#define GET_MODE 33 /* and set no more of it */
+#define MODE_AUTO_RETRY 4L
+#define NO_RENEGOTIATION (1u << 30)
+
 /* db_dsn() without its words about TLS. */
 static const char *plain_dsn(const char *options)
 {
@@ -328,6 +341,29 @@ static void failure_of_one_is_not_the_next_ones(void **state)
 	relay_end(relay);
 }
 
+/* Tickets, new keys and wishes to shake hands again are no data: of a peer that
+ * sends nothing else each read would go on for ever. So it has to come back,
+ * and be asked for again. */
+static void read_takes_no_more_than_one_thing(void **state)
+{
+	void *ctrl = dlsym(RTLD_DEFAULT, "SSL_ctrl");
+	void *get_options = dlsym(RTLD_DEFAULT, "SSL_get_options");
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	long (*control)(void *ssl, int what, long number, void *rest);
+	uint64_t (*options)(const void *ssl);
+	void *ssl = conn->mysql->net.pvio->ctls->ssl;
+
+	(void) state;
+	if (!ctrl || !get_options)
+		skip(); /* Connector/C has another library */
+	memcpy(&control, &ctrl, sizeof(ctrl));
+	memcpy(&options, &get_options, sizeof(get_options));
+	assert_int_equal(control(ssl, GET_MODE, 0, NULL) & MODE_AUTO_RETRY, 0);
+	assert_int_not_equal(options(ssl) & NO_RENEGOTIATION, 0);
+	db_exec(conn, "DO 1");
+	rlk_conn_close(conn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +392,8 @@ int main(void)
 		     statement_that_nobody_reads_is_left),
 		TEST("the failure of one connection is not the next one's",
 		     failure_of_one_is_not_the_next_ones),
+		TEST("a read takes no more than one thing that is no data",
+		     read_takes_no_more_than_one_thing),
 	};
 
 	return db_main_tls(tests);
