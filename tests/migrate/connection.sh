@@ -14,6 +14,7 @@ spy()
 		cat >"$tmp/bin/$name" <<-SH
 		#!/bin/sh
 		printf '%s\n' "\$*" >>"$tmp/calls"
+		ulimit -c >>"$tmp/cores"
 		ls -ld "$tmp"/tmpdir/* "$tmp"/tmpdir/*/* >>"$tmp/modes" 2>/dev/null
 		grep -rlF -f "$tmp/secret" "$tmp/tmpdir" >>"$tmp/leaks"
 		exec "$real" "\$@"
@@ -23,6 +24,7 @@ spy()
 	: >"$tmp/calls"
 	: >"$tmp/modes"
 	: >"$tmp/leaks"
+	: >"$tmp/cores"
 	server password >"$tmp/secret"
 }
 server() { option_file "$ROWLOCK_TEST_DSN" | grep "^$1=" | cut -d = -f 2-; }
@@ -33,6 +35,8 @@ out_of_sight()
 	spy
 	password=$(server password)
 	[ -n "$password" ]
+	# shellcheck disable=SC3045
+	ulimit -S -c "$(ulimit -H -c)"
 	ROWLOCK_DSN='' TMPDIR="$tmp/tmpdir" PATH="$tmp/bin:$PATH" \
 		expect 0 "$migrate" --defaults-file="$tmp/root.cnf" --database="$db"
 	grep -q "^--defaults-file=" "$tmp/calls"
@@ -47,6 +51,7 @@ out_of_sight()
 	grep -q tmpdir/rowlock-migrate "$tmp/modes"
 	! grep -v -e '^-rw------- ' -e '^drwx------ ' "$tmp/modes" || return 1
 	equal "$(ls "$tmp/tmpdir")" ""
+	equal "$(sort -u "$tmp/cores")" 0
 }
 
 nothing_left_after_a_failure()
