@@ -11,9 +11,11 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 from unittest import mock
 
@@ -23,6 +25,7 @@ sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 os.environ['PATH'] += ':/usr/sbin:/sbin'
 
 # pylint: disable=wrong-import-position
+import servers  # noqa: E402
 from figures import Figure, Place, Results  # noqa: E402
 from options import parse  # noqa: E402
 from patience import patience  # noqa: E402
@@ -348,6 +351,33 @@ def place_to_be_left_clean():
         check(not os.listdir(work), f'left: {os.listdir(work)}')
 
 
+def answer_the_second(listener, came):
+    """Of two who ask. The first one waits all the time."""
+    listener.settimeout(patience() / 4)
+    with contextlib.suppress(TimeoutError):
+        with listener.accept()[0], listener.accept()[0] as second:
+            came.set()
+            # What is closed with words that were not read is reset.
+            second.recv(100)
+            second.sendall(b'Received: 1')
+
+
+def a_zookeeper_that_leaves_a_question_unanswered_is_asked_again():
+    came = threading.Event()
+    with tempfile.TemporaryDirectory() as work, \
+            socket.create_server(('127.0.0.1', 0)) as listener, \
+            mock.patch.object(servers, 'free_port',
+                              lambda: listener.getsockname()[1]), \
+            mock.patch.object(servers, 'Daemon',
+                              lambda _, log: Daemon(['sleep', '60'], log)):
+        thread = threading.Thread(target=answer_the_second,
+                                  args=(listener, came), daemon=True)
+        thread.start()
+        servers.ZooKeeper(None, work).stop()
+        thread.join()
+    check(came.is_set(), 'nobody asked a second time')
+
+
 def a_terminal_that_is_closed_ends_all():
     with tempfile.TemporaryDirectory() as keep, \
             place_to_be_left_clean() as work:
@@ -394,6 +424,7 @@ TESTS = (
     only_the_first_signal_interrupts,
     a_start_is_known_before_it_is_interrupted,
     a_server_that_nobody_knows_yet_is_stopped,
+    a_zookeeper_that_leaves_a_question_unanswered_is_asked_again,
     a_terminal_that_is_closed_ends_all,
     impatience_while_it_measures_ends_all,
     impatience_while_it_starts_ends_all,

@@ -278,13 +278,14 @@ class ZooKeeper(Ours):
              'org.apache.zookeeper.server.quorum.QuorumPeerMain', config],
             os.path.join(self.dir, 'log'))
         try:
-            self.daemon.await_answer(lambda: 'Received' in self._srvr())
+            # One that asks while it starts may never have an answer.
+            self.daemon.await_answer(lambda: 'Received' in self._srvr(1))
         except BaseException:
             self.stop()
             raise
 
-    def _srvr(self):
-        return ask_port(self.port, b'srvr')
+    def _srvr(self, seconds=None):
+        return ask_port(self.port, b'srvr', seconds)
 
     def statements(self):
         return int(re.search(r'^Received: (\d+)', self._srvr(),
@@ -329,17 +330,18 @@ class NoServer:
         pass
 
 
-def ask_port(port, question):
+def ask_port(port, question, seconds=None):
     """All that a server says to this until it closes the connection."""
+    seconds = seconds or patience()
     said = b''
     try:
         with socket.create_connection(('127.0.0.1', port),
-                                      patience()) as some:
+                                      seconds) as some:
             some.sendall(question)
             while more := some.recv(1 << 16):
                 said += more
     except TimeoutError as error:
-        raise BenchError(f'waited {patience():.0f} s for the server at port '
+        raise BenchError(f'waited {seconds:.0f} s for the server at port '
                          f'{port} to answer {question!r}; it has said '
                          f'{said!r}') from error
     return said.decode(errors='replace')
