@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from cuts import Cuts
 from judge import judge
 
 WORKERS = 12
@@ -73,12 +74,17 @@ class Crew:
         self.sleepers = []  # (when, process)
         self.next_cut = time.monotonic() + 1
         self.rest = {}
+        self.cuts = None
 
     def play(self):
         options = self.run.options
         self.run.worker('set-up').check()
         spoilers = [self.run.worker('spoil', dsn=dsn, stdin=subprocess.PIPE)
                     for dsn in self.run.dsns]
+        if self.form in self.run.peers:
+            self.cuts = Cuts(self.run.peers[self.form].port, WORKERS,
+                             f'{options.seed}/{self.form}/cuts',
+                             options.ttl_ms / 1000)
         began = time.monotonic()
         try:
             for number in range(1, WORKERS + 1):
@@ -91,6 +97,8 @@ class Crew:
             for worker in self.workers:
                 worker.kill()
             seconds = time.monotonic() - began
+            if self.cuts:
+                self.cuts.close()
         # The end of their standard input is theirs.
         for spoiler in spoilers:
             spoiler.check()
@@ -98,9 +106,11 @@ class Crew:
 
     def _start(self, number, rounds):
         dsns = self.run.dsns
+        port = self.cuts.lines[number - 1].port if self.cuts else 0
         worker = self.run.worker(
             'work', '--form', self.form, '--worker', number, '--rounds', rounds,
-            '--stops', STOPS, '--faults', dsn=dsns[number % len(dsns)])
+            '--peer', port, '--stops', STOPS, '--faults',
+            dsn=dsns[number % len(dsns)])
         self.workers.append(worker)
         os.set_blocking(worker.process.stdout.fileno(), False)
         self.selector.register(worker.process.stdout, selectors.EVENT_READ,

@@ -193,6 +193,20 @@ static void release_lock(struct stale_worker *worker, unsigned int number)
 	stale_say(worker->aside, text);
 }
 
+/* -------------------------------------------------------------- ZooKeeper */
+
+#ifdef HAVE_ZOOKEEPER
+/* A session may end behind this look: it is no part of the commit. */
+static enum stale_end commit_in_session(struct stale_worker *worker,
+					unsigned int number)
+{
+	if (stale_zookeeper_holds())
+		return commit_bare(worker, number);
+	roll_back_bare(worker, number);
+	return STALE_REFUSED;
+}
+#endif
+
 static const struct stale_form forms[] = {
 	{ "none", take_nothing, begin_bare, commit_bare, roll_back_bare,
 	  give_nothing },
@@ -201,6 +215,10 @@ static const struct stale_form forms[] = {
 #ifdef HAVE_HIREDIS
 	{ "redis", stale_redis_acquire, begin_bare, commit_bare, roll_back_bare,
 	  stale_redis_release },
+#endif
+#ifdef HAVE_ZOOKEEPER
+	{ "zookeeper", stale_zookeeper_acquire, begin_bare, commit_in_session,
+	  roll_back_bare, stale_zookeeper_release },
 #endif
 	{ "lease", acquire, begin_bare, commit_bare, roll_back_bare, release },
 	{ "fence", acquire, begin_fenced, commit_fenced, roll_back_bare,

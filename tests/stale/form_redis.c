@@ -47,11 +47,10 @@ bool stale_redis_acquire(struct stale_worker *worker, unsigned int number)
 		 stale_draw(worker, UINT32_MAX),
 		 stale_draw(worker, UINT32_MAX));
 	for (unsigned int i = 0; i < STALE_WAIT_MS; i++) {
-		if (!connect_to(options->redis_port))
-			return false;
-		if (answered(redisCommand(context, "SET stale-%u %s NX PX %u",
+		if (connect_to(options->peer_port) &&
+		    answered(redisCommand(context, "SET stale-%u %s NX PX %u",
 					  number, identity, options->ttl_ms)) ==
-		    REDIS_REPLY_STATUS)
+			REDIS_REPLY_STATUS)
 			return true;
 		nanosleep(&pause, NULL);
 	}
@@ -60,7 +59,7 @@ bool stale_redis_acquire(struct stale_worker *worker, unsigned int number)
 
 void stale_redis_release(struct stale_worker *worker, unsigned int number)
 {
-	if (connect_to(worker->options->redis_port))
+	if (connect_to(worker->options->peer_port))
 		answered(redisCommand(context, "EVAL %s 1 stale-%u %s", script,
 				      number, identity));
 }

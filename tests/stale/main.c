@@ -20,7 +20,7 @@ static const char usage[] =
     "  --worker N      its number\n"
     "  --registers N   (4)    --rounds N   (100)   --seed N\n"
     "  --ttl-ms N      of the client (1000)\n"
-    "  --redis PORT    of the server of the form redis\n"
+    "  --peer PORT     of the server of redis, zookeeper\n"
     "  --stops N       stops itself in one of N rounds (0: never)\n"
     "  --faults        does what a bad application does\n"
     "It is started by tools/stale; see tests/stale/README.md. The database is\n"
@@ -125,7 +125,7 @@ static const struct option words[] = {
 	{ "rounds", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 's' },
 	{ "ttl-ms", required_argument, NULL, 't' },
-	{ "redis", required_argument, NULL, 'd' },
+	{ "peer", required_argument, NULL, 'e' },
 	{ "stops", required_argument, NULL, 'p' },
 	{ "faults", no_argument, NULL, 'x' },
 	{ "help", no_argument, NULL, 'h' },
@@ -155,8 +155,8 @@ static void take(struct stale_options *options, int option)
 	case 't':
 		options->ttl_ms = (unsigned int) number(optarg);
 		break;
-	case 'd':
-		options->redis_port = (unsigned int) number(optarg);
+	case 'e':
+		options->peer_port = (unsigned int) number(optarg);
 		break;
 	case 'p':
 		options->stops = (unsigned int) number(optarg);

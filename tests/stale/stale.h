@@ -26,7 +26,7 @@ struct stale_options {
 	unsigned int registers;
 	unsigned int rounds;
 	unsigned int ttl_ms;
-	unsigned int redis_port; /* on 127.0.0.1 */
+	unsigned int peer_port; /* on 127.0.0.1: of the form's own server */
 	uint64_t seed;
 	unsigned int stops; /* one in so many rounds; 0: none */
 	bool faults;        /* or only what the driver does */
@@ -77,6 +77,12 @@ void stale_print_forms(const struct stale_options *options);
 /* Built where hiredis is. */
 bool stale_redis_acquire(struct stale_worker *worker, unsigned int number);
 void stale_redis_release(struct stale_worker *worker, unsigned int number);
+
+/* Built where ZooKeeper's client is. */
+bool stale_zookeeper_acquire(struct stale_worker *worker, unsigned int number);
+void stale_zookeeper_release(struct stale_worker *worker, unsigned int number);
+/** As far as the client knows. */
+bool stale_zookeeper_holds(void);
 
 /** True once in @n times. */
 bool stale_lot(struct stale_worker *worker, unsigned int n);
