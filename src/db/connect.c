@@ -231,7 +231,7 @@ static int fail_plugin(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	    "connect to %s as '%s': %s (%s), and nothing proves "
 	    "who it is; verify its certificate (ssl-ca and "
 	    "ssl-verify-server-cert), go by its socket file, %sor "
-	    "allow this plugin all the same (unverified-auth)",
+	    "allow this plugin all the same (unverified_auth)",
 	    conn->where, user ? user : "",
 	    hash ? "the hash of the password is not enough for it: "
 		   "the password is wrong, or the server does not "

@@ -60,6 +60,11 @@ class Usage(ToolTest):
                      ["run", "-w", "99999999999999999999", "x", "true"],
                      ["run", "-t", "0", "x", "true"],
                      ["run", "-t", "1d", "x", "true"],
+                     ["run", "-t", "999ms", "x", "true"],
+                     ["run", "-t", "25h", "x", "true"],
+                     ["run", "-t", "1s", "-s", "row", "x", "true"],
+                     ["run", "x", "-s", "row", "-t", "2h", "true"],
+                     ["elect", "-t", "1ms", "x", "true"],
                      ["run", "-E", "256", "x", "true"],
                      ["run", "-E", "-1", "x", "true"],
                      ["run", "--frobnicate", "x", "true"],
@@ -230,6 +235,31 @@ class Connection(ToolTest):
                 code, out, err = self.run_tool(*argv)
                 self.assertEqual((code, out), (125, ""))
                 self.assertIn("cannot reach db1:3306", err)
+
+    def test_what_the_library_says_is_put_into_the_words_of_the_command(self):
+        for said, told in (
+                ("set ROWLOCK_TLS_UNVERIFIED", "give --tls-unverified"),
+                ("use lease, or ROWLOCK_SINGLE_WRITER if only",
+                 "use lease, or --single-writer if only"),
+                ("(mysql_clear_password), allow it (unverified_auth)",
+                 "(mysql_clear_password), allow it (--unverified-auth)"),
+                ("client option unverified_auth: names of",
+                 "--unverified-auth: names of"),
+                ("name it in the dsn (database=...) or the option file",
+                 "name it (database=...) in ROWLOCK_DSN, --dsn or the option "
+                 "file"),
+                # Not what somebody else has written.
+                ("lock 'ROWLOCK_SINGLE_WRITER' is held",
+                 "lock 'ROWLOCK_SINGLE_WRITER' is held"),
+                ("MY_ROWLOCK_SINGLE_WRITER", "MY_ROWLOCK_SINGLE_WRITER"),
+                ("ROWLOCK_SINGLE_WRITERS", "ROWLOCK_SINGLE_WRITERS")):
+            with self.subTest(said):
+                self.fake.answers["client_new"] = [f"reply {ECONNECT} {said}"]
+                self.assertEqual(self.run_tool("list"),
+                                 (125, "", f"rowlock: {told}\n"))
+                code, _, err = self.run_tool("--once", tool=REAPERD)
+                self.assertEqual(code, 1)
+                self.assertIn(told, err)
 
     def test_messages_cannot_steer_a_terminal(self):
         self.fake.answers["client_new"] = [

@@ -92,6 +92,21 @@ static int use_shell(struct task *task)
 	return -1;
 }
 
+/* The library's bounds; it would name its own options. */
+static int check_ttl(const struct task *task)
+{
+	bool row = task->lock.strategy == ROWLOCK_ROW;
+	uint64_t least = row ? 2000 : 1000;
+	uint64_t most = row ? 3600000 : 86400000;
+
+	if (task->ttl_ms == 0 ||
+	    (task->ttl_ms >= least && task->ttl_ms <= most))
+		return -1;
+	return command_misused(task->title, "--ttl: %s under the %s strategy",
+			       row ? "from 2s to 1h" : "from 1s to 24h",
+			       strategy_word(task->lock.strategy));
+}
+
 /* flock(1) takes options behind the name too; those of COMMAND are its own. */
 int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	       const struct option *options, task_option_fn fn)
@@ -113,6 +128,8 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	argv += optind;
 	optind = 0;
 	code = take_options(task, argc, argv, &scan);
+	if (code < 0)
+		code = check_ttl(task);
 	if (code >= 0)
 		return code;
 	if (task->shell_command && optind < argc)

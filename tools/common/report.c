@@ -2,7 +2,8 @@
 /*
  * Messages for people and for the journal.
  *
- * A message is formatted, escaped and handed to write() as one piece, so that
+ * A message is formatted, put into the command line's words where it is the
+ * library's, escaped, and handed to write() as one piece, so that
  * lines of several threads do not mix. Failure modes: without memory the line
  * is dropped; a closed stderr is ignored. Neither may end a program that holds
  * a lock.
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "text.h"
+#include "words.h"
 
 static const char *report_program = "rowlock";
 static enum report_style report_how = REPORT_PLAIN;
@@ -96,16 +98,33 @@ static void put_head(FILE *out, enum rowlock_log_level level)
 	}
 }
 
+/* NULL: out of memory; better in the library's words than not at all. */
+static char *in_our_words(const char *message)
+{
+	char *said = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&said, &size);
+
+	if (!out)
+		return NULL;
+	words_put(out, message);
+	if (fclose(out) == 0)
+		return said;
+	free(said);
+	return NULL;
+}
+
 static void put_line(enum rowlock_log_level level, const char *message)
 {
 	_cleanup_(text_freep) char *line = NULL;
 	size_t size = 0, done = 0;
+	_cleanup_(text_freep) char *said = in_our_words(message);
 	FILE *out = open_memstream(&line, &size);
 
 	if (!out)
 		return;
 	put_head(out, level);
-	text_escape(out, message, false);
+	text_escape(out, said ? said : message, false);
 	fputc('\n', out);
 	if (fclose(out) != 0)
 		return;
