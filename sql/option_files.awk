@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # With connection.awk: option files, the arguments, as one for the client, in
-# which what stands in [rowlock] is the client's, too (ours=1); or what is wrong
-# with them, and exit status 1. With named=1 the file was named by somebody.
+# which what stands in [rowlock] is the client's, too; or what is wrong with them,
+# and exit status 1. With named=1 the file was named by somebody, with told=1 an
+# argument says where to go.
 #
 # The verdicts are those of the library: src/db/option_file.c. Other than
 # Connector/C this reads every *.cnf of a directory, as MariaDB's clients do.
@@ -100,7 +101,6 @@ function take_group(line) {
 	else if (alike(group))
 		like = where "there is no group [rowlock" suffix "], but [" group \
 			"]: did you mean that?"
-	if (owner == "ours" && !ours) owner = ""
 	if (owner != "") flush_header()
 }
 
@@ -175,11 +175,11 @@ BEGIN {
 		if (is("r", ARGV[i]) && !is("d", ARGV[i])) read_file(ARGV[i], 0)
 	}
 	where = ""
-	if (ours && like != "" && !found) fail(like)
+	if (like != "" && !found) fail(like)
 	if (named && others && !any_read)
 		fail("option file: " quoted(ARGV[1]) " has groups, but neither " \
 			"[client] nor [rowlock], so it names no server")
-	if (ours && suffix != "" && !suffixed)
+	if (suffix != "" && !suffixed)
 		fail("option files: no group has the suffix '" suffix "'; write " \
 			"[client" suffix "] or [rowlock" suffix "], or leave the suffix out")
 	if (("port" in ours_has) && !("socket" in ours_has) &&

@@ -147,6 +147,7 @@ struct known {
 	const char
 	    *seen[RLK_SETTINGS_MOST]; /* values, by rlk_setting_number() */
 	unsigned int *named;
+	const struct rlk_setting_taker *taker; /* NULL: nobody */
 };
 
 static int check_entry(const struct entry *entry, bool hidden,
@@ -177,13 +178,15 @@ static int check_entry(const struct entry *entry, bool hidden,
 				from, setting->key);
 	known->seen[number] = value;
 	rlk_setting_note(setting, value, known->named);
+	if (known->taker)
+		known->taker->take(setting, entry->value, known->taker->arg);
 	return 0;
 }
 
-static int check_text(char *at, const char *from, unsigned int *named,
+static int check_text(char *at, struct known *known,
 		      struct rowlock_errinfo *reterr)
 {
-	struct known known = { .from = from, .named = named };
+	const char *from = known->from;
 	struct entry entry = { NULL, NULL, false };
 
 	for (at = skip_blanks(at); *at || !entry.key; at = skip_blanks(at)) {
@@ -204,7 +207,7 @@ static int check_text(char *at, const char *from, unsigned int *named,
 		*at = '\0';
 		hidden = last.key &&
 			 may_be_secret(rlk_setting_find(last.key), &last);
-		error = check_entry(&entry, hidden, &known, reterr);
+		error = check_entry(&entry, hidden, known, reterr);
 		if (error)
 			return error;
 		at += more;
@@ -212,13 +215,21 @@ static int check_text(char *at, const char *from, unsigned int *named,
 	return 0;
 }
 
-int rlk_dsn_check(const char *dsn, const char *from, unsigned int *named,
-		  struct rowlock_errinfo *reterr)
+int rlk_dsn_read(const char *dsn, const char *from, unsigned int *named,
+		 const struct rlk_setting_taker *taker,
+		 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(copy_fini) struct copy copy = { strdup(dsn), strlen(dsn) };
+	struct known known = { .from = from, .named = named, .taker = taker };
 
 	if (!copy.text)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "%s: out of memory",
 				from);
-	return check_text(copy.text, from, named, reterr);
+	return check_text(copy.text, &known, reterr);
+}
+
+int rlk_dsn_check(const char *dsn, const char *from, unsigned int *named,
+		  struct rowlock_errinfo *reterr)
+{
+	return rlk_dsn_read(dsn, from, named, NULL, reterr);
 }

@@ -4,6 +4,8 @@
 
 #include <rowlock.h>
 
+#include "db/setting.h"
+
 /**
  * Is @dsn a connection string of which Connector/C understands every word as
  * its writer does? Nothing is connected.
@@ -16,5 +18,10 @@
  */
 int rlk_dsn_check(const char *dsn, const char *from, unsigned int *named,
 		  struct rowlock_errinfo *reterr);
+
+/** The same, and @taker is told what it says, up to what is wrong. */
+int rlk_dsn_read(const char *dsn, const char *from, unsigned int *named,
+		 const struct rlk_setting_taker *taker,
+		 struct rowlock_errinfo *reterr);
 
 #endif

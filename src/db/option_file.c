@@ -38,6 +38,7 @@ enum owner { NOBODY, CLIENT, OURS };
 struct reader {
 	const char *group;
 	const char *suffix;
+	const struct rlk_setting_taker *taker;
 	struct rowlock_errinfo *reterr;
 	/* What is wrong in a client's group, unless a later line sets it right;
 	 * "" if nothing. */
@@ -190,12 +191,6 @@ static int check_ours(struct reader *reader, const struct place *place,
 {
 	char buffer[300];
 
-	if (!setting && strcmp(key, "connection") == 0 && value) {
-		snprintf(buffer, sizeof(buffer), "%s:%u: connection",
-			 place->path, place->line);
-		return rlk_dsn_check(value, buffer, &reader->named,
-				     reader->reterr);
-	}
 	if (!setting)
 		return fail(
 		    reader, place,
@@ -205,23 +200,51 @@ static int check_ours(struct reader *reader, const struct place *place,
 	return check_client(reader, place, setting, value);
 }
 
+/* Connector/C reads it at once, in whichever group it is. */
+static int take_connection(struct reader *reader, const struct place *place,
+			   const char *value)
+{
+	char from[300];
+
+	snprintf(from, sizeof(from), "%s:%u: connection", place->path,
+		 place->line);
+	return rlk_dsn_read(value, from, &reader->named, reader->taker,
+			    reader->reterr);
+}
+
+static void tell(const struct reader *reader, const struct rlk_setting *setting,
+		 const char *value)
+{
+	char problem[256];
+
+	if (setting && reader->taker &&
+	    !rlk_setting_problem(setting, value, problem, sizeof(problem)))
+		reader->taker->take(setting, value, reader->taker->arg);
+}
+
 static int take_setting(struct reader *reader, const struct place *place,
 			char *line)
 {
 	const struct rlk_setting *setting;
 	char *value = strchr(line, '=');
+	int error;
 
 	if (value)
 		*value++ = '\0';
 	trim_end(line);
 	if (value)
 		value = unquote(value);
+	if (value && strcmp(line, "connection") == 0)
+		return take_connection(reader, place, value);
 	setting = rlk_setting_find(line);
 	if (setting && value)
 		cut_comment(setting, value);
-	return place->owner == OURS
-		   ? check_ours(reader, place, setting, line, value)
-		   : check_client(reader, place, setting, value);
+	error = place->owner == OURS
+		    ? check_ours(reader, place, setting, line, value)
+		    : check_client(reader, place, setting, value);
+	if (!error)
+		tell(reader, setting, value);
+	return error;
 }
 
 /* Is @group the one that is asked for: with the suffix, if there is one? */
@@ -498,15 +521,18 @@ static int read_standard(struct reader *reader)
 
 /* Something was asked for that is in none of them, and what would be read
  * without it leads elsewhere. */
-static int check_asked_for(const struct reader *reader, const char *file)
+static int check_asked_for(const struct reader *reader,
+			   const struct rlk_option_files *files)
 {
+	const char *file = files->file;
+	unsigned int named = reader->named | files->told;
 	const char *group = reader->group ? reader->group : "client";
 	const char *suffix = reader->suffix ? reader->suffix : "";
 
 	if (*reader->alike && !reader->found)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
 				reader->alike);
-	if (*reader->unread && !(reader->named & 1u << RLK_WHOM_HOST))
+	if (*reader->unread && !(named & 1u << RLK_WHOM_HOST))
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
 				reader->unread);
 	if (file && reader->others && !reader->read)
@@ -529,8 +555,11 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 {
 	struct reader reader = { .group = files->group,
 				 .suffix = files->suffix,
+				 .taker = files->taker,
 				 .reterr = reterr };
 	const char *file = files->file;
+	unsigned int told = files->told;
+	bool remote;
 	int error;
 
 	if (file && access(file, R_OK) < 0)
@@ -539,12 +568,13 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 				strerror(errno));
 	error = file ? read_file(&reader, file, 0) : read_standard(&reader);
 	if (!error)
-		error = check_asked_for(&reader, file);
+		error = check_asked_for(&reader, files);
 	if (error)
 		return error;
-	if (*reader.port)
+	remote = files->told_host ? !is_local(files->told_host) : reader.remote;
+	if (*reader.port && !(told & 1u << RLK_WHOM_PORT))
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.port);
-	if (*reader.protocol && !reader.remote)
+	if (*reader.protocol && !remote && !(told & 1u << RLK_WHOM_PROTOCOL))
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.protocol);
 	*ret_named = reader.named;
 	return 0;

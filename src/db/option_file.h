@@ -4,11 +4,18 @@
 
 #include <rowlock.h>
 
+#include "db/setting.h"
+
 /** Whose option files: those that are read, and what of them. */
 struct rlk_option_files {
 	const char *file;   /* NULL: the standard ones */
 	const char *group;  /* ours; NULL: none */
 	const char *suffix; /* NULL: none */
+	/* What a stronger source says of enum rlk_whom, a bit each, and its
+	 * host: what the files say of these does not count. */
+	unsigned int told;
+	const char *told_host;                 /* NULL: none is told */
+	const struct rlk_setting_taker *taker; /* NULL: nobody */
 };
 
 /**
@@ -21,6 +28,9 @@ struct rlk_option_files {
  * not be missing where one is there that is written much like it. A file that
  * is named must have a group that is read, if it has any; a suffix, a group
  * with it.
+ *
+ * The taker is told what counts, in the order of the files: of our group all,
+ * of the client's what Connector/C understands.
  *
  * With a suffix each group is read with it as well, and of a directory every
  * *.cnf, as my_print_defaults(1) does; Connector/C knows no suffix and reads

@@ -63,6 +63,14 @@ enum rlk_whom {
 void rlk_setting_note(const struct rlk_setting *setting, const char *value,
 		      unsigned int *named);
 
+/** Who is told each setting that counts, one after the other; a later one of
+ * the same number is the stronger one. @value is gone when the call returns. */
+struct rlk_setting_taker {
+	void (*take)(const struct rlk_setting *setting, const char *value,
+		     void *arg);
+	void *arg;
+};
+
 /** Is one of both a misspelling of the other? Blanks and case do not count. */
 bool rlk_setting_alike(const char *a, const char *b);
 

@@ -378,6 +378,29 @@ class People(ServerTest):
         self.assertEqual(self.run_tool("list", f"--defaults-file={path}")[0],
                          125)
 
+    def test_the_password_may_stay_in_the_option_file(self):
+        path = os.path.join(self.directory, "my.cnf")
+        words = DSN.split(";")
+        where = [word for word in words
+                 if word.split("=")[0] in ("host", "port", "socket")]
+        option_file(path, ";".join(w for w in words if w not in where),
+                    "rowlock")
+        del self.environment["ROWLOCK_DSN"]
+        for tool, argv in ((CLI, ["list"]), (REAPERD, ["--once"])):
+            code, _, err = self.run_tool(
+                *argv, f"--defaults-file={path}",
+                f"--dsn={';'.join(where)};connect-timeout=5", tool=tool)
+            self.assertEqual(code, 0, err)
+
+    def test_of_several_hosts_the_first_that_answers_is_taken(self):
+        host = re.search(r"host=([0-9.]+);", DSN)
+        port = re.search(r"port=(\d+);", DSN)
+        if not host or not port:
+            self.skipTest("the server given is not at an address and a port")
+        both = f"127.0.0.1:1,{host[1]}:{port[1]}"
+        code, _, err = self.run_tool("list", f"--dsn=host={both}")
+        self.assertEqual(code, 0, err)
+
 
 class Reaper(ServerTest):
     def leave_a_lease(self):

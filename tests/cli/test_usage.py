@@ -75,8 +75,7 @@ class Usage(ToolTest):
                      ["reap", "x"], ["reap", "-b", "0"],
                      ["reap", "--batch", "501"],
                      ["reap", "--observe-beats"],
-                     ["list", "--connect-timeout", "1ms"],
-                     ["list", "--dsn=host=a", "--defaults-file=b"]):
+                     ["list", "--connect-timeout", "1ms"]):
             with self.subTest(argv):
                 self.refused(*argv)
         for argv in (["-i", "1ms"], ["-i", "25h"], ["-b", "0"], ["x"],
@@ -97,9 +96,10 @@ class Usage(ToolTest):
         for dsn in ("host=a;user=b", "host={password=x};user=b",
                     "database={a;password=b}"):
             with self.subTest(dsn):
-                self.run_tool("list", f"--dsn={dsn}")
+                self.run_tool("list", f"--dsn={dsn}",
+                              "--defaults-file=/dev/null")
                 call = self.fake.expect("client_new")
-                self.assertEqual(call.text("dsn"), dsn)
+                self.assertEqual(call.text("dsn"), f"{dsn};  ")
                 self.assertIsNone(call.text("file"))
                 self.assertIsNone(call.text("group"))
 
@@ -116,18 +116,95 @@ class Connection(ToolTest):
                          [None, None, None])
         self.assertEqual(call.number("flags"), 0)
 
-    def test_the_command_line_beats_the_environment(self):
-        self.environment["ROWLOCK_DSN"] = "host=env;password=p"
-        self.assertEqual(self.connect()[0].text("dsn"), "host=env;password=p")
-        call, _ = self.connect("--dsn=host=argv")
-        self.assertEqual(call.text("dsn"), "host=argv")
+    def merged(self, *argv, dsn=None, files=None, tool=CLI):
+        """What the library is given, key by key."""
+        options = []
+        self.environment.pop("ROWLOCK_DSN", None)
+        if dsn is not None:
+            self.environment["ROWLOCK_DSN"] = dsn
+        if files is not None:
+            options.append(f"--defaults-file={self.option_file(files)}")
+        argv = ("--once", *argv) if tool == REAPERD else ("list", *argv)
+        code, _, err = self.run_tool(*argv, *options, tool=tool)
+        self.assertEqual((code, err if tool == CLI else ""), (0, ""), err)
+        text = self.fake.expect("client_new").text("dsn")
+        return dict(pair.split("=") for pair in text.strip().split(";")[:-1])
 
-    def test_the_environment_beats_option_files_and_says_so(self):
-        self.environment["ROWLOCK_DSN"] = "host=env"
-        call, err = self.connect("--defaults-file=/nonexistent")
-        self.assertEqual(call.text("dsn"), "host=env")
-        self.assertIsNone(call.text("file"))
-        self.assertIn("ROWLOCK_DSN is set", err)
+    def test_each_key_is_taken_from_the_strongest_that_has_it(self):
+        files = ("[client]\nuser=f\nssl-ca=/f\nprotocol=tcp\n[rowlock]\n"
+                 "host=f\npassword=f\ndatabase=f\nconnect-timeout=3\n")
+        for tool in (CLI, REAPERD):
+            with self.subTest(tool):
+                self.assertEqual(
+                    self.merged("--dsn=host=a;ssl_ca=/a",
+                                dsn="host=e;passwd=e;db=e", files=files,
+                                tool=tool),
+                    {"host": "a", "ssl-ca": "/a", "passwd": "e", "db": "e",
+                     "user": "f", "connect-timeout": "3"})
+        self.assertEqual(self.merged("--dsn=user=a", dsn="user=e;host=e",
+                                     files=""), {"user": "a", "host": "e"})
+        self.assertEqual(self.merged("--dsn=host=db1", files="[rowlock]\n"
+                                     "user=u\npassword=p\n"),
+                         {"host": "db1", "user": "u", "password": "p"})
+        # A key alone, and a string within a file.
+        self.assertEqual(self.merged(dsn="user=e", files="[client]\n"
+                                     "connection='host=f;user=f'\n"),
+                         {"host": "f", "user": "e"})
+
+    def test_the_standard_files_are_merged_too(self):
+        self.option_file("[rowlock]\nuser=home\npassword=home\n", ".my.cnf")
+        merged = self.merged("--dsn=host=a;user=b")
+        # This machine's own file may name a socket file.
+        merged.pop("socket", None)
+        self.assertEqual(merged, {"host": "a", "user": "b", "password": "home"})
+
+    def test_a_stronger_socket_file_takes_the_place_of_host_and_port(self):
+        files = "[rowlock]\nhost=f\nport=17\nprotocol=1\nuser=f\n"
+        self.assertEqual(self.merged(dsn="socket=/e", files=files),
+                         {"socket": "/e", "user": "f"})
+        self.assertEqual(self.merged("--dsn=socket=/a", dsn="host=e;port=1",
+                                     files=files),
+                         {"socket": "/a", "user": "f"})
+        self.assertEqual(self.merged("--dsn=port=1", dsn="socket=/e",
+                                     files=files),
+                         {"socket": "/e", "port": "1", "user": "f"})
+        # Not the other way round: it is where localhost is.
+        self.assertEqual(self.merged(dsn="host=localhost",
+                                     files="[client]\nsocket=/f\n"),
+                         {"host": "localhost", "socket": "/f"})
+
+    def test_what_a_stronger_source_says_is_not_asked_of_the_files(self):
+        bad = "[client]\nport=abc\n"
+        self.assertEqual(self.merged(dsn="host=e;port=5", files=bad),
+                         {"host": "e", "port": "5"})
+        self.assertEqual(self.merged(dsn="socket=/e", files=bad),
+                         {"socket": "/e"})
+        word = "[client]\nprotocol=tcp\n"
+        self.assertEqual(self.merged(dsn="host=e", files=word), {"host": "e"})
+        for dsn, files, says in (
+                ("host=e", bad, "'port' is 'abc'"),
+                ("host=localhost", word, "'protocol' is 'tcp'"),
+                ("user=e", word, "'protocol' is 'tcp'")):
+            with self.subTest(dsn):
+                self.environment["ROWLOCK_DSN"] = dsn
+                code, _, err = self.run_tool(
+                    "list", f"--defaults-file={self.option_file(files)}")
+                self.assertEqual(code, 125)
+                self.assertIn(says, err)
+
+    def test_what_is_wrong_is_told_with_its_source(self):
+        files = self.option_file("[rowlock]\nhots=a\n")
+        for dsn, argv, says in (
+                ("hots=a", [], "ROWLOCK_DSN: unknown key 'hots'"),
+                ("host=a", ["--dsn=hots=a"], "--dsn: unknown key 'hots'"),
+                ("host=a", [f"--defaults-file={files}"],
+                 "my.cnf:2: group [rowlock]: unknown key 'hots'")):
+            with self.subTest(says):
+                self.environment["ROWLOCK_DSN"] = dsn
+                code, _, err = self.run_tool("list", *argv)
+                self.assertEqual(code, 125)
+                self.assertIn(says, err)
+        self.assertEqual(self.fake.seen, [], "the server was asked")
 
     def test_an_empty_environment_variable_names_no_server(self):
         self.environment["ROWLOCK_DSN"] = ""
@@ -136,7 +213,8 @@ class Connection(ToolTest):
         self.assertIn("ROWLOCK_DSN is empty", err)
         self.assertEqual(self.fake.seen, [], "the server was asked")
         self.assertIsNone(self.connect("--defaults-file=/f")[0].text("dsn"))
-        self.assertEqual(self.connect("--dsn=host=x")[0].text("dsn"), "host=x")
+        self.assertIn("host=x;",
+                      self.connect("--dsn=host=x")[0].text("dsn"))
 
     def test_options_may_stand_before_the_command(self):
         code, _, err = self.run_tool("--defaults-file=/f", "--single-writer",
@@ -151,13 +229,13 @@ class Connection(ToolTest):
         self.assertEqual(call.number("flags"), 7)
         self.assertEqual(call.number("connect"), 1500)
 
-    def option_file(self, text):
-        path = os.path.join(self.directory, "my.cnf")
+    def option_file(self, text, name="my.cnf"):
+        path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as out:
             out.write(text)
         return path
 
-    def test_a_group_suffix_is_read_by_mariadbs_own_program(self):
+    def test_groups_with_the_suffix_are_read_besides(self):
         path = self.option_file(
             "[client]\nhost=plain\nuser=u\nport=17\n[client_two]\nhost=two\n"
             "skip-foo\ncompress\nmax-allowed-packet=16M\nport=18\n"
@@ -167,8 +245,8 @@ class Connection(ToolTest):
                                "--defaults-group-suffix=_two")
         self.assertIsNone(call.text("file"))
         self.assertEqual(call.text("dsn"),
-                         "user=u;host=two;port=18;database=d;"
-                         "password={a;b=}}c{};  ")
+                         "host=two;port=18;user=u;password={a;b=}}c{};"
+                         "database=d;  ")
         call, _ = self.connect(f"--defaults-file={path}")
         self.assertEqual(call.text("file"), path)
 
@@ -210,15 +288,6 @@ class Connection(ToolTest):
         call, _ = self.connect(f"--defaults-file={path}",
                                "--defaults-group-suffix=_s")
         self.assertEqual(call.text("dsn"), "password=a}}b};  ")
-
-    def test_without_mariadbs_program_the_package_is_named(self):
-        tool = os.path.abspath(CLI)
-        self.environment["PATH"] = self.directory
-        path = self.option_file("[rowlock_s]\nuser=a\n")
-        code, _, err = self.run_tool("list", f"--defaults-file={path}",
-                                     "--defaults-group-suffix=_s", tool=tool)
-        self.assertEqual(code, 125)
-        self.assertIn("mariadb-client-core", err)
 
     def test_an_option_file_that_cannot_be_read_is_an_error(self):
         code, _, err = self.run_tool("list", "--defaults-file=/nonexistent",

@@ -32,10 +32,11 @@ WIRING = {('src/recipes/election.c', 'core/campaign.h'),
           ('src/core/client.h', 'db/group.h')}
 # Macros for cleanup by scope are for everybody; they are no part of the library.
 FOR_ALL = {'base/macro.h'}
-# Option files with a group suffix are read by the tools; what is an error there
+# The tools merge connection strings and option files; what is an error there
 # is said by the same lines, which know nothing of the driver.
-SHARED = {('tools/common/defaults.c', 'db/option_file.h'),
-          ('tools/common/defaults.c', 'db/setting.h')}
+SHARED = {('tools/common/sources.c', 'db/dsn.h'),
+          ('tools/common/sources.c', 'db/option_file.h'),
+          ('tools/common/sources.c', 'db/setting.h')}
 # Trees that know the library through its public headers only.
 OUTSIDE = ['tools', 'tests/integration', 'tests/stress', 'tests/lib',
            'tests/demo', 'tests/examples']

@@ -107,5 +107,39 @@ say "the client is told the same in its own words"
 } >>"$tmp/log"
 say "an empty string is refused, and a port is not forgotten"
 
+# merged FILE-TEXT STRING DSN LINE: the last of its key that the client is told
+merged()
+{
+	printf '%s\n' "$1" >"$tmp/some.cnf"
+	rm -f "$tmp/told"
+	ROWLOCK_DSN=$2 "$migrate" --defaults-file="$tmp/some.cnf" ${3:+"--dsn=$3"} \
+		--status >"$tmp/out" 2>&1
+	[ "$(grep "^${4%%=*}=" "$tmp/told" | tail -n 1)" = "$4" ] ||
+		echo "$1; $2; $3: not told: $4: $(cat "$tmp/told" "$tmp/out" 2>&1)"
+}
+
+{
+	files="[rowlock]
+host=f
+port=17
+user=f
+password=f"
+	for line in 'host="a"' 'port="18"' 'user="f"' 'password="f"' 'database="e"'; do
+		merged "$files" 'host=e;port=18;database=e' host=a "$line"
+	done
+	# A socket file takes the place of a weaker host and port.
+	for line in 'host="localhost"' 'protocol="socket"' 'socket="/x"' 'user="f"'; do
+		merged "$files" 'host=e;port=18' socket=/x "$line"
+	done
+	merged "$files" socket=/e host=a 'host="a"'
+	! grep protocol= "$tmp/told"
+	export STUB_PORT=3306
+	merged "[rowlock]
+port=17" 'host=e;port=18' socket=/x 'socket="/x"'
+	! grep -F 'is asked for' "$tmp/out"
+	unset STUB_PORT
+} >>"$tmp/log"
+say "sources merge key by key: arguments, ROWLOCK_DSN, [rowlock]"
+
 echo "1..$number"
 [ $failed = 0 ]

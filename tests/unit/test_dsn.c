@@ -229,6 +229,10 @@ static void the_clients_groups_are_others_too(void **state)
 		"it must be 1 (TCP)");
 	file_is("[client]\nprotocol=tcp\n[rowlock]\nhost=db1\n", NULL);
 	file_is("[client]\ndisable-local-infile\n", "crash");
+	/* Connector/C makes one connection of it, whoever's group it is. */
+	file_is("[client]\nconnection = host=db1;user=app\n", NULL);
+	file_is("[client]\nconnection = hots=db1\n",
+		":2: connection: unknown key 'hots'");
 }
 
 static void a_group_much_like_ours_is_one(void **state)

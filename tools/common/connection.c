@@ -2,10 +2,11 @@
 /*
  * Where the server is.
  *
- * --dsn beats ROWLOCK_DSN, which beats the option files; Connector/C reads
- * both, except that option files with a group suffix are read by MariaDB's own
- * my_print_defaults first. A password is never taken from the command line,
- * which every user of the machine can read.
+ * --dsn, ROWLOCK_DSN and the option files say it together: each key counts as
+ * the strongest source has it (sources.c). Where there are only option files,
+ * without a suffix of their groups, the library reads them itself, at each
+ * connect. A password is never taken from the command line, which every user of
+ * the machine can read.
  */
 #include "connection.h"
 
@@ -13,13 +14,15 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "defaults.h"
 #include "dsn.h"
 #include "report.h"
+#include "sources.h"
 #include "text.h"
 
 const char connection_help[] =
-    "Where the server is (--dsn, else ROWLOCK_DSN, else the option files):\n"
+    "Where the server is; each key as --dsn has it, else ROWLOCK_DSN, else "
+    "the\n"
+    "option files:\n"
     "      --dsn=STRING           Connector/C's connection string, without a\n"
     "                             password: 'host=db1;user=app;database=app'\n"
     "      --defaults-file=FILE   read this option file instead of the\n"
@@ -116,23 +119,23 @@ bool connection_check(const struct connection *connection)
 {
 	bool files = connection->defaults_file || connection->group_suffix;
 
-	if (!connection->dsn && !files && environment_is_empty()) {
-		report(ROWLOCK_LOG_ERROR,
-		       "ROWLOCK_DSN is empty: write a connection string into "
-		       "it, like host=db1;user=app;database=app, or unset it "
-		       "for the standard option files");
-		return false;
-	}
-	if (connection->dsn && files) {
-		report(ROWLOCK_LOG_ERROR,
-		       "--dsn and option files exclude each other: leave out "
-		       "--dsn, or --defaults-file and --defaults-group-suffix");
-		return false;
-	}
-	if (!connection->dsn && files && environment_dsn())
-		report(ROWLOCK_LOG_WARNING,
-		       "ROWLOCK_DSN is set, so the option files are not read");
-	return true;
+	if (connection->dsn || files || !environment_is_empty())
+		return true;
+	report(ROWLOCK_LOG_ERROR,
+	       "ROWLOCK_DSN is empty: write a connection string into it, like "
+	       "host=db1;user=app;database=app, or unset it for the standard "
+	       "option files");
+	return false;
+}
+
+/* What MariaDB's programs take from the environment. */
+static const char *group_suffix(void)
+{
+	const char *suffix = getenv("MARIADB_GROUP_SUFFIX");
+
+	if (!suffix || !*suffix)
+		suffix = getenv("MYSQL_GROUP_SUFFIX");
+	return suffix && *suffix ? suffix : NULL;
 }
 
 static void wipe_freep(char **text)
@@ -147,25 +150,28 @@ int connection_open(const struct connection *connection,
 		    struct rowlock_client **ret_client,
 		    struct rowlock_errinfo *reterr)
 {
+	const struct sources sources = {
+		.argument = connection->dsn,
+		.environment = environment_dsn(),
+		.file = connection->defaults_file,
+		.suffix = connection->group_suffix ? connection->group_suffix
+						   : group_suffix(),
+	};
 	_cleanup_(wipe_freep) char *dsn = NULL;
-	const char *suffix = connection->group_suffix;
 	int r;
 
-	if (!suffix)
-		suffix = defaults_suffix();
 	base.flags |= connection->flags;
 	base.unverified_auth = connection->unverified_auth;
 	if (connection->connect_timeout_ms > 0)
 		base.connect_timeout_ms = connection->connect_timeout_ms;
-	base.dsn = connection->dsn ? connection->dsn : environment_dsn();
-	if (!base.dsn && suffix && *suffix) {
-		r = defaults_read(connection->defaults_file, suffix, &dsn,
-				  reterr);
+	if (sources.argument || sources.environment ||
+	    (sources.suffix && *sources.suffix)) {
+		r = sources_read(&sources, &dsn, reterr);
 		if (r < 0)
 			return r;
 		base.dsn = dsn;
-	}
-	if (!base.dsn)
+	} else {
 		base.defaults_file = connection->defaults_file;
+	}
 	return rowlock_client_new(&base, ret_client, reterr);
 }

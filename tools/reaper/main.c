@@ -131,12 +131,9 @@ static void forbid_core(void)
 
 static int block_signals(void)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
+	const struct sigaction action = { .sa_handler = SIG_IGN };
 	sigset_t set;
 
-	/* my_print_defaults has to be awaited. */
-	sigaction(SIGCHLD, &action, NULL);
-	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
