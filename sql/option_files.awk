@@ -101,6 +101,11 @@ function take_group(line) {
 	else if (alike(group))
 		like = where "there is no group [rowlock" suffix "], but [" group \
 			"]: did you mean that?"
+	# [rowlock_mian] is there, and the suffix _main is asked for.
+	if (index(group, "rowlock") == 1 && suffix != "" && length(group) <= 40 &&
+	    distance(plain(substr(group, 8)), plain(suffix)) < (length(suffix) < 4 ? 2 : 3))
+		other = where "no group has the suffix '" suffix "', but there is [" \
+			group "]: did you mean that?"
 	if (owner != "") flush_header()
 }
 
@@ -172,16 +177,24 @@ BEGIN {
 			where = ""
 			fail("option file: " quoted(ARGV[i]) " is a directory")
 		}
-		if (is("r", ARGV[i]) && !is("d", ARGV[i])) read_file(ARGV[i], 0)
+		where = ""
+		if (is("e", ARGV[i]) && !is("r", ARGV[i]))
+			fail("option file: cannot read " quoted(ARGV[i]) ": make it this " \
+				"user's own, or name another one")
+		if (!is("r", ARGV[i]) || is("d", ARGV[i])) continue
+		looked = looked (looked == "" ? "" : ", ") ARGV[i]
+		read_file(ARGV[i], 0)
 	}
 	where = ""
 	if (like != "" && !found) fail(like)
 	if (named && others && !any_read)
 		fail("option file: " quoted(ARGV[1]) " has groups, but neither " \
 			"[client] nor [rowlock], so it names no server")
+	if (suffix != "" && !suffixed && other != "") fail(other)
 	if (suffix != "" && !suffixed)
-		fail("option files: no group has the suffix '" suffix "'; write " \
-			"[client" suffix "] or [rowlock" suffix "], or leave the suffix out")
+		fail("option files: no group has the suffix '" suffix "' (" \
+			(looked == "" ? "there is no file to be read" : "read: " looked) \
+			"); write [client" suffix "] or [rowlock" suffix "], or leave the suffix out")
 	if (("port" in ours_has) && !("socket" in ours_has) &&
 	    !("protocol" in ours_has) && !told && (!("host" in ours_has) ||
 	    ours_has["host"] == "localhost"))

@@ -6,9 +6,10 @@
  * that in $MARIADB_HOME or else $MYSQL_HOME, ~/.my.cnf; "!include FILE", and
  * "!includedir DIR" for DIR/my.cnf; a later line is the stronger one. What it
  * cannot open it does without; what a file wants included, or who called us has
- * named, is an error here if it cannot be read. It stops reading a file,
- * without a word, at a line before the first group and at a '[' without ']':
- * those are errors here, too, as they are for MariaDB's programs.
+ * named, or is one of these, is an error here if it cannot be read, but for one
+ * of these where all is said elsewhere. It stops reading a file, without a
+ * word, at a line before the first group and at a '[' without ']': those are
+ * errors here, too, as they are for MariaDB's programs.
  *
  * Failure modes: a file may change between our look and Connector/C's. A value
  * is shown only if it should have been a number.
@@ -28,6 +29,7 @@
 
 #include "base/error.h"
 #include "db/dsn.h"
+#include "db/option_text.h"
 #include "db/setting.h"
 
 #define LINE_SIZE 4095 /* Connector/C's */
@@ -44,13 +46,16 @@ struct reader {
 	 * "" if nothing. */
 	char port[400];
 	char protocol[400];
-	char alike[400];  /* a group that may be meant to be ours */
+	char alike[400];  /* a group that may be meant to be ours, */
+	char other[400];  /* or with another suffix, to have that */
+	char looked[300]; /* the files that were read */
 	char unread[400]; /* a client's host where Connector/C does not look */
 	bool found;       /* ours is there */
 	bool others;      /* so is another program's, */
 	bool read;        /* or one that we read, */
 	bool suffixed;    /* or that with the suffix */
 	bool remote;      /* the last host is another one */
+	bool complete;    /* without the files, too */
 	unsigned int named;
 };
 
@@ -90,60 +95,6 @@ static enum owner owner_of(const struct reader *reader, const char *group)
 		return CLIENT;
 	return reader->group && is_group(reader, group, reader->group) ? OURS
 								       : NOBODY;
-}
-
-static void trim_end(char *text)
-{
-	size_t length = strlen(text);
-
-	while (length && isspace((unsigned char) text[length - 1]))
-		text[--length] = '\0';
-}
-
-static char unescaped(char c)
-{
-	static const char from[] = "ntrbs\"'\\", to[] = "\n\t\r\b \"'\\";
-	const char *at = strchr(from, c);
-
-	return at ? to[at - from] : '\0';
-}
-
-/* A value without its quotes and escapes, in place. */
-static char *unquote(char *value)
-{
-	char *from, *to;
-	size_t length;
-
-	while (isspace((unsigned char) *value))
-		value++;
-	trim_end(value);
-	if (*value == '\'' || *value == '"') {
-		value++;
-		length = strlen(value);
-		if (length && strchr("'\"", value[length - 1]))
-			value[length - 1] = '\0';
-	}
-	for (from = to = value; *from; from++) {
-		char c = *from == '\\' && from[1] ? unescaped(from[1]) : '\0';
-
-		*to++ = c ? c : *from;
-		from += c != '\0';
-	}
-	*to = '\0';
-	return value;
-}
-
-/* Behind a number MariaDB's own readers take "# words", and Connector/C's
- * atoi() ends there. */
-static void cut_comment(const struct rlk_setting *setting, char *value)
-{
-	char *end = value + strspn(value, "0123456789");
-
-	if (rlk_setting_is_text(setting->kind) ||
-	    !isspace((unsigned char) *end))
-		return;
-	if (end[strspn(end, " \t")] == '#')
-		*end = '\0';
 }
 
 static bool is_local(const char *host)
@@ -231,14 +182,14 @@ static int take_setting(struct reader *reader, const struct place *place,
 
 	if (value)
 		*value++ = '\0';
-	trim_end(line);
+	rlk_option_trim(line);
 	if (value)
-		value = unquote(value);
+		value = rlk_option_unquote(value);
 	if (value && strcmp(line, "connection") == 0)
 		return take_connection(reader, place, value);
 	setting = rlk_setting_find(line);
 	if (setting && value)
-		cut_comment(setting, value);
+		rlk_option_cut(setting, value);
 	error = place->owner == OURS
 		    ? check_ours(reader, place, setting, line, value)
 		    : check_client(reader, place, setting, value);
@@ -274,6 +225,22 @@ static void compare_group(struct reader *reader, const struct place *place,
 			 place->path, place->line, reader->group, group);
 }
 
+/* [rowlock_mian] is there, and the suffix _main is asked for. */
+static void compare_suffix(struct reader *reader, const struct place *place,
+			   const char *group)
+{
+	size_t length = reader->group ? strlen(reader->group) : 0;
+
+	if (!length || !reader->suffix ||
+	    strncmp(group, reader->group, length) != 0 || !group[length] ||
+	    !rlk_setting_alike(reader->suffix, group + length))
+		return;
+	snprintf(reader->other, sizeof(reader->other),
+		 "%s:%u: no group has the suffix '%.60s', but there is "
+		 "[%.60s]: did you mean that?",
+		 place->path, place->line, reader->suffix, group);
+}
+
 static bool ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), more = end ? strlen(end) : 0;
@@ -291,7 +258,7 @@ static int take_group(struct reader *reader, struct place *place, char *line)
 				"read no further in this file",
 				place->path, place->line);
 	*end = '\0';
-	trim_end(line);
+	rlk_option_trim(line);
 	place->any_group = true;
 	snprintf(place->group, sizeof(place->group), "%s", line);
 	place->owner = owner_of(reader, line);
@@ -302,6 +269,7 @@ static int take_group(struct reader *reader, struct place *place, char *line)
 	if (place->owner != NOBODY && ends_with(line, reader->suffix))
 		reader->suffixed = true;
 	compare_group(reader, place, line);
+	compare_suffix(reader, place, line);
 	return 0;
 }
 
@@ -328,10 +296,10 @@ static int pass_over(struct reader *reader, struct place *place, char *line)
 	    "!include and this file's name, or move it to a file that is read";
 	char *value = strchr(line, '='), *end = strchr(line, ']');
 
-	trim_end(line);
+	rlk_option_trim(line);
 	if (*line == '[' && end) {
 		*end = '\0';
-		trim_end(++line);
+		rlk_option_trim(++line);
 		snprintf(place->group, sizeof(place->group), "%s", line);
 		place->owner = owner_of(reader, line);
 		return place->owner == OURS ? fail(reader, place, advice) : 0;
@@ -339,9 +307,9 @@ static int pass_over(struct reader *reader, struct place *place, char *line)
 	if (place->owner != CLIENT || !value)
 		return 0;
 	*value++ = '\0';
-	trim_end(line);
+	rlk_option_trim(line);
 	if (rlk_setting_find(line) == rlk_setting_find("host") &&
-	    !is_local(unquote(value)))
+	    !is_local(rlk_option_unquote(value)))
 		snprintf(reader->unread, sizeof(reader->unread),
 			 "%s:%u: group [%s]: %s", place->path, place->line,
 			 place->group, advice);
@@ -410,7 +378,7 @@ static int include(struct reader *reader, const struct place *place, char *line,
 				place->path, place->line);
 	if (depth + 1 >= DEPTH_MOST)
 		return 0;
-	trim_end(++path);
+	rlk_option_trim(++path);
 	if (access(path, R_OK) < 0)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
 				"%s:%u: cannot read '%s': %s; Connector/C "
@@ -492,12 +460,29 @@ static int read_file(struct reader *reader, const char *path,
 	return error;
 }
 
+static void note_looked(struct reader *reader, const char *path)
+{
+	size_t length = strlen(reader->looked);
+
+	snprintf(reader->looked + length, sizeof(reader->looked) - length,
+		 "%s%s", length ? ", " : "", path);
+}
+
+/* One that is there, and not for us, has what somebody wanted to be read. */
 static int read_in(struct reader *reader, const char *directory,
 		   const char *name)
 {
 	char path[LINE_SIZE];
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (access(path, F_OK) < 0)
+		return 0;
+	if (access(path, R_OK) < 0 && !reader->complete)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: cannot read '%s': %s; make it "
+				"this user's own, or name another one",
+				path, strerror(errno));
+	note_looked(reader, path);
 	return read_file(reader, path, 0);
 }
 
@@ -540,13 +525,26 @@ static int check_asked_for(const struct reader *reader,
 				"option file: '%s' has groups, but neither "
 				"[client] nor [%s], so it names no server",
 				file, group);
-	if (*suffix && !reader->suffixed)
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option files: no group has the suffix '%s'; "
-				"write [client%s] or [%s%s], or leave the "
-				"suffix out",
-				suffix, suffix, group, suffix);
-	return 0;
+	if (!*suffix || reader->suffixed)
+		return 0;
+	if (*reader->other)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
+				reader->other);
+	return rlk_fail(
+	    reader->reterr, ROWLOCK_EINVAL,
+	    "option files: no group has the suffix '%s' (%s%s); write "
+	    "[client%s] or [%s%s], or leave the suffix out",
+	    suffix, *reader->looked ? "read: " : "there is no file to be read",
+	    reader->looked, suffix, group, suffix);
+}
+
+/* Do stronger sources say all that a connection takes? */
+static bool is_complete(unsigned int told)
+{
+	const unsigned int needed =
+	    1u << RLK_WHOM_HOST | 1u << RLK_WHOM_USER | 1u << RLK_WHOM_DATABASE;
+
+	return (told & needed) == needed;
 }
 
 int rlk_option_files_check(const struct rlk_option_files *files,
@@ -556,7 +554,8 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 	struct reader reader = { .group = files->group,
 				 .suffix = files->suffix,
 				 .taker = files->taker,
-				 .reterr = reterr };
+				 .reterr = reterr,
+				 .complete = is_complete(files->told) };
 	const char *file = files->file;
 	unsigned int told = files->told;
 	bool remote;
@@ -566,6 +565,8 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"option file: cannot read '%s': %s", file,
 				strerror(errno));
+	if (file)
+		note_looked(&reader, file);
 	error = file ? read_file(&reader, file, 0) : read_standard(&reader);
 	if (!error)
 		error = check_asked_for(&reader, files);

@@ -189,6 +189,10 @@ class ToolTest(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix="rowlock-cli-")
         self.fake = Fake(self.directory)
         self.processes = []
+        # A tool that no source tells anything says so instead of what failed.
+        with open(os.path.join(self.directory, ".my.cnf"), "w",
+                  encoding="utf-8") as out:
+            out.write("[rowlock]\ndatabase=test\n")
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": self.directory,

@@ -4,7 +4,8 @@ import os
 import socket
 
 import harness
-from harness import CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, REAPERD, ToolTest
+from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
+                     REAPERD, ToolTest)
 
 COMMANDS = ("run", "elect", "list", "show", "wait", "permits", "break", "reap")
 
@@ -294,6 +295,54 @@ class Connection(ToolTest):
                                      "--defaults-group-suffix=_s")
         self.assertEqual(code, 125)
         self.assertIn("cannot read '/nonexistent'", err)
+
+    def test_no_configuration_at_all_is_told_as_that(self):
+        os.remove(os.path.join(self.directory, ".my.cnf"))
+        other = self.option_file("[client]\nsocket=/x\n")
+        said = "no server is named"
+        for code in (ECONNECT, EAUTH, ESCHEMA):
+            self.fake.answers["client_new"] = [f"reply {code} local server"]
+            for argv, where in (([], "into ~/.my.cnf"),
+                                ([f"--defaults-file={other}"], f"into {other}")):
+                with self.subTest(argv, code=code):
+                    got, _, err = self.run_tool("list", *argv)
+                    self.assertEqual(got, 125)
+                    self.assertIn(said, err)
+                    self.assertIn(where, err)
+                    self.assertNotIn("local server", err)
+                    _, _, err = self.run_tool("--once", *argv, tool=REAPERD)
+                    self.assertIn(said, err)
+        # What was told, or what has another reason, is not hidden.
+        self.assertNotIn(said, self.run_tool("list", "--dsn=socket=/x")[2])
+        self.environment["ROWLOCK_DSN"] = "user=a"
+        self.assertNotIn(said, self.run_tool("list")[2])
+        del self.environment["ROWLOCK_DSN"]
+        for key in ("host", "user", "password", "database"):
+            self.option_file(f"[client]\n{key}=x\n")
+            self.assertIn("local server", self.run_tool(
+                "list", f"--defaults-file={other}")[2])
+        self.option_file("[client]\nsocket=/x\n")
+        self.fake.answers["client_new"] = [f"reply {EINVAL} other reason"]
+        self.assertIn("other reason", self.run_tool(
+            "list", f"--defaults-file={other}")[2])
+
+    def test_a_standard_option_file_that_cannot_be_read_is_an_error(self):
+        path = os.path.join(self.directory, ".my.cnf")
+        os.chmod(path, 0)
+        os.chmod(self.directory, 0o755)
+        more = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        for dsn, complete in (("host=a;user=b", False), ("database=d", False),
+                              ("host=a;user=b;database=d", True),
+                              ("socket=/a;user=b;database=d", True)):
+            with self.subTest(dsn):
+                self.environment["ROWLOCK_DSN"] = dsn
+                code, _, err = self.run_tool("list", **more)
+                if complete:
+                    self.assertNotIn("option file", err)
+                else:
+                    self.assertEqual(code, 125, err)
+                    self.assertIn(f"option file: cannot read '{path}': "
+                                  "Permission denied", err)
 
     def test_a_failing_server_is_told_and_ends_with_125(self):
         self.fake.answers["client_new"] = [

@@ -165,9 +165,10 @@ misleading_files()
 	refused '[client' "a group without ']'"
 	refused '[rowlock]
 	host=db1
-	[rowlock_two]' "no group has the suffix '_tow'" --defaults-group-suffix=_tow
+	[rowlock_two]' "refused.cnf:3: no group has the suffix '_tow', but there is [rowlock_two]" \
+		--defaults-group-suffix=_tow
 	MARIADB_GROUP_SUFFIX=_tow refused '[rowlock]
-	host=db1' "no group has the suffix '_tow'"
+	host=db1' "no group has the suffix '_tow' (read: $tmp/refused.cnf)"
 	cp "$tmp/root.cnf" "$tmp/open.cnf"
 	chmod o+w "$tmp/open.cnf"
 	expect 1 "$migrate" --defaults-file="$tmp/open.cnf" --status

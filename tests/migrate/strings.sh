@@ -141,5 +141,15 @@ port=17" 'host=e;port=18' socket=/x 'socket="/x"'
 } >>"$tmp/log"
 say "sources merge key by key: arguments, ROWLOCK_DSN, [rowlock]"
 
+{
+	rm -f "$tmp/told"
+	got=0
+	"$migrate" --no-defaults --status >"$tmp/out" 2>&1 || got=$?
+	[ "$got" = 1 ] || echo "$got, not 1"
+	grep -q 'no server is named' "$tmp/out" || cat "$tmp/out"
+	[ ! -e "$tmp/told" ] || echo "a client was called"
+} >>"$tmp/log"
+say "no configuration at all is told as that"
+
 echo "1..$number"
 [ $failed = 0 ]

@@ -359,8 +359,14 @@ static void a_suffix_reads_more(void **state)
 	/* Without it, what is read is another server's. */
 	assert_int_equal(check_files(path, "rowlock", "_t", &error),
 			 ROWLOCK_EINVAL);
-	assert_says(error.message, "no group has the suffix '_t'; write "
-				   "[client_t] or [rowlock_t], or leave");
+	assert_says(error.message, "no group has the suffix '_t' (read: ");
+	assert_says(error.message, "/two.cnf); write [client_t] or "
+				   "[rowlock_t], or leave the suffix out");
+	assert_int_equal(check_files(path, "rowlock", "_tow", &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "/two.cnf:1: no group has the suffix "
+				   "'_tow', but there is [rowlock_two]: did "
+				   "you mean that?");
 	assert_int_equal(check_files(path, "rowlock", "", &error), 0);
 	assert_int_equal(check_files(path, "rowlock", "_two", &error),
 			 ROWLOCK_EINVAL);

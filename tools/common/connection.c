@@ -10,6 +10,7 @@
  */
 #include "connection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,23 @@ static void wipe_freep(char **text)
 	free(*text);
 }
 
+/* Without a database nothing can be locked, so what went wrong with the local
+ * server is not the point. */
+static void explain(const struct sources *sources, int code,
+		    struct rowlock_errinfo *reterr)
+{
+	if (!reterr || !sources_say_nothing(sources) ||
+	    (code != ROWLOCK_ECONNECT && code != ROWLOCK_EAUTH &&
+	     code != ROWLOCK_ESCHEMA))
+		return;
+	snprintf(reterr->message, sizeof(reterr->message),
+		 "no server is named, neither by --dsn nor by ROWLOCK_DSN nor "
+		 "in an option file: write [rowlock] and below it host=..., "
+		 "user=..., password=... and database=... into %s, which only "
+		 "its owner may read (chmod 600); see rowlock-connect(7)",
+		 sources->file ? sources->file : "~/.my.cnf");
+}
+
 int connection_open(const struct connection *connection,
 		    struct rowlock_client_options base,
 		    struct rowlock_client **ret_client,
@@ -173,5 +191,8 @@ int connection_open(const struct connection *connection,
 	} else {
 		base.defaults_file = connection->defaults_file;
 	}
-	return rowlock_client_new(&base, ret_client, reterr);
+	r = rowlock_client_new(&base, ret_client, reterr);
+	if (r < 0)
+		explain(&sources, r, reterr);
+	return r;
 }

@@ -122,22 +122,27 @@ static void put_over(struct settings *settings, struct settings *stronger)
 	settings->failed |= stronger->failed;
 }
 
+static struct rlk_option_files files_of(const struct sources *sources)
+{
+	return (struct rlk_option_files){
+		.file = sources->file,
+		.group = "rowlock",
+		.suffix = sources->suffix,
+	};
+}
+
 static int read_files(const struct sources *sources,
 		      const struct settings *strings, struct settings *settings,
 		      struct rowlock_errinfo *reterr)
 {
 	const struct rlk_setting_taker taker = { take, settings };
 	const char *host = strings->values[RLK_WHOM_HOST];
-	const struct rlk_option_files files = {
-		.file = sources->file,
-		.group = "rowlock",
-		.suffix = sources->suffix,
-		.told = strings->named,
-		.told_host =
-		    says(strings, RLK_WHOM_HOST) && !host ? "localhost" : host,
-		.taker = &taker,
-	};
+	struct rlk_option_files files = files_of(sources);
 
+	files.told = strings->named;
+	files.told_host =
+	    says(strings, RLK_WHOM_HOST) && !host ? "localhost" : host;
+	files.taker = &taker;
 	return rlk_option_files_check(&files, &settings->named, reterr);
 }
 
@@ -219,4 +224,17 @@ int sources_read(const struct sources *sources, char **ret_dsn,
 		return r;
 	put_over(&all, &strings);
 	return build(&all, ret_dsn, reterr);
+}
+
+bool sources_say_nothing(const struct sources *sources)
+{
+	const unsigned int some = 1u << RLK_WHOM_HOST | 1u << RLK_WHOM_USER |
+				  1u << RLK_WHOM_PASSWORD |
+				  1u << RLK_WHOM_DATABASE;
+	const struct rlk_option_files files = files_of(sources);
+	unsigned int named;
+
+	return !sources->argument && !sources->environment &&
+	       rlk_option_files_check(&files, &named, NULL) == 0 &&
+	       !(named & some);
 }

@@ -7,6 +7,7 @@
  */
 
 #include <rowlock.h>
+#include <stdbool.h>
 
 /** The strongest first. */
 struct sources {
@@ -29,5 +30,9 @@ struct sources {
  */
 int sources_read(const struct sources *sources, char **ret_dsn,
 		 struct rowlock_errinfo *reterr);
+
+/** Does none of the sources say which host, account or database? False, too, if
+ *  they cannot be read: that was told. */
+bool sources_say_nothing(const struct sources *sources);
 
 #endif
