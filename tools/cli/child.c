@@ -27,10 +27,20 @@ static void say(const char *text)
 	(void) n;
 }
 
+/* From a table, without memory of its own; so is musl's strerror(). */
+static const char *describe(int error)
+{
+#ifdef __GLIBC__
+	return strerrordesc_np(error);
+#else
+	return strerror(error);
+#endif
+}
+
 /* In the child: report() would allocate memory. */
 static void fail_exec(const char *name, int error)
 {
-	const char *reason = strerrordesc_np(error);
+	const char *reason = describe(error);
 
 	say("rowlock: cannot execute '");
 	say(name);

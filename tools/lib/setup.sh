@@ -36,7 +36,8 @@ command ps procps
 command openssl openssl optional
 file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
 module libsystemd libsystemd-dev optional
-command scdoc scdoc optional'
+command scdoc scdoc optional
+command musl-gcc musl-tools optional'
 needs_ci='
 command clang clang
 command clang-format clang-format
