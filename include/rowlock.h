@@ -203,9 +203,8 @@ struct rowlock_client_options {
 	 */
 	const char *dsn;
 	/** An option file to read instead of the standard ones (/etc/my.cnf,
-	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: the standard ones. One that has
-	 *  groups, but none that is read, or is there and cannot be read, is
-	 *  ROWLOCK_EINVAL. */
+	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: those. One that cannot be read,
+	 *  or has groups and none that is read, is ROWLOCK_EINVAL. */
 	const char *defaults_file;
 	/** The group that is read besides [client]. NULL: "rowlock". In it,
 	 * too, an unknown key or a value that is not understood is
