@@ -98,8 +98,23 @@ function put(key, value,    i, c) {
 	out = out "\"\n"
 }
 
+# What rowlock-migrate has to know of the connection, as a remark that the client
+# passes over: the last of a name counts.
+function remark(name, value) {
+	gsub(/[\r\n]/, " ", value)
+	out = out "# " name "=" value "\n"
+}
+
+# Whether TLS is asked for in any way, as src/db/peer.c has it.
+function asks_tls(key, value) {
+	if (key == "ssl-enforce" || key == "ssl-verify-server-cert") return value + 0
+	return key ~ /^ssl-(ca|capath|cert|key|crl|crlpath|cipher|fp|fp-list)$/ && value != ""
+}
+
 # The clients' own words for it; what has none there makes no difference here.
 function tell(key, value) {
+	if (key == "host") remark("host", value)
+	if (asks_tls(key, value)) remark("tls", 1)
 	if (key == "protocol")
 		put(key, value + 0 == 1 ? "tcp" : "socket")
 	else if (key ~ /^(host|port|user|password|database|socket|ssl-(ca|capath|cert|key|crl|crlpath|cipher)|tls-version|connect-timeout|default-auth|plugin-dir)$/)

@@ -36,7 +36,7 @@ BEGIN {
 	printf "[client]\n"
 	# What option files say of the address is over.
 	if (only_socket)
-		printf "# address\nhost=\"localhost\"\n%s",
+		printf "# address\n# host=localhost\nhost=\"localhost\"\n%s",
 			("protocol" in all) ? "" : "protocol=\"socket\"\n"
 	printf "%s", out
 	exit 0

@@ -84,6 +84,21 @@ function take_ours(line,    at, key, name, value) {
 	}
 }
 
+# Others may write here what the client alone understands: it is passed on as it is.
+function take_client(line,    at, key, value) {
+	out = out line "\n"
+	at = index(line, "=")
+	key = plain(at ? substr(line, 1, at - 1) : line)
+	sub(/[ \t\r\v\f]+$/, "", key)
+	sub(/^loose-/, "", key)
+	value = at ? unquoted(substr(line, at + 1)) : "1"
+	if (key in same) key = same[key]
+	# The clients take a part of a word, too.
+	if (key ~ /^hos?t?$/) remark("host", value)
+	if (tolower(value) ~ /^(on|true)$/) value = 1
+	if ((key == "ssl" && value + 0) || asks_tls(key, value)) remark("tls", 1)
+}
+
 function flush_header() { out = out (owner == "ours" ? "[client]" : "[" group "]") "\n" }
 
 function take_group(line) {
@@ -144,7 +159,7 @@ function take_line(path, number, line, depth) {
 	else if (owner == "ours") {
 		where = where "group [" group "]: "
 		take_ours(line)
-	} else if (owner == "client") out = out line "\n"
+	} else if (owner == "client") take_client(line)
 	return 0
 }
 

@@ -205,7 +205,8 @@ static const char *advice(unsigned int number)
 		return "; check the host's name";
 	case 2026:
 		return "; give the server a certificate for this name and its "
-		       "CA as ssl-ca, or set ROWLOCK_TLS_UNVERIFIED";
+		       "CA as ssl-ca (rowlock-connect(7) says how), or set "
+		       "ROWLOCK_TLS_UNVERIFIED";
 	default:
 		return "";
 	}

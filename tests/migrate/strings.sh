@@ -13,6 +13,7 @@ trap 'exit 1' HUP INT TERM
 cat >"$tmp/mariadb" <<SH
 #!/bin/sh
 case \$* in *--version*) echo MariaDB; exit ;; esac
+echo "\$*" >"$tmp/words"
 for word; do
 	case \$word in --defaults-file=*) cat "\${word#*=}" >"$tmp/told" ;; esac
 done
@@ -140,6 +141,45 @@ port=17" 'host=e;port=18' socket=/x 'socket="/x"'
 	unset STUB_PORT
 } >>"$tmp/log"
 say "sources merge key by key: arguments, ROWLOCK_DSN, [rowlock]"
+
+# spoken YES-OR-NO STRING [OPTION...]: is the server to be verified?
+spoken()
+{
+	wanted=$1 string=$2
+	shift 2
+	rm -f "$tmp/words"
+	ROWLOCK_DSN=$string "$migrate" --status "$@" >"$tmp/out" 2>&1
+	said=no
+	! grep -q -e ' --ssl --ssl-verify-server-cert ' "$tmp/words" || said=yes
+	[ "$said" = "$wanted" ] || echo "$string $*: $said: $(cat "$tmp/words" "$tmp/out" 2>&1)"
+}
+
+{
+	for host in db1 127.evil.example 127.0.0.1,db1 db1,localhost ::2 Localhost 10.0.0.1; do
+		spoken yes "host={$host};user=a" --no-defaults
+	done
+	for host in localhost 127.0.0.1 127.0.0.2:17 ::1 '[::1]:17' 127.0.0.1,localhost; do
+		spoken no "host={$host};user=a" --no-defaults
+	done
+	spoken no socket=/x --no-defaults
+	spoken no 'host=db1;ssl-ca=/x' --no-defaults --tls-unverified
+	spoken yes host=localhost --no-defaults -h db1
+	spoken no host=db1 --no-defaults -h localhost
+	spoken no host=db1 --no-defaults -S /x
+	spoken yes host=db1 --no-defaults --skip-ssl
+	export MYSQL_HOST=db1
+	spoken no user=a --no-defaults
+	unset MYSQL_HOST
+	printf '[client]\nloose-hos = "db1"\n' >"$tmp/some.cnf"
+	spoken yes user=a --defaults-file="$tmp/some.cnf"
+	spoken no host=localhost --defaults-file="$tmp/some.cnf"
+	spoken no socket=/x --defaults-file="$tmp/some.cnf"
+	printf '[rowlock]\nhost=db1\n[mysql]\n#host=localhost\n' >"$tmp/some.cnf"
+	spoken yes user=a --defaults-file="$tmp/some.cnf"
+	printf '[rowlock]\nhost=db1\n[client]\nhost=localhost\n' >"$tmp/some.cnf"
+	spoken no user=a --defaults-file="$tmp/some.cnf"
+} >>"$tmp/log"
+say "another host is verified, as the library does it"
 
 {
 	rm -f "$tmp/told"
