@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Options, texts, passwords: what is decided before anything is held."""
+import ctypes
 import os
 import socket
 
@@ -8,6 +9,13 @@ from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
                      REAPERD, ToolTest)
 
 COMMANDS = ("run", "elect", "list", "show", "wait", "permits", "break", "reap")
+
+
+def drop_root_powers():
+    """Root's reading of all files, which ends at the next exec()."""
+    libc = ctypes.CDLL(None)
+    for power in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(24, power, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 class Usage(ToolTest):
@@ -329,8 +337,9 @@ class Connection(ToolTest):
     def test_a_standard_option_file_that_cannot_be_read_is_an_error(self):
         path = os.path.join(self.directory, ".my.cnf")
         os.chmod(path, 0)
-        os.chmod(self.directory, 0o755)
-        more = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        more = {"preexec_fn": drop_root_powers}
+        if self.run_tool(path, tool="cat", **more)[0] == 0:
+            self.skipTest("this user can read any file")
         for dsn, complete in (("host=a;user=b", False), ("database=d", False),
                               ("host=a;user=b;database=d", True),
                               ("socket=/a;user=b;database=d", True)):
