@@ -212,6 +212,17 @@ static const char *advice(unsigned int number)
 	}
 }
 
+/* Connector/C 3.3.20 has a number of its own for what is said before TLS, as
+ * anybody may have said it; that is within the text. */
+static unsigned int number_for_advice(MYSQL *mysql)
+{
+	static const char words[] = "error cannot be verified: ";
+	const char *said = strstr(mysql_error(mysql), words);
+
+	return said ? (unsigned int) strtoul(said + strlen(words), NULL, 10)
+		    : mysql_errno(mysql);
+}
+
 static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	describe(conn);
@@ -277,7 +288,7 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 				   advice(number));
 	return rlk_fail_db(reterr, code, number, "connect to %s: %s%s",
 			   conn->where, mysql_error(conn->mysql),
-			   advice(number));
+			   advice(number_for_advice(conn->mysql)));
 }
 
 static int connect_now(struct rlk_conn *conn, unsigned int named,

@@ -191,6 +191,13 @@ class Connect(ToolTest):
 
     def test_each_line_of_the_page_leads_to_a_server_on_another_host(self):
         self.server.start()
+        # Nobody may come from there yet, which the server says before TLS.
+        code, _, err = self.run_tool(
+            "list", f"--dsn=host={self.server.address};"
+            f"port={self.server.port};user=a;database=app", tool=CLI)
+        self.assertEqual(code, 125)
+        self.assertIn("is not allowed to connect", err)
+        self.assertIn("check user, password and the host", err)
         out = ""
         for block in map(self.moved, page("README.md")):
             # The option file has a password that the block before has made.
