@@ -643,12 +643,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_execute(
 
 enum rowlock_state {
 	ROWLOCK_STATE_HELD = 0,    /* held, its session alive */
-	ROWLOCK_STATE_DEAD = 1,    /* its holder is gone; the next one to ask
-				      gets it, the reaper removes it */
+	ROWLOCK_STATE_DEAD = 1,    /* its holder is gone: next to ask gets it */
 	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
 	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
-	ROWLOCK_STATE_WAITING = 4, /* holds nothing: a candidate with a weight
-				      that waits to be elected */
+	ROWLOCK_STATE_WAITING = 4, /* a candidate, waits to be elected */
 };
 
 /** What a row is: of a read/write lock (rowlock/rwlock.h) there is one for the
@@ -674,19 +672,20 @@ struct rowlock_entry {
 	const char *name;
 	unsigned int slot; /* which of the rows of that name: 0 for a lock */
 	const char *info;
-	const char *host;        /* of the holder; lease only */
+	const char *host;        /* of the holder; row: as the server sees it */
 	unsigned int pid;        /* of the holder; lease only */
 	const char *program;     /* of the holder; lease only */
 	const char *acquired_at; /* UTC, "2026-11-20 12:00:00.000000" */
-	uint64_t held_ms;        /* since then, by the server's clock */
-	uint64_t remaining_ms;   /* until it expires if no beat comes */
+	uint64_t held_ms;      /* since then, by the server; row: or the wait */
+	uint64_t remaining_ms; /* until it expires if no beat comes */
 	uint64_t session;
 	uint64_t attempt;
 	uint64_t token; /* lease: what this very hold has drawn last, 0: it has
 			   drawn none; row: the last one drawn for the name */
 	const char *drawn_at; /* when this hold did, UTC; lease only */
-	uint64_t last_token;  /* the last one drawn for the name, by this hold
-				 or an earlier one */
+	uint64_t last_token;  /* the last one drawn for the name, by any hold */
+	uint64_t expired_ms;  /* dead: for how long, 0: not known */
+	uint64_t connection;  /* row: the holder's, its number; 0: not known */
 };
 
 typedef void (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
@@ -699,7 +698,8 @@ struct rowlock_list_options {
 	/** Only this very name. NULL: all. */
 	const char *name;
 	/** Show the names of business_lock too (the row strategy). Default 1.
-	 *  Whether a row is locked is not looked up: ROWLOCK_STATE_UNKNOWN. */
+	 *  Who has one is told to an account that may see it (rowlock(1)). To
+	 *  others its state is ROWLOCK_STATE_UNKNOWN. */
 	int row;
 	/** Show leases. Default 1. */
 	int lease;
@@ -720,7 +720,7 @@ struct rowlock_list_options {
  * meanwhile may be told or not.
  *
  * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some calls
- * of @fn. Blocks, at most call_timeout_ms. Any thread.
+ * of @fn. Blocks, at most call_timeout_ms for each 256. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
     struct rowlock_client *client, const struct rowlock_list_options *options,

@@ -10,6 +10,7 @@
 #include "core/reaper.h"
 #include "strategy/list.h"
 #include "strategy/row_break.h"
+#include "strategy/row_holders.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,15 @@ struct row_entries {
 	bool no_memory;
 };
 
+static void row_entries_fini(struct row_entries *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		free(rows->entries[i].name);
+		free(rows->entries[i].info);
+	}
+	free(rows->entries);
+}
+
 static bool grow(struct row_entries *rows)
 {
 	size_t size = rows->size ? rows->size * 2 : 64;
@@ -121,11 +131,15 @@ static void mark_free(const char *name, void *arg)
 		row->free = true;
 }
 
-static void tell_rows(const struct row_entries *rows, rowlock_list_fn fn,
-		      void *arg)
+static void tell_rows(const struct row_entries *rows,
+		      const struct rlk_listing *listing)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row_entry *row = &rows->entries[i];
+		const struct rlk_row_holder *holder =
+		    row->free
+			? NULL
+			: rlk_row_holders_find(listing->holders, row->name);
 		const struct rowlock_entry entry = {
 			.size = sizeof(entry),
 			.strategy = ROWLOCK_ROW,
@@ -133,68 +147,105 @@ static void tell_rows(const struct row_entries *rows, rowlock_list_fn fn,
 			    row->free ? ROWLOCK_STATE_FREE : ROWLOCK_STATE_HELD,
 			.name = row->name,
 			.info = row->info,
-			.host = "",
+			.host = holder ? holder->host : "",
 			.program = "",
-			.acquired_at = "",
+			.acquired_at = holder ? holder->since : "",
+			.held_ms = holder ? holder->held_ms : 0,
 			.drawn_at = "",
 			.token = row->token,
 			.last_token = row->token,
+			.connection = holder ? holder->connection : 0,
 		};
 
-		fn(&entry, arg);
+		listing->fn(&entry, listing->arg);
 	}
 }
 
-static enum rlk_fault probe_rows(struct rlk_conn *conn, const char *like,
-				 rowlock_list_fn fn, void *arg,
-				 struct rowlock_errinfo *reterr)
+/* @page on a connection each: whoever is told may take longer than the server
+ * waits for a connection, and no call has more time for that. */
+static int each_page(struct rowlock_client *client, struct rlk_listing *listing,
+		     enum rlk_fault (*page)(struct rlk_conn *,
+					    struct rlk_listing *,
+					    struct rowlock_errinfo *),
+		     struct rowlock_errinfo *reterr)
 {
-	struct row_entries rows = { 0 };
-	enum rlk_fault fault;
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_conn *conn;
 
-	/* First the names, then which are free: a name that is made between
-	 * the two is not told of, instead of being taken for held. */
-	fault = rlk_list_rows(conn, like, add_row, &rows, reterr);
-	if (!fault)
-		fault =
-		    rlk_list_free_rows(conn, like, mark_free, &rows, reterr);
-	if (!fault && rows.no_memory) {
+	while (!fault && rlk_page_more(&listing->page)) {
+		int code = connection(client, &conn, reterr);
+
+		if (code)
+			return code;
+		fault = page(conn, listing, reterr);
+		rlk_pool_put(client->pool, conn);
+	}
+	return code_of(fault, client, "list", reterr);
+}
+
+/* First the names, then which are free: a name that is made between the two is
+ * not told of, instead of being taken for held. */
+static int list_probed(struct rowlock_client *client,
+		       struct rlk_listing *listing, struct row_entries *rows,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rlk_listing names =
+	    rlk_listing_begin(listing->like, add_row, rows);
+	enum rlk_fault fault;
+	struct rlk_conn *conn;
+	int code = each_page(client, &names, rlk_list_rows, reterr);
+
+	if (!code)
+		code = connection(client, &conn, reterr);
+	if (code)
+		return code;
+	fault =
+	    rlk_list_free_rows(conn, listing->like, mark_free, rows, reterr);
+	rlk_pool_put(client->pool, conn);
+	if (!fault && rows->no_memory) {
 		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
 		fault = RLK_FAILED;
 	}
 	if (!fault)
-		tell_rows(&rows, fn, arg);
-	for (size_t i = 0; i < rows.count; i++) {
-		free(rows.entries[i].name);
-		free(rows.entries[i].info);
-	}
-	free(rows.entries);
-	return fault;
+		tell_rows(rows, listing);
+	return code_of(fault, client, "list", reterr);
 }
 
-struct listener {
-	rowlock_list_fn fn;
-	void *arg;
-};
-
-static int list(struct rowlock_client *client,
-		const struct rowlock_list_options *options, const char *like,
-		const struct listener *listener, struct rowlock_errinfo *reterr)
+static int list_rows(struct rowlock_client *client, struct rlk_listing *listing,
+		     bool probe, struct rowlock_errinfo *reterr)
 {
+	_cleanup_(rlk_row_holders_fini) struct rlk_row_holders holders = { 0 };
+	_cleanup_(row_entries_fini) struct row_entries rows = { 0 };
+	enum rlk_fault fault;
 	struct rlk_conn *conn;
-	enum rlk_fault fault = RLK_DONE;
 	int code = connection(client, &conn, reterr);
 
 	if (code)
 		return code;
-	if (options->lease)
-		fault = rlk_list_leases(conn, like, listener->fn, listener->arg,
-					reterr);
-	if (!fault && options->row)
-		fault = (options->probe ? probe_rows : rlk_list_rows)(
-		    conn, like, listener->fn, listener->arg, reterr);
+	fault = rlk_row_holders_read(conn, &holders, reterr);
 	rlk_pool_put(client->pool, conn);
-	return code_of(fault, client, "list", reterr);
+	if (fault)
+		return code_of(fault, client, "list", reterr);
+	listing->holders = &holders;
+	code = probe ? list_probed(client, listing, &rows, reterr)
+		     : each_page(client, listing, rlk_list_rows, reterr);
+	listing->holders = NULL;
+	return code;
+}
+
+static int list(struct rowlock_client *client,
+		const struct rowlock_list_options *options,
+		const struct rlk_listing *listing,
+		struct rowlock_errinfo *reterr)
+{
+	struct rlk_listing leases = *listing, rows = *listing;
+	int code = 0;
+
+	if (options->lease)
+		code = each_page(client, &leases, rlk_list_leases, reterr);
+	if (!code && options->row)
+		code = list_rows(client, &rows, options->probe != 0, reterr);
+	return code;
 }
 
 int rowlock_list(struct rowlock_client *client,
@@ -204,7 +255,7 @@ int rowlock_list(struct rowlock_client *client,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rowlock_list_options defaults =
 	    ROWLOCK_LIST_OPTIONS_DEFAULT;
-	const struct listener listener = { fn, arg };
+	struct rlk_listing listing;
 	struct rowlock_errinfo error;
 	const char *pattern;
 	char *like;
@@ -226,7 +277,8 @@ int rowlock_list(struct rowlock_client *client,
 	like = like_of(pattern, !options->name);
 	if (!like)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "list: out of memory");
-	code = list(client, options, like, &listener, &error);
+	listing = rlk_listing_begin(like, fn, arg);
+	code = list(client, options, &listing, &error);
 	free(like);
 	if (code && reterr)
 		*reterr = error;

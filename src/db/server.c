@@ -290,6 +290,42 @@ static const struct rlk_many_def choose_blocker_mysql = {
 	" AND b.PROCESSLIST_ID = ?1|})",
 };
 
+/* Who waits for a row as well is in the way of those behind, but has not got
+ * it. InnoDB shows times in the server's own time zone. */
+static const struct rlk_stmt_def holders_mariadb = {
+	"look who holds what",
+	"SELECT l.lock_data, MAX(b.trx_mysql_thread_id), MAX(p.HOST), "
+	"MAX(CONVERT_TZ(b.trx_started, 'SYSTEM', '+00:00')), "
+	"MAX(TIMESTAMPDIFF(MICROSECOND, b.trx_started, "
+	"CONVERT_TZ(UTC_TIMESTAMP(6), '+00:00', 'SYSTEM'))) "
+	"FROM information_schema.INNODB_LOCK_WAITS w "
+	"JOIN information_schema.INNODB_TRX b "
+	"ON b.trx_id = w.blocking_trx_id "
+	"JOIN information_schema.INNODB_LOCKS l "
+	"ON l.lock_id = w.blocking_lock_id "
+	"LEFT JOIN information_schema.PROCESSLIST p "
+	"ON p.ID = b.trx_mysql_thread_id "
+	"WHERE l.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), "
+	"'`.`business_lock`') AND COALESCE(b.trx_requested_lock_id, '') "
+	"<> w.blocking_lock_id GROUP BY l.lock_data",
+	.once = true,
+};
+
+static const struct rlk_stmt_def holders_mysql = {
+	"look who holds what",
+	"SELECT l.LOCK_DATA, t.PROCESSLIST_ID, t.PROCESSLIST_HOST, "
+	"UTC_TIMESTAMP(6) - INTERVAL e.TIMER_WAIT DIV 1000000 MICROSECOND, "
+	"e.TIMER_WAIT DIV 1000000 "
+	"FROM performance_schema.data_locks l "
+	"JOIN performance_schema.threads t ON t.THREAD_ID = l.THREAD_ID "
+	"LEFT JOIN performance_schema.events_transactions_current e "
+	"ON e.THREAD_ID = l.THREAD_ID AND e.STATE = 'ACTIVE' "
+	"WHERE l.OBJECT_SCHEMA = DATABASE() "
+	"AND l.OBJECT_NAME = 'business_lock' AND l.LOCK_TYPE = 'RECORD' "
+	"AND l.LOCK_STATUS = 'GRANTED' AND l.LOCK_MODE NOT LIKE '%,GAP%'",
+	.once = true,
+};
+
 /* Older MariaDBs have no id of their own (session.c): only then is there a
  * colon, which base64 does not have. */
 const char *rlk_server_identity_sql(const struct rlk_server *server)
@@ -317,6 +353,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mariadb,
 		.row_choose_blocker = &choose_blocker_mariadb,
+		.row_holders = &holders_mariadb,
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
@@ -332,6 +369,8 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_wait = &row_wait,
 		.row_blocker = &blocker_mysql,
 		.row_choose_blocker = &choose_blocker_mysql,
+		.row_holders = &holders_mysql,
+		.row_holders_all = true,
 		.row_probe = &row_probe,
 	};
 

@@ -119,6 +119,13 @@ struct rlk_dialect {
 	 *  in the way; else NULL. In a packet. Values of the row: CONNECTION_ID
 	 *  of the waiter, and of that one. */
 	const struct rlk_many_def *row_choose_blocker;
+	/** Who has locked which row of business_lock: how InnoDB shows the row,
+	 *  CONNECTION_ID, host, since when (UTC) and for how many microseconds
+	 *  its transaction is open. Each by a privilege that an application's
+	 *  account does not have. */
+	const struct rlk_stmt_def *row_holders;
+	/** It tells of all, not of those only that somebody waits for. */
+	bool row_holders_all;
 	/** Read names of business_lock that nobody has locked, by locking them
 	 *  for the statement's time. Parameter: LIKE pattern with '!' as its
 	 *  escape character. */

@@ -12,10 +12,6 @@
 #include "strategy/page.h"
 #include "strategy/rwlock.h"
 
-/* So many rows are less than a megabyte, whatever is in them, which is the most
- * that an answer may be. */
-#define PAGE 256
-
 /* The columns of a lease behind its name. */
 #define LEASE_COLUMNS                                                          \
 	" l.slot, l.info, l.session, l.attempt, l.acquired_at,"                \
@@ -53,12 +49,6 @@ static const struct rlk_stmt_def rows = {
 	" ORDER BY l.name LIMIT ?",
 };
 
-struct listing {
-	rowlock_list_fn fn;
-	void *arg;
-	struct rlk_page page;
-};
-
 static const char *text_of(const struct rlk_value *value)
 {
 	return value->type == RLK_TEXT ? value->text : "";
@@ -77,6 +67,14 @@ static uint64_t ms_of(const struct rlk_value *value)
 	return (uint64_t) value->i64 / 1000;
 }
 
+/* The same before 0, for what is over; a part of one counts. */
+static uint64_t ms_over(const struct rlk_value *value)
+{
+	if (value->type == RLK_NULL || value->i64 >= 0)
+		return 0;
+	return ((uint64_t) -value->i64 + 999) / 1000;
+}
+
 /* The lease ends with its session or with its own maximum. */
 static uint64_t remaining(const struct rlk_value *session,
 			  const struct rlk_value *maximum)
@@ -86,6 +84,15 @@ static uint64_t remaining(const struct rlk_value *session,
 	if (maximum->type != RLK_NULL && ms_of(maximum) < left)
 		left = ms_of(maximum);
 	return left;
+}
+
+/* Since the first of them. That of a session whose row is gone nobody knows. */
+static uint64_t expired(const struct rlk_value *session,
+			const struct rlk_value *maximum)
+{
+	uint64_t a = ms_over(session), b = ms_over(maximum);
+
+	return a > b ? a : b;
 }
 
 /* As the view lock_status tells, too. */
@@ -127,6 +134,7 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 		.acquired_at = text_of(&columns[5]),
 		.held_ms = ms_of(&columns[6]),
 		.remaining_ms = remaining(&columns[7], &columns[8]),
+		.expired_ms = expired(&columns[7], &columns[8]),
 		.host = text_of(&columns[9]),
 		.pid = (unsigned int) number_of(&columns[10]),
 		.program = text_of(&columns[11]),
@@ -143,30 +151,29 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 
 static void lease_row(const struct rlk_value *columns, void *arg)
 {
-	struct listing *listing = arg;
+	struct rlk_listing *listing = arg;
 	const struct rowlock_entry entry = lease_entry(columns);
 
 	rlk_page_note(&listing->page, entry.name, entry.slot);
 	listing->fn(&entry, listing->arg);
 }
 
-enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
-			       rowlock_list_fn fn, void *arg,
+enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
+			       struct rlk_listing *listing,
 			       struct rowlock_errinfo *reterr)
 {
-	struct listing listing = { fn, arg, rlk_page_begin(PAGE) };
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_page from;
 
-	while (!fault && rlk_page_turn(&listing.page, &from)) {
+	if (rlk_page_turn(&listing->page, &from)) {
 		const struct rlk_value params[] = {
-			rlk_text(like),      rlk_text(from.name),
-			rlk_text(from.name), rlk_u64(from.slot),
+			rlk_text(listing->like), rlk_text(from.name),
+			rlk_text(from.name),     rlk_u64(from.slot),
 			rlk_u64(from.limit),
 		};
 
-		fault = rlk_stmt_each(conn, &leases, params, lease_row,
-				      &listing, reterr);
+		fault = rlk_stmt_each(conn, &leases, params, lease_row, listing,
+				      reterr);
 	}
 	return fault;
 }
@@ -182,7 +189,7 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 			      struct rowlock_errinfo *reterr)
 {
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct listing listing = { .fn = fn, .arg = arg };
+	struct rlk_listing listing = { .fn = fn, .arg = arg };
 	enum rlk_fault fault;
 
 	if (!packet || rlk_packet_add(packet, &names_known, value_of_name,
@@ -196,58 +203,60 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 	return fault;
 }
 
+static enum rowlock_state state_of_row(const struct rlk_row_holders *holders,
+				       const struct rlk_row_holder *holder)
+{
+	if (holder)
+		return ROWLOCK_STATE_HELD;
+	return holders && holders->complete ? ROWLOCK_STATE_FREE
+					    : ROWLOCK_STATE_UNKNOWN;
+}
+
 static void row_row(const struct rlk_value *columns, void *arg)
 {
-	struct listing *listing = arg;
+	struct rlk_listing *listing = arg;
+	const char *name = text_of(&columns[0]);
+	const struct rlk_row_holder *holder =
+	    listing->holders ? rlk_row_holders_find(listing->holders, name)
+			     : NULL;
 	const struct rowlock_entry entry = {
 		.size = sizeof(entry),
 		.strategy = ROWLOCK_ROW,
-		.state = ROWLOCK_STATE_UNKNOWN,
-		.name = text_of(&columns[0]),
+		.state = state_of_row(listing->holders, holder),
+		.name = name,
 		.info = text_of(&columns[1]),
-		.host = "",
+		.host = holder ? holder->host : "",
 		.program = "",
-		.acquired_at = "",
+		.acquired_at = holder ? holder->since : "",
+		.held_ms = holder ? holder->held_ms : 0,
 		.drawn_at = "",
 		.token = number_of(&columns[2]),
 		.last_token = number_of(&columns[2]),
+		.connection = holder ? holder->connection : 0,
 	};
 
 	rlk_page_note(&listing->page, entry.name, 0);
 	listing->fn(&entry, listing->arg);
 }
 
-/* @def for each page of names, of which @row notes each. */
-static enum rlk_fault each_name(struct rlk_conn *conn,
-				const struct rlk_stmt_def *def,
-				const char *like, struct rlk_page *page,
-				void (*row)(const struct rlk_value *, void *),
-				void *arg, struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_list_rows(struct rlk_conn *conn, struct rlk_listing *listing,
+			     struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_page from;
 
-	while (!fault && rlk_page_turn(page, &from)) {
+	if (rlk_page_turn(&listing->page, &from)) {
 		const struct rlk_value params[] = {
-			rlk_text(like),
+			rlk_text(listing->like),
 			rlk_text(from.name),
 			rlk_u64(from.first),
 			rlk_u64(from.limit),
 		};
 
-		fault = rlk_stmt_each(conn, def, params, row, arg, reterr);
+		fault = rlk_stmt_each(conn, &rows, params, row_row, listing,
+				      reterr);
 	}
 	return fault;
-}
-
-enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
-			     rowlock_list_fn fn, void *arg,
-			     struct rowlock_errinfo *reterr)
-{
-	struct listing listing = { fn, arg, rlk_page_begin(PAGE) };
-
-	return each_name(conn, &rows, like, &listing.page, row_row, &listing,
-			 reterr);
 }
 
 struct probing {
@@ -270,8 +279,20 @@ enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	struct probing probing = { fn, arg, rlk_page_begin(PAGE) };
+	struct probing probing = { fn, arg, rlk_page_begin(RLK_LIST_PAGE) };
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_page from;
 
-	return each_name(conn, dialect->row_probe, like, &probing.page,
-			 probe_row, &probing, reterr);
+	while (!fault && rlk_page_turn(&probing.page, &from)) {
+		const struct rlk_value params[] = {
+			rlk_text(like),
+			rlk_text(from.name),
+			rlk_u64(from.first),
+			rlk_u64(from.limit),
+		};
+
+		fault = rlk_stmt_each(conn, dialect->row_probe, params,
+				      probe_row, &probing, reterr);
+	}
+	return fault;
 }

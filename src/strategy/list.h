@@ -10,9 +10,38 @@
  */
 
 #include "db/conn.h"
+#include "strategy/page.h"
+#include "strategy/row_holders.h"
 
-enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
-			       rowlock_list_fn fn, void *arg,
+/* So many rows are less than a megabyte, whatever is in them, which is the most
+ * that an answer may be. */
+#define RLK_LIST_PAGE 256
+
+/** A question, and how far it was answered: page by page, each on whatever
+ *  connection, as whoever is told may take his time. */
+struct rlk_listing {
+	const char *like;
+	rowlock_list_fn fn;
+	void *arg;
+	const struct rlk_row_holders *holders; /* of rows; NULL: not known */
+	struct rlk_page page;
+};
+
+static inline struct rlk_listing rlk_listing_begin(const char *like,
+						   rowlock_list_fn fn,
+						   void *arg)
+{
+	return (struct rlk_listing){
+		.like = like,
+		.fn = fn,
+		.arg = arg,
+		.page = rlk_page_begin(RLK_LIST_PAGE),
+	};
+}
+
+/** Tell of the next page, if rlk_page_more(&listing->page). */
+enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
+			       struct rlk_listing *listing,
 			       struct rowlock_errinfo *reterr);
 
 #define RLK_LIST_NAMES 64
@@ -24,9 +53,9 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 			      size_t count, rowlock_list_fn fn, void *arg,
 			      struct rowlock_errinfo *reterr);
 
-/** Names of business_lock; their state is ROWLOCK_STATE_UNKNOWN. */
-enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
-			     rowlock_list_fn fn, void *arg,
+/** The same of the names of business_lock. Their state is what the listing's
+ *  holders say, else ROWLOCK_STATE_UNKNOWN. */
+enum rlk_fault rlk_list_rows(struct rlk_conn *conn, struct rlk_listing *listing,
 			     struct rowlock_errinfo *reterr);
 
 /** Names of business_lock that nobody has locked, by locking each for an

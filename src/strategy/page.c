@@ -3,18 +3,9 @@
 
 #include <stdio.h>
 
-struct rlk_page rlk_page_begin(unsigned int limit)
-{
-	return (struct rlk_page){
-		.limit = limit,
-		.rows = limit,
-		.first = true,
-	};
-}
-
 bool rlk_page_turn(struct rlk_page *page, struct rlk_page *ret_from)
 {
-	if (page->rows < page->limit)
+	if (!rlk_page_more(page))
 		return false;
 	*ret_from = *page;
 	page->rows = 0;

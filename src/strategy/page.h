@@ -21,7 +21,20 @@ struct rlk_page {
 };
 
 /** Before the first page. */
-struct rlk_page rlk_page_begin(unsigned int limit);
+static inline struct rlk_page rlk_page_begin(unsigned int limit)
+{
+	return (struct rlk_page){
+		.limit = limit,
+		.rows = limit,
+		.first = true,
+	};
+}
+
+/** Is there another page? */
+static inline bool rlk_page_more(const struct rlk_page *page)
+{
+	return page->rows >= page->limit;
+}
 
 /** Is there another page? Then *@ret_from is where it begins; it stays as it is
  *  while rows are noted. */

@@ -529,11 +529,12 @@ static void put_entry(char *line, rowlock_list_fn fn, void *arg)
 
 	if (sscanf(line,
 		   "%d %d %d %u %2047s %2047s %2047s %u %2047s %2047s %" SCNu64
-		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64,
 		   &strategy, &state, &kind, &entry.slot, word[0], word[1],
 		   word[2], &entry.pid, word[3], word[4], &entry.held_ms,
 		   &entry.remaining_ms, &entry.session, &entry.attempt,
-		   &entry.token) != 15)
+		   &entry.token, &entry.expired_ms, &entry.connection) != 17)
 		abort();
 	entry.strategy = (enum rowlock_strategy) strategy;
 	entry.state = (enum rowlock_state) state;

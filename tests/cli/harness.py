@@ -77,7 +77,7 @@ class Call:
 
 def entry(name, strategy=0, state=0, slot=0, info="", host="", pid=0,
           program="", acquired_at="", held=0, remaining=0, session=0,
-          attempt=0, token=0, kind=0):
+          attempt=0, token=0, kind=0, expired=0, connection=0):
     """A line that adds an entry to a list's answer."""
     def hexed(value):
         if isinstance(value, str):
@@ -85,7 +85,8 @@ def entry(name, strategy=0, state=0, slot=0, info="", host="", pid=0,
         return value.hex() or "-"
     return (f"entry {strategy} {state} {kind} {slot} {hexed(name)} {hexed(info)} "
             f"{hexed(host)} {pid} {hexed(program)} {hexed(acquired_at)} "
-            f"{held} {remaining} {session} {attempt} {token}")
+            f"{held} {remaining} {session} {attempt} {token} {expired} "
+            f"{connection}")
 
 
 class Fake:

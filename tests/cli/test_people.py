@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """rowlock list, show, wait, break and reap."""
+import fcntl
 import json
 import os
+import signal
+import struct
+import termios
+import unicodedata
 
 import harness
-from harness import (EBUSY, ECONNECT, ENOTHELD, ETIMEDOUT,
+from harness import (CLI, EBUSY, ECONNECT, ENOTHELD, ETIMEDOUT,
                      ToolTest, entry, patience)
 
-HELD, DEAD, FREE, UNKNOWN = range(4)
+HELD, DEAD, FREE, UNKNOWN, WAITING = range(5)
 
 # Names that others may have written into the table by hand.
 ODD_NAMES = ['quote"s', "back\\slash", "tab\tline\nfeed\r", "\x01\x1b[31m",
@@ -39,7 +44,9 @@ class List(ToolTest):
         self.fake.answers["list"] = [
             entry("short", 0, HELD, **self.FULL),
             entry("a much longer name", 1, UNKNOWN),
-            entry("dead", 0, DEAD, held=3 * 86400000, remaining=250,
+            entry("dead", 0, DEAD, held=3 * 86400000, expired=250,
+                  acquired_at="2026-11-17 12:00:00.000000"),
+            entry("locked", 1, HELD, held=250, connection=7, host="10.0.0.1",
                   acquired_at="2026-11-17 12:00:00.000000"),
             "reply 0"]
         code, out, err = self.run_tool("list")
@@ -58,7 +65,9 @@ class List(ToolTest):
                          r"job\[42\]@db7 +1763640000123456 +nightly run$")
         self.assertRegex(lines[2], r"^row +a much longer name +lock +unknown "
                          r"( *-){5}$")
-        self.assertRegex(lines[3], r"^lease +dead +lock +dead +3d00h +0\.2s")
+        self.assertRegex(lines[3], r"^lease +dead +lock +dead +3d00h +0\.2s ago ")
+        self.assertRegex(lines[4], r"^row +locked +lock +held +0\.2s +- +"
+                         r"connection 7@10\.0\.0\.1 ")
         self.assertNotIn("\t", out)
         self.assertNotIn("\x1b", out)
 
@@ -97,9 +106,35 @@ class List(ToolTest):
             "name": "n", "strategy": "row", "kind": "permit", "slot": 3, "state": "free",
             "info": "nightly run", "host": "db7", "pid": 42, "program": "job",
             "acquired_at": "2026-11-20T12:00:00.123456Z", "held_ms": 61500,
-            "remaining_ms": 29000, "session": str(2**64 - 1),
-            "attempt": str(2**63 + 1), "token": 1763640000123456})
-        self.assertIsNone(got[1]["acquired_at"])
+            "remaining_ms": None, "expired_ms": None,
+            "session": str(2**64 - 1), "attempt": str(2**63 + 1),
+            "token": 1763640000123456, "connection": None})
+
+    def test_what_is_not_known_is_never_0(self):
+        self.fake.answers["list"] = [
+            entry("n", 1, UNKNOWN),
+            entry("d", 0, DEAD, expired=4100, session=7, attempt=8,
+                  acquired_at="2026-11-17 12:00:00.000000"),
+            entry("r", 1, HELD, connection=9), "reply 0"]
+        got = json.loads(self.run_tool("list", "-j")[1])
+        self.assertEqual({key for key, value in got[0].items()
+                          if value is not None},
+                         {"name", "strategy", "kind", "slot", "state", "info"})
+        self.assertEqual([got[1][key] for key in
+                          ("held_ms", "remaining_ms", "expired_ms", "pid")],
+                         [0, 0, 4100, None])
+        self.assertEqual((got[2]["connection"], got[2]["remaining_ms"]),
+                         (9, None))
+        _, out, _ = self.run_tool("show", "n")
+        first, second, third = (
+            dict(line.split(None, 1) for line in text.splitlines())
+            for text in out.split("\n\n"))
+        self.assertEqual({key for key, value in first.items() if value == "-"},
+                         {"info:", "host:", "pid:", "program:", "acquired:",
+                          "held:", "expires:", "session:", "attempt:",
+                          "token:"})
+        self.assertEqual(second["expired:"], "4.1s ago (4100 ms)")
+        self.assertEqual(third["connection:"], "9")
 
     def test_nothing_to_show_is_an_empty_array(self):
         self.assertEqual(self.run_tool("list", "--json"), (0, "[]\n", ""))
@@ -112,6 +147,20 @@ class List(ToolTest):
             self.assertEqual((code, out), (125, ""))
             self.assertIn("cut in two", err)
 
+    def test_an_error_in_a_long_list_ends_it_there(self):
+        self.fake.answers["list"] = [
+            *(entry(f"n{i:04}") for i in range(600)),
+            f"reply {ECONNECT} cut in two"]
+        code, out, err = self.run_tool("list")
+        self.assertEqual(code, 125)
+        self.assertIn("cut in two", err)
+        names = [line.split()[1] for line in out.splitlines()[1:]]
+        self.assertGreater(len(names), 0, "it was not shown as it was read")
+        self.assertEqual(names, [f"n{i:04}" for i in range(len(names))])
+        code, out, _ = self.run_tool("list", "-j")
+        self.assertEqual(code, 125)
+        self.assertRaises(json.JSONDecodeError, json.loads, out)
+
     def test_many_names_are_all_shown(self):
         self.fake.answers["list"] = [
             *(entry(f"n{i}") for i in range(1000)), "reply 0"]
@@ -119,27 +168,164 @@ class List(ToolTest):
         self.assertEqual([e["name"] for e in got],
                          [f"n{i}" for i in range(1000)])
 
-    def test_a_full_disk_is_an_error(self):
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            process = self.start("list", stdout=full)
-            _, err = process.communicate(timeout=patience())
-        self.assertEqual(process.returncode, 125)
-        self.assertIn("No space left", err)
+    def test_held_is_what_somebody_has_or_had_or_waits_for(self):
+        states = (HELD, DEAD, FREE, UNKNOWN, WAITING)
+        self.fake.answers["list"] = [
+            *(entry(f"n{state}", 0, state) for state in states), "reply 0"]
+        for argv, want in ((["--held"], (HELD, DEAD, WAITING)),
+                           ([], states), (["--all"], states)):
+            got = json.loads(self.run_tool("list", "-j", *argv)[1])
+            self.assertEqual([e["name"] for e in got],
+                             [f"n{state}" for state in want])
+        code, _, err = self.run_tool("list", "--held", "--all")
+        self.assertEqual(code, 125)
+        self.assertIn("--held, --all", err)
 
-    def on_terminal(self, **environment):
+
+class ListOnTerminal(ToolTest):
+    """A line is not longer than the terminal."""
+
+    LONG = "a name of a lock that says much of what it is for, to its very end"
+
+    def on_terminal(self, *argv, columns=80, **environment):
         self.environment.update(environment)
-        self.fake.answers["list"] = [entry("n"), "reply 0"]
         master, slave = os.openpty()
-        process = self.start("list", stdout=slave)
-        process.wait(patience())
-        out = os.read(master, 65536).decode()
-        os.close(master)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", 24, columns, 0, 0))
+        process = self.start("list", *argv, stdout=slave)
         os.close(slave)
-        return out
+        out = b""
+        while True:
+            try:
+                out += os.read(master, 65536)
+            except OSError:
+                break  # the tool has ended
+        os.close(master)
+        code, _, self.err = self.finish(process)
+        self.assertEqual(code, 0, self.err)
+        return out.decode().replace("\r\n", "\n")
+
+    def lines(self, *argv, columns=80, **environment):
+        environment = dict({"NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
+                           **environment)
+        lines = self.on_terminal(*argv, columns=columns,
+                                 **environment).splitlines()
+        for line in lines:
+            self.assertLessEqual(self.width(line), columns, line)
+        return lines
+
+    @staticmethod
+    def width(text):
+        return sum(2 if unicodedata.east_asian_width(c) == "W" else 1
+                   for c in text)
+
+    def answer(self, *entries):
+        self.fake.answers["list"] = [*entries, "reply 0"]
 
     def test_colours_are_for_terminals_without_NO_COLOR(self):
+        self.answer(entry("n"))
         self.assertIn("\x1b[32mheld\x1b[0m", self.on_terminal())
         self.assertNotIn("\x1b", self.on_terminal(NO_COLOR="1"))
+
+    def test_a_lock_and_its_holder_are_seen_in_80_columns(self):
+        self.answer(entry("nightly/report", 0, HELD, **List.FULL))
+        title, line = self.lines()
+        self.assertEqual(title.split(), ["NAME", "KIND", "STATE", "HELD",
+                                         "EXPIRES", "HOLDER", "INFO"])
+        self.assertEqual(line.split(), ["nightly/report", "permit", "held",
+                                        "1m01s", "29.0s", "job[42]@db7",
+                                        "nightly", "run"])
+
+    def test_what_is_too_long_is_cut_and_marked(self):
+        self.answer(entry(self.LONG, 0, HELD,
+                          **dict(List.FULL, info=self.LONG,
+                                 program=self.LONG)),
+                    entry("\u5c71" * 50, 1, HELD, connection=2**63,
+                          host="\u5c71" * 30))
+        for columns in (40, 60, 79, 80, 81, 100, 132):
+            with self.subTest(columns):
+                title, first, second = self.lines(columns=columns)
+                place = title.index("STATE")
+                self.assertEqual(first[place:place + 4], "held")
+                self.assertIn("a name of", first)
+                self.assertIn("\u2026", first)
+                self.assertIn("[42]@db7", first)
+                self.assertIn("\u2026", second)
+        self.answer(entry(self.LONG))
+        self.assertIn("~", self.lines(columns=40, LC_ALL="C")[1])
+
+    def test_a_wide_terminal_is_used(self):
+        self.answer(entry(self.LONG, 0, HELD, **List.FULL))
+        self.assertRegex(self.lines(columns=200)[1],
+                         rf"^{self.LONG} +permit +held +1m01s +29\.0s +"
+                         r"job\[42\]@db7 +1763640000123456 +nightly run$")
+
+    def test_wide_shows_all_in_full_whatever_the_terminal_is(self):
+        self.answer(entry(self.LONG, 0, HELD, **dict(List.FULL,
+                                                     info=self.LONG)))
+        wide = self.on_terminal("--wide", columns=40, NO_COLOR="1")
+        self.assertEqual(wide, self.run_tool("list")[1])
+
+    def test_what_nobody_is_known_to_hold_is_counted_only(self):
+        self.answer(entry("lease"), entry("free", 1, FREE),
+                    entry("one", 1, UNKNOWN), entry("two", 1, UNKNOWN))
+        self.assertEqual([line.split()[0] for line in self.lines()],
+                         ["NAME", "lease"])
+        self.assertEqual(self.err, "rowlock: 2 names under row may be held as "
+                         "well (--probe looks, --all lists)\n")
+        self.assertEqual(len(self.lines("--all")), 5)
+        self.assertEqual(self.err, "")
+
+    def test_later_blocks_are_not_longer_either(self):
+        self.answer(*(entry(f"n{i}") for i in range(300)),
+                    entry(self.LONG, 0, DEAD, kind=4, **{
+                        key: value for key, value in List.FULL.items()
+                        if key != "kind"}, expired=12 * 3600000))
+        last = self.lines()[-1]
+        self.assertIn("12h00m ago", last)
+        self.assertIn("candidate", last)
+
+
+class Output(ToolTest):
+    """Standard output that is full, or not there, is an error."""
+
+    ALL = (["list"], ["show", "n"], ["show", "-j", "n"], ["list", "-j"],
+           ["permits", "n"], ["reap"], ["--help"], ["list", "--help"],
+           ["--version"])
+
+    def setUp(self):
+        super().setUp()
+        self.fake.answers["list"] = [entry("n"), "reply 0"]
+        self.fake.answers["count"] = ["reply 1 5 2"]
+
+    def test_a_full_disk_is_told(self):
+        for argv in self.ALL:
+            with self.subTest(argv), open("/dev/full", "w",
+                                          encoding="utf-8") as full:
+                code, _, err = self.finish(self.start(*argv, stdout=full))
+                self.assertEqual(code, 125)
+                self.assertIn("No space left", err)
+
+    def test_one_that_is_closed_is_told(self):
+        for argv in self.ALL:
+            with self.subTest(argv):
+                code, _, err = self.run_tool(
+                    "-c", f'"$0" {" ".join(argv)} >&-', CLI, tool="sh")
+                self.assertEqual(code, 125)
+                self.assertIn("cannot write to stdout", err)
+
+    def test_a_reader_that_has_enough_ends_it_in_silence(self):
+        self.fake.answers["list"] = [*(entry(f"n{i}") for i in range(1000)),
+                                     "reply 0"]
+        for ignored in (False, True):
+            with self.subTest(ignored=ignored):
+                reader, writer = os.pipe()
+                os.close(reader)
+                process = self.start("list", stdout=writer,
+                                     restore_signals=not ignored)
+                os.close(writer)
+                code, _, err = self.finish(process)
+                self.assertEqual((code, err), (-signal.SIGPIPE, ""))
 
 
 class Show(ToolTest):
@@ -155,7 +341,7 @@ class Show(ToolTest):
         fields = dict(line.split(None, 1) for line in first.splitlines())
         self.assertEqual(fields["host:"], "db7")
         self.assertEqual(fields["session:"], str(2**64 - 1))
-        self.assertIn("strategy:  row", second)
+        self.assertIn("strategy:   row", second)
 
     def test_an_unknown_name_is_1(self):
         code, out, err = self.run_tool("show", "n")

@@ -17,6 +17,7 @@ CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
 SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
 DSN = os.environ.get("ROWLOCK_TEST_DSN", "")
+ADMIN_DSN = os.environ.get("ROWLOCK_TEST_ADMIN_DSN", "")
 
 
 class ServerTest(ToolTest):
@@ -337,7 +338,7 @@ class People(ServerTest):
         self.assertGreater(entry["remaining_ms"], 0)
         code, out, err = self.run_tool("show", name)
         self.assertEqual(code, 0, err)
-        self.assertIn(f"pid:       {holder.pid}\n", out)
+        self.assertIn(f"pid:        {holder.pid}\n", out)
         self.assertEqual(self.run_tool("wait", "-w0.1", name)[0], 1)
         self.assertEqual(self.run_tool("show", self.name("none"))[0], 1)
         self.assertEqual(self.run_tool("break", self.name("none"))[0], 1)
@@ -361,6 +362,32 @@ class People(ServerTest):
                 holder.stdin = None
                 self.assertEqual(holder.wait(patience()), 3)
         self.gone(pidfd)
+
+    @unittest.skipUnless(ADMIN_DSN, "no ROWLOCK_TEST_ADMIN_DSN")
+    def test_who_holds_a_row_is_listed_to_an_account_that_may_see_it(self):
+        name = self.name("it's a \\ row")
+        holder, pidfd = self.holder("-s", "row", name)
+        os.close(pidfd)
+        self.assertEqual(self.list()[0]["state"], "unknown")
+        self.environment["ROWLOCK_DSN"] = ADMIN_DSN
+        # MariaDB tells of it when somebody waits.
+        waiter = self.start("run", "-s", "row", name, "true")
+        for waited in harness.waiting():
+            row, = self.list()
+            if row["state"] == "held":
+                break
+        self.assertEqual(row["state"], "held", f"after {waited} s")
+        self.assertGreater(row["connection"], 0)
+        self.assertGreaterEqual(row["held_ms"], 0)
+        self.assertTrue(row["host"])
+        self.assertIsNotNone(row["acquired_at"])
+        holder.communicate(timeout=patience())
+        self.assertEqual(waiter.wait(patience()), 0)
+        # MariaDB tells it from a copy that may be a moment old.
+        for waited in harness.waiting():
+            if self.list()[0]["state"] != "held":
+                return
+        self.fail(f"still told as held after {waited} s")
 
     def test_option_files_with_and_without_a_suffix_lead_to_the_server(self):
         del self.environment["ROWLOCK_DSN"]

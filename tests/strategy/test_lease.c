@@ -169,10 +169,11 @@ static void assert_listed(struct ground *ground,
 			  const struct rlk_request *request, uint64_t token)
 {
 	struct listed listed = { 0 };
+	struct rlk_listing listing =
+	    rlk_listing_begin(request->name, on_entry, &listed);
 	struct rowlock_errinfo err;
 
-	assert_int_equal(rlk_list_leases(ground->conns[0], request->name,
-					 on_entry, &listed, &err),
+	assert_int_equal(rlk_list_leases(ground->conns[0], &listing, &err),
 			 RLK_DONE);
 	assert_int_equal(listed.entries, 1);
 	assert_true(listed.attempt == request->attempt);
@@ -262,10 +263,19 @@ static void names_are_told_of_whether_they_are_held_or_not(void **state)
 	assert_int_equal(entry->state, ROWLOCK_STATE_HELD);
 	assert_true(!entry->token && entry->last_token == token);
 	take(ground, 1, &dead);
+	/* Since when it is dead is told as long as there is a row that says. */
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) "
+		 "- INTERVAL 1 HOUR WHERE id = %llu",
+		 (unsigned long long) dead.session);
+	entry = look_at_names(ground, other, 1, &names);
+	assert_int_equal(entry->state, ROWLOCK_STATE_DEAD);
+	assert_true(entry->expired_ms >= 3600000 && !entry->remaining_ms);
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) dead.session);
 	entry = look_at_names(ground, other, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_DEAD);
+	assert_true(!entry->expired_ms);
 	entry = look_at_names(ground, both, 2, &names);
 	assert_true(entry[0].attempt + entry[1].attempt ==
 		    held.attempt + dead.attempt);

@@ -60,14 +60,16 @@ static void all_leases_are_listed_once(void **state)
 {
 	struct ground *ground = *state;
 	struct told told = { .name = test_name("leases") };
+	struct rlk_listing listing;
 	struct rowlock_errinfo err;
 	char like[200];
 
 	make_leases(ground, told.name, ground->sessions[0]);
 	snprintf(like, sizeof(like), "%s %%", told.name);
-	assert_done(
-	    rlk_list_leases(ground->beside, like, tell_lease, &told, &err),
-	    &err);
+	listing = rlk_listing_begin(like, tell_lease, &told);
+	while (rlk_page_more(&listing.page))
+		assert_done(rlk_list_leases(ground->beside, &listing, &err),
+			    &err);
 	assert_int_equal(told.count, MANY);
 	drop_leases(ground, told.name);
 }
@@ -111,6 +113,7 @@ static void all_rows_are_listed_and_probed_once(void **state)
 	struct ground *ground = *state;
 	struct told listed = { .name = test_name("rows") };
 	struct told probed = { .name = listed.name };
+	struct rlk_listing listing;
 	struct rowlock_errinfo err;
 	char like[200];
 
@@ -119,8 +122,10 @@ static void all_rows_are_listed_and_probed_once(void **state)
 		 "LPAD(n, 4, '0')) FROM (" NUMBERS ") numbers",
 		 listed.name);
 	snprintf(like, sizeof(like), "%s %%", listed.name);
-	assert_done(
-	    rlk_list_rows(ground->beside, like, tell_row, &listed, &err), &err);
+	listing = rlk_listing_begin(like, tell_row, &listed);
+	while (rlk_page_more(&listing.page))
+		assert_done(rlk_list_rows(ground->beside, &listing, &err),
+			    &err);
 	assert_int_equal(listed.count, MANY);
 	assert_done(
 	    rlk_list_free_rows(ground->beside, like, tell_name, &probed, &err),

@@ -2,81 +2,191 @@
 /*
  * rowlock list: who holds what.
  *
- * Reads all, then prints. Failure modes: the server's; then nothing is
- * printed on stdout and the exit code is 125.
+ * Shows as it reads, a block at a time: the first lines of a long list are
+ * there at once, and it takes no more memory than a short one. Failure modes:
+ * the server's, with 125; if it fails behind the first block the list ends
+ * there, and an array of JSON has no end.
  */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "common/report.h"
 #include "entries.h"
+#include "table.h"
+
+/* As many as the library asks for at a time. */
+#define BLOCK 256
 
 static const char help[] =
     "usage: rowlock list [OPTIONS] [PATTERN]\n"
     "Show the names that are held or known, or those that match PATTERN, in\n"
     "which '*' stands for any text and '?' for one character.\n\n"
+    "      --held                 only what is held, waits or is dead: as a "
+    "table\n"
+    "                             on a terminal the default\n"
+    "  -a, --all                  all names, also those that nobody holds\n"
+    "      --wide                 on a terminal, too: all columns, in full\n"
     "  -s, --strategy=lease|row   only this strategy\n"
     "  -p, --probe                look whether each row is locked: a try by\n"
     "                             another program in that instant finds it "
     "busy\n"
     "  -j, --json                 as one JSON array\n";
 
+enum { OPTION_HELD = 1, OPTION_WIDE };
+
 static const struct option options[] = {
+	{ "held", no_argument, NULL, OPTION_HELD },
+	{ "all", no_argument, NULL, 'a' },
+	{ "wide", no_argument, NULL, OPTION_WIDE },
 	{ "strategy", required_argument, NULL, 's' },
 	{ "probe", no_argument, NULL, 'p' },
 	{ "json", no_argument, NULL, 'j' },
 	COMMON_OPTIONS,
 };
 
+struct view {
+	bool held_only;
+	bool json;
+	struct table table;
+	struct entries block;
+	uint64_t shown;
+	uint64_t unknown; /* rows that are left out, and may be held */
+};
+
+static void put_json(struct view *view)
+{
+	for (size_t i = 0; i < view->block.count; i++) {
+		fputs(view->shown + i == 0 ? "[\n" : ",\n", stdout);
+		entry_put_json(&view->block.list[i]);
+	}
+}
+
+static void put_block(struct view *view, bool more)
+{
+	if (view->json)
+		put_json(view);
+	else
+		table_put(&view->table, &view->block, more);
+	view->shown += view->block.count;
+	entries_clear(&view->block);
+	command_flush();
+}
+
+/* A rowlock_list_fn. */
+static void see(const struct rowlock_entry *entry, void *arg)
+{
+	struct view *view = arg;
+
+	if (view->held_only && (entry->state == ROWLOCK_STATE_FREE ||
+				entry->state == ROWLOCK_STATE_UNKNOWN)) {
+		view->unknown += entry->state == ROWLOCK_STATE_UNKNOWN;
+		return;
+	}
+	if (view->block.count == BLOCK)
+		put_block(view, true);
+	entries_add(entry, &view->block);
+}
+
+static void put_end(struct view *view)
+{
+	bool terminal = isatty(STDOUT_FILENO) == 1;
+
+	if (view->block.count > 0 || (!view->json && view->shown == 0))
+		put_block(view, false);
+	if (view->json)
+		fputs(view->shown > 0 ? "\n]\n" : "[]\n", stdout);
+	else if (terminal && view->unknown > 0)
+		report(ROWLOCK_LOG_INFO,
+		       "%" PRIu64 " names under row may be held as well "
+		       "(--probe looks, --all lists)",
+		       view->unknown);
+}
+
 static int list(const struct common *common,
-		const struct rowlock_list_options *what, bool json)
+		const struct rowlock_list_options *what, struct view *view)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
-	_cleanup_(entries_fini) struct entries entries = { 0 };
 	struct rowlock_errinfo error;
 	int code = command_open(common, &client);
 
 	if (code != 0)
 		return code;
-	if (entries_read(&entries, client, what, &error) < 0) {
+	if (rowlock_list(client, what, see, view, &error) < 0) {
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
-	if (json)
-		entries_put_json(&entries);
-	else
-		entries_put_table(&entries);
+	if (view->block.failed) {
+		report(ROWLOCK_LOG_ERROR, "list: out of memory");
+		return EXIT_FAILED;
+	}
+	put_end(view);
 	return EXIT_DONE;
+}
+
+struct request {
+	struct rowlock_list_options what;
+	bool held, all, wide, json;
+};
+
+/* -1 or the exit code. */
+static int take_option(struct request *request, struct common *common,
+		       int option)
+{
+	enum rowlock_strategy strategy;
+
+	switch (option) {
+	case OPTION_HELD:
+		request->held = true;
+		return -1;
+	case OPTION_WIDE:
+		request->wide = true;
+		return -1;
+	case 'a':
+		request->all = true;
+		return -1;
+	case 's':
+		if (!command_strategy(optarg, &strategy))
+			return EXIT_FAILED;
+		request->what.row = strategy == ROWLOCK_ROW;
+		request->what.lease = strategy == ROWLOCK_LEASE;
+		return -1;
+	case 'p':
+		request->what.probe = 1;
+		return -1;
+	case 'j':
+		request->json = true;
+		return -1;
+	default:
+		return common_option(common, option, optarg, help);
+	}
 }
 
 int cmd_list(int argc, char **argv, struct common *common)
 {
-	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	enum rowlock_strategy strategy;
-	bool json = false;
-	int option;
+	struct request request = { .what = ROWLOCK_LIST_OPTIONS_DEFAULT };
+	struct view view = { .shown = 0 };
+	int option, code;
 
-	while ((option = getopt_long(argc, argv, "s:pjvhV", options, NULL)) !=
+	while ((option = getopt_long(argc, argv, "as:pjvhV", options, NULL)) !=
 	       -1) {
-		int code = -1;
-
-		if (option == 's') {
-			if (!command_strategy(optarg, &strategy))
-				return EXIT_FAILED;
-			what.row = strategy == ROWLOCK_ROW;
-			what.lease = strategy == ROWLOCK_LEASE;
-		} else if (option == 'p')
-			what.probe = 1;
-		else if (option == 'j')
-			json = true;
-		else
-			code = common_option(common, option, optarg, help);
+		code = take_option(&request, common, option);
 		if (code >= 0)
 			return code;
 	}
 	if (argc - optind > 1)
 		return command_misused("list", "one pattern at most");
-	what.pattern = argv[optind];
-	return list(common, &what, json);
+	if (request.held && request.all)
+		return command_misused("list", "--held, --all: give one of "
+					       "them");
+	request.what.pattern = argv[optind];
+	view.json = request.json;
+	view.held_only = request.held || (!request.all && !request.json &&
+					  isatty(STDOUT_FILENO) == 1);
+	table_init(&view.table, request.wide);
+	code = list(common, &request.what, &view);
+	entries_fini(&view.block);
+	return code;
 }

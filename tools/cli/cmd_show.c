@@ -29,13 +29,23 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 };
 
-static void put_entries(const struct entries *entries)
+static void put_lines(const struct entries *entries)
 {
 	for (size_t i = 0; i < entries->count; i++) {
 		if (i > 0)
 			putchar('\n');
 		entry_put_lines(&entries->list[i]);
 	}
+}
+
+static void put_json(const struct entries *entries)
+{
+	putchar('[');
+	for (size_t i = 0; i < entries->count; i++) {
+		fputs(i == 0 ? "\n" : ",\n", stdout);
+		entry_put_json(&entries->list[i]);
+	}
+	fputs(entries->count ? "\n]\n" : "]\n", stdout);
 }
 
 static int show(const struct common *common,
@@ -53,9 +63,9 @@ static int show(const struct common *common,
 		return EXIT_FAILED;
 	}
 	if (json)
-		entries_put_json(&entries);
+		put_json(&entries);
 	else if (entries.count > 0)
-		put_entries(&entries);
+		put_lines(&entries);
 	else
 		report(ROWLOCK_LOG_INFO, "'%s' is not held, and not known",
 		       what->name);

@@ -7,10 +7,13 @@
  */
 #include "command.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/report.h"
 #include "common/text.h"
@@ -112,6 +115,21 @@ int command_open(const struct common *common,
 		return EXIT_FAILED;
 	}
 	return 0;
+}
+
+void command_flush(void)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return;
+	if (errno == EPIPE) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	report(ROWLOCK_LOG_ERROR, "cannot write to stdout: %s",
+	       strerror(errno ? errno : EIO));
+	/* Threads of the library may be at work. */
+	_exit(EXIT_FAILED);
 }
 
 void client_freep(struct rowlock_client **client)

@@ -81,6 +81,14 @@ struct rowlock_client_options command_client_options(
 int command_open(const struct common *common,
 		 struct rowlock_client **ret_client);
 
+/**
+ * Let what was written to stdout go out. Does not return if it cannot: a reader
+ * that has enough ends us in silence, as SIGPIPE does, whatever our caller has
+ * done with that; anything else is reported, and ends with EXIT_FAILED. Not for
+ * a process that holds a lock.
+ */
+void command_flush(void);
+
 /** rowlock_client_free() for _cleanup_. */
 void client_freep(struct rowlock_client **client);
 

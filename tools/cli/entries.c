@@ -2,9 +2,7 @@
 /*
  * Collect the entries of rowlock_list().
  *
- * All are read before the first is shown: columns can be aligned, and an error
- * in the middle leaves no half answer on stdout. Failure mode: without memory
- * the list says so, and nothing is shown.
+ * Failure mode: without memory the list says so, and is not complete.
  */
 #include "entries.h"
 
@@ -23,10 +21,16 @@ static void entry_fini(struct rowlock_entry *entry)
 	free((char *) entry->acquired_at);
 }
 
-void entries_fini(struct entries *entries)
+void entries_clear(struct entries *entries)
 {
 	for (size_t i = 0; i < entries->count; i++)
 		entry_fini(&entries->list[i]);
+	entries->count = 0;
+}
+
+void entries_fini(struct entries *entries)
+{
+	entries_clear(entries);
 	free(entries->list);
 }
 
@@ -50,8 +54,7 @@ static bool grow(struct entries *entries)
 	return true;
 }
 
-/* A rowlock_list_fn. */
-static void add(const struct rowlock_entry *entry, void *arg)
+void entries_add(const struct rowlock_entry *entry, void *arg)
 {
 	struct entries *entries = arg;
 	struct rowlock_entry mine = *entry;
@@ -74,7 +77,7 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 		 const struct rowlock_list_options *options,
 		 struct rowlock_errinfo *reterr)
 {
-	int r = rowlock_list(client, options, add, entries, reterr);
+	int r = rowlock_list(client, options, entries_add, entries, reterr);
 
 	if (r == 0 && entries->failed) {
 		r = ROWLOCK_ENOMEM;

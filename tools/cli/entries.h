@@ -26,16 +26,19 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 		 const struct rowlock_list_options *options,
 		 struct rowlock_errinfo *reterr);
 
-/** As an aligned table on stdout. */
-void entries_put_table(const struct entries *entries);
+/** Keep a copy of @entry; for rowlock_list(), too: @arg is the entries. */
+void entries_add(const struct rowlock_entry *entry, void *arg);
 
-/** As one JSON array on stdout. */
-void entries_put_json(const struct entries *entries);
+/** Forget those that are kept, not the room. */
+void entries_clear(struct entries *entries);
+
+/** One entry as a JSON object on stdout. */
+void entry_put_json(const struct rowlock_entry *entry);
 
 /** One entry as "key: value" lines on stdout. */
 void entry_put_lines(const struct rowlock_entry *entry);
 
-/** The word for a state. */
+/** The word for a kind, or a state. */
 const char *kind_word(enum rowlock_kind kind);
 const char *state_word(enum rowlock_state state);
 

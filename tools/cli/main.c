@@ -6,7 +6,6 @@
  * before the subcommand or behind it. Failure modes: see command.h for the
  * exit codes.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,19 +62,12 @@ static int run_command(const struct command *command, int argc, char **argv,
 		       struct common *common)
 {
 	char title[32];
-	int code;
 
 	snprintf(title, sizeof(title), "rowlock: %s", command->name);
 	argv[0] = title;
 	/* 0, not 1: the next scan may permute, unlike ours. */
 	optind = 0;
-	code = command->run(argc, argv, common);
-	if (fflush(stdout) != 0 && code == EXIT_DONE) {
-		report(ROWLOCK_LOG_ERROR, "%s: cannot write to stdout: %s",
-		       command->name, strerror(errno));
-		return EXIT_FAILED;
-	}
-	return code;
+	return command->run(argc, argv, common);
 }
 
 /* A core file would hold the password. The commands that it runs may have
@@ -85,7 +77,7 @@ static void forbid_core(void)
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
-int main(int argc, char **argv)
+static int run_line(int argc, char **argv)
 {
 	static const struct option options[] = { COMMON_OPTIONS };
 	struct common common = { 0 };
@@ -93,8 +85,6 @@ int main(int argc, char **argv)
 	char text[1024];
 	int option;
 
-	forbid_core();
-	report_init("rowlock", REPORT_PLAIN);
 	if (argc > 0)
 		argv[0] = (char *) "rowlock";
 	while ((option = getopt_long(argc, argv, "+hVv", options, NULL)) !=
@@ -118,4 +108,17 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	return run_command(command, argc - optind, argv + optind, &common);
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	forbid_core();
+	report_init("rowlock", REPORT_PLAIN);
+	code = run_line(argc, argv);
+	/* What has failed has told why. */
+	if (code != EXIT_FAILED)
+		command_flush();
+	return code;
 }

@@ -8,7 +8,11 @@
 #include "terminal.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "common/text.h"
 
 void terminal_init(struct terminal *terminal)
 {
@@ -35,4 +39,17 @@ void terminal_take(struct terminal *terminal, pid_t group)
 	if (terminal->given && tcgetpgrp(terminal->fd) == group)
 		tcsetpgrp(terminal->fd, terminal->ours);
 	terminal->given = false;
+}
+
+size_t terminal_columns(int fd)
+{
+	const char *said = getenv("COLUMNS");
+	unsigned int columns;
+	struct winsize size;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	if (said && text_number(said, 1, 10000, &columns))
+		return columns;
+	return 80;
 }

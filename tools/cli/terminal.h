@@ -11,6 +11,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct terminal {
@@ -27,6 +28,10 @@ bool terminal_is_ours(const struct terminal *terminal);
 
 /** Give it to @group. Async-signal-safe; SIGTTOU must be blocked. */
 void terminal_give(struct terminal *terminal, pid_t group);
+
+/** How many columns the terminal @fd has; what COLUMNS says, or 80, if it does
+ *  not know. */
+size_t terminal_columns(int fd);
 
 /** Take it back if @group has it. */
 void terminal_take(struct terminal *terminal, pid_t group);

@@ -29,13 +29,13 @@ static enum report_style report_how = REPORT_PLAIN;
  * next pipe or socket as one of them, and messages would go there. */
 static void fill_standard_descriptors(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	/* In their order: open() takes the first that is free. A stdout that is
+	 * not there stays one on which nothing can be written. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null",
+			     fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+	}
 }
 
 void report_init(const char *program, enum report_style style)

@@ -85,18 +85,74 @@ void text_escape(FILE *out, const char *text, bool unambiguous)
 	}
 }
 
+/* In the C locale wcwidth() knows ASCII only. */
+static size_t columns_of(uint32_t c)
+{
+	int columns = wcwidth((wchar_t) c);
+
+	return columns < 0 ? 1 : (size_t) columns;
+}
+
 size_t text_width(const char *text)
 {
 	const unsigned char *p = (const unsigned char *) text;
 	size_t width = 0;
 
-	while (*p) {
-		int columns = wcwidth((wchar_t) next_character(&p));
-
-		/* In the C locale wcwidth() knows ASCII only. */
-		width += columns < 0 ? 1 : (size_t) columns;
-	}
+	while (*p)
+		width += columns_of(next_character(&p));
 	return width;
+}
+
+/* An ellipsis where the terminal has one. */
+static const char *cut_mark(void)
+{
+	return MB_CUR_MAX > 1 ? "\u2026" : "~";
+}
+
+void text_put_cut(FILE *out, const char *text, size_t width, bool tail)
+{
+	const unsigned char *p = (const unsigned char *) text, *from = p;
+	size_t room = width > 0 ? width - 1 : 0, used = 0;
+
+	/* All that is before the tail, or the head itself. */
+	if (tail)
+		room = text_width(text) - room;
+	while (*p) {
+		const unsigned char *next = p;
+		size_t columns = columns_of(next_character(&next));
+
+		if (tail ? used >= room : used + columns > room)
+			break;
+		used += columns;
+		p = next;
+	}
+	if (tail)
+		fprintf(out, "%s%s%s", used > room ? " " : "", cut_mark(),
+			(const char *) p);
+	else {
+		fwrite(from, 1, (size_t) (p - from), out);
+		fputs(cut_mark(), out);
+		for (; used < room; used++)
+			putc(' ', out);
+	}
+}
+
+void text_span(uint64_t ms, char *ret_text)
+{
+	unsigned long long s = ms / 1000;
+
+	if (s < 60)
+		snprintf(ret_text, TEXT_SPAN_SIZE, "%llu.%01us", s,
+			 (unsigned int) (ms % 1000 / 100));
+	else if (s < 3600)
+		snprintf(ret_text, TEXT_SPAN_SIZE, "%llum%02llus", s / 60,
+			 s % 60);
+	else if (s < 86400)
+		snprintf(ret_text, TEXT_SPAN_SIZE, "%lluh%02llum", s / 3600,
+			 s / 60 % 60);
+	else
+		snprintf(ret_text, TEXT_SPAN_SIZE, "%llud%02lluh", s / 86400,
+			 s / 3600 % 24);
 }
 
 void text_json(FILE *out, const char *text)

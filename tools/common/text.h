@@ -25,6 +25,17 @@ void text_escape(FILE *out, const char *text, bool unambiguous);
 /** How many columns a terminal needs for @text: escaped text only. */
 size_t text_width(const char *text);
 
+/** Write @text, escaped text of more columns than @width, on @width of them:
+ *  its beginning, or with @tail its end, and a mark that something is missing.
+ */
+void text_put_cut(FILE *out, const char *text, size_t width, bool tail);
+
+/** Room for text_span(). */
+#define TEXT_SPAN_SIZE 24
+
+/** @ms as people read it: 0.2s, 12.0s, 4m05s, 3h20m, 2d03h. */
+void text_span(uint64_t ms, char *ret_text);
+
 /** Write @text as a JSON string with its quotes. Bytes that are not UTF-8
  *  become U+FFFD. */
 void text_json(FILE *out, const char *text);

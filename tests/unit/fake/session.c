@@ -407,28 +407,29 @@ enum rlk_fault rlk_token_collect(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+/* All on one page. */
 static enum rlk_fault tell(enum rlk_fault fault, struct rowlock_entry *entry,
-			   const char *like, unsigned int count,
-			   rowlock_list_fn fn, void *arg)
+			   unsigned int count, struct rlk_listing *listing)
 {
 	char name[24];
 
-	entry->name = count ? name : like;
+	entry->name = count ? name : listing->like;
 	for (unsigned int i = 0; !fault && i < (count ? count : 1); i++) {
 		snprintf(name, sizeof(name), "name %03u", i);
-		fn(entry, arg);
+		listing->fn(entry, listing->arg);
 	}
+	listing->page.rows = 0;
 	return fault;
 }
 
-enum rlk_fault rlk_list_leases(struct rlk_conn *conn, const char *like,
-			       rowlock_list_fn fn, void *arg,
+enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
+			       struct rlk_listing *listing,
 			       struct rowlock_errinfo *reterr)
 {
 	struct rowlock_entry entry = { .size = sizeof(entry), .info = "" };
 
-	return tell(look(conn, FAKE_LIST, like, reterr), &entry, like,
-		    fake_leases_listed, fn, arg);
+	return tell(look(conn, FAKE_LIST, listing->like, reterr), &entry,
+		    fake_leases_listed, listing);
 }
 
 static struct world_known *known(const char *name)
@@ -506,8 +507,7 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 	return fault;
 }
 
-enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
-			     rowlock_list_fn fn, void *arg,
+enum rlk_fault rlk_list_rows(struct rlk_conn *conn, struct rlk_listing *listing,
 			     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_entry entry = {
@@ -516,8 +516,32 @@ enum rlk_fault rlk_list_rows(struct rlk_conn *conn, const char *like,
 		.info = "",
 	};
 
-	return tell(look(conn, FAKE_LIST_ROWS, like, reterr), &entry, like,
-		    fake_rows_listed, fn, arg);
+	return tell(look(conn, FAKE_LIST_ROWS, listing->like, reterr), &entry,
+		    fake_rows_listed, listing);
+}
+
+/* Of an account that may not ask. */
+enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
+				    struct rlk_row_holders *ret_holders,
+				    struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) ret_holders;
+	(void) reterr;
+	return RLK_DONE;
+}
+
+const struct rlk_row_holder *rlk_row_holders_find(
+    const struct rlk_row_holders *holders, const char *name)
+{
+	(void) holders;
+	(void) name;
+	return NULL;
+}
+
+void rlk_row_holders_fini(struct rlk_row_holders *holders)
+{
+	(void) holders;
 }
 
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
