@@ -8,8 +8,10 @@
  * can send at any time: "remaining MS" (the hold ends so long from now unless
  * told otherwise), "frozen MS" (it is always that long), "lose" (the lost
  * callback runs, the hold is over). What has been sent before a rowlock_held()
- * that call knows; the first one after a new time is told, as "looked". Before
- * the reply to a list: "entry ..."; to a reap: "reaped EVICTED SWEPT TOKENS".
+ * that call knows; the first one after a new time is told, as "looked". A list
+ * is asked for while another call waits: its answer is "entry ..." for each,
+ * and "listed CODE TEXT". Before the reply to a reap: "reaped EVICTED SWEPT
+ * TOKENS".
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -64,6 +66,9 @@ static int test_fd = -1;
 static FILE *from_test;
 static bool new_time;
 static bool replied;
+static bool listed;
+static int listed_code;
+static char listed_text[512];
 static int reply_code;
 static char reply_text[512];
 static char *entries[1024];
@@ -126,6 +131,12 @@ static void take_line_locked(const char *line)
 		snprintf(reply_text, sizeof(reply_text), "%s",
 			 text ? line + text : "");
 		replied = true;
+		pthread_cond_broadcast(&changed);
+	} else if (sscanf(line, "listed %d %n", &code, &text) == 1) {
+		listed_code = code;
+		snprintf(listed_text, sizeof(listed_text), "%s",
+			 text ? line + text : "");
+		listed = true;
 		pthread_cond_broadcast(&changed);
 	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 1024)
 		entries[entry_count++] = strdup(line + 6);
@@ -552,20 +563,25 @@ int rowlock_list(struct rowlock_client *client,
 		 void *arg, struct rowlock_errinfo *reterr)
 {
 	char pattern[512], name[512];
-	int r;
 
 	(void) client;
+	if (test_fd < 0)
+		return 0;
+	pthread_mutex_lock(&mutex);
+	listed = false;
 	entry_count = 0;
-	r = fake_ask(NULL, reterr,
-		     "list pattern=%s name=%s row=%d lease=%d probe=%d",
-		     fake_hex(options->pattern, pattern, sizeof(pattern)),
-		     fake_hex(options->name, name, sizeof(name)), options->row,
-		     options->lease, options->probe);
+	say("list pattern=%s name=%s row=%d lease=%d probe=%d",
+	    fake_hex(options->pattern, pattern, sizeof(pattern)),
+	    fake_hex(options->name, name, sizeof(name)), options->row,
+	    options->lease, options->probe);
+	while (!listed)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
 	for (size_t i = 0; i < entry_count; i++) {
 		put_entry(entries[i], fn, arg);
 		free(entries[i]);
 	}
-	return r;
+	return fill(reterr, listed_code, listed_text);
 }
 
 int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,

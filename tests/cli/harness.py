@@ -7,6 +7,7 @@ patience() seconds that only a hang reaches; so has a test as a whole.
 """
 import os
 import queue
+import re
 import select
 import shutil
 import signal
@@ -133,6 +134,8 @@ class Fake:
         lines = self.answers.get(call.name, ["reply 0"])
         if callable(lines):
             lines = lines(call)
+        if lines and call.name == "list":
+            lines = [re.sub("^reply", "listed", line) for line in lines]
         if lines and call.name not in self.SILENT:
             self.say(*lines)
         self.calls.put(call)

@@ -79,6 +79,26 @@ static bool cancel(struct acquisition *acquisition)
 	return hold_is_made(&hold);
 }
 
+static unsigned int kinds_of(const struct hold_manner *manner)
+{
+	if (manner->mode)
+		return 1u << ROWLOCK_KIND_READER | 1u << ROWLOCK_KIND_WRITER;
+	return 1u << (manner->permits ? ROWLOCK_KIND_PERMIT
+				      : ROWLOCK_KIND_LOCK);
+}
+
+/* Whom to ask, once there is a handle. */
+static struct rowlock_client *client_of(struct acquisition *acquisition)
+{
+	struct rowlock_client *client = NULL;
+
+	pthread_mutex_lock(&acquisition->mutex);
+	if (hold_is_made(&acquisition->hold))
+		client = acquisition->client;
+	pthread_mutex_unlock(&acquisition->mutex);
+	return client;
+}
+
 /* Returns the signal that is to be told at the end. */
 static int take_signal(struct acquisition *acquisition, int signal, int before)
 {
@@ -99,13 +119,19 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 		{ .fd = acquisition->done_fd, .events = POLLIN },
 		{ .fd = signals->fd, .events = POLLIN },
 	};
+	struct onlooker *onlooker = &acquisition->onlooker;
 	int fatal = 0, signal;
 
 	for (;;) {
-		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		int n =
+		    poll(fds, RLK_ARRAY_SIZE(fds), onlooker_timeout(onlooker));
+
+		if (n < 0 && errno != EINTR)
 			abort();
 		if (fds[0].revents)
 			return fatal;
+		if (n == 0)
+			onlooker_look(onlooker, client_of(acquisition));
 		while ((signal = signals_next(signals)) != 0)
 			fatal = take_signal(acquisition, signal, fatal);
 	}
@@ -131,19 +157,40 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 		fail(acquisition, "eventfd", errno);
 		return 0;
 	}
+	acquisition->onlooker = (struct onlooker){
+		.title = acquisition->title,
+		.name = acquisition->names[0],
+		.of = { acquisition->names, acquisition->name_count,
+			acquisition->lock_options.strategy,
+			kinds_of(&acquisition->manner) },
+		.verbose = acquisition->verbose,
+	};
+	onlooker_begin(&acquisition->onlooker);
 	r = pthread_create(&thread, NULL, thread_main, acquisition);
 	if (r != 0) {
 		fail(acquisition, "cannot start a thread", r);
 		return 0;
 	}
 	signal = await(acquisition, signals);
+	acquisition->waited_ms = onlooker_end(&acquisition->onlooker);
 	pthread_join(thread, NULL);
 	close(acquisition->done_fd);
 	return signal;
 }
 
+void acquisition_sight(struct acquisition *acquisition, char *ret_text)
+{
+	struct sight sight = { .looked = false };
+
+	if (sight_look(acquisition->client, &acquisition->onlooker.of, &sight,
+		       NULL) < 0)
+		sight.looked = false;
+	sight_say(&sight, ret_text);
+}
+
 void acquisition_fini(struct acquisition *acquisition)
 {
+	onlooker_fini(&acquisition->onlooker);
 	hold_free(&acquisition->hold);
 	rowlock_client_free(acquisition->client, NULL);
 }

@@ -16,6 +16,7 @@
 
 #include "common/connection.h"
 #include "hold.h"
+#include "onlooker.h"
 #include "signals.h"
 
 struct acquisition {
@@ -27,14 +28,18 @@ struct acquisition {
 	size_t name_count;
 	struct hold_manner manner;
 	uint64_t wait_ms;
+	const char *title; /* of the subcommand, for who looks on */
+	bool verbose;
 
 	/* What came of it, once acquisition_run() has returned. */
 	int result; /* 0: held */
 	struct rowlock_errinfo error;
 	struct rowlock_client *client;
 	struct hold hold;
+	uint64_t waited_ms;
 
 	/* Private. */
+	struct onlooker onlooker;
 	pthread_mutex_t mutex; /* guards hold (until done) and cancelled */
 	bool cancelled;
 	int done_fd;
@@ -49,6 +54,9 @@ struct acquisition {
  * one: it leaves the process with 128 and the signal.
  */
 int acquisition_run(struct acquisition *acquisition, struct signals *signals);
+
+/** It was not acquired: say who has it now, as sight_say() does. */
+void acquisition_sight(struct acquisition *acquisition, char *ret_text);
 
 /** Free the handle and the client. The lock must have been released. */
 void acquisition_fini(struct acquisition *acquisition);

@@ -147,14 +147,18 @@ static int take_option(struct task *task, int option)
 }
 
 static int not_acquired(const struct request *request,
-			const struct acquisition *acquisition)
+			struct acquisition *acquisition)
 {
+	char seen[SIGHT_SIZE] = "";
 	bool conflict = acquisition->result == ROWLOCK_EBUSY ||
 			acquisition->result == ROWLOCK_ETIMEDOUT;
 
+	if (conflict && request->task.common->verbose)
+		acquisition_sight(acquisition, seen);
 	if (!conflict || request->task.common->verbose)
 		report(conflict ? ROWLOCK_LOG_INFO : ROWLOCK_LOG_ERROR,
-		       "run: %s", acquisition->error.message);
+		       "run: %s%s%s", acquisition->error.message,
+		       *seen ? "; now " : "", seen);
 	return conflict ? (int) request->conflict_code : EXIT_FAILED;
 }
 

@@ -45,31 +45,6 @@ struct request {
 	unsigned int conflict_code;
 };
 
-/* A rowlock_list_fn. */
-static void see(const struct rowlock_entry *entry, void *arg)
-{
-	bool *held = arg;
-
-	if (entry->state == ROWLOCK_STATE_HELD)
-		*held = true;
-}
-
-static int is_held(struct rowlock_client *client, const char *name,
-		   bool *ret_held, struct rowlock_errinfo *reterr)
-{
-	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	bool held = false;
-	int r;
-
-	what.name = name;
-	what.row = 0;
-	r = rowlock_list(client, &what, see, &held, reterr);
-	if (r < 0)
-		return r;
-	*ret_held = held;
-	return 0;
-}
-
 /* Half of @ms and up to as much again by chance: waiters drift apart. */
 static void pause_ms(uint64_t ms)
 {
@@ -83,24 +58,25 @@ static void pause_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
-static int wait_lease(const struct request *request)
+static int look_until_free(const struct request *request,
+			   struct rowlock_client *client,
+			   struct onlooker *onlooker)
 {
-	_cleanup_(client_freep) struct rowlock_client *client = NULL;
 	uint64_t start = clock_ms(), pause = PAUSE_MIN_MS, passed;
+	const struct sight_of of = { .names = &request->name,
+				     .count = 1,
+				     .strategy = ROWLOCK_LEASE };
 	struct rowlock_errinfo error;
-	bool held;
-	int code = command_open(request->common, &client);
+	struct sight sight;
 
-	if (code != 0)
-		return code;
-	srandom((unsigned int) start);
 	for (;;) {
-		if (is_held(client, request->name, &held, &error) < 0) {
+		if (sight_look(client, &of, &sight, &error) < 0) {
 			report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
 			return EXIT_FAILED;
 		}
-		if (!held)
+		if (!sight.held || sight.dead)
 			return EXIT_DONE;
+		onlooker_saw(onlooker, &sight);
 		passed = clock_ms() - start;
 		if (passed >= request->wait_ms)
 			return (int) request->conflict_code;
@@ -109,6 +85,25 @@ static int wait_lease(const struct request *request)
 		pause_ms(pause);
 		pause = 2 * pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : 2 * pause;
 	}
+}
+
+static int wait_lease(const struct request *request)
+{
+	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	struct onlooker onlooker = {
+		.title = "wait",
+		.name = request->name,
+		.verbose = request->common->verbose,
+	};
+	int code = command_open(request->common, &client);
+
+	if (code != 0)
+		return code;
+	srandom((unsigned int) clock_ms());
+	onlooker_begin(&onlooker);
+	code = look_until_free(request, client, &onlooker);
+	onlooker_end(&onlooker);
+	return code;
 }
 
 static int wait_row(const struct request *request, struct signals *signals)
@@ -120,6 +115,8 @@ static int wait_row(const struct request *request, struct signals *signals)
 		.names = (const char *const[]){ request->name },
 		.name_count = 1,
 		.wait_ms = request->wait_ms,
+		.title = "wait",
+		.verbose = request->common->verbose,
 	};
 	int signal;
 

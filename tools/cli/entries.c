@@ -6,6 +6,7 @@
  */
 #include "entries.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,18 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 		}
 	}
 	return r;
+}
+
+void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
+{
+	if (entry->connection > 0)
+		snprintf(text, size, "connection %" PRIu64 "@%s",
+			 entry->connection, entry->host);
+	else if (!*entry->host && !*entry->program && entry->pid == 0)
+		snprintf(text, size, "%s", "");
+	else
+		snprintf(text, size, "%s[%u]@%s", entry->program, entry->pid,
+			 entry->host);
 }
 
 const char *kind_word(enum rowlock_kind kind)

@@ -38,6 +38,10 @@ void entry_put_json(const struct rowlock_entry *entry);
 /** One entry as "key: value" lines on stdout. */
 void entry_put_lines(const struct rowlock_entry *entry);
 
+/** "program[pid]@host", or "connection 7@host", as far as known: "" if not at
+ *  all. @text has @size bytes. */
+void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
+
 /** The word for a kind, or a state. */
 const char *kind_word(enum rowlock_kind kind);
 const char *state_word(enum rowlock_state state);

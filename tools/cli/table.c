@@ -103,24 +103,12 @@ static char *number(uint64_t value)
 	return asprintf(&text, "%" PRIu64, value) < 0 ? NULL : text;
 }
 
-/* "program[pid]@host", or "connection 7@host", as far as known. */
 static char *holder(const struct rowlock_entry *entry)
 {
-	_cleanup_(text_freep) char *text = NULL;
-	int n;
+	/* Program and host have 255 characters at most, as columns. */
+	char text[2100];
 
-	if (entry->connection > 0)
-		n = asprintf(&text, "connection %" PRIu64 "@%s",
-			     entry->connection, entry->host);
-	else if (!*entry->host && !*entry->program && entry->pid == 0)
-		return strdup("-");
-	else
-		n = asprintf(&text, "%s[%u]@%s", entry->program, entry->pid,
-			     entry->host);
-	if (n < 0) {
-		text = NULL;
-		return NULL;
-	}
+	entry_holder(entry, text, sizeof(text));
 	return escaped(text);
 }
 

@@ -177,6 +177,8 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 		.name_count = task->name_count,
 		.manner = task->manner,
 		.wait_ms = task->wait_ms,
+		.title = task->title,
+		.verbose = task->common->verbose,
 	};
 
 	acquisition.lock_options.flags |= ROWLOCK_TOKEN_WITH_GRANT;
@@ -255,11 +257,15 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	    !challenge_start(&challenge, acquisition->hold.election,
 			     task->gives_way_ms))
 		return EXIT_FAILED;
-	if (task->common->verbose)
+	if (task->common->verbose) {
+		char span[TEXT_SPAN_SIZE];
+
+		text_span(acquisition->waited_ms, span);
 		report(ROWLOCK_LOG_INFO,
-		       "%s: acquired '%s' (%s, token %" PRIu64 ")", task->title,
-		       task->name, strategy_word(task->lock.strategy),
-		       tokens[0]);
+		       "%s: acquired '%s' (%s, token %" PRIu64 ") after %s",
+		       task->title, task->name,
+		       strategy_word(task->lock.strategy), tokens[0], span);
+	}
 	return supervise(&supervision);
 }
 

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,26 +115,99 @@ static char *in_our_words(const char *message)
 	return NULL;
 }
 
-static void put_line(enum rowlock_log_level level, const char *message)
-{
-	_cleanup_(text_freep) char *line = NULL;
-	size_t size = 0, done = 0;
-	_cleanup_(text_freep) char *said = in_our_words(message);
-	FILE *out = open_memstream(&line, &size);
+/* Columns that report_for_now() has written on. */
+static atomic_size_t line_for_now;
 
-	if (!out)
-		return;
-	put_head(out, level);
-	text_escape(out, said ? said : message, false);
-	fputc('\n', out);
-	if (fclose(out) != 0)
-		return;
+/* Without what a terminal may not know: blanks. */
+static void wipe(FILE *out)
+{
+	size_t columns = atomic_exchange(&line_for_now, 0);
+
+	if (columns > 0)
+		fprintf(out, "\r%*s\r", (int) columns, "");
+}
+
+static void put(const char *text, size_t size)
+{
+	size_t done = 0;
+
 	while (done < size) {
-		ssize_t n = write(STDERR_FILENO, line + done, size - done);
+		ssize_t n = write(STDERR_FILENO, text + done, size - done);
 
 		if (n <= 0)
 			return;
 		done += (size_t) n;
+	}
+}
+
+static void put_line(enum rowlock_log_level level, const char *message)
+{
+	_cleanup_(text_freep) char *said = in_our_words(message);
+	_cleanup_(text_freep) char *line = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&line, &size);
+
+	if (!out)
+		return;
+	wipe(out);
+	put_head(out, level);
+	text_escape(out, said ? said : message, false);
+	fputc('\n', out);
+	if (fclose(out) == 0)
+		put(line, size);
+}
+
+/* The last column stays free: some terminals go on to the next line there. */
+static void put_for_now(size_t columns, const char *message)
+{
+	_cleanup_(text_freep) char *line = NULL;
+	_cleanup_(text_freep) char *whole = NULL;
+	size_t size = 0, width;
+	FILE *out = open_memstream(&line, &size);
+
+	if (!out)
+		return;
+	text_escape(out, message, false);
+	if (fclose(out) != 0)
+		return;
+	width = text_width(line);
+	out = open_memstream(&whole, &size);
+	if (!out)
+		return;
+	wipe(out);
+	if (width < columns)
+		fputs(line, out);
+	else
+		text_put_cut(out, line, columns - 1, false);
+	if (fclose(out) != 0)
+		return;
+	put(whole, size);
+	atomic_store(&line_for_now, width < columns ? width : columns - 1);
+}
+
+void report_for_now(size_t columns, const char *format, ...)
+{
+	_cleanup_(text_freep) char *message = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&message, format, args);
+	va_end(args);
+	if (n < 0)
+		message = NULL;
+	else if (*message && columns > 1)
+		put_for_now(columns, message);
+	else {
+		_cleanup_(text_freep) char *blanks = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&blanks, &size);
+
+		if (!out)
+			return;
+		wipe(out);
+		if (fclose(out) == 0)
+			put(blanks, size);
 	}
 }
 

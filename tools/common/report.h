@@ -9,6 +9,7 @@
 
 #include <rowlock.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/macro.h"
 
@@ -30,6 +31,13 @@ enum report_style report_daemon_style(void);
 /** One line, without its newline. Any thread. */
 void report(enum rowlock_log_level level, const char *format, ...)
     RLK_PRINTF(2, 3);
+
+/**
+ * One line on a terminal of @columns that stays until the next one, or
+ * report(), takes its place; an empty one takes it away. For a thread that is
+ * alone in saying such lines.
+ */
+void report_for_now(size_t columns, const char *format, ...) RLK_PRINTF(2, 3);
 
 /** report() as a rowlock_log_fn. */
 void report_log(enum rowlock_log_level level, const char *message, void *arg);

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What is said while a command waits for its lock."""
+import os
+import pty
+import select
+import signal
+
+import harness
+from harness import CLI, EBUSY, ECONNECT, ToolTest, entry, patience
+
+
+class Waiting(ToolTest):
+    HOLDERS = [entry("j", 0, 0, host="db7", pid=42, program="job", held=61500,
+                     acquired_at="2026-11-20 12:00:00.000000", info="of a"),
+               entry("j", 0, 0, slot=1, host="db8", pid=43, program="job",
+                     held=1, acquired_at="2026-11-20 12:01:00.000000", kind=3),
+               entry("j", 0, 4, slot=2, kind=4),
+               "reply 0"]
+
+    def test_a_verbose_wait_says_who_is_in_the_way(self):
+        self.fake.answers["acquire"] = None
+        self.fake.answers["list"] = self.HOLDERS
+        process = self.start("run", "-v", "j", "true")
+        line = process.stderr.readline()
+        self.assertRegex(line, r"^rowlock: run: waiting for 'j' for \d\.\ds: "
+                         r"held for 1m0\ds by job\[42\]@db7 \(of a\)\n$")
+        call = self.fake.expect("list")
+        self.assertEqual((call.text("name"), call.number("lease"),
+                          call.number("row"), call.number("probe")),
+                         ("j", 1, 0, 0))
+        self.fake.say("reply 0")
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 0)
+        self.assertRegex(err, r"acquired 'j' \(lease, token 4711\) after "
+                         r"\d+\.\ds\n")
+
+    def test_a_holder_that_cannot_be_asked_for_costs_no_signal(self):
+        self.fake.answers["acquire"] = None
+        self.fake.answers["list"] = None
+        process = self.start("run", "-v", "j", "true")
+        self.fake.expect("list")
+        process.terminate()
+        self.fake.expect("cancel")
+        self.fake.say("listed 0")
+        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+
+    def test_who_is_refused_is_told_who_holds_it(self):
+        self.fake.answers["acquire"] = [f"reply {EBUSY} is held by another"]
+        self.fake.answers["list"] = self.HOLDERS
+        code, _, err = self.run_tool("run", "-nv", "j", "true")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"^rowlock: run: is held by another; now held "
+                         r"for 1m0\ds by job\[42\]@db7 \(of a\)\n$")
+        self.fake.answers["list"] = [*self.HOLDERS[:2], self.HOLDERS[1],
+                                     "reply 0"]
+        err = self.run_tool("run", "-nv", "--permits=3", "j", "true")[2]
+        self.assertRegex(err, r"held for 0\.\ds by job\[43\]@db8, and by 1 "
+                         r"more\n$")
+        self.fake.answers["list"] = [entry("j", 1, 3), "reply 0"]
+        err = self.run_tool("run", "-nv", "-s", "row", "j", "true")[2]
+        self.assertIn("this account is not told who holds it", err)
+        self.fake.answers["list"] = [f"reply {ECONNECT} cut"]
+        err = self.run_tool("run", "-nv", "j", "true")[2]
+        self.assertEqual(err, "rowlock: run: is held by another\n")
+
+    def test_a_wait_for_a_name_says_so_too(self):
+        self.fake.answers["list"] = self.HOLDERS
+        process = self.start("wait", "-v", "j")
+        self.assertRegex(process.stderr.readline(),
+                         r"^rowlock: wait: waiting for 'j' for \d\.\ds: "
+                         r"held for 1m0\ds by job\[42\]@db7 \(of a\), ")
+        self.fake.answers["list"] = ["reply 0"]
+        self.assertEqual(self.finish(process)[0], 0)
+
+    def test_on_a_terminal_it_is_one_line_that_goes_away(self):
+        self.fake.answers["acquire"] = None
+        self.fake.answers["list"] = self.HOLDERS
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execvpe(CLI, [CLI, "run", "j", "echo", "done"],
+                       dict(self.environment, LC_ALL="C.UTF-8", COLUMNS="60"))
+        text = self.read(master, "\u2026")
+        self.assertRegex(text, r"^waiting for 'j' for \d\.\ds: "
+                         r"held for 1m0\ds by job\[42")
+        self.assertEqual(len(text), 59)
+        self.fake.say("reply 0")
+        text = self.read(master, "done")
+        os.close(master)
+        self.assertRegex(text, r"\r {59}\r$")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+
+    def read(self, master, end):
+        """What the terminal shows before @end."""
+        text = ""
+        while end not in text:
+            if not select.select([master], [], [], patience())[0]:
+                self.fail(f"waited for {end!r} in {text!r}")
+            text += os.read(master, 65536).decode()
+        before, _, _ = text.partition(end)
+        return before + (end if end == "\u2026" else "")
+
+
+if __name__ == "__main__":
+    harness.main()

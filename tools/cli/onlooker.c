@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See onlooker.h for what is said, and where.
+ *
+ * The caller's thread looks at the clock and says; the other one asks, once
+ * each time it is told to. What has been answered is said until there is
+ * another answer. Failure modes: without a thread, or an answer, only the time
+ * is said.
+ */
+#include "onlooker.h"
+
+#include <locale.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "common/report.h"
+#include "common/text.h"
+#include "terminal.h"
+
+/* Most waits are over before. */
+#define FIRST_MS 1000
+#define TERMINAL_MS 1000
+#define PIPE_MS 10000
+/* How often an answer is looked for, and how long. */
+#define ANSWER_MS 20
+#define LATE_MS 2000
+
+static void *thread_main(void *arg)
+{
+	struct onlooker *onlooker = arg;
+
+	pthread_mutex_lock(&onlooker->mutex);
+	for (;;) {
+		struct sight sight = { .looked = false };
+
+		while (!onlooker->wanted && !onlooker->over)
+			pthread_cond_wait(&onlooker->changed, &onlooker->mutex);
+		if (onlooker->over)
+			break;
+		pthread_mutex_unlock(&onlooker->mutex);
+		/* The one that waits tells what ails the server. */
+		if (sight_look(onlooker->client, &onlooker->of, &sight, NULL) <
+		    0)
+			sight.looked = false;
+		pthread_mutex_lock(&onlooker->mutex);
+		onlooker->sight = sight;
+		onlooker->wanted = false;
+	}
+	pthread_mutex_unlock(&onlooker->mutex);
+	return NULL;
+}
+
+void onlooker_begin(struct onlooker *onlooker)
+{
+	onlooker->began_ms = clock_ms();
+	onlooker->due_ms = onlooker->began_ms + FIRST_MS;
+	pthread_mutex_init(&onlooker->mutex, NULL);
+	pthread_cond_init(&onlooker->changed, NULL);
+	/* How wide a character is; before there is another thread. */
+	if (isatty(STDERR_FILENO) == 1)
+		setlocale(LC_CTYPE, "");
+}
+
+int onlooker_timeout(const struct onlooker *onlooker)
+{
+	uint64_t now = clock_ms();
+
+	if (!onlooker->verbose && isatty(STDERR_FILENO) != 1)
+		return -1;
+	return onlooker->due_ms > now ? (int) (onlooker->due_ms - now) : 0;
+}
+
+static void ask(struct onlooker *onlooker, struct rowlock_client *client)
+{
+	if (!onlooker->started) {
+		onlooker->client = client;
+		onlooker->started = pthread_create(&onlooker->thread, NULL,
+						   thread_main, onlooker) == 0;
+	}
+	pthread_mutex_lock(&onlooker->mutex);
+	onlooker->wanted = true;
+	pthread_cond_signal(&onlooker->changed);
+	pthread_mutex_unlock(&onlooker->mutex);
+}
+
+/* False: it is still to come. */
+static bool take_answer(struct onlooker *onlooker, struct sight *ret_sight)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&onlooker->mutex);
+	wanted = onlooker->wanted;
+	*ret_sight = onlooker->sight;
+	pthread_mutex_unlock(&onlooker->mutex);
+	return !wanted;
+}
+
+static bool on_terminal(void)
+{
+	return isatty(STDERR_FILENO) == 1 &&
+	       tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static void say(const struct onlooker *onlooker, const char *seen)
+{
+	const char *colon = *seen ? ": " : "";
+	char span[TEXT_SPAN_SIZE];
+
+	text_span(clock_ms() - onlooker->began_ms, span);
+	if (on_terminal())
+		report_for_now(terminal_columns(STDERR_FILENO),
+			       "waiting for '%s' for %s%s%s", onlooker->name,
+			       span, colon, seen);
+	else if (onlooker->verbose)
+		report(ROWLOCK_LOG_INFO, "%s: waiting for '%s' for %s%s%s",
+		       onlooker->title, onlooker->name, span, colon, seen);
+}
+
+void onlooker_saw(struct onlooker *onlooker, const struct sight *sight)
+{
+	uint64_t now = clock_ms();
+	char seen[SIGHT_SIZE];
+
+	if (now < onlooker->due_ms)
+		return;
+	sight_say(sight, seen);
+	say(onlooker, seen);
+	onlooker->due_ms = now + (on_terminal() ? TERMINAL_MS : PIPE_MS);
+}
+
+/* Ask, and when the answer is there, or is late, say. */
+void onlooker_look(struct onlooker *onlooker, struct rowlock_client *client)
+{
+	uint64_t now = clock_ms();
+	struct sight sight = { .looked = false };
+
+	if (now < onlooker->due_ms)
+		return;
+	if (client && !onlooker->late_ms) {
+		ask(onlooker, client);
+		onlooker->late_ms = now + LATE_MS;
+	}
+	if (client && !take_answer(onlooker, &sight) &&
+	    now < onlooker->late_ms) {
+		onlooker->due_ms = now + ANSWER_MS;
+		return;
+	}
+	onlooker->late_ms = 0;
+	onlooker_saw(onlooker, &sight);
+}
+
+uint64_t onlooker_end(struct onlooker *onlooker)
+{
+	pthread_mutex_lock(&onlooker->mutex);
+	onlooker->over = true;
+	pthread_cond_signal(&onlooker->changed);
+	pthread_mutex_unlock(&onlooker->mutex);
+	report_for_now(0, "%s", "");
+	return clock_ms() - onlooker->began_ms;
+}
+
+void onlooker_fini(struct onlooker *onlooker)
+{
+	if (onlooker->started)
+		pthread_join(onlooker->thread, NULL);
+	onlooker->started = false;
+}

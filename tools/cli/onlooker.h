@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_ONLOOKER_H
+#define CLI_ONLOOKER_H
+
+/*
+ * While one waits for a lock: say who has it, and for how long one has waited.
+ *
+ * On a terminal, if it is ours, on one line that is gone when the wait is over;
+ * elsewhere, if asked to be verbose, on a line every ten seconds. A thread of
+ * its own asks the server, so that a signal is not kept waiting by a server
+ * that does not answer.
+ */
+
+#include <pthread.h>
+#include <rowlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sight.h"
+
+struct onlooker {
+	/* Set by the caller. */
+	const char *title; /* of the subcommand */
+	const char *name;
+	struct sight_of of;
+	bool verbose;
+
+	/* Private. */
+	uint64_t began_ms;
+	uint64_t due_ms;  /* when something is to be said or asked next */
+	uint64_t late_ms; /* when an answer is not waited for; 0: not asked */
+	bool started;     /* there is a thread */
+	struct rowlock_client *client;
+	bool wanted;        /* an answer; mutex guards this, */
+	bool over;          /* this, */
+	struct sight sight; /* and this, the last one */
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+};
+
+/** The wait begins. */
+void onlooker_begin(struct onlooker *onlooker);
+
+/** For poll(): milliseconds until onlooker_look(); -1: never. */
+int onlooker_timeout(const struct onlooker *onlooker);
+
+/** Say what is due to be said. @client: to ask; NULL: there is none yet. */
+void onlooker_look(struct onlooker *onlooker, struct rowlock_client *client);
+
+/** The same for who asks himself: @sight was seen now. */
+void onlooker_saw(struct onlooker *onlooker, const struct sight *sight);
+
+/** The wait is over: nothing is said any more. Does not wait for an answer.
+ *  Returns how long it was, in milliseconds. */
+uint64_t onlooker_end(struct onlooker *onlooker);
+
+/** Before the client is freed: wait for what is still asked. */
+void onlooker_fini(struct onlooker *onlooker);
+
+#endif

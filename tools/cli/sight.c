@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See who is in the way.
+ *
+ * One line has room for one holder: the one that has it longest. Failure modes:
+ * the server's; an account that may not see who holds a row is told that.
+ */
+#include "sight.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "common/text.h"
+#include "entries.h"
+
+static bool is_ours(const struct rowlock_entry *entry)
+{
+	char host[256] = "";
+
+	if (entry->pid != (unsigned int) getpid())
+		return false;
+	gethostname(host, sizeof(host) - 1);
+	return strcmp(host, entry->host) == 0;
+}
+
+void sight_see(const struct rowlock_entry *entry, void *arg)
+{
+	struct sight *sight = arg;
+	bool dead = entry->state == ROWLOCK_STATE_DEAD;
+	bool older;
+
+	if ((entry->state != ROWLOCK_STATE_HELD && !dead) ||
+	    entry->kind == ROWLOCK_KIND_CANDIDATE ||
+	    (sight->kinds && !(sight->kinds & 1u << entry->kind)) ||
+	    is_ours(entry))
+		return;
+	/* Whoever lives is in the way of all, and longer. */
+	older = !sight->held || sight->dead > dead ||
+		(sight->dead == dead && entry->held_ms > sight->held_ms);
+	sight->held = true;
+	sight->among++;
+	sight->seen_ms = clock_ms();
+	if (!older)
+		return;
+	sight->dead = dead;
+	sight->held_ms = entry->held_ms;
+	sight->age_known = *entry->acquired_at != '\0';
+	entry_holder(entry, sight->holder, sizeof(sight->holder));
+	snprintf(sight->info, sizeof(sight->info), "%s", entry->info);
+}
+
+int sight_look(struct rowlock_client *client, const struct sight_of *of,
+	       struct sight *ret_sight, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct sight sight = { .looked = true,
+			       .kinds = of->kinds,
+			       .row = of->strategy == ROWLOCK_ROW };
+
+	what.row = of->strategy == ROWLOCK_ROW;
+	what.lease = of->strategy == ROWLOCK_LEASE;
+	for (size_t i = 0; i < of->count && !sight.held; i++) {
+		int r;
+
+		what.name = of->names[i];
+		r = rowlock_list(client, &what, sight_see, &sight, reterr);
+		if (r < 0)
+			return r;
+	}
+	*ret_sight = sight;
+	return 0;
+}
+
+void sight_say(const struct sight *sight, char *ret_text)
+{
+	char span[TEXT_SPAN_SIZE];
+	size_t used;
+
+	*ret_text = '\0';
+	if (!sight->looked)
+		return;
+	if (!sight->held) {
+		snprintf(ret_text, SIGHT_SIZE, "%s",
+			 sight->row ? "this account is not told who holds it"
+				    : "held by nobody, for a moment");
+		return;
+	}
+	text_span(sight->held_ms + clock_ms() - sight->seen_ms, span);
+	used = (size_t) snprintf(ret_text, SIGHT_SIZE, "held%s%s by %s%s",
+				 sight->age_known ? " for " : "",
+				 sight->age_known ? span : "", sight->holder,
+				 sight->dead ? ", which is dead" : "");
+	if (*sight->info)
+		used += (size_t) snprintf(ret_text + used, SIGHT_SIZE - used,
+					  " (%s)", sight->info);
+	if (sight->among > 1)
+		snprintf(ret_text + used, SIGHT_SIZE - used, ", and by %u more",
+			 sight->among - 1);
+}
