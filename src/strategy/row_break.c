@@ -12,6 +12,8 @@
  */
 #include "strategy/row_break.h"
 
+#include <inttypes.h>
+
 #include "base/error.h"
 #include "db/packet.h"
 #include "db/server.h"
@@ -32,17 +34,25 @@ static enum rlk_fault bait_row(struct rlk_conn *bait, const char *name,
 	return fault == RLK_BUSY ? RLK_DONE : fault;
 }
 
+/* @holder: the connection that has it; 0: this account is not told. */
 static enum rlk_fault explain(enum rlk_fault fault, const char *name,
-			      struct rowlock_errinfo *reterr)
+			      uint64_t holder, struct rowlock_errinfo *reterr)
 {
 	if (fault != RLK_REFUSED || !reterr)
 		return fault;
-	rlk_fail_db(reterr, ROWLOCK_EUNSUPPORTED, reterr->mysql,
-		    "break '%s' (row): this account may not look who holds it "
-		    "or end that connection (error %u). A DBA can: SELECT "
-		    "trx_mysql_thread_id FROM information_schema.innodb_trx "
-		    "WHERE trx_rows_locked > 0; then KILL that number",
-		    name, reterr->mysql);
+	if (holder)
+		rlk_fail_db(reterr, ROWLOCK_EUNSUPPORTED, reterr->mysql,
+			    "'%s' (row): connection %" PRIu64 " holds it, "
+			    "which this account may not end (error %u). A DBA "
+			    "can: KILL %" PRIu64,
+			    name, holder, reterr->mysql, holder);
+	else
+		rlk_fail_db(reterr, ROWLOCK_EUNSUPPORTED, reterr->mysql,
+			    "'%s' (row): which connection holds it this "
+			    "account is not told (error %u). One that is, and "
+			    "may end it (sql/grants.sql), can break it: "
+			    "rowlock break -s row",
+			    name, reterr->mysql);
 	return fault;
 }
 
@@ -127,7 +137,7 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 		    find(conn, blocked.bait, &blocked.holder, reterr);
 
 		if (looked)
-			return explain(looked, name, reterr);
+			return explain(looked, name, 0, reterr);
 		if (!blocked.holder) {
 			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
 			fault = rlk_stmt_resume(bait, &reply, reterr);
@@ -135,13 +145,14 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 		}
 	}
 	if (blocked.holder)
-		return explain(kill(conn, &blocked, reterr), name, reterr);
+		return explain(kill(conn, &blocked, reterr), name,
+			       blocked.holder, reterr);
 	if (fault == RLK_DONE && free)
 		return RLK_DONE; /* it was released meanwhile */
 	if (fault != RLK_DONE && fault != RLK_PENDING && fault != RLK_BUSY)
 		return fault; /* and @reterr says why */
 	rlk_fail(reterr, ROWLOCK_EDB,
-		 "break '%s' (row): the server does not show who holds it; "
+		 "'%s' (row): the server does not show who holds it; "
 		 "try again",
 		 name);
 	return RLK_REFUSED;

@@ -5,6 +5,7 @@ fake_rowlock.c says what goes over the socket. Nothing here sleeps: a test
 waits for a call, for a line or for the end of a process, each with a bound of
 patience() seconds that only a hang reaches; so has a test as a whole.
 """
+import math
 import os
 import queue
 import re
@@ -42,10 +43,10 @@ def slack():
     return patience() / 60
 
 
-def milliseconds(seconds):
+def at_least(seconds):
     """So many seconds on an idle machine, more on a busy one: a TTL of a hold
-    that has to live, for the command line."""
-    return f"{seconds * slack() * 1000:.0f}ms"
+    that has to live, for the command line. Whole ones, as row wants them."""
+    return f"{math.ceil(seconds * slack())}s"
 
 
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6

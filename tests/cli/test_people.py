@@ -358,6 +358,9 @@ class Break(ToolTest):
             self.assertEqual((call.text("name"), call.number("strategy")),
                              ("n", strategy))
 
+    def test_a_verbose_break_leaves_it_to_the_library_to_say_so(self):
+        self.assertEqual(self.run_tool("break", "-v", "n"), (0, "", ""))
+
     def test_no_hold_to_break_is_1(self):
         self.fake.answers["break"] = [f"reply {ENOTHELD} no hold"]
         code, _, err = self.run_tool("break", "n")
@@ -458,6 +461,13 @@ class Wait(ToolTest):
         self.assertEqual((looks[0].text("name"), looks[0].number("row")),
                          ("n", 0))
         self.assertNotIn("acquire", self.fake.seen)
+
+    def test_a_name_that_is_none_is_refused_as_by_run(self):
+        self.fake.answers["new"] = ["reply -9 has a blank at the end"]
+        for strategy in ("lease", "row"):
+            code, _, err = self.run_tool("wait", "-s", strategy, "n ")
+            self.assertEqual(code, 125)
+            self.assertIn("has a blank at the end", err)
 
     def test_the_time_to_wait_is_kept(self):
         self.fake.answers["list"] = [entry("n", 0, HELD), "reply 0"]

@@ -641,6 +641,19 @@ class Loss(ToolTest):
         self.assertEqual((process.returncode, out), (125, ""), err)
         self.assertIn("was killed: 'echo' is not started", err)
 
+    def test_the_guard_has_a_name_of_its_own(self):
+        process = self.start("run", "j", "sh", "-c", "echo; read x",
+                             stdin=subprocess.PIPE)
+        process.stdout.readline()
+        with open(f"/proc/{process.pid}/task/{process.pid}/children",
+                  encoding="ascii") as children:
+            shown = []
+            for pid in children.read().split():
+                with open(f"/proc/{pid}/cmdline", encoding="ascii") as line:
+                    shown.append(line.read().rstrip("\0"))
+        self.assertIn("rowlock-guard", shown)
+        self.assertEqual(self.finish(process)[0], 1)
+
     def test_the_guard_lets_what_is_left_behind_live(self):
         path = self.fifo()
         process = self.start("run", "j", "bash", "-c",

@@ -52,10 +52,26 @@ class Usage(ToolTest):
         for command in COMMANDS:
             self.assertIn(f"\n  {command}", out)
 
+    def test_help_is_a_command_too(self):
+        self.assertEqual(self.run_tool("help"), self.run_tool("--help"))
+        for command in COMMANDS:
+            self.assertEqual(self.run_tool("help", command),
+                             self.run_tool(command, "--help"))
+
+    def test_an_unknown_option_points_to_the_help(self):
+        for command in COMMANDS:
+            for option in ("--frobnicate", "-Z"):
+                self.refused(command, option,
+                             says=f"see 'rowlock {command} --help'")
+        self.refused("--frobnicate", tool=REAPERD,
+                     says="see 'rowlock-reaperd --help'")
+
     def test_no_or_unknown_command_is_refused(self):
-        self.refused(says="rowlock --help")
+        for command in ("run", "list", "show", "wait", "break"):
+            self.refused(says=f"\n  rowlock {command} ")
         self.refused("frobnicate", says="'frobnicate' is no command")
-        self.refused("--frobnicate")
+        self.refused("help", "frobnicate", says="'frobnicate' is no command")
+        self.refused("--frobnicate", says="rowlock --help")
 
     def test_wrong_arguments_are_refused_before_the_server_is_asked(self):
         for argv in (["run"], ["run", "x"], ["run", "x", "--"],
@@ -74,6 +90,11 @@ class Usage(ToolTest):
                      ["run", "-t", "1s", "-s", "row", "x", "true"],
                      ["run", "x", "-s", "row", "-t", "2h", "true"],
                      ["elect", "-t", "1ms", "x", "true"],
+                     ["run", "-t", "0.5", "x", "true"],
+                     ["run", "-t", "25h", "x", "true"],
+                     ["run", "-t", "2.5", "-s", "row", "x", "true"],
+                     ["run", "-s", "row", "x", "-t", "1", "true"],
+                     ["run", "-s", "row", "x", "-t", "61m", "true"],
                      ["run", "-E", "256", "x", "true"],
                      ["run", "-E", "-1", "x", "true"],
                      ["run", "--frobnicate", "x", "true"],
@@ -90,7 +111,7 @@ class Usage(ToolTest):
         for argv in (["-i", "1ms"], ["-i", "25h"], ["-b", "0"], ["x"],
                      ["--once", "--observe-beats"], ["--frobnicate"]):
             with self.subTest(argv):
-                self.refused(*argv, tool=REAPERD, code=2)
+                self.refused(*argv, tool=REAPERD)
 
     def test_a_password_on_the_command_line_is_refused(self):
         for dsn in ("host=a;password=x", "password={x}", "PASSWORD=x",
@@ -98,7 +119,7 @@ class Usage(ToolTest):
                     "host=a;;password=x", "tls-passphrase=x"):
             with self.subTest(dsn):
                 self.refused("list", f"--dsn={dsn}", says="ROWLOCK_DSN")
-                self.refused(f"--dsn={dsn}", tool=REAPERD, code=2,
+                self.refused(f"--dsn={dsn}", tool=REAPERD,
                              says="ROWLOCK_DSN")
 
     def test_a_dsn_without_a_password_is_passed_on(self):

@@ -42,9 +42,7 @@ static int break_hold(const struct common *common,
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
-	if (common->verbose)
-		report(ROWLOCK_LOG_INFO, "broke '%s' (%s)", name,
-		       strategy_word(strategy));
+	/* The library's log says what was broken. */
 	return EXIT_DONE;
 }
 

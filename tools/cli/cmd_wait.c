@@ -87,6 +87,21 @@ static int look_until_free(const struct request *request,
 	}
 }
 
+/* As run would: nobody can hold a name that is none. */
+static bool is_name(const struct request *request,
+		    struct rowlock_client *client)
+{
+	const struct rowlock_options like = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error;
+	struct rowlock *lock = NULL;
+	int r = rowlock_new(client, request->name, &like, &lock, &error);
+
+	if (r < 0)
+		report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
+	rowlock_free(lock, NULL);
+	return r == 0;
+}
+
 static int wait_lease(const struct request *request)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
@@ -99,6 +114,8 @@ static int wait_lease(const struct request *request)
 
 	if (code != 0)
 		return code;
+	if (!is_name(request, client))
+		return EXIT_FAILED;
 	srandom((unsigned int) clock_ms());
 	onlooker_begin(&onlooker);
 	code = look_until_free(request, client, &onlooker);

@@ -47,6 +47,10 @@ int common_option(struct common *common, int option, const char *argument,
 	}
 	taken = connection_option(&common->connection, option, argument);
 	/* getopt_long() has reported an option that nobody knows. */
+	if (taken == 0)
+		report(ROWLOCK_LOG_INFO, "see 'rowlock %s%s--help'",
+		       common->command ? common->command : "",
+		       common->command ? " " : "");
 	return taken > 0 ? -1 : EXIT_FAILED;
 }
 

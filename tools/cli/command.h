@@ -24,6 +24,7 @@ enum {
 
 /** The options of every subcommand. */
 struct common {
+	const char *command; /* its name; NULL: none yet */
 	struct connection connection;
 	bool verbose;
 };

@@ -93,12 +93,43 @@ static void serve(int in, int timer)
 	}
 }
 
+/* Where the kernel looks for what ps(1) shows. */
+static struct {
+	char *start;
+	size_t size;
+} command_line;
+
+void guard_init(int argc, char **argv)
+{
+	if (argc < 1)
+		return;
+	command_line.start = argv[0];
+	for (int i = 0; i < argc; i++) {
+		/* They are one behind the other, or are not ours. */
+		if (argv[i] != command_line.start + command_line.size)
+			break;
+		command_line.size += strlen(argv[i]) + 1;
+	}
+}
+
+/* Two processes with one command line would look like two runs. */
+static void show_name(void)
+{
+	static const char name[] = "rowlock-guard";
+
+	prctl(PR_SET_NAME, name);
+	if (command_line.size < sizeof(name))
+		return;
+	memset(command_line.start, 0, command_line.size);
+	memcpy(command_line.start, name, sizeof(name));
+}
+
 /* Nothing of ours is kept: an inherited pipe would seem open to its reader. */
 static void become_guard(int in)
 {
 	int timer;
 
-	prctl(PR_SET_NAME, "rowlock-guard");
+	show_name();
 	/* What is sent to our group or comes from the terminal is not for the
 	 * guard. All signals that can be are blocked already. */
 	setsid();

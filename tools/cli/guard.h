@@ -24,6 +24,10 @@ struct guard {
 	bool gone;    /* it could not be told: somebody has killed it */
 };
 
+/** At the beginning of main(), with what it was given: for the name of its
+ *  process. */
+void guard_init(int argc, char **argv);
+
 /** Make the guard. To be called before any thread starts or connection is
  *  opened, as it shares what exists. False: reported. */
 bool guard_start(struct guard *guard);

@@ -13,6 +13,7 @@
 
 #include "command.h"
 #include "common/report.h"
+#include "guard.h"
 
 static const struct command commands[] = {
 	{ "run", "run a command while holding a lock", cmd_run },
@@ -32,7 +33,7 @@ static const char help_head[] =
     "Commands:\n";
 
 static const char help_tail[] =
-    "\n'rowlock COMMAND --help' tells more about each; so do the manual pages\n"
+    "\n'rowlock help COMMAND' tells more about each; so do the manual pages\n"
     "rowlock(1) and rowlock(7).\n";
 
 /* The text of --help; common_option() adds the options. */
@@ -65,6 +66,7 @@ static int run_command(const struct command *command, int argc, char **argv,
 
 	snprintf(title, sizeof(title), "rowlock: %s", command->name);
 	argv[0] = title;
+	common->command = command->name;
 	/* 0, not 1: the next scan may permute, unlike ours. */
 	optind = 0;
 	return command->run(argc, argv, common);
@@ -75,6 +77,40 @@ static int run_command(const struct command *command, int argc, char **argv,
 static void forbid_core(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* The few that one begins with. */
+static int ask_for_command(void)
+{
+	fputs("usage: rowlock COMMAND [OPTIONS] [ARGUMENTS]\n"
+	      "  rowlock run NAME -- COMMAND   run a command while holding a "
+	      "lock\n"
+	      "  rowlock list                  show who holds what\n"
+	      "  rowlock show NAME             show all about one name\n"
+	      "  rowlock wait NAME             wait until nobody holds a name\n"
+	      "  rowlock break NAME            end a hold against its holder's "
+	      "will\n"
+	      "'rowlock help' tells of all commands and options.\n",
+	      stderr);
+	return EXIT_FAILED;
+}
+
+/* "help", or "help COMMAND". */
+static int show_help(int argc, char **argv, struct common *common)
+{
+	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+	char help[] = "--help", *words[] = { NULL, help, NULL };
+	char text[1024];
+
+	if (command)
+		return run_command(command, 2, words, common);
+	if (argc > 1) {
+		report(ROWLOCK_LOG_ERROR,
+		       "'%s' is no command; 'rowlock help' lists them",
+		       argv[1]);
+		return EXIT_FAILED;
+	}
+	return common_option(common, 'h', NULL, help_text(text, sizeof(text)));
 }
 
 static int run_line(int argc, char **argv)
@@ -95,15 +131,14 @@ static int run_line(int argc, char **argv)
 		if (code >= 0)
 			return code;
 	}
-	if (optind >= argc) {
-		report(ROWLOCK_LOG_ERROR,
-		       "which command? 'rowlock --help' lists them");
-		return EXIT_FAILED;
-	}
+	if (optind >= argc)
+		return ask_for_command();
+	if (strcmp(argv[optind], "help") == 0)
+		return show_help(argc - optind, argv + optind, &common);
 	command = find_command(argv[optind]);
 	if (!command) {
 		report(ROWLOCK_LOG_ERROR,
-		       "'%s' is no command; 'rowlock --help' lists them",
+		       "'%s' is no command; 'rowlock help' lists them",
 		       argv[optind]);
 		return EXIT_FAILED;
 	}
@@ -115,6 +150,7 @@ int main(int argc, char **argv)
 	int code;
 
 	forbid_core();
+	guard_init(argc, argv);
 	report_init("rowlock", REPORT_PLAIN);
 	code = run_line(argc, argv);
 	/* What has failed has told why. */

@@ -19,6 +19,12 @@
 #include "environment.h"
 #include "supervise.h"
 
+/* As client options ttl_ms and row_idle_ms say. */
+#define LEASE_LEAST_MS 1000
+#define LEASE_MOST_MS 86400000
+#define ROW_LEAST_MS 2000
+#define ROW_MOST_MS 3600000
+
 /* --------------------------------------------------------- command line */
 
 int task_option(struct task *task, int option)
@@ -92,19 +98,20 @@ static int use_shell(struct task *task)
 	return -1;
 }
 
-/* The library's bounds; it would name its own options. */
+/* -1 or the exit code. */
 static int check_ttl(const struct task *task)
 {
 	bool row = task->lock.strategy == ROWLOCK_ROW;
-	uint64_t least = row ? 2000 : 1000;
-	uint64_t most = row ? 3600000 : 86400000;
+	uint64_t ms = task->ttl_ms;
 
-	if (task->ttl_ms == 0 ||
-	    (task->ttl_ms >= least && task->ttl_ms <= most))
+	if (ms == 0 ||
+	    (row ? ms >= ROW_LEAST_MS && ms <= ROW_MOST_MS && ms % 1000 == 0
+		 : ms >= LEASE_LEAST_MS && ms <= LEASE_MOST_MS))
 		return -1;
-	return command_misused(task->title, "--ttl: %s under the %s strategy",
-			       row ? "from 2s to 1h" : "from 1s to 24h",
-			       strategy_word(task->lock.strategy));
+	return command_misused(task->title, "--ttl: %s",
+			       row ? "under row it is 2s to 1h, in whole "
+				     "seconds"
+				   : "it is 1s to 24h");
 }
 
 /* flock(1) takes options behind the name too; those of COMMAND are its own. */

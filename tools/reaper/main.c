@@ -7,7 +7,7 @@
  * for a server that does not answer is left behind, which is safe, as each
  * removal is one statement. Any number of daemons may run.
  *
- * Exit codes: 0 stopped, or --once done; 1 failed; 2 wrong use.
+ * Exit codes: 0 stopped, or --once done; 1 failed; 125 wrong use.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +29,7 @@
 /* How long a stop waits for the statement that is under way. */
 #define STOP_MS 3000
 
-#define EXIT_MISUSED 2
+#define EXIT_MISUSED 125 /* as rowlock's */
 
 static const char help[] =
     "usage: rowlock-reaperd [OPTIONS]\n"
@@ -86,6 +86,10 @@ static int take_option(struct worker_config *config, bool *once, int option)
 	case 'V':
 		printf("rowlock-reaperd %s\n", rowlock_version());
 		return EXIT_SUCCESS;
+	case '?':
+		/* getopt_long() has said which it is. */
+		report(ROWLOCK_LOG_ERROR, "see 'rowlock-reaperd --help'");
+		return EXIT_MISUSED;
 	default:
 		return connection_option(&config->connection, option, optarg) >
 			       0
@@ -204,7 +208,14 @@ int main(int argc, char **argv)
 
 	forbid_core();
 	report_init("rowlock-reaperd", report_daemon_style());
+	if (argc > 0)
+		argv[0] = (char *) "rowlock-reaperd";
 	code = parse(&config, &once, argc, argv);
+	if (code == EXIT_SUCCESS && fflush(stdout) != 0) {
+		report(ROWLOCK_LOG_ERROR, "cannot write to stdout: %s",
+		       strerror(errno));
+		return EXIT_FAILURE;
+	}
 	if (code >= 0)
 		return code;
 	if (once)
