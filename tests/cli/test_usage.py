@@ -8,7 +8,7 @@ import harness
 from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
                      REAPERD, ToolTest)
 
-COMMANDS = ("run", "elect", "list", "show", "wait", "permits", "break", "reap")
+COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
 
 
 def drop_root_powers():

@@ -16,10 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "command.h"
 #include "common/report.h"
+
+/* Between two tries to reach a server. */
+#define RETRY_MIN_MS 200
+#define RETRY_MAX_MS 3000
+
+/* As the library has it where nothing else is said. */
+#define CONNECT_MS 5000
+#define CALL_MS 10000
 
 /* Show the handle to who may cancel it; false if the cancel came before. */
 static bool publish(struct acquisition *acquisition, const struct hold *hold)
@@ -33,24 +43,108 @@ static bool publish(struct acquisition *acquisition, const struct hold *hold)
 	return !cancelled;
 }
 
-static int acquire(struct acquisition *acquisition)
+/* A client, and a handle that can be cancelled. */
+static int prepare(struct acquisition *acquisition)
 {
 	struct hold hold = { .manner = acquisition->manner };
-	int r;
+	int r = 0;
 
-	r = connection_open(acquisition->connection,
-			    acquisition->client_options, &acquisition->client,
-			    &acquisition->error);
-	if (r < 0)
+	if (!acquisition->client)
+		r = connection_open(acquisition->connection,
+				    acquisition->client_options,
+				    &acquisition->client, &acquisition->error);
+	if (r < 0 || hold_is_made(&acquisition->hold))
 		return r;
 	r = hold_new(&hold, acquisition->client, acquisition->names,
 		     acquisition->name_count, &acquisition->lock_options,
 		     &acquisition->error);
 	if (r < 0)
 		return r;
-	if (!publish(acquisition, &hold))
-		return ROWLOCK_ECANCELED;
-	return hold_acquire(&hold, acquisition->wait_ms, &acquisition->error);
+	return publish(acquisition, &hold) ? 0 : ROWLOCK_ECANCELED;
+}
+
+/* Of the time to wait, what is left since @began. */
+static uint64_t left(const struct acquisition *acquisition, uint64_t began)
+{
+	uint64_t now = clock_ms(), passed = now > began ? now - began : 0;
+
+	if (acquisition->wait_ms == ROWLOCK_FOREVER)
+		return ROWLOCK_FOREVER;
+	return passed < acquisition->wait_ms ? acquisition->wait_ms - passed
+					     : 0;
+}
+
+/* False: it was cancelled. */
+static bool rest(struct acquisition *acquisition, uint64_t ms)
+{
+	struct timespec until;
+	bool cancelled;
+	int r = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long) (ms % 1000) * 1000000;
+	until.tv_sec += (time_t) (ms / 1000) + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&acquisition->mutex);
+	while (!acquisition->cancelled && r == 0)
+		r = pthread_cond_timedwait(&acquisition->changed,
+					   &acquisition->mutex, &until);
+	cancelled = acquisition->cancelled;
+	pthread_mutex_unlock(&acquisition->mutex);
+	return !cancelled;
+}
+
+/* Longer than it takes to see that a server is not there. */
+static uint64_t there_ms(const struct acquisition *acquisition)
+{
+	uint64_t connect = acquisition->connection->connect_timeout_ms;
+
+	return 2 * (CALL_MS + (connect ? connect : CONNECT_MS));
+}
+
+/* *@asked_at: when it was asked for first; 0: it was not. To connect is no part
+ * of the first wait. */
+static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
+{
+	uint64_t wait_ms =
+	    *asked_at ? left(acquisition, *asked_at) : acquisition->wait_ms;
+	int r = prepare(acquisition);
+
+	if (r < 0)
+		return r;
+	if (!*asked_at)
+		*asked_at = clock_ms();
+	return hold_acquire(&acquisition->hold, wait_ms, &acquisition->error);
+}
+
+/* A server that is away is tried again, until it has been for too long. One
+ * that was there for a while has not been away since before. */
+static int acquire(struct acquisition *acquisition)
+{
+	uint64_t began = clock_ms(), asked_at = 0, away_since = began;
+	uint64_t pause = RETRY_MIN_MS;
+
+	for (;;) {
+		uint64_t tried = clock_ms(), now;
+		int r = try_once(acquisition, &asked_at);
+
+		if (r != ROWLOCK_ECONNECT)
+			return r;
+		now = clock_ms();
+		if (now - tried > there_ms(acquisition))
+			away_since = now;
+		if (now - away_since >= acquisition->retry_ms)
+			return r;
+		if (acquisition->wait_ms > 0 &&
+		    left(acquisition, asked_at ? asked_at : began) == 0)
+			return r;
+		if (acquisition->verbose)
+			report(ROWLOCK_LOG_INFO, "%s: %s; tries again",
+			       acquisition->title, acquisition->error.message);
+		if (!rest(acquisition, pause))
+			return ROWLOCK_ECANCELED;
+		pause = 2 * pause > RETRY_MAX_MS ? RETRY_MAX_MS : 2 * pause;
+	}
 }
 
 static void *thread_main(void *arg)
@@ -72,6 +166,7 @@ static bool cancel(struct acquisition *acquisition)
 
 	pthread_mutex_lock(&acquisition->mutex);
 	acquisition->cancelled = true;
+	pthread_cond_signal(&acquisition->changed);
 	hold = acquisition->hold;
 	pthread_mutex_unlock(&acquisition->mutex);
 	if (hold_is_made(&hold))
@@ -152,6 +247,7 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 
 	acquisition->lock_options.flags |= ROWLOCK_OWNER_HANDLE;
 	pthread_mutex_init(&acquisition->mutex, NULL);
+	pthread_cond_init(&acquisition->changed, NULL);
 	acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (acquisition->done_fd < 0) {
 		fail(acquisition, "eventfd", errno);

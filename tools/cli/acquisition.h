@@ -28,6 +28,7 @@ struct acquisition {
 	size_t name_count;
 	struct hold_manner manner;
 	uint64_t wait_ms;
+	uint64_t retry_ms; /* how long to try to reach a server; 0: once */
 	const char *title; /* of the subcommand, for who looks on */
 	bool verbose;
 
@@ -42,6 +43,7 @@ struct acquisition {
 	struct onlooker onlooker;
 	pthread_mutex_t mutex; /* guards hold (until done) and cancelled */
 	bool cancelled;
+	pthread_cond_t changed; /* it was cancelled */
 	int done_fd;
 };
 

@@ -40,6 +40,7 @@ struct command {
 
 int cmd_break(int argc, char **argv, struct common *common);
 int cmd_elect(int argc, char **argv, struct common *common);
+int cmd_hold(int argc, char **argv, struct common *common);
 int cmd_list(int argc, char **argv, struct common *common);
 int cmd_permits(int argc, char **argv, struct common *common);
 int cmd_reap(int argc, char **argv, struct common *common);

@@ -18,6 +18,7 @@
 static const struct command commands[] = {
 	{ "run", "run a command while holding a lock", cmd_run },
 	{ "elect", "run a command while leader, again and again", cmd_elect },
+	{ "hold", "hold a lock until Ctrl-C, and run nothing", cmd_hold },
 	{ "list", "show who holds what", cmd_list },
 	{ "show", "show all about one name", cmd_show },
 	{ "wait", "wait until nobody holds a name", cmd_wait },

@@ -139,6 +139,12 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 		code = check_ttl(task);
 	if (code >= 0)
 		return code;
+	if (task->no_command)
+		return optind < argc || task->shell_command
+			   ? command_misused(task->title,
+					     "no command is run: that does "
+					     "'rowlock run'")
+			   : -1;
 	if (task->shell_command && optind < argc)
 		return command_misused(task->title,
 				       "-c and a command exclude each other");
@@ -158,11 +164,12 @@ static struct rowlock_client_options client_options(const struct task *task,
 {
 	struct rowlock_client_options client =
 	    command_client_options(task->common);
-	const char *name = strrchr(task->argv[0], '/');
+	const char *name = task->no_command ? "" : task->argv[0];
+	const char *slash = strrchr(name, '/');
 
 	/* The command's name, not its arguments: those may be secret. */
-	snprintf(program, size, "rowlock %s %s", task->title,
-		 name ? name + 1 : task->argv[0]);
+	snprintf(program, size, "rowlock %s%s%s", task->title, *name ? " " : "",
+		 slash ? slash + 1 : name);
 	client.program = program;
 	if (task->ttl_ms == 0)
 		return client;
@@ -184,6 +191,7 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 		.name_count = task->name_count,
 		.manner = task->manner,
 		.wait_ms = task->wait_ms,
+		.retry_ms = task->retry_ms,
 		.title = task->title,
 		.verbose = task->common->verbose,
 	};
@@ -192,10 +200,8 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 	return acquisition;
 }
 
-/* Of a single lock without I/O: it was drawn with the grant. Returns -1, or the
- * exit code. */
-static int get_tokens(const struct task *task, struct acquisition *acquisition,
-		      uint64_t *ret_tokens)
+int task_tokens(const struct task *task, struct acquisition *acquisition,
+		uint64_t *ret_tokens)
 {
 	for (size_t i = 0; i < task->name_count; i++) {
 		struct rowlock_errinfo error;
@@ -224,6 +230,20 @@ static int get_guard(const struct task *task, struct acquisition *acquisition,
 	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
 }
 
+void task_tell(const struct task *task, const struct acquisition *acquisition,
+	       uint64_t token)
+{
+	char span[TEXT_SPAN_SIZE];
+
+	if (!task->common->verbose)
+		return;
+	text_span(acquisition->waited_ms, span);
+	report(ROWLOCK_LOG_INFO,
+	       "%s: acquired '%s' (%s, token %" PRIu64 ") after %s",
+	       task->title, task->name, strategy_word(task->lock.strategy),
+	       token, span);
+}
+
 static int run_command(struct task *task, struct acquisition *acquisition,
 		       struct signals *signals, struct guard *guard)
 {
@@ -246,7 +266,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	};
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
 	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
-	int r = get_tokens(task, acquisition, tokens);
+	int r = task_tokens(task, acquisition, tokens);
 
 	if (r < 0 && task->guarded)
 		r = get_guard(task, acquisition, guard_sql);
@@ -264,15 +284,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	    !challenge_start(&challenge, acquisition->hold.election,
 			     task->gives_way_ms))
 		return EXIT_FAILED;
-	if (task->common->verbose) {
-		char span[TEXT_SPAN_SIZE];
-
-		text_span(acquisition->waited_ms, span);
-		report(ROWLOCK_LOG_INFO,
-		       "%s: acquired '%s' (%s, token %" PRIu64 ") after %s",
-		       task->title, task->name,
-		       strategy_word(task->lock.strategy), tokens[0], span);
-	}
+	task_tell(task, acquisition, tokens[0]);
 	return supervise(&supervision);
 }
 

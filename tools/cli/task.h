@@ -26,12 +26,14 @@ struct task {
 	const char *names[ROWLOCK_MULTILOCK_MAX];
 	size_t name_count; /* with the first one, also before that is known */
 	struct hold_manner manner;
+	bool no_command; /* there is none: nobody is to run */
 	const char *shell_command;
 	char **argv;
 	char *shell_argv[4];
 	bool guarded; /* tell the command its guard */
 	bool guarded_by_call;
 	uint64_t wait_ms;
+	uint64_t retry_ms;     /* how long to try to reach the server */
 	uint64_t ttl_ms;       /* 0: the default */
 	bool gives_way;        /* to a heavier candidate that has waited */
 	uint64_t gives_way_ms; /* for so long */
@@ -69,6 +71,15 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 /** How to acquire its lock; @program is a room for a text. */
 struct acquisition task_acquisition(const struct task *task, char *program,
 				    size_t size);
+
+/** It was acquired: its tokens, of a single lock without I/O, as it was drawn
+ *  with the grant. Returns -1, or the exit code. */
+int task_tokens(const struct task *task, struct acquisition *acquisition,
+		uint64_t *ret_tokens);
+
+/** If verbose: say that it was acquired. */
+void task_tell(const struct task *task, const struct acquisition *acquisition,
+	       uint64_t token);
 
 /** It was acquired: give it back, without having run the command, or after.
  *  Returns @code, or EXIT_LOST. */

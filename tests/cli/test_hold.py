@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""rowlock hold, and a server that is away for a while."""
+import os
+import signal
+import subprocess
+
+import harness
+from harness import EBUSY, ECONNECT, ToolTest, patience
+
+
+class Hold(ToolTest):
+    def holding(self, *argv, **more):
+        process = self.start("hold", *argv, "j", **dict(
+            {"stdin": subprocess.PIPE}, **more))
+        self.assertEqual(process.stdout.readline(), "4711 j\n")
+        return process
+
+    def test_it_holds_until_its_input_ends(self):
+        process = self.holding()
+        process.stdin.write("what is said means nothing\n")
+        process.stdin.flush()
+        self.assertIsNone(process.poll())
+        self.assertNotIn("release", self.fake.seen)
+        self.assertEqual(self.finish(process), (0, "", ""))
+        self.fake.expect("release")
+
+    def test_it_holds_until_a_signal_asks_for_an_end(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.holding()
+            process.send_signal(number)
+            self.assertEqual(process.wait(patience()), 0)
+            self.fake.expect("release")
+
+    def test_it_says_whose_it_is_and_takes_the_options_of_run(self):
+        process = self.holding("-t", "5m", "-w", "2", "--info=why")
+        client = self.fake.expect("client_new")
+        self.assertEqual((client.text("program"), client.number("ttl")),
+                         ("rowlock hold", 300000))
+        self.assertEqual(self.fake.expect("new").text("info"), "why")
+        self.assertEqual(self.fake.expect("acquire").number("wait"), 2000)
+        self.assertEqual(self.finish(process)[0], 0)
+
+    def test_a_lock_that_is_lost_ends_it_at_once(self):
+        process = self.holding()
+        self.fake.say("lose")
+        self.assertEqual(process.wait(patience()), 124)
+        self.assertIn("the lock 'j' was lost", process.stderr.read())
+
+    def test_what_is_not_acquired_is_1_or_the_code_of_E(self):
+        self.fake.answers["acquire"] = [f"reply {EBUSY} is held by another"]
+        self.assertEqual(self.run_tool("hold", "-n", "j"), (1, "", ""))
+        self.assertEqual(self.run_tool("hold", "-nE9", "j"), (9, "", ""))
+
+    def test_a_signal_while_waiting_cancels(self):
+        self.fake.answers["acquire"] = None
+        process = self.start("hold", "j", stdin=subprocess.PIPE)
+        self.fake.expect("acquire")
+        process.terminate()
+        self.fake.expect("cancel")
+        self.assertEqual(self.finish(process)[:2], (128 + signal.SIGTERM, ""))
+
+    def test_output_that_cannot_be_written_gives_it_back(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            code, _, err = self.finish(self.start(
+                "hold", "j", stdout=full, stdin=subprocess.PIPE))
+        self.assertEqual(code, 125)
+        self.assertIn("No space left", err)
+        self.fake.expect("release")
+
+    def test_without_the_terminal_it_holds_on(self):
+        # A session of its own has none; in the background a read fails.
+        master, slave = os.openpty()
+        process = self.holding(stdin=slave, start_new_session=True)
+        os.close(slave)
+        process.terminate()
+        self.assertEqual(process.wait(patience()), 0)
+        os.close(master)
+
+    def test_a_command_is_refused(self):
+        for argv in (["j", "true"], ["-c", "true", "j"], []):
+            code, _, err = self.run_tool("hold", *argv)
+            self.assertEqual(code, 125)
+            self.assertIn("hold", err)
+        self.assertEqual(self.fake.seen, [])
+
+
+class Away(ToolTest):
+    """--retry-connect."""
+
+    def away(self, times, call, code=ECONNECT):
+        """The first so many calls fail."""
+        left = [times]
+
+        def answer(_):
+            left[0] -= 1
+            return [f"reply {code} away" if left[0] >= 0 else "reply 0"]
+        self.fake.answers[call] = answer
+
+    def test_a_server_that_is_away_is_tried_again(self):
+        for call in ("client_new", "acquire"):
+            self.away(2, call)
+            code, out, err = self.run_tool("run", "--retry-connect=10m", "j",
+                                           "echo", "done")
+            self.assertEqual((code, out, err), (0, "done\n", ""), call)
+
+    def test_the_client_is_kept_and_so_is_the_time_to_wait(self):
+        self.away(1, "acquire")
+        code, _, err = self.run_tool("run", "-v", "-w", "100",
+                                     "--retry-connect=10m", "j", "true")
+        self.assertEqual(code, 0)
+        self.assertIn("run: away; tries again", err)
+        waits = [self.fake.expect("acquire").number("wait") for _ in "12"]
+        self.assertLess(waits[1], waits[0])
+        self.assertEqual(self.fake.seen.count("client_new"), 1)
+
+    def test_one_that_stays_away_is_given_up(self):
+        for argv in ([], ["--retry-connect=0.3"],
+                     ["-w", "0.3", "--retry-connect=10m"]):
+            self.away(10000, "client_new")
+            code, _, err = self.run_tool("run", *argv, "j", "true")
+            self.assertEqual((code, err), (125, "rowlock: run: away\n"))
+
+    def test_what_will_not_be_better_is_not_tried_again(self):
+        self.away(1, "client_new", -12)
+        code, _, _ = self.run_tool("run", "--retry-connect=10m", "j", "true")
+        self.assertEqual(code, 125)
+        self.assertEqual(self.fake.seen.count("client_new"), 1)
+
+    def test_a_signal_ends_its_trying(self):
+        self.away(10000, "acquire")
+        process = self.start("run", "--retry-connect=10m", "j", "true")
+        self.fake.expect("acquire")
+        process.terminate()
+        self.assertEqual(process.wait(patience()), 128 + signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    harness.main()

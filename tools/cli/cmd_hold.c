@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock hold: hold a lock, and run nothing.
+ *
+ * Acquire, write the token on standard output, for who waits for that, and hold
+ * until a signal asks for an end or standard input ends. Failure modes: as of
+ * run; a lock that is lost ends it at once (124).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/report.h"
+#include "request.h"
+
+static const char help[] =
+    "usage: rowlock hold [OPTIONS] NAME\n"
+    "Hold the lock NAME until Ctrl-C (or SIGTERM, SIGHUP, SIGQUIT), or until\n"
+    "standard input ends. When it is held, a line 'TOKEN NAME' is written on\n"
+    "standard output.\n\n" REQUEST_HELP
+    "\nExits with 0 when it was released; 1 not acquired; 124 lock lost; 125 "
+    "own\n"
+    "failure.\n";
+
+static const struct option options[] = {
+	REQUEST_OPTIONS,
+	TASK_OPTIONS,
+	COMMON_OPTIONS,
+};
+
+/* A hold_lost_fn: the one who waits asks the lock. */
+static void on_lost(void *arg)
+{
+	const int *fd = arg;
+	uint64_t one = 1;
+	ssize_t n = write(*fd, &one, sizeof(one));
+
+	(void) n;
+}
+
+static bool put_tokens(const struct task *task, const uint64_t *tokens)
+{
+	for (size_t i = 0; i < task->name_count; i++)
+		printf("%" PRIu64 " %s\n", tokens[i], task->names[i]);
+	if (fflush(stdout) == 0)
+		return true;
+	report(ROWLOCK_LOG_ERROR, "hold: cannot write to stdout: %s",
+	       strerror(errno));
+	return false;
+}
+
+/* True: a signal asks for an end. */
+static bool take_signals(struct signals *signals)
+{
+	bool over = false;
+	int signal;
+
+	while ((signal = signals_next(signals)) != 0) {
+		if (signal == SIGTSTP)
+			signals_suffer(signal);
+		else if (signals_is_fatal(signal))
+			over = true;
+	}
+	return over;
+}
+
+/* True: there is no more of it. What is read means nothing. */
+static bool take_input(struct pollfd *input)
+{
+	char text[4096];
+	ssize_t n = read(input->fd, text, sizeof(text));
+
+	if (n == 0)
+		return true;
+	/* EIO: in the background, where the terminal is another's. */
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		input->fd = -1;
+	return false;
+}
+
+static void watch(int lost_fd, struct signals *signals)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals->fd, .events = POLLIN },
+		{ .fd = lost_fd, .events = POLLIN },
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0) {
+			if (errno != EINTR)
+				abort();
+			continue;
+		}
+		if (fds[1].revents ||
+		    (fds[0].revents && take_signals(signals)) ||
+		    (fds[2].revents && take_input(&fds[2])))
+			return;
+	}
+}
+
+static int hold_it(struct task *task, struct acquisition *acquisition,
+		   struct signals *signals)
+{
+	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
+	int lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int code = task_tokens(task, acquisition, tokens);
+
+	if (code < 0 && lost_fd < 0) {
+		report(ROWLOCK_LOG_ERROR, "hold: %s", strerror(errno));
+		code = EXIT_FAILED;
+	}
+	if (code < 0) {
+		hold_on_lost(&acquisition->hold, on_lost, &lost_fd);
+		task_tell(task, acquisition, tokens[0]);
+		code = put_tokens(task, tokens) ? EXIT_DONE : EXIT_FAILED;
+	}
+	if (code == EXIT_DONE && hold_held(&acquisition->hold))
+		watch(lost_fd, signals);
+	if (code == EXIT_DONE && !hold_held(&acquisition->hold)) {
+		report(ROWLOCK_LOG_ERROR, "hold: the lock '%s' was lost",
+		       task->name);
+		code = EXIT_LOST;
+	}
+	/* After this the callback does not run any more. */
+	hold_on_lost(&acquisition->hold, NULL, NULL);
+	if (lost_fd >= 0)
+		close(lost_fd);
+	return task_release(task, acquisition, code);
+}
+
+static int hold(struct request *request, struct signals *signals)
+{
+	char program[256];
+	_cleanup_(acquisition_fini) struct acquisition acquisition =
+	    task_acquisition(&request->task, program, sizeof(program));
+	int signal = acquisition_run(&acquisition, signals);
+
+	if (acquisition.result < 0) {
+		signals_restore(signals);
+		return signal ? EXIT_SIGNAL + signal
+			      : request_not_acquired(request, &acquisition);
+	}
+	if (signal)
+		return task_release(&request->task, &acquisition,
+				    EXIT_SIGNAL + signal);
+	return hold_it(&request->task, &acquisition, signals);
+}
+
+int cmd_hold(int argc, char **argv, struct common *common)
+{
+	struct request request = {
+		.task = {
+			.title = "hold",
+			.help = help,
+			.common = common,
+			.lock = ROWLOCK_OPTIONS_DEFAULT,
+			.no_command = true,
+			.wait_ms = ROWLOCK_FOREVER,
+		},
+		.conflict_code = EXIT_NOT,
+	};
+	struct signals signals = { .fd = -1 };
+	int code = task_parse(&request.task, argc, argv, "s:nw:E:t:vhV",
+			      options, request_option);
+
+	if (code < 0)
+		code = request_check(&request.task);
+	if (code >= 0)
+		return code;
+	if (!connection_check(&common->connection) || !signals_start(&signals))
+		return EXIT_FAILED;
+	/* In the background it holds on without the terminal's input. */
+	signal(SIGTTIN, SIG_IGN);
+	return hold(&request, &signals);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a lock is asked for on the command line. Failure modes: wrong use (125).
+ */
+#include "request.h"
+
+#include <string.h>
+
+#include "common/report.h"
+#include "common/text.h"
+
+static int take_mode(struct task *task, enum rowlock_rwlock_mode mode)
+{
+	if (task->manner.mode && task->manner.mode != mode)
+		return command_misused(task->title,
+				       "--read, --write: give one of "
+				       "them; who writes may read");
+	task->manner.mode = mode;
+	return -1;
+}
+
+static int take_number(const struct task *task, const char *option,
+		       unsigned int *ret_number)
+{
+	if (text_number(optarg, 1, ROWLOCK_SEMAPHORE_MAX, ret_number))
+		return -1;
+	return command_misused(task->title,
+			       "%s: '%s' is not a number from 1 to %d", option,
+			       optarg, ROWLOCK_SEMAPHORE_MAX);
+}
+
+int request_option(struct task *task, int option)
+{
+	struct request *request = container_of(task, struct request, task);
+
+	switch (option) {
+	case OPTION_ALSO:
+		return task_also(task, optarg);
+	case OPTION_READ:
+		return take_mode(task, ROWLOCK_RWLOCK_READ);
+	case OPTION_WRITE:
+		return take_mode(task, ROWLOCK_RWLOCK_WRITE);
+	case OPTION_PERMITS:
+		if (strcmp(optarg, "stored") == 0) {
+			task->manner.permits = ROWLOCK_PERMITS_STORED;
+			return -1;
+		}
+		return take_number(task, "--permits", &task->manner.permits);
+	case OPTION_TAKE:
+		return take_number(task, "--take", &task->manner.count);
+	case OPTION_RETRY:
+		if (text_duration(optarg, &task->retry_ms))
+			return -1;
+		return command_misused(
+		    task->title, "--retry-connect: '%s' is not a time", optarg);
+	case 'n':
+		task->wait_ms = 0;
+		return -1;
+	case 'w':
+		if (text_duration(optarg, &task->wait_ms))
+			return -1;
+		return command_misused(task->title,
+				       "--wait: '%s' is not a time", optarg);
+	case 'E':
+		if (text_number(optarg, 0, 255, &request->conflict_code))
+			return -1;
+		return command_misused(task->title,
+				       "--conflict-exit-code: '%s' is not a "
+				       "number from 0 to 255",
+				       optarg);
+	default:
+		return task_option(task, option);
+	}
+}
+
+int request_not_acquired(const struct request *request,
+			 struct acquisition *acquisition)
+{
+	char seen[SIGHT_SIZE] = "";
+	bool conflict = acquisition->result == ROWLOCK_EBUSY ||
+			acquisition->result == ROWLOCK_ETIMEDOUT;
+
+	if (conflict && request->task.common->verbose)
+		acquisition_sight(acquisition, seen);
+	if (!conflict || request->task.common->verbose)
+		report(conflict ? ROWLOCK_LOG_INFO : ROWLOCK_LOG_ERROR,
+		       "%s: %s%s%s", request->task.title,
+		       acquisition->error.message, *seen ? "; now " : "", seen);
+	return conflict ? (int) request->conflict_code : EXIT_FAILED;
+}
+
+/* -1 or the exit code. */
+static int check_permits(struct task *task)
+{
+	struct hold_manner *manner = &task->manner;
+
+	if (manner->count && !manner->permits)
+		return command_misused(task->title,
+				       "--take: also say how many there "
+				       "are, with --permits");
+	if (!manner->permits)
+		return -1;
+	if (manner->mode || task->name_count > 1 ||
+	    task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused(task->title,
+				       "--permits: only leases, of one "
+				       "name, without --read, --write "
+				       "and --also");
+	if (!manner->count)
+		manner->count = 1;
+	if (manner->count > manner->permits)
+		return command_misused(task->title, "--take: %u permits of %u",
+				       manner->count, manner->permits);
+	return -1;
+}
+
+/* What does not go together: -1 or the exit code. */
+int request_check(struct task *task)
+{
+	if (task->name_count > 1 && task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused(task->title,
+				       "--also: only leases can be held "
+				       "together");
+	if (task->manner.mode && task->lock.strategy != ROWLOCK_LEASE)
+		return command_misused(task->title,
+				       "--read, --write: only leases "
+				       "can be shared");
+	if (task->manner.mode && task->name_count > 1)
+		return command_misused(task->title,
+				       "--read, --write: one name at a "
+				       "time, so without --also");
+	if (task->guarded &&
+	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
+	     task->manner.mode || task->manner.permits))
+		return command_misused(task->title,
+				       "--guarded: only a lease, of one "
+				       "name, without --read, --write, "
+				       "--permits and --also");
+	return check_permits(task);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_REQUEST_H
+#define CLI_REQUEST_H
+
+/*
+ * How a lock is asked for: what 'run' and 'hold' have in common on the command
+ * line.
+ */
+
+#include "task.h"
+
+struct request {
+	struct task task;
+	unsigned int conflict_code;
+};
+
+enum {
+	OPTION_ALSO = TASK_OPTION_MORE,
+	OPTION_READ,
+	OPTION_WRITE,
+	OPTION_PERMITS,
+	OPTION_TAKE,
+	OPTION_RETRY,
+	REQUEST_OPTION_MORE,
+};
+
+/** The lines about them in a help text, those of TASK_OPTIONS among them. */
+#define REQUEST_HELP                                                           \
+	"  -n, --nb, --nonblock       do not wait if another holds it\n"       \
+	"  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m "   \
+	"1h)\n"                                                                \
+	"      --retry-connect=TIME   try for so long to reach a server that " \
+	"is "                                                                  \
+	"away\n"                                                               \
+	"      --also=NAME            hold NAME as well, all of them or "      \
+	"none\n"                                                               \
+	"      --read, --write        hold NAME as a read/write lock: many "   \
+	"may "                                                                 \
+	"read,\n"                                                              \
+	"                             or one writes\n"                         \
+	"      --permits=N            hold a permit of NAME, of which there "  \
+	"are N\n"                                                              \
+	"                             (stored: as many as the database "       \
+	"says)\n"                                                              \
+	"      --take=N               ... N permits at once, all or none\n"    \
+	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
+	"(1)\n"                                                                \
+	"  -s, --strategy=lease|row   how the lock lives (lease)\n"            \
+	"  -t, --ttl=TIME             how long it outlives a host that "       \
+	"vanished\n"                                                           \
+	"                             (lease 30s, row 10s)\n"                  \
+	"      --info=TEXT            shown by 'rowlock list'\n"
+
+/** Entries for getopt_long(); TASK_OPTIONS follow. */
+#define REQUEST_OPTIONS                                                        \
+	{ "also", required_argument, NULL, OPTION_ALSO },                      \
+	    { "read", no_argument, NULL, OPTION_READ },                        \
+	    { "write", no_argument, NULL, OPTION_WRITE },                      \
+	    { "permits", required_argument, NULL, OPTION_PERMITS },            \
+	    { "take", required_argument, NULL, OPTION_TAKE },                  \
+	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
+	    { "nb", no_argument, NULL, 'n' },                                  \
+	    { "nonblock", no_argument, NULL, 'n' },                            \
+	    { "wait", required_argument, NULL, 'w' },                          \
+	    { "timeout", required_argument, NULL, 'w' },                       \
+	{                                                                      \
+		"conflict-exit-code", required_argument, NULL, 'E'             \
+	}
+
+/** Take an option; a task_option_fn of a task that is in a request. */
+int request_option(struct task *task, int option);
+
+/** What does not go together: -1 or the exit code. */
+int request_check(struct task *task);
+
+/** It was not acquired: report why, if it is to be. Returns the exit code. */
+int request_not_acquired(const struct request *request,
+			 struct acquisition *acquisition);
+
+#endif
