@@ -16,7 +16,8 @@
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
  * does not return; with ROWLOCK_FAKE_NEAR=N the hold has 1 ms left from that
- * one on. Without ROWLOCK_FAKE every call succeeds.
+ * one on; with ROWLOCK_FAKE_STUCK rowlock_client_free() is told, and does not
+ * return. Without ROWLOCK_FAKE every call succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -342,6 +343,8 @@ int rowlock_client_free(struct rowlock_client *client,
 	(void) reterr;
 	if (client)
 		say("client_free");
+	while (getenv("ROWLOCK_FAKE_STUCK"))
+		pause();
 	free(client);
 	return 0;
 }

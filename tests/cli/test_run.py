@@ -80,12 +80,21 @@ class Status(ToolTest):
         self.assertEqual(self.run_tool("run", "j", "-c", "text")[1],
                          "-c text\n")
 
-    def test_a_failed_release_is_told_when_verbose(self):
+    def test_a_failed_release_is_told_and_by_exit_code_if_asked_for(self):
         self.fake.answers["release"] = [f"reply {ECONNECT} server gone"]
-        self.assertEqual(self.run_tool("run", "j", "true"), (0, "", ""))
-        code, _, err = self.run_tool("run", "-v", "j", "true")
-        self.assertEqual(code, 0)
-        self.assertIn("server gone", err)
+        for argv, code, span in (([], 3, "30.0s"),
+                                 (["-t", "5m"], 3, "5m00s"),
+                                 (["-s", "row"], 3, "10.0s"),
+                                 (["--release-exit-code=77"], 77, "30.0s")):
+            self.assertEqual(
+                self.run_tool("run", *argv, "j", "sh", "-c", "exit 3"),
+                (code, "", f"rowlock: run: 'j' stays locked for up to {span}: "
+                 "server gone\n"))
+        self.fake.answers["release"] = ["reply 0"]
+        self.assertEqual(self.run_tool("run", "--release-exit-code=77", "j",
+                                       "true"), (0, "", ""))
+        self.assertEqual(self.run_tool("run", "--release-exit-code=256", "j",
+                                       "true")[0], 125)
 
     def test_a_release_that_finds_the_lock_lost_is_124(self):
         self.fake.answers["release"] = [f"reply {ELOST} lost"]
@@ -462,6 +471,17 @@ class Loss(ToolTest):
             self.assertIn("'j' was lost: sending SIGTERM", err)
             self.assertIn("sending SIGKILL", err)
 
+    def test_after_a_loss_it_does_not_wait_for_a_server_that_is_away(self):
+        self.environment["ROWLOCK_FAKE_STUCK"] = "1"
+        process = self.start("run", "j", "bash", "-c",
+                             "trap 'exit 0' TERM; echo ready; "
+                             "while :; do sleep 0.05; done")
+        process.stdout.readline()
+        self.fake.say("lose")
+        self.assertEqual(process.wait(patience()), 124)
+        self.assertNotIn("release", self.fake.seen)
+        self.assertIn("client_free", self.fake.seen)
+
     def test_a_command_that_obeys_TERM_is_124_all_the_same(self):
         process = self.start("run", "j", "bash", "-c",
                              "trap 'exit 0' TERM; echo ready; "
@@ -671,7 +691,7 @@ class Loss(ToolTest):
         code, out, err = self.run_tool("run", "j", "echo", "ran")
         self.assertEqual((code, out), (124, ""))
         self.assertIn("before the command was started", err)
-        self.assertIn("release", self.fake.seen)
+        self.assertIn("client_free", self.fake.seen)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@
 #define RETRY_MIN_MS 200
 #define RETRY_MAX_MS 3000
 
+/* More than a server takes that answers. */
+#define LEAVE_MS 500
+
 /* As the library has it where nothing else is said. */
 #define CONNECT_MS 5000
 #define CALL_MS 10000
@@ -289,4 +292,28 @@ void acquisition_fini(struct acquisition *acquisition)
 	onlooker_fini(&acquisition->onlooker);
 	hold_free(&acquisition->hold);
 	rowlock_client_free(acquisition->client, NULL);
+}
+
+static void *free_all(void *arg)
+{
+	struct acquisition *acquisition = arg;
+	uint64_t one = 1;
+
+	acquisition_fini(acquisition);
+	while (write(acquisition->done_fd, &one, sizeof(one)) < 0 &&
+	       errno == EINTR)
+		;
+	return NULL;
+}
+
+void acquisition_leave(struct acquisition *acquisition, int code)
+{
+	struct pollfd done = { .events = POLLIN };
+	pthread_t thread;
+
+	done.fd = acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
+	if (done.fd >= 0 &&
+	    pthread_create(&thread, NULL, free_all, acquisition) == 0)
+		poll(&done, 1, LEAVE_MS);
+	_exit(code);
 }

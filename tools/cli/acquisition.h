@@ -60,6 +60,14 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals);
 /** It was not acquired: say who has it now, as sight_say() does. */
 void acquisition_sight(struct acquisition *acquisition, char *ret_text);
 
+/**
+ * The lock was lost: free the handle and the client if that is done in a
+ * moment, as it is where the server answers, and end the process with @code in
+ * any case.
+ */
+void acquisition_leave(struct acquisition *acquisition, int code)
+    __attribute__((noreturn));
+
 /** Free the handle and the client. The lock must have been released. */
 void acquisition_fini(struct acquisition *acquisition);
 

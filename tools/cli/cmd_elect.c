@@ -184,6 +184,10 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 		return task_release(task, &acquisition, EXIT_SIGNAL + signal);
 	code = task_run(task, &acquisition, signals, &guard);
 	*ret_over = is_over(elect, code);
+	if (*ret_over && task->lost) {
+		guard_stop(&guard);
+		acquisition_leave(&acquisition, code);
+	}
 	return code;
 }
 

@@ -127,6 +127,7 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 		report(ROWLOCK_LOG_ERROR, "hold: the lock '%s' was lost",
 		       task->name);
 		code = EXIT_LOST;
+		task->lost = true;
 	}
 	/* After this the callback does not run any more. */
 	hold_on_lost(&acquisition->hold, NULL, NULL);
@@ -140,7 +141,7 @@ static int hold(struct request *request, struct signals *signals)
 	char program[256];
 	_cleanup_(acquisition_fini) struct acquisition acquisition =
 	    task_acquisition(&request->task, program, sizeof(program));
-	int signal = acquisition_run(&acquisition, signals);
+	int signal = acquisition_run(&acquisition, signals), code;
 
 	if (acquisition.result < 0) {
 		signals_restore(signals);
@@ -150,7 +151,10 @@ static int hold(struct request *request, struct signals *signals)
 	if (signal)
 		return task_release(&request->task, &acquisition,
 				    EXIT_SIGNAL + signal);
-	return hold_it(&request->task, &acquisition, signals);
+	code = hold_it(&request->task, &acquisition, signals);
+	if (request->task.lost)
+		acquisition_leave(&acquisition, code);
+	return code;
 }
 
 int cmd_hold(int argc, char **argv, struct common *common)

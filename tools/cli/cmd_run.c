@@ -9,6 +9,8 @@
  */
 #include "request.h"
 
+#include <string.h>
+
 static const char help[] =
     "usage: rowlock run [OPTIONS] NAME [--] COMMAND [ARGUMENTS]\n"
     "       rowlock run [OPTIONS] NAME -c 'SHELL COMMAND'\n"
@@ -57,7 +59,7 @@ static int run(struct request *request, struct signals *signals,
 	char program[256];
 	_cleanup_(acquisition_fini) struct acquisition acquisition =
 	    task_acquisition(&request->task, program, sizeof(program));
-	int signal = acquisition_run(&acquisition, signals);
+	int signal = acquisition_run(&acquisition, signals), code;
 
 	if (acquisition.result < 0) {
 		/* Nothing is held: let a second signal end us at once. */
@@ -68,7 +70,12 @@ static int run(struct request *request, struct signals *signals,
 	if (signal)
 		return task_release(&request->task, &acquisition,
 				    EXIT_SIGNAL + signal);
-	return task_run(&request->task, &acquisition, signals, guard);
+	code = task_run(&request->task, &acquisition, signals, guard);
+	if (request->task.lost) {
+		guard_stop(guard);
+		acquisition_leave(&acquisition, code);
+	}
+	return code;
 }
 
 int cmd_run(int argc, char **argv, struct common *common)

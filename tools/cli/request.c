@@ -53,6 +53,14 @@ int request_option(struct task *task, int option)
 			return -1;
 		return command_misused(
 		    task->title, "--retry-connect: '%s' is not a time", optarg);
+	case OPTION_RELEASE:
+		task->tells_release = true;
+		if (text_number(optarg, 0, 255, &task->release_code))
+			return -1;
+		return command_misused(task->title,
+				       "--release-exit-code: '%s' is not a "
+				       "number from 0 to 255",
+				       optarg);
 	case 'n':
 		task->wait_ms = 0;
 		return -1;

@@ -21,6 +21,7 @@ enum {
 	OPTION_PERMITS,
 	OPTION_TAKE,
 	OPTION_RETRY,
+	OPTION_RELEASE,
 	REQUEST_OPTION_MORE,
 };
 
@@ -45,6 +46,8 @@ enum {
 	"      --take=N               ... N permits at once, all or none\n"    \
 	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
 	"(1)\n"                                                                \
+	"      --release-exit-code=N  exit with N if it could not be "         \
+	"released\n"                                                           \
 	"  -s, --strategy=lease|row   how the lock lives (lease)\n"            \
 	"  -t, --ttl=TIME             how long it outlives a host that "       \
 	"vanished\n"                                                           \
@@ -59,6 +62,7 @@ enum {
 	    { "permits", required_argument, NULL, OPTION_PERMITS },            \
 	    { "take", required_argument, NULL, OPTION_TAKE },                  \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
+	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
 	    { "nb", no_argument, NULL, 'n' },                                  \
 	    { "nonblock", no_argument, NULL, 'n' },                            \
 	    { "wait", required_argument, NULL, 'w' },                          \

@@ -244,8 +244,8 @@ static int verdict(const struct run *run)
 		       "%s: the command has left processes behind (group "
 		       "%d); they run on without the lock '%s'",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
-	return run->deadline.phase == DEADLINE_WATCH ? run->child.code
-						     : EXIT_LOST;
+	*run->plan->ret_lost = run->deadline.phase != DEADLINE_WATCH;
+	return *run->plan->ret_lost ? EXIT_LOST : run->child.code;
 }
 
 static int start(struct run *run)
@@ -255,6 +255,7 @@ static int start(struct run *run)
 		       "%s: the lock '%s' was lost before the command was "
 		       "started",
 		       run->plan->title, run->plan->name);
+		*run->plan->ret_lost = true;
 		return EXIT_LOST;
 	}
 	if (!child_start(&run->child, run->plan->command, run->plan->signals,

@@ -244,6 +244,14 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       token, span);
 }
 
+static uint64_t ttl_of(const struct task *task,
+		       const struct acquisition *acquisition)
+{
+	return task->lock.strategy == ROWLOCK_ROW
+		   ? acquisition->client_options.row_idle_ms
+		   : acquisition->client_options.ttl_ms;
+}
+
 static int run_command(struct task *task, struct acquisition *acquisition,
 		       struct signals *signals, struct guard *guard)
 {
@@ -254,15 +262,14 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.title = task->title,
 		.hold = &acquisition->hold,
 		.name = task->name,
-		.ttl_ms = task->lock.strategy == ROWLOCK_ROW
-			      ? acquisition->client_options.row_idle_ms
-			      : acquisition->client_options.ttl_ms,
+		.ttl_ms = ttl_of(task, acquisition),
 		.command = &command,
 		.signals = signals,
 		.guard = guard,
 		.verbose = task->common->verbose,
 		.challenge = &challenge,
 		.ret_told = &task->told,
+		.ret_lost = &task->lost,
 	};
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
 	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
@@ -288,24 +295,39 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	return supervise(&supervision);
 }
 
+/* Others wait for no reason, and whoever looks for it should know it. */
+static int not_released(const struct task *task,
+			const struct acquisition *acquisition,
+			const char *reason, int code)
+{
+	char span[TEXT_SPAN_SIZE];
+
+	text_span(ttl_of(task, acquisition), span);
+	report(ROWLOCK_LOG_WARNING, "%s: '%s' stays locked for up to %s: %s",
+	       task->title, task->name, span, reason);
+	return task->tells_release ? (int) task->release_code : code;
+}
+
 /* A release that says LOST tells what nobody saw before: the command was not
- * protected to its end. */
+ * protected to its end. What was seen to be lost is freed with the handle. */
 int task_release(const struct task *task, struct acquisition *acquisition,
 		 int code)
 {
 	struct rowlock_errinfo error;
-	int r = hold_release(&acquisition->hold, &error);
+	int r;
 
-	if (r == ROWLOCK_ELOST && code != EXIT_LOST && code != EXIT_FAILED) {
+	if (task->lost)
+		return code;
+	r = hold_release(&acquisition->hold, &error);
+	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the lock '%s' was lost before the command ended",
 		       task->title, task->name);
 		return EXIT_LOST;
 	}
-	if (r < 0 && task->common->verbose)
-		report(ROWLOCK_LOG_WARNING, "%s: %s", task->title,
-		       error.message);
-	else if (task->common->verbose)
+	if (r < 0 && r != ROWLOCK_ELOST)
+		return not_released(task, acquisition, error.message, code);
+	if (r == 0 && task->common->verbose)
 		report(ROWLOCK_LOG_INFO, "%s: released '%s'", task->title,
 		       task->name);
 	return code;
@@ -318,6 +340,7 @@ int task_run(struct task *task, struct acquisition *acquisition,
 	int code;
 
 	task->told = 0;
+	task->lost = false;
 	code = run_command(task, acquisition, signals, guard);
 	task->ran_ms = clock_ms() - began;
 	return task_release(task, acquisition, code);

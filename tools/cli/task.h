@@ -30,8 +30,10 @@ struct task {
 	const char *shell_command;
 	char **argv;
 	char *shell_argv[4];
-	bool guarded; /* tell the command its guard */
-	bool guarded_by_call;
+	bool tells_release;        /* one that failed, */
+	unsigned int release_code; /* by this exit code */
+	bool guarded;              /* tell the command its guard, */
+	bool guarded_by_call;      /* as a call of rowlock_guard() */
 	uint64_t wait_ms;
 	uint64_t retry_ms;     /* how long to try to reach the server */
 	uint64_t ttl_ms;       /* 0: the default */
@@ -39,6 +41,7 @@ struct task {
 	uint64_t gives_way_ms; /* for so long */
 
 	/* What came of it. */
+	bool lost;       /* the lock was, and was seen to be */
 	int told;        /* the signal that asked for an end meanwhile; or 0 */
 	uint64_t ran_ms; /* how long the command ran */
 };
