@@ -6,7 +6,7 @@ import socket
 
 import harness
 from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
-                     REAPERD, ToolTest)
+                     REAPERD, ToolTest, entry)
 
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
 
@@ -464,6 +464,21 @@ class RunOptions(ToolTest):
     def test_info_is_passed_on(self):
         lock = self.acquired_with("--info=why not", "j", "true")[1]
         self.assertEqual(lock.text("info"), "why not")
+
+    def test_an_info_that_a_row_does_not_take_is_told(self):
+        self.fake.answers["list"] = [entry("j", 1, 3, info="the first"),
+                                     "reply 0"]
+        for argv, told in ((["--info=why", "-s", "row"], "the first"),
+                           (["--info=the first", "-s", "row"], ""),
+                           (["--info=why"], ""), (["-s", "row"], "")):
+            code, _, err = self.run_tool("run", *argv, "j", "true")
+            self.assertEqual(code, 0)
+            self.assertEqual(err, "rowlock: run: --info: under row 'j' keeps "
+                             "the one that it was made with: 'the first'\n"
+                             if told else "")
+        self.fake.answers["list"] = [f"reply {ECONNECT} away"]
+        self.assertEqual(self.run_tool("run", "--info=why", "-s", "row", "j",
+                                       "true"), (0, "", ""))
 
     def test_the_commands_own_options_are_left_alone(self):
         code, out, err = self.run_tool("run", "j", "echo", "-n", "-w", "x")

@@ -230,11 +230,42 @@ static int get_guard(const struct task *task, struct acquisition *acquisition,
 	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
 }
 
+/* A rowlock_list_fn. */
+static void see_info(const struct rowlock_entry *entry, void *arg)
+{
+	const struct task *task = arg;
+
+	if (strcmp(entry->info, task->lock.info) != 0)
+		report(ROWLOCK_LOG_WARNING,
+		       "%s: --info: under row '%s' keeps the one that it was "
+		       "made with: '%s'",
+		       task->title, task->name, entry->info);
+}
+
+/* A row's is written once, when the row is made; in the hold's transaction
+ * nobody would see another one before the end. */
+static void tell_info(const struct task *task,
+		      const struct acquisition *acquisition)
+{
+	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	int r;
+
+	if (task->lock.strategy != ROWLOCK_ROW || !task->lock.info)
+		return;
+	what.name = task->name;
+	what.lease = 0;
+	/* Whatever the answer is, the lock is held. */
+	r = rowlock_list(acquisition->client, &what, see_info, (void *) task,
+			 NULL);
+	(void) r;
+}
+
 void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       uint64_t token)
 {
 	char span[TEXT_SPAN_SIZE];
 
+	tell_info(task, acquisition);
 	if (!task->common->verbose)
 		return;
 	text_span(acquisition->waited_ms, span);

@@ -80,7 +80,7 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 int task_tokens(const struct task *task, struct acquisition *acquisition,
 		uint64_t *ret_tokens);
 
-/** If verbose: say that it was acquired. */
+/** Say that it was acquired, if verbose, and what was not taken of its info. */
 void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       uint64_t token);
 
