@@ -84,6 +84,71 @@ class Hold(ToolTest):
         self.assertEqual(self.fake.seen, [])
 
 
+class InPlace(ToolTest):
+    """--no-supervise: the command takes the place of the process."""
+
+    def start_in_place(self, command, *argv):
+        return self.start("run", "--no-supervise", *argv, "j", "--", "sh",
+                          "-c", command, stdin=subprocess.PIPE)
+
+    def test_the_command_is_the_process_that_was_started(self):
+        process = self.start_in_place("echo $$; read x; exit 3")
+        self.assertEqual(process.stdout.readline(), f"{process.pid}\n")
+        self.assertNotIn("release", self.fake.seen)
+        self.assertEqual(self.finish(process), (3, "", ""))
+        self.fake.expect("release")
+        self.fake.expect("client_free")
+
+    def test_it_is_released_however_the_command_ends(self):
+        process = self.start_in_place("echo; read x")
+        process.stdout.readline()
+        process.kill()
+        self.fake.expect("release")
+
+    def test_the_command_gets_what_it_gets_elsewhere_and_no_descriptor(self):
+        _, out, _ = self.finish(self.start_in_place(
+            "echo $ROWLOCK_NAME $ROWLOCK_TOKEN; echo $ROWLOCK_GUARD_SQL; "
+            "ls /proc/$$/fd | tr '\\n' ' '", "--guarded"))
+        self.assertEqual(out, "j 4711\nthe guard of j\n0 1 2 ")
+
+    def test_what_is_not_acquired_runs_nothing(self):
+        self.fake.answers["acquire"] = [f"reply {EBUSY} is held by another"]
+        for argv, code in ((["-n"], 1), (["-n", "-E", "9"], 9)):
+            self.assertEqual(
+                self.finish(self.start_in_place("echo ran", *argv)),
+                (code, "", ""))
+        self.fake.answers["acquire"] = [f"reply {ECONNECT} away"]
+        self.assertEqual(self.finish(self.start_in_place("echo ran")),
+                         (125, "", "rowlock: run: away\n"))
+
+    def test_whoever_ends_it_while_it_waits_ends_the_wait(self):
+        self.fake.answers["acquire"] = None
+        process = self.start_in_place("echo ran")
+        self.fake.expect("acquire")
+        process.terminate()
+        self.fake.expect("cancel")
+        self.fake.expect("client_free")
+        self.assertEqual(self.finish(process)[:2], (-signal.SIGTERM, ""))
+
+    def test_a_command_that_cannot_be_executed_gives_it_back(self):
+        code, _, err = self.run_tool("run", "--no-supervise", "j",
+                                     "no-such-command")
+        self.assertEqual(code, 127)
+        self.assertIn("cannot execute 'no-such-command'", err)
+        self.fake.expect("release")
+
+    def test_a_loss_is_told_and_the_command_runs_on(self):
+        process = self.start_in_place("echo; read x; exit 3")
+        process.stdout.readline()
+        self.fake.say("lose")
+        self.assertEqual(process.stderr.readline(),
+                         "rowlock: run: the lock 'j' was lost; the command "
+                         "runs on without it\n")
+        self.fake.expect("client_free")
+        self.assertNotIn("release", self.fake.seen)
+        self.assertEqual(self.finish(process)[0], 3)
+
+
 class Away(ToolTest):
     """--retry-connect."""
 

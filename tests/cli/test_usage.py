@@ -90,6 +90,8 @@ class Usage(ToolTest):
                      ["run", "-t", "1s", "-s", "row", "x", "true"],
                      ["run", "x", "-s", "row", "-t", "2h", "true"],
                      ["elect", "-t", "1ms", "x", "true"],
+                     ["run", "--no-supervise", "--release-exit-code=3", "x",
+                      "true"],
                      ["run", "-t", "0.5", "x", "true"],
                      ["run", "-t", "25h", "x", "true"],
                      ["run", "-t", "2.5", "-s", "row", "x", "true"],

@@ -216,6 +216,8 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 	struct pollfd fds[] = {
 		{ .fd = acquisition->done_fd, .events = POLLIN },
 		{ .fd = signals->fd, .events = POLLIN },
+		{ .fd = acquisition->quit_fd ? acquisition->quit_fd : -1,
+		  .events = POLLIN },
 	};
 	struct onlooker *onlooker = &acquisition->onlooker;
 	int fatal = 0, signal;
@@ -230,6 +232,10 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 			return fatal;
 		if (n == 0)
 			onlooker_look(onlooker, client_of(acquisition));
+		if (fds[2].revents) {
+			fds[2].fd = -1;
+			fatal = take_signal(acquisition, SIGHUP, fatal);
+		}
 		while ((signal = signals_next(signals)) != 0)
 			fatal = take_signal(acquisition, signal, fatal);
 	}

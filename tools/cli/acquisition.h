@@ -29,6 +29,7 @@ struct acquisition {
 	struct hold_manner manner;
 	uint64_t wait_ms;
 	uint64_t retry_ms; /* how long to try to reach a server; 0: once */
+	int quit_fd;       /* readable: give up, as by SIGHUP; 0: none */
 	const char *title; /* of the subcommand, for who looks on */
 	bool verbose;
 

@@ -7,6 +7,7 @@
  * modes: not acquired (1, or the code of -E), lock lost (124), our own (125), a
  * signal while waiting (128 and its number); else the command's own status.
  */
+#include "in_place.h"
 #include "request.h"
 
 #include <string.h>
@@ -25,6 +26,9 @@ static const char help[] =
     "                             to the lock, as ROWLOCK_GUARD_SQL; "
     "--guarded=call:\n"
     "                             as a CALL of rowlock_guard()\n"
+    "      --no-supervise         COMMAND takes the place of this process, and "
+    "is\n"
+    "                             not ended if the lock is lost\n"
     "  -c, --command=TEXT         run TEXT by $SHELL -c\n\n"
     "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_STRATEGY and "
     "ROWLOCK_TOKENS.\n"
@@ -32,10 +36,11 @@ static const char help[] =
     "lock\n"
     "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n";
 
-enum { OPTION_GUARDED = REQUEST_OPTION_MORE };
+enum { OPTION_GUARDED = REQUEST_OPTION_MORE, OPTION_NO_SUPERVISE };
 
 static const struct option options[] = {
 	{ "guarded", optional_argument, NULL, OPTION_GUARDED },
+	{ "no-supervise", no_argument, NULL, OPTION_NO_SUPERVISE },
 	REQUEST_OPTIONS,
 	TASK_OPTIONS,
 	COMMON_OPTIONS,
@@ -43,14 +48,20 @@ static const struct option options[] = {
 
 static int take_option(struct task *task, int option)
 {
-	if (option != OPTION_GUARDED)
+	switch (option) {
+	case OPTION_GUARDED:
+		if (optarg && strcmp(optarg, "call") != 0)
+			return command_misused(
+			    "run", "--guarded: '%s' is not 'call'", optarg);
+		task->guarded = true;
+		task->guarded_by_call = optarg != NULL;
+		return -1;
+	case OPTION_NO_SUPERVISE:
+		task->in_place = true;
+		return -1;
+	default:
 		return request_option(task, option);
-	if (optarg && strcmp(optarg, "call") != 0)
-		return command_misused("run", "--guarded: '%s' is not 'call'",
-				       optarg);
-	task->guarded = true;
-	task->guarded_by_call = optarg != NULL;
-	return -1;
+	}
 }
 
 static int run(struct request *request, struct signals *signals,
@@ -99,8 +110,11 @@ int cmd_run(int argc, char **argv, struct common *common)
 		code = request_check(&request.task);
 	if (code >= 0)
 		return code;
-	if (!connection_check(&common->connection) ||
-	    !signals_start(&signals) || !guard_start(&guard))
+	if (!connection_check(&common->connection))
+		return EXIT_FAILED;
+	if (request.task.in_place)
+		return in_place_run(&request);
+	if (!signals_start(&signals) || !guard_start(&guard))
 		return EXIT_FAILED;
 	return run(&request, &signals, &guard);
 }

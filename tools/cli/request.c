@@ -144,5 +144,10 @@ int request_check(struct task *task)
 				       "--guarded: only a lease, of one "
 				       "name, without --read, --write, "
 				       "--permits and --also");
+	if (task->in_place && task->tells_release)
+		return command_misused(task->title,
+				       "--no-supervise: the exit status is the "
+				       "command's, so without "
+				       "--release-exit-code");
 	return check_permits(task);
 }

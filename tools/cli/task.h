@@ -32,6 +32,7 @@ struct task {
 	char *shell_argv[4];
 	bool tells_release;        /* one that failed, */
 	unsigned int release_code; /* by this exit code */
+	bool in_place;             /* it takes the place of this process */
 	bool guarded;              /* tell the command its guard, */
 	bool guarded_by_call;      /* as a call of rowlock_guard() */
 	uint64_t wait_ms;

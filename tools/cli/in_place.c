@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two processes: the one that was started becomes the command; its keeper,
+ * which is nobody's child, acquires the lock, beats for it, and releases it
+ * when that process has ended, whatever became of it.
+ *
+ * Failure modes: whoever ends the first one while it waits ends the keeper's
+ * wait, too. A keeper that is killed leaves a lock that ends by itself, as
+ * after a crash, and a command that knows nothing of it.
+ */
+#include "in_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/report.h"
+#include "environment.h"
+
+/* What the keeper tells; small enough for a pipe to carry it in one piece. */
+struct word {
+	int code; /* -1: it is held; else what to exit with */
+	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
+	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
+};
+
+struct keeper {
+	struct request *request;
+	struct signals signals;
+	int ward; /* pidfd of the process that it keeps the lock for */
+	int out;  /* where the word goes */
+	int lost_fd;
+};
+
+/* Nobody may be there any more to read it: then that is seen next. */
+static void tell(const struct keeper *keeper, const struct word *word)
+{
+	ssize_t n;
+
+	do {
+		n = write(keeper->out, word, sizeof(*word));
+	} while (n < 0 && errno == EINTR);
+	close(keeper->out);
+}
+
+/* A hold_lost_fn. */
+static void on_lost(void *arg)
+{
+	const int *fd = arg;
+	uint64_t one = 1;
+	ssize_t n = write(*fd, &one, sizeof(one));
+
+	(void) n;
+}
+
+/* Until the ward has ended or the lock is lost. Returns whether it is. */
+static bool watch(struct keeper *keeper)
+{
+	struct pollfd fds[] = {
+		{ .fd = keeper->ward, .events = POLLIN },
+		{ .fd = keeper->lost_fd, .events = POLLIN },
+	};
+
+	while (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0) {
+		if (errno != EINTR)
+			abort();
+	}
+	return !fds[0].revents;
+}
+
+/* -1, or what to exit with. */
+static int fill(struct task *task, struct acquisition *acquisition,
+		struct word *word)
+{
+	struct rowlock_errinfo error;
+	int code = task_tokens(task, acquisition, word->tokens);
+
+	if (code >= 0 || !task->guarded ||
+	    hold_guard_sql(&acquisition->hold, word->guard_sql,
+			   sizeof(word->guard_sql), &error) == 0)
+		return code;
+	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
+	return EXIT_FAILED;
+}
+
+static void hold(struct keeper *keeper, struct acquisition *acquisition)
+{
+	struct task *task = &keeper->request->task;
+	struct word word = { .code = -1 };
+
+	hold_on_lost(&acquisition->hold, on_lost, &keeper->lost_fd);
+	word.code = fill(task, acquisition, &word);
+	if (word.code < 0)
+		task_tell(task, acquisition, word.tokens[0]);
+	tell(keeper, &word);
+	task->lost = word.code < 0 && watch(keeper);
+	if (task->lost)
+		report(
+		    ROWLOCK_LOG_ERROR,
+		    "%s: the lock '%s' was lost; the command runs on without "
+		    "it",
+		    task->title, task->name);
+	hold_on_lost(&acquisition->hold, NULL, NULL);
+	task_release(task, acquisition, EXIT_DONE);
+	if (task->lost)
+		acquisition_leave(acquisition, EXIT_LOST);
+}
+
+static void keep(struct keeper *keeper)
+{
+	char program[256];
+	_cleanup_(acquisition_fini) struct acquisition acquisition =
+	    task_acquisition(&keeper->request->task, program, sizeof(program));
+	struct word word = { .code = EXIT_FAILED };
+	int signal;
+
+	acquisition.quit_fd = keeper->ward;
+	signal = acquisition_run(&acquisition, &keeper->signals);
+	if (acquisition.result == 0 && !signal) {
+		hold(keeper, &acquisition);
+		return;
+	}
+	if (acquisition.result == 0)
+		task_release(&keeper->request->task, &acquisition, EXIT_DONE);
+	else if (!signal)
+		word.code = request_not_acquired(keeper->request, &acquisition);
+	tell(keeper, &word);
+}
+
+/* Output and input are the command's: whoever reads along sees its end. */
+static void leave_standard_descriptors(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	close(null);
+}
+
+static void become_keeper(struct keeper *keeper)
+{
+	leave_standard_descriptors();
+	/* Its words on the command line are in use: the names are there. */
+	prctl(PR_SET_NAME, "rowlock-keeper");
+	keeper->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (keeper->lost_fd >= 0 && signals_start(&keeper->signals))
+		keep(keeper);
+	_exit(EXIT_DONE);
+}
+
+/* Of a child that ends at once: the keeper is not the command's to await. */
+static bool start(struct keeper *keeper)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setsid();
+		if (fork() == 0)
+			become_keeper(keeper);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0;
+}
+
+static int execute(struct task *task, const struct word *word)
+{
+	char **environment = environment_new(
+	    task->names, word->tokens, task->name_count, task->lock.strategy,
+	    task->guarded ? word->guard_sql : NULL);
+
+	if (!environment) {
+		report(ROWLOCK_LOG_ERROR, "%s: out of memory", task->title);
+		return EXIT_FAILED;
+	}
+	execvpe(task->argv[0], task->argv, environment);
+	report(ROWLOCK_LOG_ERROR, "cannot execute '%s': %s", task->argv[0],
+	       strerror(errno));
+	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
+}
+
+int in_place_run(struct request *request)
+{
+	struct keeper keeper = { .request = request, .signals = { .fd = -1 } };
+	struct word word;
+	int fds[2] = { -1, -1 };
+	ssize_t n;
+
+	/* It is close-on-exec, as the pipe is. */
+	keeper.ward = pidfd_open(getpid(), 0);
+	if (keeper.ward < 0 || pipe2(fds, O_CLOEXEC) < 0) {
+		report(ROWLOCK_LOG_ERROR, "run: --no-supervise: %s",
+		       strerror(errno));
+		return EXIT_FAILED;
+	}
+	keeper.out = fds[1];
+	if (!start(&keeper)) {
+		report(ROWLOCK_LOG_ERROR, "cannot start a process: %s",
+		       strerror(errno));
+		return EXIT_FAILED;
+	}
+	close(fds[1]);
+	do {
+		n = read(fds[0], &word, sizeof(word));
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t) sizeof(word)) {
+		report(ROWLOCK_LOG_ERROR,
+		       "run: the process that was to hold '%s' has ended",
+		       request->task.name);
+		return EXIT_FAILED;
+	}
+	return word.code >= 0 ? word.code : execute(&request->task, &word);
+}
