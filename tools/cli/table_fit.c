@@ -12,7 +12,7 @@
 
 /* Less than that of a text tells nobody anything. */
 #define NAME_LEAST 16
-#define HOLDER_LEAST 20
+#define HOLDER_LEAST 16
 #define INFO_LEAST 12
 #define LEAST 6 /* of either, where there is nothing else to be had */
 
