@@ -241,7 +241,7 @@ static int look_at_server(struct rowlock_client *client,
 	client->observe =
 	    server->galera || client->flags & ROWLOCK_OBSERVE_BEATS;
 	rlk_conn_set_until(conn, rlk_client_call_until(client));
-	code = rlk_schema_check(conn, &client->secret, reterr);
+	code = rlk_schema_check(conn, &client->bell_key, reterr);
 	if (code)
 		return code;
 	if (server->read_only)

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "base/keyed.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -157,7 +158,7 @@ struct rowlock_client {
 				       connections of holds that were lost */
 	int64_t answered_ms;        /* a round of those was, the last time */
 	int64_t prompt_since_ms;    /* and all since then soon */
-	uint64_t secret;            /* bells are named by it */
+	struct rlk_key bell_key;    /* bells are named by it */
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by their hashes. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];

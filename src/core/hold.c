@@ -118,7 +118,7 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 		.slot = rlk_strategy_slot(hold->name->strategy, hold->attempt),
 		.attempt = hold->attempt,
 		.session = hold->session,
-		.secret = hold->name->client->secret,
+		.key = hold->name->client->bell_key,
 		.bell_conn = hold->bell_conn,
 		.count = hold->upkeep ? hold->upkeep->count : 0,
 		.slots = hold->upkeep ? hold->upkeep->slots : NULL,

@@ -242,8 +242,8 @@ static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 }
 
 /* Without one the names of bells would be anybody's to know. */
-static int get_secret(struct rlk_conn *conn, uint64_t *ret_secret,
-		      struct rowlock_errinfo *reterr)
+static int get_key(struct rlk_conn *conn, struct rlk_key *ret_key,
+		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
@@ -258,7 +258,7 @@ static int get_secret(struct rlk_conn *conn, uint64_t *ret_secret,
 		return refuse(conn,
 			      "row 0 of table rowlock_schema has no secret",
 			      RUN, reterr);
-	*ret_secret = rlk_text_hash(reply.columns[0].text);
+	*ret_key = rlk_key_of(reply.columns[0].text);
 	return 0;
 }
 
@@ -288,7 +288,7 @@ static int check_found(struct rlk_conn *conn, struct found *found,
 				 : 0;
 }
 
-int rlk_schema_check(struct rlk_conn *conn, uint64_t *ret_secret,
+int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		     struct rowlock_errinfo *reterr)
 {
 	static const struct {
@@ -304,7 +304,7 @@ int rlk_schema_check(struct rlk_conn *conn, uint64_t *ret_secret,
 	int code = check_version(conn, reterr);
 
 	if (!code)
-		code = get_secret(conn, ret_secret, reterr);
+		code = get_key(conn, ret_key, reterr);
 	if (code)
 		return code;
 	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {

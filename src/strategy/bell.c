@@ -4,8 +4,9 @@
  * since a server has one room for all user-level locks, and MySQL allows 64
  * characters whose case it ignores. Two names with one hash only wait for each
  * other's bells. Any account may take any user-level lock, so a secret of the
- * schema is in the hash: who cannot read the tables cannot tell which bell is a
- * name's, and not see by it whether anybody waits.
+ * schema is the key of the hash: who cannot read the tables cannot tell which
+ * bell is a name's, and not see by it whether anybody waits. Nor by the bells
+ * of other names, if he can see them.
  *
  * On MariaDB the DELETE lets the bell go itself: the next in line is on its way
  * while the row's end is being committed, and its INSERT waits for just that.
@@ -14,12 +15,12 @@
 #include "strategy/bell.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "db/server.h"
 #include "strategy/lease_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct rlk_stmt_def wait_def = {
 	"wait",
@@ -38,27 +39,28 @@ static const struct rlk_stmt_def leave_def = {
 	" CAST(IS_USED_LOCK(?) AS UNSIGNED)",
 };
 
+/* Kind, schema and name: each may have 64 or 100 characters of four bytes. */
+#define WORDS_SIZE (1 + 64 * 4 + 1 + 100 * 4 + 1)
+
 /* Readers and writers have one of their own, and so have permits: a lock of the
  * same name is another. */
-#define OF_SIDES 0x9e3779b97f4a7c15u
-#define OF_PERMITS 0xc2b2ae3d27d4eb4fu
-
-static uint64_t kind_of(const struct rlk_request *request)
+static char kind_of(const struct rlk_request *request)
 {
 	if (request->count)
-		return OF_PERMITS;
-	return request->slot ? OF_SIDES : 0;
+		return 'p';
+	return request->slot ? 's' : 'l';
 }
 
 struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 			    const struct rlk_request *request)
 {
 	struct rlk_bell bell;
+	char words[WORDS_SIZE];
 
+	snprintf(words, sizeof(words), "%c%s/%s", kind_of(request),
+		 rlk_conn_schema(conn), request->name);
 	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
-		 rlk_text_hash(request->name) ^
-		     rlk_text_hash(rlk_conn_schema(conn)) * 31 ^
-		     kind_of(request) ^ request->secret);
+		 rlk_keyed_hash(&request->key, words, strlen(words)));
 	return bell;
 }
 

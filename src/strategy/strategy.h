@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/keyed.h"
 #include "db/conn.h"
 #include "db/packet.h"
 #include "db/stmt.h"
@@ -33,7 +34,7 @@ struct rlk_request {
 	bool bell;            /* acquire: take its bell too, if that is free */
 	bool draw;            /* acquire: draw its first token too, if that
 				 takes no round trip more; see batch() */
-	uint64_t secret;      /* its bell is named by it */
+	struct rlk_key key;   /* its bell is named by it */
 	uint64_t bell_conn;   /* release: the connection that has its bell, by
 				 rlk_conn_id(); 0: none */
 	unsigned int which;   /* draw, of a set: for which of its names */

@@ -7,13 +7,13 @@
 static int check(struct rowlock_errinfo *ret_error)
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
-	uint64_t secret = 0;
+	struct rlk_key key = { { 0 } };
 	int code;
 
 	*ret_error = (struct rowlock_errinfo){ 0 };
-	code = rlk_schema_check(conn, &secret, ret_error);
+	code = rlk_schema_check(conn, &key, ret_error);
 	rlk_conn_close(conn);
-	assert_true(code || secret);
+	assert_true(code || key.words[0]);
 	if (code)
 		print_message("# %s\n", ret_error->message);
 	return code;

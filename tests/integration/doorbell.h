@@ -20,42 +20,81 @@
 
 /* ---------------------------------------------------------- the server */
 
-static inline uint64_t hash(const char *text)
+static inline uint64_t turn(uint64_t word, unsigned int bits)
 {
-	uint64_t sum = 14695981039346656037u;
-
-	for (; *text; text++)
-		sum = (sum ^ (unsigned char) *text) * 1099511628211u;
-	return sum;
+	return word << bits | word >> (64 - bits);
 }
 
-static inline uint64_t hash_of(struct test_sql *sql, const char *query)
+static inline void take(uint64_t *v, uint64_t word, int rounds)
+{
+	v[3] ^= word;
+	for (int i = 0; i < rounds; i++) {
+		v[0] += v[1], v[2] += v[3];
+		v[1] = turn(v[1], 13) ^ v[0], v[3] = turn(v[3], 16) ^ v[2];
+		v[0] = turn(v[0], 32) + v[3], v[2] += v[1];
+		v[3] = turn(v[3], 21) ^ v[0], v[1] = turn(v[1], 17) ^ v[2];
+		v[2] = turn(v[2], 32);
+	}
+	v[0] ^= word;
+}
+
+/* SipHash-2-4 of a text, once more. */
+static inline uint64_t hash(const uint64_t *key, const char *text)
+{
+	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575u,
+			  key[1] ^ 0x646f72616e646f6du,
+			  key[0] ^ 0x6c7967656e657261u,
+			  key[1] ^ 0x7465646279746573u };
+	size_t length = strlen(text);
+	uint64_t word = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		word |= (uint64_t) (unsigned char) text[i] << i % 8 * 8;
+		if (i % 8 == 7) {
+			take(v, word, 2);
+			word = 0;
+		}
+	}
+	take(v, word | (uint64_t) length << 56, 2);
+	v[2] ^= 0xff;
+	take(v, 0, 4);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* The first column of the first row. */
+static inline char *word_of(struct test_sql *sql, const char *query)
 {
 	char *text = test_sql_text(sql, "%s", query);
-	uint64_t sum;
 
 	text[strcspn(text, "\t\n")] = '\0';
-	sum = hash(text);
-	free(text);
-	return sum;
+	return text;
 }
 
 /* All clients have to agree on it, of whatever version they are. */
 static inline const char *bell_by(struct test_sql *sql, const char *name,
-				  uint64_t secret)
+				  const char *secret)
 {
 	static char bell[40];
+	const uint64_t first[2] = { 1, 0 };
+	const uint64_t second[2] = { 2, 0 };
+	const uint64_t key[2] = { hash(first, secret), hash(second, secret) };
+	char *schema = word_of(sql, "SELECT DATABASE()");
+	char words[800];
 
-	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64,
-		 hash(name) ^ hash_of(sql, "SELECT DATABASE()") * 31 ^ secret);
+	snprintf(words, sizeof(words), "l%s/%s", schema, name);
+	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64, hash(key, words));
+	free(schema);
 	return bell;
 }
 
 static inline const char *bell_of(struct test_sql *sql, const char *name)
 {
-	return bell_by(sql, name,
-		       hash_of(sql, "SELECT secret FROM rowlock_schema WHERE "
-				    "version = 0"));
+	char *secret = word_of(sql, "SELECT secret FROM rowlock_schema WHERE "
+				    "version = 0");
+	const char *bell = bell_by(sql, name, secret);
+
+	free(secret);
+	return bell;
 }
 
 static inline uint64_t owner_of(struct test_sql *sql, const char *name)

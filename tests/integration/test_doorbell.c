@@ -124,7 +124,7 @@ static void who_knows_no_secret_is_in_nobodys_way(void **state)
 
 	(void) state;
 	assert_int_equal(test_sql_number(stranger, "SELECT GET_LOCK('%s', 0)",
-					 bell_by(sql, name, 0)),
+					 bell_by(sql, name, "")),
 			 1);
 	assert_int_equal(test_actor_ask(&first, "acquire 0"), 0);
 	test_actor_tell(&second, "wait");

@@ -107,7 +107,7 @@ waits_for_another_run()
 	rows "DELETE FROM rowlock_schema WHERE version = 6"
 	secret=$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")
 	equal ${#secret} 64
-	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT('$secret', 40)), 0)")" 1
+	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2(CONCAT('migrate', '$secret'), 256), 40)), 0)")" 1
 	expect 5 rlm --wait=0
 	said "another rowlock-migrate is at work"
 	close_session

@@ -370,10 +370,10 @@ bool rlk_io_sleep(struct rlk_conn *conn, int ms)
 	return sim_now < until && !conn->interrupted;
 }
 
-int rlk_schema_check(struct rlk_conn *conn, uint64_t *ret_secret,
+int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		     struct rowlock_errinfo *reterr)
 {
-	*ret_secret = 1;
+	*ret_key = rlk_key_of("");
 	/* It asks information_schema; that costs a round trip. */
 	return rlk_conn_ping(conn, reterr) ? ROWLOCK_ECONNECT : 0;
 }

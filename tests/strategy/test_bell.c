@@ -71,9 +71,9 @@ static void bell_is_named_by_the_secret(void **state)
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
-		{ .name = "job", .secret = 1 },
-		{ .name = "job", .secret = 2 },
-		{ .name = "job", .secret = 1 },
+		{ .name = "job", .key = rlk_key_of("1") },
+		{ .name = "job", .key = rlk_key_of("2") },
+		{ .name = "job", .key = rlk_key_of("1") },
 	};
 	struct rlk_bell bells[3];
 
@@ -81,6 +81,28 @@ static void bell_is_named_by_the_secret(void **state)
 		bells[i] = rlk_bell_of(ground->conns[0], &requests[i]);
 	assert_string_not_equal(bells[0].text, bells[1].text);
 	assert_string_equal(bells[0].text, bells[2].text);
+}
+
+static uint64_t number_of(struct ground *ground, const char *name,
+			  const char *secret)
+{
+	const struct rlk_request request = {
+		.name = name,
+		.key = rlk_key_of(secret),
+	};
+	struct rlk_bell bell = rlk_bell_of(ground->conns[0], &request);
+
+	return strtoull(strchr(bell.text, ':') + 1, NULL, 16);
+}
+
+/* What differs between two names differs otherwise under another secret. */
+static void bell_tells_nothing_of_another(void **state)
+{
+	struct ground *ground = *state;
+
+	assert_true(
+	    (number_of(ground, "one", "1") ^ number_of(ground, "two", "1")) !=
+	    (number_of(ground, "one", "2") ^ number_of(ground, "two", "2")));
 }
 
 static void wait_tells_who_has_it(void **state)
@@ -319,6 +341,8 @@ int main(void)
 		   readers_and_writers_have_a_bell_of_their_own),
 		ON(ROWLOCK_LEASE, "a bell is named by the secret",
 		   bell_is_named_by_the_secret),
+		ON(ROWLOCK_LEASE, "a bell tells nothing of another",
+		   bell_tells_nothing_of_another),
 		ON(ROWLOCK_LEASE, "a wait tells who has it",
 		   wait_tells_who_has_it),
 		ON(ROWLOCK_LEASE, "who leaves the line knows what it has left",

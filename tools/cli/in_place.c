@@ -84,8 +84,9 @@ static int fill(struct task *task, struct acquisition *acquisition,
 	int code = task_tokens(task, acquisition, word->tokens);
 
 	if (code >= 0 || !task->guarded ||
-	    hold_guard_sql(&acquisition->hold, word->guard_sql,
-			   sizeof(word->guard_sql), &error) == 0)
+	    hold_guard_sql(&acquisition->hold, task->guarded_by_call,
+			   word->guard_sql, sizeof(word->guard_sql),
+			   &error) == 0)
 		return code;
 	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
 	return EXIT_FAILED;

@@ -257,12 +257,12 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 	return world_resume(conn, reterr);
 }
 
-int rlk_schema_check(struct rlk_conn *conn, uint64_t *ret_secret,
+int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		     struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_SCHEMA, .conn = conn };
 
-	*ret_secret = 1;
+	*ret_key = rlk_key_of("");
 	world_begin(&op, &(struct fake_call){ .bay = conn->bay });
 	return world_fault(&op, RLK_DONE, reterr) ? reterr->code : 0;
 }
