@@ -361,7 +361,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
  * ROWLOCK_EAUTH: the account may not change it;
  * ROWLOCK_EREADONLY: the server takes no writes, or the transaction none;
  * ROWLOCK_EDB: the server refused: a deadlock (1213), after which the
- * transaction is rolled back, or a time-out (1205);
+ * transaction is rolled back, a time-out (1205), or a snapshot from before the
+ * last pass (1020, MariaDB's innodb_snapshot_isolation);
  * ROWLOCK_ECONNECT: @conn is closed, or broke; the server rolls back by itself;
  * ROWLOCK_ENOMEM.
  */

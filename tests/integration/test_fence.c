@@ -128,10 +128,14 @@ static void it_sees_what_is_committed(void **state)
 	assert_int_equal(number(site->mysql, "SELECT COUNT(*) FROM lock_fence"),
 			 0);
 	assert_ok(pay(site->other, UINT64_C(9007199254740991), &err));
-	assert_code(rowlock_fence(site->mysql, "account/1",
-				  UINT64_C(9007199254740990), &err),
-		    ROWLOCK_ELOST, &err);
-	assert_non_null(strstr(err.message, "9007199254740991, ours is "));
+	/* MariaDB from 11.6 on does not let a snapshot write behind others. */
+	if (rowlock_fence(site->mysql, "account/1", UINT64_C(9007199254740990),
+			  &err) != ROWLOCK_EDB ||
+	    err.mysql != 1020) {
+		assert_int_equal(err.code, ROWLOCK_ELOST);
+		assert_non_null(
+		    strstr(err.message, "9007199254740991, ours is "));
+	}
 	say(site->mysql, "ROLLBACK");
 	assert_passed(site, UINT64_C(9007199254740991), 1);
 }

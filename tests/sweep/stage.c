@@ -242,6 +242,8 @@ struct rowlock_client_options stage_options(struct stage *stage)
 	options.ttl_ms = TTL_MS * stage->slow;
 	options.call_timeout_ms =
 	    (stage->patient ? PATIENT_CALL_MS : CALL_MS) * stage->slow;
+	if (options.call_timeout_ms > CALL_MOST_MS)
+		options.call_timeout_ms = CALL_MOST_MS;
 	options.connect_timeout_ms = CONNECT_MS * stage->slow;
 	options.row_idle_ms = IDLE_MS * stage->slow;
 	options.reap_interval_ms = 0;

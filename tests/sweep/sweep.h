@@ -173,6 +173,7 @@ enum {
 	TTL_MS = 2000,
 	CALL_MS = 400,
 	PATIENT_CALL_MS = 1500,
+	CALL_MOST_MS = 60000, /* that a client may say */
 	CONNECT_MS = 400,
 	IDLE_MS = 2000,
 	WAIT_MS = 1500,
