@@ -242,10 +242,21 @@ static enum rlk_guard_end undo(const struct rlk_guard *guard,
 	return forbid_several(guard, reterr);
 }
 
+/* Connected anew, it may have what was written since in a transaction that
+ * nothing guards: the next COMMIT would be a stale one. */
+static void leave_new_one(const struct rlk_guard *guard)
+{
+	if (!rlk_borrowed_ready(&guard->on, NULL) &&
+	    rlk_borrowed_in_transaction(&guard->on))
+		rlk_borrowed_roll_back(&guard->on, RLK_AUTOCOMMIT_AS_IT_IS,
+				       NULL);
+}
+
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 				      struct rowlock_errinfo *reterr)
 {
 	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
+		leave_new_one(guard);
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "it was connected anew meanwhile");
 		return RLK_GUARD_UNANSWERED;
@@ -374,6 +385,7 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	size_t answered;
 
 	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
+		leave_new_one(guard);
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "it was connected anew meanwhile");
 		return RLK_GUARD_BROKEN;
