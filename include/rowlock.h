@@ -716,11 +716,10 @@ struct rowlock_list_options {
 /**
  * Call @fn for each name that is held, or known, in the order of strategy
  * (lease first), name and slot. @fn runs on the calling thread and must not
- * call the library. What is there is read 256 at a time: what comes or goes
- * meanwhile may be told or not.
- *
- * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some calls
- * of @fn. Blocks, at most call_timeout_ms for each 256. Any thread.
+ * call the library. It asks for 256 at a time (what comes or goes meanwhile may
+ * be told or not), and who holds rows. Blocks, at most call_timeout_ms for each
+ * of these questions. Any thread. Returns 0; ROWLOCK_EINVAL; and the server
+ * errors, perhaps after some calls of @fn.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
     struct rowlock_client *client, const struct rowlock_list_options *options,

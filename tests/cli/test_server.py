@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -371,9 +372,11 @@ class People(ServerTest):
         os.close(pidfd)
         self.assertEqual(self.list()[0]["state"], "unknown")
         self.environment["ROWLOCK_DSN"] = ADMIN_DSN
-        # MariaDB tells of it when somebody waits.
+        # MariaDB tells of it when somebody waits, and from a copy, which it
+        # makes anew only when nobody has looked for 100 ms.
         waiter = self.start("run", "-s", "row", name, "true")
         for waited in harness.waiting():
+            time.sleep(0.2)
             row, = self.list()
             if row["state"] == "held":
                 break
@@ -384,8 +387,8 @@ class People(ServerTest):
         self.assertIsNotNone(row["acquired_at"])
         holder.communicate(timeout=patience())
         self.assertEqual(waiter.wait(patience()), 0)
-        # MariaDB tells it from a copy that may be a moment old.
         for waited in harness.waiting():
+            time.sleep(0.2)
             if self.list()[0]["state"] != "held":
                 return
         self.fail(f"still told as held after {waited} s")

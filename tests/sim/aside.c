@@ -119,7 +119,8 @@ void sim_aside_list(struct rowlock_client *client)
 	struct sim_call call;
 	int code;
 
-	sim_call_begin(&call, "list", sim_world.call_ms);
+	/* Of leases, of who holds rows, and of rows. */
+	sim_call_begin(&call, "list", 3 * sim_world.call_ms);
 	code = rowlock_list(client, NULL, list_entry, &entries, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);

@@ -37,6 +37,8 @@ static const struct pattern patterns[] = {
 	  "WHERE ID = ?", NULL, NULL },
 	{ SIM_BLOCKER, "blocker", "SELECT b.trx_mysql_thread_id "
 	  "FROM information_schema.INNODB_LOCK_WAITS", NULL, NULL },
+	{ SIM_ROW_HOLDERS, "row-holders", "SELECT l.lock_data", NULL, NULL },
+	{ SIM_ROW_HOLDERS, "row-holders", "SELECT l.LOCK_DATA", NULL, NULL },
 	{ SIM_BLOCKER, "blocker", "SELECT b.PROCESSLIST_ID "
 	  "FROM performance_schema.data_lock_waits", NULL, NULL },
 	{ SIM_LOOK, "look", "SELECT l.attempt, l.session, "

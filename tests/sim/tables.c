@@ -380,6 +380,12 @@ static void choose_blocker(struct sim_session *session)
 	session->chosen = blocker_of(request->params[0].u64) == id ? id : 0;
 }
 
+/* An application's account has no right to see who has locked what. */
+static void refuse_to_tell(struct sim_session *session)
+{
+	session->answer.error = sim_world.mysql ? 1142 : 1227;
+}
+
 static void kill_session(struct sim_session *session)
 {
 	enum sim_verb verb = session->request.op->verb;
@@ -466,6 +472,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_FIND_ID] = find_session,
 		[SIM_BLOCKER] = find_blocker,
 		[SIM_CHOOSE_BLOCKER] = choose_blocker,
+		[SIM_ROW_HOLDERS] = refuse_to_tell,
 		[SIM_LOOK] = sim_lease_look,
 		[SIM_LOOK_READER] = sim_reader_look,
 		[SIM_LOOK_READERS] = sim_readers_look,
