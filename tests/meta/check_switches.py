@@ -24,7 +24,7 @@ OF_PROGRAMS = [
     "(or use ROWLOCK_OWNER_HANDLE)", "there is no such flag",
     "give ROWLOCK_GUARD_SQL_SIZE bytes", "rowlock_begin()",
     "rowlock_acquire_in()", "rowlock_acquire()", "rowlock_token()",
-    "rowlock_rwlock_", "max_hold_ms must", "yield_ms must", "interval_ms is",
+    "begin without ROWLOCK_EARLY_GUARD", "rowlock_rwlock_", "max_hold_ms must", "yield_ms must", "interval_ms is",
     "use ROWLOCK_LEASE", "or ROWLOCK_UNWEIGHTED", "or ROWLOCK_PERMITS_STORED",
     "begin with ROWLOCK_LIST_OPTIONS_DEFAULT",
     # Below the level that the tools ask for.

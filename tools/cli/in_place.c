@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -199,7 +199,7 @@ int in_place_run(struct request *request)
 	ssize_t n;
 
 	/* It is close-on-exec, as the pipe is. */
-	keeper.ward = pidfd_open(getpid(), 0);
+	keeper.ward = (int) syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper.ward < 0 || pipe2(fds, O_CLOEXEC) < 0) {
 		report(ROWLOCK_LOG_ERROR, "run: --no-supervise: %s",
 		       strerror(errno));
