@@ -149,11 +149,10 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	struct rlk_list guarded; /* the application's transactions that are
-				    open; core/guarded.c */
-	struct rlk_place place;  /* of the tables; from the first of these
-					  on */
-	struct rlk_verified verified[RLK_VERIFIED]; /* by a hash */
+	/* The application's transactions that are open; core/guarded.c. */
+	struct rlk_list guarded;
+	struct rlk_place place; /* of the tables; from the first of these on */
+	struct rlk_verified verified[RLK_VERIFIED]; /* core/place.c */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
 	int64_t answered_ms;        /* a round of those was, the last time */

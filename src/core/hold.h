@@ -82,7 +82,7 @@ struct rlk_hold {
 	bool guard_told : 1;     /* the application has its guard as text, and
 				    commits by itself; or a commit of its may
 				    still come */
-	bool guards_unsure : 1;
+	bool guards_unsure : 1;  /* what follows may be otherwise */
 	uint16_t guards; /* of its row, unless that is unsure, or at its most */
 	unsigned int refs;
 	unsigned int depth;

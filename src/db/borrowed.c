@@ -24,10 +24,6 @@
 #define SLICE_MS 1000
 #define UNWIND_STEPS 64
 
-#define UNDO_TRIES 5
-
-#define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
-
 enum step {
 	STEP_QUERY,
 	STEP_NEXT,
@@ -317,52 +313,12 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 	return fault;
 }
 
-enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
-				       struct rlk_script *script,
-				       uint64_t *ret_numbers, size_t most,
-				       size_t *ret_answered,
-				       struct rowlock_errinfo *reterr)
-{
-	const char *text = rlk_script_end(script);
-	enum rlk_fault fault = RLK_FAILED;
-
-	*ret_answered = 0;
-	if (text)
-		fault = rlk_borrowed_run(on, text, ret_numbers, most,
-					 ret_answered, reterr);
-	else
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	rlk_sql_fini(&script->sql);
-	return fault;
-}
-
-/* Whatever is said on it next fails. */
-static void close_stream(const struct rlk_borrowed *on)
+void rlk_borrowed_close(const struct rlk_borrowed *on)
 {
 	int fd = mysql_get_socket(on->mysql);
 
 	if (fd >= 0)
 		shutdown(fd, SHUT_RDWR);
-}
-
-enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
-				      enum rlk_autocommit autocommit,
-				      struct rowlock_errinfo *reterr)
-{
-	static const char *const texts[] = {
-		[RLK_AUTOCOMMIT_OFF] = ROLLBACK "; SET SESSION autocommit = 0",
-		[RLK_AUTOCOMMIT_ON] = ROLLBACK "; SET SESSION autocommit = 1",
-		[RLK_AUTOCOMMIT_AS_IT_IS] = ROLLBACK,
-	};
-	const char *text = texts[autocommit];
-	enum rlk_fault fault = RLK_FAILED;
-	size_t answered;
-
-	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
-		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
-	if (fault)
-		close_stream(on);
-	return fault;
 }
 
 static enum rlk_fault say(const struct rlk_borrowed *on, const char *text,

@@ -86,6 +86,9 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 				       size_t *ret_answered,
 				       struct rowlock_errinfo *reterr);
 
+/** As if by the server: whatever is said on it next fails. */
+void rlk_borrowed_close(const struct rlk_borrowed *on);
+
 /** What autocommit is behind a rollback. */
 enum rlk_autocommit {
 	RLK_AUTOCOMMIT_OFF,

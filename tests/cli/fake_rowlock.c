@@ -427,22 +427,25 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 	return 0;
 }
 
-int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
-		      struct rowlock_errinfo *reterr)
+static int tell_guard(const struct rowlock *lock, const char *words, char *text,
+		      size_t size, struct rowlock_errinfo *reterr)
 {
 	if (lock->lost)
 		return fill(reterr, ROWLOCK_ELOST, "lost");
-	snprintf(text, size, "the guard of %s", lock->name);
+	snprintf(text, size, "%s %s", words, lock->name);
 	return 0;
+}
+
+int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
+		      struct rowlock_errinfo *reterr)
+{
+	return tell_guard(lock, "the guard of", text, size, reterr);
 }
 
 int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
 		       struct rowlock_errinfo *reterr)
 {
-	if (lock->lost)
-		return fill(reterr, ROWLOCK_ELOST, "lost");
-	snprintf(text, size, "a call for %s", lock->name);
-	return 0;
+	return tell_guard(lock, "a call for", text, size, reterr);
 }
 
 uint64_t rowlock_remaining_ms(struct rowlock *lock)

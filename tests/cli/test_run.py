@@ -471,24 +471,23 @@ class Loss(ToolTest):
             self.assertIn("'j' was lost: sending SIGTERM", err)
             self.assertIn("sending SIGKILL", err)
 
-    def test_after_a_loss_it_does_not_wait_for_a_server_that_is_away(self):
-        self.environment["ROWLOCK_FAKE_STUCK"] = "1"
+    def lost_by_one_that_obeys(self):
         process = self.start("run", "j", "bash", "-c",
                              "trap 'exit 0' TERM; echo ready; "
                              "while :; do sleep 0.05; done")
         process.stdout.readline()
         self.fake.say("lose")
         self.assertEqual(process.wait(patience()), 124)
+        return process
+
+    def test_after_a_loss_it_does_not_wait_for_a_server_that_is_away(self):
+        self.environment["ROWLOCK_FAKE_STUCK"] = "1"
+        self.lost_by_one_that_obeys()
         self.assertNotIn("release", self.fake.seen)
         self.assertIn("client_free", self.fake.seen)
 
     def test_a_command_that_obeys_TERM_is_124_all_the_same(self):
-        process = self.start("run", "j", "bash", "-c",
-                             "trap 'exit 0' TERM; echo ready; "
-                             "while :; do sleep 0.05; done")
-        process.stdout.readline()
-        self.fake.say("lose")
-        self.assertEqual(process.wait(patience()), 124)
+        process = self.lost_by_one_that_obeys()
         self.assertNotIn("SIGKILL", process.stderr.read())
 
     def test_a_background_process_is_killed_after_its_leader_obeyed(self):

@@ -6,6 +6,7 @@
  * accounts, of which the first has 100. */
 
 #include <mysql.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <rowlock/mysql.h>
@@ -55,7 +56,9 @@ static inline unsigned int try_to_say(MYSQL *mysql, const char *sql)
 	return mysql_query(mysql, sql) ? mysql_errno(mysql) : 0;
 }
 
-static inline uint64_t number(MYSQL *mysql, const char *sql)
+/* Of the first row. */
+static inline uint64_t number_in(MYSQL *mysql, const char *sql,
+				 unsigned int column)
 {
 	MYSQL_RES *result;
 	uint64_t value;
@@ -63,9 +66,28 @@ static inline uint64_t number(MYSQL *mysql, const char *sql)
 	if (mysql_query(mysql, sql))
 		fail_msg("%s: %s", sql, mysql_error(mysql));
 	result = mysql_store_result(mysql);
-	value = strtoull(mysql_fetch_row(result)[0], NULL, 10);
+	value = strtoull(mysql_fetch_row(result)[column], NULL, 10);
 	mysql_free_result(result);
 	return value;
+}
+
+static inline uint64_t number(MYSQL *mysql, const char *sql)
+{
+	return number_in(mysql, sql, 0);
+}
+
+/* What a file of sql/ says. */
+static inline void read_sql(const char *name, char *text, size_t size)
+{
+	size_t length;
+	FILE *file;
+
+	snprintf(text, size, "%s/sql/%s", getenv("ROWLOCK_SOURCE"), name);
+	file = fopen(text, "re");
+	assert_non_null(file);
+	length = fread(text, 1, size - 1, file);
+	fclose(file);
+	text[length] = '\0';
 }
 
 static inline int set_up(void **state)

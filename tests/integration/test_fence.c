@@ -20,16 +20,8 @@ struct site {
 static void make_table(MYSQL *mysql)
 {
 	char text[4096];
-	size_t length;
-	FILE *file;
 
-	snprintf(text, sizeof(text), "%s/sql/fence.sql",
-		 getenv("ROWLOCK_SOURCE"));
-	file = fopen(text, "re");
-	assert_non_null(file);
-	length = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[length] = '\0';
+	read_sql("fence.sql", text, sizeof(text));
 	say(mysql, "DROP TABLE IF EXISTS lock_fence");
 	say(mysql, text);
 }

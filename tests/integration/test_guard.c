@@ -11,16 +11,9 @@
 static uint64_t status(MYSQL *mysql, const char *name)
 {
 	char sql[64];
-	MYSQL_RES *result;
-	uint64_t value;
 
 	snprintf(sql, sizeof(sql), "SHOW SESSION STATUS LIKE '%s'", name);
-	if (mysql_query(mysql, sql))
-		fail_msg("%s: %s", sql, mysql_error(mysql));
-	result = mysql_store_result(mysql);
-	value = strtoull(mysql_fetch_row(result)[1], NULL, 10);
-	mysql_free_result(result);
-	return value;
+	return number_in(mysql, sql, 1);
 }
 
 static void what_is_written_under_the_lock_is_committed(void **state)

@@ -171,16 +171,8 @@ static void make_procedure(void)
 	struct test_sql *root = test_server_root();
 	char text[4096];
 	char *end;
-	size_t length;
-	FILE *file;
 
-	snprintf(text, sizeof(text), "%s/sql/guard_procedure.sql",
-		 getenv("ROWLOCK_SOURCE"));
-	file = fopen(text, "re");
-	assert_non_null(file);
-	length = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[length] = '\0';
+	read_sql("guard_procedure.sql", text, sizeof(text));
 	end = strstr(text, "END//");
 	assert_non_null(end);
 	strcpy(end, "END");

@@ -11,14 +11,9 @@
 #include "base/error.h"
 #include "borrowed.h"
 #include "core/client.h"
-#include "db/sql.h"
 #include "net.h"
 #include "sim.h"
 #include "trace.h"
-
-/* As in db/borrowed.c. */
-#define UNDO_TRIES 5
-#define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
 
 static struct sim_conn *conn_of(const struct sim_borrowed *on)
 {
@@ -197,38 +192,9 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 		   reterr);
 }
 
-enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
-				       struct rlk_script *script,
-				       uint64_t *ret_numbers, size_t most,
-				       size_t *ret_answered,
-				       struct rowlock_errinfo *reterr)
+void rlk_borrowed_close(const struct rlk_borrowed *on)
 {
-	enum rlk_fault fault =
-	    rlk_borrowed_run(on, rlk_script_end(script), ret_numbers, most,
-			     ret_answered, reterr);
-
-	rlk_sql_fini(&script->sql);
-	return fault;
-}
-
-enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
-				      enum rlk_autocommit autocommit,
-				      struct rowlock_errinfo *reterr)
-{
-	static const char *const texts[] = {
-		[RLK_AUTOCOMMIT_OFF] = ROLLBACK "; SET SESSION autocommit = 0",
-		[RLK_AUTOCOMMIT_ON] = ROLLBACK "; SET SESSION autocommit = 1",
-		[RLK_AUTOCOMMIT_AS_IT_IS] = ROLLBACK,
-	};
-	const char *text = texts[autocommit];
-	enum rlk_fault fault = RLK_FAILED;
-	size_t answered;
-
-	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
-		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
-	if (fault)
-		sim_borrowed_close(of(on));
-	return fault;
+	sim_borrowed_close(of(on));
 }
 
 /* ------------------------------------------------------------------- judge */

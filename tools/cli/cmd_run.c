@@ -70,17 +70,10 @@ static int run(struct request *request, struct signals *signals,
 	char program[256];
 	_cleanup_(acquisition_fini) struct acquisition acquisition =
 	    task_acquisition(&request->task, program, sizeof(program));
-	int signal = acquisition_run(&acquisition, signals), code;
+	int code = request_acquire(request, &acquisition, signals);
 
-	if (acquisition.result < 0) {
-		/* Nothing is held: let a second signal end us at once. */
-		signals_restore(signals);
-		return signal ? EXIT_SIGNAL + signal
-			      : request_not_acquired(request, &acquisition);
-	}
-	if (signal)
-		return task_release(&request->task, &acquisition,
-				    EXIT_SIGNAL + signal);
+	if (code >= 0)
+		return code;
 	code = task_run(&request->task, &acquisition, signals, guard);
 	if (request->task.lost) {
 		guard_stop(guard);

@@ -97,6 +97,22 @@ int request_not_acquired(const struct request *request,
 	return conflict ? (int) request->conflict_code : EXIT_FAILED;
 }
 
+int request_acquire(struct request *request, struct acquisition *acquisition,
+		    struct signals *signals)
+{
+	int signal = acquisition_run(acquisition, signals);
+
+	if (acquisition->result < 0) {
+		/* Nothing is held: let a second signal end us at once. */
+		signals_restore(signals);
+		return signal ? EXIT_SIGNAL + signal
+			      : request_not_acquired(request, acquisition);
+	}
+	return signal ? task_release(&request->task, acquisition,
+				     EXIT_SIGNAL + signal)
+		      : -1;
+}
+
 /* -1 or the exit code. */
 static int check_permits(struct task *task)
 {

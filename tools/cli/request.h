@@ -77,6 +77,11 @@ int request_option(struct task *task, int option);
 /** What does not go together: -1 or the exit code. */
 int request_check(struct task *task);
 
+/** Acquire: -1, or, as it was not, or a signal came meanwhile, the exit code.
+ */
+int request_acquire(struct request *request, struct acquisition *acquisition,
+		    struct signals *signals);
+
 /** It was not acquired: report why, if it is to be. Returns the exit code. */
 int request_not_acquired(const struct request *request,
 			 struct acquisition *acquisition);

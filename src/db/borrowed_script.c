@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is made of rlk_borrowed_run().
+ */
+#include "base/error.h"
+#include "db/borrowed.h"
+#include "db/sql.h"
+
+#define UNDO_TRIES 5
+
+#define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
+
+enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_numbers, size_t most,
+				       size_t *ret_answered,
+				       struct rowlock_errinfo *reterr)
+{
+	const char *text = rlk_script_end(script);
+	enum rlk_fault fault = RLK_FAILED;
+
+	*ret_answered = 0;
+	if (text)
+		fault = rlk_borrowed_run(on, text, ret_numbers, most,
+					 ret_answered, reterr);
+	else
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	rlk_sql_fini(&script->sql);
+	return fault;
+}
+
+enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
+				      enum rlk_autocommit autocommit,
+				      struct rowlock_errinfo *reterr)
+{
+	static const char *const texts[] = {
+		[RLK_AUTOCOMMIT_OFF] = ROLLBACK "; SET SESSION autocommit = 0",
+		[RLK_AUTOCOMMIT_ON] = ROLLBACK "; SET SESSION autocommit = 1",
+		[RLK_AUTOCOMMIT_AS_IT_IS] = ROLLBACK,
+	};
+	const char *text = texts[autocommit];
+	enum rlk_fault fault = RLK_FAILED;
+	size_t answered;
+
+	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
+		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
+	if (fault)
+		rlk_borrowed_close(on);
+	return fault;
+}
