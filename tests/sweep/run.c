@@ -286,7 +286,9 @@ static bool once(struct stage *stage, const struct scenario *scenario,
 /* Some calls say not always the same; a connection that the call found ready
  * may have been opened in the background, before or during it; and the bell of
  * a hold that was lost, and the session that it was lost with, are let go by
- * the chores, at the same time. */
+ * the chores, at the same time. And a request is taken back (KILL QUERY), or
+ * its session looked for, where its answer is late: on a busy machine that came
+ * to pass in both runs without a fault, and may be over. */
 static bool may_be_missed(const struct scenario *scenario,
 			  const struct target *target)
 {
@@ -295,6 +297,8 @@ static bool may_be_missed(const struct scenario *scenario,
 		strncmp(target->pattern, "DELETE FROM lease_session", 25) ==
 		    0) ||
 	       strcmp(target->pattern, "DO RELEASE_LOCK(?)") == 0 ||
+	       strncmp(target->pattern, "KILL QUERY", 10) == 0 ||
+	       strncmp(target->pattern, "SELECT CAST(IS_USED_LOCK(", 25) == 0 ||
 	       strncmp(target->pattern, "SELECT CAST(RELEASE_LOCK(", 25) == 0;
 }
 
