@@ -195,7 +195,10 @@ class MySQL(Ours, Database):
         self.migrate('rowlock')
 
     def dsn(self, database='rowlock', account='rowlock', port=None):
+        # By its key, which the first login of an account needs where there is
+        # no TLS.
         return (f'host=127.0.0.1;port={port or self.port};user={account};'
+                f'server-public-key={self.dir}/data/public_key.pem;'
                 f'password={self.password};database={database}')
 
     def stop(self):
