@@ -85,6 +85,7 @@ extern const struct bench_system bench_zookeeper;
 extern const struct bench_system bench_mutex;
 extern const struct bench_system bench_transfer;
 extern const struct bench_system bench_transfer_guarded;
+extern const struct bench_system bench_transfer_early;
 extern const struct bench_system bench_transfer_release;
 extern const struct bench_system bench_transfer_commit_release;
 
@@ -122,5 +123,7 @@ void bench_worker_init(struct bench_worker *worker,
 void bench_act_pairs(const struct bench_options *options);
 void bench_act_hold(const struct bench_options *options);
 void bench_act_many(const struct bench_options *options);
+void bench_act_meanwhile(const struct bench_options *options);
+void bench_act_try(const struct bench_options *options);
 
 #endif

@@ -14,7 +14,8 @@
 #include "bench.h"
 
 static const char usage[] =
-    "Usage: bench-client --system NAME --act pairs|hold|many [OPTION]...\n"
+    "Usage: bench-client --system NAME --act ACT [OPTION]...\n"
+    "  ACT           pairs, hold, many, meanwhile, try\n"
     "  --threads N   (1)      --names N     (1); thread i has name i mod N\n"
     "  --prefix P    of the names (bench-)\n"
     "  --redis PORT  --zookeeper PORT       on 127.0.0.1\n"
@@ -45,6 +46,7 @@ static const struct bench_system *const systems[] = {
 	&bench_mutex,
 	&bench_transfer,
 	&bench_transfer_guarded,
+	&bench_transfer_early,
 	&bench_transfer_release,
 	&bench_transfer_commit_release,
 };
@@ -53,9 +55,9 @@ static const struct {
 	const char *name;
 	void (*run)(const struct bench_options *options);
 } acts[] = {
-	{ "pairs", bench_act_pairs },
-	{ "hold", bench_act_hold },
-	{ "many", bench_act_many },
+	{ "pairs", bench_act_pairs }, { "hold", bench_act_hold },
+	{ "many", bench_act_many },   { "meanwhile", bench_act_meanwhile },
+	{ "try", bench_act_try },
 };
 
 static const struct bench_system *find_system(const char *name)

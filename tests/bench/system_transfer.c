@@ -116,11 +116,11 @@ static void open_held(struct bench_worker *worker)
 	bench_rowlock_acquire(transfer->lock);
 }
 
-static void begin(const struct transfer *transfer)
+static void begin(const struct transfer *transfer, unsigned int flags)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_begin(transfer->lock, transfer->mysql, 0, &error))
+	if (rowlock_begin(transfer->lock, transfer->mysql, flags, &error))
 		bench_die("%s", error.message);
 }
 
@@ -136,7 +136,15 @@ static void move_guarded(struct bench_worker *worker)
 {
 	const struct transfer *transfer = worker->state;
 
-	begin(transfer);
+	begin(transfer, 0);
+	move(transfer);
+}
+
+static void move_early(struct bench_worker *worker)
+{
+	const struct transfer *transfer = worker->state;
+
+	begin(transfer, ROWLOCK_EARLY_GUARD);
 	move(transfer);
 }
 
@@ -194,6 +202,16 @@ const struct bench_system bench_transfer_guarded = {
 	.stop = bench_rowlock_stop,
 	.open = open_held,
 	.acquire = move_guarded,
+	.release = commit_guarded,
+	.close = close_held,
+};
+
+const struct bench_system bench_transfer_early = {
+	.name = "transfer-early",
+	.start = bench_rowlock_start,
+	.stop = bench_rowlock_stop,
+	.open = open_held,
+	.acquire = move_early,
 	.release = commit_guarded,
 	.close = close_held,
 };

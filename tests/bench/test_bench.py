@@ -20,6 +20,7 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 # pylint: disable=wrong-import-position
 from figures import FIELDS, Figure, Results, percentile  # noqa: E402
 from left import Reap, Reaped, Taken, rowlock  # noqa: E402
+from meanwhile import Meanwhile  # noqa: E402
 from peers import why_not  # noqa: E402
 from processes import BenchError, which  # noqa: E402
 from special import take  # noqa: E402
@@ -34,7 +35,7 @@ FAR = 1 << 62  # ns: a run that ends by count
 
 # An observer takes nothing, and a transfer is a transaction.
 LOCKS = [name for name in SYSTEMS
-         if name != 'observer' and name not in TRANSFERS]
+         if name != 'observer' and not name.startswith('transfer')]
 
 
 def makes_the_pairs_it_is_asked_for(stage, system):
@@ -84,7 +85,7 @@ def is_had_by_two_at_once(stage, system):
 
 
 def transfers_are_committed(stage):
-    for system in TRANSFERS:
+    for system in TRANSFERS + ('transfer-early',):
         client = stage.client(system, 'pairs', '--threads', 2, '--names', 2,
                               '--count', 10, '--prefix', f'test-{system}-')
         client.hear_word('ready')
@@ -98,6 +99,31 @@ def transfers_are_committed(stage):
             '-10, 10)')
         check(not moved, f'{system}: {moved}')
     no_lease_is_left(stage)
+
+
+def others_go_on_while_a_transaction_is_open(stage):
+    meanwhile = Meanwhile(True)
+    for system in meanwhile.systems:
+        figure, = meanwhile.measure(stage, system)
+        check(figure.pairs_per_s and figure.more['to_others'] and figure.p50_us,
+              f'{figure}')
+        moved = stage.database().sql(
+            'SELECT balance FROM bench_account '
+            "WHERE id = 'bench-guarded-meanwhile-ours-0-b'")
+        check(moved == [['1']], f'{system}: {moved}')
+    no_lease_is_left(stage)
+
+
+def a_try_that_gets_the_name_is_no_figure(stage):
+    stranger = stage.client('lease', 'try', '--prefix', 'test-free-')
+    try:
+        stranger.hear_word('ready')
+    except BenchError as error:
+        check('a try of ' in str(error), f'{error}')
+    else:
+        check(False, 'a name that nobody has was tried')
+    finally:
+        stranger.kill()
 
 
 def many_are_held_and_given_back(stage):
@@ -242,7 +268,7 @@ def main():
                  hands_over_when_it_is_given_back)
     shared = (makes_the_pairs_it_is_asked_for, is_had_by_two_at_once)
     database = None if which('mariadbd') else 'no mariadbd here'
-    tap = Tap(len(LOCKS) * len(exclusive) + 8)
+    tap = Tap(len(LOCKS) * len(exclusive) + 10)
     if not database:
         print('# server: own, ' + subprocess.run(
             ['mariadbd', '--version'], capture_output=True, text=True,
@@ -269,6 +295,8 @@ def main():
                     tap.case(f'{name} {words_of(test)}', test, stage, name,
                              skip=skip or alone and 'there is one process')
             for test in (transfers_are_committed,
+                         others_go_on_while_a_transaction_is_open,
+                         a_try_that_gets_the_name_is_no_figure,
                          many_are_held_and_given_back,
                          the_delay_passes_all_on,
                          what_the_dead_left_is_taken):

@@ -75,6 +75,21 @@ def all_bars():
         bars.append(compared(workload, 'transfer-guarded', 'transfer', 0.97))
     bars.append(compared('guarded', 'transfer-commit-release',
                          'transfer-release', 1.3))
+    for system in ('transfer-guarded', 'transfer-early'):
+        bars += [
+            at_least('guarded-meanwhile', f"{system} its client's pairs, to "
+                     "those of one with none open", 0.95,
+                     field('guarded-meanwhile', system, 'to_others')),
+            at_least('guarded-meanwhile', f'{system} pairs of both, to those '
+                     'before and after', 0.95,
+                     field('guarded-meanwhile', system, 'to_closed')),
+            at_most('guarded-meanwhile', f"{system} another client's longest "
+                    'try', 10, field('guarded-meanwhile', system, 'longest_ms'),
+                    ' ms'),
+            at_most('guarded-meanwhile', f'{system} p99 of the tries while others '
+                    'work, to that before and after', 2,
+                    field('guarded-meanwhile', system, 'p99_to_closed')),
+        ]
     bars += [
         less_than('waiting', f'{ours} statements per second and waiter', 0.2,
                   field('waiting', ours, 'per_waiter'))

@@ -2,6 +2,7 @@
 """Which workloads there are."""
 
 from left import Reaped, Taken
+from meanwhile import Meanwhile
 from special import Dead, Grown, Many, Observed, Waiting
 from workloads import (NO_MUTEX, OURS, WITH_ALONE, WITH_SETS, WITH_SHARED, TRANSFERS,
                        Pairs, Shared)
@@ -27,6 +28,7 @@ def usual(quick):
                shape='4 processes x 16 threads, 1 name, held for 100 us'),
         Pairs('guarded', 1, 1, 1, parts=5, systems=TRANSFERS),
         Pairs('guarded-64', 1, 64, 64, systems=TRANSFERS),
+        Meanwhile(quick),
         Waiting(quick),
         Many(quick),
         Grown(),

@@ -31,6 +31,7 @@ SYSTEMS = {system.name: system for system in (
     System('mutex', 'mutex', 'none', 'lease'),
     System('transfer', 'transfer', 'database', 'lease'),
     System('transfer-guarded', 'transfer-guarded', 'database', 'lease'),
+    System('transfer-early', 'transfer-early', 'database', 'lease'),
     System('transfer-release', 'transfer-release', 'database', 'lease'),
     System('transfer-commit-release', 'transfer-commit-release', 'database',
            'lease'),
