@@ -130,6 +130,8 @@ def what_cannot_be_done_is_said():
     for words, text in (
             (('--only', 'hope'), "no form 'hope'"),
             (('--build', '/nonexistent'), 'build first'),
+            (('--except', 'none,get_lock,redis,zookeeper,lease,fence,'
+              + ','.join(GUARDED)), 'nothing is left'),
             (('--rounds', '0'), 'at least 1')):
         status, said = run(*words)
         check(status == 2 and text in said, f'{words}: {status}: {said}')
