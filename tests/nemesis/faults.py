@@ -3,7 +3,8 @@
 
 A fault is a function of the scene (nemesis.Scene): it says in the history what
 it is about to do, does it, waits a while drawn by lot, and heals. Each is named
-as in tests/checker/faults.c, which knows what it excuses.
+as in tests/checker/faults.c, which knows what it excuses; but for 'break', which
+meets nobody who writes a history.
 """
 
 import contextlib
@@ -39,7 +40,7 @@ def needs_network(scene):
 @fault('kill')
 def kill(scene):
     """SIGKILL of a client; another takes its place."""
-    scene.crew.kill(scene.any_place())
+    scene.kill(scene.any_place())
 
 
 @fault('stop')
@@ -47,11 +48,30 @@ def stop(scene):
     """SIGSTOP of a client, for less or more than its TTL."""
     place = scene.any_place()
     with scene.record.fault('stop', scene.crew.number(place)):
-        scene.crew.signal(place, signal.SIGSTOP)
+        for crew in scene.crews:
+            crew.signal(place, signal.SIGSTOP)
         try:
             scene.wait(scene.a_while())
         finally:
-            scene.crew.signal(place, signal.SIGCONT)
+            for crew in scene.crews:
+                crew.signal(place, signal.SIGCONT)
+
+
+def unable_break(scene):
+    return None if scene.strategy == 'lease' else \
+        'only in rounds with leases, where there are writers'
+
+
+@fault('break', unable_break)
+def break_holds(scene):
+    """Writers' locks are taken from them, as by `rowlock break`: others have them
+    while they go on. The histories have none of these names, nor this."""
+    names = scene.rng.choices(scene.writers.names(), k=10)
+    scene.record.faults['break'] += 1
+    # A commit that is under way locks its row.
+    scene.server.sql('SET innodb_lock_wait_timeout = 1;' + ';'.join(
+        f"DELETE FROM business_lease WHERE name = '{name}'; DO SLEEP(0.1)"
+        for name in names), whatever=True)
 
 
 # ------------------------------------------------------------- the network

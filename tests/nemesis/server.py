@@ -142,15 +142,23 @@ class Server:
             raise ServerError(done.stderr.strip())
         return [line.split('\t') for line in done.stdout.splitlines()]
 
-    def dsn(self, place, port=None):
+    def _account(self, name):
         words = {}
-        with open(os.path.join(self.dir, 'app.cnf'), encoding='utf-8') as cnf:
+        with open(os.path.join(self.dir, f'{name}.cnf'),
+                  encoding='utf-8') as cnf:
             for line in cnf:
                 key, _, value = line.strip().partition('=')
                 words[key] = value
-        return (f'host={self.net.address(place)};port={port or self.port};'
-                f'user={words["user"]};password={words["password"]};'
+        return (f'user={words["user"]};password={words["password"]};'
                 'database=rowlock')
+
+    def dsn(self, place, port=None):
+        return (f'host={self.net.address(place)};port={port or self.port};'
+                + self._account('app'))
+
+    def root_dsn(self):
+        """In the server's own place."""
+        return f'host=127.0.0.1;port={self.port + 2};' + self._account('root')
 
     def connections(self):
         """The ids of the clients' connections."""

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from cuts import Cuts
-from judge import judge
+from judge import judge, told_by, truth_in
 
 WORKERS = 12
 
@@ -102,7 +102,8 @@ class Crew:
         # The end of their standard input is theirs.
         for spoiler in spoilers:
             spoiler.check()
-        return judge(self.told, self._truth(), seconds)
+        truth = truth_in(self.run.worker('tell').check().splitlines())
+        return judge(self.told, truth, seconds)
 
     def _start(self, number, rounds):
         dsns = self.run.dsns
@@ -147,17 +148,4 @@ class Crew:
         said = self.rest.pop(pipe, b'') + said
         lines, _, rest = said.rpartition(b'\n')
         self.rest[pipe] = rest
-        for line in lines.decode().splitlines():
-            register, number, end = line.split()
-            self.told[int(number)] = (int(register), end)
-
-    def _truth(self):
-        """The registers' last writes, and each that was committed."""
-        last, writes = {}, {}
-        for line in self.run.worker('tell').check().splitlines():
-            what, register, number, follows = line.split()
-            if what == 'last':
-                last[int(register)] = int(number)
-            else:
-                writes[int(number)] = (int(register), int(follows))
-        return last, writes
+        self.told.update(told_by(lines.decode().splitlines()))

@@ -94,6 +94,7 @@ static enum stale_end end_of(const struct stale_worker *worker, int code,
 		return STALE_BROKEN;
 	case ROWLOCK_ECONNECT:
 	case ROWLOCK_EDB:
+	case ROWLOCK_EREADONLY:
 		return STALE_NOT;
 	default:
 		stale_die("commit: %s", error->message);
@@ -171,6 +172,8 @@ static bool get_lock(struct stale_worker *worker, unsigned int number)
 	MYSQL_ROW row;
 	bool got;
 
+	if (!worker->aside)
+		worker->aside = stale_open(worker->options);
 	snprintf(text, sizeof(text), "SELECT GET_LOCK('stale-%u', %u)", number,
 		 STALE_WAIT_MS / 1000);
 	if (mysql_query(worker->aside, text)) {

@@ -8,6 +8,25 @@ Verdict = collections.namedtuple(
     'unknown acknowledged seconds')
 
 
+def told_by(lines):
+    """What workers have said: {id: (register, end)}."""
+    words = (line.split() for line in lines)
+    return {int(number): (int(register), end) for register, number, end in words}
+
+
+def truth_in(lines):
+    """What is there, as a worker tells it: the registers' last writes, and each
+    that was committed."""
+    last, writes = {}, {}
+    for line in lines:
+        what, register, number, follows = line.split()
+        if what == 'last':
+            last[int(register)] = int(number)
+        else:
+            writes[int(number)] = (int(register), int(follows))
+    return last, writes
+
+
 def judge(told, truth, seconds):
     """A write that was committed, and that none of those that are left follows,
     was overwritten by somebody who had not seen it: it is lost."""

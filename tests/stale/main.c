@@ -18,11 +18,18 @@ static const char usage[] =
     "Usage: stale-worker --act forms|set-up|work|spoil|tell [OPTION]...\n"
     "  --form NAME     how a register is protected\n"
     "  --worker N      its number\n"
-    "  --registers N   (4)    --rounds N   (100)   --seed N\n"
+    "  --registers N   (4)    --seed N\n"
+    "  --rounds N      (100); 0: until SIGTERM\n"
     "  --ttl-ms N      of the client (1000)\n"
     "  --peer PORT     of the server of redis, zookeeper\n"
     "  --stops N       stops itself in one of N rounds (0: never)\n"
+    "  --muses N       thinks for up to a second in one of N (0: never)\n"
     "  --faults        does what a bad application does\n"
+    "  --direct        connects to the server itself: no answer is lost on "
+    "the\n"
+    "                  way, and the server may be anywhere\n"
+    "  --observe       believes beats, not the server's clock\n"
+    "  --tls-unverified  talks to another host all the same\n"
     "It is started by tools/stale; see tests/stale/README.md. The database is\n"
     "that of ROWLOCK_DSN.\n";
 
@@ -127,44 +134,66 @@ static const struct option words[] = {
 	{ "ttl-ms", required_argument, NULL, 't' },
 	{ "peer", required_argument, NULL, 'e' },
 	{ "stops", required_argument, NULL, 'p' },
+	{ "muses", required_argument, NULL, 'm' },
 	{ "faults", no_argument, NULL, 'x' },
+	{ "direct", no_argument, NULL, 'd' },
+	{ "observe", no_argument, NULL, 'o' },
+	{ "tls-unverified", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
 
-static void take(struct stale_options *options, int option)
+static unsigned int *number_of(struct stale_options *options, int option)
 {
 	switch (option) {
-	case 'f':
-		options->form = stale_form(optarg);
-		if (!options->form)
-			stale_die("there is no form '%s'", optarg);
-		break;
 	case 'w':
-		options->worker = (unsigned int) number(optarg);
-		break;
+		return &options->worker;
 	case 'r':
-		options->registers = (unsigned int) number(optarg);
-		break;
+		return &options->registers;
 	case 'n':
-		options->rounds = (unsigned int) number(optarg);
-		break;
-	case 's':
-		options->seed = number(optarg);
-		break;
+		return &options->rounds;
 	case 't':
-		options->ttl_ms = (unsigned int) number(optarg);
-		break;
+		return &options->ttl_ms;
 	case 'e':
-		options->peer_port = (unsigned int) number(optarg);
-		break;
+		return &options->peer_port;
 	case 'p':
-		options->stops = (unsigned int) number(optarg);
-		break;
-	case 'x':
-		options->faults = true;
-		break;
+		return &options->stops;
+	case 'm':
+		return &options->muses;
+	default:
+		return NULL;
 	}
+}
+
+static bool *flag_of(struct stale_options *options, int option)
+{
+	switch (option) {
+	case 'x':
+		return &options->faults;
+	case 'd':
+		return &options->direct;
+	case 'o':
+		return &options->observe;
+	case 'V':
+		return &options->tls_unverified;
+	default:
+		return NULL;
+	}
+}
+
+static void take(struct stale_options *options, int option)
+{
+	unsigned int *some = number_of(options, option);
+	bool *flag = flag_of(options, option);
+
+	if (some)
+		*some = (unsigned int) number(optarg);
+	else if (flag)
+		*flag = true;
+	else if (option == 's')
+		options->seed = number(optarg);
+	else if (option == 'f' && !(options->form = stale_form(optarg)))
+		stale_die("there is no form '%s'", optarg);
 }
 
 static const struct {

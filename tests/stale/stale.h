@@ -24,12 +24,16 @@ struct stale_options {
 	const struct stale_form *form;
 	unsigned int worker; /* its number: of all that it writes */
 	unsigned int registers;
-	unsigned int rounds;
+	unsigned int rounds; /* 0: until SIGTERM */
 	unsigned int ttl_ms;
 	unsigned int peer_port; /* on 127.0.0.1: of the form's own server */
 	uint64_t seed;
 	unsigned int stops; /* one in so many rounds; 0: none */
+	unsigned int muses; /* thinks for long in one of so many; 0: never */
 	bool faults;        /* or only what the driver does */
+	bool direct;        /* no relay on the way to the server */
+	bool observe;       /* ROWLOCK_OBSERVE_BEATS */
+	bool tls_unverified;
 };
 
 /** What it was told of a commit. */
@@ -48,8 +52,8 @@ struct stale_worker {
 	struct one_relay relay;
 	struct rowlock_client *client;
 	struct rowlock *locks[STALE_REGISTERS_MOST]; /* by register */
-	MYSQL *aside;                                /* get_lock: its own */
-	uint64_t token;                              /* fence: of the hold */
+	MYSQL *aside;   /* of its own: get_lock, spoil */
+	uint64_t token; /* fence: of the hold */
 };
 
 /** How a register is protected. Each returns false where it did not come about,

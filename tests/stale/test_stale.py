@@ -21,7 +21,7 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 # pylint: disable=wrong-import-position
 import servers  # noqa: E402
 from cuts import Line  # noqa: E402
-from judge import judge  # noqa: E402
+from judge import judge, told_by, truth_in  # noqa: E402
 from tap import Tap, check, words_of  # noqa: E402
 
 ROOT = os.environ['ROWLOCK_SOURCE']
@@ -163,7 +163,7 @@ class Register:
         self.ttl_ms = str(ttl_ms)
         self.database = servers.MariaDB(ROOT, work)
         try:
-            self.peer = PEERS[form](ROOT, work)
+            self.peer = PEERS[form](ROOT, work) if form in PEERS else None
         except BaseException:
             self.database.stop()
             raise
@@ -177,33 +177,29 @@ class Register:
             env=dict(os.environ, ROWLOCK_DSN=self.database.dsn()))
 
     def work(self, number, *words):
-        return self.start('work', '--form', self.form, '--peer',
-                          str(self.peer.port), '--worker', str(number),
-                          '--ttl-ms', self.ttl_ms, '--seed', '1', *words)
+        peer = ('--peer', str(self.peer.port)) if self.peer else ()
+        return self.start('work', '--form', self.form, *peer, '--worker',
+                          str(number), '--ttl-ms', self.ttl_ms, '--seed', '1',
+                          *words)
 
     @staticmethod
     def hear(process):
         said = process.communicate()[0].splitlines()
         check(process.returncode == 0, f'{process.args}')
-        return [line.split() for line in said]
+        return said
 
     def await_end(self, worker):
-        """What it was told last."""
-        for register, number, end in self.hear(worker):
-            self.told[int(number)] = (int(register), end)
-        return end
+        """What it was told last; None: nothing since it was heard."""
+        said = self.hear(worker)
+        self.told.update(told_by(said))
+        return said[-1].split()[-1] if said else None
 
     def verdict(self):
-        last, writes = {}, {}
-        for what, register, number, follows in self.hear(self.start('tell')):
-            if what == 'last':
-                last[int(register)] = int(number)
-            else:
-                writes[int(number)] = (int(register), int(follows))
-        return judge(self.told, (last, writes), 1)
+        return judge(self.told, truth_in(self.hear(self.start('tell'))), 1)
 
     def close(self):
-        self.peer.stop()
+        if self.peer:
+            self.peer.stop()
         self.database.stop()
 
 
@@ -251,12 +247,25 @@ def who_finds_its_session_over_does_not_commit():
     check(end == 's' and verdict.lost == 0, f'{end}: {verdict}')
 
 
+def who_goes_on_until_it_is_ended_ends_well():
+    for form in GUARDED:
+        with register_of(form, 60000) as register:
+            worker = register.work(1, '--rounds', '0', '--direct')
+            first = [worker.stdout.readline() for _ in range(10)]
+            worker.terminate()
+            register.await_end(worker)
+            register.told.update(told_by(first))
+            verdict = register.verdict()
+        check(verdict.told == verdict.acknowledged == verdict.committed >= 10
+              and verdict.lost == 0, f'{form}: {verdict}')
+
+
 def main():
     tests = (what_somebody_has_not_seen_is_lost,
              what_was_told_is_held_against_what_is_there,
              who_is_cut_off_hears_late_or_is_closed_and_it_ends,
              what_cannot_be_done_is_said)
-    tap = Tap(len(tests) + 3)
+    tap = Tap(len(tests) + 4)
     for test in tests:
         tap.case(words_of(test), test)
     if shutil.which('mariadbd') and not given():
@@ -270,6 +279,9 @@ def main():
     test = who_finds_its_session_over_does_not_commit
     tap.case(words_of(test), test,
              skip=None if 'zookeeper' in here else 'no mariadbd or zookeeper here')
+    test = who_goes_on_until_it_is_ended_ends_well
+    tap.case(words_of(test), test,
+             skip=None if shutil.which('mariadbd') else 'no mariadbd here')
     test = no_stale_holder_commits_and_all_are_told_the_truth
     tap.case(words_of(test), test,
              skip=None if given() or shutil.which('mariadbd') else 'no mariadbd here')

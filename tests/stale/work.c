@@ -40,36 +40,78 @@ static bool fault(struct stale_worker *worker, unsigned int n)
 	return worker->options->faults && stale_lot(worker, n);
 }
 
-void stale_connect(struct stale_worker *worker)
+static void nap(struct stale_worker *worker, unsigned int most_us)
 {
-	const char *port = strstr(worker->options->dsn, "port=");
-	unsigned int timeout_s = 6;
+	struct timespec time = { 0, (long) stale_draw(worker, most_us) * 1000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* A server that is away is not asked all the time. */
+static void let_it_come_back(void)
+{
+	struct timespec time = { 0, 10000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static volatile sig_atomic_t ends;
+
+static void come_to_an_end(int signal)
+{
+	(void) signal;
+	ends = 1;
+}
+
+/* Behind a relay of its own, if there is one. */
+static void say_where(struct stale_worker *worker, char *dsn, size_t size)
+{
+	const char *given = worker->options->dsn;
+	const char *port = strstr(given, "port=");
 	char more[64];
+
+	if (worker->options->direct) {
+		snprintf(dsn, size, "%s", given);
+		return;
+	}
+	snprintf(more, sizeof(more), "host=127.0.0.1;port=%u",
+		 one_relay_start(&worker->relay,
+				 port ? (unsigned int) atoi(port + 5) : 3306));
+	test_dsn_with(given, more, dsn, size);
+}
+
+static bool connected(struct stale_worker *worker)
+{
+	unsigned int timeout_s = 6;
 	char dsn[1024];
 
-	for (;;) {
-		snprintf(more, sizeof(more), "host=127.0.0.1;port=%u",
-			 one_relay_start(&worker->relay,
-					 port ? (unsigned int) atoi(port + 5)
-					      : 3306));
-		test_dsn_with(worker->options->dsn, more, dsn, sizeof(dsn));
-		worker->mysql = mysql_init(NULL);
-		mysql_optionsv(worker->mysql, MYSQL_OPT_READ_TIMEOUT,
-			       &timeout_s);
-		if (mysql_real_connect(worker->mysql, dsn, NULL, NULL, NULL, 0,
-				       NULL, CLIENT_MULTI_STATEMENTS) &&
-		    !stale_say(worker->mysql,
-			       "SET innodb_lock_wait_timeout = 2"))
-			return;
-		/* Cut off as it came. */
+	say_where(worker, dsn, sizeof(dsn));
+	worker->mysql = mysql_init(NULL);
+	mysql_optionsv(worker->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);
+	mysql_optionsv(worker->mysql, MYSQL_OPT_READ_TIMEOUT, &timeout_s);
+	/* Whatever the server gives to a new session. */
+	return mysql_real_connect(worker->mysql, dsn, NULL, NULL, NULL, 0, NULL,
+				  CLIENT_MULTI_STATEMENTS) &&
+	       !stale_say(worker->mysql, "SET autocommit = 1, "
+					 "innodb_lock_wait_timeout = 2");
+}
+
+void stale_connect(struct stale_worker *worker)
+{
+	while (!ends && !connected(worker)) {
+		/* Cut off as it came, or the server is away. */
 		stale_disconnect(worker);
+		let_it_come_back();
 	}
 }
 
 void stale_disconnect(struct stale_worker *worker)
 {
+	if (!worker->mysql)
+		return;
 	mysql_close(worker->mysql);
-	one_relay_end(&worker->relay);
+	if (!worker->options->direct)
+		one_relay_end(&worker->relay);
 	worker->mysql = NULL;
 }
 
@@ -88,18 +130,13 @@ unsigned int stale_say(MYSQL *mysql, const char *text)
 
 /* ------------------------------------------------------------------ faults */
 
-static void nap(struct stale_worker *worker, unsigned int most_us)
-{
-	struct timespec time = { 0, (long) stale_draw(worker, most_us) * 1000 };
-
-	nanosleep(&time, NULL);
-}
-
 /* The driver lets it go on after more than a TTL. */
 static void think(struct stale_worker *worker)
 {
 	if (stale_lot(worker, worker->options->stops))
 		raise(SIGSTOP);
+	else if (stale_lot(worker, worker->options->muses))
+		nap(worker, 1000000);
 	else if (stale_lot(worker, 3))
 		nap(worker, 3000);
 }
@@ -265,6 +302,8 @@ static void play(struct stale_worker *worker, uint64_t id)
 
 	if (!form->acquire(worker, number)) {
 		tell(number, id, STALE_NOT);
+		if (worker->options->direct)
+			let_it_come_back();
 		return;
 	}
 	if (form->begin(worker, number))
@@ -276,33 +315,47 @@ static void play(struct stale_worker *worker, uint64_t id)
 		start_anew(worker);
 }
 
-static void open_all(struct stale_worker *worker)
+/* Cut off as it comes, too; and where a run goes on until it is ended, the
+ * server may be of no use for a while. */
+static void open_client(struct stale_worker *worker)
 {
 	const struct stale_options *options = worker->options;
 	struct rowlock_client_options wanted = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
-	struct rowlock_options lease = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error;
-	char name[32];
 	int code;
 
 	wanted.dsn = options->dsn;
 	wanted.program = "stale";
 	wanted.ttl_ms = options->ttl_ms;
 	wanted.call_timeout_ms = 4000;
+	wanted.flags = (options->observe ? ROWLOCK_OBSERVE_BEATS : 0) |
+		       (options->tls_unverified ? ROWLOCK_TLS_UNVERIFIED : 0);
+	while ((code = rowlock_client_new(&wanted, &worker->client, &error))) {
+		if (code != ROWLOCK_ECONNECT && options->rounds)
+			stale_die("%s", error.message);
+		if (ends)
+			_exit(0);
+		let_it_come_back();
+	}
+}
+
+static void open_all(struct stale_worker *worker)
+{
+	const struct stale_options *options = worker->options;
+	struct rowlock_options lease = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error;
+	char name[32];
+
+	open_client(worker);
 	lease.strategy = ROWLOCK_LEASE;
-	/* Cut off as it comes, too. */
-	do
-		code = rowlock_client_new(&wanted, &worker->client, &error);
-	while (code == ROWLOCK_ECONNECT);
-	if (code)
-		stale_die("%s", error.message);
 	for (unsigned int i = 0; i < options->registers; i++) {
 		snprintf(name, sizeof(name), "stale-%u", i);
 		if (rowlock_new(worker->client, name, &lease, &worker->locks[i],
 				&error))
 			stale_die("%s", error.message);
 	}
-	worker->aside = stale_open(options);
+	if (!options->direct)
+		worker->aside = stale_open(options);
 	stale_connect(worker);
 }
 
@@ -323,8 +376,11 @@ void stale_work(const struct stale_options *options)
 		    0x9e3779b97f4a7c15 * (options->worker + 1) + options->seed,
 	};
 
+	if (!options->rounds)
+		signal(SIGTERM, come_to_an_end);
 	open_all(&worker);
-	for (uint64_t i = 1; i <= options->rounds; i++)
+	for (uint64_t i = 1;
+	     !ends && (!options->rounds || i <= options->rounds); i++)
 		play(&worker, options->worker * UINT64_C(1000000) + i);
 	close_all(&worker);
 }
