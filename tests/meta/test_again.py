@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -277,6 +278,18 @@ def words_that_proof_does_not_know_are_refused():
               and not done.stdout, f'{words}: {done}')
 
 
+def a_step_costs_the_same_wherever_it_is_told():
+    said = subprocess.run([ROOT / 'tools' / 'proof'], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    here = dict(re.findall(r'^(\w+) +(\d+) min ', said, re.M))
+    there = {}
+    for steps_, minutes in re.findall(r'^\| (`[\w`, ]+`) \| (\d+)[^|]*\|',
+                                      (ROOT / 'CONTRIBUTING.md').read_text(
+                                          'utf-8'), re.M):
+        there.update(dict.fromkeys(re.findall(r'\w+', steps_), minutes))
+    check(here and here == there, f'proof: {here}; CONTRIBUTING.md: {there}')
+
+
 def a_commit_made_meanwhile_is_not_said_to_have_passed():
     with tempfile.TemporaryDirectory() as directory:
         tree = Tree(directory)
@@ -370,6 +383,7 @@ TESTS = (
     nothing_is_left_however_it_is_ended,
     what_is_no_path_from_the_root_on_is_refused,
     words_that_proof_does_not_know_are_refused,
+    a_step_costs_the_same_wherever_it_is_told,
     a_commit_made_meanwhile_is_not_said_to_have_passed,
     many_runs_name_what_failed_in_one,
     a_program_without_cases_says_why_it_failed,

@@ -54,12 +54,13 @@ command ip iproute2 optional
 command iptables iptables optional
 command haproxy haproxy optional
 file /usr/lib/*/faketime/libfaketimeMT.so.1 libfaketime optional'
-needs_bench='
+needs_peers='
 command redis-server redis-server optional
 module hiredis libhiredis-dev optional
 file /usr/share/java/zookeeper.jar zookeeper optional
-file /usr/include/zookeeper/zookeeper.h libzookeeper-mt-dev optional
-command gnuplot gnuplot-nox optional'
+file /usr/include/zookeeper/zookeeper.h libzookeeper-mt-dev optional'
+needs_bench="$needs_peers
+command gnuplot gnuplot-nox optional"
 needs_coverage='
 command gcovr gcovr'
 needs_galera='
