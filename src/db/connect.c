@@ -182,7 +182,7 @@ static void describe(struct rlk_conn *conn)
 			 options->port ? options->port : 3306);
 }
 
-static const char *advice(unsigned int number)
+static const char *advice(MYSQL *mysql, unsigned int number)
 {
 	switch (number) {
 	case 1044:
@@ -200,7 +200,11 @@ static const char *advice(unsigned int number)
 		return "; raise the limit or use fewer connections";
 	case 2002:
 	case 2003:
-		return "; is the server running, and is that its address?";
+		if (strstr(mysql_error(mysql), "socket '"))
+			return "; is the server running, and is that its "
+			       "socket?";
+		return "; is the server running, and does it listen at that "
+		       "address (bind-address)?";
 	case 2005:
 		return "; check the host's name";
 	case 2026:
@@ -285,10 +289,10 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		return rlk_fail_db(reterr, code, number,
 				   "connect to %s as '%s': %s%s", conn->where,
 				   user, mysql_error(conn->mysql),
-				   advice(number));
+				   advice(conn->mysql, number));
 	return rlk_fail_db(reterr, code, number, "connect to %s: %s%s",
 			   conn->where, mysql_error(conn->mysql),
-			   advice(number_for_advice(conn->mysql)));
+			   advice(conn->mysql, number_for_advice(conn->mysql)));
 }
 
 static int connect_now(struct rlk_conn *conn, unsigned int named,

@@ -212,6 +212,19 @@ class Connect(ToolTest):
         self.assertEqual(code, 125)
         self.assertIn("127.0.0.1:1", err)
 
+    def test_where_no_server_listens_all_programs_ask_for_its_bind_address(self):
+        """As Debian's does, which listens for its own host only."""
+        self.environment["ROWLOCK_DSN"] = (
+            f"host={self.server.address};port={self.server.port};"
+            "user=a;database=app")
+        for tool, argv, code in ((CLI, ["list"], 125), (REAPERD, ["--once"], 1),
+                                 (MIGRATE, [], 2)):
+            with self.subTest(tool):
+                got, _, err = self.run_tool(*argv, tool=tool)
+                self.assertEqual(got, code, err)
+                self.assertIn(self.server.address, err)
+                self.assertIn("(bind-address)?", err)
+
     def test_without_a_certificate_all_programs_say_the_same(self):
         self.server.start()
         self.assertTrue(self.server.says(

@@ -102,7 +102,12 @@ static void refused_port_is_said(void **state)
 	    db_refused("host=127.0.0.1;port=1;user=u;password=p", 0, &error),
 	    ROWLOCK_ECONNECT);
 	assert_says(error.message, "127.0.0.1:1");
+	assert_says(error.message, "bind-address");
 	assert_int_equal(error.mysql, 2002);
+	assert_int_equal(db_refused("socket=/no/such/socket;user=u", 0, &error),
+			 ROWLOCK_ECONNECT);
+	assert_says(error.message, "/no/such/socket");
+	assert_says(error.message, "is that its socket?");
 }
 
 static void unknown_host_is_said(void **state)

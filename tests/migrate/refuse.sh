@@ -54,6 +54,14 @@ no_server()
 	ROWLOCK_DSN="host=127.0.0.1;port=1;user=x;database=x" \
 		expect 2 "$migrate" --no-defaults --protocol=tcp
 	said "did not answer as needed"
+	said "(bind-address)?"
+}
+
+missing_database()
+{
+	ROWLOCK_DSN=$(dsn_with "database=${db}_missing") \
+		expect 2 "$migrate" --no-defaults
+	said "make the database, or check its name"
 }
 
 wrong_usage()
@@ -82,6 +90,7 @@ it "a newer schema than it knows" newer_schema
 it "a table that was dropped behind its back, until told to make it again" dropped_table
 it "somebody else's table with a name of ours" foreign_table
 it "a connection without a database" no_database
+it "a database that is not there" missing_database
 it "a server that is not there" no_server
 it "arguments it does not know" wrong_usage
 it "a password on the command line" password_in_arguments
