@@ -15,9 +15,7 @@ have_docker()
 	else
 		need "$needs_docker$needs_compose"
 	fi
-	docker info >/dev/null 2>&1 ||
-		die "the Docker daemon does not answer: start it (systemctl start docker; where there is
-no systemd, dockerd as root), and be root or in the group docker"
+	need_daemon
 }
 
 compose()

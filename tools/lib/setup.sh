@@ -185,6 +185,14 @@ install_packages()
 		install -y --no-install-recommends "$@"
 }
 
+# need_daemon: see to it that Docker's answers, or end with what to do.
+need_daemon()
+{
+	docker info >/dev/null 2>&1 ||
+		die "the Docker daemon does not answer: start it (systemctl start docker; where there is
+no systemd, dockerd as root), and be root or in the group docker"
+}
+
 # ------------------------------------------------------------------- build
 
 # build_in DIRECTORY [MESON OPTION]...: quietly if all is well.
