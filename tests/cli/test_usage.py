@@ -8,6 +8,7 @@ import harness
 from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
                      REAPERD, ToolTest, entry)
 
+MIGRATE = os.path.join(harness.HERE, "..", "..", "tools", "rowlock-migrate")
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
 
 
@@ -114,6 +115,16 @@ class Usage(ToolTest):
                      ["--once", "--observe-beats"], ["--frobnicate"]):
             with self.subTest(argv):
                 self.refused(*argv, tool=REAPERD)
+
+    def test_wrong_usage_is_one_number_in_all_programs(self):
+        for tool in (CLI, REAPERD, MIGRATE):
+            for argv in (["--frobnicate"], ["--dsn"], ["frobnicate"]):
+                with self.subTest(tool, argv=argv):
+                    self.refused(*argv, tool=tool)
+        for page in ("rowlock.1", "rowlock-reaperd.8", "rowlock-migrate.8"):
+            with open(os.path.join(os.path.dirname(MIGRATE), "man",
+                                   page + ".scd"), encoding="utf-8") as text:
+                self.assertRegex(text.read(), r"\n\*125\*\n\tWrong use")
 
     def test_a_password_on_the_command_line_is_refused(self):
         for dsn in ("host=a;password=x", "password={x}", "PASSWORD=x",

@@ -79,9 +79,9 @@ odd_password()
 
 malformed()
 {
-	ROWLOCK_DSN=$(dsn_with "database={$db") expect 1 "$migrate" --no-defaults
+	ROWLOCK_DSN=$(dsn_with "database={$db") expect 125 "$migrate" --no-defaults
 	said "ROWLOCK_DSN: the value of 'database' has '{', but no '}' at its end"
-	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 1 "$migrate" --no-defaults --dsn="DATABASE=$db"
+	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 125 "$migrate" --no-defaults --dsn="DATABASE=$db"
 	said "--dsn: unknown key 'DATABASE': did you mean 'database'?"
 }
 
@@ -99,7 +99,7 @@ which_wins()
 	sed 's/^\[client\]/[client_x]/' "$tmp/root.cnf" >"$tmp/suffix.cnf"
 	expect 3 "$migrate" --defaults-file="$tmp/suffix.cnf" --defaults-group-suffix=_x \
 		-D"$db" --status
-	expect 1 "$migrate" --defaults-file="$tmp/not-there.cnf"
+	expect 125 "$migrate" --defaults-file="$tmp/not-there.cnf"
 	said "cannot read the option file"
 }
 
@@ -135,7 +135,7 @@ refused()
 	printf '%s\n' "$1" >"$tmp/refused.cnf"
 	words=$2
 	shift 2
-	expect 1 "$migrate" --defaults-file="$tmp/refused.cnf" --status "$@"
+	expect 125 "$migrate" --defaults-file="$tmp/refused.cnf" --status "$@"
 	said "$words"
 	not_said hunter2
 }
@@ -171,11 +171,11 @@ misleading_files()
 	host=db1' "no group has the suffix '_tow' (read: $tmp/refused.cnf)"
 	cp "$tmp/root.cnf" "$tmp/open.cnf"
 	chmod o+w "$tmp/open.cnf"
-	expect 1 "$migrate" --defaults-file="$tmp/open.cnf" --status
+	expect 125 "$migrate" --defaults-file="$tmp/open.cnf" --status
 	said "everybody can write '$tmp/open.cnf'"
 	refused "[client]
 	!include $tmp/open.cnf" "everybody can write '$tmp/open.cnf'"
-	expect 1 "$migrate" --defaults-file="$tmp" --status
+	expect 125 "$migrate" --defaults-file="$tmp" --status
 	said "is a directory"
 }
 
@@ -188,7 +188,7 @@ installed()
 	migrate=$tmp/link
 	expect 0 rlm
 	rm -rf "$tmp/prefix/share"
-	expect 1 rlm
+	expect 125 rlm
 	said "cannot find the migrations"
 }
 

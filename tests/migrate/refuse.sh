@@ -45,7 +45,7 @@ foreign_table()
 
 no_database()
 {
-	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 1 "$migrate" --no-defaults --database=
+	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 125 "$migrate" --no-defaults --database=
 	said "no database is named"
 }
 
@@ -67,7 +67,7 @@ missing_database()
 wrong_usage()
 {
 	for args in --nonsense --wait=soon "--dsn" "extra"; do
-		expect 1 rlm $args
+		expect 125 rlm $args
 	done
 	expect 0 "$migrate" --help
 	said "Exit status"
@@ -79,7 +79,7 @@ password_in_arguments()
 {
 	for args in --password=secret -psecret "--dsn=user=x;Password=secret" \
 		"--dsn=user=x; passwd=secret"; do
-		expect 1 rlm "$args"
+		expect 125 rlm "$args"
 		said "would show the password to everybody"
 		not_said secret
 	done
