@@ -73,6 +73,12 @@ function wanted(type, value) {
 	return ""
 }
 
+# Of rowlock's programs; this one has the first only.
+function of_program(key) {
+	gsub(/_/, "-", key)
+	return key ~ /^(tls-unverified|unverified-auth|single-writer|observe-beats)$/ ? key : ""
+}
+
 function unknown(key, hidden,    shown, text, other) {
 	match(key, /^[A-Za-z0-9_ -]*/)
 	shown = substr(key, 1, RLENGTH > 40 ? 40 : RLENGTH)
@@ -81,6 +87,9 @@ function unknown(key, hidden,    shown, text, other) {
 			"a password with ';' in it goes into braces)"
 	else
 		text = "unknown key '" shown (shown == key ? "" : "...") "'"
+	other = of_program(key)
+	if (other != "")
+		return text ": each program is told that by itself, so give --" other " instead"
 	other = near(key)
 	return text (other == "" ? "" : ": did you mean '" other "'?")
 }

@@ -107,6 +107,16 @@ static const char *const strangers[][2] = {
 	{ "dbname", "database" },    { "schema", "database" },
 };
 
+/* A file or a variable is read by many programs: one line there would take what
+ * protects a lock from all of them, and from those that come later. So each is
+ * told by itself. */
+static const char *const of_programs[][2] = {
+	{ "tls-unverified", "ROWLOCK_TLS_UNVERIFIED" },
+	{ "unverified-auth", "client option unverified_auth" },
+	{ "single-writer", "ROWLOCK_SINGLE_WRITER" },
+	{ "observe-beats", "ROWLOCK_OBSERVE_BEATS" },
+};
+
 static char plain(char c)
 {
 	return c == '_' ? '-' : c;
@@ -321,10 +331,20 @@ static size_t shown_length(const char *key)
 	return n;
 }
 
+/* What tells a program the same; NULL: nothing. */
+static const char *of_program(const char *key)
+{
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(of_programs); i++)
+		if (is_key(key, of_programs[i][0]))
+			return of_programs[i][1];
+	return NULL;
+}
+
 const char *rlk_setting_unknown(const char *key, bool hidden, char *buffer,
 				size_t size)
 {
 	const char *near = rlk_setting_near(key);
+	const char *other = of_program(key);
 	size_t shown = shown_length(key);
 	int n;
 
@@ -336,7 +356,12 @@ const char *rlk_setting_unknown(const char *key, bool hidden, char *buffer,
 	else
 		n = snprintf(buffer, size, "unknown key '%.*s%s'", (int) shown,
 			     key, key[shown] ? "..." : "");
-	if (near)
+	if (other)
+		snprintf(buffer + n, size - (size_t) n,
+			 ": each program is told that by itself, so give %s "
+			 "instead",
+			 other);
+	else if (near)
 		snprintf(buffer + n, size - (size_t) n, ": did you mean '%s'?",
 			 near);
 	return buffer;

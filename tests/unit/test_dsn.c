@@ -203,6 +203,11 @@ static void our_group_is_read_to_the_letter(void **state)
 	file_is("\n[rowlock ]\n  port = abc\n", ":3: group [rowlock]: 'port'");
 	file_is("[rowlock]\ngarbage\n", ":2: group [rowlock]: unknown key");
 	file_is("[rowlock]\nunix_socket=/x\n", "did you mean 'socket'");
+	file_is("[rowlock]\nhost=db1\ntls_unverified\n",
+		":3: group [rowlock]: unknown key 'tls_unverified': each "
+		"program is told that by itself, so give "
+		"ROWLOCK_TLS_UNVERIFIED instead");
+	file_is("[client]\nhost=db1\ntls-unverified\n", NULL);
 	file_is("[rowlock]\npassword\n", "'password' has no value");
 	file_is("[rowlock]\ncompress=on\n", "it must be 0 or 1");
 	file_is("[rowlock]\n'port=3\n", "begins with a quote");

@@ -22,6 +22,8 @@ struct words {
 
 static const struct words table[] = {
 	{ "set ROWLOCK_TLS_UNVERIFIED", "give --tls-unverified" },
+	{ "ROWLOCK_TLS_UNVERIFIED", "--tls-unverified" },
+	{ "ROWLOCK_OBSERVE_BEATS", "--observe-beats" },
 	{ "ROWLOCK_SINGLE_WRITER", "--single-writer" },
 	{ "client option unverified_auth", "--unverified-auth" },
 	{ "(unverified_auth)", "(--unverified-auth)" },
