@@ -146,9 +146,8 @@ enum rowlock_log_level {
 
 /**
  * Receives the library's log lines. @message is one line without newline,
- * valid during the call only; names in it are escaped. Called from any thread
- * of the client, with no lock of the library held; it must not call the
- * library.
+ * valid during the call; names in it are escaped. Called from any thread of the
+ * client, with no lock of the library held; it must not call the library.
  */
 typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
 			       const char *message, void *arg);
@@ -331,9 +330,7 @@ struct rowlock_client_options {
  *
  * Returns 0; ROWLOCK_EINVAL (an option; the message names it); and the server
  * errors. ROWLOCK_ESCHEMA says which table or column is not right and which
- * command to run.
- *
- * Blocks up to connect_timeout_ms and call_timeout_ms.
+ * command to run. Blocks up to connect_timeout_ms and call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
     const struct rowlock_client_options *options,
@@ -346,12 +343,17 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
  *
  * Returns 0; ROWLOCK_EHELD: locks, or watches (rowlock/watch.h), of it are not
  * freed yet, nothing was changed; ROWLOCK_EINVAL: called from a callback of the
- * client; ROWLOCK_EFORKED.
- *
- * Blocks up to call_timeout_ms. No other call on the client may be under way.
+ * client; ROWLOCK_EFORKED. Blocks up to call_timeout_ms. No other call on the
+ * client may be under way.
  */
 ROWLOCK_API int rowlock_client_free(struct rowlock_client *client,
 				    struct rowlock_errinfo *reterr);
+
+/** The server that the client was opened on, as its messages name it, e.g.
+ *  "db1:3306 (MariaDB 10.11.19)". Valid until the client is freed. Never
+ * blocks; any thread. */
+ROWLOCK_API const char *rowlock_client_server(
+    const struct rowlock_client *client);
 
 /* --------------------------------------------------------------- lock */
 
@@ -740,9 +742,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  * none. ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account
  * may not; the message has the statements for a DBA to type); and the server
  * errors. After one of those a row hold of this client is not held any more;
- * its row is free as soon as the server has seen its connection end.
- *
- * Blocks, at most call_timeout_ms. Any thread.
+ * its row is free as soon as the server has seen its connection end. Blocks, at
+ * most call_timeout_ms. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 					    enum rowlock_strategy strategy,
@@ -751,8 +752,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 
 struct rowlock_reap_options {
 	size_t size;        /* set by ROWLOCK_REAP_OPTIONS_DEFAULT */
-	unsigned int batch; /* rows looked up at a time; default 256; 1 to
-			       500 */
+	unsigned int batch; /* rows looked up at a time; 1 to 500 (256) */
 };
 
 #define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \
@@ -778,9 +778,8 @@ struct rowlock_reap_result {
  * one of its name is larger). Rows are deleted by their keys, up to 256 by one
  * statement, with the condition checked again: a live lease is never touched,
  * and any number of reapers may run at once. After each statement that removes
- * many there is a rest, of up to 40 ms, so that those who lock
- * and unlock meanwhile hardly notice. One log line (ROWLOCK_LOG_INFO) per
- * session, and per statement that removed leases.
+ * many there is a rest, of up to 40 ms, so that others hardly notice. One log
+ * line (ROWLOCK_LOG_INFO) per session, and per statement that removed leases.
  *
  * @result  may be NULL
  *

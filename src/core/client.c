@@ -435,6 +435,12 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	return 0;
 }
 
+/* Written before the client was shown to anybody, and never again. */
+const char *rowlock_client_server(const struct rowlock_client *client)
+{
+	return client->server;
+}
+
 int rowlock_client_free(struct rowlock_client *client,
 			struct rowlock_errinfo *reterr)
 {

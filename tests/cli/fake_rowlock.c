@@ -337,6 +337,12 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	return 0;
 }
 
+const char *rowlock_client_server(const struct rowlock_client *client)
+{
+	(void) client;
+	return "fake:1";
+}
+
 int rowlock_client_free(struct rowlock_client *client,
 			struct rowlock_errinfo *reterr)
 {

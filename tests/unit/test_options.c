@@ -455,9 +455,19 @@ static void client_without_descriptors_says_so(void **state)
 	fake_client_end(client);
 }
 
+static void client_names_its_server(void **state)
+{
+	struct rowlock_client *client = fake_client();
+
+	(void) state;
+	assert_string_equal(rowlock_client_server(client), "fake:3306");
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		FAKE("a client names its server", client_names_its_server),
 		FAKE("the host's name is made printable",
 		     host_name_is_made_printable),
 		FAKE("a client without descriptors says so",
