@@ -89,7 +89,8 @@ class Elect(ToolTest):
         process.terminate()
         code, _, err = self.finish(process)
         self.assertEqual(code, 5)
-        self.assertIn("elect: the lock 'j' was lost: sending SIGTERM", err)
+        self.assertIn("elect: the lock 'j' on fake:1 was lost: sending "
+                      "SIGTERM", err)
         self.assertIn("elect: 'j': ended with 124, stands again in 0.0 s", err)
         self.assertEqual(self.fake.seen.count("acquire"), 2)
 
@@ -174,8 +175,8 @@ class Elect(ToolTest):
         process.terminate()
         code, _, err = self.finish(process)
         self.assertEqual(code, 5)
-        self.assertEqual(err.count("elect: 'j': a candidate of weight 11 "
-                                   "waits: sending SIGTERM"), 1)
+        self.assertEqual(err.count("elect: 'j' on fake:1: a candidate of weight "
+                                   "11 waits: sending SIGTERM"), 1)
         calls = [c for c in self.fake.seen
                  if c in ("campaign", "challenger", "release")]
         self.assertEqual(calls[:5], ["campaign", "challenger", "challenger",

@@ -346,7 +346,7 @@ class Show(ToolTest):
     def test_an_unknown_name_is_1(self):
         code, out, err = self.run_tool("show", "n")
         self.assertEqual((code, out), (1, ""))
-        self.assertIn("'n' is not held", err)
+        self.assertIn("'n' on fake:1 is not held", err)
         self.assertEqual(self.run_tool("show", "--json", "n"), (1, "[]\n", ""))
 
 
@@ -365,7 +365,7 @@ class Break(ToolTest):
         self.fake.answers["break"] = [f"reply {ENOTHELD} no hold"]
         code, _, err = self.run_tool("break", "n")
         self.assertEqual(code, 1)
-        self.assertIn("nobody holds 'n'", err)
+        self.assertIn("nobody holds 'n' (lease) on fake:1", err)
 
     def test_what_a_dba_can_type_is_shown(self):
         self.fake.answers["break"] = ["reply -15 a DBA can type: KILL 7"]
@@ -391,7 +391,7 @@ class Permits(ToolTest):
         self.fake.answers["count"] = ["reply 0 0 0"]
         code, out, err = self.run_tool("permits", "n")
         self.assertEqual((code, out), (1, ""))
-        self.assertIn("'n' is no semaphore yet", err)
+        self.assertIn("'n' on fake:1 is no semaphore yet", err)
         self.assertEqual(self.run_tool("permits", "--json", "n"),
                          (1, "[]\n", ""))
 
@@ -401,7 +401,7 @@ class Permits(ToolTest):
         self.assertEqual((call.text("name"), call.number("permits")),
                          ("n", 7))
         self.assertNotIn("count", self.fake.seen)
-        self.assertIn("'n' has 7 permits now",
+        self.assertIn("'n' on fake:1 has 7 permits now",
                       self.run_tool("permits", "-v", "n", "7")[2])
 
     def test_what_the_server_refuses_is_125(self):

@@ -69,11 +69,12 @@ class Daemon(ToolTest):
             self.assertEqual(err.read(), "<6>stopped\n")
 
     def test_a_stop_does_not_wait_for_a_server_that_hangs(self):
-        for call in ("client_new", "reap"):
+        for call, server in (("client_new", "the server"), ("reap", "fake:1")):
             self.fake.answers = {call: None}
             process = self.daemon()
             self.fake.expect(call)
-            self.assertIn("without an answer", self.stopped(process))
+            self.assertIn(f"without an answer from {server}\n",
+                          self.stopped(process))
 
     def test_a_server_that_is_away_is_told_once_and_so_is_its_return(self):
         away = [f"reply {ECONNECT} cannot reach db1"]
@@ -88,7 +89,7 @@ class Daemon(ToolTest):
             self.fake.expect("reap")
         err = self.stopped(process)
         self.assertEqual(err.count("cannot reach db1"), 1, err)
-        self.assertEqual(err.count("the server is back"), 1, err)
+        self.assertEqual(err.count("the server is back: fake:1"), 1, err)
 
     def test_it_starts_before_its_server(self):
         self.fake.answers["client_new"] = [f"reply {ECONNECT} not yet"]

@@ -100,7 +100,7 @@ class Status(ToolTest):
         self.fake.answers["release"] = [f"reply {ELOST} lost"]
         code, _, err = self.run_tool("run", "j", "true")
         self.assertEqual(code, 124)
-        self.assertIn("'j' was lost", err)
+        self.assertIn("'j' on fake:1 was lost", err)
 
 
 class Surroundings(ToolTest):
@@ -164,7 +164,7 @@ class Surroundings(ToolTest):
         self.fake.answers["release"] = [f"reply {ELOST} lost"]
         code, _, err = self.run_tool("run", "a", "--also=b", "true")
         self.assertEqual(code, 124)
-        self.assertIn("'a' was lost", err)
+        self.assertIn("'a' on fake:1 was lost", err)
 
     def test_more_names_than_can_be_held_together_are_refused(self):
         names = [f"--also={i}" for i in range(63)]
@@ -468,7 +468,7 @@ class Loss(ToolTest):
             self.gone(pidfds)
             self.assertEqual(process.wait(patience()), 124)
             err = process.stderr.read()
-            self.assertIn("'j' was lost: sending SIGTERM", err)
+            self.assertIn("'j' on fake:1 was lost: sending SIGTERM", err)
             self.assertIn("sending SIGKILL", err)
 
     def lost_by_one_that_obeys(self):

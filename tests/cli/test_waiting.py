@@ -31,7 +31,7 @@ class Waiting(ToolTest):
         self.fake.say("reply 0")
         code, _, err = self.finish(process)
         self.assertEqual(code, 0)
-        self.assertRegex(err, r"acquired 'j' \(lease, token 4711\) after "
+        self.assertRegex(err, r"acquired 'j' \(lease, token 4711\) on fake:1 after "
                          r"\d+\.\ds\n")
 
     def test_a_holder_that_cannot_be_asked_for_costs_no_signal(self):

@@ -241,12 +241,13 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 	}
 }
 
-static void fail(struct acquisition *acquisition, const char *what, int error)
+static void fail(struct acquisition *acquisition, int error)
 {
 	acquisition->result = ROWLOCK_ESYSTEM;
 	acquisition->error.code = ROWLOCK_ESYSTEM;
 	snprintf(acquisition->error.message, sizeof(acquisition->error.message),
-		 "%s: %s", what, strerror(error));
+		 "cannot wait for '%.150s': %s; nothing was locked",
+		 acquisition->names[0], strerror(error));
 }
 
 int acquisition_run(struct acquisition *acquisition, struct signals *signals)
@@ -259,7 +260,7 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 	pthread_cond_init(&acquisition->changed, NULL);
 	acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (acquisition->done_fd < 0) {
-		fail(acquisition, "eventfd", errno);
+		fail(acquisition, errno);
 		return 0;
 	}
 	acquisition->onlooker = (struct onlooker){
@@ -273,7 +274,7 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 	onlooker_begin(&acquisition->onlooker);
 	r = pthread_create(&thread, NULL, thread_main, acquisition);
 	if (r != 0) {
-		fail(acquisition, "cannot start a thread", r);
+		fail(acquisition, r);
 		return 0;
 	}
 	signal = await(acquisition, signals);

@@ -63,7 +63,8 @@ static void close_both(struct challenge *challenge)
 }
 
 bool challenge_start(struct challenge *challenge,
-		     struct rowlock_election *election, uint64_t after_ms)
+		     struct rowlock_election *election, const char *name,
+		     uint64_t after_ms)
 {
 	int r = 0;
 
@@ -77,7 +78,10 @@ bool challenge_start(struct challenge *challenge,
 		r = pthread_create(&challenge->thread, NULL, ask, challenge);
 	if (r == 0)
 		return true;
-	report(ROWLOCK_LOG_ERROR, "elect: %s", strerror(r));
+	report(ROWLOCK_LOG_ERROR,
+	       "elect: cannot ask who else stands for '%s': %s; the command "
+	       "is not started",
+	       name, strerror(r));
 	close_both(challenge);
 	return false;
 }

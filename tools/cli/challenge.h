@@ -22,9 +22,11 @@ struct challenge {
 	_Atomic unsigned int weight; /* of whoever there is */
 };
 
-/** Ask from now on. False, with a report: it cannot be. */
+/** Ask from now on. @name is for messages. False, with a report: it cannot be.
+ */
 bool challenge_start(struct challenge *challenge,
-		     struct rowlock_election *election, uint64_t after_ms);
+		     struct rowlock_election *election, const char *name,
+		     uint64_t after_ms);
 /** Waits for a question that is under way. Nothing if nobody asks. */
 void challenge_stop(struct challenge *challenge);
 

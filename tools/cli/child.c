@@ -95,8 +95,9 @@ bool child_start(struct child *child, const struct child_command *command,
 		close(fds[0]);
 	child->go = fds[1];
 	if (pid < 0) {
-		report(ROWLOCK_LOG_ERROR, "cannot start a process: %s",
-		       strerror(errno));
+		report(ROWLOCK_LOG_ERROR,
+		       "cannot start a process for '%s': %s; it was not run",
+		       command->argv[0], strerror(errno));
 		return false;
 	}
 	/* Fails if the child has executed its program: it did it itself. */

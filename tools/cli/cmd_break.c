@@ -34,8 +34,8 @@ static int break_hold(const struct common *common,
 		return code;
 	r = rowlock_break(client, strategy, name, &error);
 	if (r == ROWLOCK_ENOTHELD) {
-		report(ROWLOCK_LOG_INFO, "nobody holds '%s' (%s)", name,
-		       strategy_word(strategy));
+		report(ROWLOCK_LOG_INFO, "nobody holds '%s' (%s) on %s", name,
+		       strategy_word(strategy), rowlock_client_server(client));
 		return EXIT_NOT;
 	}
 	if (r < 0) {

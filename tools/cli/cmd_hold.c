@@ -50,8 +50,10 @@ static bool put_tokens(const struct task *task, const uint64_t *tokens)
 		printf("%" PRIu64 " %s\n", tokens[i], task->names[i]);
 	if (fflush(stdout) == 0)
 		return true;
-	report(ROWLOCK_LOG_ERROR, "hold: cannot write to stdout: %s",
-	       strerror(errno));
+	report(ROWLOCK_LOG_ERROR,
+	       "hold: cannot write the token of '%s' to stdout: %s; it is "
+	       "released",
+	       task->name, strerror(errno));
 	return false;
 }
 
@@ -113,7 +115,9 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 	int code = task_tokens(task, acquisition, tokens);
 
 	if (code < 0 && lost_fd < 0) {
-		report(ROWLOCK_LOG_ERROR, "hold: %s", strerror(errno));
+		report(ROWLOCK_LOG_ERROR,
+		       "hold: cannot watch '%s': %s; it is released",
+		       task->name, strerror(errno));
 		code = EXIT_FAILED;
 	}
 	if (code < 0) {
@@ -124,8 +128,10 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 	if (code == EXIT_DONE && hold_held(&acquisition->hold))
 		watch(lost_fd, signals);
 	if (code == EXIT_DONE && !hold_held(&acquisition->hold)) {
-		report(ROWLOCK_LOG_ERROR, "hold: the lock '%s' was lost",
-		       task->name);
+		report(ROWLOCK_LOG_ERROR,
+		       "hold: the lock '%s' on %s was lost: look at what was "
+		       "done under it since",
+		       task->name, acquisition->hold.server);
 		code = EXIT_LOST;
 		task->lost = true;
 	}

@@ -119,7 +119,9 @@ static int list(const struct common *common,
 		return EXIT_FAILED;
 	}
 	if (view->block.failed) {
-		report(ROWLOCK_LOG_ERROR, "list: out of memory");
+		report(ROWLOCK_LOG_ERROR,
+		       "list: out of memory: what is shown is not all; give a "
+		       "pattern");
 		return EXIT_FAILED;
 	}
 	put_end(view);

@@ -64,10 +64,11 @@ static int show(struct rowlock_client *client, const char *name, bool json)
 	else if (permits)
 		put(name, permits, used);
 	else
-		report(ROWLOCK_LOG_INFO,
-		       "'%s' is no semaphore yet: nobody has said how many "
-		       "permits it has",
-		       name);
+		report(
+		    ROWLOCK_LOG_INFO,
+		    "'%s' on %s is no semaphore yet: say how many permits it "
+		    "has by 'rowlock permits NAME N'",
+		    name, rowlock_client_server(client));
 	return permits ? EXIT_DONE : EXIT_NOT;
 }
 
@@ -81,8 +82,8 @@ static int resize(const struct common *common, struct rowlock_client *client,
 		return EXIT_FAILED;
 	}
 	if (common->verbose)
-		report(ROWLOCK_LOG_INFO, "'%s' has %u permits now", name,
-		       permits);
+		report(ROWLOCK_LOG_INFO, "'%s' on %s has %u permits now", name,
+		       rowlock_client_server(client), permits);
 	return EXIT_DONE;
 }
 

@@ -67,8 +67,9 @@ static int show(const struct common *common,
 	else if (entries.count > 0)
 		put_lines(&entries);
 	else
-		report(ROWLOCK_LOG_INFO, "'%s' is not held, and not known",
-		       what->name);
+		report(ROWLOCK_LOG_INFO,
+		       "'%s' on %s is not held, and not known", what->name,
+		       rowlock_client_server(client));
 	return entries.count > 0 ? EXIT_DONE : EXIT_NOT;
 }
 

@@ -80,7 +80,7 @@ bool command_strategy(const char *argument, enum rowlock_strategy *ret)
 		*ret = ROWLOCK_ROW;
 	else {
 		report(ROWLOCK_LOG_ERROR,
-		       "--strategy: '%s' is neither 'lease' nor 'row'",
+		       "--strategy: '%s' is none: give 'lease' or 'row'",
 		       argument);
 		return false;
 	}

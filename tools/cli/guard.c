@@ -157,7 +157,9 @@ bool guard_start(struct guard *guard)
 		guard->fd = fds[1];
 	}
 	if (guard->pid < 0)
-		report(ROWLOCK_LOG_ERROR, "cannot start a process: %s",
+		report(ROWLOCK_LOG_ERROR,
+		       "cannot start the process that guards the command: %s; "
+		       "nothing was locked",
 		       strerror(errno));
 	return guard->pid > 0;
 }

@@ -44,6 +44,7 @@ int hold_new(struct hold *hold, struct rowlock_client *client,
 	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
 	struct rowlock_rwlock_options shared = ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
 
+	hold->server = rowlock_client_server(client);
 	if (hold->manner.elects)
 		return new_election(hold, client, names[0], options, reterr);
 	if (hold->manner.permits)
@@ -119,7 +120,9 @@ static int get_term(struct hold *hold, const char *name, uint64_t *ret_term,
 		return 0;
 	*reterr = (struct rowlock_errinfo){ .code = ROWLOCK_ELOST };
 	snprintf(reterr->message, sizeof(reterr->message),
-		 "the lead of '%.150s' was lost", name);
+		 "the lead of '%.150s' on %.200s was lost before the command "
+		 "was started",
+		 name, hold->server);
 	return ROWLOCK_ELOST;
 }
 

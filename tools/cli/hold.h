@@ -31,6 +31,7 @@ struct hold_manner {
 
 struct hold {
 	struct hold_manner manner; /* set by the caller */
+	const char *server;        /* for messages; once it is made */
 
 	/* Exactly one of them, once it is made. */
 	struct rowlock *lock;

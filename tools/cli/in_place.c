@@ -104,11 +104,10 @@ static void hold(struct keeper *keeper, struct acquisition *acquisition)
 	tell(keeper, &word);
 	task->lost = word.code < 0 && watch(keeper);
 	if (task->lost)
-		report(
-		    ROWLOCK_LOG_ERROR,
-		    "%s: the lock '%s' was lost; the command runs on without "
-		    "it",
-		    task->title, task->name);
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: the lock '%s' on %s was lost; the command runs on "
+		       "without it",
+		       task->title, task->name, acquisition->hold.server);
 	hold_on_lost(&acquisition->hold, NULL, NULL);
 	task_release(task, acquisition, EXIT_DONE);
 	if (task->lost)
@@ -182,7 +181,9 @@ static int execute(struct task *task, const struct word *word)
 	    task->guarded ? word->guard_sql : NULL);
 
 	if (!environment) {
-		report(ROWLOCK_LOG_ERROR, "%s: out of memory", task->title);
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: out of memory; '%s' was not started", task->title,
+		       task->argv[0]);
 		return EXIT_FAILED;
 	}
 	execvpe(task->argv[0], task->argv, environment);
@@ -201,14 +202,18 @@ int in_place_run(struct request *request)
 	/* It is close-on-exec, as the pipe is. */
 	keeper.ward = (int) syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper.ward < 0 || pipe2(fds, O_CLOEXEC) < 0) {
-		report(ROWLOCK_LOG_ERROR, "run: --no-supervise: %s",
-		       strerror(errno));
+		report(ROWLOCK_LOG_ERROR,
+		       "run: --no-supervise: no descriptor for '%s': %s; "
+		       "nothing was locked",
+		       request->task.name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	keeper.out = fds[1];
 	if (!start(&keeper)) {
-		report(ROWLOCK_LOG_ERROR, "cannot start a process: %s",
-		       strerror(errno));
+		report(ROWLOCK_LOG_ERROR,
+		       "run: --no-supervise: cannot start a process that "
+		       "holds '%s': %s; nothing was locked",
+		       request->task.name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	close(fds[1]);
@@ -217,7 +222,8 @@ int in_place_run(struct request *request)
 	} while (n < 0 && errno == EINTR);
 	if (n != (ssize_t) sizeof(word)) {
 		report(ROWLOCK_LOG_ERROR,
-		       "run: the process that was to hold '%s' has ended",
+		       "run: the process that was to hold '%s' has ended; the "
+		       "command was not started",
 		       request->task.name);
 		return EXIT_FAILED;
 	}

@@ -54,7 +54,9 @@ bool signals_start(struct signals *signals)
 	signals->fd =
 	    signalfd(-1, &signals->caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals->fd < 0)
-		report(ROWLOCK_LOG_ERROR, "signalfd: %s", strerror(errno));
+		report(ROWLOCK_LOG_ERROR,
+		       "cannot listen to signals: %s; nothing was locked",
+		       strerror(errno));
 	return signals->fd >= 0;
 }
 

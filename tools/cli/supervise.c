@@ -82,19 +82,21 @@ static void end_group(struct run *run, enum deadline_phase phase,
 		      uint64_t remaining)
 {
 	if (phase == DEADLINE_TERM) {
-		report(ROWLOCK_LOG_ERROR,
-		       remaining > 0
-			   ? "%s: the lock '%s' is about to be lost (no "
-			     "answer from the server): sending SIGTERM"
-			   : "%s: the lock '%s' was lost: sending SIGTERM",
-		       run->plan->title, run->plan->name);
+		report(
+		    ROWLOCK_LOG_ERROR,
+		    remaining > 0
+			? "%s: the lock '%s' on %s is about to be lost (no "
+			  "answer from the server): sending SIGTERM"
+			: "%s: the lock '%s' on %s was lost: sending SIGTERM",
+		    run->plan->title, run->plan->name, run->plan->hold->server);
 		child_signal(&run->child, SIGTERM);
 		/* A stopped process would not see it. */
 		child_signal(&run->child, SIGCONT);
 		return;
 	}
-	report(ROWLOCK_LOG_ERROR, "%s: the lock '%s' is gone: sending SIGKILL",
-	       run->plan->title, run->plan->name);
+	report(ROWLOCK_LOG_ERROR,
+	       "%s: the lock '%s' on %s is gone: sending SIGKILL",
+	       run->plan->title, run->plan->name, run->plan->hold->server);
 	child_signal(&run->child, SIGKILL);
 	run->give_up_at = clock_ms() + KILLED_MS;
 }
@@ -175,8 +177,9 @@ static void give_way(struct run *run)
 	if (run->deadline.phase != DEADLINE_WATCH)
 		return;
 	report(ROWLOCK_LOG_INFO,
-	       "%s: '%s': a candidate of weight %u waits: sending SIGTERM",
-	       run->plan->title, run->plan->name,
+	       "%s: '%s' on %s: a candidate of weight %u waits: sending "
+	       "SIGTERM",
+	       run->plan->title, run->plan->name, run->plan->hold->server,
 	       atomic_load(&challenge->weight));
 	child_signal(&run->child, SIGTERM);
 	child_signal(&run->child, SIGCONT);
@@ -231,14 +234,16 @@ static int verdict(const struct run *run)
 {
 	if (!run->child.ended)
 		report(ROWLOCK_LOG_ERROR,
-		       "%s: process %d does not end though it was killed",
-		       run->plan->title, (int) run->child.pid);
+		       "%s: process %d does not end though it was killed; it "
+		       "has the lock '%s' no more: look at it with ps(1)",
+		       run->plan->title, (int) run->child.pid, run->plan->name);
 	else if (child_group_is_alive(&run->child) &&
 		 run->deadline.phase != DEADLINE_WATCH)
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: processes of group %d do not end though they "
-		       "were killed",
-		       run->plan->title, (int) run->child.pid);
+		       "were killed; they have the lock '%s' no more: look at "
+		       "them with ps(1)",
+		       run->plan->title, (int) run->child.pid, run->plan->name);
 	else if (run->plan->verbose && child_group_is_alive(&run->child))
 		report(ROWLOCK_LOG_WARNING,
 		       "%s: the command has left processes behind (group "
@@ -252,9 +257,10 @@ static int start(struct run *run)
 {
 	if (deadline_is_near(&run->deadline, remaining_ms(run))) {
 		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' was lost before the command was "
-		       "started",
-		       run->plan->title, run->plan->name);
+		       "%s: the lock '%s' on %s was lost before the command "
+		       "was started: run it again",
+		       run->plan->title, run->plan->name,
+		       run->plan->hold->server);
 		*run->plan->ret_lost = true;
 		return EXIT_LOST;
 	}
@@ -266,7 +272,7 @@ static int start(struct run *run)
 	if (run->plan->guard->gone) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the process that guards the command was killed: "
-		       "'%s' is not started",
+		       "'%s' is not started; run it again",
 		       run->plan->title, run->plan->command->argv[0]);
 		return EXIT_FAILED;
 	}
@@ -304,8 +310,9 @@ int supervise(const struct supervision *supervision)
 	int r;
 
 	if (run.lost_fd < 0 || run.timer_fd < 0) {
-		report(ROWLOCK_LOG_ERROR, "%s: %s", supervision->title,
-		       strerror(errno));
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: cannot watch '%s': %s; the command is not started",
+		       supervision->title, supervision->name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	terminal_init(&run.terminal);

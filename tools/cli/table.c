@@ -58,7 +58,8 @@ static void lines_fini(struct lines *lines)
 /* Only the command that shows is running: nothing is held. */
 static void leave(void)
 {
-	report(ROWLOCK_LOG_ERROR, "list: out of memory");
+	report(ROWLOCK_LOG_ERROR,
+	       "list: out of memory: what is shown is not all; give a pattern");
 	exit(EXIT_FAILED);
 }
 

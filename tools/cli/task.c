@@ -270,9 +270,9 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 		return;
 	text_span(acquisition->waited_ms, span);
 	report(ROWLOCK_LOG_INFO,
-	       "%s: acquired '%s' (%s, token %" PRIu64 ") after %s",
+	       "%s: acquired '%s' (%s, token %" PRIu64 ") on %s after %s",
 	       task->title, task->name, strategy_word(task->lock.strategy),
-	       token, span);
+	       token, acquisition->hold.server, span);
 }
 
 static uint64_t ttl_of(const struct task *task,
@@ -314,12 +314,14 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 				      task->lock.strategy,
 				      task->guarded ? guard_sql : NULL);
 	if (!environment) {
-		report(ROWLOCK_LOG_ERROR, "%s: out of memory", task->title);
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: out of memory; '%s' was not started", task->title,
+		       task->argv[0]);
 		return EXIT_FAILED;
 	}
 	command.environment = environment;
 	if (task->gives_way &&
-	    !challenge_start(&challenge, acquisition->hold.election,
+	    !challenge_start(&challenge, acquisition->hold.election, task->name,
 			     task->gives_way_ms))
 		return EXIT_FAILED;
 	task_tell(task, acquisition, tokens[0]);
@@ -352,15 +354,16 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 	r = hold_release(&acquisition->hold, &error);
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' was lost before the command ended",
-		       task->title, task->name);
+		       "%s: the lock '%s' on %s was lost before the command "
+		       "ended: look at what it did last",
+		       task->title, task->name, acquisition->hold.server);
 		return EXIT_LOST;
 	}
 	if (r < 0 && r != ROWLOCK_ELOST)
 		return not_released(task, acquisition, error.message, code);
 	if (r == 0 && task->common->verbose)
-		report(ROWLOCK_LOG_INFO, "%s: released '%s'", task->title,
-		       task->name);
+		report(ROWLOCK_LOG_INFO, "%s: released '%s' on %s", task->title,
+		       task->name, acquisition->hold.server);
 	return code;
 }
 

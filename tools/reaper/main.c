@@ -55,7 +55,8 @@ static const struct option options[] = {
 
 static int refuse(const char *what, const char *argument)
 {
-	report(ROWLOCK_LOG_ERROR, "'%s' is not %s", argument, what);
+	report(ROWLOCK_LOG_ERROR,
+	       "'%s' is not %s; see 'rowlock-reaperd --help'", argument, what);
 	return EXIT_MISUSED;
 }
 
@@ -174,11 +175,13 @@ static int run(const struct worker_config *config)
 {
 	struct pollfd done = { .events = POLLIN };
 	int signals = block_signals(), r;
+	char server[WORKER_SERVER_SIZE];
 	struct worker worker;
 
 	r = signals < 0 ? -errno : worker_start(&worker, config);
 	if (r < 0) {
-		report(ROWLOCK_LOG_ERROR, "cannot start: %s", strerror(-r));
+		report(ROWLOCK_LOG_ERROR,
+		       "cannot start: %s; nothing was removed", strerror(-r));
 		return EXIT_FAILURE;
 	}
 	notify_ready();
@@ -187,8 +190,9 @@ static int run(const struct worker_config *config)
 	worker_ask_stop(&worker);
 	done.fd = worker.done_fd;
 	if (poll(&done, 1, STOP_MS) != 1) {
-		report(ROWLOCK_LOG_WARNING,
-		       "stopped without an answer from the server");
+		worker_server(&worker, server);
+		report(ROWLOCK_LOG_WARNING, "stopped without an answer from %s",
+		       server);
 		/* The worker still uses everything: no cleanup. */
 		_exit(EXIT_SUCCESS);
 	}

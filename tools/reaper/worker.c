@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -87,8 +88,9 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 	if (total > 0)
 		report(ROWLOCK_LOG_INFO,
 		       "evicted %" PRIu64 " sessions, swept %" PRIu64
-		       " leases, removed %" PRIu64 " tokens",
-		       result.evicted, result.swept, result.tokens);
+		       " leases, removed %" PRIu64 " tokens on %s",
+		       result.evicted, result.swept, result.tokens,
+		       rowlock_client_server(client));
 	*removed += total;
 	return r;
 }
@@ -109,9 +111,19 @@ bool worker_once(const struct worker_config *config)
 	if (r < 0)
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 	else if (removed == 0)
-		report(ROWLOCK_LOG_INFO, "nothing to remove");
+		report(ROWLOCK_LOG_INFO, "nothing to remove on %s",
+		       rowlock_client_server(client));
 	rowlock_client_free(client, NULL);
 	return r == 0;
+}
+
+/* For who has no client, and for messages. */
+static void know_server(struct worker *worker, struct rowlock_client *client)
+{
+	pthread_mutex_lock(&worker->mutex);
+	snprintf(worker->server, sizeof(worker->server), "%s",
+		 rowlock_client_server(client));
+	pthread_mutex_unlock(&worker->mutex);
 }
 
 /* Can time mend it, without anybody's help? */
@@ -134,7 +146,8 @@ static void note_result(struct state *state, int code,
 {
 	if (code == 0) {
 		if (state->trouble != 0)
-			report(ROWLOCK_LOG_INFO, "the server is back");
+			report(ROWLOCK_LOG_INFO, "the server is back: %s",
+			       rowlock_client_server(state->client));
 		state->retry_ms = RETRY_MIN_MS;
 		state->began = true;
 		notify_status("Removed %" PRIu64 " rows so far",
@@ -153,8 +166,11 @@ static void work(struct state *state)
 	struct rowlock_errinfo error;
 	int r = 0;
 
-	if (!state->client)
+	if (!state->client) {
 		r = open_client(config, &state->client, &error);
+		if (r == 0)
+			know_server(state->worker, state->client);
+	}
 	if (r == 0)
 		r = pass(state->client, config->batch, &state->removed, &error);
 	if (r < 0 && !state->began && !is_passing(r)) {
@@ -178,7 +194,9 @@ static void reload(struct state *state)
 	} else {
 		rowlock_client_free(state->client, NULL);
 		state->client = client;
-		report(ROWLOCK_LOG_INFO, "reloaded");
+		know_server(state->worker, client);
+		report(ROWLOCK_LOG_INFO, "reloaded, at work on %s",
+		       rowlock_client_server(client));
 	}
 	notify_ready();
 }
@@ -269,6 +287,14 @@ int worker_start(struct worker *worker, const struct worker_config *config)
 	if (r != 0)
 		close(worker->done_fd);
 	return -r;
+}
+
+void worker_server(struct worker *worker, char *ret_text)
+{
+	pthread_mutex_lock(&worker->mutex);
+	snprintf(ret_text, WORKER_SERVER_SIZE, "%s",
+		 *worker->server ? worker->server : "the server");
+	pthread_mutex_unlock(&worker->mutex);
 }
 
 void worker_ask_stop(struct worker *worker)

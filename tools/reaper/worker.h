@@ -21,13 +21,17 @@ struct worker_config {
 	bool verbose;
 };
 
+/** Room for worker_server(). */
+#define WORKER_SERVER_SIZE 300
+
 struct worker {
 	const struct worker_config *config;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* guards stop and reload */
+	pthread_mutex_t mutex; /* guards stop, reload and server */
 	pthread_cond_t changed;
 	bool stop;
 	bool reload;
+	char server[WORKER_SERVER_SIZE]; /* "": none has answered yet */
 	int done_fd;   /* readable once the thread is about to end */
 	bool unusable; /* it ended because nothing can come of trying */
 };
@@ -40,6 +44,9 @@ void worker_ask_stop(struct worker *worker);
 
 /** Ask for a new client, made from option files that are read again. */
 void worker_ask_reload(struct worker *worker);
+
+/** The server that it is at work on, as messages name it. */
+void worker_server(struct worker *worker, char *ret_text);
 
 /** Await the thread's end and free what it used. */
 void worker_join(struct worker *worker);
