@@ -187,12 +187,12 @@ class ListOnTerminal(ToolTest):
 
     LONG = "a name of a lock that says much of what it is for, to its very end"
 
-    def on_terminal(self, *argv, columns=80, **environment):
+    def on_terminal(self, *argv, columns=80, command="list", **environment):
         self.environment.update(environment)
         master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ,
                     struct.pack("HHHH", 24, columns, 0, 0))
-        process = self.start("list", *argv, stdout=slave)
+        process = self.start(command, *argv, stdout=slave)
         os.close(slave)
         out = b""
         while True:
@@ -274,7 +274,29 @@ class ListOnTerminal(ToolTest):
         self.assertEqual(self.err, "rowlock: 2 names under row may be held as "
                          "well (--probe looks, --all lists)\n")
         self.assertEqual(len(self.lines("--all")), 5)
-        self.assertEqual(self.err, "")
+        self.assertEqual(self.err, "rowlock: 2 names under row may be held or "
+                         "free (--probe looks)\n")
+
+    def test_what_is_not_known_of_a_row_is_told_with_how_to_know_it(self):
+        self.answer(entry("lease"), entry("who", 1, HELD),
+                    entry("known", 1, HELD, connection=7, host="db7"))
+        line = self.lines()[2]
+        self.assertEqual(line.split(), ["who", "row", "held"] + ["-"] * 5)
+        self.assertEqual(self.err, "rowlock: 1 names under row are held, and by "
+                         "whom is not known (rowlock(1) says who is told)\n")
+        for state, said in (
+                (UNKNOWN, "may be held or free: --probe looks"),
+                (HELD, "is held, and by whom is not known: rowlock(1) says "
+                 "who is told"), (FREE, "")):
+            with self.subTest(state):
+                self.answer(entry("n", 1, state))
+                out = self.on_terminal("n", command="show")
+                self.assertRegex(out, r"(?s)host: +-\npid: +-\n.*held: +-\n")
+                self.assertEqual(self.err, said and
+                                 f"rowlock: 'n' (row) on fake:1 {said}\n")
+                # A program reads the state.
+                for argv in (["list"], ["show", "n"], ["show", "-j", "n"]):
+                    self.assertEqual(self.run_tool(*argv)[2], "")
 
     def test_later_blocks_are_not_longer_either(self):
         self.answer(*(entry(f"n{i}") for i in range(300)),

@@ -53,7 +53,8 @@ struct view {
 	struct table table;
 	struct entries block;
 	uint64_t shown;
-	uint64_t unknown; /* rows that are left out, and may be held */
+	uint64_t unknown;  /* rows that may be held, */
+	uint64_t nameless; /* and that are, but not by whom */
 };
 
 static void put_json(struct view *view)
@@ -80,29 +81,44 @@ static void see(const struct rowlock_entry *entry, void *arg)
 {
 	struct view *view = arg;
 
+	view->unknown += entry->state == ROWLOCK_STATE_UNKNOWN;
+	view->nameless += entry_is_nameless(entry);
 	if (view->held_only && (entry->state == ROWLOCK_STATE_FREE ||
-				entry->state == ROWLOCK_STATE_UNKNOWN)) {
-		view->unknown += entry->state == ROWLOCK_STATE_UNKNOWN;
+				entry->state == ROWLOCK_STATE_UNKNOWN))
 		return;
-	}
 	if (view->block.count == BLOCK)
 		put_block(view, true);
 	entries_add(entry, &view->block);
 }
 
-static void put_end(struct view *view)
+/* For people: to a program the state says it. */
+static void put_hints(const struct view *view)
 {
-	bool terminal = isatty(STDOUT_FILENO) == 1;
-
-	if (view->block.count > 0 || (!view->json && view->shown == 0))
-		put_block(view, false);
-	if (view->json)
-		fputs(view->shown > 0 ? "\n]\n" : "[]\n", stdout);
-	else if (terminal && view->unknown > 0)
+	if (view->unknown > 0 && view->held_only)
 		report(ROWLOCK_LOG_INFO,
 		       "%" PRIu64 " names under row may be held as well "
 		       "(--probe looks, --all lists)",
 		       view->unknown);
+	else if (view->unknown > 0)
+		report(ROWLOCK_LOG_INFO,
+		       "%" PRIu64 " names under row may be held or free "
+		       "(--probe looks)",
+		       view->unknown);
+	if (view->nameless > 0)
+		report(ROWLOCK_LOG_INFO,
+		       "%" PRIu64 " names under row are held, and by whom is "
+		       "not known (rowlock(1) says who is told)",
+		       view->nameless);
+}
+
+static void put_end(struct view *view)
+{
+	if (view->block.count > 0 || (!view->json && view->shown == 0))
+		put_block(view, false);
+	if (view->json)
+		fputs(view->shown > 0 ? "\n]\n" : "[]\n", stdout);
+	else if (isatty(STDOUT_FILENO) == 1)
+		put_hints(view);
 }
 
 static int list(const struct common *common,

@@ -7,6 +7,7 @@
  */
 #include <getopt.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "common/report.h"
@@ -38,6 +39,25 @@ static void put_lines(const struct entries *entries)
 	}
 }
 
+/* For people: to a program the state says it. */
+static void put_hints(const struct entries *entries, const char *server)
+{
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct rowlock_entry *entry = &entries->list[i];
+
+		if (entry->state == ROWLOCK_STATE_UNKNOWN)
+			report(ROWLOCK_LOG_INFO,
+			       "'%s' (row) on %s may be held or free: --probe "
+			       "looks",
+			       entry->name, server);
+		else if (entry_is_nameless(entry))
+			report(ROWLOCK_LOG_INFO,
+			       "'%s' (row) on %s is held, and by whom is not "
+			       "known: rowlock(1) says who is told",
+			       entry->name, server);
+	}
+}
+
 static void put_json(const struct entries *entries)
 {
 	putchar('[');
@@ -64,9 +84,12 @@ static int show(const struct common *common,
 	}
 	if (json)
 		put_json(&entries);
-	else if (entries.count > 0)
+	else if (entries.count > 0) {
 		put_lines(&entries);
-	else
+		command_flush();
+		if (isatty(STDOUT_FILENO) == 1)
+			put_hints(&entries, rowlock_client_server(client));
+	} else
 		report(ROWLOCK_LOG_INFO,
 		       "'%s' on %s is not held, and not known", what->name,
 		       rowlock_client_server(client));

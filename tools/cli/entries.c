@@ -105,6 +105,12 @@ void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
 			 entry->host);
 }
 
+bool entry_is_nameless(const struct rowlock_entry *entry)
+{
+	return entry->strategy == ROWLOCK_ROW &&
+	       entry->state == ROWLOCK_STATE_HELD && entry->connection == 0;
+}
+
 const char *kind_word(enum rowlock_kind kind)
 {
 	static const char *const words[] = {

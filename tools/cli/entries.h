@@ -42,6 +42,9 @@ void entry_put_lines(const struct rowlock_entry *entry);
  *  all. @text has @size bytes. */
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
 
+/** Is it a row that is held, but by whom this account is not told? */
+bool entry_is_nameless(const struct rowlock_entry *entry);
+
 /** The word for a kind, or a state. */
 const char *kind_word(enum rowlock_kind kind);
 const char *state_word(enum rowlock_state state);
