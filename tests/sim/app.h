@@ -37,6 +37,10 @@ void sim_app_leave(struct rowlock_client *client);
 enum { SIM_CODES = 22, SIM_CALLS = 7 };
 extern uint64_t sim_app_codes[SIM_CALLS][SIM_CODES];
 
+/** Transactions that have kept their hold, and were committed when it was lost
+ *  by the client's clock. */
+extern uint64_t sim_app_late_commits;
+
 /** Cycles in all worlds. */
 extern uint64_t sim_cycles;
 extern uint64_t sim_cycles_by[2];

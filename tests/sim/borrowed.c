@@ -44,8 +44,9 @@ bool sim_borrowed_open(struct sim_borrowed *on,
 		.label = "application",
 		.autocommit = sim_below(4) > 0,
 		.lock_wait_s = 1,
-		.idle_s =
-		    sim_world.calm ? 3600 : (unsigned int) sim_between(5, 40),
+		.idle_s = sim_world.calm
+			      ? 3600
+			      : (unsigned int) sim_between(5, SIM_APP_IDLE_S),
 	};
 	struct rlk_conn *conn;
 
@@ -198,7 +199,6 @@ void rlk_borrowed_close(const struct rlk_borrowed *on)
 }
 
 /* ------------------------------------------------------------------- judge */
-
 void sim_borrowed_check(const struct sim_borrowed *on, const char *call)
 {
 	const struct sim_session *session;

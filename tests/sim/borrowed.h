@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** The longest wait_timeout of one, in a world where anything goes wrong. */
+#define SIM_APP_IDLE_S 40
+
 struct rlk_conn;
 struct rowlock_client;
 struct st_mysql;

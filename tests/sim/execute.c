@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fault.h"
+#include "locks.h"
 #include "server.h"
 #include "sim.h"
 #include "tables_private.h"
@@ -257,6 +258,10 @@ void sim_packet_execute(struct sim_session *session)
 
 	session->phase = SIM_EXECUTING;
 	while (!is_refused(session)) {
+		if (sim_locks_hold_up_packet(session))
+			return;
+		if (session->answer.error)
+			break;
 		execute_step(session);
 		if (session->answer.error) {
 			/* It was refused by itself: a KILL of nobody. */

@@ -30,6 +30,8 @@ struct play {
 	bool over;     /* it has ended, and rowlock was not told */
 	bool wrote;
 	bool careful; /* rolls back after an error */
+	bool early;   /* keeps its hold from the begin on */
+	bool let_go;  /* the hold was lost, and its level is released */
 };
 
 static void say(struct play *play, const char *text, uint64_t *ret_number,
@@ -66,16 +68,21 @@ static bool is_open_already(struct sim_thread *thread)
 	return own->conn && own->in_transaction;
 }
 
-static int begin(struct sim_thread *thread, const struct sim_handle *handle)
+static int begin(struct sim_thread *thread, const struct sim_handle *handle,
+		 bool early)
 {
 	bool open = is_open_already(thread);
 	struct sim_call call;
+	unsigned int flags;
 	uint64_t number;
 	int code;
 
+	flags = sim_below(2) ? ROWLOCK_SNAPSHOT : 0;
+	if (early)
+		flags |= ROWLOCK_EARLY_GUARD;
 	sim_call_begin(&call, "begin", sim_world.call_ms);
 	code = rowlock_begin(handle->lock, sim_borrowed_mysql(&thread->own),
-			     sim_below(2) ? ROWLOCK_SNAPSHOT : 0, NULL);
+			     flags, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_BEGIN, code);
 	sim_trace(
@@ -83,9 +90,11 @@ static int begin(struct sim_thread *thread, const struct sim_handle *handle)
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	if (open && !code)
 		sim_violation("a transaction was begun in one that was open");
-	sim_app_expect("begin", code,
-		       (code == ROWLOCK_EINVAL && open) ||
-			   (code == ROWLOCK_ELOST && !sim_world.calm));
+	sim_app_expect(
+	    "begin", code,
+	    (code == ROWLOCK_EINVAL && open) ||
+		(code == ROWLOCK_EUNSUPPORTED && early && sim_world.nodes) ||
+		(code == ROWLOCK_ELOST && !sim_world.calm));
 	if (open && sim_borrowed_say(&thread->own, "ROLLBACK", &number))
 		sim_borrowed_close(&thread->own);
 	else if (code)
@@ -120,11 +129,45 @@ static void connect_anew(struct play *play)
 	(void) sim_borrowed_open(own, play->thread->app->client);
 }
 
+/* Longer than its hold lives without it, if its process is paused, or cut off.
+ */
+static void take_long(const struct play *play)
+{
+	if (play->early && sim_below(16) == 0)
+		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 2000));
+}
+
+/* Its transaction is in the way, but of a hold that is lost. */
+static void release_early(struct play *play)
+{
+	struct rowlock *lock = play->handle->lock;
+	struct sim_call call;
+	int code;
+
+	sim_judge_release(lock);
+	sim_call_begin(&call, "release", sim_world.call_ms);
+	code = rowlock_release(lock, NULL);
+	sim_call_end(&call);
+	sim_app_code(SIM_CALL_RELEASE, code);
+	if (code != ROWLOCK_EHELD && code != ROWLOCK_ELOST)
+		sim_violation("S6: release in a transaction returned %d (%s)",
+			      code, rowlock_strerror(code));
+	sim_app_expect("release", code,
+		       code == ROWLOCK_EHELD || !sim_world.calm);
+	play->let_go = code == ROWLOCK_ELOST;
+	if (play->let_go)
+		sim_judge_released(lock, code);
+	else
+		sim_judge_gives(lock, false);
+}
+
 /* False: it cannot go on. */
 static bool be_careless(struct play *play)
 {
 	uint64_t die = sim_below(128);
 
+	if (die == 3)
+		release_early(play);
 	if (die < 2)
 		return end_unseen(play);
 	if (die == 2)
@@ -159,6 +202,7 @@ static bool count(struct play *play)
 	if (!read_counter(play, name, &number))
 		return false;
 	sim_thread_rest();
+	take_long(play);
 	if (!be_careless(play))
 		return false;
 	snprintf(text, sizeof(text),
@@ -190,10 +234,15 @@ static void roll_back(struct play *play)
 	sim_judge_outcome(play->work, play->wrote, ROWLOCK_EBROKEN);
 }
 
+uint64_t sim_app_late_commits;
+
 static void check_code(const struct play *play, const struct sim_call *call,
 		       int code)
 {
 	const struct rlk_hold *hold = play->handle->lock->hold;
+
+	sim_app_late_commits +=
+	    !code && play->early && hold && hold->state != RLK_HOLD_HELD;
 
 	sim_app_expect(
 	    "commit", code,
@@ -205,6 +254,8 @@ static void check_code(const struct play *play, const struct sim_call *call,
 	if (!code && play->over)
 		sim_violation("S6: a transaction that had ended before was "
 			      "committed");
+	if (code == ROWLOCK_ELOST && play->early)
+		sim_violation("a hold is lost that its transaction had kept");
 	if (code == ROWLOCK_EUNKNOWN && hold && hold->state == RLK_HOLD_HELD &&
 	    sim_proc_ms(sim_self->proc) + PAUSE_MS < call->until_ms)
 		sim_violation("S6: it is not known whether a transaction was "
@@ -237,7 +288,7 @@ static int commit(struct play *play, bool gives)
 	check_code(play, &call, code);
 	if (gives && !code)
 		sim_judge_released(lock, 0);
-	else if (gives)
+	else if (gives && !play->let_go)
 		sim_judge_gives(lock, false);
 	return code;
 }
@@ -253,7 +304,7 @@ static bool end(struct play *play, bool done)
 	else
 		code = commit(play, gives);
 	sim_borrowed_check(&play->thread->own, "end");
-	return gives && !code;
+	return (gives && !code) || play->let_go;
 }
 
 bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
@@ -263,6 +314,7 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
 		.thread = thread,
 		.handle = handle,
 		.careful = sim_below(2) == 0,
+		.early = sim_world.early && sim_below(3) == 0,
 	};
 	bool done;
 
@@ -271,9 +323,10 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
 	if (!own->conn && !sim_borrowed_open(own, thread->app->client))
 		return false;
 	sim_thread_rest();
-	if (begin(thread, handle))
+	if (begin(thread, handle, play.early))
 		return false;
-	play.work = sim_judge_guarded(handle->lock, handle->name);
+	play.work = sim_judge_guarded(handle->lock, handle->name,
+				      play.early ? own->id : 0);
 	done = count(&play);
 	return end(&play, done);
 }

@@ -5,9 +5,12 @@
  *
  *   S6  nobody else had the lock between the acquire that a committed
  *       transaction stands on and its COMMIT: so no count is lost
- *       and what was told of it is what has become of it, also later
+ *       and what was told of it is what has become of it, also later;
+ *       while it is open its hold is not handed over, and nobody ends one that
+ *       it keeps
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "judge_private.h"
 #include "trace.h"
@@ -20,6 +23,9 @@ struct work {
 	unsigned int name;
 	uint64_t serial; /* of the grant that it stands on */
 	uint64_t pass;
+	uint64_t keeper;     /* the connection whose transaction keeps its hold,
+			      */
+	unsigned int starts; /* of this start of the server; 0: none does */
 	bool committed;
 	bool told;
 	int code; /* what its call returned */
@@ -28,22 +34,75 @@ struct work {
 static struct work works[WORKS];
 static uint64_t last;
 
-/* The latest grant of each name. */
+/* The latest grant of each name, and transaction. */
 static struct {
 	uint64_t serial;
 	uint64_t pass;
+	uint64_t work;
 } latest[SIM_NAMES];
 
 void sim_judge_guarded_begin(void)
 {
-	for (unsigned int i = 0; i < SIM_NAMES; i++)
-		latest[i].serial = latest[i].pass = 0;
+	memset(latest, 0, sizeof(latest));
+}
+
+/* NULL: it is too long ago. */
+static struct work *find(uint64_t number)
+{
+	struct work *work = &works[number % WORKS];
+
+	return number && work->number == number ? work : NULL;
+}
+
+/* The one that is open under the name's hold; NULL: none is. */
+static const struct work *find_open(unsigned int name)
+{
+	const struct work *work = find(latest[name].work);
+
+	return work && !work->told ? work : NULL;
+}
+
+static void check_not_tied(const struct sim_grant *grant)
+{
+	const struct work *work = find_open(grant->name);
+
+	if (!work || work->serial != grant->serial ||
+	    work->pass == grant->pass || work->proc != grant->proc->number)
+		return;
+	sim_violation("S6: process %u hands hold %" PRIu64 " of '%s' over, in "
+		      "which a transaction is open",
+		      work->proc, work->serial, sim_names[work->name]);
+}
+
+/* What keeps it is still there: not after a deadlock, nor as another one. */
+static bool is_kept(const struct sim_session *by, const struct work *work)
+{
+	const struct sim_session *session = sim_session_find(work->keeper);
+
+	return work->starts == sim_server.starts && session && session != by &&
+	       session->alive && session->work.open &&
+	       session->work.savepoint_count;
+}
+
+void sim_judge_kept(const struct sim_session *by, const struct sim_lease *lease)
+{
+	const struct work *work = find_open(lease->name);
+
+	if (sim_kind_of(lease) != SIM_KIND_LEASE || !work ||
+	    work->serial != lease->serial || !is_kept(by, work))
+		return;
+	sim_violation("S6: process %u ends hold %" PRIu64 " of '%s', which a "
+		      "transaction of process %u keeps",
+		      by->proc, work->serial, sim_names[work->name],
+		      work->proc);
 }
 
 void sim_judge_latest(const struct sim_grant *grant)
 {
 	unsigned int name = grant->name;
 
+	if (grant->kind == SIM_KIND_LEASE)
+		check_not_tied(grant);
 	if (grant->kind != SIM_KIND_LEASE ||
 	    grant->serial < latest[name].serial ||
 	    (grant->serial == latest[name].serial &&
@@ -53,15 +112,8 @@ void sim_judge_latest(const struct sim_grant *grant)
 	latest[name].pass = grant->pass;
 }
 
-/* NULL: it is too long ago. */
-static struct work *find(uint64_t number)
-{
-	struct work *work = &works[number % WORKS];
-
-	return work->number == number ? work : NULL;
-}
-
-uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name)
+uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
+			   uint64_t keeper)
 {
 	struct rlk_list *list = &sim_grants[SIM_KIND_LEASE][name];
 	struct work *work = &works[++last % WORKS];
@@ -71,7 +123,10 @@ uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name)
 		.number = last,
 		.proc = sim_self->proc->number,
 		.name = name,
+		.keeper = keeper,
+		.starts = keeper ? sim_server.starts : 0,
 	};
+	latest[name].work = last;
 	for (node = list->next; node != list; node = node->next) {
 		if (sim_grant(node)->lock != lock)
 			continue;

@@ -73,6 +73,9 @@ bool sim_judge_permits_lie(const struct sim_call *call, unsigned int name,
 /** judge_guarded.c: @grant has begun. */
 void sim_judge_latest(const struct sim_grant *grant);
 void sim_judge_guarded_begin(void);
+/** @by ends @lease, which no transaction may keep. */
+void sim_judge_kept(const struct sim_session *by,
+		    const struct sim_lease *lease);
 
 /** Was the lease that @attempt made taken by hand? */
 bool sim_was_broken(uint64_t attempt);

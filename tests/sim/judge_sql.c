@@ -112,6 +112,7 @@ void sim_judge_lease_broken(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u broken by process %u",
 	    { lease->name, lease->attempt, lease->proc, by->proc } });
+	sim_judge_kept(by, lease);
 	broken[broken_count++ % BROKEN] = lease->attempt;
 	for (node = list->next; node != list; node = node->next) {
 		struct sim_grant *grant = sim_grant(node);
@@ -146,6 +147,7 @@ void sim_judge_lease_removed(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: attempt %u of process %u removed by process %u",
 	    { name, lease->attempt, lease->proc, by->proc } });
+	sim_judge_kept(by, lease);
 	if (!is_release(by, lease) && !is_dead(by, lease, grant))
 		sim_violation("S5: process %u removed a live lease of '%s' "
 			      "that process %u has",

@@ -15,6 +15,7 @@
 #include "app.h"
 #include "fault.h"
 #include "judge.h"
+#include "locks.h"
 #include "packet.h"
 #include "scheduler.h"
 #include "sim.h"
@@ -114,6 +115,14 @@ static void report(void)
 	       sim_bell_counts.waits, sim_bell_counts.woken,
 	       sim_bell_counts.ghosts, sim_bell_counts.ended,
 	       sim_bell_counts.slipped, sim_bell_counts.lost);
+	printf(
+	    "rows of leases kept by transactions %" PRIu64 " (%" PRIu64
+	    " committed under a hold that was lost by our clock), met by who "
+	    "waited %" PRIu64 " (in vain %" PRIu64 "), by who did not %" PRIu64
+	    ", deadlocks %" PRIu64 "\n",
+	    sim_lock_counts.taken, sim_app_late_commits, sim_lock_counts.met,
+	    sim_lock_counts.timeouts, sim_lock_counts.refused,
+	    sim_lock_counts.deadlocks);
 	for (int call = 0; call < SIM_CALLS; call++)
 		for (int code = 0; code < SIM_CODES; code++)
 			if (sim_app_codes[call][code])

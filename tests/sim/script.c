@@ -7,7 +7,8 @@
  *
  * From a guard to the COMMIT of the same text all happens at one instant: it
  * has the lease's row locked meanwhile, so nobody else could change it, nor see
- * anything of it. That others wait for that row is not played.
+ * anything of it. An early guard's lock lasts to the end of its transaction,
+ * and others meet it (locks.c).
  */
 #include "script.h"
 
@@ -15,6 +16,7 @@
 
 #include "fault.h"
 #include "judge.h"
+#include "locks.h"
 #include "server.h"
 #include "sim.h"
 #include "tables_private.h"
@@ -36,6 +38,7 @@
 /* The isolation of the next one is not of this one. */
 void sim_work_roll_back(struct sim_session *session)
 {
+	sim_locks_release(session);
 	session->work = (struct sim_work){ .rows = session->work.rows };
 }
 
@@ -55,10 +58,6 @@ static void commit(struct sim_session *session)
 {
 	struct sim_work *work = &session->work;
 
-	if (work->forgets)
-		sim_violation("a guard is committed by another text than its "
-			      "own; teach tests/sim/script.c to lock rows of "
-			      "leases");
 	if (work->work) {
 		sim_judge_counted(work->name, work->number, work->work);
 		sim_tables.counts[work->name] = work->number;
@@ -173,6 +172,25 @@ static void tell(struct sim_session *session, uint64_t number)
 	session->answer.rows = 1;
 }
 
+/* The row, or gap, that is read, whatever attempt it has. */
+static struct sim_lease *place_of(const struct sim_said *said)
+{
+	if (said->slot || !(said->by & SIM_BY_NAME) ||
+	    !(said->by & SIM_BY_SLOT))
+		return NULL;
+	return &sim_tables.leases[said->name];
+}
+
+/* What does not fit is locked all the same under REPEATABLE READ. A read that
+ * locks takes no snapshot: that is done by the next one. */
+static void lock_row(struct sim_session *session, const struct sim_said *said,
+		     const struct sim_lease *lease)
+{
+	session->work.open = true;
+	if (lease || session->work.snapshot)
+		sim_locks_take(session, place_of(said), SIM_WANTS_SHARED);
+}
+
 /* Of a row that is there: whether it is the server, and then its guards. */
 static unsigned int look_at_guards(struct sim_session *session,
 				   const struct sim_said *said)
@@ -182,7 +200,10 @@ static unsigned int look_at_guards(struct sim_session *session,
 
 	row.elsewhere = false;
 	lease = find_lease(&row);
-	touch(session);
+	if (said->shares)
+		lock_row(session, said, lease);
+	else
+		touch(session);
 	if (lease)
 		tell(session, said->elsewhere ? 0 : lease->guards + 1);
 	return 0;
@@ -422,16 +443,35 @@ static bool execute_statement(struct sim_session *session)
 	return ++script->answered < script->count;
 }
 
-/* The end of a text. A guard's lock ends with its transaction; but its row is
- * not locked here. */
+/* The end of a text. A guard that is not committed yet keeps its row. Whoever
+ * does not say all of one has noticed that the client has gone. */
 static void finish(struct sim_session *session)
 {
-	struct sim_work *work = &session->work;
+	const struct sim_script *script = &session->script;
+	bool cut = !session->answer.error && script->answered < script->count;
 
-	if (work->guard)
-		work->forgets = true;
-	work->guard = NULL;
+	if (session->work.guard)
+		sim_locks_take(session, session->work.guard, SIM_WANTS_ALONE);
 	sim_session_finish(session);
+	if (cut)
+		sim_session_end(session, SIM_END_BROKEN);
+}
+
+/* What the next step wants of a lease's row, the first that it is about. */
+static bool waits_for_row(struct sim_session *session)
+{
+	const struct sim_script *script = &session->script;
+	const struct sim_said *said = &script->said[script->answered];
+	enum sim_verb verb = said->op->verb;
+	struct sim_lease *lease = place_of(said);
+	enum sim_want want = SIM_WANTS_NOTHING;
+
+	if (verb == SIM_GUARD_LOOK && said->shares)
+		want = SIM_WANTS_SHARED;
+	if ((verb == SIM_GUARD_COUNT || verb == SIM_GUARD_DELETE) && lease &&
+	    lease->there)
+		want = SIM_WANTS_ALONE;
+	return sim_locks_hold_up_text(session, lease, want);
 }
 
 /* False: it is the text's last one, or the connection breaks behind it; a
@@ -472,6 +512,8 @@ void sim_script_execute(struct sim_session *session)
 		request->block_us = 0;
 		return;
 	}
+	if (waits_for_row(session))
+		return;
 	if (execute_step(session))
 		sim_event_set(&session->step,
 			      sim_now + sim_between(0, PAUSE_US));

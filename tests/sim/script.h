@@ -36,6 +36,7 @@ struct sim_said {
 	uint64_t attempt;
 	uint64_t guards;
 	bool elsewhere;     /* it asks for another server */
+	bool shares;        /* LOCK IN SHARE MODE */
 	bool if_one;        /* its value is this if ROW_COUNT() is 1, */
 	uint64_t value;     /* of a variable, or of a counter */
 	uint64_t otherwise; /* and else that */
@@ -63,11 +64,11 @@ struct sim_work {
 	uint64_t counts[8]; /* in that */
 	char savepoints[4][40];
 	unsigned int savepoint_count;
-	int64_t rows; /* ROW_COUNT() */
+	int64_t rows;             /* ROW_COUNT() */
+	struct sim_lease *locked; /* until its end; locks.c */
 	/* What is done at its COMMIT. */
 	struct sim_lease *guard;
 	bool deletes;  /* the guard, instead of counting it */
-	bool forgets;  /* a guard that was not committed in its own text */
 	uint64_t work; /* 0: it has written nothing */
 	unsigned int name;
 	uint64_t number;

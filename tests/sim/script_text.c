@@ -136,6 +136,7 @@ static void read_look(struct sim_said *said, const char **at)
 		unknown(*at);
 	expect(at, ", guards + 1, 0) FROM `simulation`.business_lease WHERE ");
 	read_where(said, at);
+	said->shares = skip(at, " LOCK IN SHARE MODE");
 }
 
 static void read_savepoint(struct sim_said *said, const char **at)

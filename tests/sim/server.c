@@ -11,6 +11,7 @@
 
 #include "fault.h"
 #include "judge.h"
+#include "locks.h"
 #include "net.h"
 #include "sim.h"
 #include "tables.h"
@@ -77,6 +78,7 @@ void sim_session_end(struct sim_session *session, enum sim_end why)
 		return;
 	sim_trace_session(session, "ended", (uint64_t) why);
 	session->alive = false;
+	session->meets = NULL;
 	session->why = why;
 	session->ended_us = sim_now;
 	sessions--;
@@ -175,6 +177,7 @@ void sim_session_finish(struct sim_session *session)
 {
 	struct sim_request *request = &session->request;
 
+	session->meets = NULL;
 	session->phase = SIM_REPLYING;
 	session->active_us = sim_now;
 	sim_trace_statement(session);
@@ -234,6 +237,8 @@ static void execute(struct sim_session *session)
 	if (!answer->error && request->op->writes &&
 	    sim_server.read_only_until > sim_now)
 		answer->error = 1290;
+	if (!answer->error && sim_locks_hold_up(session))
+		return;
 	if (!answer->error) {
 		sim_check_open(session, request->op);
 		sim_verb_counts[request->op->verb]++;

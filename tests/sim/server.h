@@ -13,6 +13,7 @@
 #include "sql.h"
 
 struct sim_conn;
+struct sim_lease;
 struct sim_proc;
 struct sim_row;
 struct sim_bell;
@@ -127,6 +128,9 @@ struct sim_session {
 	uint64_t chosen; /* @rowlock_holder */
 	struct sim_row *wants;
 	struct sim_bell *wants_bell;
+	const struct sim_lease *meets; /* it waits for this row, */
+	bool meets_alone;              /* to have it alone, */
+	int64_t meets_until;           /* and so long */
 	struct rlk_list in_line;
 };
 

@@ -43,7 +43,8 @@ struct sim_world {
 	bool rwlocks;         /* some read and write */
 	bool semaphores;      /* some take permits */
 	bool elections;       /* some stand for election */
-	bool guards;          /* some have transactions of their own */
+	bool guards;          /* some have transactions of their own, */
+	bool early;           /* and keep their hold by them */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "judge.h"
+#include "locks.h"
 #include "net.h"
 #include "sim.h"
 #include "tables_private.h"
@@ -24,6 +25,7 @@ void sim_tables_begin(void)
 		sim_tables.leases[i].slot = i < SIM_NAMES ? 0 : RLK_SLOT_WRITER;
 	}
 	sim_leases_begin();
+	sim_locks_begin();
 	sim_bells_begin();
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
 		sim_tables.rows[i].name = i;

@@ -24,7 +24,10 @@ struct sim_lease {
 	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
 	uint64_t guards;    /* commits of the application's by it */
-	char info[16];      /* of a candidate */
+	/* Whose transactions have it locked, there or not: */
+	struct sim_session *writer; /* alone, */
+	unsigned int sharers;       /* or so many */
+	char info[16];              /* of a candidate */
 };
 
 struct sim_session_row {

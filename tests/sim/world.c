@@ -15,11 +15,13 @@
 #include <string.h>
 
 #include "app.h"
+#include "borrowed.h"
 #include "core/client.h"
 #include "core/semaphore.h"
 #include "death.h"
 #include "fault.h"
 #include "judge.h"
+#include "locks.h"
 #include "neighbours.h"
 #include "sim.h"
 #include "tables.h"
@@ -86,6 +88,7 @@ static void draw_world(void)
 	draw_reach();
 	/* Not drawn: so the other worlds stay what they were. */
 	sim_world.guards = sim_world.lease && sim_world.number % 3 == 0;
+	sim_world.early = sim_world.guards && sim_world.number % 2 == 0;
 }
 
 /* ------------------------------------------------------- in the end */
@@ -255,6 +258,20 @@ static int64_t rest_us(void)
 	       1000;
 }
 
+/* A transaction that has locked a lease's row keeps it until the server ends
+ * its connection, where the client has vanished. */
+static void await_locks(void)
+{
+	int64_t until = sim_now + (SIM_APP_IDLE_S + 10) * 1000000ll;
+
+	while (sim_locks_any()) {
+		if (sim_now > until)
+			sim_violation("L1: a lease's row is locked, and "
+				      "nobody has a transaction any more");
+		sim_sleep(10000);
+	}
+}
+
 static void direct(void *arg)
 {
 	bool done = false;
@@ -272,6 +289,7 @@ static void direct(void *arg)
 	sim_faults_heal();
 	if (sim_server.down_until > sim_now)
 		sim_sleep(sim_server.down_until - sim_now);
+	await_locks();
 	sim_sleep(rest_us());
 	check_rest();
 	if (sim_world.row && sim_below(3) == 0)
