@@ -69,6 +69,7 @@ static uint64_t longest(const struct rlk_asking *asking)
 bool rlk_pause(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
+	int64_t end_ms = waiter->try ? waiter->give_up_ms : waiter->until_ms;
 	uint64_t limit = longest(asking);
 	bool handed;
 	int64_t at;
@@ -84,8 +85,8 @@ bool rlk_pause(struct rlk_asking *asking)
 	/* Jitter, so that those who met once do not meet again and again. */
 	at = rlk_after(rlk_now(asking->client->clock),
 		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
-	if (!waiter->try && waiter->until_ms < at)
-		at = waiter->until_ms;
+	if (end_ms < at)
+		at = end_ms;
 	rlk_mutex_lock(&asking->client->mutex);
 	/* One that may have left a row goes on until it knows. */
 	waiter->idle = !asking->unsure;

@@ -338,6 +338,42 @@ static void conflict_is_no_verdict(void **state)
 	fake_client_end(client);
 }
 
+/* However long the rests between its questions have become by then. */
+static void try_does_not_rest_beyond_its_time(void **state)
+{
+	const struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client = fake_client_with(&options);
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	int64_t until = fake_now() + (int64_t) options.call_timeout_ms;
+	struct fake_answer again = { .given = true,
+				     .skip = true,
+				     .result = RLK_AGAIN };
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+	const int64_t rest = 150;
+
+	(void) state;
+	fake_always(FAKE_ACQUIRE, again);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 0);
+	for (unsigned int i = 1; i <= 8; i++) {
+		fake_await(FAKE_ACQUIRE, i);
+		fake_await_sleep_within((uint64_t) rest);
+		/* The last one is answered when a millisecond is left. */
+		again.ms = (uint64_t) (until - fake_now() - rest - 1);
+		if (i == 8)
+			fake_next(FAKE_ACQUIRE, again);
+		fake_advance((uint64_t) rest);
+	}
+	fake_await(FAKE_ACQUIRE, 9);
+	fake_await_sleep_within(1);
+	fake_advance(1);
+	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);
+	assert_int_equal(fake_now(), until);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 /* What was not answered may have been done: only the same attempt tells. */
 static void conflict_leaves_doubt_as_it_was(void **state)
 {
@@ -415,6 +451,8 @@ int main(void)
 		FAKE("a request that hangs is settled too",
 		     request_that_hangs_is_settled_too),
 		FAKE("a conflict is no verdict", conflict_is_no_verdict),
+		FAKE("a try does not rest beyond its time",
+		     try_does_not_rest_beyond_its_time),
 		FAKE("a conflict leaves doubt as it was",
 		     conflict_leaves_doubt_as_it_was),
 		FAKE("a refusal is told at once and leaves nothing",
