@@ -14,6 +14,7 @@
 #include "sim.h"
 #include "tables.h"
 #include "trace.h"
+#include "world.h"
 
 struct kind {
 	const char *name;
@@ -97,6 +98,13 @@ static int64_t ttl_us(void)
 	return (int64_t) sim_world.ttl_ms * 1000;
 }
 
+/* The longest: a hold may end meanwhile, or a commit's time only. */
+static int64_t cut_us(void)
+{
+	return sim_options.commits ? (int64_t) sim_world.call_ms * 4000
+				   : ttl_us() * 2;
+}
+
 static void kill_all(const struct sim_proc *proc)
 {
 	struct rlk_list *node;
@@ -121,7 +129,7 @@ static void strike_process(enum sim_fault_kind kind, struct sim_proc *proc)
 		sim_proc_pause(proc, until(ttl_us() * 2) - sim_now);
 		break;
 	case SIM_CUT:
-		proc->cut_until = until(ttl_us() * 2);
+		proc->cut_until = until(cut_us());
 		break;
 	case SIM_PAUSE_CUT:
 		/* It knows late, and then cannot ask. */
@@ -236,6 +244,24 @@ static void draw(enum sim_fault_kind kind, uint32_t rate)
 		sim_pace.stall = (uint32_t) sim_below(60);
 }
 
+/* Answers that are lost or late, and processes that are cut off for a while: of
+ * what a commit may not hear of its end by, much. */
+static void draw_for_commits(void)
+{
+	static const enum sim_fault_kind more[] = {
+		SIM_LOST_REPLY,
+		SIM_SLOW_REPLY,
+		SIM_SLOW_REQUEST,
+		SIM_LATE_EXECUTION,
+	};
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(more); i++)
+		chances[more[i]] = 2 * kinds[more[i]].most;
+	drawn_count = 0;
+	drawn[drawn_count++] = SIM_CUT;
+	mean_us = sim_between(100, 1000) * 1000;
+}
+
 void sim_faults_begin(bool none)
 {
 	/* Per mille of the highest chance: rare ones are not hidden. */
@@ -251,6 +277,8 @@ void sim_faults_begin(bool none)
 	strike.fire = on_strike;
 	for (int kind = 0; kind < SIM_FAULTS && !none; kind++)
 		draw((enum sim_fault_kind) kind, rate);
+	if (sim_options.commits)
+		draw_for_commits();
 	if (drawn_count)
 		sim_event_set(&strike, sim_now + sim_between(0, mean_us));
 }

@@ -290,6 +290,9 @@ static int commit(struct play *play, bool gives)
 		sim_judge_released(lock, 0);
 	else if (gives && !play->let_go)
 		sim_judge_gives(lock, false);
+	if (gives && code == ROWLOCK_EUNKNOWN && rowlock_held(lock))
+		sim_violation("S3: a hold goes on that its transaction may "
+			      "have given back");
 	return code;
 }
 
@@ -325,8 +328,8 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
 	sim_thread_rest();
 	if (begin(thread, handle, play.early))
 		return false;
-	play.work = sim_judge_guarded(handle->lock, handle->name,
-				      play.early ? own->id : 0);
+	play.work =
+	    sim_judge_guarded(handle->lock, handle->name, own->id, play.early);
 	done = count(&play);
 	return end(&play, done);
 }

@@ -92,10 +92,10 @@ void sim_judge_kill(const struct sim_session *by,
 /* --------------------------- the application's transactions; judge_guarded.c
  */
 
-/** One was begun under @lock, of @name. @keeper: on this connection, and it
- *  keeps the hold; else 0. Returns its number. */
+/** One was begun under @lock, of @name, on the connection @on; @keeps: the
+ * hold, too. Returns its number. */
 uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
-			   uint64_t keeper);
+			   uint64_t on, bool keeps);
 /** Its call returned @code; @wrote: it has written its counter. */
 void sim_judge_outcome(uint64_t work, bool wrote, int code);
 /** It is being committed in the server, with @number as the counter of @name.

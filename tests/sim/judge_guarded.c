@@ -23,9 +23,9 @@ struct work {
 	unsigned int name;
 	uint64_t serial; /* of the grant that it stands on */
 	uint64_t pass;
-	uint64_t keeper;     /* the connection whose transaction keeps its hold,
-			      */
-	unsigned int starts; /* of this start of the server; 0: none does */
+	uint64_t on;         /* its connection, */
+	unsigned int starts; /* of this start of the server */
+	bool keeps;          /* its hold, too */
 	bool committed;
 	bool told;
 	int code; /* what its call returned */
@@ -62,25 +62,44 @@ static const struct work *find_open(unsigned int name)
 	return work && !work->told ? work : NULL;
 }
 
+/* The server's end of its connection; NULL: it is over. */
+static const struct sim_session *session_of(const struct work *work)
+{
+	return work->starts == sim_server.starts ? sim_session_find(work->on)
+						 : NULL;
+}
+
+/* Its transaction is open, or its commit may still come. */
+static bool is_pending(const struct work *work)
+{
+	const struct sim_session *session = session_of(work);
+
+	if (!work->told)
+		return true;
+	return work->code == ROWLOCK_EUNKNOWN && !work->committed && session &&
+	       sim_event_is_set(&session->step) &&
+	       session->phase != SIM_REPLYING;
+}
+
 static void check_not_tied(const struct sim_grant *grant)
 {
-	const struct work *work = find_open(grant->name);
+	const struct work *work = find(latest[grant->name].work);
 
 	if (!work || work->serial != grant->serial ||
-	    work->pass == grant->pass || work->proc != grant->proc->number)
+	    work->pass == grant->pass || work->proc != grant->proc->number ||
+	    !is_pending(work))
 		return;
 	sim_violation("S6: process %u hands hold %" PRIu64 " of '%s' over, in "
-		      "which a transaction is open",
+		      "which a transaction is open, or may still be committed",
 		      work->proc, work->serial, sim_names[work->name]);
 }
 
 /* What keeps it is still there: not after a deadlock, nor as another one. */
 static bool is_kept(const struct sim_session *by, const struct work *work)
 {
-	const struct sim_session *session = sim_session_find(work->keeper);
+	const struct sim_session *session = session_of(work);
 
-	return work->starts == sim_server.starts && session && session != by &&
-	       session->alive && session->work.open &&
+	return work->keeps && session && session != by && session->work.open &&
 	       session->work.savepoint_count;
 }
 
@@ -113,7 +132,7 @@ void sim_judge_latest(const struct sim_grant *grant)
 }
 
 uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
-			   uint64_t keeper)
+			   uint64_t on, bool keeps)
 {
 	struct rlk_list *list = &sim_grants[SIM_KIND_LEASE][name];
 	struct work *work = &works[++last % WORKS];
@@ -123,8 +142,9 @@ uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
 		.number = last,
 		.proc = sim_self->proc->number,
 		.name = name,
-		.keeper = keeper,
-		.starts = keeper ? sim_server.starts : 0,
+		.on = on,
+		.starts = sim_server.starts,
+		.keeps = keeps,
 	};
 	latest[name].work = last;
 	for (node = list->next; node != list; node = node->next) {

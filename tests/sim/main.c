@@ -47,6 +47,9 @@ static const char usage[] =
     "  --cycles N        until N locks were acquired and released (1000000)\n"
     "  --seed S          the run's seed; without it one is drawn and printed\n"
     "  --strategy WHICH  lease, row or both (both)\n"
+    "  --commits         only worlds in which transactions are committed "
+    "whose\n"
+    "                    answers are lost or late\n"
     "  --world W         only this world of the run, as a violation names it\n"
     "  --last N          print the last N events of a violation (60)\n"
     "  --verbose         print every event as it happens\n"
@@ -70,12 +73,13 @@ _Noreturn void sim_violation(const char *format, ...)
 	printf("\nsim: world %" PRIu64 " of seed %" PRIu64 ", after %" PRIu64
 	       " cycles of it and %" PRIu64
 	       " of the run\nsim: again: sim --seed %" PRIu64
-	       " --world %" PRIu64 "%s --last 1000\n",
+	       " --world %" PRIu64 "%s%s --last 1000\n",
 	       sim_world.number, sim_options.seed, sim_world.cycles, sim_cycles,
 	       sim_options.seed, sim_world.number,
 	       sim_options.strategy == 1   ? " --strategy lease"
 	       : sim_options.strategy == 2 ? " --strategy row"
-					   : "");
+					   : "",
+	       sim_options.commits ? " --commits" : "");
 	fflush(stdout);
 	_exit(1);
 }
@@ -206,6 +210,7 @@ static bool parse(int argc, char **argv)
 		{ "last", required_argument, NULL, 'l' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "report", no_argument, NULL, 'r' },
+		{ "commits", no_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -236,6 +241,9 @@ static bool parse(int argc, char **argv)
 			break;
 		case 'r':
 			wants_report = true;
+			break;
+		case 'm':
+			sim_options.commits = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);

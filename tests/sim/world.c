@@ -49,6 +49,19 @@ static void draw_reach(void)
 		sim_world.observe = sim_world.days = true;
 }
 
+/* Few names that many want, and a hold that outlives a call or two. */
+static void draw_for_commits(void)
+{
+	sim_world.lease = sim_world.guards = true;
+	sim_world.row = sim_world.calm = sim_world.nodes = false;
+	sim_world.sets = sim_world.rwlocks = false;
+	sim_world.semaphores = sim_world.elections = false;
+	sim_world.names = (unsigned int) sim_between(1, 2);
+	sim_world.threads = 12;
+	sim_world.ttl_ms = (uint64_t) sim_between(2000, 4000);
+	sim_world.call_ms = (uint64_t) sim_between(200, 600);
+}
+
 static void draw_world(void)
 {
 	static const unsigned int groups[] = { 1, 2, 3, 256, 256 };
@@ -88,6 +101,8 @@ static void draw_world(void)
 	draw_reach();
 	/* Not drawn: so the other worlds stay what they were. */
 	sim_world.guards = sim_world.lease && sim_world.number % 3 == 0;
+	if (sim_options.commits)
+		draw_for_commits();
 	sim_world.early = sim_world.guards && sim_world.number % 2 == 0;
 }
 
@@ -291,6 +306,8 @@ static void direct(void *arg)
 		sim_sleep(sim_server.down_until - sim_now);
 	await_locks();
 	sim_sleep(rest_us());
+	/* A begin may have come late, of one who heard of it no more. */
+	await_locks();
 	check_rest();
 	if (sim_world.row && sim_below(3) == 0)
 		sim_neighbours_play();

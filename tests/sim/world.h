@@ -2,6 +2,7 @@
 #ifndef ROWLOCK_SIM_WORLD_H
 #define ROWLOCK_SIM_WORLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** What the command line asked for. */
@@ -10,6 +11,7 @@ struct sim_options {
 	uint64_t cycles;
 	uint64_t world;        /* play only this one; UINT64_MAX: all */
 	unsigned int strategy; /* 0: both, 1: lease, 2: row */
+	bool commits;          /* only such as draw_for_commits() makes */
 };
 
 extern struct sim_options sim_options;
