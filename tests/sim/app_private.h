@@ -136,6 +136,10 @@ void sim_thread_free(struct sim_thread *thread);
  *  True: that was given back with it. */
 bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle);
 
+/* told.c */
+/** One whose guard it says itself. */
+void sim_told_play(struct sim_thread *thread, const struct sim_handle *handle);
+
 /* leaver.c */
 /** The thread shall end now, with what it holds by @handle. */
 bool sim_thread_leaves(struct sim_thread *thread, struct sim_handle *handle);

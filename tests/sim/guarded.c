@@ -326,10 +326,15 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
 	if (!own->conn && !sim_borrowed_open(own, thread->app->client))
 		return false;
 	sim_thread_rest();
+	if (sim_world.texts && sim_below(4) == 0) {
+		sim_told_play(thread, handle);
+		return false;
+	}
 	if (begin(thread, handle, play.early))
 		return false;
 	play.work =
-	    sim_judge_guarded(handle->lock, handle->name, own->id, play.early);
+	    sim_judge_guarded(handle->lock, handle->name, own->id,
+			      play.early ? SIM_GUARD_KEEPS : SIM_GUARD_AT_END);
 	done = count(&play);
 	return end(&play, done);
 }

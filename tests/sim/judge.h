@@ -92,10 +92,17 @@ void sim_judge_kill(const struct sim_session *by,
 /* --------------------------- the application's transactions; judge_guarded.c
  */
 
-/** One was begun under @lock, of @name, on the connection @on; @keeps: the
- * hold, too. Returns its number. */
+/** How a transaction is tied to its hold. */
+enum sim_guard {
+	SIM_GUARD_AT_END,
+	SIM_GUARD_KEEPS,   /* the hold, from the begin on */
+	SIM_GUARD_IS_TOLD, /* as text, and the hold is this owner's for good */
+};
+
+/** One was begun under @lock, of @name, on the connection @on. Returns its
+ *  number. */
 uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
-			   uint64_t on, bool keeps);
+			   uint64_t on, enum sim_guard guard);
 /** Its call returned @code; @wrote: it has written its counter. */
 void sim_judge_outcome(uint64_t work, bool wrote, int code);
 /** It is being committed in the server, with @number as the counter of @name.

@@ -25,7 +25,7 @@ struct work {
 	uint64_t pass;
 	uint64_t on;         /* its connection, */
 	unsigned int starts; /* of this start of the server */
-	bool keeps;          /* its hold, too */
+	enum sim_guard guard;
 	bool committed;
 	bool told;
 	int code; /* what its call returned */
@@ -74,7 +74,7 @@ static bool is_pending(const struct work *work)
 {
 	const struct sim_session *session = session_of(work);
 
-	if (!work->told)
+	if (!work->told || work->guard == SIM_GUARD_IS_TOLD)
 		return true;
 	return work->code == ROWLOCK_EUNKNOWN && !work->committed && session &&
 	       sim_event_is_set(&session->step) &&
@@ -99,8 +99,8 @@ static bool is_kept(const struct sim_session *by, const struct work *work)
 {
 	const struct sim_session *session = session_of(work);
 
-	return work->keeps && session && session != by && session->work.open &&
-	       session->work.savepoint_count;
+	return work->guard == SIM_GUARD_KEEPS && session && session != by &&
+	       session->work.open && session->work.savepoint_count;
 }
 
 void sim_judge_kept(const struct sim_session *by, const struct sim_lease *lease)
@@ -132,7 +132,7 @@ void sim_judge_latest(const struct sim_grant *grant)
 }
 
 uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
-			   uint64_t on, bool keeps)
+			   uint64_t on, enum sim_guard guard)
 {
 	struct rlk_list *list = &sim_grants[SIM_KIND_LEASE][name];
 	struct work *work = &works[++last % WORKS];
@@ -144,7 +144,7 @@ uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
 		.name = name,
 		.on = on,
 		.starts = sim_server.starts,
-		.keeps = keeps,
+		.guard = guard,
 	};
 	latest[name].work = last;
 	for (node = list->next; node != list; node = node->next) {

@@ -29,6 +29,8 @@
 #define ERROR_OPEN 1568
 #define ERROR_DEADLOCK 1213
 #define ERROR_INTERRUPTED 1317
+#define ERROR_ROWS 1242
+#define ERROR_SIGNAL 1644
 
 /* Between two statements. */
 #define PAUSE_US 40
@@ -228,6 +230,20 @@ static unsigned int guard(struct sim_session *session,
 	return 0;
 }
 
+static unsigned int judge_guard(struct sim_session *session,
+				const struct sim_said *said)
+{
+	(void) said;
+	return session->work.rows == 1 ? 0 : ERROR_ROWS;
+}
+
+static unsigned int call_guard(struct sim_session *session,
+			       const struct sim_said *said)
+{
+	guard(session, said);
+	return session->work.guard ? 0 : ERROR_SIGNAL;
+}
+
 static unsigned int read_counter(struct sim_session *session,
 				 const struct sim_said *said)
 {
@@ -282,6 +298,8 @@ static unsigned int do_execute(struct sim_session *session,
 		[SIM_GUARD_PLACE] = look_at_place,
 		[SIM_GUARD_COUNT] = guard,
 		[SIM_GUARD_DELETE] = guard,
+		[SIM_GUARD_CALL] = call_guard,
+		[SIM_GUARD_JUDGE] = judge_guard,
 		[SIM_COUNTER_READ] = read_counter,
 		[SIM_COUNTER_WRITE] = write_counter,
 		[SIM_ALLOW_SEVERAL] = allow_several,
@@ -468,8 +486,9 @@ static bool waits_for_row(struct sim_session *session)
 
 	if (verb == SIM_GUARD_LOOK && said->shares)
 		want = SIM_WANTS_SHARED;
-	if ((verb == SIM_GUARD_COUNT || verb == SIM_GUARD_DELETE) && lease &&
-	    lease->there)
+	if ((verb == SIM_GUARD_COUNT || verb == SIM_GUARD_DELETE ||
+	     verb == SIM_GUARD_CALL) &&
+	    lease && lease->there)
 		want = SIM_WANTS_ALONE;
 	return sim_locks_hold_up_text(session, lease, want);
 }

@@ -155,6 +155,15 @@ static void read_is_here(struct sim_said *said, const char **at)
 		unknown(*at);
 }
 
+static void read_call(struct sim_said *said, const char **at)
+{
+	said->by = SIM_BY_NAME | SIM_BY_SLOT | SIM_BY_ATTEMPT;
+	said->name = read_name(at);
+	expect(at, ", ");
+	said->attempt = read_number(at);
+	expect(at, ")");
+}
+
 static void read_value(struct sim_said *said, const char **at)
 {
 	said->value = read_number(at);
@@ -210,6 +219,13 @@ static const struct {
 	{ { .verb = SIM_GUARD_DELETE, .label = "guard-delete", .writes = true },
 	  "DELETE FROM " LEASES "WHERE ",
 	  read_where },
+	{ { .verb = SIM_GUARD_CALL, .label = "guard-call", .writes = true },
+	  "CALL `simulation`.rowlock_guard(",
+	  read_call },
+	{ { .verb = SIM_GUARD_JUDGE, .label = "guard-judge" },
+	  "SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, (SELECT 1 UNION SELECT "
+	  "2))",
+	  read_nothing },
 	{ { .verb = SIM_COMMIT, .label = "commit" },
 	  "COMMIT" NO_CHAIN,
 	  read_nothing },

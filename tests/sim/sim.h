@@ -44,7 +44,8 @@ struct sim_world {
 	bool semaphores;      /* some take permits */
 	bool elections;       /* some stand for election */
 	bool guards;          /* some have transactions of their own, */
-	bool early;           /* and keep their hold by them */
+	bool early;           /* and keep their hold by them, */
+	bool texts;           /* or say their guard themselves */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

@@ -104,6 +104,7 @@ static void draw_world(void)
 	if (sim_options.commits)
 		draw_for_commits();
 	sim_world.early = sim_world.guards && sim_world.number % 2 == 0;
+	sim_world.texts = sim_world.guards && sim_world.number % 4 > 1;
 }
 
 /* ------------------------------------------------------- in the end */
