@@ -105,6 +105,17 @@ static bool on_cluster(const struct rlk_guard *guard)
 	return !guard->place->identity;
 }
 
+/* A read that locks takes no snapshot: the first other one does (MySQL manual,
+ * "Consistent Nonlocking Reads"). */
+static void put_snapshot(struct rlk_script *text, const struct rlk_guard *guard,
+			 const struct rlk_request *request)
+{
+	rlk_script_put(text, "SELECT 1 FROM ");
+	rlk_place_put_table(text, guard->place, "business_lease");
+	put_row(text, request);
+	rlk_script_put(text, "; ");
+}
+
 static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		      const struct rlk_request *request)
 {
@@ -121,6 +132,8 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		rlk_script_put(text,
 			       guard->early ? " LOCK IN SHARE MODE; " : "; ");
 	}
+	if (guard->early && guard->snapshot)
+		put_snapshot(text, guard, request);
 	if (on_cluster(guard)) {
 		put_other_savepoint(text, guard);
 		rlk_script_put(text, "; ");

@@ -80,6 +80,24 @@ static void owner_may_ask_while_it_is_open(void **state)
 			 0);
 }
 
+/* The read that locks the row takes none. */
+static void snapshot_is_taken_at_its_begin(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql,
+				ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err));
+	test_sql(app->sql, "UPDATE " ACCOUNTS " SET balance = 5 WHERE id = 2");
+	assert_int_equal(
+	    number(app->mysql, "SELECT balance FROM " ACCOUNTS " WHERE id = 2"),
+	    0);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_int_equal(
+	    number(app->mysql, "SELECT balance FROM " ACCOUNTS " WHERE id = 2"),
+	    5);
+}
+
 static void others_are_told_while_it_is_open(void **state)
 {
 	const struct app *app = *state;
@@ -156,6 +174,8 @@ int main(void)
 		      nobody_ends_the_hold_while_it_is_open),
 		GUARD("the owner may ask while it is open",
 		      owner_may_ask_while_it_is_open),
+		GUARD("its snapshot is taken at its begin",
+		      snapshot_is_taken_at_its_begin),
 		GUARD("others are told while it is open",
 		      others_are_told_while_it_is_open),
 		GUARD("who is late has lost without it",
