@@ -5,13 +5,16 @@
  * dripping streams under TLS are what db-wait-tls and db-cut-tls are about.
  */
 #include <dlfcn.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/conn_private.h"
+#include "db/packet.h"
 #include "db_test.h"
+#include "tls_relay.h"
 
 /* The one way from a connection to OpenSSL's. */
 typedef unsigned char uchar;
@@ -364,6 +367,98 @@ static void read_takes_no_more_than_one_thing(void **state)
 	rlk_conn_close(conn);
 }
 
+/* ------------------------------------------------- records of one byte */
+
+/* A report of progress, which Connector/C takes note of and reads on. */
+static const char progress[] = "\x0c\0\0\0\xff\xff\xff\x01\x01\x01\0\0\0\0\0";
+
+/* Records that lie there when the deadline has come. */
+#define ENOUGH 4000u
+
+/* Of these so many are read. A read takes some 20 us. */
+#define LATE_READS 2000u
+
+static size_t in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+static void bytes_in_records_do_not_pass_the_deadline(void **state)
+{
+	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
+	struct tls_relay *relay = tls_relay_start();
+	struct rlk_conn *conn = db_open(tls_relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error;
+	struct rlk_reply reply;
+	size_t before = in_use();
+	int64_t since = db_in(0);
+	enum rlk_fault fault;
+
+	(void) state;
+	tls_relay_flood(relay, progress, sizeof(progress));
+	rlk_conn_set_until(conn, since);
+	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
+	/* Unless it has come before the first look. */
+	while (fault == RLK_PENDING) {
+		while (tls_relay_records(relay) < conn->io.heard + ENOUGH)
+			db_keep_waiting(since, "records");
+		fault = rlk_stmt_resume(conn, &reply, &error);
+	}
+	assert_int_equal(fault, RLK_UNKNOWN);
+	assert_says(error.message, "has no end");
+	assert_null(strstr(error.message, "1 MiB"));
+	/* Each brought one byte. */
+	assert_in_range(conn->io.heard, 1, LATE_READS);
+	assert_in_range(in_use(), 0, before + 8u * 1024 * 1024);
+	rlk_conn_close(conn);
+	tls_relay_end(relay);
+}
+
+static void fill(const void *rows, size_t row, struct rlk_value *values)
+{
+	(void) rows;
+	(void) row;
+	values[0] = rlk_text("db-test no such");
+}
+
+/* An honest answer to many statements comes in a small record for each. */
+static void answers_that_are_there_are_taken_late(void **state)
+{
+	static const struct rlk_conn_profile packets = { "lease", true, 1,
+							 30,      true, false };
+	static const struct rlk_many_def change = {
+		"change",
+		"UPDATE business_lease SET info = info WHERE name IN "
+		"({?0|, })",
+	};
+	struct tls_relay *relay = tls_relay_start();
+	struct rlk_conn *conn = db_open(tls_relay_dsn(relay), &packets);
+	size_t records = tls_relay_records(relay);
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	struct rowlock_errinfo error;
+	int64_t since = db_in(0);
+	enum rlk_fault fault;
+
+	(void) state;
+	for (int i = 0; i < RLK_PACKET_STATEMENTS; i++)
+		assert_int_equal(rlk_packet_add(packet, &change, fill, NULL, 1),
+				 i);
+	rlk_conn_set_until(conn, since);
+	fault = rlk_packet_run(packet, &error);
+	while (tls_relay_records(relay) < records + RLK_PACKET_STATEMENTS)
+		db_keep_waiting(since, "all of the answers");
+	while (fault == RLK_PENDING) {
+		db_keep_waiting(since, "the last of the answers");
+		fault = rlk_packet_resume(packet, &error);
+	}
+	assert_done(fault, &error);
+	assert_int_equal(rlk_packet_answered(packet), RLK_PACKET_STATEMENTS);
+	rlk_conn_close(conn);
+	tls_relay_end(relay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +489,12 @@ int main(void)
 		     failure_of_one_is_not_the_next_ones),
 		TEST("a read takes no more than one thing that is no data",
 		     read_takes_no_more_than_one_thing),
+		TEST_NEEDS(need_tls_relay,
+			   "bytes in records do not pass the deadline",
+			   bytes_in_records_do_not_pass_the_deadline),
+		TEST_NEEDS(need_tls_relay,
+			   "answers that are there are taken late",
+			   answers_that_are_there_are_taken_late),
 	};
 
 	return db_main_tls(tests);
