@@ -338,26 +338,40 @@ static enum rlk_fault break_row(struct rowlock_client *client,
 	return fault;
 }
 
+/* A hold that is another's, or its row. */
+static int break_theirs(struct rowlock_client *client,
+			const struct rlk_strategy *strategy, const char *name,
+			bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code = connection(client, &conn, reterr);
+
+	if (!code) {
+		fault = strategy->end
+			    ? strategy->end(conn, name, ret_found, reterr)
+			    : break_row(client, conn, name, ret_found, reterr);
+		rlk_pool_put(client->pool, conn);
+		code = rlk_client_code(client, fault, reterr);
+	}
+	if (code)
+		rlk_prefix(reterr, "break '%s' (%s): ", name, strategy->name);
+	return code;
+}
+
 static int break_it(struct rowlock_client *client,
 		    const struct rlk_strategy *strategy, const char *name,
 		    struct rowlock_errinfo *reterr)
 {
-	struct rlk_conn *conn;
 	struct rlk_mark mark;
-	enum rlk_fault fault;
 	bool found = false;
 	int code;
 
 	if (lose_own(client, strategy, name, &mark))
 		return end_own(client, &mark, name, reterr);
-	code = connection(client, &conn, reterr);
+	code = break_theirs(client, strategy, name, &found, reterr);
 	if (code)
 		return code;
-	fault = strategy->end ? strategy->end(conn, name, &found, reterr)
-			      : break_row(client, conn, name, &found, reterr);
-	rlk_pool_put(client->pool, conn);
-	if (fault)
-		return code_of(fault, client, "break", reterr);
 	if (!found)
 		return rlk_fail(reterr, ROWLOCK_ENOTHELD,
 				"break '%s' (%s): nobody holds it on %s", name,

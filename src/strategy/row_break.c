@@ -35,24 +35,26 @@ static enum rlk_fault bait_row(struct rlk_conn *bait, const char *name,
 }
 
 /* @holder: the connection that has it; 0: this account is not told. */
-static enum rlk_fault explain(enum rlk_fault fault, const char *name,
+static enum rlk_fault explain(enum rlk_fault fault, const struct rlk_conn *conn,
 			      uint64_t holder, struct rowlock_errinfo *reterr)
 {
+	const char *server = rlk_conn_server(conn)->name;
+
 	if (fault != RLK_REFUSED || !reterr)
 		return fault;
 	if (holder)
 		rlk_fail_db(reterr, ROWLOCK_EUNSUPPORTED, reterr->mysql,
-			    "'%s' (row): connection %" PRIu64 " holds it, "
-			    "which this account may not end (error %u). A DBA "
-			    "can: KILL %" PRIu64,
-			    name, holder, reterr->mysql, holder);
+			    "connection %" PRIu64 " of %s holds it, which this "
+			    "account may not end (error %u). A DBA can: "
+			    "KILL %" PRIu64,
+			    holder, server, reterr->mysql, holder);
 	else
 		rlk_fail_db(reterr, ROWLOCK_EUNSUPPORTED, reterr->mysql,
-			    "'%s' (row): which connection holds it this "
-			    "account is not told (error %u). One that is, and "
-			    "may end it (sql/grants.sql), can break it: "
+			    "which connection of %s holds it this account is "
+			    "not told (error %u). One that is, and may end it "
+			    "(sql/grants.sql), can break it: "
 			    "rowlock break -s row",
-			    name, reterr->mysql);
+			    server, reterr->mysql);
 	return fault;
 }
 
@@ -137,7 +139,7 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 		    find(conn, blocked.bait, &blocked.holder, reterr);
 
 		if (looked)
-			return explain(looked, name, 0, reterr);
+			return explain(looked, conn, 0, reterr);
 		if (!blocked.holder) {
 			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
 			fault = rlk_stmt_resume(bait, &reply, reterr);
@@ -145,15 +147,14 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 		}
 	}
 	if (blocked.holder)
-		return explain(kill(conn, &blocked, reterr), name,
+		return explain(kill(conn, &blocked, reterr), conn,
 			       blocked.holder, reterr);
 	if (fault == RLK_DONE && free)
 		return RLK_DONE; /* it was released meanwhile */
 	if (fault != RLK_DONE && fault != RLK_PENDING && fault != RLK_BUSY)
 		return fault; /* and @reterr says why */
 	rlk_fail(reterr, ROWLOCK_EDB,
-		 "'%s' (row): the server does not show who holds it; "
-		 "try again",
-		 name);
+		 "%s does not show who holds it; try again",
+		 rlk_conn_server(conn)->name);
 	return RLK_REFUSED;
 }

@@ -14,7 +14,7 @@
  *
  * Both commit by themselves. @bait may be dead afterwards. *@ret_found: there
  * was a hold. ROWLOCK_EUNSUPPORTED in @reterr: the account may not; the message
- * has what a DBA can type.
+ * has what a DBA can type. What it is about, its caller puts before it.
  */
 enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 			     const char *name, bool *ret_found,

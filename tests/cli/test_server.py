@@ -511,8 +511,9 @@ class OwnServer(ServerTest):
         code, _, err = self.run_tool("break", "-s", "row", self.name("mine"))
         os.close(pidfd)
         self.assertEqual(code, 125)
-        self.assertIn(f"'{self.name('mine')}' (row): which connection holds "
-                      "it this account is not told", err)
+        self.assertIn(f"rowlock: break '{self.name('mine')}' (row): which "
+                      "connection of ", err)
+        self.assertIn("holds it this account is not told", err)
 
     def test_without_a_server_the_command_ends_before_the_deadline(self):
         process, pidfd = self.holder("-t", at_least(2),

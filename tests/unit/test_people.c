@@ -162,14 +162,23 @@ static void wrong_options_are_refused(void **state)
 
 /* ---------------------------------------------------------------- break */
 
+/* What was being done, once, and to which name. */
+static void assert_begins(const struct rowlock_errinfo *err, const char *words)
+{
+	assert_says(err, words);
+	assert_ptr_equal(strstr(err->message, words), err->message);
+	assert_null(strstr(err->message + 1, "break"));
+}
+
 static void break_tells_of_a_server_that_refuses(void **state)
 {
 	static const struct {
 		enum rowlock_strategy strategy;
 		enum fake_op op;
+		const char *begins;
 	} ways[] = {
-		{ ROWLOCK_LEASE, FAKE_END },
-		{ ROWLOCK_ROW, FAKE_BREAK_ROW },
+		{ ROWLOCK_LEASE, FAKE_END, "break 'job' (lease): " },
+		{ ROWLOCK_ROW, FAKE_BREAK_ROW, "break 'job' (row): " },
 	};
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
@@ -185,12 +194,18 @@ static void break_tells_of_a_server_that_refuses(void **state)
 		assert_code(
 		    rowlock_break(client, ways[i].strategy, "job", &err),
 		    ROWLOCK_EDB, &err);
-		assert_says(&err, "break: ");
+		assert_begins(&err, ways[i].begins);
 		fake_next(ways[i].op, pending);
 		assert_code(
 		    rowlock_break(client, ways[i].strategy, "job", &err),
 		    ROWLOCK_ECONNECT, &err);
+		assert_begins(&err, ways[i].begins);
 		assert_says(&err, "no answer from fake:3306 within");
+		fake_next(FAKE_GET, no_conn);
+		assert_code(
+		    rowlock_break(client, ways[i].strategy, "job", &err),
+		    ROWLOCK_ECONNECT, &err);
+		assert_begins(&err, ways[i].begins);
 		fake_next(FAKE_GET, no_conn);
 		assert_code(
 		    rowlock_break(client, ways[i].strategy, "job", NULL),
@@ -201,6 +216,7 @@ static void break_tells_of_a_server_that_refuses(void **state)
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
 		    ROWLOCK_ECONNECT, &err);
+	assert_begins(&err, "break 'job' (row): ");
 	assert_int_equal(fake_lease("job"), 7);
 	assert_true(fake_row("job") == UINT64_MAX);
 	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
