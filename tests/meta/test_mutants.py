@@ -13,9 +13,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(ROOT / 'tests' / 'lib'))
+sys.path[:0] = [str(ROOT / 'tests' / 'lib'), str(ROOT / 'tools' / 'lib')]
 
 # pylint: disable=wrong-import-position
+from mutants.worker import Outcome  # noqa: E402
 from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
@@ -123,7 +124,9 @@ class Tree:
             'GIT_CEILING_DIRECTORIES': str(self.root.parent)}
         lib = pathlib.Path('tools', 'lib', 'mutants')
         shutil.copytree(ROOT / lib, self.root / lib)
-        for name in ('tools/lib/tidy', 'tools/mutants'):
+        (self.root / 'tests' / 'lib').mkdir(parents=True)
+        for name in ('tools/lib/tidy', 'tools/mutants',
+                     'tests/lib/patience.py'):
             shutil.copy(ROOT / name, self.root / name)
         for path, text in FILES.items():
             self.write(path, text)
@@ -272,6 +275,21 @@ exit'''))
     for pid in alive:
         os.kill(int(pid), signal.SIGKILL)
     check(left and not alive, f'alive: {alive} of {left}')
+
+
+def who_starts_a_server_is_waited_for_until_the_first_case():
+    clean = Outcome()
+    clean.heard('# it starts\n', 40)
+    clean.heard('# it starts\n# it runs\n', 1)
+    clean.heard('# it starts\n# it runs\nok 1 - first\n', 0)
+    clean.heard('# it starts\n# it runs\nok 1 - first\nok 2 - next\n', 3)
+    played = Outcome(clean, 'next')
+    check(played.patience() > 40, f'{played.patience()} s of 40')
+    played.heard('# it starts\n', 40)
+    check(played.patience() > 40, 'the second silence may be the long one')
+    played.heard('# it starts\nok 1 - first\n', 0)
+    check(clean.quiet == {'first': 40, 'next': 3}, f'{clean.quiet}')
+    check(3 < played.patience(), f'{played.patience()} s of 3')
 
 
 # ------------------------------------------------------------- what is touched
@@ -426,6 +444,7 @@ TESTS = (
     a_check_without_a_stale_one_is_content,
     a_check_knows_whom_the_table_of_traps_names_in_vain,
     what_a_test_leaves_behind_is_ended,
+    who_starts_a_server_is_waited_for_until_the_first_case,
     a_mutant_is_touched_by_a_file_that_it_changes,
     a_mutant_is_touched_by_its_own_file,
     a_mutant_is_touched_by_the_test_that_catches_it,

@@ -11,6 +11,7 @@ import time
 
 from mutants.files import ROOT, Wrong
 from mutants.suite import tests_of
+from patience import load
 
 # What a build and its tests read.
 TREE = ('include', 'meson.build', 'meson_options.txt', 'sql', 'src', 'tests',
@@ -101,15 +102,22 @@ class Outcome(Listener):
         self.said = ''
         self.status = None  # None: it hung, or that one has failed
         self.cases = {}
-        self.quiet = {}     # seconds before each verdict
+        self.quiet = {}     # the longest silence before each verdict
+        self.silence = 0    # and so far, since the last one
         self.began = time.monotonic()
         self.seconds = 0
 
     def heard(self, text, quiet):
         self.said = text
-        for case, good in verdicts(text).items():
-            self.quiet.setdefault(case, quiet)
-            self.cases[case] = good
+        # What it says without a verdict (of the server that it starts) ends
+        # a silence, but not the time before the next case.
+        self.silence = max(self.silence, quiet)
+        found = verdicts(text)
+        new = [case for case in found if case not in self.quiet]
+        self.quiet.update(dict.fromkeys(new, self.silence))
+        self.cases.update(found)
+        if new:
+            self.silence = 0
         self.seconds = time.monotonic() - self.began
 
     def has_cases(self):
@@ -142,10 +150,11 @@ class Outcome(Listener):
     def patience(self):
         if not self.clean:
             return 300
-        # Far more than it takes: a busy machine is no catch.
+        # Far more than it takes: a busy machine is no catch, and it may be
+        # busier than it was then.
         if not self.has_cases():
-            return 30 + 5 * self.clean.seconds
-        return 5 + 5 * self.clean.quiet.get(self.under_way(), 1)
+            return load() * (30 + 5 * self.clean.seconds)
+        return load() * (5 + 5 * self.clean.quiet.get(self.under_way(), 1))
 
 
 class Worker:
