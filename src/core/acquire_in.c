@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/asking.h"
-#include "core/lock.h"
+#include "core/place.h"
 #include "strategy/row_in.h"
 
 struct inside {
@@ -71,23 +71,6 @@ static int check(const struct rowlock *lock, const char *what,
 			    reterr);
 	code = rlk_borrowed_ready(on, &error);
 	return code ? fail(lock, what, code, error.message, reterr) : 0;
-}
-
-/* By a connection that is open, so it is the server that there is now. */
-static int learn_place(const struct rowlock *lock, int64_t until_ms,
-		       struct rlk_place *ret_place,
-		       struct rowlock_errinfo *reterr)
-{
-	struct rowlock_client *client = lock->name->client;
-	struct rlk_conn *conn;
-	int code =
-	    rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, reterr);
-
-	if (code)
-		return code;
-	rlk_place_learn(conn, ret_place);
-	rlk_pool_put(client->pool, conn);
-	return 0;
 }
 
 /* -------------------------------------------------------------------- wait */
@@ -210,8 +193,9 @@ static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
 	struct rlk_waiter *waiter = &inside->waiter;
 	const struct rowlock *lock = waiter->lock;
 	bool made = false;
-	int code = learn_place(lock, rlk_client_call_until(lock->name->client),
-			       &inside->place, reterr);
+	struct rowlock_client *client = lock->name->client;
+	int code = rlk_place_look(client, rlk_client_call_until(client),
+				  &inside->place, reterr);
 
 	if (code)
 		return code;
@@ -311,7 +295,7 @@ static int draw_in(const struct rowlock *lock, struct st_mysql *conn,
 		.place = &place,
 		.name = lock->name->text,
 	};
-	int code = learn_place(lock, until, &place, reterr);
+	int code = rlk_place_look(lock->name->client, until, &place, reterr);
 
 	if (code)
 		return code;

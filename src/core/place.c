@@ -6,12 +6,30 @@
  */
 #include "core/place.h"
 
+static int learn(struct rowlock_client *client, size_t bay, int64_t until_ms,
+		 struct rlk_place *ret_place, struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	int code = rlk_client_conn(client, bay, until_ms, &conn, reterr);
+
+	if (code)
+		return code;
+	rlk_place_learn(conn, ret_place);
+	rlk_pool_put(client->pool, conn);
+	return 0;
+}
+
+int rlk_place_look(struct rowlock_client *client, int64_t until_ms,
+		   struct rlk_place *ret_place, struct rowlock_errinfo *reterr)
+{
+	return learn(client, RLK_BAY_ASIDE, until_ms, ret_place, reterr);
+}
+
 int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
 	struct rlk_place place;
-	struct rlk_conn *conn;
 	bool known;
 	int code;
 
@@ -20,13 +38,10 @@ int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 	rlk_mutex_unlock(&client->mutex);
 	if (known)
 		return 0;
-	code = rlk_client_conn(client,
-			       rlk_client_lane(client, lock->name->text)->bay,
-			       until_ms, &conn, reterr);
+	code = learn(client, rlk_client_lane(client, lock->name->text)->bay,
+		     until_ms, &place, reterr);
 	if (code)
 		return code;
-	rlk_place_learn(conn, &place);
-	rlk_pool_put(client->pool, conn);
 	rlk_mutex_lock(&client->mutex);
 	client->place = place;
 	rlk_mutex_unlock(&client->mutex);

@@ -16,6 +16,11 @@
 int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 		   struct rowlock_errinfo *reterr);
 
+/** Learn it anew, by a connection that is open: so it is the server that there
+ *  is now. Blocks; 0, or what rlk_client_conn() says. */
+int rlk_place_look(struct rowlock_client *client, int64_t until_ms,
+		   struct rlk_place *ret_place, struct rowlock_errinfo *reterr);
+
 /** Was it seen to lead to the server of the client's present session? */
 bool rlk_place_is_verified_locked(struct rowlock_client *client,
 				  const struct rlk_borrowed *on);
