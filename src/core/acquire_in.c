@@ -75,6 +75,18 @@ static int check(const struct rowlock *lock, const char *what,
 
 /* -------------------------------------------------------------------- wait */
 
+/* Behind the deadline there is the time of one call: half of it for the
+ * statement that was interrupted, half to leave the connection as it was. */
+static uint64_t half_a_call(const struct rowlock_client *client)
+{
+	return client->call_timeout_ms / 2;
+}
+
+static int64_t in_half_a_call(const struct rowlock_client *client)
+{
+	return rlk_after(rlk_now(client->clock), half_a_call(client));
+}
+
 static int64_t interrupt(void *arg)
 {
 	struct inside *inside = arg;
@@ -82,7 +94,7 @@ static int64_t interrupt(void *arg)
 	struct rlk_conn *control;
 
 	if (!inside->close_at_ms)
-		inside->close_at_ms = rlk_client_call_until(client);
+		inside->close_at_ms = in_half_a_call(client);
 	if (!rlk_pool_get(client->pool, RLK_BAY_CONTROL, inside->close_at_ms,
 			  false, NULL, &control, NULL)) {
 		rlk_row_in_interrupt(control, &inside->in, NULL);
@@ -100,7 +112,7 @@ static void absorb_interrupt(struct inside *inside)
 	const struct rlk_borrowed on = {
 		.mysql = inside->in.on.mysql,
 		.clock = inside->in.on.clock,
-		.until_ms = rlk_client_call_until(inside->waiter.name->client),
+		.until_ms = in_half_a_call(inside->waiter.name->client),
 	};
 	size_t answered;
 
@@ -237,7 +249,8 @@ static int acquire_in(struct rowlock *lock, struct st_mysql *conn,
 		.interrupter = { .interrupt = interrupt },
 		.in = { .on = { .mysql = conn,
 				.clock = lock->name->client->clock },
-			.name = lock->name->text },
+			.name = lock->name->text,
+			.undo_ms = half_a_call(lock->name->client) },
 	};
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int code = ROWLOCK_ENOMEM;

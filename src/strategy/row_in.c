@@ -82,6 +82,19 @@ static enum rlk_row_in_end lock(const struct rlk_row_in *in, bool wait,
 	return number == ELSEWHERE ? RLK_ROW_IN_ELSEWHERE : RLK_ROW_IN_ABSENT;
 }
 
+/* The deadline of the wait may have come, and its interrupter have no time
+ * left: that is nothing to the rollback, or the connection would be closed. */
+static void roll_back(const struct rlk_row_in *in)
+{
+	const struct rlk_borrowed on = {
+		.mysql = in->on.mysql,
+		.clock = in->on.clock,
+		.until_ms = rlk_after(rlk_now(in->on.clock), in->undo_ms),
+	};
+
+	rlk_borrowed_roll_back(&on, RLK_AUTOCOMMIT_AS_IT_IS, NULL);
+}
+
 enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 				       struct rowlock_errinfo *reterr)
 {
@@ -95,7 +108,7 @@ enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 		return end_of(fault);
 	end = lock(in, wait, reterr);
 	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)
-		rlk_borrowed_roll_back(&in->on, RLK_AUTOCOMMIT_AS_IT_IS, NULL);
+		roll_back(in);
 	return end;
 }
 

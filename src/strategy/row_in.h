@@ -14,7 +14,8 @@ struct rlk_row_in {
 	struct rlk_borrowed on;
 	const struct rlk_place *place;
 	const char *name;
-	uint64_t tag; /* random: by it the statement that waits is found */
+	uint64_t tag;     /* random: by it the statement that waits is found */
+	uint64_t undo_ms; /* for a rollback, from when it is due */
 };
 
 enum rlk_row_in_end {
@@ -31,8 +32,9 @@ enum rlk_row_in_end {
 
 /**
  * Begin a transaction on in->on, which has none, and lock the row in it. Blocks
- * until in->on.until_ms, and is interrupted then if there is an interrupter.
- * Unless it is RLK_ROW_IN_LOCKED no transaction is open.
+ * until in->on.until_ms, and is interrupted then if there is an interrupter;
+ * and for in->undo_ms, if what it has begun has to be rolled back. Unless it is
+ * RLK_ROW_IN_LOCKED no transaction is open.
  */
 enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 				       struct rowlock_errinfo *reterr);
