@@ -24,9 +24,12 @@
  * needs SELECT and UPDATE on `business_lease` (rowlock_commit_release():
  * DELETE, too).
  *
- * On Galera, too, with data that all nodes change. A connection to another node
- * than the client's has to wait for what that has done (wsrep_sync_wait = 1),
- * or it may not find the hold yet: ROWLOCK_ELOST.
+ * On Galera, too, with data that all nodes change: a transaction begins behind
+ * all that was committed on any node before, its lock's row and the work of who
+ * had the lock before included (rowlock_begin() waits for that). In a group of
+ * MySQL a connection to another member than the client's has to do so by itself
+ * (group_replication_consistency = 'BEFORE'), or it may not find the hold yet:
+ * ROWLOCK_ELOST.
  *
  * While the transaction is open it locks nothing of rowlock's (but with
  * ROWLOCK_EARLY_GUARD): others try for the lock, and are told, as always. From

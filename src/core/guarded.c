@@ -208,9 +208,10 @@ static int tie(struct rowlock *lock, struct guarded *guarded,
 	guard->place = &client->place;
 	guard->server = guarded->identity;
 	guard->guards = hold->guards;
-	/* A snapshot, or a lock, is taken by asking. */
+	/* A snapshot, or a lock, is taken by asking; and a node that may be
+	 * behind catches up. */
 	guard->asks = guard->snapshot || guard->early ||
-		      !knows_guards_locked(hold) ||
+		      *guard->place->catch_up || !knows_guards_locked(hold) ||
 		      !rlk_place_is_verified_locked(client, &guard->on);
 	guarded->breaks = client->session.breaks;
 	memcpy(guarded->identity, client->session.server,

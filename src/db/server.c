@@ -336,6 +336,16 @@ const char *rlk_server_identity_sql(const struct rlk_server *server)
 					     : "@@server_uid";
 }
 
+/* MariaDB Server Documentation, "wsrep_sync_wait": 1 is for what reads. A group
+ * of MySQL has a variable of the session for that, which no statement can have
+ * for itself (group_replication_consistency). */
+const char *rlk_server_catch_up_sql(const struct rlk_server *server)
+{
+	return server->galera && server->flavour == RLK_MARIADB
+		   ? "SET STATEMENT wsrep_sync_wait = 1 FOR "
+		   : "";
+}
+
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 {
 	static const struct rlk_dialect mariadb = {

@@ -139,4 +139,8 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server);
  *  or has no such variable (1193). Looks into no table. */
 const char *rlk_server_identity_sql(const struct rlk_server *server);
 
+/** What, put before a SELECT, lets it wait until this node has all that was
+ *  committed in its cluster before; "" where there is no such word. */
+const char *rlk_server_catch_up_sql(const struct rlk_server *server);
+
 #endif

@@ -124,6 +124,7 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		       guard->snapshot ? "REPEATABLE READ" : "READ COMMITTED");
 	rlk_script_put(text, ", READ WRITE; SET SESSION autocommit = 0; ");
 	if (guard->asks) {
+		rlk_script_put(text, guard->place->catch_up);
 		rlk_script_put(text, "SELECT IF(");
 		rlk_place_put_is_here(text, guard->place, guard->server);
 		rlk_script_put(text, ", guards + 1, 0) FROM ");

@@ -40,7 +40,8 @@ struct rlk_guard {
 	bool snapshot;        /* REPEATABLE READ, from the begin on */
 	bool early;           /* the row is locked from the begin on */
 	bool asks;            /* its begin asks for the row, its server and its
-				 guards; else they are known */
+				 guards; else they are known. Always where
+				 place->catch_up is for something */
 	bool releases;        /* its commit gives the lease back */
 	bool autocommit;      /* the session's, before */
 	bool forbids_several; /* the connection did, before */

@@ -14,9 +14,10 @@ struct rlk_conn;
 struct rlk_place {
 	char schema[260]; /* "": not learned yet */
 	const char
-	    *identity;   /* an expression, static: which server it is; NULL:
-			    other nodes of its cluster will do as well */
-	char server[96]; /* which one it was that told this */
+	    *identity; /* an expression, static: which server it is; NULL:
+			  other nodes of its cluster will do as well */
+	const char *catch_up; /* before a SELECT: rlk_server_catch_up_sql() */
+	char server[96];      /* which one it was that told this */
 };
 
 /** Learn it from a connection of the client's. */

@@ -130,13 +130,33 @@ static void read_autocommit(struct sim_said *said, const char **at)
 	expect(at, ")");
 }
 
-static void read_look(struct sim_said *said, const char **at)
+static void read_row(struct sim_said *said, const char **at)
 {
 	if (!read_place(said, at))
 		unknown(*at);
 	expect(at, ", guards + 1, 0) FROM `simulation`.business_lease WHERE ");
 	read_where(said, at);
 	said->shares = skip(at, " LOCK IN SHARE MODE");
+}
+
+static bool may_be_behind(void)
+{
+	return sim_world.nodes && !sim_world.mysql;
+}
+
+static void read_look(struct sim_said *said, const char **at)
+{
+	if (may_be_behind())
+		sim_violation("a begin does not wait for its node, which may "
+			      "be behind");
+	read_row(said, at);
+}
+
+static void read_late_look(struct sim_said *said, const char **at)
+{
+	if (!may_be_behind())
+		unknown(*at);
+	read_row(said, at);
 }
 
 static void read_savepoint(struct sim_said *said, const char **at)
@@ -210,6 +230,9 @@ static const struct {
 	{ { .verb = SIM_GUARD_LOOK, .label = "guard-look" },
 	  "SELECT 1 FROM " LEASES "WHERE ",
 	  read_where },
+	{ { .verb = SIM_GUARD_LOOK, .label = "guard-look" },
+	  "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT IF(",
+	  read_late_look },
 	{ { .verb = SIM_SAVEPOINT, .label = "savepoint" },
 	  "SAVEPOINT ",
 	  read_savepoint },
