@@ -19,8 +19,8 @@
 
 #define ERROR_DEADLOCK 1213
 
-/* Between two questions after a commit, in core/guarded.c; and a millisecond
- * for what is rounded. */
+/* Between two questions after a commit, in core/guarded_end.c; and a
+ * millisecond for what is rounded. */
 #define PAUSE_MS 21
 
 struct play {

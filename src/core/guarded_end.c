@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a transaction ends that is tied to a hold: commit, commit and release,
+ * rollback.
+ *
+ * Failure modes: what the server says of the hold at the COMMIT is decisive,
+ * also where our clock has given it up by then: that only hurries. A commit
+ * without an answer is asked after until the call's time is up.
+ */
+#include <rowlock/mysql.h>
+
+#include "core/guarded_private.h"
+
+/* Between two questions after a commit. */
+#define PAUSE_MS 20
+
+static const char may_be_gone[] = "whether it was given back is not known";
+
+/* Of a commit. */
+static void note_end(const struct rlk_guarded *guarded, bool done)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_hold *hold = guarded->hold;
+
+	rlk_mutex_lock(&client->mutex);
+	if (done && hold->guards < UINT16_MAX)
+		hold->guards++;
+	hold->guards_unsure = hold->guards_unsure || !done;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+static struct rlk_guarded *find(struct rowlock *lock,
+				const struct st_mysql *conn, const char *what,
+				int *ret_code, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&client->mutex);
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->guarded)
+	{
+		struct rlk_guarded *guarded =
+		    container_of(node, struct rlk_guarded, node);
+
+		if (guarded->lock != lock || guarded->guard.on.mysql != conn)
+			continue;
+		/* One that was lost may have been let go since. */
+		if (lock->hold == guarded->hold &&
+		    !rlk_lock_hold_locked(lock, ret_code, reterr))
+			return NULL;
+		return guarded;
+	}
+	*ret_code =
+	    fail(lock, what, ROWLOCK_EINVAL,
+		 "no transaction was begun with it on this connection", reterr);
+	return NULL;
+}
+
+/* The transaction of @lock on @conn, whose caller is its owner, in the process
+ * that began it. NULL: the code. */
+static struct rlk_guarded *open_one(struct rowlock *lock,
+				    const struct st_mysql *conn,
+				    const char *what, int *ret_code,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	if (!rlk_client_forked(client))
+		return find(lock, conn, what, ret_code, reterr);
+	*ret_code = rlk_client_fail_forked(client, reterr);
+	return NULL;
+}
+
+/* A row that is gone was given back by the commit, if nobody else may have
+ * removed it: the chores did not, which do so with a hold that is lost, nor did
+ * who found that its maximum was over. */
+static bool only_it_gives_back(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return guarded->hold->state == RLK_HOLD_HELD &&
+	       !rlk_hold_has_maximum(guarded->hold);
+}
+
+/* One question. True: that is the answer. */
+static bool ask(struct rlk_guarded *guarded, int64_t until_ms, bool *ret_known,
+		bool *ret_committed)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, &error))
+		return false;
+	fault =
+	    rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
+			       ret_known, ret_committed, &error);
+	rlk_pool_put(client->pool, conn);
+	if (guarded->guard.releases && *ret_committed)
+		*ret_known = only_it_gives_back(guarded);
+	return fault == RLK_DONE;
+}
+
+static void pause_until(const struct rowlock_client *client, int64_t until_ms)
+{
+	struct rlk_sleeper sleeper;
+
+	if (rlk_sleeper_init(&sleeper, client->clock))
+		return;
+	rlk_sleeper_wait(&sleeper, until_ms, -1);
+	rlk_sleeper_fini(&sleeper);
+}
+
+/* A commit that may still come would pass for the next owner. */
+static void never_hand_over(struct rlk_guarded *guarded)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->guard_told = true;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* @error: what the COMMIT failed with. */
+static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
+		    const struct rowlock_errinfo *error,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = guarded->lock;
+	struct rowlock_client *client = lock->name->client;
+	bool known = false;
+	bool committed = false;
+	bool answered;
+
+	for (;;) {
+		int64_t next = rlk_now(client->clock) + PAUSE_MS;
+
+		answered = ask(guarded, until_ms, &known, &committed);
+		if (answered || next >= until_ms)
+			break;
+		pause_until(client, next);
+	}
+	if (answered && known && committed)
+		return 0;
+	if (answered && known)
+		return fail_with(lock, "commit", error->code,
+				 "nothing was committed", error, reterr);
+	/* One that gives it back may have done so, or do so later. */
+	if (answered || guarded->guard.releases)
+		rlk_guarded_lose(guarded,
+				 answered ? RLK_ROW_IS_GONE : may_be_gone);
+	else
+		never_hand_over(guarded);
+	return fail_with(lock, "commit", ROWLOCK_EUNKNOWN,
+			 answered
+			     ? "not known, for the hold is lost; look at the "
+			       "data for what became of it"
+			     : "not known, for the server is out of reach; "
+			       "look at the data for what became of it",
+			 error, reterr);
+}
+
+/* What is known to be lost is not asked for; but our clock does not know of a
+ * row that nobody could take away. */
+static bool is_lost(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return !rlk_hold_check_locked(guarded->hold) && !guarded->guard.early;
+}
+
+static int fail_lost(struct rlk_guarded *guarded,
+		     struct rowlock_errinfo *reterr)
+{
+	rlk_guarded_lose(guarded, RLK_ROW_IS_GONE);
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"commit " RLK_LOCK_FORMAT
+			": the hold was lost (%s); all is rolled back",
+			RLK_LOCK_ARGS(guarded->lock), guarded->hold->reason);
+}
+
+static int commit(struct rlk_guarded *guarded, int64_t until_ms,
+		  struct rowlock_errinfo *reterr)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	struct rowlock *lock = guarded->lock;
+	const struct rowlock_client *client = lock->name->client;
+	struct rowlock_errinfo error = { 0 };
+
+	/* The rest is for finding out. */
+	guarded->guard.on.until_ms =
+	    until_ms - (int64_t) client->call_timeout_ms / 2;
+
+	if (is_lost(guarded)) {
+		rlk_guard_rollback(&guarded->guard, NULL);
+		return fail_lost(guarded, reterr);
+	}
+	switch (rlk_guard_commit(&guarded->guard, &request, &error)) {
+	case RLK_GUARD_ELSEWHERE:
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "the connection is to another server than the "
+			    "lock's by now; what was done on it is rolled back",
+			    reterr);
+	case RLK_GUARD_DONE:
+		return 0;
+	case RLK_GUARD_LOST:
+		return fail_lost(guarded, reterr);
+	case RLK_GUARD_BROKEN:
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "the transaction had ended before: by a COMMIT, a "
+			    "ROLLBACK, DDL, a deadlock, or a new connection; "
+			    "what was done since is rolled back",
+			    reterr);
+	case RLK_GUARD_UNANSWERED:
+		return find_out(guarded, until_ms, &error, reterr);
+	default:
+		return fail_with(lock, "commit", error.code,
+				 "all is rolled back", &error, reterr);
+	}
+}
+
+int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
+		   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rlk_guarded *guarded;
+	int code = 0;
+
+	guarded = open_one(lock, conn, "commit", &code, reterr);
+	if (!guarded)
+		return code;
+	code =
+	    commit(guarded, rlk_client_call_until(lock->name->client), reterr);
+	note_end(guarded, code == 0);
+	rlk_guarded_untie(guarded);
+	return code;
+}
+
+/* The hold has one level, which its transaction gives back. */
+static bool is_last_level(const struct rlk_guarded *guarded)
+{
+	const struct rowlock *lock = guarded->lock;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->hold != guarded->hold || guarded->hold->depth == 1;
+}
+
+int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
+			   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int64_t until_ms = rlk_client_call_until(lock->name->client);
+	struct rlk_guarded *guarded;
+	int code = 0;
+
+	guarded = open_one(lock, conn, "commit", &code, reterr);
+	if (!guarded)
+		return code;
+	if (!is_last_level(guarded))
+		return fail(lock, "commit", ROWLOCK_EHELD,
+			    "it is held more than once; release the other "
+			    "levels first, or commit without a release",
+			    reterr);
+	guarded->guard.releases = true;
+	code = commit(guarded, until_ms, reterr);
+	note_end(guarded, code == 0);
+	if (!code)
+		rlk_release_gone(lock, guarded->hold, until_ms);
+	rlk_guarded_untie(guarded);
+	return code;
+}
+
+int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
+		     struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rlk_guarded *guarded;
+	int code = 0;
+
+	guarded = open_one(lock, conn, "roll back", &code, reterr);
+	if (!guarded)
+		return code;
+	guarded->guard.on.until_ms = rlk_client_call_until(lock->name->client);
+	/* Where it is not answered, the server does it by itself. */
+	rlk_guard_rollback(&guarded->guard, NULL);
+	rlk_guarded_untie(guarded);
+	return 0;
+}

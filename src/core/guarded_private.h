@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_GUARDED_PRIVATE_H
+#define RLK_CORE_GUARDED_PRIVATE_H
+
+/*
+ * A transaction that is tied to a hold, for guarded.c and guarded_end.c only.
+ */
+
+#include "base/error.h"
+#include "core/guarded.h"
+#include "strategy/guard.h"
+
+struct rlk_guarded {
+	struct rlk_list node; /* client->guarded */
+	struct rowlock *lock;
+	struct rlk_hold *hold; /* a reference */
+	struct rlk_guard guard;
+	char identity[96]; /* of the server that has the row */
+	uint64_t breaks;   /* of the session, before it begins: what is broken
+			      later counts up */
+};
+
+/** Why a hold is lost whose row is not there. */
+#define RLK_ROW_IS_GONE "its row is gone from the server"
+
+/** "<what> '<name>' (lease) on <server>: <words>" */
+static inline int fail(const struct rowlock *lock, const char *what, int code,
+		       const char *words, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, code, "%s " RLK_LOCK_FORMAT ": %s", what,
+			RLK_LOCK_ARGS(lock), words);
+}
+
+/** What came with @error, on the application's connection. */
+static inline int fail_with(const struct rowlock *lock, const char *what,
+			    int code, const char *words,
+			    const struct rowlock_errinfo *error,
+			    struct rowlock_errinfo *reterr)
+{
+	return rlk_fail_db(reterr, code, error->mysql,
+			   "%s " RLK_LOCK_FORMAT ": %s: %s", what,
+			   RLK_LOCK_ARGS(lock), words, error->message);
+}
+
+/** The transaction is over; frees it. Takes client->mutex. */
+void rlk_guarded_untie(struct rlk_guarded *guarded);
+
+/** So is its hold. Takes client->mutex. */
+void rlk_guarded_lose(struct rlk_guarded *guarded, const char *reason);
+
+#endif
