@@ -114,6 +114,11 @@ function remark(name, value) {
 	out = out "# " name "=" value "\n"
 }
 
+function go_by(protocol) {
+	remark("protocol", protocol)
+	put("protocol", protocol)
+}
+
 # Whether TLS is asked for in any way, as src/db/peer.c has it.
 function asks_tls(key, value) {
 	if (key == "ssl-enforce" || key == "ssl-verify-server-cert") return value + 0
@@ -124,8 +129,10 @@ function asks_tls(key, value) {
 function tell(key, value) {
 	if (key == "host") remark("host", value)
 	if (asks_tls(key, value)) remark("tls", 1)
+	if (key ~ /^(server-public-key|plugin-dir)$/) remark(key, value)
+	if (key == "ssl-verify-server-cert") remark("verify", value + 0)
 	if (key == "protocol")
-		put(key, value + 0 == 1 ? "tcp" : "socket")
+		go_by(value + 0 == 1 ? "tcp" : "socket")
 	else if (key ~ /^(host|port|user|password|database|socket|ssl-(ca|capath|cert|key|crl|crlpath|cipher)|tls-version|connect-timeout|default-auth|plugin-dir)$/)
 		put(key, value)
 	else if (key == "ssl-enforce" && value + 0)

@@ -32,12 +32,12 @@ BEGIN {
 	# The mysql client forgets a port where it takes the socket file.
 	if (("port" in all) && !("socket" in all) && !("protocol" in all) &&
 	    (!("host" in all) || all["host"] == "localhost"))
-		put("protocol", "tcp")
+		go_by("tcp")
+	if (only_socket && !("protocol" in all)) go_by("socket")
 	printf "[client]\n"
 	# What option files say of the address is over.
 	if (only_socket)
-		printf "# address\n# host=localhost\nhost=\"localhost\"\n%s",
-			("protocol" in all) ? "" : "protocol=\"socket\"\n"
+		printf "# address\n# host=localhost\nhost=\"localhost\"\n"
 	printf "%s", out
 	exit 0
 }

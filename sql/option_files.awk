@@ -97,6 +97,15 @@ function take_client(line,    at, key, value) {
 	if (key ~ /^hos?t?$/) remark("host", value)
 	if (tolower(value) ~ /^(on|true)$/) value = 1
 	if ((key == "ssl" && value + 0) || asks_tls(key, value)) remark("tls", 1)
+	if (key ~ /^prot/) remark("protocol", tolower(value))
+	if (key ~ /^(server-public-key(-path)?|plugin-dir)$/)
+		remark(key ~ /key/ ? "server-public-key" : key, value)
+	if (key == "ssl-verify-server-cert") remark("verify", value + 0)
+	if (key == "ssl-mode") {
+		remark("verify", value ~ /^[Vv][^_]*_[Ii]/)
+		if (value !~ /^[DdPp]/) remark("tls", 1)
+	}
+	if (key ~ /^(skip|disable)-ssl/) remark("verify", 0)
 }
 
 function flush_header() { out = out (owner == "ours" ? "[client]" : "[" group "]") "\n" }
@@ -212,8 +221,10 @@ BEGIN {
 			"); write [client" suffix "] or [rowlock" suffix "], or leave the suffix out")
 	if (("port" in ours_has) && !("socket" in ours_has) &&
 	    !("protocol" in ours_has) && !told && (!("host" in ours_has) ||
-	    ours_has["host"] == "localhost"))
-		out = out "[client]\nprotocol=\"tcp\"\n"
+	    ours_has["host"] == "localhost")) {
+		out = out "[client]\n"
+		go_by("tcp")
+	}
 	printf "%s", out
 	exit 0
 }

@@ -12,7 +12,7 @@ trap 'rm -rf -- "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 cat >"$tmp/mariadb" <<SH
 #!/bin/sh
-case \$* in *--version*) echo MariaDB; exit ;; esac
+case \$* in *--version*) echo 'Distrib 10.11.1-MariaDB'; exit ;; esac
 echo "\$*" >"$tmp/words"
 for word; do
 	case \$word in --defaults-file=*) cat "\${word#*=}" >"$tmp/told" ;; esac
@@ -180,6 +180,47 @@ spoken()
 	spoken no user=a --defaults-file="$tmp/some.cnf"
 } >>"$tmp/log"
 say "another host is verified, as the library does it"
+
+# kept YES-OR-NO STRING [OPTION...]: is the client kept from plugins?
+kept()
+{
+	wanted=$1 string=$2
+	shift 2
+	rm -f "$tmp/words"
+	ROWLOCK_DSN=$string "$migrate" --status "$@" >"$tmp/out" 2>&1
+	said=no
+	! grep -q -e ' --plugin-dir=.*/plugins' "$tmp/words" || said=yes
+	[ "$said" = yes ] || grep -q -e ' --protocol=socket ' -e ' --ssl-verify-server-cert ' \
+		"$tmp/words" || echo "$string $*: neither verified nor a socket file"
+	[ "$said" = "$wanted" ] || echo "$string $*: $said: $(cat "$tmp/words" "$tmp/out" 2>&1)"
+}
+
+{
+	for string in host=127.0.0.1 'host=::1;user=a' 'host=localhost;port=3307' \
+		'protocol=1;user=a' 'host={127.0.0.1,localhost}' 'host=127.0.0.2;ssl_ca=/x'; do
+		kept yes "$string" --no-defaults
+	done
+	for string in user=a host=localhost socket=/x 'host=localhost;socket=/x;port=1' \
+		'protocol=2;user=a' host=db1 'host=db1;ssl_verify_server_cert=0' \
+		'host=127.0.0.2;ssl_verify_server_cert=1'; do
+		kept no "$string" --no-defaults
+	done
+	kept yes host=db1 --no-defaults --tls-unverified
+	kept no 'host=db1;tls_verify_peer=1' --no-defaults --tls-unverified
+	kept yes host=localhost --no-defaults -P 3307
+	kept yes host=localhost --no-defaults --protocol=tcp
+	kept no protocol=1 --no-defaults -S /x
+	kept no 'host=127.0.0.1;user=a' --no-defaults --ssl-verify-server-cert
+	kept yes 'host=127.0.0.1;tls_verify_peer=1' --no-defaults --ssl-verify-server-cert=0
+	printf '[client]\nprotocol=TCP\n' >"$tmp/some.cnf"
+	kept yes user=a --defaults-file="$tmp/some.cnf"
+	kept no socket=/x --defaults-file="$tmp/some.cnf"
+	printf '[client]\nprotocol=socket\nssl-verify-server-cert\n[mysql]\nskip-ssl\n' \
+		>"$tmp/some.cnf"
+	kept no user=a --defaults-file="$tmp/some.cnf"
+	kept yes host=127.0.0.1 --defaults-file="$tmp/some.cnf"
+} >>"$tmp/log"
+say "who is neither verified nor behind a socket file may not ask for each plugin"
 
 {
 	rm -f "$tmp/told"
