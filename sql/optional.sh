@@ -6,7 +6,7 @@
 # whose data are protected by tokens of locks elsewhere. --guard-procedure: the
 # guard of a transaction for accounts that may not change rowlock's tables.
 #
-# Uses query(), client(), session_sql(), plain(), say(), warn(), die(), $mode,
+# Uses query(), client(), session_sql(), tell_errors(), say(), warn(), die(), $mode,
 # $optional, $sql, $database, $where, $tmp of rowlock-migrate.
 # shellcheck disable=SC2154,SC2086
 
@@ -93,10 +93,10 @@ migrate_optional()
 		return
 	}
 	optional_sql >"$tmp/batch.sql"
-	if ! client <"$tmp/batch.sql" >/dev/null 2>"$tmp/err"; then
+	if ! client begun <"$tmp/batch.sql"; then
 		# Another run made the procedure meanwhile.
 		grep -q 'ERROR 1304 ' "$tmp/err" || {
-			sed 's/^--*$//; /^$/d' "$tmp/err" | plain >&2
+			tell_errors || :
 			die $EX_SERVER "making the $optional in database '$database' on $where stopped at the statement above." \
 				"What was done stays; run it again when the reason is gone."
 		}

@@ -219,6 +219,30 @@ failing_migration()
 	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7"
 }
 
+# The time of a question passes, by a sleep that waits for this, and the migration
+# goes on.
+slow_migration()
+{
+	copy_tree
+	echo "DO GET_LOCK('gate.$db', 600);" >"$copy/sql/schema/0007.sql"
+	mkdir "$tmp/slow"
+	mkfifo "$tmp/clock"
+	printf '#!/bin/sh\nread -r _ <"%s"\n' "$tmp/clock" >"$tmp/slow/sleep"
+	chmod +x "$tmp/slow/sleep"
+	open_session "$tmp/root.cnf"
+	equal "$(ask "SELECT GET_LOCK('gate.$db', 0)")" 1
+	ROWLOCK_DSN=$(dsn_with "database=$db") PATH=$tmp/slow:$PATH \
+		"$copy/tools/rowlock-migrate" --no-defaults >"$tmp/out" 2>&1 3>&- 4<&- &
+	slow=$!
+	await "the migration to be under way" at_the_gate
+	echo >"$tmp/clock"
+	await "its time to be over" is_unwatched
+	close_session
+	wait $slow
+	said "applied migration 0007"
+}
+is_unwatched() { [ "$(ps -o pid= --ppid $slow | wc -l)" -le 1 ]; }
+
 dry_run()
 {
 	expect 0 rlm --dry-run
@@ -252,6 +276,7 @@ it "tokens above the bound are named, with what to type, and nothing is changed"
 it "what is in tables steers no terminal" no_terminal_is_steered
 it "a floor that is somebody else's table is refused" foreign_floor
 it "a migration that fails is not recorded and can be run again" failing_migration
+it "a migration that takes its time has it" slow_migration
 it "--dry-run prints SQL that works and changes nothing" dry_run
 it "--status tells missing from applied and changes nothing" status
 finish

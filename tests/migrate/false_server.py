@@ -127,7 +127,15 @@ class Talk:
         if len(said) == 256:
             self.server.heard += decrypt(said) + b'\n'
 
+    def let_time_pass(self):
+        """For a sleep that waits for this."""
+        if self.server.clock:
+            os.close(os.open(self.server.clock, os.O_WRONLY))
+
     def converse(self):
+        if self.server.deaf:
+            self.let_time_pass()
+            self.receive()
         self.greet()
         self.ask_for_the_password()
         if not self.server.lets_in:
@@ -141,6 +149,8 @@ class Talk:
         words = question[1:]
         if question[:1] == b'\1':
             raise Gone
+        if self.server.deaf_after and self.server.deaf_after in words:
+            self.server.deaf = True
         if self.server.floods_at and self.server.floods_at in words:
             self.flood(self.server.flood)
         if words.startswith(b"SELECT 'begun'"):
@@ -156,32 +166,28 @@ class Talk:
 
     def flood(self, kind):
         """Until the client has gone."""
+        if kind in self.server.timeless:
+            threading.Thread(target=self.let_time_pass, daemon=True).start()
         if kind == 'silence':
             self.receive()
         if kind == 'file':
             self.send(b'\xfb' + self.server.wants.encode())
             self.hear()
             raise Gone
-        if kind == 'rows':
+        if kind in ('rows', 'wide'):
             self.send(b'\1', column(), EOF_PACKET)
-        if kind == 'columns':
-            self.send(b'\xfe' + struct.pack('<Q', 1 << 40))
         if kind == 'wide':
-            self.send(b'\1', column(), EOF_PACKET)
+            again = b'x' * 65536
             self.peer.sendall(b'\xff\xff\xff' + bytes([self.number]))
+        else:
+            payload = {'rows': text(b'x' * 200), 'results': MORE,
+                       'progress': PROGRESS}[kind]
+            again = b''.join(
+                struct.pack('<I', len(payload))[:3] +
+                bytes([(self.number + i) % 256]) + payload
+                for i in range(4096))
         while True:
-            if kind == 'wide':
-                self.peer.sendall(b'x' * 65536)
-            elif kind == 'rows':
-                self.send(*[text(b'x' * 200)] * 300)
-            elif kind == 'columns':
-                self.send(*[column(b'x' * 60)] * 300)
-            elif kind == 'results':
-                self.send(*[MORE] * 300)
-            elif kind == 'progress':
-                self.send(*[PROGRESS] * 300)
-            else:
-                raise ValueError(kind)
+            self.peer.sendall(again)
 
 
 class FalseServer:
@@ -197,6 +203,10 @@ class FalseServer:
         self.lets_in = False
         self.floods_at = None  # a part of a statement
         self.flood = None
+        self.timeless = ()  # floods that end in time only
+        self.clock = None  # a fifo
+        self.deaf = False  # does not even greet
+        self.deaf_after = None  # a part of a statement
         self.wants = None  # a file
         self.heard = b''
         self.logins = self.answers = 0  # to its questions

@@ -4,6 +4,8 @@ which it could log in, and it holds nobody. Needs a client, and openssl."""
 
 import os
 import pathlib
+import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -190,6 +192,61 @@ def no_file_of_this_host_is_sent():
             check(b'file17' not in server.heard, server.heard)
 
 
+def in_haste(place):
+    """A copy whose client has a second of processor time."""
+    for part in ('tools', 'sql'):
+        shutil.copytree(ROOT / part, f'{place}/{part}', ignore=lambda _, names:
+                        [n for n in names if part == 'tools' and
+                         n != 'rowlock-migrate'])
+    path = pathlib.Path(place) / 'sql' / 'client.sh'
+    body, count = re.subn('(?m)^readonly CLIENT_CPU_SECONDS=[0-9]*',
+                          'readonly CLIENT_CPU_SECONDS=1',
+                          path.read_text(encoding='utf-8'))
+    check(count == 1, 'CLIENT_CPU_SECONDS')
+    path.write_text(body, encoding='utf-8')
+    return pathlib.Path(place) / 'tools' / 'rowlock-migrate'
+
+
+NO_END = 'no answer, or no end of it, within 61 s'
+TOO_MUCH = 'goes on for more than 1024 KiB'
+
+
+def ends(*words, hasty=False, **manners):
+    """Time passes when the server says so."""
+    with tempfile.TemporaryDirectory() as place:
+        clock, sleep = f'{place}/clock', pathlib.Path(place) / 'sleep'
+        os.mkfifo(clock)
+        sleep.write_text(f'#!/bin/sh\nread -r _ <"{clock}"\n', encoding='ascii')
+        sleep.chmod(0o755)
+        with FalseServer(lets_in=True, clock=clock,
+                         timeless=() if hasty else ('silence', 'results', 'progress'),
+                         **manners) as server:
+            Run(at(server), '--no-defaults', '--wait=1',
+                tool=in_haste(f'{place}/tree') if hasty else MIGRATE,
+                environment={'PATH': f'{place}:{os.environ["PATH"]}'}
+                ).expect(2, *words)
+
+
+def an_answer_without_an_end_ends():
+    for flood, words in (('rows', TOO_MUCH), ('wide', 'ERROR'),
+                         ('results', NO_END), ('progress', 'rowlock-migrate')):
+        ends(words, 'nothing was changed', flood=flood, floods_at=b"SELECT 'server'")
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    check(most < 128, f'{most} MiB')
+
+
+def no_answer_is_waited_for_without_an_end():
+    ends(NO_END, 'nothing was changed', flood='silence', floods_at=b"SELECT 'server'")
+    ends(NO_END, 'nothing was changed', deaf=True)
+    ends(NO_END, 'was given up', deaf_after=b'SELECT table_name FROM (')
+
+
+def a_migration_takes_no_answer_without_an_end():
+    ends(TOO_MUCH, 'was given up', flood='rows', floods_at=b'CREATE TABLE')
+    ends('ended by signal', 'was given up', hasty=True, flood='results',
+         floods_at=b'CREATE TABLE')
+
+
 CASES = [nobody_on_loopback_is_told_the_password,
          nobody_is_told_it_by_tls_that_is_not_verified,
          nobody_on_another_host_is_told_it,
@@ -197,7 +254,9 @@ CASES = [nobody_on_loopback_is_told_the_password,
          options_and_variables_tell_nobody, what_to_do_is_said,
          who_says_so_is_told_it, a_list_of_plugins_is_one,
          who_is_behind_a_socket_file_is_the_server,
-         a_hash_that_is_enough_lets_in, no_file_of_this_host_is_sent]
+         a_hash_that_is_enough_lets_in, no_file_of_this_host_is_sent,
+         an_answer_without_an_end_ends, no_answer_is_waited_for_without_an_end,
+         a_migration_takes_no_answer_without_an_end]
 
 if __name__ == '__main__':
     if not shutil.which('openssl') or not (shutil.which('mariadb') or
