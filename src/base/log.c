@@ -1,28 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Log lines: made only if somebody wants them. What came from the database or
- * the network may hold anything; control characters are written as \xNN, so
- * that nobody can forge a line or steer a terminal.
+ * the network may hold anything; the bytes of control characters, and what is
+ * not UTF-8, are written as \xNN, so that nobody can forge a line or steer a
+ * terminal.
  */
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define ESCAPE_SIZE 4 /* \xNN */
+#define CHARACTER_MOST 4
 
 static void escape(const char *in, char *out, size_t size)
 {
-	size_t used = 0;
+	const unsigned char *at = (const unsigned char *) in;
+	char *end = out;
 
-	for (; *in && used + 5 < size; in++) {
-		unsigned char c = (unsigned char) *in;
+	while (*at && end + CHARACTER_MOST * ESCAPE_SIZE < out + size) {
+		size_t length;
+		uint32_t code = rlk_text_decode(at, &length);
 
-		if (c < 0x20 || c == 0x7f)
-			used += (size_t) snprintf(out + used, size - used,
-						  "\\x%02x", c);
-		else
-			out[used++] = *in;
+		if (length && !rlk_text_is_control(code)) {
+			memcpy(end, at, length);
+			end += length;
+			at += length;
+			continue;
+		}
+		for (length += !length; length; length--) {
+			snprintf(end, ESCAPE_SIZE + 1, "\\x%02x", *at++);
+			end += ESCAPE_SIZE;
+		}
 	}
-	out[used] = '\0';
+	*end = '\0';
 }
 
 void rlk_log(const struct rlk_log *log, enum rowlock_log_level level,

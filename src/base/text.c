@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The code point at @text, and its length in bytes; length 0 if malformed. */
-static uint32_t decode(const unsigned char *text, size_t *ret_length)
+uint32_t rlk_text_decode(const unsigned char *text, size_t *ret_length)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t length = text[0] < 0x80             ? 1
@@ -33,6 +32,11 @@ static uint32_t decode(const unsigned char *text, size_t *ret_length)
 	return code;
 }
 
+bool rlk_text_is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
 const char *rlk_text_problem(const char *text, size_t max, char *buffer,
 			     size_t size)
 {
@@ -41,7 +45,7 @@ const char *rlk_text_problem(const char *text, size_t max, char *buffer,
 
 	while (*at) {
 		size_t length;
-		uint32_t code = decode(at, &length);
+		uint32_t code = rlk_text_decode(at, &length);
 		size_t offset = (size_t) (at - (const unsigned char *) text);
 
 		if (length == 0) {
@@ -49,7 +53,7 @@ const char *rlk_text_problem(const char *text, size_t max, char *buffer,
 				 offset);
 			return buffer;
 		}
-		if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+		if (rlk_text_is_control(code)) {
 			snprintf(buffer, size,
 				 "has a control character (at byte %zu)",
 				 offset);

@@ -8,8 +8,16 @@
  * behind the cut would become one lock.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/** The code point at @text, which is not at its end, and its length in bytes; a
+ *  length of 0 if it is malformed. */
+uint32_t rlk_text_decode(const unsigned char *text, size_t *ret_length);
+
+/** C0, DEL or C1: some terminals obey U+009B as they do ESC [. */
+bool rlk_text_is_control(uint32_t code);
 
 /**
  * Check @text: well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates),

@@ -77,6 +77,7 @@ class Impostor:
 
     def __init__(self, address):
         self.asks = []  # before it denies access
+        self.denies = DENIED
         self.listener = socket.create_server((address, 0))
         self.port = self.listener.getsockname()[1]
         self.heard = b""  # all that came behind the greeting, as it was meant
@@ -111,7 +112,7 @@ class Impostor:
                 secured.sendall(packet(number, question))
                 self.heard += read_packet(secured)
                 number += 2
-            secured.sendall(packet(number, DENIED))
+            secured.sendall(packet(number, self.denies))
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -170,6 +171,13 @@ class Tls(ToolTest):
         err = self.ask_for_the_password(CLEAR)
         self.assertIn("mysql_clear_password", err)
         self.assertNotIn(b"secret17", self.impostor.heard)
+
+    def test_no_terminal_is_steered_by_what_is_said(self):
+        """By 0x9b, alone or as U+009B; in a letter it is a part of that."""
+        self.impostor.denies = (b"\xff\x15\x04#28000a\x9b31mb\xc2\x9b31m"
+                                b"\xc3\x9b\xe6\xbc\xa2")
+        err = self.ask_for_the_password([])
+        self.assertIn("a\\x9b31mb\\u{009b}31m\u00db\u6f22", err)
 
     def test_who_does_not_know_the_account_is_told_a_hash(self):
         err = self.ask_for_the_password(UNKNOWN)

@@ -155,7 +155,7 @@ no_terminal_is_steered()
 	rows "UPDATE lock_token SET name = CONCAT('red', CHAR(27), '[31m') WHERE name LIKE 'red%'"
 	expect 4 rlm
 	said "red?[31m"
-	said "c1?"
+	said "c1?'"
 	said "bidi?"
 	! LC_ALL=C grep -q "$(printf '\033')" "$tmp/out" || return 1
 }

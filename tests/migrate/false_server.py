@@ -139,7 +139,7 @@ class Talk:
         self.greet()
         self.ask_for_the_password()
         if not self.server.lets_in:
-            self.send(b'\xff\x15\x04#28000Access denied')
+            self.send(b'\xff\x15\x04#28000' + self.server.denies)
             return
         self.send(OK)
         while True:
@@ -201,6 +201,7 @@ class FalseServer:
         self.version = b'10.11.0-MariaDB'
         self.tls = False
         self.lets_in = False
+        self.denies = b'Access denied'
         self.floods_at = None  # a part of a statement
         self.flood = None
         self.timeless = ()  # floods that end in time only

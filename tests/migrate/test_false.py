@@ -44,7 +44,8 @@ class Run:
             env=ENVIRONMENT | {'ROWLOCK_DSN': dsn, 'TMPDIR': TMP.name} |
             (environment or {}))
         self.code = done.returncode
-        self.said = (done.stdout + done.stderr).decode(errors='replace')
+        self.bytes = done.stdout + done.stderr
+        self.said = self.bytes.decode(errors='replace')
         left = os.listdir(TMP.name)
         check(not left, f'left behind: {left}')
 
@@ -192,6 +193,14 @@ def no_file_of_this_host_is_sent():
             check(b'file17' not in server.heard, server.heard)
 
 
+def no_terminal_is_steered_by_what_is_said():
+    with FalseServer(denies=b'a\x9b31mb\xc2\x9b31mc\x1b[31md\xe2\x80\xae.\xe0\x82\x9b.'
+                            b'\xc3\x9b\xe6\xbc\xa2\xf0\x9f\x94\x92') as server:
+        run = Run(at(server)).expect(2)
+        check(b'a?31mb?31mc?[31md?.???.' b'\xc3\x9b\xe6\xbc\xa2\xf0\x9f\x94\x92'
+              in run.bytes, run.bytes)
+
+
 def in_haste(place):
     """A copy whose client has a second of processor time."""
     for part in ('tools', 'sql'):
@@ -255,6 +264,7 @@ CASES = [nobody_on_loopback_is_told_the_password,
          who_says_so_is_told_it, a_list_of_plugins_is_one,
          who_is_behind_a_socket_file_is_the_server,
          a_hash_that_is_enough_lets_in, no_file_of_this_host_is_sent,
+         no_terminal_is_steered_by_what_is_said,
          an_answer_without_an_end_ends, no_answer_is_waited_for_without_an_end,
          a_migration_takes_no_answer_without_an_end]
 

@@ -62,6 +62,31 @@ static void control_characters_are_escaped(void **state)
 	assert_string_equal(lines.last, "n\xc3\xa4me");
 }
 
+/* Some terminals obey 0x9b, alone or as U+009B, as they do ESC [. In a letter
+ * it is a part of that. */
+static void a_byte_of_c1_is_escaped_and_a_letter_is_not(void **state)
+{
+	struct lines lines = { 0 };
+	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
+	const char *letters =
+	    "\xc3\x9b\xe6\xbc\xa2\xe2\x9b\xb5\xf0\x9f\x94\x92";
+
+	(void) state;
+	rlk_log(&log, ROWLOCK_LOG_INFO, "a%sz",
+		"\x9b"
+		"2J");
+	assert_string_equal(lines.last, "a\\x9b2Jz");
+	rlk_log(&log, ROWLOCK_LOG_INFO, "a%sz",
+		"\xc2\x9b"
+		"2J\xc2\x80\xc2\xa0");
+	assert_string_equal(lines.last, "a\\xc2\\x9b2J\\xc2\\x80\xc2\xa0z");
+	rlk_log(&log, ROWLOCK_LOG_INFO, "%s", letters);
+	assert_string_equal(lines.last, letters);
+	/* In what is no letter: too long for it, or cut. */
+	rlk_log(&log, ROWLOCK_LOG_INFO, "%s", "\xe0\x82\x9b\xc3");
+	assert_string_equal(lines.last, "\\xe0\\x82\\x9b\\xc3");
+}
+
 static void long_line_is_cut_and_terminated(void **state)
 {
 	struct lines lines = { 0 };
@@ -87,6 +112,8 @@ int main(void)
 		     without_a_function_it_is_silent),
 		TEST("control characters are escaped",
 		     control_characters_are_escaped),
+		TEST("a byte of C1 is escaped, and a letter is not",
+		     a_byte_of_c1_is_escaped_and_a_letter_is_not),
 		TEST("a long line is cut and terminated",
 		     long_line_is_cut_and_terminated),
 	};
