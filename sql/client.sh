@@ -12,7 +12,7 @@
 #
 # Uses session_sql(), plain(), warn(), die(), advise_plugin(), $tmp, $client,
 # $client_args, $suffix, $ddl_wait of rowlock-migrate.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2086
 
 readonly ANSWER_BLOCKS=2048 # of 512 bytes: 1 MiB
 readonly ANSWER_SECONDS=60  # and --wait, for metadata locks

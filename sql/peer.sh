@@ -24,7 +24,7 @@
 # Uses pass(), remarked(), die(), warn(), $tmp, $maria, $client, $arg_host,
 # $arg_socket, $arg_port, $arg_protocol, $arg_verify, $asks_tls, $tls_unverified,
 # $unverified_auth of rowlock-migrate.
-# shellcheck disable=SC2154,SC2034
+# shellcheck disable=SC2154,SC2034,SC2086
 
 # Is each of the hosts an address of loopback that is written out, or the name that
 # leads nowhere else? As src/db/peer.c has it.
