@@ -114,7 +114,6 @@ def who_is_to_be_verified_is_not_told_who_logs_in():
 
 
 def options_and_variables_tell_nobody():
-    path = pathlib.Path(TMP.name) / 'some.cnf'
     for plugin in (CLEAR, DIALOG, CACHING, SHA256):
         with FalseServer(asks=plugin, greets=plugin, tls=True) as server:
             with tempfile.TemporaryDirectory() as place:
