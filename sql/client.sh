@@ -11,7 +11,7 @@
 #   client has an amount of processor time, which it does not need for waiting.
 #
 # Uses session_sql(), plain(), warn(), die(), advise_plugin(), $tmp, $client,
-# $client_args, $suffix, $ddl_wait of rowlock-migrate.
+# $client_args, $suffix, $where, $ddl_wait of rowlock-migrate.
 # shellcheck disable=SC2154,SC2086
 
 readonly ANSWER_BLOCKS=2048 # of 512 bytes: 1 MiB
@@ -113,7 +113,7 @@ query()
 			warn "is the server running, and does it listen at that address" \
 				"(bind-address)?"
 		advise_plugin "$tmp/err"
-		die $EX_SERVER "the server did not answer as needed (above); nothing was changed."
+		die $EX_SERVER "the server $where did not answer as needed (above); nothing was changed."
 	}
 	plain <"$tmp/rows"
 }

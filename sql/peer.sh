@@ -40,8 +40,8 @@ all_local()
 	done
 }
 
-# Sets: host, needs_tls, verified (its certificate is, or it is behind a socket
-# file), kept (it may not ask for all plugins).
+# Sets: host, where (until the server has told more), needs_tls, kept (it may not ask
+# for all plugins).
 secure()
 {
 	host=$arg_host needs_tls=0 kept=0
@@ -51,6 +51,7 @@ secure()
 		host=localhost arg_protocol=${arg_protocol:-socket}
 	fi
 	[ -n "$host" ] || host=$(remarked host)
+	where=${host:-localhost}
 	[ $asks_tls = 0 ] && [ -z "$(remarked tls)" ] || needs_tls=1
 	if is_file; then
 		# Nothing else makes it TCP now.
@@ -91,9 +92,8 @@ check_verifies()
 	case $($client --no-defaults --version) in
 	*[!0-9.][0-9].*-MariaDB* | *[!0-9.]10.*-MariaDB*) return 0 ;;
 	esac
-	die $EX_USAGE "the server's certificate is to be verified, which this mariadb client never does at" \
-		"$host: name it by the name in its certificate, as localhost with --protocol=tcp, or go by" \
-		"its socket file (-S)"
+	die $EX_USAGE "the certificate of $where is to be verified, which this mariadb client never does there: name it" \
+		"by the name in its certificate, as localhost with --protocol=tcp, or go by its socket file (-S)"
 }
 
 verify_certificate()
@@ -176,7 +176,7 @@ keep_mysql()
 		pass --get-server-public-key
 		! allowed mysql_clear_password || pass --enable-cleartext-plugin
 	elif [ $needs_tls = 1 ]; then
-		die $EX_USAGE "MySQL's client would tell the password to whoever answers by TLS, and nothing proves" \
+		die $EX_USAGE "MySQL's client would tell the password to whoever answers as $where by TLS, and nothing proves" \
 			"who it is: verify its certificate (ssl-ca and --ssl-mode=VERIFY_IDENTITY), go by its socket" \
 			"file (-S), use the mariadb client, or allow it (--unverified-auth=caching_sha2_password)"
 	else
@@ -215,7 +215,8 @@ own_key()
 	if [ -n "$key" ]; then
 		sed -n '/^-----BEGIN PUBLIC KEY-----/,/^-----END PUBLIC KEY-----/p' "$key" \
 			2>/dev/null | grep -q END || die $EX_USAGE \
-			"server-public-key: '$key' has no public key (-----BEGIN PUBLIC KEY-----) that this user can read"
+			"server-public-key: '$key' has no public key (-----BEGIN PUBLIC KEY-----) that this user can read:" \
+			"look whether it is there"
 		case $key in
 		*[\;={}]*) die $EX_USAGE "server-public-key: '$key' has ';', '=' or a brace in it; rename it" ;;
 		esac
@@ -241,7 +242,7 @@ advise_plugin()
 {
 	[ $kept = 1 ] || return 0
 	if grep -Eaq 'restricted_auth|could not be loaded|cannot be loaded|ERROR (2061|2049) ' "$1"; then
-		warn "it asks for an authentication plugin by which it would be told the password, or that is" \
+		warn "$where asks for an authentication plugin by which it would be told the password, or that is" \
 			"not installed here (plugin-dir), and nothing proves who it is: verify its certificate" \
 			"(ssl-ca and ssl-verify-server-cert), go by its socket file (-S), or allow the plugin all" \
 			"the same (--unverified-auth=PLUGIN)"

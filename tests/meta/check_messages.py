@@ -34,7 +34,8 @@ OF_C = re.compile(r'\b\w+\(\)|\w_ms\b|\bROWLOCK_(?!DSN\b)|\bNULL\b|\w_fd\b|'
                   r'\b(eventfd|signalfd|timerfd|pthread\w*|errno)\b')
 
 C = ['tools/cli', 'tools/common', 'tools/reaper']
-SHELL = ['tools/rowlock-migrate', 'sql/adopt.sh', 'sql/optional.sh']
+SHELL = ['tools/rowlock-migrate', 'sql/peer.sh', 'sql/client.sh', 'sql/adopt.sh',
+         'sql/optional.sh']
 # Whoever writes to stderr by other ways, and how often: the usage of `rowlock`
 # alone, the one door of all messages, and the child's words before its exec().
 OTHER_WAYS = {'tools/cli/main.c': 1, 'tools/common/report.c': 1,
