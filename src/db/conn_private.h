@@ -253,6 +253,9 @@ void rlk_peer_keep(struct rlk_conn *conn);
 /** Once, after Connector/C was made ready. */
 void rlk_tls_init(void);
 
+/** OpenSSL's object; NULL without TLS. */
+void *rlk_tls_session(const struct rlk_conn *conn);
+
 /** Under TLS: no read takes more than one thing that is no data. */
 void rlk_tls_calm(const struct rlk_conn *conn);
 

@@ -18,13 +18,20 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* The one way from a connection to OpenSSL's. */
+/* The one way from a connection to OpenSSL's. The header of what is below is
+ * not to be had alone (in Connector/C 3.4 it includes one that is not
+ * installed), so here is how that begins, in 3.3 and 3.4. */
 typedef unsigned char uchar;
-#define HAVE_TLS
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #include <ma_pvio.h>
 #pragma GCC diagnostic pop
+
+struct tls {
+	void *data;
+	const MARIADB_PVIO *pvio;
+	void *ssl;
+};
 
 /* OpenSSL's, which we are not linked with (openssl/ssl.h). */
 #define CLEAR_MODE 78
@@ -53,12 +60,20 @@ void rlk_tls_init(void)
 		control = NULL;
 }
 
-void rlk_tls_calm(const struct rlk_conn *conn)
+void *rlk_tls_session(const struct rlk_conn *conn)
 {
 	const MARIADB_PVIO *pvio = conn->mysql->net.pvio;
+	const struct tls *tls = pvio ? (const void *) pvio->ctls : NULL;
 
-	if (!control || !pvio || !pvio->ctls || !pvio->ctls->ssl)
+	return tls && tls->pvio == pvio ? tls->ssl : NULL;
+}
+
+void rlk_tls_calm(const struct rlk_conn *conn)
+{
+	void *ssl = control ? rlk_tls_session(conn) : NULL;
+
+	if (!ssl)
 		return;
-	control(pvio->ctls->ssl, CLEAR_MODE, MODE_AUTO_RETRY, NULL);
-	set_options(pvio->ctls->ssl, NO_RENEGOTIATION);
+	control(ssl, CLEAR_MODE, MODE_AUTO_RETRY, NULL);
+	set_options(ssl, NO_RENEGOTIATION);
 }

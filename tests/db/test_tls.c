@@ -16,14 +16,6 @@
 #include "db_test.h"
 #include "tls_relay.h"
 
-/* The one way from a connection to OpenSSL's. */
-typedef unsigned char uchar;
-#define HAVE_TLS
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstrict-prototypes"
-#include <ma_pvio.h>
-#pragma GCC diagnostic pop
-
 /* OpenSSL's (openssl/ssl.h); only Connector/C is linked with it. */
 #define GET_MODE 33 /* and set no more of it */
 #define MODE_AUTO_RETRY 4L
@@ -354,13 +346,14 @@ static void read_takes_no_more_than_one_thing(void **state)
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	long (*control)(void *ssl, int what, long number, void *rest);
 	uint64_t (*options)(const void *ssl);
-	void *ssl = conn->mysql->net.pvio->ctls->ssl;
+	void *ssl = rlk_tls_session(conn);
 
 	(void) state;
 	if (!ctrl || !get_options)
 		skip(); /* Connector/C has another library */
 	memcpy(&control, &ctrl, sizeof(ctrl));
 	memcpy(&options, &get_options, sizeof(get_options));
+	assert_non_null(ssl);
 	assert_int_equal(control(ssl, GET_MODE, 0, NULL) & MODE_AUTO_RETRY, 0);
 	assert_int_not_equal(options(ssl) & NO_RENEGOTIATION, 0);
 	db_exec(conn, "DO 1");
