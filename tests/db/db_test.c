@@ -257,6 +257,35 @@ static int skip_all(const char *reason)
 	return output && strcasecmp(output, "TAP") == 0 ? 0 : 77;
 }
 
+/* What stands before the first case: behind the plan, as TAP 13 wants its
+ * version in the first line. */
+static const struct CMUnitTest *all_tests;
+static size_t all_count;
+
+static bool is_able(const struct CMUnitTest *test)
+{
+	const struct db_need *need = test->initial_state;
+
+	return !need || need->met();
+}
+
+static void tell_before(void)
+{
+	if (!root_dsn)
+		printf("# server: given\n");
+	fflush(stdout);
+	if (root_dsn && system("PATH=$PATH:/usr/sbin:/sbin; echo \"# server: "
+			       "own, $(mariadbd --version)\""))
+		abort();
+	for (size_t i = 0; i < all_count; i++)
+		if (!is_able(&all_tests[i]))
+			printf("# left out, as this machine has not %s: %s\n",
+			       ((const struct db_need *) all_tests[i]
+				    .initial_state)
+				   ->what,
+			       all_tests[i].name);
+}
+
 /* These tests use fixed names: one program at a time has the server. */
 static struct rlk_conn *turn;
 
@@ -266,6 +295,7 @@ static int take_turn(void **state)
 	int64_t ms = 10 * (int64_t) test_patience_ms();
 
 	(void) state;
+	tell_before();
 	turn = db_open(NULL, &db_lease);
 	rlk_conn_set_until(turn, db_in(ms + test_patience_ms()));
 	snprintf(sql, sizeof(sql), "SELECT GET_LOCK('rowlock db-test', %lld)",
@@ -320,17 +350,14 @@ static int run_all(const char *group, const struct CMUnitTest *tests,
 
 	if (!here)
 		abort();
+	all_tests = tests;
+	all_count = count;
 	for (size_t i = 0; i < count; i++) {
-		const struct db_need *need = tests[i].initial_state;
-
-		if (need && !need->met())
-			printf("# left out, as this machine has not %s: %s\n",
-			       need->what, tests[i].name);
-		else
-			here[able++] = tests[i];
+		if (!is_able(&tests[i]))
+			continue;
+		here[able] = tests[i];
+		here[able++].initial_state = NULL;
 	}
-	for (size_t i = 0; i < able; i++)
-		here[i].initial_state = NULL;
 	failed =
 	    _cmocka_run_group_tests(group, here, able, take_turn, give_turn);
 	free(here);
@@ -358,10 +385,6 @@ static int run_own(const char *group, const struct CMUnitTest *tests,
 		return 99;
 	dsn = sandbox_dsn("--app", app, sizeof(app));
 	root_dsn = sandbox_dsn("--root", root, sizeof(root));
-	fflush(stdout);
-	if (system("PATH=$PATH:/usr/sbin:/sbin; "
-		   "echo \"# server: own, $(mariadbd --version)\""))
-		return 99;
 	failed = run_all(group, tests, count);
 	sandbox("stop");
 	return failed;
@@ -388,6 +411,5 @@ int db_run(const char *group, const struct CMUnitTest *tests, size_t count)
 	dsn = getenv("ROWLOCK_TEST_DSN");
 	if (!dsn || !*dsn)
 		return skip_all("no server: set ROWLOCK_TEST_DSN");
-	printf("# server: given\n");
 	return run_all(group, tests, count);
 }

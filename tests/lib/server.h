@@ -18,6 +18,9 @@
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n);
 
+/** Say which it is, as tools/lib/count-tests reads it. */
+void test_tell_own_server(void);
+
 /** Is ROWLOCK_TEST_TLS set? Then every program starts a server of its own, with
  *  a certificate, and verifies that. */
 bool test_wants_tls(void);
