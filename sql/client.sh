@@ -25,7 +25,8 @@ readonly CLIENT_CPU_SECONDS=30
 client()
 {
 	{ printf "SELECT 'begun'; "; cat; } >"$tmp/question"
-	rm -f "$tmp/late"
+	rm -f "$tmp/late" "$tmp/watched"
+	mkfifo "$tmp/watched"
 	limit=$((ANSWER_SECONDS + ddl_wait))
 	eval "set -- $1 $client_args"
 	how=$1
@@ -34,6 +35,8 @@ client()
 	running=$!
 	watch_client </dev/null >/dev/null 2>&1 9<&- &
 	watcher=$!
+	# A signal to a shell that has just begun may be lost.
+	read -r _ <"$tmp/watched" || :
 	ended=0
 	wait $running 2>/dev/null || ended=$?
 	running=
@@ -63,6 +66,7 @@ watch_client()
 	trap '[ -z "$nap" ] || kill $nap; exit 0' TERM
 	sleep $limit &
 	nap=$!
+	echo >"$tmp/watched"
 	wait $nap || :
 	nap=''
 	[ "$how" = whole ] || [ ! -s "$tmp/answer" ] || exit 0
