@@ -130,6 +130,7 @@ function tell(key, value) {
 	if (key == "host") remark("host", value)
 	if (asks_tls(key, value)) remark("tls", 1)
 	if (key ~ /^(server-public-key|plugin-dir)$/) remark(key, value)
+	if (key ~ /^ssl-(ca|capath)$/) remark("ca", value)
 	if (key == "ssl-verify-server-cert") remark("verify", value + 0)
 	if (key == "protocol")
 		go_by(value + 0 == 1 ? "tcp" : "socket")

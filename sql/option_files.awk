@@ -100,6 +100,7 @@ function take_client(line,    at, key, value) {
 	if (key ~ /^prot/) remark("protocol", tolower(value))
 	if (key ~ /^(server-public-key(-path)?|plugin-dir)$/)
 		remark(key ~ /key/ ? "server-public-key" : key, value)
+	if (key ~ /^ssl-(ca|capath)$/) remark("ca", value)
 	if (key == "ssl-verify-server-cert") remark("verify", value + 0)
 	if (key == "ssl-mode") {
 		remark("verify", value ~ /^[Vv][^_]*_[Ii]/)

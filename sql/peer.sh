@@ -22,7 +22,7 @@
 # mysql_clear_password.
 #
 # Uses pass(), remarked(), die(), warn(), $tmp, $maria, $client, $arg_host,
-# $arg_socket, $arg_port, $arg_protocol, $arg_verify, $asks_tls, $tls_unverified,
+# $arg_socket, $arg_port, $arg_protocol, $arg_verify, $arg_ca, $asks_tls, $tls_unverified,
 # $unverified_auth of rowlock-migrate.
 # shellcheck disable=SC2154,SC2034,SC2086
 
@@ -83,24 +83,28 @@ is_file()
 	esac
 }
 
-# Connector/C 3.4 (MariaDB 11.4) looks at no certificate at these addresses, whatever
-# it is asked for.
-check_verifies()
+# Connector/C 3.4 (MariaDB 11.4) lets a server whose certificate nobody vouches for
+# prove by the hash of the password who it is, and believes it at 127.0.0.1 and ::1
+# at once; but not if an authority is named. So this system's are, if there is no
+# other.
+name_authorities()
 {
-	[ $maria = 1 ] || return 0
-	case ",$host," in *,127.0.0.1[,:]* | *,::1,* | *,'[::1]'*) ;; *) return 0 ;; esac
+	[ -z "$arg_ca$(remarked ca)" ] || return 0
 	case $($client --no-defaults --version) in
 	*[!0-9.][0-9].*-MariaDB* | *[!0-9.]10.*-MariaDB*) return 0 ;;
 	esac
-	die $EX_USAGE "the certificate of $where is to be verified, which this mariadb client never does there: name it" \
-		"by the name in its certificate, as localhost with --protocol=tcp, or go by its socket file (-S)"
+	for file in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt \
+		/etc/ssl/cert.pem; do
+		[ ! -r $file ] || { pass --ssl-ca=$file; return; }
+	done
+	pass --ssl-capath=/etc/ssl/certs
 }
 
 verify_certificate()
 {
 	needs_tls=1
-	check_verifies
 	if [ $maria = 1 ]; then
+		name_authorities
 		pass --ssl
 		pass --ssl-verify-server-cert
 	else

@@ -142,6 +142,7 @@ struct rlk_conn {
 	bool local;      /* a socket file, or a local address that was named */
 	bool verified;   /* it is a socket file, or will have to prove under TLS
 			    who it is before anything is sent */
+	bool blinded;    /* but the environment says that it has not to */
 	bool needs_tls;  /* the user asks for it, and it is no socket file */
 	bool asks_tls;   /* the user does, */
 	bool pins_key;   /* by a fingerprint, */
@@ -199,6 +200,9 @@ void rlk_intake_begin(struct rlk_conn *conn);
 /** It is about to talk to another peer. */
 void rlk_intake_another(struct rlk_conn *conn);
 
+/** Something has come that is no data; it counts, and may be too much. */
+void rlk_intake_no_data(struct rlk_conn *conn);
+
 /* login.c */
 
 /** Look at a packet of a login; @more: of the same read is behind it. Returns
@@ -228,6 +232,9 @@ bool rlk_answer_is_error(const struct rlk_frame *frame);
 
 /* peer.c */
 
+/** Before anything is known of the user's wishes. */
+void rlk_peer_begin(struct rlk_conn *conn);
+
 /** Look at a socket as soon as it exists: close-on-exec, and short waits. */
 void rlk_peer_socket(struct rlk_conn *conn);
 
@@ -253,11 +260,16 @@ void rlk_peer_keep(struct rlk_conn *conn);
 /** Once, after Connector/C was made ready. */
 void rlk_tls_init(void);
 
+/** Where OpenSSL has the authorities that it trusts: a file, NULL if there is
+ *  none, and a directory. */
+const char *rlk_tls_trusted_file(void);
+const char *rlk_tls_trusted_files(void);
+
 /** OpenSSL's object; NULL without TLS. */
 void *rlk_tls_session(const struct rlk_conn *conn);
 
-/** Under TLS: no read takes more than one thing that is no data. */
-void rlk_tls_calm(const struct rlk_conn *conn);
+/** Under TLS: have what is no data counted, from now on. Once or more. */
+void rlk_tls_watch(const struct rlk_conn *conn);
 
 /* session.c */
 

@@ -362,6 +362,7 @@ static int conn_new(const struct rlk_conn_target *target,
 	if (!conn->mysql)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
+	rlk_peer_begin(conn);
 	*ret_conn = TAKE_PTR(conn);
 	return 0;
 }

@@ -174,6 +174,18 @@ static void on_read(struct rlk_conn *conn, const unsigned char *bytes,
 	end_stream(mysql_get_socket(conn->mysql));
 }
 
+void rlk_intake_no_data(struct rlk_conn *conn)
+{
+	struct rlk_io *io = &conn->io;
+
+	if (is_over(conn))
+		io->late += LATE_READ;
+	if (!io->cut && io->late > LATE_MOST)
+		io->cut = "what it sends has no end, and is no answer";
+	if (io->cut)
+		end_stream(mysql_get_socket(conn->mysql));
+}
+
 /* @mode is 0 for what was read, 1 for what was written; @length is -1 if that
  * was nothing. */
 static void on_bytes(int mode, MYSQL *mysql, const unsigned char *bytes,
@@ -189,7 +201,7 @@ static void on_bytes(int mode, MYSQL *mysql, const unsigned char *bytes,
 		return;
 	/* The first that we say under TLS comes before the first that we read.
 	 */
-	rlk_tls_calm(conn);
+	rlk_tls_watch(conn);
 	rlk_login_wrote(conn, bytes, length);
 }
 

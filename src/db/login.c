@@ -182,6 +182,10 @@ static const char *judge_greeting(struct rlk_conn *conn,
 	if (conn->needs_tls && !(capabilities & CLIENT_SSL))
 		return "it has no TLS, which is asked for (ssl-enforce, ssl-ca "
 		       "and the like); give it a certificate";
+	if (conn->blinded)
+		return "its certificate has to be verified, which "
+		       "MARIADB_TLS_DISABLE_PEER_VERIFICATION forbids; unset "
+		       "it";
 	snprintf(login->plugin, sizeof(login->plugin), "mysql_native_password");
 	if (!(capabilities & PLUGIN_AUTH))
 		return NULL;

@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -161,6 +162,13 @@ static void forbid(MYSQL *mysql)
 	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
 }
 
+/* Connector/C 3.4 verifies certificates unless it is told otherwise, which
+ * would look like the user's wish. Option files and strings are read later. */
+void rlk_peer_begin(struct rlk_conn *conn)
+{
+	set_bool(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, 0);
+}
+
 void rlk_peer_socket(struct rlk_conn *conn)
 {
 	/* Connector/C puts the socket back into blocking mode between connect
@@ -210,6 +218,28 @@ static void learn_wishes(struct rlk_conn *conn)
 			 rlk_peer_option(conn, MARIADB_OPT_SSL_FP_LIST);
 }
 
+static bool by_connector_34(void)
+{
+	size_t version = 0;
+
+	mariadb_get_infov(NULL, MARIADB_CLIENT_VERSION_ID, &version);
+	return version >= 30400;
+}
+
+/* Connector/C 3.4 lets a server without a trusted certificate prove by the hash
+ * of the password who it is, and believes it at 127.0.0.1 and ::1 at once; but
+ * not if an authority is named (plugins/auth/my_auth.c). So those that OpenSSL
+ * trusts are named, if the user has named none. */
+static void name_authorities(MYSQL *mysql, const struct rlk_conn *conn)
+{
+	if (rlk_peer_option(conn, MYSQL_OPT_SSL_CA) ||
+	    rlk_peer_option(conn, MYSQL_OPT_SSL_CAPATH))
+		return;
+	if (rlk_tls_trusted_file())
+		mysql_optionsv(mysql, MYSQL_OPT_SSL_CA, rlk_tls_trusted_file());
+	mysql_optionsv(mysql, MYSQL_OPT_SSL_CAPATH, rlk_tls_trusted_files());
+}
+
 void rlk_peer_decide(struct rlk_conn *conn)
 {
 	MYSQL *mysql = conn->mysql;
@@ -226,7 +256,11 @@ void rlk_peer_decide(struct rlk_conn *conn)
 		      (peer == PEER_LOOPBACK && is_named_local(conn));
 	verify = conn->verify || (!conn->local && !unverified);
 	conn->needs_tls = peer != PEER_FILE && conn->asks_tls;
-	conn->verified = peer == PEER_FILE || verify || conn->pins_key;
+	conn->blinded = verify && peer != PEER_FILE && by_connector_34() &&
+			getenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
+	if (verify && !conn->pins_key && by_connector_34())
+		name_authorities(mysql, conn);
+	conn->verified = peer == PEER_FILE || conn->pins_key || verify;
 	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE, !conn->local || conn->asks_tls);
 	set_bool(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, verify);
 }

@@ -67,6 +67,9 @@ class Server:
         return os.path.join(self.directory, "root.cnf")
 
     def start(self, option_file=None):
+        if option_file:
+            with open(self.root_file, "a", encoding="utf-8") as out:
+                out.write(f"!include {option_file}\n")
         defaults = (f"--defaults-file={option_file}" if option_file
                     else "--no-defaults")
         with open(os.path.join(self.directory, "log"), "w",

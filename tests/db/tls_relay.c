@@ -45,6 +45,8 @@ static struct {
 	int (*write)(void *ssl, const void *bytes, int size);
 	int (*pending)(const void *ssl);
 	int (*error)(const void *ssl, int returned);
+	int (*new_ticket)(void *ssl);
+	int (*shake_hands)(void *ssl);
 } tls;
 
 static bool find(const char *name, void *ret_function)
@@ -70,7 +72,9 @@ static bool find_all(void)
 	       find("SSL_connect", &tls.connect) &&
 	       find("SSL_read", &tls.read) && find("SSL_write", &tls.write) &&
 	       find("SSL_pending", &tls.pending) &&
-	       find("SSL_get_error", &tls.error);
+	       find("SSL_get_error", &tls.error) &&
+	       find("SSL_new_session_ticket", &tls.new_ticket) &&
+	       find("SSL_do_handshake", &tls.shake_hands);
 }
 
 struct db_need need_tls_relay = { find_all, "OpenSSL in Connector/C" };
@@ -82,6 +86,7 @@ struct tls_relay {
 	_Atomic size_t records;
 	const char *_Atomic flood; /* NULL: none */
 	size_t flood_size;
+	_Atomic size_t tickets; /* 0: none */
 	char dsn[512];
 
 	int client_fd;
@@ -164,6 +169,31 @@ static bool flood(struct tls_relay *relay)
 	return false;
 }
 
+static bool send_tickets(struct tls_relay *relay)
+{
+	char request[4096];
+	bool on = tls.read(relay->client, request, sizeof(request)) > 0;
+
+	for (size_t i = 0; on && i < relay->tickets; i++) {
+		struct pollfd fds[] = { { relay->client_fd, POLLOUT, 0 },
+					{ relay->stop, POLLIN, 0 } };
+
+		poll(fds, 2, -1);
+		on = !fds[1].revents && tls.new_ticket(relay->client) == 1 &&
+		     tls.shake_hands(relay->client) == 1;
+		relay->records += on;
+	}
+	shutdown(relay->client_fd, SHUT_WR);
+	return false;
+}
+
+static bool answer(struct tls_relay *relay)
+{
+	if (relay->flood)
+		return flood(relay);
+	return relay->tickets ? send_tickets(relay) : pass(relay, false);
+}
+
 static void pass_all(struct tls_relay *relay)
 {
 	bool on = true;
@@ -177,7 +207,7 @@ static void pass_all(struct tls_relay *relay)
 		if (fds[2].revents)
 			return;
 		if (fds[0].revents)
-			on = relay->flood ? flood(relay) : pass(relay, false);
+			on = answer(relay);
 		if (on && fds[1].revents)
 			on = pass(relay, true);
 	}
@@ -278,6 +308,12 @@ void tls_relay_flood(struct tls_relay *relay, const char *bytes, size_t size)
 	relay->records = 0;
 	relay->flood_size = size;
 	relay->flood = bytes;
+}
+
+void tls_relay_tickets(struct tls_relay *relay, size_t count)
+{
+	relay->records = 0;
+	relay->tickets = count;
 }
 
 size_t tls_relay_records(const struct tls_relay *relay)

@@ -28,8 +28,12 @@ const char *tls_relay_dsn(const struct tls_relay *relay);
  *  record of its own, until it ends the stream. */
 void tls_relay_flood(struct tls_relay *relay, const char *bytes, size_t size);
 
+/** Answer it by tickets for later sessions, which are no data, @count of them,
+ * and end the stream. */
+void tls_relay_tickets(struct tls_relay *relay, size_t count);
+
 /** Records that were sent to the client: of the server's, one for each of its
- *  own; and of a flood. */
+ *  own; and of a flood, or tickets. */
 size_t tls_relay_records(const struct tls_relay *relay);
 
 #endif
