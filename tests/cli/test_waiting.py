@@ -85,9 +85,10 @@ class Waiting(ToolTest):
         self.assertEqual(len(text), 59)
         self.fake.say("reply 0")
         text = self.read(master, "done")
+        status = os.waitpid(pid, 0)[1]
         os.close(master)
         self.assertRegex(text, r"\r {59}\r$")
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
 
     def read(self, master, end):
         """What the terminal shows before @end."""
