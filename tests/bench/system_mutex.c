@@ -23,6 +23,12 @@ struct mutex {
 	struct mutex_waiter **last;
 };
 
+/* A worker's: it is in one line at a time. */
+struct mutex_place {
+	struct mutex *mutex;
+	struct mutex_waiter waiter;
+};
+
 static struct mutex *mutexes;
 
 static void start(const struct bench_options *options)
@@ -41,26 +47,29 @@ static void stop(void)
 
 static void open_mutex(struct bench_worker *worker)
 {
-	worker->state = &mutexes[worker->number % worker->options->names];
+	struct mutex_place *place = bench_alloc(sizeof(*place));
+
+	place->mutex = &mutexes[worker->number % worker->options->names];
+	worker->state = place;
 }
 
-static void wait_in_line(struct mutex *mutex)
+static void wait_in_line(struct mutex *mutex, struct mutex_waiter *waiter)
 {
-	struct mutex_waiter waiter = { .granted = PTHREAD_COND_INITIALIZER };
-
-	*mutex->last = &waiter;
-	mutex->last = &waiter.next;
-	while (!waiter.has_it)
-		pthread_cond_wait(&waiter.granted, &mutex->guard);
+	*waiter = (struct mutex_waiter){ .granted = PTHREAD_COND_INITIALIZER };
+	*mutex->last = waiter;
+	mutex->last = &waiter->next;
+	while (!waiter->has_it)
+		pthread_cond_wait(&waiter->granted, &mutex->guard);
 }
 
 static void acquire(struct bench_worker *worker)
 {
-	struct mutex *mutex = worker->state;
+	struct mutex_place *place = worker->state;
+	struct mutex *mutex = place->mutex;
 
 	pthread_mutex_lock(&mutex->guard);
 	if (mutex->held)
-		wait_in_line(mutex);
+		wait_in_line(mutex, &place->waiter);
 	else
 		mutex->held = true;
 	pthread_mutex_unlock(&mutex->guard);
@@ -68,7 +77,7 @@ static void acquire(struct bench_worker *worker)
 
 static void release(struct bench_worker *worker)
 {
-	struct mutex *mutex = worker->state;
+	struct mutex *mutex = ((struct mutex_place *) worker->state)->mutex;
 	struct mutex_waiter *next;
 
 	pthread_mutex_lock(&mutex->guard);
@@ -87,6 +96,7 @@ static void release(struct bench_worker *worker)
 
 static void close_mutex(struct bench_worker *worker)
 {
+	free(worker->state);
 	worker->state = NULL;
 }
 
