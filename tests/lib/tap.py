@@ -49,3 +49,14 @@ def run_all(tests):
     for test in tests:
         tap.case(words_of(test), test)
     return tap.status()
+
+
+def tell_wrong(checks):
+    """Of each sentence what contradicts it, as comments: it holds if nothing does.
+    Returns the exit status of the program."""
+    tap = Tap(len(checks))
+    for sentence, wrong in checks:
+        tap.tell(sentence, not wrong)
+        for words in wrong:
+            print('#', words)
+    return tap.status()

@@ -12,6 +12,10 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / 'tests' / 'lib'))
+# pylint: disable=wrong-import-position
+from tap import tell_wrong  # noqa: E402
+
 # Says how the library is versioned, and has no function.
 WITHOUT = {'rowlock/version.h.in'}
 
@@ -54,12 +58,7 @@ def main():
              (page.parent / 'meson.build').read_text(encoding='utf-8')
              else {page.stem}),
         ]
-    print(f'1..{len(checks)}')
-    for number, (sentence, wrong) in enumerate(checks, 1):
-        print('not ok' if wrong else 'ok', number, '-', sentence)
-        for word in sorted(wrong):
-            print('#', word)
-    return 1 if any(wrong for _, wrong in checks) else 0
+    return tell_wrong([(sentence, sorted(wrong)) for sentence, wrong in checks])
 
 
 if __name__ == '__main__':

@@ -16,6 +16,10 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / 'tests' / 'lib'))
+# pylint: disable=wrong-import-position
+from tap import tell_wrong  # noqa: E402
+
 LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
 JOINED = rf'(?:{LITERAL}\s*(?:PRIu64\s*)?)+'
 
@@ -248,12 +252,8 @@ def main():
          [f'{m.path}: {m.text}' for m in messages if OF_C.search(m.text)]),
         ('nothing is written to stderr by other ways', list(ways(root))),
     ]
-    print(f'1..{len(checks)}')
-    for number, (sentence, wrong) in enumerate(checks, 1):
-        print('not ok' if wrong else 'ok', number, '-', sentence)
-        for line in wrong:
-            print('#', line)
+    return tell_wrong(checks)
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

@@ -12,6 +12,10 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / 'tests' / 'lib'))
+# pylint: disable=wrong-import-position
+from tap import tell_wrong  # noqa: E402
+
 OF_C = re.compile(r'\bROWLOCK_(?!DSN\b)[A-Z_]+\b|\browlock_\w+\(\)|\b\w+_ms\b|'
                   r'\bclient option|(?<!-)\bdsn\b|\bis NULL\b|\bdefaults_\w+|'
                   r'\w+_connections\b|\bunverified_auth\b|\blease_group\b')
@@ -88,12 +92,8 @@ def main():
           re.search(r'\bROWLOCK_(TLS|SINGLE|OBSERVE)\w+|\w+_ms\b',
                     message)]),
     ]
-    print(f'1..{len(checks)}')
-    for number, (sentence, wrong) in enumerate(checks, 1):
-        print('not ok' if wrong else 'ok', number, '-', sentence)
-        for word in wrong:
-            print('#', word)
+    return tell_wrong(checks)
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

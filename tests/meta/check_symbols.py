@@ -9,6 +9,10 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / 'tests' / 'lib'))
+# pylint: disable=wrong-import-position
+from tap import tell_wrong  # noqa: E402
+
 
 def exported(library):
     out = subprocess.run(['nm', '-D', '--defined-only', library], check=True,
@@ -47,12 +51,7 @@ def main():
         ('what is declared in a public header is exported', header - out),
         ('there are names at all', set() if len(out) > 10 else {'too few'}),
     ]
-    print(f'1..{len(checks)}')
-    for number, (sentence, wrong) in enumerate(checks, 1):
-        print('not ok' if wrong else 'ok', number, '-', sentence)
-        for name in sorted(wrong):
-            print('#', name)
-    return 1 if any(wrong for _, wrong in checks) else 0
+    return tell_wrong([(sentence, sorted(wrong)) for sentence, wrong in checks])
 
 
 if __name__ == '__main__':
