@@ -24,12 +24,15 @@ chmod +x "$tmp/mariadb"
 PATH=$tmp:$PATH
 number=0 failed=0
 
-# ask STRING: sets: got (the exit status); its output is in $tmp/out
+# ask STRING [OPTION...]: --no-defaults if there is none. Sets: got (the exit status);
+# its output is in $tmp/out, what the client was told in $tmp/told and $tmp/words
 ask()
 {
-	got=0
-	rm -f "$tmp/told"
-	ROWLOCK_DSN=$1 "$migrate" --no-defaults --status >"$tmp/out" 2>&1 || got=$?
+	asked=$1 got=0
+	shift
+	[ $# -gt 0 ] || set -- --no-defaults
+	rm -f "$tmp/told" "$tmp/words"
+	ROWLOCK_DSN=$asked "$migrate" --status "$@" >"$tmp/out" 2>&1 || got=$?
 }
 
 # say SENTENCE: what the cases since the last one came to
@@ -142,16 +145,24 @@ port=17" 'host=e;port=18' socket=/x 'socket="/x"'
 } >>"$tmp/log"
 say "sources merge key by key: arguments, ROWLOCK_DSN, [rowlock]"
 
+# is_as WANTED SAID STRING [OPTION...]
+is_as()
+{
+	[ "$1" = "$2" ] || {
+		shift
+		echo "$*: $(cat "$tmp/words" "$tmp/out" 2>&1)"
+	}
+}
+
 # spoken YES-OR-NO STRING [OPTION...]: is the server to be verified?
 spoken()
 {
-	wanted=$1 string=$2
-	shift 2
-	rm -f "$tmp/words"
-	ROWLOCK_DSN=$string "$migrate" --status "$@" >"$tmp/out" 2>&1
+	wanted=$1
+	shift
+	ask "$@"
 	said=no
 	! grep -q -e ' --ssl --ssl-verify-server-cert ' "$tmp/words" || said=yes
-	[ "$said" = "$wanted" ] || echo "$string $*: $said: $(cat "$tmp/words" "$tmp/out" 2>&1)"
+	is_as "$wanted" $said "$@"
 }
 
 {
@@ -184,15 +195,14 @@ say "another host is verified, as the library does it"
 # kept YES-OR-NO STRING [OPTION...]: is the client kept from plugins?
 kept()
 {
-	wanted=$1 string=$2
-	shift 2
-	rm -f "$tmp/words"
-	ROWLOCK_DSN=$string "$migrate" --status "$@" >"$tmp/out" 2>&1
+	wanted=$1
+	shift
+	ask "$@"
 	said=no
 	! grep -q -e ' --plugin-dir=.*/plugins' "$tmp/words" || said=yes
 	[ "$said" = yes ] || grep -q -e ' --protocol=socket ' -e ' --ssl-verify-server-cert ' \
-		"$tmp/words" || echo "$string $*: neither verified nor a socket file"
-	[ "$said" = "$wanted" ] || echo "$string $*: $said: $(cat "$tmp/words" "$tmp/out" 2>&1)"
+		"$tmp/words" || echo "$*: neither verified nor a socket file"
+	is_as "$wanted" $said "$@"
 }
 
 {
