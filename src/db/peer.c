@@ -230,14 +230,17 @@ static bool by_connector_34(void)
  * of the password who it is, and believes it at 127.0.0.1 and ::1 at once; but
  * not if an authority is named (plugins/auth/my_auth.c). So those that OpenSSL
  * trusts are named, if the user has named none. */
-static void name_authorities(MYSQL *mysql, const struct rlk_conn *conn)
+static void name_authorities(const struct rlk_conn *conn)
 {
+	const char *file = rlk_tls_trusted_file();
+
 	if (rlk_peer_option(conn, MYSQL_OPT_SSL_CA) ||
 	    rlk_peer_option(conn, MYSQL_OPT_SSL_CAPATH))
 		return;
-	if (rlk_tls_trusted_file())
-		mysql_optionsv(mysql, MYSQL_OPT_SSL_CA, rlk_tls_trusted_file());
-	mysql_optionsv(mysql, MYSQL_OPT_SSL_CAPATH, rlk_tls_trusted_files());
+	if (file)
+		mysql_optionsv(conn->mysql, MYSQL_OPT_SSL_CA, file);
+	mysql_optionsv(conn->mysql, MYSQL_OPT_SSL_CAPATH,
+		       rlk_tls_trusted_directory());
 }
 
 void rlk_peer_decide(struct rlk_conn *conn)
@@ -256,10 +259,13 @@ void rlk_peer_decide(struct rlk_conn *conn)
 		      (peer == PEER_LOOPBACK && is_named_local(conn));
 	verify = conn->verify || (!conn->local && !unverified);
 	conn->needs_tls = peer != PEER_FILE && conn->asks_tls;
-	conn->blinded = verify && peer != PEER_FILE && by_connector_34() &&
-			getenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
-	if (verify && !conn->pins_key && by_connector_34())
-		name_authorities(mysql, conn);
+	conn->blinded = false;
+	if (verify && by_connector_34()) {
+		conn->blinded = peer != PEER_FILE &&
+				getenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
+		if (!conn->pins_key)
+			name_authorities(conn);
+	}
 	conn->verified = peer == PEER_FILE || conn->pins_key || verify;
 	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE, !conn->local || conn->asks_tls);
 	set_bool(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, verify);

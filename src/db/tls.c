@@ -5,10 +5,10 @@
  * Under TLS a peer may send what is no data: tickets for later sessions, new
  * keys, wishes to shake hands again. SSL_read() takes each of them and reads on
  * until there is data, or nothing: a peer that never pauses would have its
- * caller for ever, past each deadline. So each is told of as it comes, in the
- * handshake too, and is counted as what is read is (intake.c). And hands are
- * shaken once only (SSL_set_msg_callback(3); SSL_CTX_set_options(3),
- * SSL_OP_NO_RENEGOTIATION).
+ * caller for ever, past each deadline. So OpenSSL tells of each as it comes,
+ * from the handshake's first wait on, and it is counted as what is read is
+ * (intake.c). And hands are shaken once only (SSL_set_msg_callback(3);
+ * SSL_CTX_set_options(3), SSL_OP_NO_RENEGOTIATION).
  *
  * To let SSL_read() come back after each of them (SSL_MODE_AUTO_RETRY) is no
  * way: Connector/C 3.4 takes that for the end of the stream.
@@ -83,7 +83,7 @@ const char *rlk_tls_trusted_file(void)
 	return file && access(file, R_OK) == 0 ? file : NULL;
 }
 
-const char *rlk_tls_trusted_files(void)
+const char *rlk_tls_trusted_directory(void)
 {
 	const char *directory = ask("X509_get_default_cert_dir");
 
