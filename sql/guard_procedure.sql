@@ -11,9 +11,17 @@ CREATE PROCEDURE rowlock_guard(
 	MODIFIES SQL DATA SQL SECURITY DEFINER
 	COMMENT 'rowlock: fails (1644) if the hold is lost'
 BEGIN
-	UPDATE business_lease SET guards = guards + 1
+	DECLARE counted BIGINT;
+	-- An UPDATE that finds nothing locks what it has looked at, up to the next
+	-- name, for as long as the transaction is open; a look locks nothing.
+	SELECT COUNT(*) INTO counted FROM business_lease
 	WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
-	IF ROW_COUNT() <> 1 THEN
+	IF counted = 1 THEN
+		UPDATE business_lease SET guards = guards + 1
+		WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
+		SET counted = ROW_COUNT();
+	END IF;
+	IF counted <> 1 THEN
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
 		'rowlock_guard: the hold is lost; ROLLBACK';
 	END IF;

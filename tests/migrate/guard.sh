@@ -58,8 +58,36 @@ procedure()
 	equal "$(rows "SELECT guards FROM business_lease")" 1
 }
 
+# Under the server's own default, where an UPDATE locks the gap that it finds.
+locks_nothing_of_others()
+{
+	rlm
+	rlm --guard-procedure
+	rows "INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
+		VALUES ('held', 0, 1, 11, UTC_TIMESTAMP(6))"
+	rows "CREATE USER few_$$@'%' IDENTIFIED BY 'Few-17-$$';
+		GRANT EXECUTE ON PROCEDURE rowlock_guard TO few_$$@'%'"
+	sed -e "s/^user=.*/user=few_$$/" -e '/^password=/d' "$tmp/root.cnf" >"$tmp/few.cnf"
+	echo "password=Few-17-$$" >>"$tmp/few.cnf"
+	open_session "$tmp/few.cnf"
+	ask "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; BEGIN"
+	for name in held absent; do
+		ask "CALL rowlock_guard('$name', 7)" >"$tmp/reply.txt"
+		grep 'ERROR 1644 .*the hold is lost' "$tmp/reply.txt"
+	done
+	rows "SET innodb_lock_wait_timeout = 1;
+		INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
+			VALUES ('another', 0, 1, 12, UTC_TIMESTAMP(6));
+		DELETE FROM business_lease WHERE name = 'held' AND slot = 0 AND attempt = 11" || failure=1
+	ask "ROLLBACK"
+	close_session
+	rows "DROP USER few_$$@'%'"
+	return ${failure:-0}
+}
+
 it "the tables have to be there, and then the procedure is made, once" fresh
 it "of runs at once all succeed" many_at_once
 it "--dry-run prints SQL that works and changes nothing" dry_run
 it "the procedure lets who has lost the hold commit nothing" procedure
+it "who may but call it keeps no name from others" locks_nothing_of_others
 finish
