@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -316,7 +317,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	r = fake_ask(NULL, reterr,
 		     "client_new dsn=%s file=%s group=%s ttl=%" PRIu64
 		     " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
-		     " auth=%s flags=%u program=%s log=%d",
+		     " auth=%s flags=%u program=%s log=%d dumpable=%d",
 		     fake_hex(options->dsn, dsn, sizeof(dsn)),
 		     fake_hex(options->defaults_file, file, sizeof(file)),
 		     fake_hex(options->defaults_group, group, sizeof(group)),
@@ -325,7 +326,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		     fake_hex(options->unverified_auth, auth, sizeof(auth)),
 		     options->flags,
 		     fake_hex(options->program, program, sizeof(program)),
-		     options->log != NULL);
+		     options->log != NULL, prctl(PR_GET_DUMPABLE));
 	if (r < 0)
 		return r;
 	client = calloc(1, sizeof(*client));
