@@ -227,6 +227,10 @@ own_key()
 		return 0
 	fi
 	key=$tmp/nobody.pem
+	# The client would read another name, and ask the peer for its key.
+	case $key in
+	*[\;={}]*) die $EX_USAGE "TMPDIR: '${tmp%/*}' has ';', '=' or a brace in it; name another directory" ;;
+	esac
 	{
 		echo '-----BEGIN PUBLIC KEY-----'
 		{

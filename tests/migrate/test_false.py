@@ -129,6 +129,19 @@ def options_and_variables_tell_nobody():
             run.expect(2)
 
 
+def a_directory_whose_name_ends_a_word_tells_nobody():
+    with tempfile.TemporaryDirectory() as place:
+        for name in ('a b', "it's", 'a=b', 'a;b', 'a{b', 'a}b'):
+            (pathlib.Path(place) / name).mkdir()
+            with FalseServer(asks=CACHING) as server:
+                run = Run(at(server), environment={'TMPDIR': f'{place}/{name}'})
+                check(SECRET not in server.heard, f'{name}: {run.said}')
+                if IS_MARIADB and re.search('[;={}]', name):
+                    run.expect(125, 'TMPDIR', 'name another directory')
+                else:
+                    run.expect(2)
+
+
 def plugins():
     """Where the client's are."""
     for place in pathlib.Path('/usr/lib').glob('*/libmariadb3/plugin'):
@@ -258,7 +271,8 @@ CASES = [nobody_on_loopback_is_told_the_password,
          nobody_is_told_it_by_tls_that_is_not_verified,
          nobody_on_another_host_is_told_it,
          who_is_to_be_verified_is_not_told_who_logs_in,
-         options_and_variables_tell_nobody, what_to_do_is_said,
+         options_and_variables_tell_nobody,
+         a_directory_whose_name_ends_a_word_tells_nobody, what_to_do_is_said,
          who_says_so_is_told_it, a_list_of_plugins_is_one,
          who_is_behind_a_socket_file_is_the_server,
          a_hash_that_is_enough_lets_in, no_file_of_this_host_is_sent,
