@@ -142,16 +142,26 @@ static const char *judge_plugin(struct rlk_conn *conn)
 		   : refuse_plugin(conn);
 }
 
+/* The one that Connector/C would tell: where nothing names one, it takes that
+ * of the environment (MYSQL_PWD), once it has read the greeting. */
+static bool has_password(const struct rlk_conn *conn)
+{
+	const char *password = conn->mysql->passwd;
+
+	if (!password)
+		password = conn->mysql->options.password;
+	return password && *password;
+}
+
 /* The password, once, is all that it is told; for another question Connector/C
  * would read the application's standard input. */
 static const char *judge_question(struct rlk_conn *conn,
 				  const unsigned char *question, size_t size)
 {
 	struct rlk_login *login = &conn->io.login;
-	const char *password = conn->mysql->options.password;
 
 	if (login->answered || !size || question[0] >> 1 != ABOUT_PASSWORD ||
-	    !password || !*password)
+	    !has_password(conn))
 		return "it asks for more than the password, and there is "
 		       "nobody to answer";
 	login->answered = true;
@@ -272,11 +282,10 @@ static const char *judge_data(struct rlk_conn *conn,
 			      const struct rlk_frame *packet)
 {
 	const struct rlk_login *login = &conn->io.login;
-	const char *password = conn->mysql->options.password;
 	size_t escape = packet->size && packet->bytes[0] == SAYS_DATA;
 
 	if (strcmp(login->plugin, caching) == 0 && !is_trusted(conn) &&
-	    password && *password)
+	    has_password(conn))
 		return judge_hash(conn, packet);
 	if (strcmp(login->plugin, dialog) != 0 ||
 	    (packet->size && packet->bytes[0] == SAYS_OK))

@@ -294,6 +294,26 @@ static void hash_that_is_not_enough_is_all_that_is_told(void **state)
 	}
 }
 
+/* Connector/C takes it where nothing else names one. */
+static void password_of_the_environment_is_not_told(void **state)
+{
+	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
+					   SAYS("\1\0\0\4\1") },
+					 false } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	start(&peer, "127.0.0.1");
+	*strstr(peer.dsn, ";password=") = '\0';
+	setenv("MYSQL_PWD", PASSWORD, 1);
+	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_EAUTH);
+	unsetenv("MYSQL_PWD");
+	stop(&peer);
+	/* The hash; and no wish for a key, by which it would be told. */
+	assert_int_equal(peer.packets, 1);
+	assert_false(heard(&peer, "s3cret"));
+}
+
 static void option_that_names_a_plugin_does_not_allow_it(void **state)
 {
 	static const struct refusal refusal = { { { SAYS(NATIVE) }, false },
@@ -556,6 +576,8 @@ int main(void)
 		     who_asks_for_the_password_does_not_get_it),
 		TEST("a hash that is not enough is all that is told",
 		     hash_that_is_not_enough_is_all_that_is_told),
+		TEST("a password of the environment is not told",
+		     password_of_the_environment_is_not_told),
 		TEST("an option that names a plugin does not allow it",
 		     option_that_names_a_plugin_does_not_allow_it),
 		TEST("a plugin that is allowed is used",
