@@ -103,6 +103,8 @@ name_authorities()
 verify_certificate()
 {
 	needs_tls=1
+	# By which Connector/C 3.4 would believe any certificate, whatever it is told.
+	unset MARIADB_TLS_DISABLE_PEER_VERIFICATION
 	if [ $maria = 1 ]; then
 		name_authorities
 		pass --ssl

@@ -50,7 +50,8 @@ void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
 	int64_t most_ms = (int64_t) (ttl_ms + rlk_margin(ttl_ms));
 
 	if (left_us / 1000 > most_ms)
-		rlk_clock_jumped(client, (int64_t) ttl_ms - left_us / 1000);
+		rlk_clock_jumped(
+		    client, (int64_t) (ttl_ms - (uint64_t) (left_us / 1000)));
 }
 
 /* Others that remove the same may be in the way for a moment. A lock that was

@@ -125,7 +125,7 @@ static bool skip_change(struct rest *rest)
 		return false;
 	change = (struct rest){ rest->at, rest->at + length };
 	rest->at += length;
-	switch (type) {
+	switch ((uint32_t) type) { /* of which Connector/C reads as much */
 	case SESSION_TRACK_SYSTEM_VARIABLES:
 		texts = 2;
 		break;

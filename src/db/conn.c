@@ -18,6 +18,10 @@
 
 #include "base/error.h"
 
+/* No server's clock is so far from 1970; beyond, a difference to ours is no
+ * number any more. */
+#define TIME_MOST_US (INT64_MAX / 4)
+
 /* CR_SERVER_LOST. */
 #define SERVER_LOST 2013
 
@@ -213,7 +217,9 @@ enum rlk_fault rlk_conn_server_time(struct rlk_conn *conn, int64_t *ret_us,
 	fault = rlk_stmt_run(conn, &def, NULL, &reply, reterr);
 	if (fault != RLK_DONE)
 		return rlk_stmt_give_up(conn, fault, reterr);
-	if (!reply.has_row || reply.columns[0].type != RLK_I64) {
+	if (!reply.has_row || reply.columns[0].type != RLK_I64 ||
+	    reply.columns[0].i64 > TIME_MOST_US ||
+	    reply.columns[0].i64 < -TIME_MOST_US) {
 		rlk_fail(reterr, ROWLOCK_EDB, "clock: no time from %s",
 			 conn->server.name);
 		return RLK_REFUSED;

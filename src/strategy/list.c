@@ -72,7 +72,7 @@ static uint64_t ms_over(const struct rlk_value *value)
 {
 	if (value->type == RLK_NULL || value->i64 >= 0)
 		return 0;
-	return ((uint64_t) -value->i64 + 999) / 1000;
+	return (-(uint64_t) value->i64 + 999) / 1000;
 }
 
 /* The lease ends with its session or with its own maximum. */

@@ -301,6 +301,35 @@ static void flood_does_not_pass_the_deadline(void **state)
 	relay_end(relay);
 }
 
+/* Whoever counts with it has no room for that. */
+static void time_that_is_none_is_refused(void **state)
+{
+	static const char asked[] = "SELECT TIMESTAMPDIFF(MICROSECOND, "
+				    "'1970-01-01', UTC_TIMESTAMP(6))";
+	static const char *const times[] = { "-9223372036854775808",
+					     "9223372036854775807" };
+
+	(void) state;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(times); i++) {
+		struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+		struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+		char answered[sizeof(asked)], sql[64];
+		struct rowlock_errinfo error;
+		int64_t time;
+
+		snprintf(sql, sizeof(sql), "SELECT CAST(%s AS SIGNED)",
+			 times[i]);
+		snprintf(answered, sizeof(answered), "%-*s",
+			 (int) sizeof(asked) - 1, sql);
+		relay_replace(relay, asked, answered, false);
+		assert_int_equal(rlk_conn_server_time(conn, &time, &error),
+				 RLK_REFUSED);
+		assert_says(error.message, "no time from");
+		rlk_conn_close(conn);
+		relay_end(relay);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -316,6 +345,8 @@ int main(void)
 			   answer_without_an_end_is_cut_off),
 		TEST_NEEDS(need_no_tls, "an answer that is garbled is refused",
 			   answer_that_is_garbled_is_refused),
+		TEST_NEEDS(need_no_tls, "a time that is none is refused",
+			   time_that_is_none_is_refused),
 		TEST_NEEDS(need_no_tls, "a long packet is refused",
 			   long_packet_is_refused),
 		TEST_NEEDS(need_no_tls, "a flood does not pass the deadline",

@@ -13,7 +13,7 @@ trap 'exit 1' HUP INT TERM
 cat >"$tmp/mariadb" <<SH
 #!/bin/sh
 case \$* in *--version*) echo 'Distrib 10.11.1-MariaDB'; exit ;; esac
-echo "\$*" >"$tmp/words"
+echo "\$*\${MARIADB_TLS_DISABLE_PEER_VERIFICATION+ blind}" >"$tmp/words"
 for word; do
 	case \$word in --defaults-file=*) cat "\${word#*=}" >"$tmp/told" ;; esac
 done
@@ -191,6 +191,16 @@ spoken()
 	spoken no user=a --defaults-file="$tmp/some.cnf"
 } >>"$tmp/log"
 say "another host is verified, as the library does it"
+
+{
+	export MARIADB_TLS_DISABLE_PEER_VERIFICATION=1
+	for string in host=db1 'host=127.0.0.1;ssl_verify_server_cert=1'; do
+		spoken yes "$string" --no-defaults
+		! grep -q blind "$tmp/words" || echo "$string: $(cat "$tmp/words")"
+	done
+	unset MARIADB_TLS_DISABLE_PEER_VERIFICATION
+} >>"$tmp/log"
+say "no variable of the environment takes that back"
 
 # kept YES-OR-NO STRING [OPTION...]: is the client kept from plugins?
 kept()

@@ -327,6 +327,10 @@ static void changes_of_the_session_are_counted(void **state)
 		{ { RLK_CALL_QUERY, { P(CHANGED "\3\2\1\61") } }, true },
 		{ { RLK_CALL_QUERY, { P(CHANGED "\3\2\2\61") } }, false },
 		{ { RLK_CALL_QUERY, { P(CHANGED "\3\143\1\0") } }, true },
+		/* Of nine bytes Connector/C reads the second to the fifth. */
+		{ { RLK_CALL_QUERY,
+		    { P(CHANGED "\x0d\xfe\0\0\0\0\1\0\0\0\3\2ab") } },
+		  false },
 	};
 	struct rlk_conn *conn = *state;
 
