@@ -75,6 +75,22 @@ wrong_usage()
 	said "rowlock-migrate $(sed -n "s/^  version: '\(.*\)',/\1/p" "$root/meson.build")"
 }
 
+# What is opened next would become stdout, so a checksum was "another one".
+no_stdout()
+{
+	rlm
+	for args in '' --status --dry-run --help --version; do
+		expect 125 eval "rlm $args >/dev/full"
+		said "rowlock-migrate: cannot write to stdout: is its disk full?"
+		expect 125 eval "rlm $args >&-"
+		said "rowlock-migrate: cannot write to stdout: it is closed"
+		equal "$(wc -l <"$tmp/out")" 1
+	done
+	expect 0 eval "rlm <&- 2>&-"
+	said "up to date"
+	expect 125 eval "rlm --nonsense 2>&-"
+}
+
 password_in_arguments()
 {
 	for args in --password=secret -psecret "--dsn=user=x;Password=secret" \
@@ -93,5 +109,6 @@ it "a connection without a database" no_database
 it "a database that is not there" missing_database
 it "a server that is not there" no_server
 it "arguments it does not know" wrong_usage
+it "a stdout that is full, or closed" no_stdout
 it "a password on the command line" password_in_arguments
 finish
