@@ -67,6 +67,17 @@ class Terminal(ToolTest):
         self.read_until("code=9")
         self.fake.expect("release")
 
+    def test_ctrl_c_ends_elect_with_its_command(self):
+        self.bash()
+        for command in ("echo READY; exec sleep 60",
+                        "trap 'exit 130' INT; echo READY; sleep 60 & wait"):
+            self.command(f'"$R" elect j bash -c "{command}"; echo code=$?')
+            self.read_until("READY")
+            self.type("\x03")
+            self.read_until("code=130")
+            self.read_until("PROMPT> ")
+        self.assertEqual(self.fake.seen.count("acquire"), 2)
+
     def test_the_command_can_read_from_the_terminal(self):
         self.bash()
         self.command('"$R" run j bash -c "echo READY; read x; echo got=\\$x"; '

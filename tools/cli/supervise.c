@@ -230,6 +230,17 @@ static void watch(struct run *run)
 	}
 }
 
+/* What the terminal sends for a key goes to its group, which the command leads:
+ * we learn of it by what the command ends with, killed by it or not. */
+static void note_key(const struct run *run)
+{
+	int signal = run->child.code - EXIT_SIGNAL;
+
+	if (run->terminal.given && run->child.ended &&
+	    (signal == SIGINT || signal == SIGQUIT))
+		*run->plan->ret_told = signal;
+}
+
 static int verdict(const struct run *run)
 {
 	if (!run->child.ended)
@@ -322,6 +333,7 @@ int supervise(const struct supervision *supervision)
 	if (r != 0)
 		return r;
 	watch(&run);
+	note_key(&run);
 	/* What the command has left behind is not the guard's to end. */
 	guard_stop(supervision->guard);
 	terminal_take(&run.terminal, run.child.pid);

@@ -28,8 +28,9 @@ struct supervision {
 	bool verbose;
 	struct challenge *challenge; /* who asks for a heavier candidate, if
 					anybody does */
-	int *ret_told;  /* the last signal that was passed on and asks for an
-			   end (signals_is_fatal()); one that does so for good
+	int *ret_told;  /* the last signal that was passed on, or that the
+			   terminal sent to the command, and asks for an end
+			   (signals_is_fatal()); one that does so for good
 			   stays */
 	bool *ret_lost; /* set if the hold was lost meanwhile: a command may
 			   end with 124, too */
