@@ -10,8 +10,8 @@
 #   has none, as DDL can take hours: only its first answer has (begun), and the
 #   client has an amount of processor time, which it does not need for waiting.
 #
-# Uses session_sql(), plain(), warn(), die(), advise_plugin(), $tmp, $client,
-# $client_args, $suffix, $where, $ddl_wait of rowlock-migrate.
+# Uses session_sql(), plain(), warn(), die(), remarked(), advise_plugin(), $tmp, $client,
+# $client_args, $arg_ca, $suffix, $where, $ddl_wait of rowlock-migrate.
 # shellcheck disable=SC2154,SC2086
 
 readonly ANSWER_BLOCKS=2048 # of 512 bytes: 1 MiB
@@ -103,19 +103,48 @@ tell_errors()
 	fi
 }
 
+# What to do about the client's errors, as the library says it (src/db/connect.c).
+advise()
+{
+	if grep -Eq '^[a-z]*: (unknown|ambiguous) (variable|option)' "$tmp/err"; then
+		warn "the client does not know that option: take it out of [client] in the option file"
+		return
+	fi
+	case $(sed -n 's/^ERROR \([0-9]*\) .*/\1/p' "$tmp/err" | tail -n 1) in
+	2026) advise_tls ;;
+	1049) warn "make the database, or check its name: CREATE DATABASE ..." ;;
+	1045 | 1130 | 1698) warn "check user, password and the host that the account is for" ;;
+	1044 | 1142 | 1143 | 1227 | 1370)
+		warn "check the database's name, and give the account the rights that grants.sql has for" \
+			"rowlock_migrate" ;;
+	2005) warn "check the host's name" ;;
+	2002 | 2003)
+		if grep -q "socket '" "$tmp/err"; then
+			warn "is the server running, and is that its socket?"
+		else
+			warn "is the server running, and does it listen at that address" \
+				"(bind-address)?"
+		fi ;;
+	esac
+}
+
+advise_tls()
+{
+	ca=${arg_ca:-$(remarked ca)}
+	if [ -n "$ca" ] && [ ! -r "$ca" ]; then
+		warn "cannot read '$ca' (ssl-ca): look whether it is there, and whether this user may read it"
+	else
+		warn "give the server a certificate for this name and its CA as ssl-ca" \
+			"(see rowlock-connect(7)), or give --tls-unverified"
+	fi
+}
+
 query()
 {
 	{ session_sql; cat; } >"$tmp/sql"
 	client whole <"$tmp/sql" || {
 		tell_errors || :
-		! grep -q '^ERROR 2026' "$tmp/err" ||
-			warn "give the server a certificate for this name and its CA as ssl-ca" \
-				"(see rowlock-connect(7)), or give --tls-unverified"
-		! grep -q '^ERROR 1049' "$tmp/err" ||
-			warn "make the database, or check its name: CREATE DATABASE ..."
-		! grep -Eq "^ERROR 200[23] .* server on '" "$tmp/err" ||
-			warn "is the server running, and does it listen at that address" \
-				"(bind-address)?"
+		advise
 		advise_plugin "$tmp/err"
 		die $EX_SERVER "the server $where did not answer as needed (above); nothing was changed."
 	}

@@ -144,11 +144,12 @@ function tell(key, value) {
 		out = out "disable-ssl-verify-server-cert\n"
 }
 
-# The key's own name, when nothing is wrong with it and its value.
+# The key's own name, when nothing is wrong with it and its value. @of_string: it
+# stands in a connection string, and not in a line of a file.
 function checked(key, has_value, value, hidden,    name, problem) {
 	name = key
 	gsub(/_/, "-", name)
-	if (!(name in kind)) fail(unknown(key, hidden) "; " example)
+	if (!(name in kind)) fail(unknown(key, hidden) (of_string ? "; " example : ""))
 	if (kind[name] == "deadly")
 		fail("'" name "' makes Connector/C crash; write local-infile=0")
 	if (!has_value && kind[name] != "switch")
@@ -218,6 +219,7 @@ function read_value(at, key,    end) {
 
 # The string is in: text.
 function read_string(    at, end, c, key, has_value, hidden) {
+	of_string = 1
 	at = skip_blanks(1)
 	do {
 		if (at > length(text) || substr(text, at, 1) == ";")

@@ -78,6 +78,7 @@ function take_ours(line,    at, key, name, value) {
 		read_string()
 		for (name in seen) ours_has[name] = seen[name]
 	} else {
+		of_string = 0
 		name = checked(key, at > 0, value, 0)
 		ours_has[name] = value
 		tell(name, value)
@@ -200,7 +201,7 @@ BEGIN {
 	for (i = 1; i < ARGC; i++) {
 		if (named && is("d", ARGV[i])) {
 			where = ""
-			fail("option file: " quoted(ARGV[i]) " is a directory")
+			fail("option file: " quoted(ARGV[i]) " is a directory; name a file")
 		}
 		where = ""
 		if (is("e", ARGV[i]) && !is("r", ARGV[i]))
@@ -214,7 +215,7 @@ BEGIN {
 	if (like != "" && !found) fail(like)
 	if (named && others && !any_read)
 		fail("option file: " quoted(ARGV[1]) " has groups, but neither " \
-			"[client] nor [rowlock], so it names no server")
+			"[client] nor [rowlock], so it names no server; add [rowlock]")
 	if (suffix != "" && !suffixed && other != "") fail(other)
 	if (suffix != "" && !suffixed)
 		fail("option files: no group has the suffix '" suffix "' (" \

@@ -97,6 +97,7 @@ migrate_optional()
 		# Another run made the procedure meanwhile.
 		grep -q 'ERROR 1304 ' "$tmp/err" || {
 			tell_errors || :
+			advise
 			die $EX_SERVER "making the $optional in database '$database' on $where stopped at the statement above." \
 				"What was done stays; run it again when the reason is gone."
 		}

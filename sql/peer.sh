@@ -21,7 +21,7 @@
 # one; of MySQL's caching_sha2_password, sha256_password and, if it is enabled,
 # mysql_clear_password.
 #
-# Uses pass(), remarked(), die(), warn(), $tmp, $maria, $client, $arg_host,
+# Uses pass(), remarked(), told(), die(), warn(), $tmp, $maria, $client, $arg_host,
 # $arg_socket, $arg_port, $arg_protocol, $arg_verify, $arg_ca, $asks_tls, $tls_unverified,
 # $unverified_auth of rowlock-migrate.
 # shellcheck disable=SC2154,SC2034,SC2086
@@ -51,9 +51,12 @@ secure()
 		host=localhost arg_protocol=${arg_protocol:-socket}
 	fi
 	[ -n "$host" ] || host=$(remarked host)
-	where=${host:-localhost}
+	port=${arg_port:-$(told port)} where=${host:-localhost}
+	case $where in *[:,]*) ;; *) where=$where${port:+:$port} ;; esac
 	[ $asks_tls = 0 ] && [ -z "$(remarked tls)" ] || needs_tls=1
 	if is_file; then
+		where=${arg_socket:-$(told socket)}
+		where=${where:-localhost}
 		# Nothing else makes it TCP now.
 		pass --protocol=socket
 		# From 11.4 on MariaDB's client wants a certificate there, too.

@@ -256,11 +256,46 @@ static int fail_plugin(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	    plugin, hash ? "name its public key (server-public-key), " : "");
 }
 
+/* Of the files that TLS takes the first that this process cannot read:
+ * Connector/C says no more than the reason. */
+static const char *unread_file(const MYSQL *mysql, const char **ret_key)
+{
+	const struct st_mysql_options *options = &mysql->options;
+	const struct {
+		const char *key;
+		const char *path;
+	} files[] = {
+		{ "ssl-ca", options->ssl_ca },
+		{ "ssl-capath", options->ssl_capath },
+		{ "ssl-cert", options->ssl_cert },
+		{ "ssl-key", options->ssl_key },
+	};
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(files); i++) {
+		*ret_key = files[i].key;
+		if (files[i].path && access(files[i].path, R_OK) < 0)
+			return files[i].path;
+	}
+	return NULL;
+}
+
+static int fail_unread(struct rlk_conn *conn, const char *path, const char *key,
+		       struct rowlock_errinfo *reterr)
+{
+	return rlk_fail_db(reterr, ROWLOCK_ECONNECT, CR_SSL_CONNECTION_ERROR,
+			   "connect to %s: cannot read '%s' (%s): %s; look "
+			   "whether it is there, and whether this user may "
+			   "read it",
+			   conn->where, path, key, strerror(errno));
+}
+
 static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	unsigned int number = mysql_errno(conn->mysql);
 	const char *user = conn->mysql->options.user;
 	int code = rlk_fault_code(number, mysql_error(conn->mysql));
+	const char *key;
+	const char *path;
 
 	/* The handshake of TLS ends at our deadline with an error of its own.
 	 */
@@ -274,6 +309,9 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	if (number == CR_SSL_CONNECTION_ERROR &&
 	    rlk_now(conn->target->clock) >= conn->until_ms)
 		return fail_deadline(conn, reterr);
+	if (number == CR_SSL_CONNECTION_ERROR &&
+	    (path = unread_file(conn->mysql, &key)))
+		return fail_unread(conn, path, key, reterr);
 	if (number == CR_CONNSTR_PARSE_ERROR)
 		return rlk_fail_db(reterr, ROWLOCK_EINVAL, number,
 				   "dsn: %s; it looks like "

@@ -455,8 +455,9 @@ static int read_file(struct reader *reader, const char *path,
 	}
 	if (!error && ferror(file))
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s", path,
-				strerror(errno));
+				"option file: cannot read '%s': %s; name a "
+				"file",
+				path, strerror(errno));
 	return error;
 }
 
@@ -523,8 +524,9 @@ static int check_asked_for(const struct reader *reader,
 	if (file && reader->others && !reader->read)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
 				"option file: '%s' has groups, but neither "
-				"[client] nor [%s], so it names no server",
-				file, group);
+				"[client] nor [%s], so it names no server; add "
+				"[%s]",
+				file, group, group);
 	if (!*suffix || reader->suffixed)
 		return 0;
 	if (*reader->other)
@@ -563,8 +565,10 @@ int rlk_option_files_check(const struct rlk_option_files *files,
 
 	if (file && access(file, R_OK) < 0)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s", file,
-				strerror(errno));
+				"option file: cannot read '%s': %s; look "
+				"whether it is there, and whether this user "
+				"may read it",
+				file, strerror(errno));
 	if (file)
 		note_looked(&reader, file);
 	error = file ? read_file(&reader, file, 0) : read_standard(&reader);

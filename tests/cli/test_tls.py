@@ -152,6 +152,16 @@ class Tls(ToolTest):
         self.assertEqual(code, 125, err)
         self.assertNotIn(b"nobody17", self.impostor.heard)
 
+    def test_a_file_that_cannot_be_read_is_named_with_its_key(self):
+        missing = os.path.join(self.directory, "ca.pem")
+        for key in ("ssl-ca", "ssl-cert"):
+            with self.subTest(key):
+                code, _, err = self.list_with(f"{self.dsn};{key}={missing}")
+                self.assertEqual(code, 125, err)
+                self.assertIn(f"cannot read '{missing}' ({key}): No such file",
+                              err)
+                self.assertNotIn("--tls-unverified", err)
+
     def test_who_says_so_is_told_to_anybody(self):
         code, _, err = self.list_with(f"{self.dsn};ssl_enforce=1",
                                       "--tls-unverified")

@@ -337,6 +337,7 @@ class Connection(ToolTest):
                                      "--defaults-group-suffix=_s")
         self.assertEqual(code, 125)
         self.assertIn("cannot read '/nonexistent'", err)
+        self.assertIn("whether this user may read it", err)
 
     def test_no_configuration_at_all_is_told_as_that(self):
         os.remove(os.path.join(self.directory, ".my.cnf"))

@@ -140,10 +140,19 @@ refused()
 	not_said hunter2
 }
 
+# [client] may have what is another program's.
+refused_by_client()
+{
+	printf '[client]\nhots=db1\nuser=x\n' >"$tmp/refused.cnf"
+	expect 2 "$migrate" --defaults-file="$tmp/refused.cnf" --status
+	said "take it out of [client]"
+}
+
 misleading_files()
 {
 	refused '[rowlock]
 	hots=db1' "refused.cnf:2: group [rowlock]: unknown key 'hots': did you mean 'host'"
+	not_said "write it like"
 	refused '[rowlock]
 	port=abc' "refused.cnf:2: group [rowlock]: 'port' is 'abc'"
 	refused '[rowlock]
@@ -157,7 +166,8 @@ misleading_files()
 	refused '[ rowlock ]
 	password=hunter2' "there is no group [rowlock], but [ rowlock]"
 	refused '[myapp]
-	host=db1' "has groups, but neither [client] nor [rowlock]"
+	host=db1' "has groups, but neither [client] nor [rowlock], so it names no server; add [rowlock]"
+	refused_by_client
 	refused '[client]
 	!include /nowhere.cnf' "refused.cnf:2: cannot read '/nowhere.cnf'"
 	refused '!includedir /etc/passwd' "cannot read '/etc/passwd'"

@@ -55,6 +55,29 @@ no_server()
 		expect 2 "$migrate" --no-defaults --protocol=tcp
 	said "did not answer as needed"
 	said "(bind-address)?"
+	said "the server 127.0.0.1:1 did not"
+	ROWLOCK_DSN="socket=$tmp/nowhere;user=x;database=x" expect 2 "$migrate" --no-defaults
+	said "is that its socket?"
+	said "the server $tmp/nowhere did not"
+	ROWLOCK_DSN="host=nowhere.invalid;user=x;database=x" expect 2 "$migrate" --no-defaults
+	said "check the host's name"
+}
+
+# What stands above is the client's: what to do about it is ours.
+wrong_account()
+{
+	ROWLOCK_DSN=$(dsn_with "user=nobody17" "database=$db") \
+		expect 2 "$migrate" --no-defaults
+	said "check user, password and the host that the account is for"
+	rows "CREATE USER '$db'@'%' IDENTIFIED BY 'secret17'"
+	rows "GRANT SELECT ON \`$db\`.* TO '$db'@'%'"
+	for args in '' --guard-procedure; do
+		ROWLOCK_DSN=$(dsn_with "user=$db" "password=secret17" "database=$db") \
+			expect 2 "$migrate" --no-defaults $args
+		said "the rights that grants.sql has for"
+		[ -n "$args" ] || rlm
+	done
+	rows "DROP USER '$db'@'%'"
 }
 
 missing_database()
@@ -108,6 +131,7 @@ it "somebody else's table with a name of ours" foreign_table
 it "a connection without a database" no_database
 it "a database that is not there" missing_database
 it "a server that is not there" no_server
+it "an account that is none, or may not do it" wrong_account
 it "arguments it does not know" wrong_usage
 it "a stdout that is full, or closed" no_stdout
 it "a password on the command line" password_in_arguments
