@@ -249,6 +249,9 @@ const char *rlk_peer_option(const struct rlk_conn *conn,
 /** After the connect: is the connection as safe as it must be? */
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 
+/** Has the connect got as far as somebody who takes it? */
+bool rlk_peer_is_there(const struct rlk_conn *conn);
+
 /** Is the peer a socket file, where no port counts? */
 bool rlk_peer_is_file(const struct rlk_conn *conn);
 

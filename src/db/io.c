@@ -222,6 +222,34 @@ static int go_on(struct rlk_conn *conn, int events)
 	return 0;
 }
 
+/* Is there another host to go to, if this one does not answer at all? */
+static bool has_next_host(const struct rlk_conn *conn)
+{
+	const char *host = conn->mysql->options.host;
+
+	return conn->io.call == RLK_CALL_CONNECT && host && strchr(host, ',') &&
+	       conn->until_ms != RLK_NEVER && !rlk_peer_is_there(conn);
+}
+
+/* As wait_status(), but for half of the time that is left: the other half is
+ * the next host's. How many addresses are still to come nobody tells. */
+static int wait_for_host(struct rlk_conn *conn, int status, bool look)
+{
+	const int64_t until = conn->until_ms;
+	int64_t now = rlk_now(conn->target->clock), share = (until - now) / 2;
+	int events;
+
+	if (share <= 0)
+		return wait_status(conn, status, look);
+	conn->until_ms = now + share;
+	events = wait_status(conn, status, look);
+	conn->until_ms = until;
+	/* 0 before its time is over: an interrupt. */
+	return events || rlk_now(conn->target->clock) < now + share
+		   ? events
+		   : MYSQL_WAIT_TIMEOUT;
+}
+
 static bool run(struct rlk_conn *conn, enum rlk_call call)
 {
 	struct rlk_io *io = &conn->io;
@@ -239,7 +267,9 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 
 		if (io->call == RLK_CALL_CONNECT)
 			rlk_peer_socket(conn);
-		events = wait_status(conn, io->waits_for, look);
+		events = has_next_host(conn)
+			     ? wait_for_host(conn, io->waits_for, look)
+			     : wait_status(conn, io->waits_for, look);
 		look = false; /* once: a peer may never stop sending */
 		io->suspended = !events;
 		if (!events)

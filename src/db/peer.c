@@ -136,6 +136,11 @@ bool rlk_peer_is_file(const struct rlk_conn *conn)
 	return address.ss_family == AF_UNIX;
 }
 
+bool rlk_peer_is_there(const struct rlk_conn *conn)
+{
+	return find_peer(mysql_get_socket(conn->mysql)) != PEER_NONE;
+}
+
 static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 {
 	mysql_optionsv(mysql, option, &value);

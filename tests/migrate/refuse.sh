@@ -71,6 +71,8 @@ wrong_account()
 	said "check user, password and the host that the account is for"
 	rows "CREATE USER '$db'@'%' IDENTIFIED BY 'secret17'"
 	rows "GRANT SELECT ON \`$db\`.* TO '$db'@'%'"
+	# MySQL knows the account from its first login on.
+	echo 'DO 0' | sql --user="$db" --password=secret17 "$db"
 	for args in '' --guard-procedure; do
 		ROWLOCK_DSN=$(dsn_with "user=$db" "password=secret17" "database=$db") \
 			expect 2 "$migrate" --no-defaults $args
