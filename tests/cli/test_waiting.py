@@ -58,7 +58,7 @@ class Waiting(ToolTest):
                          r"more\n$")
         self.fake.answers["list"] = [entry("j", 1, 3), "reply 0"]
         err = self.run_tool("run", "-nv", "-s", "row", "j", "true")[2]
-        self.assertIn("this account is not told who holds it", err)
+        self.assertIn("; now held, and this account is not told by whom", err)
         self.fake.answers["list"] = [f"reply {ECONNECT} cut"]
         err = self.run_tool("run", "-nv", "j", "true")[2]
         self.assertEqual(err, "rowlock: run: is held by another\n")
@@ -70,7 +70,27 @@ class Waiting(ToolTest):
                          r"^rowlock: wait: waiting for 'j' for \d\.\ds: "
                          r"held for 1m0\ds by job\[42\]@db7 \(of a\), ")
         self.fake.answers["list"] = ["reply 0"]
-        self.assertEqual(self.finish(process)[0], 0)
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 0)
+        self.assertRegex(err, r"rowlock: wait: waited \d+\.\ds for 'j' on fake:1; "
+                         r"now free\n$")
+
+    def test_a_wait_that_is_given_up_says_who_has_it_then(self):
+        self.fake.answers["list"] = self.HOLDERS
+        code, _, err = self.run_tool("wait", "-v", "-w", "0", "j")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"^rowlock: wait: waited 0\.\ds for 'j' on "
+                         r"fake:1; now held for 1m0\ds by job\[42\]@db7 ")
+        self.fake.answers["acquire"] = [f"reply {EBUSY} is held by another"]
+        self.fake.answers["list"] = [entry("j", 1, 3), "reply 0"]
+        code, _, err = self.run_tool("wait", "-vs", "row", "-w", "0", "j")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"^rowlock: wait: waited 0\.\ds for 'j' on "
+                         r"fake:1; now held, and this account is not told")
+        self.fake.answers["acquire"] = ["reply 0"]
+        err = self.run_tool("wait", "-vs", "row", "j")[2]
+        self.assertRegex(err, r"^rowlock: wait: waited 0\.\ds for 'j' on "
+                         r"fake:1; now free\n$")
 
     def test_on_a_terminal_it_is_one_line_that_goes_away(self):
         self.fake.answers["acquire"] = None

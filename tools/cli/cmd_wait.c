@@ -58,25 +58,38 @@ static void pause_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
+/* As run says what it has waited for. */
+static void tell(const struct request *request, struct rowlock_client *client,
+		 uint64_t waited_ms, const char *now)
+{
+	char span[TEXT_SPAN_SIZE];
+
+	if (!request->common->verbose)
+		return;
+	text_span(waited_ms, span);
+	report(ROWLOCK_LOG_INFO, "wait: waited %s for '%s' on %s; now %s", span,
+	       request->name, rowlock_client_server(client), now);
+}
+
+/* @ret_sight: the last one. */
 static int look_until_free(const struct request *request,
 			   struct rowlock_client *client,
-			   struct onlooker *onlooker)
+			   struct onlooker *onlooker, struct sight *ret_sight)
 {
 	uint64_t start = clock_ms(), pause = PAUSE_MIN_MS, passed;
 	const struct sight_of of = { .names = &request->name,
 				     .count = 1,
 				     .strategy = ROWLOCK_LEASE };
 	struct rowlock_errinfo error;
-	struct sight sight;
 
 	for (;;) {
-		if (sight_look(client, &of, &sight, &error) < 0) {
+		if (sight_look(client, &of, ret_sight, &error) < 0) {
 			report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
 			return EXIT_FAILED;
 		}
-		if (!sight.held || sight.dead)
+		if (!ret_sight->held || ret_sight->dead)
 			return EXIT_DONE;
-		onlooker_saw(onlooker, &sight);
+		onlooker_saw(onlooker, ret_sight);
 		passed = clock_ms() - start;
 		if (passed >= request->wait_ms)
 			return (int) request->conflict_code;
@@ -110,6 +123,9 @@ static int wait_lease(const struct request *request)
 		.name = request->name,
 		.verbose = request->common->verbose,
 	};
+	char seen[SIGHT_SIZE] = "free";
+	struct sight sight = { .looked = false };
+	uint64_t waited_ms;
 	int code = command_open(request->common, &client);
 
 	if (code != 0)
@@ -118,8 +134,12 @@ static int wait_lease(const struct request *request)
 		return EXIT_FAILED;
 	srandom((unsigned int) clock_ms());
 	onlooker_begin(&onlooker);
-	code = look_until_free(request, client, &onlooker);
-	onlooker_end(&onlooker);
+	code = look_until_free(request, client, &onlooker, &sight);
+	waited_ms = onlooker_end(&onlooker);
+	if (sight.held && !sight.dead)
+		sight_say(&sight, seen);
+	if (sight.looked)
+		tell(request, client, waited_ms, seen);
 	return code;
 }
 
@@ -135,6 +155,7 @@ static int wait_row(const struct request *request, struct signals *signals)
 		.title = "wait",
 		.verbose = request->common->verbose,
 	};
+	char seen[SIGHT_SIZE] = "";
 	int signal;
 
 	acquisition.client_options.reap_interval_ms = 0;
@@ -147,9 +168,15 @@ static int wait_row(const struct request *request, struct signals *signals)
 		return EXIT_SIGNAL + signal;
 	switch (acquisition.result) {
 	case 0:
+		tell(request, acquisition.client, acquisition.waited_ms,
+		     "free");
 		return EXIT_DONE;
 	case ROWLOCK_EBUSY:
 	case ROWLOCK_ETIMEDOUT:
+		if (request->common->verbose)
+			acquisition_sight(&acquisition, seen);
+		tell(request, acquisition.client, acquisition.waited_ms,
+		     *seen ? seen : "held");
 		return (int) request->conflict_code;
 	default:
 		report(ROWLOCK_LOG_ERROR, "wait: %s",

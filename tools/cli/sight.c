@@ -83,8 +83,9 @@ void sight_say(const struct sight *sight, char *ret_text)
 		return;
 	if (!sight->held) {
 		snprintf(ret_text, SIGHT_SIZE, "%s",
-			 sight->row ? "this account is not told who holds it"
-				    : "held by nobody, for a moment");
+			 sight->row
+			     ? "held, and this account is not told by whom"
+			     : "held by nobody, for a moment");
 		return;
 	}
 	text_span(sight->held_ms + clock_ms() - sight->seen_ms, span);
