@@ -48,6 +48,8 @@ class List(ToolTest):
                   acquired_at="2026-11-17 12:00:00.000000"),
             entry("locked", 1, HELD, held=250, connection=7, host="10.0.0.1",
                   acquired_at="2026-11-17 12:00:00.000000"),
+            entry("ending", 1, HELD, held=250, connection=8,
+                  acquired_at="2026-11-17 12:00:00.000000"),
             "reply 0"]
         code, out, err = self.run_tool("list")
         self.assertEqual((code, err), (0, ""))
@@ -68,6 +70,7 @@ class List(ToolTest):
         self.assertRegex(lines[3], r"^lease +dead +lock +dead +3d00h +0\.2s ago ")
         self.assertRegex(lines[4], r"^row +locked +lock +held +0\.2s +- +"
                          r"connection 7@10\.0\.0\.1 ")
+        self.assertRegex(lines[5], r" connection 8 +-")
         self.assertNotIn("\t", out)
         self.assertNotIn("\x1b", out)
 
@@ -276,13 +279,16 @@ class ListOnTerminal(ToolTest):
         self.assertEqual(len(self.lines("--all")), 5)
         self.assertEqual(self.err, "rowlock: 2 names under row may be held or "
                          "free (--probe looks)\n")
+        self.answer(entry("one", 1, UNKNOWN))
+        self.lines()
+        self.assertTrue(self.err.startswith("rowlock: 1 name under row may "))
 
     def test_what_is_not_known_of_a_row_is_told_with_how_to_know_it(self):
         self.answer(entry("lease"), entry("who", 1, HELD),
                     entry("known", 1, HELD, connection=7, host="db7"))
         line = self.lines()[2]
         self.assertEqual(line.split(), ["who", "row", "held"] + ["-"] * 5)
-        self.assertEqual(self.err, "rowlock: 1 names under row are held, and by "
+        self.assertEqual(self.err, "rowlock: 1 name under row is held, and by "
                          "whom is not known (rowlock(1) says who is told)\n")
         for state, said in (
                 (UNKNOWN, "may be held or free: --probe looks"),

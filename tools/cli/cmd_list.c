@@ -96,19 +96,21 @@ static void put_hints(const struct view *view)
 {
 	if (view->unknown > 0 && view->held_only)
 		report(ROWLOCK_LOG_INFO,
-		       "%" PRIu64 " names under row may be held as well "
+		       "%" PRIu64 " %s under row may be held as well "
 		       "(--probe looks, --all lists)",
-		       view->unknown);
+		       view->unknown, view->unknown == 1 ? "name" : "names");
 	else if (view->unknown > 0)
 		report(ROWLOCK_LOG_INFO,
-		       "%" PRIu64 " names under row may be held or free "
+		       "%" PRIu64 " %s under row may be held or free "
 		       "(--probe looks)",
-		       view->unknown);
+		       view->unknown, view->unknown == 1 ? "name" : "names");
 	if (view->nameless > 0)
 		report(ROWLOCK_LOG_INFO,
-		       "%" PRIu64 " names under row are held, and by whom is "
-		       "not known (rowlock(1) says who is told)",
-		       view->nameless);
+		       "%" PRIu64 " %s held, and by whom is not known "
+		       "(rowlock(1) says who is told)",
+		       view->nameless,
+		       view->nameless == 1 ? "name under row is"
+					   : "names under row are");
 }
 
 static void put_end(struct view *view)

@@ -96,8 +96,10 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
 {
 	if (entry->connection > 0)
-		snprintf(text, size, "connection %" PRIu64 "@%s",
-			 entry->connection, entry->host);
+		/* None while the server ends it. */
+		snprintf(text, size, "connection %" PRIu64 "%s%s",
+			 entry->connection, *entry->host ? "@" : "",
+			 entry->host);
 	else if (!*entry->host && !*entry->program && entry->pid == 0)
 		snprintf(text, size, "%s", "");
 	else
