@@ -313,10 +313,12 @@ class Run(ServerTest):
                      ["run", "-t", "25h", self.name("x"), "true"],
                      ["run", "-t", "900ms", self.name("x"), "true"],
                      ["run", "--info", "x" * 256, self.name("x"), "true"],
-                     ["break", "x" * 101]):
+                     ["break", "x" * 101], ["break", "blank "]):
             code, out, err = self.run_tool(*argv)
             self.assertEqual((code, out), (125, ""), argv)
             self.assertGreater(len(err), 20)
+            if not argv[1].startswith("-"):
+                self.assertRegex(err, r" on \S+ \(M.* blank at the end\n$")
         self.assertEqual(self.list(), [])
 
     def test_a_wrong_password_is_125_and_not_shown(self):
