@@ -54,13 +54,19 @@ def rows():
                     remaining=0 if dead else left, expired=left if dead else 0)
 
 
-def picture(name):
-    for path in (PICTURES.PAGE, PICTURES.README):
+def places(name):
+    """By the pages that show it."""
+    found = {}
+    for path in PICTURES.PAGES:
         with open(path, encoding="utf-8") as page:
-            found = re.search(PICTURES.place_of(name), page.read())
-        if found:
-            return found[2].removeprefix("```\n").removesuffix("```\n")
-    raise AssertionError(f"no picture {name}")
+            place = re.search(PICTURES.place_of(name), page.read())
+        if place:
+            found[path] = place[2].removeprefix("```\n").removesuffix("```\n")
+    return found
+
+
+def picture(name):
+    return list(places(name).values())[0]
 
 
 def without_digits(text):
@@ -112,6 +118,18 @@ class Pictures(ToolTest):
             without_digits(picture("wait")),
             without_digits("$ rowlock run nightly/report -- ./report.sh\n"
                            + shown + "\n"))
+
+    def test_each_page_shows_the_same_in_its_columns(self):
+        for name, pages in (("list", 1), ("list-wide", 1), ("wait", 1),
+                            ("demo", 2)):
+            with self.subTest(name):
+                shown = places(name)
+                self.assertEqual(len(shown), pages)
+                self.assertEqual(len(set(shown.values())), 1)
+                for path, text in shown.items():
+                    if path.endswith(".scd"):
+                        self.assertLessEqual(
+                            max(map(len, text.splitlines())), PICTURES.COLUMNS)
 
     def test_the_demo_is_what_it_writes(self):
         with open(os.path.join(ROOT, "tools", "demo"),
