@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Options, texts, passwords: what is decided before anything is held."""
 import ctypes
+import fcntl
 import os
+import shutil
 import socket
+import termios
+import unittest
 
 import harness
 from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
-                     REAPERD, ToolTest, entry)
+                     REAPERD, ToolTest, entry, waiting)
 
 MIGRATE = os.path.join(harness.HERE, "..", "..", "tools", "rowlock-migrate")
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
@@ -125,6 +129,25 @@ class Usage(ToolTest):
             with open(os.path.join(os.path.dirname(MIGRATE), "man",
                                    page + ".scd"), encoding="utf-8") as text:
                 self.assertRegex(text.read(), r"\n\*125\*\n\tWrong use")
+
+    @unittest.skipUnless(shutil.which("mariadb") or shutil.which("mysql"),
+                         "rowlock-migrate needs a client")
+    def test_ctrl_c_at_the_question_for_a_password_gives_the_echo_back(self):
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        self.environment["ROWLOCK_DSN"] = "host=127.0.0.1;port=1;user=x"
+        process = self.start(
+            "--database=x", "-p", tool=MIGRATE, stdin=slave,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.assertEqual(process.stderr.read(len("Password: ")), "Password: ")
+        for _ in waiting():
+            if not termios.tcgetattr(slave)[3] & termios.ECHO:
+                break
+        os.write(master, b"\x03")
+        self.assertEqual(self.finish(process)[0], 130)
+        self.assertTrue(termios.tcgetattr(slave)[3] & termios.ECHO)
 
     def test_a_password_on_the_command_line_is_refused(self):
         for dsn in ("host=a;password=x", "password={x}", "PASSWORD=x",
