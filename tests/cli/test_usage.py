@@ -437,6 +437,8 @@ class Connection(ToolTest):
                 ("name it in the dsn (database=...) or the option file",
                  "name it (database=...) in ROWLOCK_DSN, --dsn or the option "
                  "file"),
+                ("change it there (rowlock_semaphore_resize(), or UPDATE "
+                 "lock_permits)", "change it there by 'rowlock permits'"),
                 # Not what somebody else has written.
                 ("lock 'ROWLOCK_SINGLE_WRITER' is held",
                  "lock 'ROWLOCK_SINGLE_WRITER' is held"),
