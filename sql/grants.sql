@@ -20,8 +20,14 @@ CREATE DATABASE IF NOT EXISTS ROWLOCK_DATABASE;
 -- REPLACE VIEW.
 CREATE USER IF NOT EXISTS 'rowlock_migrate'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_MIGRATE';
-GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX, DROP, CREATE VIEW, SHOW VIEW
-	ON ROWLOCK_DATABASE.* TO 'rowlock_migrate'@'ROWLOCK_HOST';
+-- Of a whole database '_' in its name would be any character, and so the rights
+-- be had on other databases, too: CHAR(92) is the backslash before it.
+SET @rowlock_grant = CONCAT("GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX, DROP,
+	CREATE VIEW, SHOW VIEW ON `", REPLACE('ROWLOCK_DATABASE', '_', CONCAT(CHAR(92), '_')),
+	"`.* TO 'rowlock_migrate'@'ROWLOCK_HOST'");
+PREPARE rowlock_grant FROM @rowlock_grant;
+EXECUTE rowlock_grant;
+DEALLOCATE PREPARE rowlock_grant;
 
 -- 2. After rowlock-migrate: a right on a table needs the table.
 
@@ -86,7 +92,9 @@ GRANT SELECT
 -- The account that makes both needs CREATE, CREATE ROUTINE and SELECT.
 
 -- Monitoring: the view and nothing else. Never SELECT on the tables: on MariaDB
--- that is enough for SELECT ... FOR UPDATE, so it could hold up everybody.
+-- that is enough for SELECT ... FOR UPDATE, so it could hold up everybody. By the
+-- view it can, too, if it means to: README.md beside this file has a procedure for
+-- an account that is not trusted so far.
 CREATE USER IF NOT EXISTS 'rowlock_monitor'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_MONITOR';
 GRANT SELECT

@@ -104,6 +104,84 @@ static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
 	test_sql_end(sql);
 }
 
+/* No beat gets through; nobody has to tell it. */
+static void holder_whose_session_is_locked_hears_by_its_clock(void **state)
+{
+	const char *name = test_name("unheard");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	uint64_t session;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	session = session_of(sql, name);
+	test_sql(sql, "START TRANSACTION");
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM lease_session "
+					 "WHERE id = %" PRIu64 " FOR UPDATE",
+					 session),
+			 1);
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&actor, "held"), 0);
+	test_sql(sql, "ROLLBACK");
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+/* A number at its bound cannot be counted up: not by a beat, */
+static void session_that_cannot_be_beaten_is_ended(void **state)
+{
+	const char *name = test_name("beaten");
+	struct test_sql *sql = test_sql_open();
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	test_sql(sql,
+		 "UPDATE lease_session SET beat = 18446744073709551615 WHERE "
+		 "id = %" PRIu64,
+		 session_of(sql, name));
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+/* ... and not by a break. */
+static void lease_that_cannot_be_broken_is_deleted_by_hand(void **state)
+{
+	const char *name = test_name("unbroken");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct test_actor actor =
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	test_sql(sql,
+		 "UPDATE lease_session SET breaks = 18446744073709551615 WHERE "
+		 "id = %" PRIu64,
+		 session_of(sql, name));
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, name, &err),
+		    ROWLOCK_EDB, &err);
+	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
+	assert_int_equal(
+	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
+	    1);
+	expect_loss_when_asked(&actor);
+	test_actor_end(&actor);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
 /* In a living holder's name, with a number that it never drew. */
 static void name_that_is_kept_by_hand_is_not_granted(void **state)
 {
@@ -177,6 +255,12 @@ int main(void)
 		     lease_that_is_taken_stays_with_who_took_it),
 		TEST("a holder that is said to be dead hears by a beat",
 		     holder_that_is_said_to_be_dead_hears_by_a_beat),
+		TEST("a holder whose session is locked hears by its clock",
+		     holder_whose_session_is_locked_hears_by_its_clock),
+		TEST("a session that cannot be beaten is ended",
+		     session_that_cannot_be_beaten_is_ended),
+		TEST("a lease that cannot be broken is deleted by hand",
+		     lease_that_cannot_be_broken_is_deleted_by_hand),
 		TEST("a name that is kept by hand is not granted",
 		     name_that_is_kept_by_hand_is_not_granted),
 		TEST("a row that is locked by hand is waited for in time",

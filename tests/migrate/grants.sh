@@ -19,10 +19,12 @@ set_up()
 			"$tmp/root.cnf" >"$tmp/$who.cnf"
 		grep -q ^password= "$tmp/$who.cnf" || echo "password=$password" >>"$tmp/$who.cnf"
 	done
+	# MySQL does with the hash once an account has logged in with its password.
+	echo "DO 0" | "$client" --defaults-file="$tmp/migrate.cnf"
 	"$migrate" --defaults-file="$tmp/migrate.cnf" --database="$db"
 	part | sed '1,/^-- 2\. After/d' | sql
 }
-drop_accounts() { for who in $accounts; do echo "DROP USER IF EXISTS rlk_${who}_$$@'%';"; done | sql; }
+drop_accounts() { for who in $accounts caller stranger; do echo "DROP USER IF EXISTS rlk_${who}_$$@'%';"; done | sql; }
 trap 'drop_accounts; rm -rf -- "$tmp"' EXIT
 
 # may WHO SQL / may_not WHO SQL: one session, all statements; or the first one
@@ -204,8 +206,105 @@ monitor_locks_nothing()
 	close_session
 }
 
+# The database of a test has '_' in its name, which is any character in such a grant.
+only_its_own()
+{
+	other=$(printf %s "$db" | sed 's/^rowlock_/rowlockX/')
+	echo "CREATE DATABASE $other; CREATE TABLE $other.t (n INT)" | sql
+	set_up
+	may_not migrate "SELECT n FROM $other.t" || failure=1
+	may_not migrate "DROP TABLE $other.t" || failure=1
+	echo "DROP DATABASE $other" | sql
+	return ${failure:-0}
+}
+
+# procedure_of_readme: sql/README.md's, for monitoring that is not trusted
+procedure_of_readme() { sed -n '/^CREATE PROCEDURE lock_status_now/,/^END\/\//p' "$root/sql/README.md" |
+	sed '1i DELIMITER //'; }
+
+# Of what is no SELECT the server locks what it reads, in shared mode, also behind a
+# view: SECURITY.md says so. By a procedure that ends what was begun it does not.
+monitor_with_ill_will()
+{
+	set_up
+	held_row
+	procedure_of_readme | sql "$db"
+	sed -e "s/^user=.*/user=rlk_caller_$$/" "$tmp/monitor.cnf" >"$tmp/caller.cnf"
+	rows "CREATE USER rlk_caller_$$@'%' IDENTIFIED BY '$password';
+		GRANT EXECUTE ON PROCEDURE lock_status_now TO rlk_caller_$$@'%'"
+	open_session "$tmp/monitor.cnf"
+	ask "BEGIN"
+	ask "DO (SELECT COUNT(*) FROM lock_status)"
+	! free lease_session || return 1
+	grep -q 'ERROR 1205' "$tmp/out"
+	ask "ROLLBACK"
+	close_session
+	may_not caller "SELECT * FROM lock_status"
+	open_session "$tmp/caller.cnf"
+	ask "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"
+	for begin in "BEGIN" "XA START 'x'"; do
+		ask "$begin; CALL lock_status_now()" >"$tmp/reply.txt"
+		cat "$tmp/reply.txt"
+		free business_lease
+		free lease_session
+	done
+	ask "XA END 'x'; XA ROLLBACK 'x'"
+	ask "CALL lock_status_now()" | grep -q '^n	'
+	close_session
+}
+
+# shown_to WHO: what the server tells of others, or of itself
+shown_to()
+{
+	"$client" --defaults-file="$tmp/$1.cnf" --batch --force 2>/dev/null <<-SQL || :
+	SHOW DATABASES;
+	SHOW FULL PROCESSLIST;
+	SHOW OPEN TABLES;
+	SHOW ENGINE INNODB STATUS;
+	SELECT * FROM information_schema.processlist;
+	SELECT * FROM information_schema.innodb_trx;
+	SELECT table_schema, table_name FROM information_schema.tables;
+	SELECT * FROM performance_schema.metadata_locks;
+	SELECT * FROM performance_schema.data_locks;
+	SELECT * FROM performance_schema.events_statements_current;
+	SELECT * FROM $db.business_lease;
+	SELECT * FROM $db.lock_status;
+	SELECT * FROM $db.rowlock_schema;
+	SELECT RELEASE_ALL_LOCKS();
+	SQL
+}
+tells_of_locks() { grep -e "$db" -e "$secret" -e rlb:17 -e web1; }
+
+stranger_sees_nothing()
+{
+	set_up
+	held_row
+	secret=$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")
+	equal ${#secret} 64
+	sed -e "s/^user=.*/user=rlk_stranger_$$/" "$tmp/monitor.cnf" >"$tmp/stranger.cnf"
+	rows "CREATE USER rlk_stranger_$$@'%' IDENTIFIED BY '$password'"
+	open_session "$tmp/app.cnf"
+	ask "SELECT GET_LOCK('rlb:17', 0)"
+	ask "SET autocommit = 0; SELECT name FROM business_lease FOR UPDATE"
+	shown_to stranger >"$tmp/shown"
+	grep -q "rlk_stranger_$$" "$tmp/shown"
+	! tells_of_locks <"$tmp/shown" || failure=1
+	for what in "INSERT INTO $db.business_lock (name) VALUES ('n')" "LOCK TABLES $db.business_lease WRITE" \
+		"SELECT 1 FROM $db.nothing"; do
+		may_not stranger "$what" || failure=1
+	done
+	# Somebody who may look sees it all.
+	shown_to root | tells_of_locks >/dev/null
+	ask "SELECT IS_USED_LOCK('rlb:17') = CONNECTION_ID()" | grep -q 1 || failure=1
+	close_session
+	return ${failure:-0}
+}
+
 it "the application's account runs every statement of the library, and no DDL" application
 it "the reaper's account finds and deletes, and does nothing else" reaper
 it "the monitoring account reads the view and no table" monitor_reads
-it "the monitoring account cannot lock a row through the view" monitor_locks_nothing
+it "the monitoring account locks no row of the view by FOR UPDATE" monitor_locks_nothing
+it "the monitoring account keeps rows locked if it means to, and no caller of a procedure does" monitor_with_ill_will
+it "an account without rights sees no name, and not that one is held" stranger_sees_nothing
+it "the migration's account has no rights on a database of a like name" only_its_own
 finish
