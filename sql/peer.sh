@@ -162,6 +162,10 @@ keep_mariadb()
 	if [ $remote$needs_tls = 00 ] && ! allowed caching_sha2_password; then
 		pass --skip-ssl
 		own_key
+		# It would read another name, and ask the peer for its key.
+		case $key in
+		*[\;={}]*) die $EX_USAGE "TMPDIR: '${tmp%/*}' has ';', '=' or a brace in it; name another directory" ;;
+		esac
 		list=$list,caching_sha2_password more=";server_public_key=$key"
 	else
 		pass --disable-ssl-verify-server-cert
@@ -232,10 +236,6 @@ own_key()
 		return 0
 	fi
 	key=$tmp/nobody.pem
-	# The client would read another name, and ask the peer for its key.
-	case $key in
-	*[\;={}]*) die $EX_USAGE "TMPDIR: '${tmp%/*}' has ';', '=' or a brace in it; name another directory" ;;
-	esac
 	{
 		echo '-----BEGIN PUBLIC KEY-----'
 		{
