@@ -316,9 +316,18 @@ static int pass_over(struct reader *reader, struct place *place, char *line)
 	return 0;
 }
 
+/* It is read more than once, and by Connector/C after us; and a pipe to which
+ * nobody writes has no end. */
+static bool is_pipe(const char *path)
+{
+	struct stat facts;
+
+	return stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode);
+}
+
 static int look_into(struct reader *reader, const char *path)
 {
-	_cleanup_(closep) FILE *file = fopen(path, "re");
+	_cleanup_(closep) FILE *file = is_pipe(path) ? NULL : fopen(path, "re");
 	_cleanup_(wipe) char line[LINE_SIZE] = "";
 	struct place place = { .path = path };
 	int error = 0;
@@ -432,12 +441,19 @@ static bool is_everybodys(FILE *file)
 static int read_file(struct reader *reader, const char *path,
 		     unsigned int depth)
 {
-	_cleanup_(closep) FILE *file = fopen(path, "re");
+	_cleanup_(closep) FILE *file = NULL;
 	_cleanup_(wipe) char line[LINE_SIZE] = "";
 	struct place place = { .path = path };
 	bool whole = true; /* so far; a longer line comes in pieces */
 	int error = 0;
 
+	if (is_pipe(path))
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: '%s' is a pipe, and is read more "
+				"than once; write a file that only this user "
+				"may read (chmod 600)",
+				path);
+	file = fopen(path, "re");
 	if (!file)
 		return 0;
 	if (is_everybodys(file))

@@ -203,6 +203,29 @@ static void option_file_and_group_are_read(void **state)
 	rlk_conn_close(conn);
 }
 
+/* Nobody writes to it, so it would be waited for. */
+static void pipe_is_refused(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	struct rlk_conn_target target = db_target(NULL);
+	char path[64];
+
+	(void) state;
+	snprintf(path, sizeof(path), "/tmp/rowlock-pipe-%d", (int) getpid());
+	assert_int_equal(mkfifo(path, 0600), 0);
+	target.dsn = NULL;
+	target.defaults_file = path;
+	assert_int_equal(rlk_conn_open(&target, &db_lease,
+				       db_in(test_patience_ms()), &conn,
+				       &error),
+			 ROWLOCK_EINVAL);
+	unlink(path);
+	assert_says(error.message, path);
+	assert_says(error.message, "is a pipe");
+	assert_null(conn);
+}
+
 static void file_that_everybody_can_write_is_refused(void **state)
 {
 	struct rowlock_errinfo error = { 0 };
@@ -475,6 +498,7 @@ int main(void)
 		     missing_file_is_said),
 		TEST("option file and group are read",
 		     option_file_and_group_are_read),
+		TEST("a pipe is no option file", pipe_is_refused),
 		TEST("a file that everybody can write is refused",
 		     file_that_everybody_can_write_is_refused),
 		TEST("return-found-rows is refused", found_rows_are_refused),
