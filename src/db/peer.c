@@ -223,12 +223,11 @@ static void learn_wishes(struct rlk_conn *conn)
 			 rlk_peer_option(conn, MARIADB_OPT_SSL_FP_LIST);
 }
 
+/* Its own version: MARIADB_CLIENT_VERSION_ID is that of the MariaDB that it
+ * came with, 101119 for 3.3.20. */
 static bool by_connector_34(void)
 {
-	size_t version = 0;
-
-	mariadb_get_infov(NULL, MARIADB_CLIENT_VERSION_ID, &version);
-	return version >= 30400;
+	return mysql_get_client_version() >= 30400;
 }
 
 /* Connector/C 3.4 lets a server without a trusted certificate prove by the hash

@@ -171,10 +171,7 @@ static void assert_believed(const char *dsn)
 
 static bool asks_for_names(void)
 {
-	size_t version = 0;
-
-	mariadb_get_infov(NULL, MARIADB_CLIENT_VERSION_ID, &version);
-	return version >= 30400;
+	return mysql_get_client_version() >= 30400;
 }
 
 /* An authority that is named is asked all the same, but not for the name. */
