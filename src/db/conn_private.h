@@ -260,7 +260,8 @@ void rlk_peer_keep(struct rlk_conn *conn);
 
 /* tls.c */
 
-/** Once, after Connector/C was made ready. */
+/** Once, after Connector/C was made ready: what is no data under TLS is counted
+ *  from then on. */
 void rlk_tls_init(void);
 
 /** Where OpenSSL has the authorities that it trusts: a file, NULL if there is
@@ -270,9 +271,6 @@ const char *rlk_tls_trusted_directory(void);
 
 /** OpenSSL's object; NULL without TLS. */
 void *rlk_tls_session(const struct rlk_conn *conn);
-
-/** Under TLS: have what is no data counted, from now on. Once or more. */
-void rlk_tls_watch(const struct rlk_conn *conn);
 
 /* session.c */
 

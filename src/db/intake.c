@@ -197,12 +197,8 @@ static void on_bytes(int mode, MYSQL *mysql, const unsigned char *bytes,
 		return;
 	if (mode == 0)
 		on_read(conn, bytes, length);
-	if (mode == 0 || conn->io.call != RLK_CALL_CONNECT)
-		return;
-	/* The first that we say under TLS comes before the first that we read.
-	 */
-	rlk_tls_watch(conn);
-	rlk_login_wrote(conn, bytes, length);
+	else if (conn->io.call == RLK_CALL_CONNECT)
+		rlk_login_wrote(conn, bytes, length);
 }
 
 static bool registered;

@@ -124,7 +124,6 @@ static int io_wait(my_socket fd, my_bool is_read, int timeout)
 		errno = ETIMEDOUT;
 		return 0;
 	}
-	rlk_tls_watch(current);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	if (wait_for(current, fd, is_read ? POLLIN : POLLOUT, false))
 		return 1;

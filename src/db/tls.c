@@ -5,10 +5,17 @@
  * Under TLS a peer may send what is no data: tickets for later sessions, new
  * keys, wishes to shake hands again. SSL_read() takes each of them and reads on
  * until there is data, or nothing: a peer that never pauses would have its
- * caller for ever, past each deadline. So OpenSSL tells of each as it comes,
- * from the handshake's first wait on, and it is counted as what is read is
- * (intake.c). And hands are shaken once only (SSL_set_msg_callback(3);
- * SSL_CTX_set_options(3), SSL_OP_NO_RENEGOTIATION).
+ * caller for ever, past each deadline; and SSL_connect() does so with what
+ * means nothing there. So OpenSSL tells of each as it comes, and it is counted
+ * as what is read is (intake.c). And hands are shaken once only
+ * (SSL_CTX_set_msg_callback(3); SSL_CTX_set_options(3),
+ * SSL_OP_NO_RENEGOTIATION).
+ *
+ * Connector/C makes a context of its own for each connection and gives nobody a
+ * chance to change it. But OpenSSL tells whoever has asked for a place in all
+ * contexts of each that is made (CRYPTO_get_ex_new_index(3)): those that are
+ * made on a thread that connects are ours. The place is kept for ever, as the
+ * library is (-z nodelete).
  *
  * To let SSL_read() come back after each of them (SSL_MODE_AUTO_RETRY) is no
  * way: Connector/C 3.4 takes that for the end of the stream.
@@ -43,12 +50,16 @@ struct tls {
 #define INNER_KIND 257    /* the same, of an encrypted one of TLS 1.3 */
 #define KIND_DATA 23
 
+#define OF_CONTEXTS 1 /* CRYPTO_EX_INDEX_SSL_CTX (openssl/crypto.h) */
+
 typedef void on_message_fn(int written, int version, int what,
 			   const void *bytes, size_t size, void *ssl,
 			   void *arg);
+typedef void on_new_fn(void *context, void *unused, void *data, int place,
+		       long number, void *arg);
 
-static void (*set_on_message)(void *ssl, on_message_fn *fn);
-static uint64_t (*set_options)(void *ssl, uint64_t options);
+static void (*set_on_message)(void *context, on_message_fn *fn);
+static uint64_t (*set_options)(void *context, uint64_t options);
 
 static bool find(const char *name, void *ret_function)
 {
@@ -56,17 +67,6 @@ static bool find(const char *name, void *ret_function)
 
 	memcpy(ret_function, &symbol, sizeof(symbol));
 	return symbol;
-}
-
-void rlk_tls_init(void)
-{
-	const char *library = NULL;
-
-	mariadb_get_infov(NULL, MARIADB_TLS_LIBRARY, &library);
-	if (!library || strncmp(library, "OpenSSL", strlen("OpenSSL")) != 0 ||
-	    !find("SSL_set_msg_callback", &set_on_message) ||
-	    !find("SSL_set_options", &set_options))
-		set_on_message = NULL;
 }
 
 static const char *ask(const char *name)
@@ -114,12 +114,31 @@ void *rlk_tls_session(const struct rlk_conn *conn)
 	return tls && tls->pvio == pvio ? tls->ssl : NULL;
 }
 
-void rlk_tls_watch(const struct rlk_conn *conn)
+/* Of any context of the process. */
+static void on_new_context(void *context, void *unused, void *data, int place,
+			   long number, void *arg)
 {
-	void *ssl = set_on_message ? rlk_tls_session(conn) : NULL;
-
-	if (!ssl)
+	(void) unused;
+	(void) data;
+	(void) place;
+	(void) number;
+	(void) arg;
+	if (!rlk_io_current())
 		return;
-	set_on_message(ssl, on_message);
-	set_options(ssl, NO_RENEGOTIATION);
+	set_on_message(context, on_message);
+	set_options(context, NO_RENEGOTIATION);
+}
+
+void rlk_tls_init(void)
+{
+	int (*get_place)(int kind, long number, void *arg, on_new_fn *made,
+			 void *copied, void *freed);
+	const char *library = NULL;
+
+	mariadb_get_infov(NULL, MARIADB_TLS_LIBRARY, &library);
+	if (library && strncmp(library, "OpenSSL", strlen("OpenSSL")) == 0 &&
+	    find("SSL_CTX_set_msg_callback", &set_on_message) &&
+	    find("SSL_CTX_set_options", &set_options) &&
+	    find("CRYPTO_get_ex_new_index", &get_place))
+		get_place(OF_CONTEXTS, 0, NULL, on_new_context, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * each of them hears. Each case twice, whole packets and byte by byte.
  */
 #include <arpa/inet.h>
+#include <mysql.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ struct line {
 
 struct script {
 	struct line lines[LINES];
-	bool slow; /* one byte at a time */
+	bool slow;         /* one byte at a time */
+	struct line flood; /* behind the last one, without an end */
 };
 
 struct peer {
@@ -45,6 +47,7 @@ struct peer {
 	char heard[8192];
 	size_t length;
 	unsigned int packets;
+	_Atomic size_t flooded; /* bytes */
 };
 
 /* ---------------------------------------------------------------- packets */
@@ -60,6 +63,9 @@ struct peer {
 #define CACHING                                                                \
 	GREETING("\x4a", "\xff\xf7", "\xff\x81", "caching_sha2_password")
 #define CLEAR GREETING("\x49", "\xff\xf7", "\xff\x81", "mysql_clear_password")
+
+#define WITH_TLS                                                               \
+	GREETING("\x4a", "\xff\xff", "\xff\x81", "mysql_native_password")
 
 #define OK "\7\0\0\2\0\0\0\2\0\0\0"
 
@@ -107,19 +113,40 @@ static bool hear(struct peer *peer, int fd)
 	}
 }
 
+static void flood(struct peer *peer, int fd)
+{
+	const struct line *line = &peer->script.flood;
+	char bytes[4096];
+	size_t size = 0;
+	ssize_t sent;
+
+	if (!line->bytes)
+		return;
+	for (; size + line->size <= sizeof(bytes); size += line->size)
+		memcpy(bytes + size, line->bytes, line->size);
+	while ((sent = send(fd, bytes, size, MSG_NOSIGNAL)) == (ssize_t) size)
+		peer->flooded += size;
+}
+
+static void talk(struct peer *peer, int fd)
+{
+	for (int i = 0; i < LINES && peer->script.lines[i].bytes; i++) {
+		say(peer, fd, &peer->script.lines[i]);
+		if (!hear(peer, fd))
+			return;
+	}
+	flood(peer, fd);
+}
+
 static void serve(void *arg)
 {
 	struct peer *peer = arg;
 	int fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC);
 
-	for (int i = 0; fd >= 0 && i < LINES && peer->script.lines[i].bytes;
-	     i++) {
-		say(peer, fd, &peer->script.lines[i]);
-		if (!hear(peer, fd))
-			break;
-	}
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return;
+	talk(peer, fd);
+	close(fd);
 }
 
 static void listen_on(struct peer *peer, struct sockaddr *at, socklen_t size)
@@ -476,6 +503,64 @@ static void tls_that_is_asked_for_is_had_or_nothing(void **state)
 	}
 }
 
+static bool obeys_the_environment(void)
+{
+	return mysql_get_client_version() >= 30400;
+}
+static struct db_need need_connector_34 = { obeys_the_environment,
+					    "Connector/C 3.4" };
+
+/* Its first versions would believe any certificate then. */
+static void verification_that_is_forbidden_is_no_connection(void **state)
+{
+	struct peer peer = { .script = { { SAYS(WITH_TLS) }, false } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	setenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION", "1", 1);
+	log_in_at(&peer, "127.0.0.1", "ssl_verify_server_cert=1", NULL,
+		  ROWLOCK_ECONNECT, &error);
+	unsetenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
+	assert_says(error.message,
+		    "MARIADB_TLS_DISABLE_PEER_VERIFICATION forbids");
+	assert_int_equal(peer.length, 0);
+}
+
+/* Where the server's part of the handshake should come: records of messages
+ * that a client reads and forgets (RFC 5246, 7.4.1.1, HelloRequest). OpenSSL
+ * does not come back while there are more of them. */
+static void handshake_without_an_end_is_left(void **state)
+{
+	static const struct script script = {
+		{ SAYS(WITH_TLS) },
+		false,
+		SAYS("\x16\3\3\0\4\0\0\0\0"),
+	};
+	int64_t since = db_in(0), ms = 100;
+	size_t flooded;
+
+	(void) state;
+	/* On a busy machine it may not come so far in so short a time. */
+	do {
+		struct peer peer = { .script = script };
+		struct rowlock_errinfo error;
+		struct rlk_conn_target target;
+		struct rlk_conn *conn = NULL;
+		char dsn[600];
+
+		db_keep_waiting(since, "a flood");
+		start(&peer, "127.0.0.1");
+		test_dsn_with(peer.dsn, "ssl_enforce=1", dsn, sizeof(dsn));
+		target = db_target(dsn);
+		assert_int_equal(
+		    rlk_conn_open(&target, &db_lease, db_in(ms), &conn, &error),
+		    ROWLOCK_ECONNECT);
+		stop(&peer);
+		flooded = peer.flooded;
+		ms *= 2;
+	} while (!flooded);
+}
+
 /* A name may be told to lead anywhere. */
 static void name_that_leads_here_is_not_local(void **state)
 {
@@ -595,6 +680,11 @@ int main(void)
 		     dialog_is_told_the_password_and_no_more),
 		TEST("TLS that is asked for is had, or nothing",
 		     tls_that_is_asked_for_is_had_or_nothing),
+		TEST_NEEDS(need_connector_34,
+			   "a verification that is forbidden is no connection",
+			   verification_that_is_forbidden_is_no_connection),
+		TEST("a handshake without an end is left",
+		     handshake_without_an_end_is_left),
 		TEST("a name that leads here is not local",
 		     name_that_leads_here_is_not_local),
 		TEST("an address that is written out is local",
