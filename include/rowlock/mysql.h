@@ -300,6 +300,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * it by rowlock_acquire_in(): it is drawn if that is committed. After a
  * ROLLBACK the next holder draws the same one: so do not let it out before.
  *
+ * A transaction that has not got the lock, while nobody has it, gets it here:
+ * what it has read before was not under the lock.
+ *
  * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
  * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end
  * of the transaction, so that no old token is collected meanwhile; nobody waits
@@ -308,9 +311,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: the transaction on
  * @conn has not got the lock, or there is none; ROWLOCK_EINVAL: @conn or
  * @ret_token is NULL, or a result is unread; ROWLOCK_EUNSUPPORTED: @lock is not
- * of the row strategy; ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_EDB,
- * ROWLOCK_ECONNECT, ROWLOCK_ENOMEM, ROWLOCK_EFORKED. The transaction stays open
- * but after ROWLOCK_ECONNECT, and a deadlock (ROWLOCK_EDB, 1213).
+ * of the row strategy; ROWLOCK_EDB: also where somebody else has the token's
+ * row locked for longer than innodb_lock_wait_timeout (1205); ROWLOCK_EAUTH,
+ * ROWLOCK_EREADONLY, ROWLOCK_ECONNECT, ROWLOCK_ENOMEM, ROWLOCK_EFORKED. The
+ * transaction stays open but after ROWLOCK_ECONNECT, and a deadlock
+ * (ROWLOCK_EDB, 1213).
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
 					      struct st_mysql *conn,

@@ -146,8 +146,10 @@ enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
 		return end;
 	put_draw(&text, in);
 	fault = say(in, &text, &number, reterr);
+	/* A wait for the token's row, or the floor, is none for the lock. */
 	if (fault)
-		return end_of(fault);
+		return fault == RLK_UNKNOWN ? RLK_ROW_IN_UNANSWERED
+					    : RLK_ROW_IN_REFUSED;
 	*ret_token = rlk_borrowed_insert_id(&in->on);
 	if (*ret_token && *ret_token < RLK_TOKEN_BOUND)
 		return RLK_ROW_IN_LOCKED;

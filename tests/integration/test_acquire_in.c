@@ -255,6 +255,13 @@ static void tokens_are_drawn_with_the_transaction(void **state)
 		    ROWLOCK_ENOTHELD, &err);
 	say(inside->mysql, "ROLLBACK");
 	assert_ok(rowlock_release(inside->rival, &err));
+	/* Where nobody has it, it gets it. */
+	say(inside->mysql, "START TRANSACTION");
+	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &first, &err));
+	assert_true(first > third);
+	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	say(inside->mysql, "ROLLBACK");
 	assert_code(rowlock_draw_in(inside->lock, inside->mysql, NULL, &err),
 		    ROWLOCK_EINVAL, &err);
 }
@@ -298,6 +305,32 @@ static void what_it_cannot_do_is_refused(void **state)
 	assert_is_free(inside);
 }
 
+/* Somebody has its token's row for longer than the server lets a statement
+ * wait: that says nothing of the lock. */
+static void a_token_that_cannot_be_drawn_leaves_the_lock(void **state)
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
+	test_sql(inside->sql, "START TRANSACTION");
+	test_sql(inside->sql,
+		 "INSERT INTO lock_token (strategy, name, token, drawn_at) "
+		 "VALUES ('row', '%s', 1, UTC_TIMESTAMP(6))",
+		 inside->name);
+	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &token, &err),
+		    ROWLOCK_EDB, &err);
+	assert_int_equal(err.mysql, 1205);
+	test_sql(inside->sql, "ROLLBACK");
+	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &token, &err));
+	say(inside->mysql, "COMMIT");
+	assert_is_free(inside);
+}
+
 #define INSIDE(sentence, function)                                             \
 	{                                                                      \
 		sentence, function, begin_inside, end_inside, NULL             \
@@ -318,6 +351,8 @@ int main(void)
 		       a_wait_outlasts_the_servers_time_out),
 		INSIDE("tokens are drawn with the transaction",
 		       tokens_are_drawn_with_the_transaction),
+		INSIDE("a token that cannot be drawn leaves the lock",
+		       a_token_that_cannot_be_drawn_leaves_the_lock),
 		INSIDE("what it cannot do is refused",
 		       what_it_cannot_do_is_refused),
 	};
