@@ -104,9 +104,8 @@ enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 
 	fault = rlk_borrowed_run(&in->on, "START TRANSACTION READ WRITE", NULL,
 				 0, &answered, reterr);
-	if (fault)
-		return end_of(fault);
-	end = lock(in, wait, reterr);
+	/* One that was interrupted may have begun. */
+	end = fault ? end_of(fault) : lock(in, wait, reterr);
 	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)
 		roll_back(in);
 	return end;
