@@ -28,6 +28,8 @@ struct inside {
 	struct rlk_interrupter interrupter;
 	struct rlk_place place;
 	struct rlk_row_in in;
+	struct rowlock_errinfo error; /* of the last statement */
+	int64_t leave_ms;             /* when nothing is asked any more */
 	int64_t close_at_ms; /* of the statement that was interrupted; 0: it was
 				not */
 };
@@ -76,7 +78,8 @@ static int check(const struct rowlock *lock, const char *what,
 /* -------------------------------------------------------------------- wait */
 
 /* Behind the deadline there is the time of one call: half of it for the
- * statement that was interrupted, half to leave the connection as it was. */
+ * statement that was interrupted, half to leave the connection as it was. A try
+ * has the first half for all that it asks. */
 static uint64_t half_a_call(const struct rowlock_client *client)
 {
 	return client->call_timeout_ms / 2;
@@ -87,14 +90,23 @@ static int64_t in_half_a_call(const struct rowlock_client *client)
 	return rlk_after(rlk_now(client->clock), half_a_call(client));
 }
 
+static bool is_time_to_leave(const struct inside *inside)
+{
+	return rlk_now(inside->waiter.name->client->clock) >= inside->leave_ms;
+}
+
 static int64_t interrupt(void *arg)
 {
 	struct inside *inside = arg;
 	struct rowlock_client *client = inside->waiter.name->client;
 	struct rlk_conn *control;
 
+	if (is_time_to_leave(inside))
+		return 0;
 	if (!inside->close_at_ms)
 		inside->close_at_ms = in_half_a_call(client);
+	if (inside->close_at_ms > inside->leave_ms)
+		inside->close_at_ms = inside->leave_ms;
 	if (!rlk_pool_get(client->pool, RLK_BAY_CONTROL, inside->close_at_ms,
 			  false, NULL, &control, NULL)) {
 		rlk_row_in_interrupt(control, &inside->in, NULL);
@@ -107,21 +119,39 @@ static int64_t interrupt(void *arg)
 
 /* It may have come behind the grant: the application's next statement is not
  * what it is for. */
-static void absorb_interrupt(struct inside *inside)
+static int absorb_interrupt(struct inside *inside,
+			    struct rowlock_errinfo *reterr)
 {
+	const struct rowlock *lock = inside->waiter.lock;
 	const struct rlk_borrowed on = {
 		.mysql = inside->in.on.mysql,
 		.clock = inside->in.on.clock,
 		.until_ms = in_half_a_call(inside->waiter.name->client),
 	};
+	struct rowlock_errinfo error = { 0 };
 	size_t answered;
 
-	if (inside->close_at_ms)
-		rlk_borrowed_run(&on, "DO 0", NULL, 0, &answered, NULL);
+	if (!inside->close_at_ms)
+		return 0;
+	/* Its connection is closed then, and the lock gone with it. */
+	if (rlk_borrowed_run(&on, "DO 0", NULL, 0, &answered, &error) ==
+	    RLK_UNKNOWN)
+		return fail_with(lock, "acquire", &error, reterr);
+	return 0;
 }
 
-static int make_row(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+/* Of what is asked on a connection of the client's. */
+static int64_t aside_until(const struct inside *inside)
 {
+	int64_t until = rlk_client_call_until(inside->waiter.name->client);
+
+	return until < inside->leave_ms ? until : inside->leave_ms;
+}
+
+static int make_row(const struct inside *inside, bool *ret_made,
+		    struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *lock = inside->waiter.lock;
 	struct rowlock_client *client = lock->name->client;
 	const struct rlk_request request = {
 		.name = lock->name->text,
@@ -130,15 +160,15 @@ static int make_row(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault;
 	struct rlk_conn *conn;
-	int code =
-	    rlk_client_conn(client, RLK_BAY_ASIDE,
-			    rlk_client_call_until(client), &conn, reterr);
+	int code = rlk_client_conn(client, RLK_BAY_ASIDE, aside_until(inside),
+				   &conn, reterr);
 
 	if (code)
 		return code;
 	fault = lock->name->strategy->make(conn, &request, &error);
 	rlk_pool_put(client->pool, conn);
-	/* Somebody else makes it: then it is there as well. */
+	/* Somebody else makes it, or does not after all. */
+	*ret_made = !fault;
 	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
 		return 0;
 	if (fault == RLK_PENDING)
@@ -148,12 +178,30 @@ static int make_row(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 	return fail_with(lock, "acquire", &error, reterr);
 }
 
-static int over(struct rlk_waiter *waiter)
+static int is_over(struct rlk_waiter *waiter)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&waiter->name->client->mutex);
 
 	return rlk_waiter_over_locked(waiter);
+}
+
+/* May nothing more be asked? */
+static int over(struct inside *inside, struct rowlock_errinfo *reterr)
+{
+	struct rlk_waiter *waiter = &inside->waiter;
+	const struct rowlock *lock = waiter->lock;
+	int code = is_over(waiter);
+
+	if (code)
+		return rlk_fail_waiting(lock, code, reterr);
+	if (!is_time_to_leave(inside))
+		return 0;
+	if (inside->error.code)
+		return fail_with(lock, "acquire", &inside->error, reterr);
+	return fail(lock, "acquire", ROWLOCK_ECONNECT,
+		    "the call's time was up before the server had told",
+		    reterr);
 }
 
 /* One statement. 1: again. */
@@ -162,25 +210,24 @@ static int ask(struct inside *inside, bool *made,
 {
 	struct rlk_waiter *waiter = &inside->waiter;
 	const struct rowlock *lock = waiter->lock;
-	struct rowlock_errinfo error = { 0 };
 	enum rlk_row_in_end end;
 	int code;
 
 	inside->close_at_ms = 0;
 	inside->in.tag = rlk_random();
-	inside->in.on.until_ms = waiter->try
-				     ? rlk_client_call_until(lock->name->client)
-				     : waiter->until_ms;
-	end = rlk_row_in_acquire(&inside->in, !waiter->try, &error);
+	inside->in.on.until_ms =
+	    waiter->try ? inside->leave_ms : waiter->until_ms;
+	inside->error = (struct rowlock_errinfo){ 0 };
+	end = rlk_row_in_acquire(&inside->in, !waiter->try, &inside->error);
 	switch (end) {
 	case RLK_ROW_IN_LOCKED:
-		absorb_interrupt(inside);
-		return 0;
+		return absorb_interrupt(inside, reterr);
 	case RLK_ROW_IN_ABSENT:
 		if (*made)
 			break; /* there it is not */
-		*made = true;
-		code = make_row(lock, reterr);
+		if (is_time_to_leave(inside))
+			return 1;
+		code = make_row(inside, made, reterr);
 		return code ? code : 1;
 	case RLK_ROW_IN_HELD:
 		if (waiter->try)
@@ -192,7 +239,7 @@ static int ask(struct inside *inside, bool *made,
 	case RLK_ROW_IN_ELSEWHERE:
 		break;
 	default:
-		return fail_with(lock, "acquire", &error, reterr);
+		return fail_with(lock, "acquire", &inside->error, reterr);
 	}
 	return fail(lock, "acquire", ROWLOCK_EINVAL,
 		    "the connection is to another server than the lock's, or "
@@ -203,18 +250,19 @@ static int ask(struct inside *inside, bool *made,
 static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
 {
 	struct rlk_waiter *waiter = &inside->waiter;
-	const struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = waiter->name->client;
 	bool made = false;
-	struct rowlock_client *client = lock->name->client;
-	int code = rlk_place_look(client, rlk_client_call_until(client),
-				  &inside->place, reterr);
+	int code;
 
+	inside->leave_ms = rlk_after(waiter->until_ms, half_a_call(client));
+	code =
+	    rlk_place_look(client, aside_until(inside), &inside->place, reterr);
 	if (code)
 		return code;
 	for (;;) {
-		code = over(waiter);
+		code = over(inside, reterr);
 		if (code)
-			return rlk_fail_waiting(lock, code, reterr);
+			return code;
 		code = ask(inside, &made, reterr);
 		if (code <= 0)
 			return code;
