@@ -5,6 +5,7 @@
 #include "app.h"
 #include "borrowed.h"
 #include "scheduler.h"
+#include "script.h"
 #include "sim.h"
 
 #define SIM_THREADS 12
@@ -37,6 +38,7 @@ struct sim_thread {
 	struct sim_handle sets[SIM_SETS];
 	struct sim_handle rwlocks[SIM_NAMES];
 	struct sim_handle semaphores[SIM_NAMES];
+	struct sim_handle insides[SIM_NAMES];
 	struct sim_candidate candidate;
 	struct sim_borrowed own;   /* its own connection */
 	struct sim_handle *waits;  /* its acquire is under way */
@@ -65,6 +67,9 @@ enum sim_app_call {
 	SIM_CALL_BEGIN,
 	SIM_CALL_COMMIT,
 	SIM_CALL_COMMIT_RELEASE,
+	SIM_CALL_ACQUIRE_IN,
+	SIM_CALL_DRAW_IN,
+	SIM_CALL_FENCE,
 	SIM_CALL_OTHER,
 };
 
@@ -114,6 +119,8 @@ uint64_t sim_thread_wait(void);
 void sim_thread_free_lock(struct rowlock **lock);
 /** For some time, if at all. */
 void sim_thread_rest(void);
+/** rowlock_token(); 0: there is none. */
+uint64_t sim_thread_token(struct sim_handle *handle);
 /** rowlock_verify() */
 void sim_thread_verify(struct sim_handle *handle);
 /** Keep what @handle has for a while, and do something with it. */
@@ -139,6 +146,31 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle);
 /* told.c */
 /** One whose guard it says itself. */
 void sim_told_play(struct sim_thread *thread, const struct sim_handle *handle);
+
+/* fenced.c: transactions that end as the application says. */
+/** Have a connection; false: there is none to be had. */
+bool sim_own_open(struct sim_thread *thread);
+/** A statement. Returns the error. */
+unsigned int sim_own_say(struct sim_thread *thread, const char *text,
+			 uint64_t *ret_number);
+/** Read the counter of @book, and write one more; false: it failed. */
+bool sim_own_count(struct sim_thread *thread, enum sim_book book,
+		   unsigned int name, uint64_t work);
+/** Pass the fence that is before @book; false: it is not passed. */
+bool sim_own_fence(struct sim_thread *thread, enum sim_book book,
+		   unsigned int name, uint64_t token);
+/** No transaction is open any more, or no connection. */
+void sim_own_restore(struct sim_thread *thread);
+/** One behind a fence, with the token of what the thread holds by @handle. */
+void sim_fenced_play(struct sim_thread *thread, struct sim_handle *handle);
+
+/* inside.c */
+/** Acquire a row lock in a transaction once. */
+void sim_inside_cycle(struct sim_thread *thread);
+/** The same for what the thread holds by @handle: it would wait for itself. */
+void sim_inside_again(struct sim_thread *thread, struct sim_handle *handle);
+/** Give its handles back. */
+void sim_insides_free(struct sim_thread *thread);
 
 /* leaver.c */
 /** The thread shall end now, with what it holds by @handle. */

@@ -3,7 +3,7 @@
  * What a thread does with its client between two cycles: calls for people, and
  * a function that is run under a lock.
  */
-#include <rowlock.h>
+#include <rowlock/mysql.h>
 
 #include "app_private.h"
 #include "core/client.h"
@@ -165,6 +165,8 @@ static void use_lock(struct rowlock *lock)
 
 	expect_forked("acquire", rowlock_acquire(lock, 0, &error));
 	expect_forked("release", rowlock_release(lock, &error));
+	expect_forked("acquire_in", rowlock_acquire_in(lock, NULL, 0, &error));
+	expect_forked("draw_in", rowlock_draw_in(lock, NULL, &token, &error));
 	expect_forked("verify", rowlock_verify(lock, &error));
 	expect_forked("token", rowlock_token(lock, &token, &error));
 	expect_forked("free", rowlock_free(lock, &error));

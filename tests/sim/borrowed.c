@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "borrowed.h"
 #include "core/client.h"
+#include "db/sql.h"
 #include "net.h"
 #include "sim.h"
 #include "trace.h"
@@ -59,6 +60,7 @@ bool sim_borrowed_open(struct sim_borrowed *on,
 	on->several = sim_below(4) > 0;
 	on->autocommit = on->autocommits = profile.autocommit;
 	session_of(on)->borrowed = true;
+	session_of(on)->repeatable = on->id % 2;
 	session_of(on)->several = on->several;
 	return true;
 }
@@ -79,8 +81,9 @@ static void take_answer(struct sim_borrowed *on, enum rlk_fault fault)
 		sim_borrowed_close(on);
 		return;
 	}
-	on->autocommits = session->autocommit;
-	on->in_transaction = session->work.open;
+	on->autocommits = session->script.autocommits;
+	on->in_transaction = session->script.in_transaction;
+	on->insert_id = session->answer.insert_id;
 }
 
 static size_t count_answers(const struct sim_script *script,
@@ -94,8 +97,32 @@ static size_t count_answers(const struct sim_script *script,
 	return seen;
 }
 
+/* At the deadline, and when it is woken, the library may put it off. */
+static enum rlk_fault await(struct sim_borrowed *on, enum rlk_fault fault,
+			    const struct rlk_interrupter *interrupter,
+			    struct rowlock_errinfo *reterr)
+{
+	struct sim_conn *conn = conn_of(on);
+
+	while (fault == RLK_PENDING && interrupter) {
+		int64_t until_ms;
+
+		/* Once it is enough. */
+		conn->wake = -1;
+		until_ms = interrupter->interrupt(interrupter->arg);
+		if (!until_ms)
+			break;
+		rlk_conn_set_until(on->conn, until_ms);
+		fault = sim_stmt_await(conn, reterr);
+	}
+	conn->wake = -1;
+	return fault;
+}
+
 static enum rlk_fault say(struct sim_borrowed *on, const char *text,
-			  int64_t until_ms, uint64_t *ret_numbers, size_t most,
+			  int64_t until_ms,
+			  const struct rlk_interrupter *interrupter,
+			  uint64_t *ret_numbers, size_t most,
 			  size_t *ret_answered, struct rowlock_errinfo *reterr)
 {
 	struct sim_script *script;
@@ -112,7 +139,9 @@ static enum rlk_fault say(struct sim_borrowed *on, const char *text,
 	rlk_conn_set_until(on->conn, until_ms);
 	on->conn->label = "text";
 	sim_publish(session_of(on));
+	conn_of(on)->wake = interrupter ? interrupter->wake : -1;
 	fault = sim_stmt_send(on->conn, script->said[0].op, false, reterr);
+	fault = await(on, fault, interrupter, reterr);
 	if (fault == RLK_PENDING)
 		rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
 			    "no answer in time");
@@ -123,18 +152,31 @@ static enum rlk_fault say(struct sim_borrowed *on, const char *text,
 	return fault == RLK_PENDING ? RLK_UNKNOWN : fault;
 }
 
+/* The application's own time-outs. */
+static int64_t patience_ms(void)
+{
+	return sim_proc_ms(sim_self->proc) +
+	       (int64_t) (2 * sim_world.call_ms + 1500);
+}
+
 unsigned int sim_borrowed_say(struct sim_borrowed *on, const char *text,
 			      uint64_t *ret_number)
 {
-	int64_t until_ms = sim_proc_ms(sim_self->proc) +
-			   (int64_t) (2 * sim_world.call_ms + 1500);
 	struct rowlock_errinfo error = { 0 };
 	size_t answered;
 
 	*ret_number = 0;
-	return say(on, text, until_ms, ret_number, 1, &answered, &error)
+	return say(on, text, patience_ms(), NULL, ret_number, 1, &answered,
+		   &error)
 		   ? error.mysql
 		   : 0;
+}
+
+const struct sim_session *sim_borrowed_session(const struct sim_borrowed *on)
+{
+	const struct sim_session *session = on->conn ? session_of(on) : NULL;
+
+	return session && session->alive ? session : NULL;
 }
 
 /* ------------------------------------------------- as the library sees them */
@@ -181,7 +223,7 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 
 	return say(of(on),
 		   allow ? "several statements: 1" : "several statements: 0",
-		   on->until_ms, NULL, 0, &answered, reterr);
+		   on->until_ms, NULL, NULL, 0, &answered, reterr);
 }
 
 enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
@@ -189,8 +231,30 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				size_t *ret_answered,
 				struct rowlock_errinfo *reterr)
 {
-	return say(of(on), text, on->until_ms, ret_numbers, most, ret_answered,
-		   reterr);
+	return say(of(on), text, on->until_ms, on->interrupter, ret_numbers,
+		   most, ret_answered, reterr);
+}
+
+enum rlk_fault rlk_borrowed_say_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_number,
+				       struct rowlock_errinfo *reterr)
+{
+	const char *text = rlk_script_end(script);
+	enum rlk_fault fault = RLK_FAILED;
+	size_t answered;
+
+	*ret_number = 0;
+	if (text)
+		fault = say(of(on), text, patience_ms(), NULL, ret_number, 1,
+			    &answered, reterr);
+	rlk_sql_fini(&script->sql);
+	return fault;
+}
+
+uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)
+{
+	return of(on)->insert_id;
 }
 
 void rlk_borrowed_close(const struct rlk_borrowed *on)
@@ -209,7 +273,8 @@ void sim_borrowed_check(const struct sim_borrowed *on, const char *call)
 	if (!session->alive)
 		return;
 	if (session->autocommit != on->autocommit ||
-	    session->several != on->several || session->work.open)
+	    session->several != on->several || session->work.open ||
+	    session->locked)
 		sim_violation("%s: the application's connection is not as it "
 			      "was: autocommit is %s, several statements are "
 			      "%s, %s transaction is open",

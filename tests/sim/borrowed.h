@@ -15,6 +15,7 @@
 
 struct rlk_conn;
 struct rowlock_client;
+struct sim_session;
 struct st_mysql;
 
 struct sim_borrowed {
@@ -24,6 +25,7 @@ struct sim_borrowed {
 	bool autocommit; /* as the application wants it */
 	bool autocommits;
 	bool in_transaction;
+	uint64_t insert_id;
 };
 
 /** To the server of @client; false: it cannot be had. */
@@ -38,6 +40,9 @@ struct st_mysql *sim_borrowed_mysql(struct sim_borrowed *on);
  *  *@ret_number the first column. */
 unsigned int sim_borrowed_say(struct sim_borrowed *on, const char *text,
 			      uint64_t *ret_number);
+
+/** The server's end of it; NULL: it is closed, or over there. */
+const struct sim_session *sim_borrowed_session(const struct sim_borrowed *on);
 
 /** The library has given it back: it is as it was, or closed. */
 void sim_borrowed_check(const struct sim_borrowed *on, const char *call);

@@ -66,6 +66,39 @@ void sim_poke(int fd)
 		sim_fiber_wake(wakers[fd].sleeps);
 }
 
+bool sim_is_readable(int fd)
+{
+	sim_observe(&wakers[fd]);
+	return wakers[fd].readable;
+}
+
+void sim_sleep_by(int fd, int64_t until)
+{
+	if (fd >= 0)
+		wakers[fd].sleeps = sim_self;
+	sim_block_until(until);
+	if (fd >= 0)
+		wakers[fd].sleeps = NULL;
+}
+
+/* What eventfd() and its kin become in the library. */
+int sim_eventfd(unsigned int count, int flags);
+int sim_eventfd_write(int fd, uint64_t more);
+
+int sim_eventfd(unsigned int count, int flags)
+{
+	(void) count;
+	(void) flags;
+	return waker_new();
+}
+
+int sim_eventfd_write(int fd, uint64_t more)
+{
+	(void) more;
+	sim_poke(fd);
+	return 0;
+}
+
 /* ------------------------------------------------------------- clocks */
 
 static int64_t local_us(const struct sim_clock *clock, int64_t true_us)

@@ -128,6 +128,7 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(conn->watches); i++)
 		conn->watches[i].epoll = -1;
 	conn->fd = socket_new(conn);
+	conn->wake = -1;
 	conn->base.target = target;
 	conn->base.profile = *profile;
 	conn->base.until_ms = until_ms;

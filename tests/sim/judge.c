@@ -303,6 +303,7 @@ static void begin(struct rowlock *lock, unsigned int name)
 	compare_all(grant->kind, name);
 	sim_judge_rows(grant);
 	sim_judge_latest(grant);
+	sim_judge_beside(grant);
 	if (!sim_event_is_set(&audit))
 		sim_event_set(&audit, sim_now + AUDIT_US);
 }
@@ -541,6 +542,7 @@ static void audit_grant(struct sim_grant *grant)
 				      sim_names[grant->name]);
 		check_belief(grant);
 		sim_judge_rows(grant);
+		sim_judge_beside(grant);
 		return;
 	}
 	if (!grant->watched || grant->told)

@@ -58,6 +58,8 @@ extern uint64_t sim_passes;
 /** Does anybody's hold come from @lock's grant just now? */
 void sim_judge_began(void);
 
+struct sim_borrowed;
+
 /** Called where a mutex is unlocked: what happened under it is true now. */
 static inline void sim_judge_acquiring(void)
 {
@@ -108,6 +110,32 @@ void sim_judge_outcome(uint64_t work, bool wrote, int code);
 /** It is being committed in the server, with @number as the counter of @name.
  */
 void sim_judge_counted(unsigned int name, uint64_t number, uint64_t work);
+
+/* ---------------- row locks in transactions, and fences; judge_inside.c */
+
+/** rowlock_acquire_in() returned 0 on @own. Returns the transaction's number.
+ */
+uint64_t sim_judge_inside(unsigned int name, const struct sim_borrowed *own);
+/** The number of one that passes a fence with a token of @name. */
+uint64_t sim_judge_fencing(unsigned int name);
+/** rowlock_draw_in() returned @code, and @token. */
+void sim_judge_drew(const struct sim_borrowed *own, unsigned int name, int code,
+		    uint64_t token);
+/** It is committed, and the caller knows: the token of the lock of @name that
+ *  was locked as the row's @serial. */
+void sim_judge_inside_token(struct rowlock *lock, unsigned int name,
+			    uint64_t serial, uint64_t token);
+/** rowlock_fence() returned @code. */
+void sim_judge_fenced(const struct sim_borrowed *own, enum sim_book book,
+		      unsigned int name, uint64_t token, int code);
+/** A @call that failed in the transaction on @own, with the server's @error:
+ *  it stays open but after a deadlock. */
+void sim_judge_stays_open(const struct sim_borrowed *own, const char *call,
+			  int code, unsigned int error);
+/** The transaction of @session is being committed with a count, but for those
+ *  under a guard; with a pass. */
+void sim_judge_booked(const struct sim_session *session);
+void sim_judge_passed(const struct sim_session *session);
 
 /* -------------------------------------------------------------- always */
 

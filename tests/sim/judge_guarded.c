@@ -179,6 +179,7 @@ static void check_alone(const struct work *work)
 
 void sim_judge_counted(unsigned int name, uint64_t number, uint64_t which)
 {
+	uint64_t before = sim_tables.counts[SIM_BOOK_GUARDED][name];
 	struct work *work = find(which);
 
 	sim_trace_world((struct sim_note){
@@ -186,10 +187,10 @@ void sim_judge_counted(unsigned int name, uint64_t number, uint64_t which)
 	    { which, name, number } });
 	if (work)
 		check_alone(work);
-	if (number != sim_tables.counts[name] + 1)
+	if (number != before + 1)
 		sim_violation("S6: a count of '%s' is lost: %" PRIu64
 			      " is written over %" PRIu64,
-			      sim_names[name], number, sim_tables.counts[name]);
+			      sim_names[name], number, before);
 	if (!work)
 		return;
 	work->committed = true;

@@ -77,6 +77,9 @@ void sim_judge_guarded_begin(void);
 void sim_judge_kept(const struct sim_session *by,
 		    const struct sim_lease *lease);
 
+/** judge_inside.c: is the row that @grant holds nobody's in a transaction? */
+void sim_judge_beside(const struct sim_grant *grant);
+
 /** Was the lease that @attempt made taken by hand? */
 bool sim_was_broken(uint64_t attempt);
 

@@ -322,6 +322,32 @@ static void check_drawn(const struct sim_grant *grant, uint64_t token,
 		check_order(grant, token, other);
 }
 
+static void show(const struct sim_grant *grant, uint64_t token)
+{
+	enum sim_kind kind = grant->kind;
+	unsigned int name = grant->name;
+	unsigned int *next = &shown_next[kind][name];
+
+	for (int i = 0; i < SHOWN; i++)
+		check_drawn(grant, token, &shown[kind][name][i]);
+	shown[kind][name][*next] =
+	    (struct shown){ grant->serial, grant->pass, token, reads(grant) };
+	*next = (*next + 1) % SHOWN;
+}
+
+void sim_judge_inside_token(struct rowlock *lock, unsigned int name,
+			    uint64_t serial, uint64_t token)
+{
+	const struct sim_grant grant = {
+		.lock = lock,
+		.kind = SIM_KIND_ROW,
+		.name = name,
+		.serial = serial,
+	};
+
+	show(&grant, token);
+}
+
 void sim_judge_token(const struct rowlock *lock, unsigned int name,
 		     uint64_t token)
 {
@@ -330,17 +356,9 @@ void sim_judge_token(const struct rowlock *lock, unsigned int name,
 	struct rlk_list *node;
 
 	for (node = list->next; node != list; node = node->next) {
-		const struct sim_grant *grant = sim_grant(node);
-		unsigned int *next = &shown_next[kind][name];
-
-		if (grant->lock != lock)
+		if (sim_grant(node)->lock != lock)
 			continue;
-		for (int i = 0; i < SHOWN; i++)
-			check_drawn(grant, token, &shown[kind][name][i]);
-		shown[kind][name][*next] =
-		    (struct shown){ grant->serial, grant->pass, token,
-				    reads(grant) };
-		*next = (*next + 1) % SHOWN;
+		show(sim_grant(node), token);
 		return;
 	}
 }

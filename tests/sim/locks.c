@@ -80,12 +80,12 @@ static bool is_last(const struct sim_session *session)
 	return &session->node == &sim_server.sessions;
 }
 
-static void wake(const struct sim_lease *lease)
+void sim_locks_wake(const void *what)
 {
 	struct sim_session *session;
 
 	for (session = first(); !is_last(session); session = after(session))
-		if (session->meets == lease)
+		if (session->meets == what)
 			sim_event_set(&session->step,
 				      sim_now + sim_between(0, WAKE_US));
 }
@@ -102,7 +102,7 @@ void sim_locks_release(struct sim_session *session)
 		lease->sharers--;
 	session->work.locked = NULL;
 	locked--;
-	wake(lease);
+	sim_locks_wake(lease);
 }
 
 /* ------------------------------------------------------------------ line */
@@ -133,28 +133,34 @@ static bool is_in_the_way(const struct sim_session *session,
 	return !shares && lease->sharers && who_waits(session, lease);
 }
 
-/* False: it has waited for long enough. */
-static bool stand_in_line(struct sim_session *session,
-			  const struct sim_lease *lease, enum sim_want want)
+bool sim_locks_stand_in_line(struct sim_session *session, const void *what,
+			     bool alone)
 {
 	if (!session->meets) {
 		session->meets_until =
 		    sim_now + (int64_t) session->lock_wait_s * 1000000;
 		sim_lock_counts.met++;
-		sim_trace_world((struct sim_note){
-		    "#connection %u waits for the lease of %n",
-		    { session->id, lease->name } });
 	}
 	session->meets = NULL;
 	if (sim_now >= session->meets_until) {
 		sim_lock_counts.timeouts++;
 		return false;
 	}
-	session->meets = lease;
-	session->meets_alone = want == SIM_WANTS_ALONE;
+	session->meets = what;
+	session->meets_alone = alone;
 	session->phase = SIM_EXECUTING;
 	sim_event_set(&session->step, session->meets_until);
 	return true;
+}
+
+static bool stand_in_line(struct sim_session *session,
+			  const struct sim_lease *lease, enum sim_want want)
+{
+	if (!session->meets)
+		sim_trace_world((struct sim_note){
+		    "#connection %u waits for the lease of %n",
+		    { session->id, lease->name } });
+	return sim_locks_stand_in_line(session, lease, want == SIM_WANTS_ALONE);
 }
 
 /* ------------------------------------------------------------ statements */
@@ -274,7 +280,7 @@ static bool is_deadlock(struct sim_session *session,
 	return false;
 }
 
-static bool refuse_text(struct sim_session *session, unsigned int error)
+bool sim_locks_refuse_text(struct sim_session *session, unsigned int error)
 {
 	session->meets = NULL;
 	session->request.refuse = error;
@@ -288,12 +294,12 @@ bool sim_locks_hold_up_text(struct sim_session *session,
 	if (!want || !locked || session->request.refuse == ERROR_DEADLOCK)
 		return false;
 	if (is_deadlock(session, lease, want))
-		return refuse_text(session, ERROR_DEADLOCK);
+		return sim_locks_refuse_text(session, ERROR_DEADLOCK);
 	if (!is_in_the_way(session, lease, want)) {
 		session->meets = NULL;
 		return false;
 	}
 	if (stand_in_line(session, lease, want))
 		return true;
-	return refuse_text(session, ERROR_TIMEOUT);
+	return sim_locks_refuse_text(session, ERROR_TIMEOUT);
 }

@@ -37,6 +37,15 @@ bool sim_locks_hold_up_packet(struct sim_session *session);
 bool sim_locks_hold_up_text(struct sim_session *session,
 			    struct sim_lease *lease, enum sim_want want);
 
+/** @session waits for the row @what, which another has, as long as its time-out
+ *  allows: it is executed again then, or when somebody wakes those who wait.
+ *  False: it has waited for long enough. */
+bool sim_locks_stand_in_line(struct sim_session *session, const void *what,
+			     bool alone);
+void sim_locks_wake(const void *what);
+/** Its text's next statement fails with @error. False: it does not wait. */
+bool sim_locks_refuse_text(struct sim_session *session, unsigned int error);
+
 /** Is any row of a lease locked? */
 bool sim_locks_any(void);
 void sim_locks_begin(void);

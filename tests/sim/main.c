@@ -95,8 +95,8 @@ static double cpu_seconds(void)
 static void report(void)
 {
 	static const char *const calls[SIM_CALLS] = {
-		"client_new", "acquire",    "release", "begin",
-		"commit",     "commit_rel", "others",
+		"client_new", "acquire",    "release", "begin", "commit",
+		"commit_rel", "acquire_in", "draw_in", "fence", "others",
 	};
 
 	for (int i = 0; i < SIM_FAULTS; i++)

@@ -26,6 +26,7 @@ struct sim_conn {
 	struct sim_fiber *sleeps;
 	const struct sim_op *op; /* that is under way */
 	int fd;
+	int wake;      /* a descriptor that ends the wait for an answer; -1 */
 	bool ended;    /* the server's FIN, or an RST, has come */
 	bool answered; /* the answer is in the session */
 	struct sim_watch watches[2];

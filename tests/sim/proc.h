@@ -82,5 +82,9 @@ const struct rlk_clock_ops *sim_clock_ops(void);
 void sim_sleepers_forget(const struct sim_proc *proc);
 /** Something to wait for: @fd became readable. */
 void sim_poke(int fd);
+bool sim_is_readable(int fd);
+/** Sleep until @until, or until somebody wakes the fiber or pokes @fd; -1: no
+ *  such. */
+void sim_sleep_by(int fd, int64_t until);
 
 #endif

@@ -29,16 +29,28 @@ bool sim_rows_take(struct sim_session *session, struct sim_row *row)
 	return true;
 }
 
-void sim_rows_slip(struct sim_session *session)
+/* The row that its statement locks; NULL: none. */
+static struct sim_row *meant(const struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
-	struct sim_row *row;
 
-	if (request->op->verb != SIM_ROW_TRY &&
-	    request->op->verb != SIM_ROW_WAIT)
-		return;
-	row = &sim_tables.rows[sim_param_name(request, 0)];
-	if (row->there && sim_below(2))
+	switch (request->op->verb) {
+	case SIM_ROW_TRY:
+	case SIM_ROW_WAIT:
+		return &sim_tables.rows[sim_param_name(request, 0)];
+	case SIM_INSIDE_TRY:
+	case SIM_INSIDE_WAIT:
+		return &sim_tables.rows[session->script.said[0].name];
+	default:
+		return NULL;
+	}
+}
+
+void sim_rows_slip(struct sim_session *session)
+{
+	struct sim_row *row = meant(session);
+
+	if (row && row->there && sim_below(2))
 		sim_rows_take(session, row);
 }
 

@@ -17,6 +17,7 @@
 #include "fault.h"
 #include "judge.h"
 #include "locks.h"
+#include "script_private.h"
 #include "server.h"
 #include "sim.h"
 #include "tables_private.h"
@@ -29,6 +30,7 @@
 #define ERROR_OPEN 1568
 #define ERROR_DEADLOCK 1213
 #define ERROR_INTERRUPTED 1317
+#define ERROR_TIMEOUT 1205
 #define ERROR_ROWS 1242
 #define ERROR_SIGNAL 1644
 
@@ -41,6 +43,7 @@
 void sim_work_roll_back(struct sim_session *session)
 {
 	sim_locks_release(session);
+	sim_inside_release(session);
 	session->work = (struct sim_work){ .rows = session->work.rows };
 }
 
@@ -61,15 +64,19 @@ static void commit(struct sim_session *session)
 	struct sim_work *work = &session->work;
 
 	if (work->work) {
-		sim_judge_counted(work->name, work->number, work->work);
-		sim_tables.counts[work->name] = work->number;
+		if (work->book == SIM_BOOK_GUARDED)
+			sim_judge_counted(work->name, work->number, work->work);
+		else
+			sim_judge_booked(session);
+		sim_tables.counts[work->book][work->name] = work->number;
 	}
 	apply_guard(session);
+	sim_inside_apply(session);
 	sim_work_roll_back(session);
 }
 
 /* A statement on a table begins one. */
-static void touch(struct sim_session *session)
+void sim_script_touch(struct sim_session *session)
 {
 	struct sim_work *work = &session->work;
 
@@ -166,7 +173,7 @@ static struct sim_lease *find_lease(const struct sim_said *said)
 	return NULL;
 }
 
-static void tell(struct sim_session *session, uint64_t number)
+void sim_script_tell(struct sim_session *session, uint64_t number)
 {
 	struct sim_script *script = &session->script;
 
@@ -205,16 +212,17 @@ static unsigned int look_at_guards(struct sim_session *session,
 	if (said->shares)
 		lock_row(session, said, lease);
 	else
-		touch(session);
+		sim_script_touch(session);
 	if (lease)
-		tell(session, said->elsewhere ? 0 : lease->guards + 1);
+		sim_script_tell(session,
+				said->elsewhere ? 0 : lease->guards + 1);
 	return 0;
 }
 
 static unsigned int look_at_place(struct sim_session *session,
 				  const struct sim_said *said)
 {
-	tell(session, !said->elsewhere);
+	sim_script_tell(session, !said->elsewhere);
 	return 0;
 }
 
@@ -223,7 +231,7 @@ static unsigned int guard(struct sim_session *session,
 {
 	struct sim_work *work = &session->work;
 
-	touch(session);
+	sim_script_touch(session);
 	work->guard = find_lease(said);
 	work->deletes = said->op->verb == SIM_GUARD_DELETE;
 	session->answer.affected = work->guard ? 1 : 0;
@@ -249,9 +257,11 @@ static unsigned int read_counter(struct sim_session *session,
 {
 	const struct sim_work *work = &session->work;
 
-	touch(session);
-	tell(session, work->snapshot ? work->counts[said->name]
-				     : sim_tables.counts[said->name]);
+	sim_script_touch(session);
+	sim_script_tell(session,
+			work->snapshot
+			    ? work->counts[said->book][said->name]
+			    : sim_tables.counts[said->book][said->name]);
 	return 0;
 }
 
@@ -260,8 +270,9 @@ static unsigned int write_counter(struct sim_session *session,
 {
 	struct sim_work *work = &session->work;
 
-	touch(session);
+	sim_script_touch(session);
 	work->work = said->work;
+	work->book = said->book;
 	work->name = said->name;
 	work->number = said->value;
 	session->answer.affected = 1;
@@ -272,6 +283,27 @@ static unsigned int allow_several(struct sim_session *session,
 				  const struct sim_said *said)
 {
 	session->several = said->value == 1;
+	return 0;
+}
+
+/* What was open before is committed by it. */
+static unsigned int begin_work(struct sim_session *session,
+			       const struct sim_said *said)
+{
+	(void) said;
+	if (session->work.open)
+		commit(session);
+	session->work.open = true;
+	session->work.begun = true;
+	session->work.snapshot |= session->repeatable;
+	return 0;
+}
+
+static unsigned int do_nothing(struct sim_session *session,
+			       const struct sim_said *said)
+{
+	(void) session;
+	(void) said;
 	return 0;
 }
 
@@ -303,6 +335,13 @@ static unsigned int do_execute(struct sim_session *session,
 		[SIM_COUNTER_READ] = read_counter,
 		[SIM_COUNTER_WRITE] = write_counter,
 		[SIM_ALLOW_SEVERAL] = allow_several,
+		[SIM_INSIDE_BEGIN] = begin_work,
+		[SIM_DO] = do_nothing,
+		[SIM_INSIDE_TRY] = sim_inside_lock,
+		[SIM_INSIDE_WAIT] = sim_inside_lock,
+		[SIM_INSIDE_DRAW] = sim_inside_draw,
+		[SIM_FENCE_PASS] = sim_resource_pass,
+		[SIM_FENCE_LOOK] = sim_resource_look,
 		[SIM_COMMIT] = end_work,
 		[SIM_ROLLBACK] = end_work,
 	};
@@ -327,18 +366,23 @@ static bool is_refused(const struct sim_session *session,
 	if (sim_server.read_only_until <= sim_now)
 		return false;
 	return said->op->writes ||
-	       (commits(session, said) && (work->work || work->guard));
+	       (commits(session, said) &&
+		(work->work || work->guard || work->token || work->pass));
 }
 
-/* What fails in a COMMIT is rolled back, or it is done all the same; and a
- * deadlock ends the transaction in any statement. */
+/* What fails in a COMMIT is rolled back, or it is done all the same; a begin
+ * that is interrupted may be done, too; and a deadlock ends the transaction in
+ * any statement. */
 static void refuse(struct sim_session *session, const struct sim_said *said,
 		   unsigned int error)
 {
 	bool ends = commits(session, said);
+	bool begins = said->op->verb == SIM_INSIDE_BEGIN;
 
-	if (ends && error == ERROR_INTERRUPTED && !is_refused(session, said) &&
-	    sim_below(2))
+	if (error == ERROR_INTERRUPTED)
+		sim_rows_slip(session);
+	if ((ends || begins) && error == ERROR_INTERRUPTED &&
+	    !is_refused(session, said) && sim_below(2))
 		do_execute(session, said);
 	else if (ends || error == ERROR_DEADLOCK)
 		sim_work_roll_back(session);
@@ -353,13 +397,14 @@ static void execute_one(struct sim_session *session,
 	sim_verb_counts[said->op->verb]++;
 	answer->rows = 0;
 	answer->affected = 0;
+	answer->insert_id = 0;
 	if (is_refused(session, said))
 		refuse(session, said, ERROR_READ_ONLY);
 	else
 		answer->error = do_execute(session, said);
 	session->work.rows =
 	    answer->rows ? -1 : (int64_t) session->answer.affected;
-	if (session->autocommit && session->work.open)
+	if (session->autocommit && session->work.open && !session->work.begun)
 		commit(session);
 }
 
@@ -399,6 +444,13 @@ static void draw_one(struct sim_session *session, unsigned int at)
 		fate.refuse = ERROR_DEADLOCK;
 	if (fate.op->verb == SIM_ALLOW_SEVERAL)
 		fate.refuse = 0;
+	/* A KILL QUERY that came between two statements. */
+	if (at == 0 && session->stray)
+		fate.refuse = ERROR_INTERRUPTED;
+	/* What it has locked is in nobody's way, but another node's. */
+	if (!sim_world.nodes && fate.refuse != ERROR_INTERRUPTED &&
+	    sim_inside_has(session, &script->said[at]))
+		fate.refuse = 0;
 	request->block_us += fate.block_us;
 	request->reply_lost |= fate.reply_lost;
 	request->break_after |= fate.break_after;
@@ -429,7 +481,7 @@ static bool is_aborted(struct sim_session *session)
 	struct sim_request *request = &session->request;
 
 	if (!sim_world.nodes || request->refuse != ERROR_DEADLOCK ||
-	    sim_below(2))
+	    session->autocommit || sim_below(2))
 		return false;
 	sim_work_roll_back(session);
 	session->script.aborted = true;
@@ -465,11 +517,13 @@ static bool execute_statement(struct sim_session *session)
  * does not say all of one has noticed that the client has gone. */
 static void finish(struct sim_session *session)
 {
-	const struct sim_script *script = &session->script;
+	struct sim_script *script = &session->script;
 	bool cut = !session->answer.error && script->answered < script->count;
 
 	if (session->work.guard)
 		sim_locks_take(session, session->work.guard, SIM_WANTS_ALONE);
+	script->autocommits = session->autocommit;
+	script->in_transaction = session->work.open;
 	sim_session_finish(session);
 	if (cut)
 		sim_session_end(session, SIM_END_BROKEN);
@@ -484,6 +538,8 @@ static bool waits_for_row(struct sim_session *session)
 	struct sim_lease *lease = place_of(said);
 	enum sim_want want = SIM_WANTS_NOTHING;
 
+	if (sim_inside_holds_up(session, said))
+		return true;
 	if (verb == SIM_GUARD_LOOK && said->shares)
 		want = SIM_WANTS_SHARED;
 	if ((verb == SIM_GUARD_COUNT || verb == SIM_GUARD_DELETE ||
@@ -521,11 +577,12 @@ void sim_script_execute(struct sim_session *session)
 	request->op = script->said[script->answered].op;
 	if (script->count > 1 && !session->several) {
 		session->answer.error = ERROR_SYNTAX;
-		sim_session_finish(session);
+		finish(session);
 		return;
 	}
 	if (!script->drawn)
 		draw_step(session);
+	session->stray = false;
 	if (request->block_us) {
 		sim_event_set(&session->step, sim_now + request->block_us);
 		request->block_us = 0;
@@ -540,14 +597,38 @@ void sim_script_execute(struct sim_session *session)
 		finish(session);
 }
 
-void sim_script_interrupt(struct sim_session *session)
+void sim_script_go_on(struct sim_session *session, unsigned int error)
 {
 	struct sim_script *script = &session->script;
+	const struct sim_said *said = &script->said[script->answered];
 
-	if (session->phase != SIM_EXECUTING ||
-	    script->said[script->answered].op->verb == SIM_ALLOW_SEVERAL)
+	session->phase = SIM_EXECUTING;
+	if (error)
+		refuse(session, said, error);
+	else
+		execute_one(session, said);
+	if (!session->answer.error)
+		script->answered++;
+	finish(session);
+}
+
+void sim_script_interrupt(struct sim_session *session)
+{
+	const struct sim_script *script = &session->script;
+	const struct sim_said *said;
+
+	if (session->phase == SIM_WAITING) {
+		sim_rows_give_up(session);
+	} else if (session->phase != SIM_EXECUTING) {
+		/* The next one may meet what was meant for this one. */
+		session->stray =
+		    session->phase != SIM_TRAVELLING && script->said[0].tag;
+		return;
+	}
+	said = &script->said[script->answered];
+	if (said->op->verb == SIM_ALLOW_SEVERAL)
 		return;
 	sim_event_clear(&session->step);
-	refuse(session, &script->said[script->answered], ERROR_INTERRUPTED);
+	refuse(session, said, ERROR_INTERRUPTED);
 	finish(session);
 }

@@ -14,6 +14,7 @@
 #include "sql.h"
 
 struct sim_lease;
+struct sim_resource;
 struct sim_session;
 
 /** The most statements of a text. */
@@ -26,6 +27,20 @@ enum sim_by {
 	SIM_BY_ATTEMPT = 1 << 2,
 	SIM_BY_GUARDS = 1 << 3,
 };
+
+/** The application's counters: those that are written under a lease's guard,
+ *  under a row lock of the same transaction, and behind a fence, by tokens of
+ *  leases and of row locks. */
+enum sim_book {
+	SIM_BOOK_GUARDED,
+	SIM_BOOK_INSIDE,
+	SIM_BOOK_FENCED_LEASE,
+	SIM_BOOK_FENCED_ROW,
+	SIM_BOOKS,
+};
+
+/** The table that it is. */
+const char *sim_book_table(enum sim_book book);
 
 /** One statement. */
 struct sim_said {
@@ -40,7 +55,13 @@ struct sim_said {
 	bool if_one;        /* its value is this if ROW_COUNT() is 1, */
 	uint64_t value;     /* of a variable, or of a counter */
 	uint64_t otherwise; /* and else that */
+	enum sim_book book; /* which counter, or whose tokens */
 	uint64_t work;      /* whose counter it is: the judge's number */
+	bool locks;         /* FOR UPDATE */
+	bool greatest;      /* a draw that never goes back, */
+	bool floor;         /* and begins above the floor */
+	bool compares;      /* a pass for no smaller token */
+	uint64_t tag;       /* by which it is found while it waits */
 	char savepoint[40];
 };
 
@@ -54,14 +75,18 @@ struct sim_script {
 	unsigned int last;     /* which ends with this one, */
 	unsigned int fails_at; /* or here, if it is refused */
 	bool aborted;          /* by another node, between two of them */
+	bool autocommits;      /* as its last answer says, */
+	bool in_transaction;   /* too */
 };
 
 /** A transaction, and what comes before it. */
 struct sim_work {
 	bool open;
-	bool snapshot;      /* of it, or of the next one */
-	bool seen;          /* it has its snapshot */
-	uint64_t counts[8]; /* in that */
+	bool begun;    /* by a statement of its own: so none commits by itself
+			  in it, whatever autocommit is */
+	bool snapshot; /* of it, or of the next one */
+	bool seen;     /* it has its snapshot */
+	uint64_t counts[SIM_BOOKS][8]; /* in that */
 	char savepoints[4][40];
 	unsigned int savepoint_count;
 	int64_t rows;             /* ROW_COUNT() */
@@ -70,8 +95,15 @@ struct sim_work {
 	struct sim_lease *guard;
 	bool deletes;  /* the guard, instead of counting it */
 	uint64_t work; /* 0: it has written nothing */
+	enum sim_book book;
 	unsigned int name;
 	uint64_t number;
+	uint64_t token; /* of a row lock, drawn in it; 0: none */
+	unsigned int token_name;
+	int64_t drawn_us;
+	bool floor;                    /* that is locked, in share mode */
+	struct sim_resource *resource; /* locked until its end, */
+	uint64_t pass;                 /* and passed with this; 0: not */
 };
 
 /** Read @text into @script; the end of the run if it is not known. */
@@ -79,8 +111,13 @@ void sim_script_read(struct sim_script *script, const char *text);
 /** What the verb is called; NULL: it is none of these. */
 const char *sim_said_label(enum sim_verb verb);
 
+/** The tag that @text has in it; 0: none. */
+uint64_t sim_tag_of(const char *text);
+
 /** Execute the text of @session, or go on with it. */
 void sim_script_execute(struct sim_session *session);
+/** What its statement waited for is there, or will not come (@error). */
+void sim_script_go_on(struct sim_session *session, unsigned int error);
 /** KILL QUERY, while it is under way. */
 void sim_script_interrupt(struct sim_session *session);
 /** The transaction is rolled back. */

@@ -63,15 +63,20 @@ static void read_text(const char **at, char *to, size_t size)
 	expect(at, "'");
 }
 
+static unsigned int name_of(const char *text)
+{
+	for (unsigned int i = 0; i < SIM_NAMES; i++)
+		if (strcmp(text, sim_names[i]) == 0)
+			return i;
+	sim_violation("'%s' is no name of this world", text);
+}
+
 static unsigned int read_name(const char **at)
 {
 	char text[128];
 
 	read_text(at, text, sizeof(text));
-	for (unsigned int i = 0; i < SIM_NAMES; i++)
-		if (strcmp(text, sim_names[i]) == 0)
-			return i;
-	sim_violation("'%s' is no name of this world", text);
+	return name_of(text);
 }
 
 /* Is it the server that is meant? False: @at is about something else. */
@@ -189,13 +194,42 @@ static void read_value(struct sim_said *said, const char **at)
 	said->value = read_number(at);
 }
 
+const char *sim_book_table(enum sim_book book)
+{
+	static const char *const tables[SIM_BOOKS] = {
+		[SIM_BOOK_GUARDED] = "counts",
+		[SIM_BOOK_INSIDE] = "counts_inside",
+		[SIM_BOOK_FENCED_LEASE] = "counts_fenced",
+		[SIM_BOOK_FENCED_ROW] = "counts_fenced_row",
+	};
+
+	return tables[book];
+}
+
+static void read_book(struct sim_said *said, const char **at, const char *words)
+{
+	for (int book = 0; book < SIM_BOOKS; book++) {
+		const char *behind = *at;
+
+		said->book = (enum sim_book) book;
+		if (skip(&behind, sim_book_table(said->book)) &&
+		    skip(&behind, words)) {
+			*at = behind;
+			return;
+		}
+	}
+	unknown(*at);
+}
+
 static void read_counter(struct sim_said *said, const char **at)
 {
+	read_book(said, at, " WHERE name = ");
 	said->name = read_name(at);
 }
 
 static void read_count(struct sim_said *said, const char **at)
 {
+	read_book(said, at, " (name, number, work) VALUES (");
 	said->name = read_name(at);
 	expect(at, ", ");
 	said->value = read_number(at);
@@ -208,6 +242,90 @@ static void read_nothing(struct sim_said *said, const char **at)
 {
 	(void) said;
 	(void) at;
+}
+
+/* ----------------------------------------- row locks, tokens, resources */
+
+static const struct sim_op inside_try = {
+	.verb = SIM_INSIDE_TRY,
+	.label = "inside-try",
+	.nowait = true,
+};
+
+#define TAG "rowlock-"
+
+uint64_t sim_tag_of(const char *text)
+{
+	const char *at = strstr(text, TAG);
+
+	return at ? strtoull(at + strlen(TAG), NULL, 16) : 0;
+}
+
+static void read_inside_lock(struct sim_said *said, const char **at)
+{
+	char *end;
+
+	said->tag = strtoull(*at, &end, 16);
+	*at = end;
+	expect(at, " */ IF(");
+	if (!read_place(said, at))
+		unknown(*at);
+	expect(at, ", 1, 2) FROM `simulation`.business_lock WHERE name = ");
+	said->name = read_name(at);
+	said->locks = skip(at, " FOR UPDATE");
+	if (skip(at, " NOWAIT") || !said->locks)
+		said->op = &inside_try;
+}
+
+#define FLOOR                                                                  \
+	"GREATEST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', "                   \
+	"UTC_TIMESTAMP(6)), (SELECT f.token + 1 FROM "                         \
+	"`simulation`.lock_token_floor f WHERE f.id = 1 LOCK IN SHARE MODE))"
+
+static void read_draw(struct sim_said *said, const char **at)
+{
+	said->name = read_name(at);
+	expect(at, ", LAST_INSERT_ID(");
+	said->floor = strstr(*at, FLOOR) != NULL;
+	said->greatest =
+	    strstr(*at, "token = LAST_INSERT_ID(GREATEST(token + 1, ") != NULL;
+	*at += strlen(*at);
+}
+
+#define OF_ROW "row "
+
+/* Its name is the lock's; or that of another strategy's, with a word more. */
+static void read_resource(struct sim_said *said, const char **at)
+{
+	char text[128];
+
+	read_text(at, text, sizeof(text));
+	said->book = SIM_BOOK_FENCED_LEASE;
+	if (strncmp(text, OF_ROW, strlen(OF_ROW)) == 0) {
+		said->book = SIM_BOOK_FENCED_ROW;
+		memmove(text, text + strlen(OF_ROW),
+			strlen(text + strlen(OF_ROW)) + 1);
+	}
+	said->name = name_of(text);
+}
+
+static void read_pass(struct sim_said *said, const char **at)
+{
+	read_resource(said, at);
+	expect(at, ", ");
+	said->value = read_number(at);
+	expect(at, ", 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE passes = "
+		   "IF(token <= VALUES(token), passes + 1, ");
+	said->compares = skip(at, "(SELECT 1 UNION SELECT 2)");
+	if (!said->compares)
+		expect(at, "passes + 1");
+	expect(at, "), token = VALUES(token), passed_at = VALUES(passed_at)");
+}
+
+static void read_passed(struct sim_said *said, const char **at)
+{
+	read_resource(said, at);
+	expect(at, " FOR UPDATE");
 }
 
 #define NO_CHAIN " AND NO CHAIN NO RELEASE"
@@ -224,6 +342,24 @@ static const struct {
 	{ { .verb = SIM_SET_AUTOCOMMIT, .label = "set-autocommit" },
 	  "SET SESSION autocommit = ",
 	  read_autocommit },
+	{ { .verb = SIM_INSIDE_BEGIN, .label = "inside-begin", .writes = true },
+	  "START TRANSACTION READ WRITE",
+	  read_nothing },
+	{ { .verb = SIM_INSIDE_WAIT, .label = "inside-wait" },
+	  "SELECT /* " TAG,
+	  read_inside_lock },
+	{ { .verb = SIM_INSIDE_DRAW, .label = "inside-draw", .writes = true },
+	  "INSERT INTO `simulation`.lock_token (strategy, name, token, "
+	  "drawn_at) VALUES ('row', ",
+	  read_draw },
+	{ { .verb = SIM_FENCE_PASS, .label = "fence-pass", .writes = true },
+	  "INSERT INTO lock_fence (resource, token, passes, passed_at) VALUES "
+	  "(",
+	  read_pass },
+	{ { .verb = SIM_FENCE_LOOK, .label = "fence-look" },
+	  "SELECT token FROM lock_fence WHERE resource = ",
+	  read_passed },
+	{ { .verb = SIM_DO, .label = "do" }, "DO 0", read_nothing },
 	{ { .verb = SIM_GUARD_LOOK, .label = "guard-look" },
 	  "SELECT IF(",
 	  read_look },
@@ -256,6 +392,9 @@ static const struct {
 	  "COMMIT" NO_CHAIN,
 	  read_nothing },
 	{ { .verb = SIM_COMMIT, .label = "commit" }, "COMMIT", read_nothing },
+	{ { .verb = SIM_COMMIT, .label = "ddl" },
+	  "CREATE TABLE IF NOT EXISTS scratch (id INT)",
+	  read_nothing },
 	{ { .verb = SIM_ROLLBACK, .label = "rollback" },
 	  "ROLLBACK" NO_CHAIN,
 	  read_nothing },
@@ -267,12 +406,12 @@ static const struct {
 	  "several statements: ",
 	  read_value },
 	{ { .verb = SIM_COUNTER_READ, .label = "counter-read" },
-	  "SELECT MAX(number) FROM counts WHERE name = ",
+	  "SELECT MAX(number) FROM ",
 	  read_counter },
 	{ { .verb = SIM_COUNTER_WRITE,
 	    .label = "counter-write",
 	    .writes = true },
-	  "INSERT INTO counts (name, number, work) VALUES (",
+	  "INSERT INTO ",
 	  read_count },
 	{ { .verb = SIM_GUARD_PLACE, .label = "guard-place" },
 	  "SELECT ",
@@ -284,7 +423,7 @@ const char *sim_said_label(enum sim_verb verb)
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(words); i++)
 		if (words[i].op.verb == verb)
 			return words[i].op.label;
-	return NULL;
+	return verb == inside_try.verb ? inside_try.label : NULL;
 }
 
 static void read_one(struct sim_said *said, const char *sql)

@@ -181,7 +181,7 @@ void sim_session_finish(struct sim_session *session)
 	session->phase = SIM_REPLYING;
 	session->active_us = sim_now;
 	sim_trace_statement(session);
-	if (session->autocommit)
+	if (session->autocommit && !session->work.open)
 		sim_rows_release(session);
 	if (session->hung_up) {
 		sim_session_end(session, SIM_END_QUIT);
@@ -206,6 +206,10 @@ void sim_session_finish(struct sim_session *session)
 void sim_session_go_on(struct sim_session *session, unsigned int error)
 {
 	sim_event_clear(&session->step);
+	if (session->borrowed) {
+		sim_script_go_on(session, error);
+		return;
+	}
 	session->answer.error = error;
 	sim_session_finish(session);
 }
@@ -237,7 +241,8 @@ static void execute(struct sim_session *session)
 	if (!answer->error && request->op->writes &&
 	    sim_server.read_only_until > sim_now)
 		answer->error = 1290;
-	if (!answer->error && sim_locks_hold_up(session))
+	if (!answer->error &&
+	    (sim_tokens_hold_up(session) || sim_locks_hold_up(session)))
 		return;
 	if (!answer->error) {
 		sim_check_open(session, request->op);

@@ -128,9 +128,11 @@ struct sim_session {
 	uint64_t chosen; /* @rowlock_holder */
 	struct sim_row *wants;
 	struct sim_bell *wants_bell;
-	const struct sim_lease *meets; /* it waits for this row, */
-	bool meets_alone;              /* to have it alone, */
-	int64_t meets_until;           /* and so long */
+	const void *meets;   /* it waits for this row, */
+	bool meets_alone;    /* to have it alone, */
+	int64_t meets_until; /* and so long */
+	bool repeatable;     /* the isolation of its transactions */
+	bool stray;          /* a KILL QUERY has come that ends the next one */
 	struct rlk_list in_line;
 };
 

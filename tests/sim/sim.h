@@ -46,6 +46,8 @@ struct sim_world {
 	bool guards;          /* some have transactions of their own, */
 	bool early;           /* and keep their hold by them, */
 	bool texts;           /* or say their guard themselves */
+	bool insides;         /* some have row locks in their transactions */
+	bool fences;          /* some pass a fence with their token */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

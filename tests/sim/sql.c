@@ -35,6 +35,9 @@ static const struct pattern patterns[] = {
 	{ SIM_FIND_ID, "find-id",
 	  "SELECT CAST(ID AS UNSIGNED) FROM information_schema.PROCESSLIST "
 	  "WHERE ID = ?", NULL, NULL },
+	{ SIM_FIND_TAG, "find-tag",
+	  "SELECT CAST(ID AS UNSIGNED) FROM information_schema.PROCESSLIST "
+	  "WHERE INFO LIKE ? AND ID <> CONNECTION_ID()", NULL, NULL },
 	{ SIM_BLOCKER, "blocker", "SELECT b.trx_mysql_thread_id "
 	  "FROM information_schema.INNODB_LOCK_WAITS", NULL, NULL },
 	{ SIM_ROW_HOLDERS, "row-holders", "SELECT l.lock_data", NULL, NULL },

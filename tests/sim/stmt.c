@@ -98,8 +98,10 @@ enum rlk_fault sim_stmt_await(struct sim_conn *conn,
 		}
 		if (sim_now >= until)
 			return RLK_PENDING;
+		if (conn->wake >= 0 && sim_is_readable(conn->wake))
+			return RLK_PENDING;
 		conn->sleeps = sim_self;
-		sim_block_until(until);
+		sim_sleep_by(conn->wake, until);
 		conn->sleeps = NULL;
 	}
 	base->stage = RLK_STAGE_NONE;

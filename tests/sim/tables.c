@@ -354,6 +354,26 @@ static void find_session(struct sim_session *session)
 		sim_answer_row(&session->answer, 1)[0] = rlk_null();
 }
 
+/* Whose statement has this in its text? */
+static void find_tag(struct sim_session *session)
+{
+	uint64_t tag = sim_tag_of(session->request.text);
+	struct rlk_list *node;
+
+	for (node = sim_server.sessions.next; node != &sim_server.sessions;
+	     node = node->next) {
+		const struct sim_session *other =
+		    container_of(node, struct sim_session, node);
+
+		if (!other->borrowed || other->script.said[0].tag != tag ||
+		    (other->phase != SIM_EXECUTING &&
+		     other->phase != SIM_WAITING))
+			continue;
+		sim_answer_row(&session->answer, 1)[0] = rlk_u64(other->id);
+		return;
+	}
+}
+
 /* Who is in the way of the session with this id? 0: nobody is seen. */
 static uint64_t blocker_of(uint64_t id)
 {
@@ -472,6 +492,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_TIME] = tell_time,
 		[SIM_FIND_MARK] = find_session,
 		[SIM_FIND_ID] = find_session,
+		[SIM_FIND_TAG] = find_tag,
 		[SIM_BLOCKER] = find_blocker,
 		[SIM_CHOOSE_BLOCKER] = choose_blocker,
 		[SIM_ROW_HOLDERS] = refuse_to_tell,

@@ -48,6 +48,12 @@ struct sim_row {
 	uint64_t serial; /* counts the locks of it */
 };
 
+/** A resource, in the application's database. */
+struct sim_resource {
+	uint64_t token;             /* the largest that has passed; 0: no row */
+	struct sim_session *writer; /* whose transaction has it locked */
+};
+
 #define SIM_SESSION_ROWS 4096
 
 /** Rows of leases, there or not: slot 0 of each name, its writer's slot, and
@@ -66,9 +72,13 @@ struct sim_tables {
 	int64_t drawn_us[2][8];
 	uint64_t drawn_by[8]; /* which attempt has drawn a lease's token */
 	uint64_t floor;
-	uint64_t counts[8];      /* the application's own: a row for each */
-	unsigned int permits[8]; /* of a semaphore; 0: no row */
-	int64_t permits_us[8];   /* when it or its rows changed, in true time */
+	struct sim_session *drawer[8]; /* whose transaction has drawn a row
+					  lock's token, */
+	unsigned int floor_sharers;    /* and so many have the floor locked */
+	uint64_t counts[SIM_BOOKS][8]; /* the application's own: a row each */
+	struct sim_resource resources[2][8]; /* of leases, and of row locks */
+	unsigned int permits[8];             /* of a semaphore; 0: no row */
+	int64_t permits_us[8]; /* when it or its rows changed, in true time */
 	uint64_t permits_made[8]; /* rows */
 	struct {
 		uint64_t number; /* 0: no row */
@@ -136,6 +146,13 @@ void sim_rows_release(struct sim_session *session);
 void sim_rows_give_up(struct sim_session *session);
 /** The session is over. */
 void sim_rows_leave(struct sim_session *session);
+
+/** Does the statement of @session wait for a token, or the floor, that a
+ *  transaction of the application's has locked? If not it may have been
+ * refused: answer.error. */
+bool sim_tokens_hold_up(struct sim_session *session);
+/** Has any transaction of the application's a row lock, or a resource? */
+bool sim_inside_any(void);
 
 /* Bells; see bells.c. */
 void sim_bells_begin(void);

@@ -140,6 +140,7 @@ void sim_thread_free(struct sim_thread *thread)
 		give_back(&thread->sets[i]);
 	sim_rwlocks_free(thread);
 	sim_semaphores_free(thread);
+	sim_insides_free(thread);
 	sim_election_free(thread);
 	sim_borrowed_close(&thread->own);
 	memset(thread, 0, sizeof(*thread));
@@ -271,7 +272,7 @@ static unsigned int any_name(const struct sim_handle *handle,
 	return name;
 }
 
-static void ask_token(struct sim_handle *handle)
+uint64_t sim_thread_token(struct sim_handle *handle)
 {
 	struct sim_call call;
 	uint64_t token = 0;
@@ -288,8 +289,10 @@ static void ask_token(struct sim_handle *handle)
 	sim_app_expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);
 	sim_trace((struct sim_note){ "drew code=%d token=%u",
 				     { (uint64_t) (int64_t) code, token } });
-	if (code == 0)
-		sim_judge_token(handle->lock, name, token);
+	if (code)
+		return 0;
+	sim_judge_token(handle->lock, name, token);
+	return token;
 }
 
 void sim_thread_verify(struct sim_handle *handle)
@@ -370,7 +373,7 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 	if (handle->names && sim_world.breaks && sim_below(64) == 0)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 8000));
 	if (die < 4)
-		ask_token(handle);
+		sim_thread_token(handle);
 	else if (die < 6)
 		sim_thread_verify(handle);
 	else if (die < 8)
@@ -378,7 +381,7 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 	else if (die < 12)
 		sim_judge_held(handle->lock, rowlock_held(handle->lock));
 	if (handle->flags & ROWLOCK_TOKEN_WITH_GRANT && sim_below(4) == 0)
-		ask_token(handle);
+		sim_thread_token(handle);
 	if (sim_below(1024) == 0)
 		sim_aside_fork(thread->app->client, handle->lock);
 }
@@ -388,6 +391,10 @@ static bool keep(struct sim_thread *thread, struct sim_handle *handle)
 {
 	if (sim_world.guards && !handle->row && !handle->names && sim_below(4))
 		return !sim_guarded_play(thread, handle);
+	if (sim_world.fences && !handle->names && sim_below(4) == 0)
+		sim_fenced_play(thread, handle);
+	if (sim_world.insides && handle->row && sim_below(64) == 0)
+		sim_inside_again(thread, handle);
 	sim_thread_hold(thread, handle);
 	return true;
 }
@@ -406,6 +413,10 @@ static void cycle(struct sim_thread *thread)
 	}
 	if (sim_world.semaphores && sim_below(3) == 0) {
 		sim_semaphore_cycle(thread);
+		return;
+	}
+	if (sim_world.insides && sim_below(3) == 0) {
+		sim_inside_cycle(thread);
 		return;
 	}
 	handle = handle_for(thread);

@@ -105,6 +105,8 @@ static void draw_world(void)
 		draw_for_commits();
 	sim_world.early = sim_world.guards && sim_world.number % 2 == 0;
 	sim_world.texts = sim_world.guards && sim_world.number % 4 > 1;
+	sim_world.insides = sim_world.row && sim_world.number % 3 == 1;
+	sim_world.fences = !sim_world.guards && sim_world.number % 2;
 }
 
 /* ------------------------------------------------------- in the end */
@@ -274,16 +276,16 @@ static int64_t rest_us(void)
 	       1000;
 }
 
-/* A transaction that has locked a lease's row keeps it until the server ends
- * its connection, where the client has vanished. */
+/* A transaction that has locked a row, of a lease or another, keeps it until
+ * the server ends its connection, where the client has vanished. */
 static void await_locks(void)
 {
 	int64_t until = sim_now + (SIM_APP_IDLE_S + 10) * 1000000ll;
 
-	while (sim_locks_any()) {
+	while (sim_locks_any() || sim_inside_any()) {
 		if (sim_now > until)
-			sim_violation("L1: a lease's row is locked, and "
-				      "nobody has a transaction any more");
+			sim_violation("L1: a row is locked, and nobody has a "
+				      "transaction any more");
 		sim_sleep(10000);
 	}
 }
