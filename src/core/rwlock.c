@@ -70,7 +70,9 @@ static void see(const struct rlk_reader_seen *seen, void *arg)
 	    seen->holder.attempt == drain->reader->hold->attempt)
 		return;
 	drain->others++;
-	if (rlk_may_be_dead(drain->client, &seen->holder))
+	/* More than were asked for may come of who is no server. */
+	if (drain->dead_count < RLK_READERS_MOST &&
+	    rlk_may_be_dead(drain->client, &seen->holder))
 		drain->dead[drain->dead_count++] = *seen;
 }
 

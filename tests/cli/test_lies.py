@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""A server that has let us in, and lies in well-formed answers: more rows than
+were asked for, without a value in them, or with the outermost numbers. The real
+command by way of a relay to a real MariaDB (ROWLOCK_TEST_DSN). What it makes of
+them is its own affair; but no lie ends it.
+"""
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+import harness
+from harness import ToolTest, patience
+
+CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
+DSN = os.environ.get("ROWLOCK_TEST_DSN", "")
+
+CLIENT_COMPRESS, CLIENT_SSL = 0x20, 0x800
+COM_QUIT, COM_QUERY, COM_PREPARE, COM_EXECUTE, COM_CLOSE = 1, 3, 0x16, 0x17, 0x19
+OK, END, ERROR = 0, 254, 255
+MORE_RESULTS = 8
+# Bytes of a number, by type.
+NUMBERS = {1: 1, 2: 2, 3: 4, 8: 8, 9: 4, 13: 2}
+MOST_ROWS = 600
+
+COMMANDS = ("run --wait 1s {} -- true", "run --strategy row --wait 1s {} -- true",
+            "run --read --wait 1s {} -- true", "run --write --wait 1s {} -- true",
+            "run --permits 3 --wait 1s {} -- true", "show {}", "list --probe {}",
+            "break {}", "reap", "elect --weight 3 --wait 1s {} -- true")
+
+
+class Gone(Exception):
+    """One of the two."""
+
+
+class Stream:
+    """Packets of one side."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def _read(self, size):
+        data = b""
+        while len(data) < size:
+            more = self.peer.recv(size - len(data))
+            if not more:
+                raise Gone
+            data += more
+        return data
+
+    def receive(self):
+        head = self._read(4)
+        return head[3], self._read(int.from_bytes(head[:3], "little"))
+
+    def send(self, number, payload):
+        self.peer.sendall(struct.pack("<I", len(payload))[:3] +
+                          bytes([number % 256]) + payload)
+
+
+def types_of(definitions):
+    """The type is behind six texts, and seven bytes of the numbers."""
+    types = []
+    for definition in definitions:
+        at = 0
+        for _ in range(6):
+            at += 1 + definition[at]
+        types.append(definition[at + 7])
+    return types
+
+
+def row_of(types, number):
+    """The same number in each column that is one; NULL elsewhere, or, where the
+    number is None, everywhere."""
+    nulls, values = bytearray((len(types) + 9) // 8), b""
+    for i, kind in enumerate(types):
+        if kind in NUMBERS and number is not None:
+            size = NUMBERS[kind]
+            values += (number % (1 << 8 * size)).to_bytes(size, "little")
+        else:
+            nulls[(i + 2) // 8] |= 1 << (i + 2) % 8
+    return b"\0" + bytes(nulls) + values
+
+
+class Talk(threading.Thread):
+    """Of one client with the server."""
+
+    def __init__(self, liar, client):
+        super().__init__(daemon=True)
+        self.liar = liar
+        self.client = Stream(client)
+        self.server = Stream(socket.create_connection(liar.upstream))
+        self.asked = b""
+        self.honest = set()  # statements that are answered as they are
+
+    def run(self):
+        try:
+            self.log_in()
+            while True:
+                self.answer(*self.client.receive())
+        except (Gone, OSError):
+            pass
+        finally:
+            self.client.peer.close()
+            self.server.peer.close()
+
+    def pass_on(self):
+        number, payload = self.server.receive()
+        self.client.send(number, payload)
+        return payload
+
+    def log_in(self):
+        number, greeting = self.server.receive()
+        greeting = bytearray(greeting)
+        at = greeting.index(0, 1) + 1 + 13
+        can = struct.unpack_from("<H", greeting, at)[0]
+        struct.pack_into("<H", greeting, at, can & ~(CLIENT_COMPRESS | CLIENT_SSL))
+        greeting[at + 14:at + 18] = bytes(4)  # MariaDB's own
+        self.client.send(number, bytes(greeting))
+        said = b"\1"
+        while said[0] not in (OK, ERROR):
+            self.server.send(*self.client.receive())
+            said = self.pass_on()
+
+    def answer(self, number, question):
+        self.server.send(number, question)
+        kind = question[0]
+        if kind == COM_PREPARE:
+            self.prepare(b"_schema" in question or self.liar.about not in question)
+        elif kind == COM_EXECUTE:
+            self.execute(struct.unpack_from("<I", question, 1)[0])
+        elif kind == COM_QUERY:
+            while self.result() & MORE_RESULTS:
+                pass
+        elif kind not in (COM_QUIT, COM_CLOSE):
+            self.pass_on()
+
+    def prepare(self, honest):
+        said = self.pass_on()
+        if said[0] != OK:
+            return
+        number, columns, parameters = struct.unpack_from("<IHH", said, 1)
+        if honest:
+            self.honest.add(number)
+        for count in (parameters, columns):
+            for _ in range(count + 1 if count else 0):
+                self.pass_on()
+
+    def result(self):
+        """As it is; returns the status."""
+        said = self.pass_on()
+        if said[0] == ERROR:
+            return 0
+        if said[0] == OK:
+            return struct.unpack_from("<H", said, len(said) - 4)[0] \
+                if len(said) == 7 else self.status_of(said)
+        ends = 0
+        while ends < 2:
+            said = self.pass_on()
+            if said[0] == ERROR:
+                return 0
+            ends += said[0] == END and len(said) < 9
+        return struct.unpack_from("<H", said, 3)[0]
+
+    @staticmethod
+    def status_of(said):
+        at = 1
+        for _ in range(2):
+            at += {252: 3, 253: 4, 254: 9}.get(said[at], 1)
+        return struct.unpack_from("<H", said, at)[0]
+
+    def execute(self, statement):
+        if statement in self.honest:
+            self.result()
+            return
+        said = self.pass_on()
+        if said[0] in (OK, ERROR):
+            return
+        types = types_of([self.pass_on() for _ in range(said[0])])
+        self.pass_on()
+        number, said = self.server.receive()
+        begin = number
+        while not (said[0] in (END, ERROR) and len(said) < 9) and said[0] != ERROR:
+            number, said = self.server.receive()
+        for i in range(self.liar.rows):
+            self.client.send(begin + i, row_of(types, self.liar.number))
+        self.client.send(begin + self.liar.rows, said)
+
+
+class Liar:
+    """Serves each client in a thread. It lies to what is asked about @about,
+    and never of the schema."""
+
+    def __init__(self, upstream, rows, number, about):
+        self.upstream, self.rows, self.number = upstream, rows, number
+        self.about = about
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            Talk(self, client).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+class Lies(ToolTest):
+
+    def setUp(self):
+        super().setUp()
+        del self.environment["ROWLOCK_FAKE"]
+        self.name = f"test-lies-{os.getpid()}"
+
+    def no_lie_ends_it(self, rows, number, about=b""):
+        port = int(re.search(r"port=(\d+)", DSN).group(1))
+        liar = Liar(("127.0.0.1", port), rows, number,
+                    about)
+        self.addCleanup(liar.close)
+        self.environment["ROWLOCK_DSN"] = re.sub(
+            r"port=\d+", f"port={liar.port}", DSN)
+        for command in COMMANDS:
+            done = subprocess.run(
+                [CLI, *command.format(self.name).split()], check=False,
+                capture_output=True, stdin=subprocess.DEVNULL,
+                timeout=patience(), env=self.environment)
+            said = done.stderr.decode(errors="replace")
+            self.assertIn(done.returncode, range(126), f"{command}: {said}")
+            self.assertNotIn("runtime error", said, command)
+
+    def test_rows_of_nothing_that_were_not_asked_for_end_nothing(self):
+        self.no_lie_ends_it(MOST_ROWS, None)
+        self.no_lie_ends_it(MOST_ROWS, None, b" LIMIT ?")
+
+    def test_the_smallest_number_ends_nothing(self):
+        self.no_lie_ends_it(1, -2 ** 63)
+
+    def test_the_largest_numbers_end_nothing(self):
+        self.no_lie_ends_it(1, 2 ** 63 - 1)
+        self.no_lie_ends_it(1, 2 ** 64 - 1)
+
+    def test_no_rows_end_nothing(self):
+        self.no_lie_ends_it(0, None)
+
+
+def can_be_played():
+    port = re.search(r"host=127\.0\.0\.1;.*port=(\d+)", DSN)
+    if not port:
+        return False
+    with socket.create_connection(("127.0.0.1", int(port.group(1)))) as peer:
+        return b"MariaDB" in Stream(peer).receive()[1]
+
+
+if __name__ == "__main__":
+    if not can_be_played():
+        print("1..0 # SKIP no MariaDB on loopback (ROWLOCK_TEST_DSN)")
+        sys.exit(77)
+    harness.main()
