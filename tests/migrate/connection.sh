@@ -15,6 +15,7 @@ spy()
 		#!/bin/sh
 		printf '%s\n' "\$*" >>"$tmp/calls"
 		ulimit -c >>"$tmp/cores"
+		sed -n 's/^Max core file size *//p' /proc/self/limits >>"$tmp/limits"
 		ls -ld "$tmp"/tmpdir/* "$tmp"/tmpdir/*/* >>"$tmp/modes" 2>/dev/null
 		grep -rlF -f "$tmp/secret" "$tmp/tmpdir" >>"$tmp/leaks"
 		exec "$real" "\$@"
@@ -25,6 +26,7 @@ spy()
 	: >"$tmp/modes"
 	: >"$tmp/leaks"
 	: >"$tmp/cores"
+	: >"$tmp/limits"
 	server password >"$tmp/secret"
 }
 server() { option_file "$ROWLOCK_TEST_DSN" | grep "^$1=" | cut -d = -f 2-; }
@@ -52,6 +54,9 @@ out_of_sight()
 	! grep -v -e '^[-p]rw------- ' -e '^drwx------ ' "$tmp/modes" || return 1
 	equal "$(ls "$tmp/tmpdir")" ""
 	equal "$(sort -u "$tmp/cores")" 0
+	# For those that go into a pipe.
+	! prlimit --core=1:1 true 2>/dev/null ||
+		equal "$(sort -u "$tmp/limits" | xargs)" "1 1 bytes"
 }
 
 nothing_left_after_a_failure()
