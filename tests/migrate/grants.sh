@@ -215,7 +215,7 @@ only_its_own()
 	may_not migrate "SELECT n FROM $other.t" || failure=1
 	may_not migrate "DROP TABLE $other.t" || failure=1
 	echo "DROP DATABASE $other" | sql
-	return ${failure:-0}
+	return "${failure:-0}"
 }
 
 # procedure_of_readme: sql/README.md's, for monitoring that is not trusted
@@ -297,7 +297,7 @@ stranger_sees_nothing()
 	shown_to root | tells_of_locks >/dev/null
 	ask "SELECT IS_USED_LOCK('rlb:17') = CONNECTION_ID()" | grep -q 1 || failure=1
 	close_session
-	return ${failure:-0}
+	return "${failure:-0}"
 }
 
 it "the application's account runs every statement of the library, and no DDL" application

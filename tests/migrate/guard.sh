@@ -82,7 +82,7 @@ locks_nothing_of_others()
 	ask "ROLLBACK"
 	close_session
 	rows "DROP USER few_$$@'%'"
-	return ${failure:-0}
+	return "${failure:-0}"
 }
 
 it "the tables have to be there, and then the procedure is made, once" fresh
