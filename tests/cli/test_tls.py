@@ -16,7 +16,7 @@ import struct
 import threading
 
 import harness
-from harness import ToolTest, patience
+from harness import ToolTest, at_least, patience
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 PEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls",
@@ -161,6 +161,17 @@ class Tls(ToolTest):
                 self.assertIn(f"cannot read '{missing}' ({key}): No such file",
                               err)
                 self.assertNotIn("--tls-unverified", err)
+
+    def test_a_host_that_does_not_answer_leaves_time_for_the_next(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as silent:
+            # Its queue is full: the kernel drops what comes next.
+            with socket.create_connection(silent.getsockname()):
+                code, _, err = self.list_with(
+                    self.dsn.replace(
+                        "host=", f"host=127.0.0.1:{silent.getsockname()[1]},"),
+                    f"--connect-timeout={at_least(4)}")
+        self.assertEqual(code, 125, err)
+        self.assertIn("certificate", err)  # so the next one was asked
 
     def test_who_says_so_is_told_to_anybody(self):
         code, _, err = self.list_with(f"{self.dsn};ssl_enforce=1",
