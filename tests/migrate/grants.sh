@@ -8,7 +8,7 @@ password=Pw-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
 accounts='migrate app reaper monitor'
 
 part() { sed -e "s/ROWLOCK_DATABASE/$db/g" -e 's/ROWLOCK_HOST/%/g' \
-	-e "s/'rowlock_\([a-z]*\)'@/'rlk_\1_$$'@/g" -e "s/CHANGE_ME_[A-Z]*/$password/" \
+	-e "s/'rowlock_\([a-z]*\)'/'rlk_\1_$$'/g" -e "s/CHANGE_ME_[A-Z]*/$password/" \
 	"$root/sql/grants.sql"; }
 
 set_up()
