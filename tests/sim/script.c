@@ -286,13 +286,15 @@ static unsigned int allow_several(struct sim_session *session,
 	return 0;
 }
 
-/* What was open before is committed by it. */
+/* What was open before is committed by it, and nobody may have left that. */
 static unsigned int begin_work(struct sim_session *session,
 			       const struct sim_said *said)
 {
 	(void) said;
 	if (session->work.open)
-		commit(session);
+		sim_violation("process %u begins another one in a transaction "
+			      "that was open",
+			      session->proc);
 	session->work.open = true;
 	session->work.begun = true;
 	session->work.snapshot |= session->repeatable;
