@@ -68,7 +68,8 @@ enum rowlock_begin_flags {
 	 *  paused can commit all the same: the hold may be lost by our own
 	 *  clock by then (rowlock_held() is 0, the lost callback was called),
 	 *  and the commit returns 0. For what takes long, or is dear to do
-	 *  again. Tries of others are answered at once, as always.
+	 *  again. Tries of others are answered at once, as always (but where
+	 *  something in between refuses KILL: there what they ask waits on).
 	 *
 	 *  The price: the name is nobody else's until the transaction ends. If
 	 *  the host dies, that is when the server notices (TCP keepalive,

@@ -581,6 +581,10 @@ static void check_neglect(const struct sim_call *call)
 
 	if (!sim_world.calm || !lock || lock->name->strategy->pins_connection)
 		return;
+	/* What waits for a row that a guard keeps locked cannot be ended there,
+	 * nor can the names that wait for the same connection be asked for. */
+	if (sim_world.no_kill && sim_world.guards)
+		return;
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
 		const struct sim_lease *lease =
 		    sim_kind_of_lock(lock) == SIM_KIND_RWLOCK
