@@ -299,6 +299,14 @@ static enum rlk_fault take_answers(struct call *call, uint64_t *ret_numbers,
 	}
 }
 
+void rlk_borrowed_close(const struct rlk_borrowed *on)
+{
+	int fd = mysql_get_socket(on->mysql);
+
+	if (fd >= 0)
+		shutdown(fd, SHUT_RDWR);
+}
+
 enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				uint64_t *ret_numbers, size_t most,
 				size_t *ret_answered,
@@ -310,15 +318,10 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 	    take_answers(&call, ret_numbers, most, ret_answered, reterr);
 
 	set_back(on, flags);
+	/* Also where the server has said so itself, as with 1180. */
+	if (fault == RLK_UNKNOWN)
+		rlk_borrowed_close(on);
 	return fault;
-}
-
-void rlk_borrowed_close(const struct rlk_borrowed *on)
-{
-	int fd = mysql_get_socket(on->mysql);
-
-	if (fd >= 0)
-		shutdown(fd, SHUT_RDWR);
 }
 
 static enum rlk_fault say(const struct rlk_borrowed *on, const char *text,

@@ -55,6 +55,8 @@ static const struct {
 	{ "request", "error code=1213", false },
 	{ "request", "error code=1205", false },
 	{ "request", "error code=1317", false },
+	/* "Got error during COMMIT", and the connection goes on. */
+	{ "request", "error code=1180", false },
 	{ "reply", "drop then=fin", false },
 	{ "reply", "drop then=rst", false },
 	{ "reply", "drop", true },
