@@ -119,7 +119,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
 
 /**
  * Commit the transaction that was begun with @lock on @conn, if the hold is
- * still there. The transaction is over when this returns, whatever it returns.
+ * still there. The transaction is over when this returns, unless it says that
+ * nothing was done.
  *
  * If no answer comes in half of the call's time, or the connection breaks, then
  * whether it was committed is found out in the other half, on a connection of
@@ -145,8 +146,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * take place;
  * ROWLOCK_ENOMEM.
  * It is not known: ROWLOCK_EUNKNOWN.
- * No transaction was begun with this lock on this connection, and nothing was
- * done: ROWLOCK_EINVAL. ROWLOCK_ENOTOWNER, ROWLOCK_EFORKED: nothing was done.
+ * No transaction was begun with this lock on this connection, or a result of
+ * @conn is unread, and nothing was done: ROWLOCK_EINVAL. ROWLOCK_ENOTOWNER,
+ * ROWLOCK_EFORKED: nothing was done.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
 					     struct st_mysql *conn,
@@ -173,9 +175,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
 
 /**
  * Roll the transaction back that was begun with @lock on @conn. The hold stays.
- * The transaction is over when this returns; if @conn does not answer it is
- * closed, and the server rolls back by itself. Also after @conn was closed or
- * connected anew; it has to be there still.
+ * The transaction is over when this returns; if @conn does not answer, or has a
+ * result unread, it is closed, and the server rolls back by itself. Also after
+ * @conn was closed or connected anew; it has to be there still.
  *
  * Returns 0; ROWLOCK_EINVAL: none was begun; ROWLOCK_ENOTOWNER;
  * ROWLOCK_EFORKED.

@@ -73,6 +73,19 @@ static struct rlk_guarded *open_one(struct rowlock *lock,
 	return NULL;
 }
 
+/* What is unread would have to be thrown away, or the connection closed: that
+ * is the caller's to say. */
+static int check_read(const struct rlk_guarded *guarded,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+
+	if (rlk_borrowed_ready(&guarded->guard.on, &error) != ROWLOCK_EINVAL)
+		return 0;
+	return fail(guarded->lock, "commit", ROWLOCK_EINVAL, error.message,
+		    reterr);
+}
+
 /* A row that is gone was given back by the commit, if nobody else may have
  * removed it: the chores did not, which do so with a hold that is lost, nor did
  * who found that its maximum was over. */
@@ -233,7 +246,9 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	int code = 0;
 
 	guarded = open_one(lock, conn, "commit", &code, reterr);
-	if (!guarded)
+	if (guarded)
+		code = check_read(guarded, reterr);
+	if (code)
 		return code;
 	code =
 	    commit(guarded, rlk_client_call_until(lock->name->client), reterr);
@@ -261,7 +276,9 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	int code = 0;
 
 	guarded = open_one(lock, conn, "commit", &code, reterr);
-	if (!guarded)
+	if (guarded)
+		code = check_read(guarded, reterr);
+	if (code)
 		return code;
 	if (!is_last_level(guarded))
 		return fail(lock, "commit", ROWLOCK_EHELD,

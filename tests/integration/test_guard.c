@@ -527,6 +527,43 @@ static void hold_has_one_transaction_and_stays(void **state)
 	mysql_close(second);
 }
 
+/* It could neither be committed nor rolled back: the caller reads it first. */
+static void result_that_is_not_read_stops_the_commit(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_int_equal(mysql_query(app->mysql, "SELECT 1"), 0);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_non_null(strstr(err.message, "not read"));
+	assert_code(rowlock_commit_release(app->lock, app->mysql, &err),
+		    ROWLOCK_EINVAL, &err);
+	mysql_free_result(mysql_store_result(app->mysql));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 80);
+	assert_as_before(app);
+}
+
+/* There it cannot be waited for: the server rolls back. */
+static void result_that_is_not_read_ends_with_the_rollback(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_int_equal(mysql_query(app->mysql, "SELECT 1"), 0);
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	mysql_free_result(mysql_store_result(app->mysql));
+	assert_int_not_equal(try_to_say(app->mysql, "COMMIT"), 0);
+	assert_balance(app, 100);
+	assert_ok(rowlock_verify(app->lock, &err));
+}
+
 struct stranger {
 	const struct app *app;
 	int begin, commit, rollback;
@@ -687,6 +724,10 @@ int main(void)
 		      what_cannot_begin_is_refused),
 		GUARD("a hold has one transaction, and stays",
 		      hold_has_one_transaction_and_stays),
+		GUARD("a result that is not read stops the commit",
+		      result_that_is_not_read_stops_the_commit),
+		GUARD("a result that is not read ends with the rollback",
+		      result_that_is_not_read_ends_with_the_rollback),
 		GUARD("another thread has no say", another_thread_has_no_say),
 		GUARD("a connection that is gone commits nothing",
 		      connection_that_is_gone_commits_nothing),
