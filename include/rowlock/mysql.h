@@ -167,7 +167,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  * handed over within the client: a round trip behind the commit wakes them.
  *
  * Returns as rowlock_commit(); ROWLOCK_EHELD: the hold has more levels than
- * this handle's last one; nothing was done, and the transaction is open.
+ * this handle's last one, by this handle or another; nothing was done, and the
+ * transaction is open.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
     struct rowlock *lock, struct st_mysql *conn,

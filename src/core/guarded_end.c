@@ -29,6 +29,15 @@ static void note_end(const struct rlk_guarded *guarded, bool done)
 	rlk_mutex_unlock(&client->mutex);
 }
 
+/* Also where the handle's levels were let go since, and another's not. */
+static bool is_anothers_locked(const struct rlk_guarded *guarded)
+{
+	const struct rlk_hold *hold = guarded->hold;
+
+	return hold->depth > 0 && hold->owner != RLK_OWNER_NOBODY &&
+	       hold->owner != rlk_lock_owner(guarded->lock);
+}
+
 static struct rlk_guarded *find(struct rowlock *lock,
 				const struct st_mysql *conn, const char *what,
 				int *ret_code, struct rowlock_errinfo *reterr)
@@ -46,11 +55,13 @@ static struct rlk_guarded *find(struct rowlock *lock,
 
 		if (guarded->lock != lock || guarded->guard.on.mysql != conn)
 			continue;
-		/* One that was lost may have been let go since. */
-		if (lock->hold == guarded->hold &&
-		    !rlk_lock_hold_locked(lock, ret_code, reterr))
-			return NULL;
-		return guarded;
+		if (!is_anothers_locked(guarded))
+			return guarded;
+		*ret_code = fail(lock, what, ROWLOCK_ENOTOWNER,
+				 "it is held by another thread; only that one "
+				 "may do this (or use ROWLOCK_OWNER_HANDLE)",
+				 reterr);
+		return NULL;
 	}
 	*ret_code =
 	    fail(lock, what, ROWLOCK_EINVAL,
@@ -257,14 +268,15 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	return code;
 }
 
-/* The hold has one level, which its transaction gives back. */
+/* The hold has one level, which its transaction gives back. This handle's may
+ * have been let go, and another one's not. */
 static bool is_last_level(const struct rlk_guarded *guarded)
 {
 	const struct rowlock *lock = guarded->lock;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&lock->name->client->mutex);
 
-	return lock->hold != guarded->hold || guarded->hold->depth == 1;
+	return guarded->hold->depth == (lock->hold == guarded->hold ? 1 : 0);
 }
 
 int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,

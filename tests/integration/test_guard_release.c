@@ -65,6 +65,49 @@ static void what_is_not_committed_is_not_released(void **state)
 	assert_true(is_free(app));
 }
 
+struct stranger {
+	const struct app *app;
+	struct rowlock *lock;
+	int code;
+};
+
+static void *commit_as_a_stranger(void *arg)
+{
+	struct stranger *stranger = arg;
+
+	stranger->code =
+	    rowlock_commit(stranger->lock, stranger->app->mysql, NULL);
+	return NULL;
+}
+
+/* Another handle has it still, by which nobody could see that it is gone. */
+static void what_another_handle_has_is_not_released(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock *nested =
+	    test_lock(app->client, ROWLOCK_LEASE, 0, app->name);
+	struct stranger stranger = { .app = app, .lock = nested };
+	struct rowlock_errinfo err;
+	pthread_t thread;
+
+	assert_ok(rowlock_acquire(nested, 0, &err));
+	assert_ok(rowlock_begin(nested, app->mysql, 0, &err));
+	take_ten(app);
+	/* Not the hold's last level. */
+	assert_ok(rowlock_release(nested, &err));
+	assert_code(rowlock_commit_release(nested, app->mysql, &err),
+		    ROWLOCK_EHELD, &err);
+	assert_false(is_free(app));
+	assert_int_equal(
+	    pthread_create(&thread, NULL, commit_as_a_stranger, &stranger), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(stranger.code, ROWLOCK_ENOTOWNER);
+	assert_ok(rowlock_commit(nested, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_ok(rowlock_verify(app->lock, &err));
+	test_lock_end(nested);
+}
+
 static void stale_holder_releases_nothing(void **state)
 {
 	const struct app *app = *state;
@@ -143,6 +186,8 @@ int main(void)
 		      data_and_release_are_one_commit),
 		GUARD("what is not committed is not released",
 		      what_is_not_committed_is_not_released),
+		GUARD("what another handle has is not released",
+		      what_another_handle_has_is_not_released),
 		GUARD("a stale holder releases nothing",
 		      stale_holder_releases_nothing),
 		GUARD("who waits has it next", who_waits_has_it_next),
