@@ -91,8 +91,9 @@ enum rowlock_begin_flags {
  *         end of the transaction, and then as it was
  * @flags  0, or enum rowlock_begin_flags
  *
- * A round trip; three where @conn was not opened with CLIENT_MULTI_STATEMENTS,
- * and two more at the end of the transaction: it is allowed in between.
+ * A round trip; three where @conn does not take several statements in one text
+ * (CLIENT_MULTI_STATEMENTS), and one more at the end of the transaction: that
+ * is allowed in between.
  *
  * With a flag, the first time on a connection, and where it is not sure of the
  * row, it asks the server whether that is the lock's, and the hold still there.

@@ -220,11 +220,6 @@ const char *rlk_borrowed_host(const struct rlk_borrowed *on)
 	return host ? host : "a connection that is closed";
 }
 
-bool rlk_borrowed_takes_several(const struct rlk_borrowed *on)
-{
-	return (on->mysql->client_flag & CLIENT_MULTI_STATEMENTS) != 0;
-}
-
 static enum rlk_fault fail(const struct rlk_borrowed *on, bool answered,
 			   struct rowlock_errinfo *reterr)
 {

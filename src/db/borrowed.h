@@ -57,10 +57,7 @@ uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on);
 /** The server, as messages call it. */
 const char *rlk_borrowed_host(const struct rlk_borrowed *on);
 
-/** Was it opened for several statements in one text? */
-bool rlk_borrowed_takes_several(const struct rlk_borrowed *on);
-
-/** Allow that, or forbid it. A round trip. */
+/** Allow several statements in one text, or forbid them. A round trip. */
 enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 					  bool allow,
 					  struct rowlock_errinfo *reterr);

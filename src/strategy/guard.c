@@ -44,6 +44,8 @@
  * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
 #define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, %d, 2)"
 #define ERROR_JUDGE 1231
+#define ERROR_SYNTAX 1064
+#define ERROR_ROWS 1242
 #define ERROR_DEADLOCK 1213
 #define ERROR_NO_SAVEPOINT 1305
 #define ERROR_UNKNOWN_VARIABLE 1193
@@ -57,7 +59,7 @@ enum {
 	BEGIN_ISOLATION,
 	BEGIN_AUTOCOMMIT, /* off: the next statement begins a transaction */
 	BEGIN_ROW, /* is the lease there, on its server? And its guards; left
-		      out where that is known */
+		      out where that is known. One more where it looks first */
 	BEGIN_REST,
 };
 
@@ -106,14 +108,22 @@ static bool on_cluster(const struct rlk_guard *guard)
 }
 
 /* A read that locks takes no snapshot: the first other one does (MySQL manual,
- * "Consistent Nonlocking Reads"). */
+ * "Consistent Nonlocking Reads"). It fails where the row is not there: a read
+ * that locks would lock the gap, and keep others from names of their own, until
+ * all is rolled back. */
 static void put_snapshot(struct rlk_script *text, const struct rlk_guard *guard,
 			 const struct rlk_request *request)
 {
-	rlk_script_put(text, "SELECT 1 FROM ");
+	rlk_script_put(text, "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION "
+			     "SELECT 2)) FROM ");
 	rlk_place_put_table(text, guard->place, "business_lease");
 	put_row(text, request);
 	rlk_script_put(text, "; ");
+}
+
+static bool looks_first(const struct rlk_guard *guard)
+{
+	return guard->early && guard->snapshot;
 }
 
 static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
@@ -123,6 +133,8 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 	rlk_script_put(text,
 		       guard->snapshot ? "REPEATABLE READ" : "READ COMMITTED");
 	rlk_script_put(text, ", READ WRITE; SET SESSION autocommit = 0; ");
+	if (looks_first(guard))
+		put_snapshot(text, guard, request);
 	if (guard->asks) {
 		rlk_script_put(text, guard->place->catch_up);
 		rlk_script_put(text, "SELECT IF(");
@@ -133,8 +145,6 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		rlk_script_put(text,
 			       guard->early ? " LOCK IN SHARE MODE; " : "; ");
 	}
-	if (guard->early && guard->snapshot)
-		put_snapshot(text, guard, request);
 	if (on_cluster(guard)) {
 		put_other_savepoint(text, guard);
 		rlk_script_put(text, "; ");
@@ -308,7 +318,8 @@ static enum rlk_guard_end judge_begin(const struct rlk_guard *guard,
 				      enum rlk_fault fault, size_t answered,
 				      struct rowlock_errinfo *error)
 {
-	if (!fault)
+	if (!fault || (looks_first(guard) && answered == BEGIN_ROW &&
+		       error->mysql == ERROR_ROWS))
 		return tell_place(guard, RLK_GUARD_LOST, error);
 	if (answered == BEGIN_ROW && guard->asks)
 		return tell_place(guard, RLK_GUARD_REFUSED, error);
@@ -328,29 +339,49 @@ static void give_up(const struct rlk_guard *guard, size_t answered,
 		undo(guard, NULL);
 }
 
+static enum rlk_fault say_begin(const struct rlk_guard *guard,
+				const struct rlk_request *request,
+				uint64_t *ret_numbers, size_t *ret_answered,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+
+	put_begin(&text, guard, request);
+	return say(guard, &text, ret_numbers, BEGIN_REST + 1, ret_answered,
+		   reterr);
+}
+
+/* Whether the connection takes several statements in one text is found out by
+ * trying: besides the flag with which it was opened there is
+ * mysql_set_server_option(), of which nobody tells. */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
 {
-	uint64_t numbers[BEGIN_REST] = { 0 };
-	struct rlk_script text = { .failed = false };
+	const size_t at_row = looks_first(guard) ? BEGIN_ROW + 1 : BEGIN_ROW;
+	uint64_t numbers[BEGIN_REST + 1] = { 0 };
 	enum rlk_guard_end end;
 	enum rlk_fault fault;
 	size_t answered;
 
 	guard->on_id = rlk_borrowed_id(&guard->on);
 	guard->autocommit = rlk_borrowed_autocommits(&guard->on);
-	guard->forbids_several = !rlk_borrowed_takes_several(&guard->on);
-	if (guard->forbids_several &&
-	    rlk_borrowed_allow_several(&guard->on, true, reterr))
-		return RLK_GUARD_REFUSED;
-	put_begin(&text, guard, request);
-	fault = say(guard, &text, numbers, BEGIN_REST, &answered, reterr);
+	guard->forbids_several = false;
+	fault = say_begin(guard, request, numbers, &answered, reterr);
+	if (fault == RLK_REFUSED && !answered &&
+	    reterr->mysql == ERROR_SYNTAX) {
+		if (rlk_borrowed_allow_several(&guard->on, true, reterr))
+			return RLK_GUARD_REFUSED;
+		guard->forbids_several = true;
+		fault = say_begin(guard, request, numbers, &answered, reterr);
+	}
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
-	if (fault == RLK_DONE && (numbers[BEGIN_ROW] || !guard->asks)) {
+	/* It may have been connected anew for that. */
+	guard->on_id = rlk_borrowed_id(&guard->on);
+	if (fault == RLK_DONE && (numbers[at_row] || !guard->asks)) {
 		if (guard->asks)
-			guard->guards = numbers[BEGIN_ROW] - 1;
+			guard->guards = numbers[at_row] - 1;
 		return RLK_GUARD_DONE;
 	}
 	end = judge_begin(guard, fault, answered, reterr);

@@ -251,6 +251,30 @@ static void several_statements_are_forbidden_again(void **state)
 	assert_balance(app, 90);
 }
 
+/* Whoever opened it without the flag may have allowed it since, and the other
+ * way round. */
+static void several_statements_are_as_the_application_has_them(void **state)
+{
+	static const unsigned long flags[] = { 0, CLIENT_MULTI_STATEMENTS };
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
+		MYSQL *mysql = connect_to(test_dsn(), flags[i]);
+
+		assert_false(mysql_set_server_option(
+		    mysql, i ? MYSQL_OPTION_MULTI_STATEMENTS_OFF
+			     : MYSQL_OPTION_MULTI_STATEMENTS_ON));
+		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+		say(mysql, "UPDATE guard_test SET balance = balance - 10 WHERE "
+			   "id = 1");
+		assert_ok(rowlock_commit(app->lock, mysql, &err));
+		assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), i ? 1064 : 0);
+		mysql_close(mysql);
+	}
+	assert_balance(app, 80);
+}
+
 /* It locks nothing of ours before its end. */
 static void open_transaction_is_in_nobodys_way(void **state)
 {
@@ -636,6 +660,18 @@ static void connection_that_is_gone_rolls_back(void **state)
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
+/* The connection is over in the server, and its socket. */
+static void await_end(const struct app *app, unsigned long id)
+{
+	uint64_t since = test_now_ns();
+
+	while (test_sql_number(app->sql,
+			       "SELECT COUNT(*) FROM "
+			       "information_schema.PROCESSLIST WHERE ID = %lu",
+			       id))
+		test_keep_waiting(since, "the end of a connection");
+}
+
 /* Its transaction cannot be continued by another session. */
 static void connection_that_is_new_commits_nothing(void **state)
 {
@@ -653,6 +689,28 @@ static void connection_that_is_new_commits_nothing(void **state)
 	assert_code(rowlock_commit(app->lock, app->mysql, &err),
 		    ROWLOCK_EBROKEN, &err);
 	assert_balance(app, 90);
+}
+
+/* The driver does so by itself, at the begin: it is begun there. */
+static void transaction_begins_on_a_new_connection(void **state)
+{
+	struct app *app = *state;
+	my_bool on = 1;
+	struct rowlock_errinfo err;
+	unsigned long before;
+
+	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	before = mysql_thread_id(app->mysql);
+	test_sql(app->sql, "KILL %lu", before);
+	await_end(app, before);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_int_not_equal(mysql_thread_id(app->mysql), before);
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_as_before(app);
 }
 
 /* Nor is what was written on it since left for the next COMMIT. */
@@ -707,6 +765,8 @@ int main(void)
 		GUARD("the session is as it was", session_is_as_it_was),
 		GUARD("several statements are forbidden again",
 		      several_statements_are_forbidden_again),
+		GUARD("several statements are as the application has them",
+		      several_statements_are_as_the_application_has_them),
 		GUARD("an open transaction is in nobody's way",
 		      open_transaction_is_in_nobodys_way),
 		GUARD("a begin asks for what it does not know",
@@ -735,6 +795,8 @@ int main(void)
 		      connection_that_is_gone_rolls_back),
 		GUARD("a connection that is new commits nothing",
 		      connection_that_is_new_commits_nothing),
+		GUARD("a transaction begins on a new connection",
+		      transaction_begins_on_a_new_connection),
 		GUARD("a new connection has nothing open",
 		      new_connection_has_nothing_open),
 	};

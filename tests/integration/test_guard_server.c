@@ -228,9 +228,8 @@ static void server_that_takes_no_writes_commits_nothing(void **state)
 	test_sql_end(root);
 }
 
-/* The application's connection, by way of a proxy that answers @times a
- * ROLLBACK with an error, as the server does that has a KILL QUERY. */
-static struct proxy *refuse_rollback(struct app *app, const char *times)
+/* The application's connection, by way of a proxy with @rule for a ROLLBACK. */
+static struct proxy *meet_rollback(struct app *app, const char *rule)
 {
 	struct proxy_options options = { .seed = 1 };
 	char server[64];
@@ -243,12 +242,21 @@ static struct proxy *refuse_rollback(struct app *app, const char *times)
 	proxy = proxy_start(&options, words, sizeof(words));
 	if (!proxy)
 		fail_msg("proxy: %s", words);
-	snprintf(words, sizeof(words),
-		 "request sql=\"ROLLBACK*\" %s do error code=1317", times);
+	snprintf(words, sizeof(words), "request sql=\"ROLLBACK*\" %s", rule);
 	assert_null(proxy_tell(proxy, words));
 	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
 	app->mysql = connect_to(dsn, CLIENT_MULTI_STATEMENTS);
 	return proxy;
+}
+
+/* One that answers it with an error @times, as the server does that has a KILL
+ * QUERY. */
+static struct proxy *refuse_rollback(struct app *app, const char *times)
+{
+	char rule[64];
+
+	snprintf(rule, sizeof(rule), "%s do error code=1317", times);
+	return meet_rollback(app, rule);
 }
 
 static void rollback_that_is_refused_is_said_again(void **state)
@@ -289,6 +297,43 @@ static void session_that_cannot_be_had_as_it_was_is_ended(void **state)
 	proxy_end(proxy);
 }
 
+/* Nor does it keep others from the name that it has lost, or from those beside
+ * it, if nobody rolls it back. */
+static void who_has_lost_it_locks_nothing(void **state)
+{
+	struct app app = *(struct app *) *state;
+	struct proxy *proxy = meet_rollback(&app, "always do drop then=vanish");
+	const char *name = test_name("beside");
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock *same =
+	    test_lock(app.client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, name);
+	struct rowlock_errinfo err;
+
+	options.call_timeout_ms = 1000; /* as long as it tries to roll back */
+	client = test_client_with(&options);
+	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	assert_int_equal(test_sql(app.sql,
+				  "DELETE FROM business_lease WHERE name = "
+				  "'%s'",
+				  name),
+			 1);
+	assert_code(rowlock_begin(lock, app.mysql,
+				  ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err),
+		    ROWLOCK_ELOST, &err);
+	assert_int_equal(proxy_counts(proxy).acts, 1);
+	assert_ok(rowlock_acquire(same, 0, &err));
+	assert_ok(rowlock_release(same, &err));
+	mysql_close(app.mysql);
+	proxy_end(proxy);
+	test_lock_end(same);
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +350,8 @@ int main(void)
 		      rollback_that_is_refused_is_said_again),
 		GUARD("a session that cannot be had as it was is ended",
 		      session_that_cannot_be_had_as_it_was_is_ended),
+		GUARD("who has lost it locks nothing",
+		      who_has_lost_it_locks_nothing),
 	};
 
 	return test_main_own_server(tests);

@@ -210,11 +210,6 @@ const char *rlk_borrowed_host(const struct rlk_borrowed *on)
 	return "server";
 }
 
-bool rlk_borrowed_takes_several(const struct rlk_borrowed *on)
-{
-	return of(on)->several;
-}
-
 enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 					  bool allow,
 					  struct rowlock_errinfo *reterr)

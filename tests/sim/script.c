@@ -219,6 +219,14 @@ static unsigned int look_at_guards(struct sim_session *session,
 	return 0;
 }
 
+/* The snapshot is taken by it, whether the row is there or not. */
+static unsigned int look_first(struct sim_session *session,
+			       const struct sim_said *said)
+{
+	touch(session);
+	return find_lease(said) ? 0 : ERROR_ROWS;
+}
+
 static unsigned int look_at_place(struct sim_session *session,
 				  const struct sim_said *said)
 {
@@ -328,6 +336,7 @@ static unsigned int do_execute(struct sim_session *session,
 		[SIM_SET_AUTOCOMMIT] = set_autocommit,
 		[SIM_SAVEPOINT] = set_savepoint,
 		[SIM_RELEASE_SAVEPOINT] = release_savepoint,
+		[SIM_GUARD_FIRST] = look_first,
 		[SIM_GUARD_LOOK] = look_at_guards,
 		[SIM_GUARD_PLACE] = look_at_place,
 		[SIM_GUARD_COUNT] = guard,
