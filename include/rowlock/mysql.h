@@ -109,7 +109,9 @@ enum rowlock_begin_flags {
  * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy, or no lock of
  * rowlock_new(); or ROWLOCK_EARLY_GUARD on a cluster;
  * ROWLOCK_EAUTH: the account of @conn may not read `business_lease`;
- * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now;
+ * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now; or
+ * an earlier commit of the hold returned ROWLOCK_EUNKNOWN, and the client's
+ * server is still out of reach (what may come of that has to come before);
  * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_EFORKED.
  * Unless it is 0 nothing was begun, and @conn is as it was or closed.
  */
@@ -126,8 +128,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * If no answer comes in half of the call's time, or the connection breaks, then
  * whether it was committed is found out in the other half, on a connection of
  * the client's: 0 or ROWLOCK_ECONNECT. That needs the lock's
- * row: ROWLOCK_EUNKNOWN is left for a hold that was lost in just that time, and
- * for a server that is not back.
+ * row: ROWLOCK_EUNKNOWN is left for a hold that was lost in just that time, for
+ * a server that is not back, and for one whose guard was told as text besides,
+ * by which others count, too (rowlock_guard_sql()).
  *
  * One round trip, one text, one commit: that of the data.
  *
@@ -208,7 +211,12 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * What rowlock_begin() and rowlock_commit() do is left to the caller: that it
  * is the lock's server; that the transaction is not begun before the acquire,
  * and has autocommit off, so that nothing commits by itself after a deadlock;
- * that it has not ended half way; and a COMMIT without an answer stays unknown.
+ * that it has not ended half way; and a COMMIT without an answer stays unknown:
+ * it may still come, and the guard of the next transaction would not notice. So
+ * release the lock then, and acquire it anew, as after ROWLOCK_EUNKNOWN.
+ *
+ * Not while a transaction of rowlock_begin() is open under the same hold: its
+ * commit finds another number of guards than it knows (ROWLOCK_ELOST).
  *
  * The text is good for all transactions of this hold, and for no later one: ask
  * again after each acquire. The hold is not handed over to another thread of

@@ -222,6 +222,56 @@ static int fail_begin(struct rlk_guarded *guarded, enum rlk_guard_end end,
 	}
 }
 
+static bool may_come(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return guarded->hold->commit_may_come;
+}
+
+static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
+				  struct rowlock_errinfo *ret_error)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_client_conn(client, RLK_BAY_ASIDE, guarded->guard.on.until_ms,
+			    &conn, ret_error))
+		return RLK_FAILED;
+	fault = rlk_guard_outrun(conn, &request, ret_error);
+	rlk_pool_put(client->pool, conn);
+	if (fault)
+		return fault;
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->commit_may_come = false;
+	rlk_mutex_unlock(&client->mutex);
+	return RLK_DONE;
+}
+
+/* An earlier commit of the hold that may still come would be in the way of this
+ * one's, or be taken for it: so it has to come first, or not at all. While it
+ * is under way it has the row locked. */
+static int outrun(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_clock *clock = guarded->guard.on.clock;
+	struct rowlock_errinfo error = { 0 };
+	enum rlk_fault fault = RLK_DONE;
+
+	do {
+		if (may_come(guarded))
+			fault = outrun_once(guarded, &error);
+	} while (fault == RLK_BUSY &&
+		 rlk_now(clock) < guarded->guard.on.until_ms);
+	if (!fault)
+		return 0;
+	return fail_with(guarded->lock, "begin", error.code,
+			 "an earlier commit of the hold may still take place",
+			 &error, reterr);
+}
+
 static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 {
 	struct rlk_request request = rlk_hold_request(guarded->hold);
@@ -229,6 +279,8 @@ static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 	enum rlk_guard_end end;
 	int code = check_connection(guarded->lock, &guarded->guard.on, reterr);
 
+	if (!code)
+		code = outrun(guarded, reterr);
 	if (code)
 		return code;
 	end = rlk_guard_begin(&guarded->guard, &request, &error);

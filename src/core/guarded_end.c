@@ -109,6 +109,14 @@ static bool only_it_gives_back(struct rlk_guarded *guarded)
 	       !rlk_hold_has_maximum(guarded->hold);
 }
 
+static bool is_told(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return guarded->hold->guard_told;
+}
+
 /* One question. True: that is the answer. */
 static bool ask(struct rlk_guarded *guarded, int64_t until_ms, bool *ret_known,
 		bool *ret_committed)
@@ -121,6 +129,7 @@ static bool ask(struct rlk_guarded *guarded, int64_t until_ms, bool *ret_known,
 
 	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, &error))
 		return false;
+	guarded->guard.told = is_told(guarded);
 	fault =
 	    rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
 			       ret_known, ret_committed, &error);
@@ -140,14 +149,40 @@ static void pause_until(const struct rowlock_client *client, int64_t until_ms)
 	rlk_sleeper_fini(&sleeper);
 }
 
-/* A commit that may still come would pass for the next owner. */
-static void never_hand_over(struct rlk_guarded *guarded)
+/* A commit that may still come would pass for the next owner; and the next
+ * transaction of the hold has to see to it. */
+static void note_may_come(struct rlk_guarded *guarded)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
 
 	rlk_mutex_lock(&client->mutex);
-	guarded->hold->guard_told = true;
+	guarded->hold->commit_may_come = true;
 	rlk_mutex_unlock(&client->mutex);
+}
+
+/* @answered: it was; @committed: and the row is there, and counted up. */
+static int fail_unknown(struct rlk_guarded *guarded, bool answered,
+			bool committed, const struct rowlock_errinfo *error,
+			struct rowlock_errinfo *reterr)
+{
+	const char *words = "not known, for the server is out of reach; look "
+			    "at the data for what became of it";
+
+	/* One that gives it back may have done so, or do so later. */
+	if (guarded->guard.releases || (answered && !committed))
+		rlk_guarded_lose(guarded,
+				 answered ? RLK_ROW_IS_GONE : may_be_gone);
+	else if (!answered)
+		note_may_come(guarded);
+	if (answered && committed && !guarded->guard.releases)
+		words = "not known, for who has the guard as text may have "
+			"committed, too; look at the data for what became of "
+			"it";
+	else if (answered)
+		words = "not known, for the hold is lost; look at the data for "
+			"what became of it";
+	return fail_with(guarded->lock, "commit", ROWLOCK_EUNKNOWN, words,
+			 error, reterr);
 }
 
 /* @error: what the COMMIT failed with. */
@@ -174,19 +209,7 @@ static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
 	if (answered && known)
 		return fail_with(lock, "commit", error->code,
 				 "nothing was committed", error, reterr);
-	/* One that gives it back may have done so, or do so later. */
-	if (answered || guarded->guard.releases)
-		rlk_guarded_lose(guarded,
-				 answered ? RLK_ROW_IS_GONE : may_be_gone);
-	else
-		never_hand_over(guarded);
-	return fail_with(lock, "commit", ROWLOCK_EUNKNOWN,
-			 answered
-			     ? "not known, for the hold is lost; look at the "
-			       "data for what became of it"
-			     : "not known, for the server is out of reach; "
-			       "look at the data for what became of it",
-			 error, reterr);
+	return fail_unknown(guarded, answered, committed, error, reterr);
 }
 
 /* What is known to be lost is not asked for; but our clock does not know of a

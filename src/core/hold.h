@@ -69,7 +69,7 @@ struct rlk_upkeep {
 
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
-	enum rlk_hold_state state : 8;
+	enum rlk_hold_state state : 7;
 	bool suspect : 1;    /* perhaps broken: being looked up */
 	bool mixed_info : 1; /* it may be in the server under another info than
 				that of its last handle */
@@ -77,12 +77,13 @@ struct rlk_hold {
 	bool wanted : 1;     /* lease: others wanted the name, too, when it was
 				granted */
 	bool orphan : 1;     /* lost by its owner's end, and not logged yet */
-	bool in_transaction : 1; /* one of the application's is tied to it, and
-				    open */
-	bool guard_told : 1;     /* the application has its guard as text, and
-				    commits by itself; or a commit of its may
-				    still come */
-	bool guards_unsure : 1;  /* what follows may be otherwise */
+	bool in_transaction : 1;  /* one of the application's is tied to it, and
+				     open */
+	bool guard_told : 1;      /* the application has its guard as text, and
+				     commits by itself */
+	bool commit_may_come : 1; /* one that was not answered, and that nobody
+				     could ask after */
+	bool guards_unsure : 1;   /* what follows may be otherwise */
 	uint16_t guards; /* of its row, unless that is unsure, or at its most */
 	unsigned int refs;
 	unsigned int depth;

@@ -467,6 +467,14 @@ static const struct rlk_stmt_def overtake = {
 	true,
 };
 
+/* What has not been counted by now finds another number. */
+static const struct rlk_stmt_def outrun = {
+	"outcome",
+	"UPDATE business_lease SET guards = guards + 2 WHERE name = ? "
+	"AND slot = ? AND attempt = ?",
+	true,
+};
+
 static const struct rlk_stmt_def look = {
 	"outcome",
 	"SELECT guards FROM business_lease "
@@ -495,6 +503,20 @@ static enum rlk_fault find_releaser(struct rlk_conn *conn,
 	if (!fault)
 		*ret_ours = reply.has_row && reply.columns[0].u64 == breaks;
 	return fault;
+}
+
+enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &outrun, params, &reply, reterr);
 }
 
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
@@ -534,7 +556,12 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 		return RLK_DONE;
 	}
 	*ret_known = reply.has_row;
-	*ret_committed =
-	    reply.has_row && reply.columns[0].u64 == guard->guards + 1;
+	/* One that gives it back does not count it. */
+	*ret_committed = reply.has_row && !guard->releases &&
+			 reply.columns[0].u64 == guard->guards + 1;
+	if (guard->told && reply.has_row && !guard->releases) {
+		*ret_known = false;
+		*ret_committed = true;
+	}
 	return RLK_DONE;
 }

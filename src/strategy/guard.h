@@ -43,6 +43,8 @@ struct rlk_guard {
 				 guards; else they are known. Always where
 				 place->catch_up is for something */
 	bool releases;        /* its commit gives the lease back */
+	bool told;            /* by the time that its outcome is asked for, who
+				 has the guard as text may have counted, too */
 	bool autocommit;      /* the session's, before */
 	bool forbids_several; /* the connection did, before */
 };
@@ -83,14 +85,22 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 				      struct rowlock_errinfo *reterr);
 
+/** On a connection of ours: no commit that was not answered, nor asked after,
+ *  can take place from here on. Waits while one is under way, as
+ *  rlk_guard_find_out(). */
+enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				struct rowlock_errinfo *reterr);
+
 /**
  * On a connection of ours: did a commit that was not answered take place? One
  * that did not can not do so later: the row is changed, so that it does not
  * find it as it was. *@ret_known is false if nobody can say: the row is gone,
  * and it need not have been the commit that released it, since the session is
  * gone, too, or others have broken leases of it (it has another number of
- * @breaks). Waits while the commit is under way, as long as the connection's
- * deadline allows.
+ * @breaks); or the row has been counted up, and not only ours counts
+ * (guard->told): then *@ret_committed is true. Waits while the commit is under
+ * way, as long as the connection's deadline allows.
  */
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  const struct rlk_guard *guard,

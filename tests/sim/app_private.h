@@ -139,13 +139,20 @@ void sim_thread_run(void *thread);
 void sim_thread_free(struct sim_thread *thread);
 
 /* guarded.c */
+/** What the transactions under one hold have left. */
+struct sim_turn {
+	bool unknown; /* a commit of the library's: so none by text follows */
+	bool over;    /* one by text: so none follows at all */
+};
+
 /** A transaction of the thread's own under the lease that it has by @handle.
  *  True: that was given back with it. */
-bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle);
+bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle,
+		      struct sim_turn *turn);
 
 /* told.c */
-/** One whose guard it says itself. */
-void sim_told_play(struct sim_thread *thread, const struct sim_handle *handle);
+/** One whose guard it says itself. False: what became of it is not known. */
+bool sim_told_play(struct sim_thread *thread, const struct sim_handle *handle);
 
 /* fenced.c: transactions that end as the application says. */
 /** Have a connection; false: there is none to be had. */

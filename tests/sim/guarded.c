@@ -257,6 +257,7 @@ static void check_code(const struct play *play, const struct sim_call *call,
 	if (code == ROWLOCK_ELOST && play->early)
 		sim_violation("a hold is lost that its transaction had kept");
 	if (code == ROWLOCK_EUNKNOWN && hold && hold->state == RLK_HOLD_HELD &&
+	    !hold->guard_told &&
 	    sim_proc_ms(sim_self->proc) + PAUSE_MS < call->until_ms)
 		sim_violation("S6: it is not known whether a transaction was "
 			      "committed, though there was time to find out");
@@ -296,7 +297,7 @@ static int commit(struct play *play, bool gives)
 	return code;
 }
 
-static bool end(struct play *play, bool done)
+static bool end(struct play *play, bool done, struct sim_turn *turn)
 {
 	uint64_t die = sim_below(16);
 	bool gives = die < 5;
@@ -306,11 +307,13 @@ static bool end(struct play *play, bool done)
 		roll_back(play);
 	else
 		code = commit(play, gives);
+	turn->unknown = turn->unknown || code == ROWLOCK_EUNKNOWN;
 	sim_borrowed_check(&play->thread->own, "end");
 	return (gives && !code) || play->let_go;
 }
 
-bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
+bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle,
+		      struct sim_turn *turn)
 {
 	struct sim_borrowed *own = &thread->own;
 	struct play play = {
@@ -326,8 +329,8 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
 	if (!own->conn && !sim_borrowed_open(own, thread->app->client))
 		return false;
 	sim_thread_rest();
-	if (sim_world.texts && sim_below(4) == 0) {
-		sim_told_play(thread, handle);
+	if (sim_world.texts && !turn->unknown && sim_below(4) == 0) {
+		turn->over = !sim_told_play(thread, handle);
 		return false;
 	}
 	if (begin(thread, handle, play.early))
@@ -336,5 +339,5 @@ bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle)
 	    sim_judge_guarded(handle->lock, handle->name, own->id,
 			      play.early ? SIM_GUARD_KEEPS : SIM_GUARD_AT_END);
 	done = count(&play);
-	return end(&play, done);
+	return end(&play, done, turn);
 }

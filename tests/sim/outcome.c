@@ -25,6 +25,16 @@ void sim_outcome_overtake(struct sim_session *session)
 	session->answer.affected = 1;
 }
 
+void sim_outcome_outrun(struct sim_session *session)
+{
+	struct sim_lease *lease = find(&session->request);
+
+	if (!lease)
+		return;
+	lease->guards += 2;
+	session->answer.affected = 1;
+}
+
 void sim_outcome_look(struct sim_session *session)
 {
 	const struct sim_lease *lease = find(&session->request);

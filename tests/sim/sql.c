@@ -204,6 +204,8 @@ static const struct pattern patterns[] = {
 	{ SIM_OVERTAKE, "outcome", "UPDATE business_lease SET guards = guards "
 	  "+ 2 WHERE name = ? AND slot = ? AND attempt = ? AND guards = ?",
 	  NULL, NULL },
+	{ SIM_OUTRUN, "outrun", "UPDATE business_lease SET guards = guards + 2 "
+	  "WHERE name = ? AND slot = ? AND attempt = ?", NULL, NULL },
 	{ SIM_LOOK_GUARDS, "outcome-look", "SELECT guards FROM business_lease "
 	  "WHERE name = ? AND slot = ? AND attempt = ? FOR UPDATE", NULL,
 	  NULL },

@@ -531,6 +531,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_CLAIM_KEEP] = keep_claim,
 		[SIM_DROP_TOKEN] = drop_token,
 		[SIM_OVERTAKE] = sim_outcome_overtake,
+		[SIM_OUTRUN] = sim_outcome_outrun,
 		[SIM_LOOK_GUARDS] = sim_outcome_look,
 		[SIM_LOOK_BREAKS] = sim_outcome_breaks,
 		[SIM_SESSION_OPEN] = open_session,

@@ -389,8 +389,17 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 /* False: it was given back by a transaction. */
 static bool keep(struct sim_thread *thread, struct sim_handle *handle)
 {
-	if (sim_world.guards && !handle->row && !handle->names && sim_below(4))
-		return !sim_guarded_play(thread, handle);
+	struct sim_turn turn = { .unknown = false };
+
+	if (sim_world.guards && !handle->row && !handle->names &&
+	    sim_below(4)) {
+		/* One after the other. */
+		do {
+			if (sim_guarded_play(thread, handle, &turn))
+				return false;
+		} while (!turn.over && sim_below(3) == 0);
+		return true;
+	}
 	if (sim_world.fences && !handle->names && sim_below(4) == 0)
 		sim_fenced_play(thread, handle);
 	if (sim_world.insides && handle->row && sim_below(64) == 0)

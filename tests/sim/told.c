@@ -80,7 +80,7 @@ static void restore(const struct told *told)
 		sim_borrowed_close(told->own);
 }
 
-static void play(struct told *told, char *guard)
+static bool play(struct told *told, char *guard)
 {
 	int code = ROWLOCK_EBROKEN;
 	uint64_t number;
@@ -92,9 +92,10 @@ static void play(struct told *told, char *guard)
 	}
 	sim_judge_outcome(told->work, told->wrote, code);
 	restore(told);
+	return code != ROWLOCK_EUNKNOWN;
 }
 
-void sim_told_play(struct sim_thread *thread, const struct sim_handle *handle)
+bool sim_told_play(struct sim_thread *thread, const struct sim_handle *handle)
 {
 	struct told told = { .own = &thread->own, .handle = handle };
 	char guard[ROWLOCK_GUARD_SQL_SIZE];
@@ -110,8 +111,8 @@ void sim_told_play(struct sim_thread *thread, const struct sim_handle *handle)
 	sim_app_code(SIM_CALL_OTHER, code);
 	sim_app_expect("guard", code, code == ROWLOCK_ELOST && !sim_world.calm);
 	if (code || thread->own.in_transaction)
-		return;
+		return true;
 	told.work = sim_judge_guarded(handle->lock, handle->name,
 				      thread->own.id, SIM_GUARD_IS_TOLD);
-	play(&told, guard);
+	return play(&told, guard);
 }

@@ -272,6 +272,61 @@ static void what_is_told_of_a_release_is_what_became_of_it(void **state)
 	sweep(*state, true);
 }
 
+/* -------------------------------------------------- one behind the other */
+
+/* A client that is cut off while its application's COMMIT is under way. */
+static struct rowlock *hold_behind(struct proxy *proxy,
+				   struct rowlock_client **ret_client)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+	char dsn[512];
+
+	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
+	options.dsn = dsn;
+	options.call_timeout_ms = CALL_MS;
+	*ret_client = test_client_with(&options);
+	lock = test_lock(*ret_client, ROWLOCK_LEASE, 0, test_name("behind"));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	return lock;
+}
+
+/* A commit of which nothing is known comes when the hold's next transaction has
+ * begun, whose own is never said. */
+static void what_still_comes_is_not_taken_for_the_next(void **state)
+{
+	struct guarded *guarded = *state;
+	struct proxy *proxy = proxy_to(test_dsn());
+	struct rowlock_client *client;
+	struct rowlock *lock = hold_behind(proxy, &client);
+	MYSQL *next = connect_by(test_dsn());
+	struct rowlock_errinfo err;
+
+	test_sql(guarded->sql, "REPLACE INTO sweep_account VALUES (1, 100)");
+	guarded->mysql = connect_by(guarded->dsn);
+	assert_ok(rowlock_begin(lock, guarded->mysql, 0, &err));
+	tell(guarded->proxy, "clear\nreset\nrequest sql=\"RELEASE*\" do hold");
+	tell(proxy, "deaf\nend rst");
+	assert_code(rowlock_commit(lock, guarded->mysql, &err),
+		    ROWLOCK_EUNKNOWN, &err);
+	tell(proxy, "listen");
+	assert_ok(rowlock_begin(lock, next, 0, &err));
+	assert_false(
+	    mysql_query(next, "UPDATE sweep_account SET balance = 90"));
+	let_all_end(guarded);
+	test_sql(guarded->sql, "KILL %lu", mysql_thread_id(next));
+	assert_code(rowlock_commit(lock, next, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(balance(guarded), 100);
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	mysql_close(next);
+	test_lock_end(lock);
+	test_client_end(client);
+	proxy_end(proxy);
+}
+
 #define SWEEP(sentence, function)                                              \
 	{                                                                      \
 		sentence, function, begin_sweep, end_sweep, NULL               \
@@ -285,6 +340,8 @@ int main(void)
 		SWEEP("what is told of a commit that releases is what became "
 		      "of both",
 		      what_is_told_of_a_release_is_what_became_of_it),
+		SWEEP("what may still come is not taken for the next",
+		      what_still_comes_is_not_taken_for_the_next),
 		SWEEP("a transaction that is open has the lock, no other one",
 		      transaction_that_is_open_has_the_lock),
 	};
