@@ -59,7 +59,9 @@ enum rowlock_begin_flags {
 	 *  transaction see the data as they are after the acquire. Without it,
 	 *  READ COMMITTED: each read sees what is committed. A snapshot from
 	 *  before the acquire would let stale data be written under a right
-	 *  lock; so the transaction begins here, not earlier. */
+	 *  lock; so the transaction begins here, not earlier. A commit that
+	 *  finds the hold lost is in the way of who wants this name, or one
+	 *  beside it, until it is rolled back: a round trip. */
 	ROWLOCK_SNAPSHOT = 1 << 0,
 	/** Lock the lease's row from the begin on, in share mode: nobody can
 	 *  end the hold while the transaction is open, neither a reaper, though
@@ -278,6 +280,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * behind another one of it; a wait of more than innodb_lock_wait_timeout (50 s)
  * goes to the end of the line.
  *
+ * Tables that @conn has locked by LOCK TABLES are unlocked by it, as by every
+ * transaction that begins.
+ *
  * @lock     of rowlock_new(), of the row strategy; it takes no connection of
  * the client's
  * @conn     connected to the lock's server, with no transaction open and no
@@ -313,16 +318,17 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * it by rowlock_acquire_in(): it is drawn if that is committed. After a
  * ROLLBACK the next holder draws the same one: so do not let it out before.
  *
- * A transaction that has not got the lock, while nobody has it, gets it here:
- * what it has read before was not under the lock.
+ * Draw at once: a lock that nobody has any more, because a deadlock that went
+ * unnoticed, or a COMMIT, has ended the transaction of rowlock_acquire_in(), is
+ * got anew by this, and what was read before is not protected by it.
  *
  * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
  * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end
  * of the transaction, so that no old token is collected meanwhile; nobody waits
  * for that but the reaper. Two round trips.
  *
- * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: the transaction on
- * @conn has not got the lock, or there is none; ROWLOCK_EINVAL: @conn or
+ * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: another has the
+ * lock, or @conn has no transaction open; ROWLOCK_EINVAL: @conn or
  * @ret_token is NULL, or a result is unread; ROWLOCK_EUNSUPPORTED: @lock is not
  * of the row strategy; ROWLOCK_EDB: also where somebody else has the token's
  * row locked for longer than innodb_lock_wait_timeout (1205); ROWLOCK_EAUTH,
@@ -353,7 +359,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
  * holder was done. (A snapshot that was taken before shows older data all the
  * same.) Say it again before the COMMIT if the transaction may have ended in
  * between, by DDL, a COMMIT, or a deadlock that went unnoticed: what was
- * written after that is in another transaction, which has passed nothing yet.
+ * written after that is in another transaction, which has passed nothing yet;
+ * and after a ROLLBACK TO SAVEPOINT of one from before it, which takes it back.
  * Where the lock is on the data's own server, rowlock_commit() does all this,
  * and finds out what became of a COMMIT without an answer.
  *
