@@ -205,10 +205,11 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  *     SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, (SELECT 1 UNION SELECT 2))
  *
  * Say them as the last ones before the COMMIT, in a transaction that was begun
- * after the acquire. If the second fails (1242), or the first has changed no
- * row, the hold is lost: ROLLBACK. Whoever can look at the number of rows does
- * not need the second. From the first one to the end of the transaction the
- * lock's row is locked, so nobody else gets the lock in between.
+ * after the acquire. If one fails (the second with 1242), or the first has
+ * changed no row, the hold is lost: ROLLBACK. Whoever can look at the number of
+ * rows does not need the second. From the first one to the end of the
+ * transaction the lock's row is locked, so nobody else gets the lock in
+ * between.
  *
  * What rowlock_begin() and rowlock_commit() do is left to the caller: that it
  * is the lock's server; that the transaction is not begun before the acquire,

@@ -47,6 +47,10 @@
 #define ERROR_SYNTAX 1064
 #define ERROR_ROWS 1242
 #define ERROR_DEADLOCK 1213
+
+/* In place of a row that is not as its condition says, where a snapshot of
+ * before shows it so (MariaDB, innodb_snapshot_isolation). */
+#define ERROR_CHANGED 1020
 #define ERROR_NO_SAVEPOINT 1305
 #define ERROR_UNKNOWN_VARIABLE 1193
 
@@ -406,7 +410,8 @@ static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 {
 	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
 		return RLK_GUARD_BROKEN;
-	if (answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE)
+	if ((answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE) ||
+	    (answered == COMMIT_COUNT && error->mysql == ERROR_CHANGED))
 		return is_elsewhere(guard) ? RLK_GUARD_ELSEWHERE
 					   : RLK_GUARD_LOST;
 	if (answered == COMMIT_COUNT && error->mysql == ERROR_UNKNOWN_VARIABLE)

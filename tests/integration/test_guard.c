@@ -660,18 +660,6 @@ static void connection_that_is_gone_rolls_back(void **state)
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-/* The connection is over in the server, and its socket. */
-static void await_end(const struct app *app, unsigned long id)
-{
-	uint64_t since = test_now_ns();
-
-	while (test_sql_number(app->sql,
-			       "SELECT COUNT(*) FROM "
-			       "information_schema.PROCESSLIST WHERE ID = %lu",
-			       id))
-		test_keep_waiting(since, "the end of a connection");
-}
-
 /* Its transaction cannot be continued by another session. */
 static void connection_that_is_new_commits_nothing(void **state)
 {
@@ -689,28 +677,6 @@ static void connection_that_is_new_commits_nothing(void **state)
 	assert_code(rowlock_commit(app->lock, app->mysql, &err),
 		    ROWLOCK_EBROKEN, &err);
 	assert_balance(app, 90);
-}
-
-/* The driver does so by itself, at the begin: it is begun there. */
-static void transaction_begins_on_a_new_connection(void **state)
-{
-	struct app *app = *state;
-	my_bool on = 1;
-	struct rowlock_errinfo err;
-	unsigned long before;
-
-	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
-	before = mysql_thread_id(app->mysql);
-	test_sql(app->sql, "KILL %lu", before);
-	await_end(app, before);
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	assert_int_not_equal(mysql_thread_id(app->mysql), before);
-	take_ten(app);
-	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
-	assert_balance(app, 90);
-	assert_as_before(app);
 }
 
 /* Nor is what was written on it since left for the next COMMIT. */
@@ -795,8 +761,6 @@ int main(void)
 		      connection_that_is_gone_rolls_back),
 		GUARD("a connection that is new commits nothing",
 		      connection_that_is_new_commits_nothing),
-		GUARD("a transaction begins on a new connection",
-		      transaction_begins_on_a_new_connection),
 		GUARD("a new connection has nothing open",
 		      new_connection_has_nothing_open),
 	};

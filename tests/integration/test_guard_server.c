@@ -228,6 +228,59 @@ static void server_that_takes_no_writes_commits_nothing(void **state)
 	test_sql_end(root);
 }
 
+/* MariaDB, from 11.6 on by itself, does not let a snapshot write behind others:
+ * an error tells of the row, not how many are changed. */
+static void what_is_written_on_a_stale_snapshot_is_not(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	try_to_say(app->mysql, "SET SESSION innodb_snapshot_isolation = 1");
+	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_balance(app, 100);
+	assert_int_equal(rowlock_held(app->lock), 0);
+	assert_as_before(app);
+	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
+}
+
+/* The connection is over in the server, and its socket. */
+static void await_end(const struct app *app, unsigned long id)
+{
+	uint64_t since = test_now_ns();
+
+	while (test_sql_number(app->sql,
+			       "SELECT COUNT(*) FROM "
+			       "information_schema.PROCESSLIST WHERE ID = %lu",
+			       id))
+		test_keep_waiting(since, "the end of a connection");
+}
+
+/* The driver connects anew by itself, at the begin: it is begun there. */
+static void transaction_begins_on_a_new_connection(void **state)
+{
+	struct app *app = *state;
+	my_bool on = 1;
+	struct rowlock_errinfo err;
+	unsigned long before;
+
+	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	before = mysql_thread_id(app->mysql);
+	test_sql(app->sql, "KILL %lu", before);
+	await_end(app, before);
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_int_not_equal(mysql_thread_id(app->mysql), before);
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_as_before(app);
+}
+
 /* The application's connection, by way of a proxy with @rule for a ROLLBACK. */
 static struct proxy *meet_rollback(struct app *app, const char *rule)
 {
@@ -346,6 +399,10 @@ int main(void)
 		      account_without_rights_may_call_the_guard),
 		GUARD("a server that takes no writes commits nothing",
 		      server_that_takes_no_writes_commits_nothing),
+		GUARD("what is written on a stale snapshot is not",
+		      what_is_written_on_a_stale_snapshot_is_not),
+		GUARD("a transaction begins on a new connection",
+		      transaction_begins_on_a_new_connection),
 		GUARD("a rollback that is refused is said again",
 		      rollback_that_is_refused_is_said_again),
 		GUARD("a session that cannot be had as it was is ended",
