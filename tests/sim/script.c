@@ -223,7 +223,7 @@ static unsigned int look_at_guards(struct sim_session *session,
 static unsigned int look_first(struct sim_session *session,
 			       const struct sim_said *said)
 {
-	touch(session);
+	sim_script_touch(session);
 	return find_lease(said) ? 0 : ERROR_ROWS;
 }
 
