@@ -94,7 +94,8 @@ uint64_t sim_judge_inside(unsigned int name, const struct sim_borrowed *own)
 
 uint64_t sim_judge_fencing(unsigned int name)
 {
-	works[++last % WORKS] = (struct work){
+	last++;
+	works[last % WORKS] = (struct work){
 		.number = last,
 		.proc = sim_self->proc->number,
 		.name = name,
