@@ -4,6 +4,7 @@
  * each of them hears. Each case twice, whole packets and byte by byte.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <mysql.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -113,19 +114,31 @@ static bool hear(struct peer *peer, int fd)
 	}
 }
 
+/* Until who has it gone, or the case is over: what has been let go may leave us
+ * behind with no window to send into, and nobody to say so for minutes. */
 static void flood(struct peer *peer, int fd)
 {
 	const struct line *line = &peer->script.flood;
+	struct pollfd either[] = { { fd, POLLOUT, 0 },
+				   { peer->listener, POLLIN, 0 } };
 	char bytes[4096];
-	size_t size = 0;
-	ssize_t sent;
+	size_t size = 0, at = 0;
 
 	if (!line->bytes)
 		return;
 	for (; size + line->size <= sizeof(bytes); size += line->size)
 		memcpy(bytes + size, line->bytes, line->size);
-	while ((sent = send(fd, bytes, size, MSG_NOSIGNAL)) == (ssize_t) size)
-		peer->flooded += size;
+	while (poll(either, 2, -1) > 0 && !either[1].revents) {
+		ssize_t sent = send(fd, bytes + at, size - at,
+				    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno != EAGAIN)
+			return;
+		if (sent < 0)
+			continue;
+		peer->flooded += (size_t) sent;
+		at = (at + (size_t) sent) % size;
+	}
 }
 
 static void talk(struct peer *peer, int fd)
