@@ -192,6 +192,12 @@ misleading_files()
 	!include $tmp/open.cnf" "everybody can write '$tmp/open.cnf'"
 	expect 125 "$migrate" --defaults-file="$tmp" --status
 	said "is a directory"
+	# To which nobody writes.
+	mkfifo "$tmp/pipe.cnf"
+	expect 125 "$migrate" --defaults-file="$tmp/pipe.cnf" --status
+	said "'$tmp/pipe.cnf' is a pipe"
+	refused "[client]
+	!include $tmp/pipe.cnf" "'$tmp/pipe.cnf' is a pipe"
 }
 
 installed()
