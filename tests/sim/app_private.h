@@ -117,6 +117,14 @@ void sim_thread_lost(struct rowlock *lock, void *thread);
 uint64_t sim_thread_wait(void);
 /** Free *@lock, if there is one. */
 void sim_thread_free_lock(struct rowlock **lock);
+/** Free its locks, if there are any. */
+void sim_thread_give_back(struct sim_handle *handle);
+/** One of @handles, for a name that is drawn. It is made by @make_it, and now
+ *  and then given back before, and made anew. */
+typedef void sim_make_fn(struct sim_thread *thread, struct sim_handle *handle);
+struct sim_handle *sim_thread_handle(struct sim_thread *thread,
+				     struct sim_handle *handles,
+				     sim_make_fn *make_it);
 /** For some time, if at all. */
 void sim_thread_rest(void);
 /** rowlock_token(); 0: there is none. */
@@ -158,8 +166,11 @@ bool sim_told_play(struct sim_thread *thread, const struct sim_handle *handle);
 /** Have a connection; false: there is none to be had. */
 bool sim_own_open(struct sim_thread *thread);
 /** A statement. Returns the error. */
-unsigned int sim_own_say(struct sim_thread *thread, const char *text,
+unsigned int sim_own_say(struct sim_borrowed *own, const char *text,
 			 uint64_t *ret_number);
+/** Now and then, with autocommit off, read @book: that begins a transaction.
+ *  Returns whether it did. */
+bool sim_own_reads(struct sim_borrowed *own, enum sim_book book);
 /** Read the counter of @book, and write one more; false: it failed. */
 bool sim_own_count(struct sim_thread *thread, enum sim_book book,
 		   unsigned int name, uint64_t work);

@@ -17,10 +17,10 @@
 
 /* -------------------------------------------------- any of its transactions */
 
-unsigned int sim_own_say(struct sim_thread *thread, const char *text,
+unsigned int sim_own_say(struct sim_borrowed *own, const char *text,
 			 uint64_t *ret_number)
 {
-	unsigned int error = sim_borrowed_say(&thread->own, text, ret_number);
+	unsigned int error = sim_borrowed_say(own, text, ret_number);
 
 	sim_trace((struct sim_note){
 	    "#%s error=%u number=%u",
@@ -30,6 +30,20 @@ unsigned int sim_own_say(struct sim_thread *thread, const char *text,
 			      "%u",
 			      text, error);
 	return error;
+}
+
+bool sim_own_reads(struct sim_borrowed *own, enum sim_book book)
+{
+	uint64_t number;
+	char text[128];
+
+	if (own->autocommit || sim_below(16))
+		return false;
+	snprintf(text, sizeof(text),
+		 "SELECT MAX(number) FROM %s WHERE name = 'seat-0'",
+		 sim_book_table(book));
+	sim_borrowed_say(own, text, &number);
+	return own->conn && own->in_transaction;
 }
 
 bool sim_own_open(struct sim_thread *thread)
@@ -59,14 +73,14 @@ bool sim_own_count(struct sim_thread *thread, enum sim_book book,
 	snprintf(text, sizeof(text),
 		 "SELECT MAX(number) FROM %s WHERE name = '%s'", table,
 		 sim_names[name]);
-	if (sim_own_say(thread, text, &number))
+	if (sim_own_say(&thread->own, text, &number))
 		return false;
 	think();
 	snprintf(text, sizeof(text),
 		 "INSERT INTO %s (name, number, work) VALUES ('%s', "
 		 "%" PRIu64 ", %" PRIu64 ")",
 		 table, sim_names[name], number + 1, work);
-	if (sim_own_say(thread, text, &number))
+	if (sim_own_say(&thread->own, text, &number))
 		return false;
 	sim_thread_rest();
 	return true;
@@ -76,7 +90,7 @@ void sim_own_restore(struct sim_thread *thread)
 {
 	uint64_t number;
 
-	if (thread->own.conn && sim_own_say(thread, "ROLLBACK", &number))
+	if (thread->own.conn && sim_own_say(&thread->own, "ROLLBACK", &number))
 		sim_borrowed_close(&thread->own);
 }
 
@@ -119,7 +133,8 @@ static bool begin(struct sim_thread *thread)
 	/* Now and then it is forgotten. */
 	if (sim_below(64) == 0)
 		return true;
-	return !sim_own_say(thread, "START TRANSACTION READ WRITE", &number);
+	return !sim_own_say(&thread->own, "START TRANSACTION READ WRITE",
+			    &number);
 }
 
 static void play(struct sim_thread *thread, const struct sim_handle *handle,
@@ -138,7 +153,8 @@ static void play(struct sim_thread *thread, const struct sim_handle *handle,
 	if (sim_below(8) == 0 &&
 	    !sim_own_fence(thread, book, handle->name, token))
 		return;
-	sim_own_say(thread, sim_below(8) ? "COMMIT" : "ROLLBACK", &number);
+	sim_own_say(&thread->own, sim_below(8) ? "COMMIT" : "ROLLBACK",
+		    &number);
 }
 
 void sim_fenced_play(struct sim_thread *thread, struct sim_handle *handle)

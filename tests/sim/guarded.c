@@ -37,14 +37,7 @@ struct play {
 static void say(struct play *play, const char *text, uint64_t *ret_number,
 		unsigned int *ret_error)
 {
-	*ret_error = sim_borrowed_say(&play->thread->own, text, ret_number);
-	sim_trace((struct sim_note){
-	    "#%s error=%u number=%u",
-	    { sim_text("application's statement"), *ret_error, *ret_number } });
-	if (*ret_error && sim_world.calm)
-		sim_violation("the application's '%s' failed in a calm world: "
-			      "%u",
-			      text, *ret_error);
+	*ret_error = sim_own_say(&play->thread->own, text, ret_number);
 	if (*ret_error == ERROR_DEADLOCK) {
 		play->over = true;
 		play->wrote = false;
@@ -53,25 +46,10 @@ static void say(struct play *play, const char *text, uint64_t *ret_number,
 
 /* ------------------------------------------------------------------- begin */
 
-/* With autocommit off a read begins one. */
-static bool is_open_already(struct sim_thread *thread)
-{
-	struct sim_borrowed *own = &thread->own;
-	uint64_t number;
-
-	if (own->autocommit || sim_below(16))
-		return false;
-	sim_borrowed_say(own,
-			 "SELECT MAX(number) FROM counts WHERE name = "
-			 "'seat-0'",
-			 &number);
-	return own->conn && own->in_transaction;
-}
-
 static int begin(struct sim_thread *thread, const struct sim_handle *handle,
 		 bool early)
 {
-	bool open = is_open_already(thread);
+	bool open = sim_own_reads(&thread->own, SIM_BOOK_GUARDED);
 	struct sim_call call;
 	unsigned int flags;
 	uint64_t number;

@@ -40,47 +40,13 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 		sim_violation("no handle: %s", error.message);
 }
 
-static void give_back(struct sim_handle *handle)
-{
-	sim_thread_free_lock(&handle->lock);
-	handle->cancels = 0;
-}
-
 void sim_insides_free(struct sim_thread *thread)
 {
 	for (int i = 0; i < SIM_NAMES; i++)
-		give_back(&thread->insides[i]);
-}
-
-static struct sim_handle *handle_for(struct sim_thread *thread)
-{
-	unsigned int name = (unsigned int) sim_below(sim_world.names);
-	struct sim_handle *handle = &thread->insides[name];
-
-	handle->name = name;
-	if (handle->lock && !handle->canceling && sim_below(64) == 0)
-		give_back(handle);
-	if (!handle->lock)
-		make(thread, handle);
-	return handle;
+		sim_thread_give_back(&thread->insides[i]);
 }
 
 /* ---------------------------------------------------------------- acquire */
-
-/* With autocommit off a read begins one. */
-static bool is_open_already(struct sim_thread *thread)
-{
-	struct sim_borrowed *own = &thread->own;
-	uint64_t number;
-
-	if (own->autocommit || sim_below(16))
-		return false;
-	sim_borrowed_say(own,
-			 "SELECT MAX(number) FROM counts_inside WHERE name = "
-			 "'seat-0'",
-			 &number);
-	return own->conn && own->in_transaction;
-}
 
 /* Where it cannot be interrupted its connection is closed. */
 static bool may_close(uint64_t wait)
@@ -114,7 +80,7 @@ static int ask(struct sim_thread *thread, struct sim_handle *handle,
 
 static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 {
-	bool open = is_open_already(thread);
+	bool open = sim_own_reads(&thread->own, SIM_BOOK_INSIDE);
 	uint64_t wait = sim_thread_wait();
 	int code = ask(thread, handle, wait);
 
@@ -216,7 +182,7 @@ static void draw_too_late(struct play *play)
 {
 	uint64_t number;
 
-	if (sim_own_say(play->thread,
+	if (sim_own_say(&play->thread->own,
 			"SELECT MAX(number) FROM counts_inside WHERE name = "
 			"'seat-0'",
 			&number))
@@ -241,7 +207,7 @@ static void end(struct play *play)
 		sim_borrowed_close(&thread->own);
 		return;
 	}
-	if (sim_own_say(thread, text, &number))
+	if (sim_own_say(&thread->own, text, &number))
 		return;
 	if (play->token && *text != 'R')
 		sim_judge_inside_token(play->handle->lock, play->handle->name,
@@ -252,7 +218,10 @@ static void end(struct play *play)
 
 void sim_inside_cycle(struct sim_thread *thread)
 {
-	struct play play = { .thread = thread, .handle = handle_for(thread) };
+	struct play play = {
+		.thread = thread,
+		.handle = sim_thread_handle(thread, thread->insides, make),
+	};
 	const struct sim_session *session;
 
 	if (!sim_own_open(thread) || acquire(thread, play.handle)) {

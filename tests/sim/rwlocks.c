@@ -28,31 +28,10 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	rowlock_on_lost(handle->writer, sim_thread_lost, thread);
 }
 
-static void give_back(struct sim_handle *handle)
-{
-	sim_thread_free_lock(&handle->reader);
-	sim_thread_free_lock(&handle->writer);
-	handle->lock = NULL;
-	handle->cancels = 0;
-}
-
 void sim_rwlocks_free(struct sim_thread *thread)
 {
 	for (int i = 0; i < SIM_NAMES; i++)
-		give_back(&thread->rwlocks[i]);
-}
-
-static struct sim_handle *handle_for(struct sim_thread *thread)
-{
-	unsigned int name = (unsigned int) sim_below(sim_world.names);
-	struct sim_handle *handle = &thread->rwlocks[name];
-
-	handle->name = name;
-	if (handle->reader && !handle->canceling && sim_below(64) == 0)
-		give_back(handle);
-	if (!handle->reader)
-		make(thread, handle);
-	return handle;
+		sim_thread_give_back(&thread->rwlocks[i]);
 }
 
 /* One side; @reader: a side that it has already. Who cancels it hits this one.
@@ -127,7 +106,8 @@ static void go_down(struct sim_thread *thread, struct sim_handle *handle)
 
 void sim_rwlock_cycle(struct sim_thread *thread)
 {
-	struct sim_handle *handle = handle_for(thread);
+	struct sim_handle *handle =
+	    sim_thread_handle(thread, thread->rwlocks, make);
 	bool reads = sim_below(4) > 0;
 
 	thread->serial++;

@@ -28,29 +28,10 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	rowlock_on_lost(handle->lock, sim_thread_lost, thread);
 }
 
-static void give_back(struct sim_handle *handle)
-{
-	sim_thread_free_lock(&handle->lock);
-	handle->cancels = 0;
-}
-
 void sim_semaphores_free(struct sim_thread *thread)
 {
 	for (int i = 0; i < SIM_NAMES; i++)
-		give_back(&thread->semaphores[i]);
-}
-
-static struct sim_handle *handle_for(struct sim_thread *thread)
-{
-	unsigned int name = (unsigned int) sim_below(sim_world.names);
-	struct sim_handle *handle = &thread->semaphores[name];
-
-	handle->name = name;
-	if (handle->lock && !handle->canceling && sim_below(64) == 0)
-		give_back(handle);
-	if (!handle->lock)
-		make(thread, handle);
-	return handle;
+		sim_thread_give_back(&thread->semaphores[i]);
 }
 
 /* One, in most cases. */
@@ -142,7 +123,8 @@ static void resize(struct sim_thread *thread)
 
 void sim_semaphore_cycle(struct sim_thread *thread)
 {
-	struct sim_handle *handle = handle_for(thread);
+	struct sim_handle *handle =
+	    sim_thread_handle(thread, thread->semaphores, make);
 
 	if (sim_world.resizes && sim_below(256) == 0)
 		resize(thread);

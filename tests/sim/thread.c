@@ -91,10 +91,37 @@ void sim_thread_free_lock(struct rowlock **lock)
 	*lock = NULL;
 }
 
-static void give_back(struct sim_handle *handle)
+void sim_thread_give_back(struct sim_handle *handle)
 {
+	if (handle->reader)
+		handle->lock = NULL; /* one of the two */
 	sim_thread_free_lock(&handle->lock);
+	sim_thread_free_lock(&handle->reader);
+	sim_thread_free_lock(&handle->writer);
 	handle->cancels = 0;
+}
+
+/* @handle, for @name: now and then a new one. */
+static struct sim_handle *renew(struct sim_thread *thread,
+				struct sim_handle *handle, unsigned int name,
+				sim_make_fn *make_it)
+{
+	handle->name = name;
+	if ((handle->lock || handle->reader) && !handle->canceling &&
+	    sim_below(64) == 0)
+		sim_thread_give_back(handle);
+	if (!handle->lock && !handle->reader)
+		make_it(thread, handle);
+	return handle;
+}
+
+struct sim_handle *sim_thread_handle(struct sim_thread *thread,
+				     struct sim_handle *handles,
+				     sim_make_fn *make_it)
+{
+	unsigned int name = (unsigned int) sim_below(sim_world.names);
+
+	return renew(thread, &handles[name], name, make_it);
 }
 
 /* Some of the names, for as long as the handle is there. */
@@ -103,7 +130,7 @@ static struct sim_handle *set_for(struct sim_thread *thread)
 	struct sim_handle *handle = &thread->sets[sim_below(SIM_SETS)];
 
 	if (handle->lock && !handle->canceling && sim_below(16) == 0)
-		give_back(handle);
+		sim_thread_give_back(handle);
 	if (handle->lock)
 		return handle;
 	handle->names = 0;
@@ -123,21 +150,16 @@ static struct sim_handle *handle_for(struct sim_thread *thread)
 	if (!row && sim_world.sets && sim_below(2))
 		return set_for(thread);
 	handle->row = row;
-	handle->name = name;
-	if (handle->lock && !handle->canceling && sim_below(64) == 0)
-		give_back(handle);
-	if (!handle->lock)
-		make(thread, handle);
-	return handle;
+	return renew(thread, handle, name, make);
 }
 
 void sim_thread_free(struct sim_thread *thread)
 {
 	for (int row = 0; row < 2; row++)
 		for (int name = 0; name < SIM_NAMES; name++)
-			give_back(&thread->handles[row][name]);
+			sim_thread_give_back(&thread->handles[row][name]);
 	for (int i = 0; i < SIM_SETS; i++)
-		give_back(&thread->sets[i]);
+		sim_thread_give_back(&thread->sets[i]);
 	sim_rwlocks_free(thread);
 	sim_semaphores_free(thread);
 	sim_insides_free(thread);

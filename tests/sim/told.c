@@ -26,16 +26,7 @@ struct told {
 /* False: it failed. */
 static bool say(const struct told *told, const char *text, uint64_t *ret_number)
 {
-	unsigned int error = sim_borrowed_say(told->own, text, ret_number);
-
-	sim_trace((struct sim_note){
-	    "#%s error=%u number=%u",
-	    { sim_text("application's statement"), error, *ret_number } });
-	if (error && sim_world.calm)
-		sim_violation("the application's '%s' failed in a calm world: "
-			      "%u",
-			      text, error);
-	return !error;
+	return !sim_own_say(told->own, text, ret_number);
 }
 
 /* Its statements one by one, where they may not come together. */
