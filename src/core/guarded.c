@@ -258,13 +258,14 @@ static int outrun(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_clock *clock = guarded->guard.on.clock;
 	struct rowlock_errinfo error = { 0 };
-	enum rlk_fault fault = RLK_DONE;
+	enum rlk_fault fault;
 
-	do {
-		if (may_come(guarded))
-			fault = outrun_once(guarded, &error);
-	} while (fault == RLK_BUSY &&
-		 rlk_now(clock) < guarded->guard.on.until_ms);
+	if (!may_come(guarded))
+		return 0;
+	do
+		fault = outrun_once(guarded, &error);
+	while (fault == RLK_BUSY &&
+	       rlk_now(clock) < guarded->guard.on.until_ms);
 	if (!fault)
 		return 0;
 	return fail_with(guarded->lock, "begin", error.code,

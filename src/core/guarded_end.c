@@ -84,17 +84,22 @@ static struct rlk_guarded *open_one(struct rowlock *lock,
 	return NULL;
 }
 
-/* What is unread would have to be thrown away, or the connection closed: that
- * is the caller's to say. */
-static int check_read(const struct rlk_guarded *guarded,
-		      struct rowlock_errinfo *reterr)
+/* The same, to commit it. What is unread would have to be thrown away, or the
+ * connection closed: that is the caller's to say. */
+static struct rlk_guarded *open_to_commit(struct rowlock *lock,
+					  const struct st_mysql *conn,
+					  int *ret_code,
+					  struct rowlock_errinfo *reterr)
 {
+	struct rlk_guarded *guarded =
+	    open_one(lock, conn, "commit", ret_code, reterr);
 	struct rowlock_errinfo error;
 
-	if (rlk_borrowed_ready(&guarded->guard.on, &error) != ROWLOCK_EINVAL)
-		return 0;
-	return fail(guarded->lock, "commit", ROWLOCK_EINVAL, error.message,
-		    reterr);
+	if (!guarded ||
+	    rlk_borrowed_ready(&guarded->guard.on, &error) != ROWLOCK_EINVAL)
+		return guarded;
+	*ret_code = fail(lock, "commit", ROWLOCK_EINVAL, error.message, reterr);
+	return NULL;
 }
 
 /* A row that is gone was given back by the commit, if nobody else may have
@@ -279,10 +284,8 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	struct rlk_guarded *guarded;
 	int code = 0;
 
-	guarded = open_one(lock, conn, "commit", &code, reterr);
-	if (guarded)
-		code = check_read(guarded, reterr);
-	if (code)
+	guarded = open_to_commit(lock, conn, &code, reterr);
+	if (!guarded)
 		return code;
 	code =
 	    commit(guarded, rlk_client_call_until(lock->name->client), reterr);
@@ -310,10 +313,8 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	struct rlk_guarded *guarded;
 	int code = 0;
 
-	guarded = open_one(lock, conn, "commit", &code, reterr);
-	if (guarded)
-		code = check_read(guarded, reterr);
-	if (code)
+	guarded = open_to_commit(lock, conn, &code, reterr);
+	if (!guarded)
 		return code;
 	if (!is_last_level(guarded))
 		return fail(lock, "commit", ROWLOCK_EHELD,

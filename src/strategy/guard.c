@@ -39,6 +39,7 @@
 #include "base/error.h"
 #include "db/server.h"
 #include "db/sql.h"
+#include "strategy/lease_private.h"
 
 /* Of what can fail it is the cheapest: it has no result. There is no value of
  * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
@@ -514,14 +515,9 @@ enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
 				const struct rlk_request *request,
 				struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(request->name),
-		rlk_u64(request->slot),
-		rlk_u64(request->attempt),
-	};
 	struct rlk_reply reply;
 
-	return rlk_stmt_run(conn, &outrun, params, &reply, reterr);
+	return rlk_lease_run(conn, &outrun, request, &reply, reterr);
 }
 
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
@@ -549,7 +545,7 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 		*ret_committed = false;
 		return RLK_DONE;
 	}
-	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
+	fault = rlk_lease_run(conn, &look, request, &reply, reterr);
 	if (fault)
 		return fault;
 	if (!reply.has_row && guard->releases) {

@@ -305,12 +305,11 @@ enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
 	return first(conn, request, ret_holder, reterr);
 }
 
-/* Run a statement whose parameters are name, slot and attempt. */
-static enum rlk_fault run_by_attempt(struct rlk_conn *conn,
-				     const struct rlk_stmt_def *def,
-				     const struct rlk_request *request,
-				     struct rlk_reply *ret_reply,
-				     struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_lease_run(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_request *request,
+			     struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
 		rlk_text(request->name),
@@ -345,7 +344,7 @@ enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
 
 	if (request->bell_conn && request->bell_conn == rlk_conn_id(conn))
 		return rlk_bell_release(conn, request, ret_found, reterr);
-	fault = run_by_attempt(conn, &release, request, &reply, reterr);
+	fault = rlk_lease_run(conn, &release, request, &reply, reterr);
 	if (fault)
 		return fault;
 	*ret_found = reply.affected == 1;
@@ -360,7 +359,7 @@ enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    run_by_attempt(conn, &confirm, request, &reply, reterr);
+	    rlk_lease_run(conn, &confirm, request, &reply, reterr);
 
 	if (!fault)
 		*ret_found = reply.has_row;
@@ -445,8 +444,8 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	if (breaking->fault)
 		return;
 	reply.affected = 0;
-	breaking->fault = run_by_attempt(breaking->conn, &break_lease, &request,
-					 &reply, breaking->reterr);
+	breaking->fault = rlk_lease_run(breaking->conn, &break_lease, &request,
+					&reply, breaking->reterr);
 	if (breaking->fault || !reply.affected)
 		return;
 	breaking->found = true;

@@ -44,6 +44,13 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr);
 
+/** Run a statement whose parameters are name, slot and attempt. */
+enum rlk_fault rlk_lease_run(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_request *request,
+			     struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr);
+
 /* The operations of a strategy, on the request's slot. */
 
 enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
