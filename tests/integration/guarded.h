@@ -159,6 +159,19 @@ static inline void assert_as_before(const struct app *app)
 			 1);
 }
 
+/* What was written under a hold that somebody else has by now. */
+static inline void assert_nothing_is_committed(const struct app *app)
+{
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_balance(app, 100);
+	assert_int_equal(rowlock_held(app->lock), 0);
+	assert_as_before(app);
+	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
+}
+
 #define GUARD(sentence, function)                                              \
 	{                                                                      \
 		sentence, function, set_up, tear_down, NULL                    \

@@ -115,6 +115,14 @@ static void answer_that_stays_away_is_found_out(void **state)
 	assert_ok(rowlock_verify(scene->lock, &err));
 }
 
+/* The COMMIT that has not come so far. */
+static void assert_late_one_does_nothing(struct scene *scene)
+{
+	sem_post(&scene->relay.deliver);
+	sem_wait(&scene->relay.delivered);
+	assert_int_equal(balance(scene), 100);
+}
+
 /* And it does not take place when it comes: another one has, meanwhile. */
 static void commit_that_is_late_does_not_take_place(void **state)
 {
@@ -125,9 +133,7 @@ static void commit_that_is_late_does_not_take_place(void **state)
 	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
 		    ROWLOCK_ECONNECT, &err);
 	assert_non_null(strstr(err.message, "nothing was committed"));
-	sem_post(&scene->relay.deliver);
-	sem_wait(&scene->relay.delivered);
-	assert_int_equal(balance(scene), 100);
+	assert_late_one_does_nothing(scene);
 	assert_ok(rowlock_verify(scene->lock, &err));
 	assert_ok(rowlock_release(scene->lock, &err));
 }
@@ -204,9 +210,7 @@ static void release_that_is_late_does_not_take_place(void **state)
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
 		    ROWLOCK_ECONNECT, &err);
-	sem_post(&scene->relay.deliver);
-	sem_wait(&scene->relay.delivered);
-	assert_int_equal(balance(scene), 100);
+	assert_late_one_does_nothing(scene);
 	assert_int_equal(rows(scene), 1);
 	assert_ok(rowlock_verify(scene->lock, &err));
 }
@@ -260,9 +264,7 @@ static void outcome_beside_the_guard_as_text_is_not_known(void **state)
 	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
 		    ROWLOCK_EUNKNOWN, &err);
 	assert_non_null(strstr(err.message, "guard as text"));
-	sem_post(&scene->relay.deliver);
-	sem_wait(&scene->relay.delivered);
-	assert_int_equal(balance(scene), 100);
+	assert_late_one_does_nothing(scene);
 	assert_ok(rowlock_verify(scene->lock, &err));
 	assert_ok(rowlock_release(scene->lock, &err));
 }
@@ -277,9 +279,7 @@ static void release_beside_it_did_not_take_place(void **state)
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
 		    ROWLOCK_ECONNECT, &err);
-	sem_post(&scene->relay.deliver);
-	sem_wait(&scene->relay.delivered);
-	assert_int_equal(balance(scene), 100);
+	assert_late_one_does_nothing(scene);
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
