@@ -14,6 +14,7 @@ import threading
 
 import harness
 from harness import ToolTest, patience
+from packets import Gone, packet, receive
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 DSN = os.environ.get("ROWLOCK_TEST_DSN", "")
@@ -30,35 +31,6 @@ COMMANDS = ("run --wait 1s {} -- true", "run --strategy row --wait 1s {} -- true
             "run --read --wait 1s {} -- true", "run --write --wait 1s {} -- true",
             "run --permits 3 --wait 1s {} -- true", "show {}", "list --probe {}",
             "break {}", "reap", "elect --weight 3 --wait 1s {} -- true")
-
-
-class Gone(Exception):
-    """One of the two."""
-
-
-class Stream:
-    """Packets of one side."""
-
-    def __init__(self, peer):
-        self.peer = peer
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def _read(self, size):
-        data = b""
-        while len(data) < size:
-            more = self.peer.recv(size - len(data))
-            if not more:
-                raise Gone
-            data += more
-        return data
-
-    def receive(self):
-        head = self._read(4)
-        return head[3], self._read(int.from_bytes(head[:3], "little"))
-
-    def send(self, number, payload):
-        self.peer.sendall(struct.pack("<I", len(payload))[:3] +
-                          bytes([number % 256]) + payload)
 
 
 def types_of(definitions):
@@ -91,8 +63,10 @@ class Talk(threading.Thread):
     def __init__(self, liar, client):
         super().__init__(daemon=True)
         self.liar = liar
-        self.client = Stream(client)
-        self.server = Stream(socket.create_connection(liar.upstream))
+        self.client = client
+        self.server = socket.create_connection(liar.upstream)
+        for peer in (self.client, self.server):
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.asked = b""
         self.honest = set()  # statements that are answered as they are
 
@@ -100,33 +74,33 @@ class Talk(threading.Thread):
         try:
             self.log_in()
             while True:
-                self.answer(*self.client.receive())
+                self.answer(*receive(self.client))
         except (Gone, OSError):
             pass
         finally:
-            self.client.peer.close()
-            self.server.peer.close()
+            self.client.close()
+            self.server.close()
 
     def pass_on(self):
-        number, payload = self.server.receive()
-        self.client.send(number, payload)
+        number, payload = receive(self.server)
+        self.client.sendall(packet(number, payload))
         return payload
 
     def log_in(self):
-        number, greeting = self.server.receive()
+        number, greeting = receive(self.server)
         greeting = bytearray(greeting)
         at = greeting.index(0, 1) + 1 + 13
         can = struct.unpack_from("<H", greeting, at)[0]
         struct.pack_into("<H", greeting, at, can & ~(CLIENT_COMPRESS | CLIENT_SSL))
         greeting[at + 14:at + 18] = bytes(4)  # MariaDB's own
-        self.client.send(number, bytes(greeting))
+        self.client.sendall(packet(number, bytes(greeting)))
         said = b"\1"
         while said[0] not in (OK, ERROR):
-            self.server.send(*self.client.receive())
+            self.server.sendall(packet(*receive(self.client)))
             said = self.pass_on()
 
     def answer(self, number, question):
-        self.server.send(number, question)
+        self.server.sendall(packet(number, question))
         kind = question[0]
         if kind == COM_PREPARE:
             self.prepare(b"_schema" in question or self.liar.about not in question)
@@ -181,13 +155,14 @@ class Talk(threading.Thread):
             return
         types = types_of([self.pass_on() for _ in range(said[0])])
         self.pass_on()
-        number, said = self.server.receive()
+        number, said = receive(self.server)
         begin = number
-        while not (said[0] in (END, ERROR) and len(said) < 9) and said[0] != ERROR:
-            number, said = self.server.receive()
+        while said[0] != ERROR and not (said[0] == END and len(said) < 9):
+            number, said = receive(self.server)
         for i in range(self.liar.rows):
-            self.client.send(begin + i, row_of(types, self.liar.number))
-        self.client.send(begin + self.liar.rows, said)
+            self.client.sendall(
+                packet(begin + i, row_of(types, self.liar.number)))
+        self.client.sendall(packet(begin + self.liar.rows, said))
 
 
 class Liar:
@@ -257,7 +232,7 @@ def can_be_played():
     if not port:
         return False
     with socket.create_connection(("127.0.0.1", int(port.group(1)))) as peer:
-        return b"MariaDB" in Stream(peer).receive()[1]
+        return b"MariaDB" in receive(peer)[1]
 
 
 if __name__ == "__main__":

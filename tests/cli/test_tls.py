@@ -17,6 +17,7 @@ import threading
 
 import harness
 from harness import ToolTest, at_least, patience
+from packets import packet
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 PEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls",
@@ -41,10 +42,6 @@ def address_of_this_host():
             if not address.startswith("127."):
                 return address
     return None
-
-
-def packet(number, payload):
-    return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
 
 
 def read(peer, size):

@@ -10,9 +10,14 @@ import socket
 import ssl
 import struct
 import subprocess
+import sys
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
+# pylint: disable=wrong-import-position
+from packets import Gone, packet, receive  # noqa: E402
+
 PEM = os.path.join(HERE, '..', 'cli', 'tls', 'somebody-else.pem')
 KEY = os.path.join(HERE, 'false-key.pem')
 
@@ -51,10 +56,6 @@ def decrypt(secret):
     return bytes(c ^ SALT[i % len(SALT)] for i, c in enumerate(done.stdout))
 
 
-class Gone(Exception):
-    """Whoever was there."""
-
-
 class Talk:
     """With one client."""
 
@@ -64,24 +65,14 @@ class Talk:
     def send(self, *payloads):
         out = b''
         for payload in payloads:
-            out += struct.pack('<I', len(payload))[:3] + bytes([self.number])
-            out += payload
-            self.number = (self.number + 1) % 256
+            out += packet(self.number, payload)
+            self.number += 1
         self.peer.sendall(out)
 
-    def read(self, size):
-        data = b''
-        while len(data) < size:
-            more = self.peer.recv(size - len(data))
-            if not more:
-                raise Gone
-            data += more
-        return data
-
     def receive(self):
-        head = self.read(4)
-        self.number = (head[3] + 1) % 256
-        return self.read(int.from_bytes(head[:3], 'little'))
+        number, said = receive(self.peer)
+        self.number = number + 1
+        return said
 
     def hear(self):
         said = self.receive()
