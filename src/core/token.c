@@ -65,9 +65,10 @@ static int lost(struct rowlock *lock, const char *what, const char *reason,
 }
 
 /* The hold of a call by its owner, with a reference of ours; it is good by our
- * clock. NULL: *@ret_code. */
+ * clock, and *@ret_token is what was drawn for it, or 0. NULL: *@ret_code. */
 static struct rlk_hold *begin(struct rowlock *lock, const char *what,
-			      int *ret_code, struct rowlock_errinfo *reterr)
+			      uint64_t *ret_token, int *ret_code,
+			      struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
@@ -79,15 +80,18 @@ static struct rlk_hold *begin(struct rowlock *lock, const char *what,
 		*ret_code = lost(lock, what, hold->reason, reterr);
 		return NULL;
 	}
+	*ret_token = hold->token;
 	rlk_hold_get_locked(hold);
 	lock->calls++;
 	return hold;
 }
 
 /* Still good after the call, and this handle's? If another thread has let it go
- * through the handle meanwhile, it may go on with another owner. Keeps @token,
- * if there is one. Ends what begin() began. */
-static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t token,
+ * through the handle meanwhile, it may go on with another owner. Keeps *@token,
+ * if there is one (NULL: none): but what another handle that shares the hold
+ * has drawn and shown meanwhile stays, and is *@token. Ends what begin() began.
+ */
+static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
 	       const char *what, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -95,9 +99,11 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t token,
 	bool held = rlk_hold_check_locked(hold) && lock->hold == hold;
 	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
 
+	if (held && token && !hold->token)
+		hold->token = *token;
 	if (held && token) {
-		hold->token = token;
-		rlk_name_know_token(hold->name, token);
+		*token = hold->token;
+		rlk_name_know_token(hold->name, *token);
 	}
 	rlk_hold_put_locked(hold);
 	lock->calls--;
@@ -111,19 +117,20 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
+	uint64_t token;
 	int code = 0;
 	int ended;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	hold = begin(lock, "verify", &code, reterr);
+	hold = begin(lock, "verify", &token, &code, reterr);
 	if (!hold)
 		return code;
 	if (lock->name->strategy->pins_connection)
 		confirm_pinned(hold, until);
 	else
 		fault = confirm_lease(hold, until, &error);
-	ended = end(lock, hold, 0, "verify", reterr);
+	ended = end(lock, hold, NULL, "verify", reterr);
 	if (ended || !fault)
 		return ended;
 	return rlk_fail_db(reterr, error.code, error.mysql,
@@ -258,16 +265,14 @@ static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
 	int code = 0;
 	int ended;
 
-	hold = begin(lock, "token of", &code, reterr);
+	hold = begin(lock, "token of", &token, &code, reterr);
 	if (!hold)
 		return code;
-	/* Only its owner draws, so nobody else writes hold->token. */
-	token = hold->token;
 	if (!token)
 		fault = draw_proven(hold, which, floor_of(hold, floor),
 				    until_ms, &token, &error);
-	ended =
-	    end(lock, hold, fault || of_set ? 0 : token, "token of", reterr);
+	ended = end(lock, hold, fault || of_set ? NULL : &token, "token of",
+		    reterr);
 	if (ended)
 		return ended;
 	if (fault)

@@ -168,6 +168,81 @@ static void tokens_rise_from_writer_to_writer(void **state)
 	pair_end(&pair);
 }
 
+struct draw {
+	struct rowlock_rwlock *rwlock;
+	pthread_t thread;
+	uint64_t token;
+	int code;
+	struct rowlock_errinfo err;
+};
+
+static void *run_draw(void *arg)
+{
+	struct draw *draw = arg;
+
+	draw->code =
+	    rowlock_rwlock_token(draw->rwlock, &draw->token, &draw->err);
+	return NULL;
+}
+
+static void await_draws(struct test_sql *sql, unsigned int count)
+{
+	uint64_t began = test_now_ns();
+
+	while (test_sql_number(sql, "SELECT COUNT(*) FROM information_schema."
+				    "processlist WHERE info LIKE CONCAT("
+				    "'INSERT INTO lock_', 'token%%')") < count)
+		test_keep_waiting(began, "%u draws to be under way", count);
+}
+
+/* Both draw at one moment, as neither has a token when it asks. */
+static void who_shares_a_row_shares_its_token(void **state)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct pair pair = pair_new("draws");
+	struct rowlock_client *client;
+	struct draw draws[2] = { { .code = 0 } };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.handover_ms = 60000;
+	client = test_client_with(&options);
+	/* The name's row is there from now on, to be locked. */
+	expect_write(pair.two, 0);
+	token_of(pair.two);
+	release(pair.two);
+	for (int i = 0; i < 2; i++) {
+		draws[i].rwlock = make(client, pair.name);
+		assert_ok(
+		    rowlock_rwlock_acquire_read(draws[i].rwlock, 1000, &err));
+	}
+	assert_int_equal(rows_of(pair.sql, pair.name), 1);
+	test_sql(pair.sql, "BEGIN");
+	test_sql_number(pair.sql,
+			"SELECT token FROM lock_token WHERE strategy = 'lease' "
+			"AND name = '%s' FOR UPDATE",
+			pair.name);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+		    pthread_create(&draws[i].thread, NULL, run_draw, &draws[i]),
+		    0);
+	await_draws(pair.sql, 2);
+	test_sql(pair.sql, "COMMIT");
+	for (int i = 0; i < 2; i++) {
+		pthread_join(draws[i].thread, NULL);
+		assert_code(draws[i].code, 0, &draws[i].err);
+	}
+	assert_int_equal(draws[0].token, draws[1].token);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(token_of(draws[i].rwlock), draws[0].token);
+		release(draws[i].rwlock);
+		end(draws[i].rwlock);
+	}
+	test_client_end(client);
+	pair_end(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +254,8 @@ int main(void)
 		     an_upgrade_tells_that_its_reader_was_gone),
 		TEST("the writer becomes a reader",
 		     the_writer_becomes_a_reader),
+		TEST("who shares a row shares its token, also if both draw",
+		     who_shares_a_row_shares_its_token),
 		TEST("tokens rise from writer to writer",
 		     tokens_rise_from_writer_to_writer),
 	};
