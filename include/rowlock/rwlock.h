@@ -97,8 +97,9 @@ ROWLOCK_API int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
  * A handle that reads already reads once more, without asking anybody, and has
  * to release as often.
  *
- * @wait_ms  0: only if nobody writes, or waits to write; ROWLOCK_FOREVER: as
- *           long as it takes
+ * @wait_ms  0: only if nobody writes, or waits to write (where it joins a
+ *           reader of this client: if nobody did when that was let in);
+ *           ROWLOCK_FOREVER: as long as it takes
  *
  * Returns 0: it is held. ROWLOCK_EBUSY (only if @wait_ms is 0);
  * ROWLOCK_ETIMEDOUT; ROWLOCK_ECANCELED (rowlock_rwlock_cancel());
@@ -146,7 +147,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_acquire_write(
  * before, unless it was lost: ROWLOCK_EBUSY: another writer waits for this
  * reader, or (if @wait_ms is 0) there are other readers; ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_ENOTHELD: it does not read; ROWLOCK_EDEADLOCK: it
- * reads more than once; ROWLOCK_ELOST; and the server errors.
+ * reads more than once; ROWLOCK_ELOST: it was lost, others may have written:
+ * release it; and the server errors.
  *
  * Blocks like rowlock_rwlock_acquire_write(), and then until its row as a
  * reader is given back, at most call_timeout_ms more. Three round trips, two
@@ -160,8 +162,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_upgrade(
  * From writing to reading, without letting anybody else write in between.
  *
  * Returns 0: it is held for reading. ROWLOCK_ENOTHELD: it does not write;
- * ROWLOCK_ELOST: it was lost, release it; and the server errors: it is held for
- * writing as before, unless it was lost.
+ * ROWLOCK_ELOST: it was lost, others may have written, or write by now: release
+ * it; and the server errors: it is held for writing as before, unless it was
+ * lost.
  *
  * Blocks for two round trips, at most twice call_timeout_ms. Two commits.
  */

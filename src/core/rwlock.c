@@ -399,6 +399,22 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 	return 0;
 }
 
+/* There is one row for writers, and it is another's. */
+static int lose_writer(struct rowlock *writer, uint64_t attempt,
+		       struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&writer->name->client->mutex);
+
+	if (writer->hold && writer->hold->attempt == attempt)
+		rlk_hold_lose_locked(writer->hold,
+				     "its row is gone from the server");
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			RLK_LOCK_FORMAT ": the hold was lost (another writes "
+					"by now); stop what it protects",
+			RLK_LOCK_ARGS(writer));
+}
+
 int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
@@ -412,6 +428,8 @@ int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 	code = attempt_of(writer, &attempt, &error);
 	if (!code)
 		code = rlk_acquire_under(reader, attempt, &error);
+	if (code == ROWLOCK_EBUSY)
+		code = lose_writer(writer, attempt, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

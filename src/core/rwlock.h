@@ -31,7 +31,8 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 		       uint64_t wait_ms, struct rowlock_errinfo *reterr);
 
 /** Acquire @reader while @writer is held, so that nobody writes in between.
- *  Returns what rowlock_acquire() does without waiting. */
+ *  Returns what rowlock_acquire() does without waiting, but ROWLOCK_ELOST where
+ *  another writes by now: then @writer is lost. */
 int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 			     struct rowlock_errinfo *reterr);
 

@@ -25,6 +25,7 @@ struct rowlock_rwlock {
 
 	_Atomic enum rowlock_rwlock_mode mode; /* also of what was lost */
 	unsigned int reads; /* how often it is to be released */
+	bool gone;          /* lost between two modes, to be released, too */
 
 	struct rlk_told told;
 	struct rlk_mutex mutex;  /* protects what follows; nothing is called
@@ -51,6 +52,15 @@ static const char *name_of(const struct rowlock_rwlock *rwlock)
 static int fail_not_held(const struct rowlock_rwlock *rwlock, const char *what,
 			 struct rowlock_errinfo *reterr)
 {
+	int code = rlk_check_forked(rwlock->reader, reterr);
+
+	if (code)
+		return code;
+	if (rwlock->gone)
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				"%s '%s': the last hold of this handle was "
+				"lost; release it first",
+				what, name_of(rwlock));
 	return rlk_fail(reterr, ROWLOCK_ENOTHELD,
 			"%s '%s': it is not held through this handle", what,
 			name_of(rwlock));
@@ -128,10 +138,12 @@ int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-/* Both, or none: first the one that may be in use, which of both it is. */
+/* Both, or none: first the one that may be in use, which of both it is. Between
+ * two parts of one wait neither is. */
 int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 			struct rowlock_errinfo *reterr)
 {
+	bool waits;
 	bool writes;
 	int code;
 
@@ -141,9 +153,14 @@ int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
 	if (code)
 		return code;
 	rlk_mutex_lock(&rwlock->mutex);
-	writes = rwlock->mode == ROWLOCK_RWLOCK_WRITE ||
-		 rwlock->waiting == rwlock->writer;
+	waits = rwlock->waiting != NULL;
 	rlk_mutex_unlock(&rwlock->mutex);
+	if (waits)
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				"read/write lock '%s': a call on it is under "
+				"way; cancel it first",
+				name_of(rwlock));
+	writes = rwlock->mode == ROWLOCK_RWLOCK_WRITE;
 	code = rowlock_free(writes ? rwlock->writer : rwlock->reader, reterr);
 	if (code)
 		return code;
@@ -166,6 +183,8 @@ static int begin(struct rowlock_rwlock *rwlock, struct rowlock *lock,
 
 	if (code)
 		return code;
+	if (rwlock->gone)
+		return fail_not_held(rwlock, "acquire", reterr);
 	rlk_mutex_lock(&rwlock->mutex);
 	busy = rwlock->waiting != NULL;
 	canceled = !busy && rwlock->cancel_next;
@@ -269,6 +288,7 @@ static int leave(struct rowlock_rwlock *rwlock, struct rowlock *left,
 	rowlock_release(kept, NULL);
 	rwlock->mode = ROWLOCK_RWLOCK_NONE;
 	rwlock->reads = 0;
+	rwlock->gone = true;
 	return code;
 }
 
@@ -292,6 +312,9 @@ int rowlock_rwlock_upgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
 
 	if (rwlock->mode != ROWLOCK_RWLOCK_READ)
 		return fail_not_held(rwlock, "upgrade", reterr);
+	code = rlk_check_forked(rwlock->reader, reterr);
+	if (code)
+		return code;
 	if (rwlock->reads > 1)
 		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				"upgrade '%s': this handle reads %u times; "
@@ -325,6 +348,18 @@ int rowlock_rwlock_downgrade(struct rowlock_rwlock *rwlock,
 	return code;
 }
 
+static int release_nothing(struct rowlock_rwlock *rwlock,
+			   struct rowlock_errinfo *reterr)
+{
+	if (!rwlock->gone || rlk_check_forked(rwlock->reader, NULL))
+		return fail_not_held(rwlock, "release", reterr);
+	rwlock->gone = false;
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"release '%s': it was lost before; check what it "
+			"protected",
+			name_of(rwlock));
+}
+
 int rowlock_rwlock_release(struct rowlock_rwlock *rwlock,
 			   struct rowlock_errinfo *reterr)
 {
@@ -332,7 +367,7 @@ int rowlock_rwlock_release(struct rowlock_rwlock *rwlock,
 	int code;
 
 	if (!lock)
-		return fail_not_held(rwlock, "release", reterr);
+		return release_nothing(rwlock, reterr);
 	code = rowlock_release(lock, reterr);
 	if (code == ROWLOCK_EFORKED)
 		return code;

@@ -456,6 +456,7 @@ static int use_all(struct rowlock_rwlock *rwlock)
 	       rowlock_rwlock_acquire_write(rwlock, 0, NULL) ==
 		   ROWLOCK_EFORKED &&
 	       rowlock_rwlock_upgrade(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_rwlock_downgrade(rwlock, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_rwlock_verify(rwlock, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_rwlock_token(rwlock, &token, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_rwlock_release(rwlock, NULL) == ROWLOCK_EFORKED &&
@@ -475,7 +476,7 @@ static void a_child_of_fork_has_nothing_of_it(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		_exit(use_all(pair.one) ? 0 : 1);
+		_exit(use_all(pair.one) && use_all(pair.two) ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_ok(rowlock_rwlock_verify(pair.one, &err));

@@ -104,6 +104,23 @@ static void the_writer_becomes_a_reader(void **state)
 	pair_end(&pair);
 }
 
+/* It has nothing, and is of use again once it is released. */
+static void expect_loss(struct rowlock_rwlock *rwlock)
+{
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	assert_int_equal(rowlock_rwlock_held(rwlock), ROWLOCK_RWLOCK_NONE);
+	expect_read(rwlock, ROWLOCK_ELOST);
+	expect_write(rwlock, ROWLOCK_ELOST);
+	assert_code(rowlock_rwlock_verify(rwlock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_rwlock_token(rwlock, &token, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_code(rowlock_rwlock_release(rwlock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_rwlock_release(rwlock, &err), ROWLOCK_ENOTHELD,
+		    &err);
+}
+
 /* Somebody may have written since. */
 static void an_upgrade_tells_that_its_reader_was_gone(void **state)
 {
@@ -116,16 +133,47 @@ static void an_upgrade_tells_that_its_reader_was_gone(void **state)
 		 pair.name);
 	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err), ROWLOCK_ELOST,
 		    &err);
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_NONE);
+	expect_loss(pair.one);
 	/* So does the way back. */
 	expect_write(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 pair.name);
 	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ELOST,
 		    &err);
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_NONE);
+	expect_loss(pair.one);
 	expect_write(pair.two, 0);
 	release(pair.two);
+	pair_end(&pair);
+}
+
+static void told(struct rowlock_rwlock *rwlock, void *arg)
+{
+	(void) rwlock;
+	test_event_set(arg);
+}
+
+/* And that another writes by now: there is nothing to read beside. */
+static void a_downgrade_tells_that_another_writes(void **state)
+{
+	struct pair pair = pair_new("behind");
+	struct test_event lost = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_rwlock_on_lost(pair.one, told, &lost);
+	expect_write(pair.one, 0);
+	assert_ok(
+	    rowlock_break(pair.clients[1], ROWLOCK_LEASE, pair.name, &err));
+	expect_write(pair.two, 0);
+	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_non_null(strstr(err.message, "another writes"));
+	expect_loss(pair.one);
+	assert_event(&lost, "the loss of a writer to be told");
+	assert_ok(rowlock_rwlock_verify(pair.two, &err));
+	release(pair.two);
+	rowlock_rwlock_on_lost(pair.one, NULL, NULL);
+	test_event_end(&lost);
 	pair_end(&pair);
 }
 
@@ -252,6 +300,8 @@ int main(void)
 		     an_upgrade_waits_for_who_shares_its_row),
 		TEST("an upgrade tells that its reader was gone",
 		     an_upgrade_tells_that_its_reader_was_gone),
+		TEST("a downgrade tells that another writes by now",
+		     a_downgrade_tells_that_another_writes),
 		TEST("the writer becomes a reader",
 		     the_writer_becomes_a_reader),
 		TEST("who shares a row shares its token, also if both draw",

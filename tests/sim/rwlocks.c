@@ -92,10 +92,8 @@ static void go_down(struct sim_thread *thread, struct sim_handle *handle)
 	sim_call_end(&call);
 	sim_judge_acquired(handle->reader, code);
 	sim_app_code(SIM_CALL_ACQUIRE, code);
-	/* A writer that was lost may have another one behind it. */
 	sim_app_expect("downgrade", code,
-		       !sim_world.calm &&
-			   (code == ROWLOCK_ELOST || code == ROWLOCK_EBUSY));
+		       !sim_world.calm && code == ROWLOCK_ELOST);
 	sim_judge_yields(handle->writer, !code);
 	if (code)
 		return;
