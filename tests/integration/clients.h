@@ -88,18 +88,21 @@ static inline void clients_start(struct clients *clients, unsigned int count,
 		clients_start_one(clients, i);
 }
 
-/** If one's second has come; in turn. */
+/** If one's second has come; in turn. It must not have ended by itself. */
 static inline void clients_kill(struct clients *clients)
 {
 	unsigned int place = clients->kills % clients->count;
+	pid_t pid = clients->places[place].pid;
+	int status;
 
 	if (test_ms(clients->began_ns, test_now_ns()) <=
 	    (clients->kills + 1) * 1000.0)
 		return;
 	clients->kills++;
 	clients->killed[clients->places[place].number] = true;
-	kill(clients->places[place].pid, SIGKILL);
-	waitpid(clients->places[place].pid, NULL, 0);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, SIGKILL);
 	clients_start_one(clients, place);
 }
 
