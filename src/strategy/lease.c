@@ -19,6 +19,7 @@
 #include "db/token.h"
 #include "strategy/bell.h"
 #include "strategy/draw.h"
+#include "strategy/page.h"
 
 static const struct rlk_stmt_def look = {
 	"look",
@@ -413,17 +414,18 @@ static const struct rlk_stmt_def break_lease = {
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
 
-/* The lock's, the writer's, and readers'; so many at a time. */
-#define BREAK_MOST 1000
+/* The lock's, permits, the writer's, and readers'; so many at a time. */
+#define BREAK_MOST 256
 static const struct rlk_stmt_def leases_of_name = {
 	"break",
-	"SELECT slot, attempt FROM business_lease WHERE name = ?"
+	"SELECT slot, attempt FROM business_lease WHERE name = ? AND slot >= ?"
 	" ORDER BY slot LIMIT ?",
 };
 
 struct breaking {
 	struct rlk_conn *conn;
 	const char *name;
+	struct rlk_page page;
 	bool found;
 	enum rlk_fault fault;
 	struct rowlock_errinfo *reterr;
@@ -441,6 +443,7 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	struct rlk_reply reply;
 	bool swept;
 
+	rlk_page_note(&breaking->page, breaking->name, request.slot);
 	if (breaking->fault)
 		return;
 	reply.affected = 0;
@@ -458,16 +461,23 @@ static void break_one(const struct rlk_value *columns, void *arg)
 static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 				bool *ret_found, struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = { rlk_text(name),
-					    rlk_u64(BREAK_MOST) };
 	struct breaking breaking = { .conn = conn,
 				     .name = name,
+				     .page = rlk_page_begin(BREAK_MOST),
 				     .reterr = reterr };
-	enum rlk_fault fault = rlk_stmt_each(conn, &leases_of_name, params,
-					     break_one, &breaking, reterr);
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_page from;
 
-	if (!fault)
-		fault = breaking.fault;
+	while (!fault && rlk_page_turn(&breaking.page, &from)) {
+		const struct rlk_value params[] = { rlk_text(name),
+						    rlk_u64(from.slot),
+						    rlk_u64(from.limit) };
+
+		fault = rlk_stmt_each(conn, &leases_of_name, params, break_one,
+				      &breaking, reterr);
+		if (!fault)
+			fault = breaking.fault;
+	}
 	if (!fault)
 		*ret_found = breaking.found;
 	return fault;

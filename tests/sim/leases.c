@@ -359,7 +359,8 @@ void sim_leases_of_name(struct sim_session *session)
 		const struct sim_lease *lease = &sim_tables.leases[i];
 		struct rlk_value *cells;
 
-		if (!lease->there || lease->name != name)
+		if (!lease->there || lease->name != name ||
+		    lease->slot < request->params[1].u64)
 			continue;
 		cells = sim_answer_row(&session->answer, 2);
 		cells[0] = rlk_u64(lease->slot);

@@ -52,7 +52,8 @@ static const struct pattern patterns[] = {
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ?", NULL, NULL },
 	{ SIM_LEASES_OF_NAME, "leases-of-name", "SELECT slot, attempt FROM "
-	  "business_lease WHERE name = ? ORDER BY slot LIMIT ?", NULL, NULL },
+	  "business_lease WHERE name = ? AND slot >= ? ORDER BY slot LIMIT ?",
+	  NULL, NULL },
 	{ SIM_LOOK_READERS, "look-readers", "SELECT l.attempt, l.session, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "

@@ -232,6 +232,37 @@ static void a_look_tells_of_all_readers(void **state)
 	(void) writer;
 }
 
+#define MANY 300
+
+/* More than one look tells of. */
+static void a_break_ends_all_readers(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
+	const char *name = test_name("crowd");
+	struct rowlock_errinfo err;
+	bool found = false;
+
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) WITH RECURSIVE few AS (SELECT 0 AS i UNION ALL "
+		 "SELECT i + 1 FROM few WHERE i < 49) "
+		 "SELECT '%s', 2147483649 + a.i * 50 + b.i, %llu, 1, "
+		 "UTC_TIMESTAMP(6) FROM few a CROSS JOIN few b LIMIT %d",
+		 name, (unsigned long long) ground->sessions[1], MANY);
+	assert_int_equal(rows_of(ground, name), MANY);
+	assert_done(lease->end(ground->beside, name, &found, &err), &err);
+	assert_true(found);
+	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(
+	    test_sql_number(ground->sql,
+			    "SELECT breaks FROM lease_session WHERE id = %llu",
+			    (unsigned long long) ground->sessions[1]),
+	    MANY);
+	assert_done(lease->end(ground->beside, name, &found, &err), &err);
+	assert_false(found);
+}
+
 #define OF(sentence, function) ON(GROUND_READERS, sentence, function)
 
 int main(void)
@@ -248,6 +279,8 @@ int main(void)
 		OF("slots of readers lie behind the writer's",
 		   slots_of_readers_lie_behind_the_writers),
 		OF("a look tells of all readers", a_look_tells_of_all_readers),
+		OF("a break ends all readers, however many",
+		   a_break_ends_all_readers),
 	};
 
 	return test_main(tests);
