@@ -27,7 +27,6 @@
 #include "test.h"
 
 #define TTL_MS 1000
-#define WAIT_MS 3000
 
 static unsigned int readers = 4;
 static unsigned int writers = 2;
@@ -43,7 +42,7 @@ struct shared {
 	_Atomic uint64_t reads;
 	_Atomic uint64_t writes;
 	_Atomic uint64_t ups;
-	_Atomic uint64_t waits;    /* that ended without a grant */
+	_Atomic uint64_t refused;
 	_Atomic uint64_t worst_us; /* the longest wait of a writer, */
 	_Atomic uint64_t late_us; /* and since nobody was in its way any more */
 	_Atomic uint64_t last_ns; /* when the last one was out, or dead */
@@ -106,14 +105,21 @@ static int give_back(struct client *client)
 	return rowlock_rwlock_release(client->rwlock, &client->err);
 }
 
+/* A try, or until it is had: on a busy machine a short time might end in the
+ * middle of a question. */
+static uint64_t some_time(void)
+{
+	return rand() % 4 ? (uint64_t) test_patience_ms() : 0;
+}
+
 static int refused(int code)
 {
 	/* A cluster on one machine is slow at times. */
 	bool late = code == ROWLOCK_ECONNECT && getenv("ROWLOCK_TEST_NODES");
 
-	if (code != ROWLOCK_ETIMEDOUT && code != ROWLOCK_EBUSY && !late)
+	if (code != ROWLOCK_EBUSY && !late)
 		return code;
-	shared->waits++;
+	shared->refused++;
 	return 0;
 }
 
@@ -121,7 +127,8 @@ static int refused(int code)
 static int go_up_and_down(struct client *client)
 {
 	uint64_t seen = shared->version;
-	int code = rowlock_rwlock_upgrade(client->rwlock, 20, &client->err);
+	int code =
+	    rowlock_rwlock_upgrade(client->rwlock, some_time(), &client->err);
 
 	if (code)
 		return refused(code);
@@ -129,6 +136,8 @@ static int go_up_and_down(struct client *client)
 	enter(client, true);
 	if (shared->version++ != seen)
 		shared->changes++;
+	/* From somewhere in this call on others may read. */
+	shared->in[client->place] = IN(client->number, false);
 	code = rowlock_rwlock_downgrade(client->rwlock, &client->err);
 	if (code)
 		return code;
@@ -140,8 +149,8 @@ static int go_up_and_down(struct client *client)
 
 static int read_once(struct client *client)
 {
-	int code =
-	    rowlock_rwlock_acquire_read(client->rwlock, WAIT_MS, &client->err);
+	int code = rowlock_rwlock_acquire_read(client->rwlock, some_time(),
+					       &client->err);
 	int released;
 
 	if (code)
@@ -170,8 +179,8 @@ static void note_wait(uint64_t began_ns)
 static int write_once(struct client *client)
 {
 	uint64_t began = test_now_ns();
-	int code =
-	    rowlock_rwlock_acquire_write(client->rwlock, WAIT_MS, &client->err);
+	int code = rowlock_rwlock_acquire_write(client->rwlock, some_time(),
+						&client->err);
 	uint64_t seen;
 
 	if (code)
@@ -259,14 +268,14 @@ static void nobody_reads_while_one_writes(void **state)
 	assert_int_equal(shared->overlaps, 0);
 	assert_int_equal(shared->changes, 0);
 	print_message("# %u readers, %u writers, %u killed: %llu reads, %llu "
-		      "writes, %llu upgrades, %llu waits without a grant; a "
+		      "writes, %llu upgrades, %llu refused; a "
 		      "writer waited %.0f ms at most, and %.0f ms since the "
 		      "last one before it was out, or dead\n",
 		      readers, writers, shared->clients.kills,
 		      (unsigned long long) shared->reads,
 		      (unsigned long long) shared->writes,
 		      (unsigned long long) shared->ups,
-		      (unsigned long long) shared->waits,
+		      (unsigned long long) shared->refused,
 		      (double) shared->worst_us / 1000,
 		      (double) shared->late_us / 1000);
 }
