@@ -190,6 +190,8 @@ struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
 		rlk_hold_put_locked(hold);
 		return NULL;
 	}
+	if (waiter->count)
+		hold->upkeep->permits = waiter->permits;
 	return hold;
 }
 

@@ -63,6 +63,15 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 	return NULL;
 }
 
+/* Does it want as many, of as many? Who says another number is to be refused,
+ * which the server does. */
+static bool is_alike(const struct rlk_waiter *waiter,
+		     const struct rlk_hold *hold)
+{
+	return waiter->count == rlk_hold_rows(hold) &&
+	       (!waiter->permits || waiter->permits == hold->upkeep->permits);
+}
+
 /* The same for permits, for which the first asks while others have some. One
  * that is asked for the first time gets its own; who was refused is not
  * overtaken, neither while its next question is under way nor as it wants
@@ -81,7 +90,7 @@ static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
 		if (leaves || (waiter->asking && !waiter->refused))
 			continue;
 		return (waiter->asking && !waiter->idle) ||
-			       waiter->count != rlk_hold_rows(hold)
+			       !is_alike(waiter, hold)
 			   ? NULL
 			   : waiter;
 	}

@@ -59,7 +59,8 @@ struct rlk_upkeep {
 	struct rlk_mark mark;   /* ABANDONED: a session to end; id 0: none */
 	int64_t marked_ms;      /* nothing was sent on that since then */
 	unsigned int count;     /* of permits; 0 of what is none, */
-	unsigned int *slots;    /* and where they are */
+	unsigned int *slots;    /* where they are, */
+	unsigned int permits;   /* and of how many, as was said; 0: nothing */
 };
 
 /** The owner of a hold that was lost by its owner's end; and that of one that

@@ -197,6 +197,38 @@ static void who_stands_behind_a_first_question_has_them(void **state)
 	end(&s);
 }
 
+/* Whether there are nine only the server can tell. */
+static void who_says_a_number_asks_for_it(void **state)
+{
+	struct scene s = scene();
+
+	(void) state;
+	begin(&s);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
+	fake_await(FAKE_ACQUIRE, 2);
+	wants(&s, EVE, FAKE_DO_ACQUIRE_OF_NINE);
+	fake_await_line(s.locks[EVE], 2);
+	fake_tell(s.people[ANN], FAKE_DO_RELEASE, s.locks[ANN], 0);
+	fake_until(has_let_go, s.locks[ANN]);
+	assert_true(fake_busy(s.people[EVE]));
+	fake_let(FAKE_ACQUIRE);
+	has(&s, ANN);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	has(&s, BOB);
+	await_pause(&s, EVE);
+	assert_int_equal(release(&s, BOB), 0);
+	has(&s, EVE);
+	/* What was said to be of nine may go to who says nothing. */
+	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
+	await_pause(&s, BOB);
+	assert_int_equal(release(&s, EVE), 0);
+	has(&s, BOB);
+	assert_int_equal(fake_count(FAKE_RELEASE), 2);
+	assert_int_equal(release(&s, BOB), 0);
+	end(&s);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -208,6 +240,8 @@ int main(void)
 		     who_asks_once_more_is_not_overtaken),
 		FAKE("who stands behind a first question has what is given up",
 		     who_stands_behind_a_first_question_has_them),
+		FAKE("who says how many there are is handed none of others",
+		     who_says_a_number_asks_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

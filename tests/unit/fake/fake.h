@@ -265,6 +265,8 @@ enum fake_verb {
 	FAKE_DO_ACQUIRE,
 	FAKE_DO_ACQUIRE_ONE, /* permit, or two */
 	FAKE_DO_ACQUIRE_TWO,
+	FAKE_DO_ACQUIRE_OF_NINE, /* one, of a semaphore that is said to have so
+				    many */
 	FAKE_DO_RELEASE,
 	FAKE_DO_TOKEN,
 	FAKE_DO_VERIFY,

@@ -143,6 +143,9 @@ static int act(struct fake_person *person)
 	case FAKE_DO_ACQUIRE_TWO:
 		return rlk_acquire_permits(person->lock, 0, 2, person->wait_ms,
 					   error);
+	case FAKE_DO_ACQUIRE_OF_NINE:
+		return rlk_acquire_permits(person->lock, 9, 1, person->wait_ms,
+					   error);
 	case FAKE_DO_RELEASE:
 		return rowlock_release(person->lock, error);
 	case FAKE_DO_TOKEN:
