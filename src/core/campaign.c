@@ -263,11 +263,25 @@ static bool goes_on(const struct campaign *campaign, int code,
 	       (unheard && now >= campaign->part_ms);
 }
 
+/* Part by part. */
+static int wait_all(struct campaign *campaign, struct rowlock_errinfo *reterr)
+{
+	int code = wait_a_part(campaign, FIRST_MS, reterr);
+
+	while (goes_on(campaign, code, reterr)) {
+		stand(campaign);
+		if (goes_on(campaign, code, reterr))
+			code = wait_a_part(campaign, PART_MS, reterr);
+	}
+	return code;
+}
+
 int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = candidacy->lock->name->client;
+	struct rowlock *lock = candidacy->lock;
+	struct rowlock_client *client = lock->name->client;
 	struct campaign campaign = {
 		.candidacy = candidacy,
 		.client = client,
@@ -275,20 +289,18 @@ int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
 		.yields_until_ms = RLK_NEVER,
 	};
 	struct rowlock_errinfo error;
+	bool canceled;
 	int code;
 
 	if (rlk_client_forked(client))
 		return rlk_client_fail_forked(client, reterr);
 	campaign.until_ms = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
 				    : rlk_client_call_until(client);
-	code = wait_a_part(&campaign, FIRST_MS, &error);
-	while (goes_on(&campaign, code, &error)) {
-		stand(&campaign);
-		if (goes_on(&campaign, code, &error))
-			code = wait_a_part(&campaign, PART_MS, &error);
-	}
+	canceled = rlk_lock_is_canceled(lock);
+	code = wait_all(&campaign, &error);
+	rlk_lock_forget_cancel(lock, canceled || code == ROWLOCK_ELOST);
 	if (code == 0) {
-		rlk_lock_show(candidacy->lock);
+		rlk_lock_show(lock);
 		return 0;
 	}
 	leave(&campaign);

@@ -424,6 +424,23 @@ void rowlock_cancel(struct rowlock *lock)
 	rlk_mutex_unlock(&client->mutex);
 }
 
+bool rlk_lock_is_canceled(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->cancel_next;
+}
+
+void rlk_lock_forget_cancel(struct rowlock *lock, bool before)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	if (!before)
+		lock->cancel_next = false;
+}
+
 void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();

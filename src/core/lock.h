@@ -137,6 +137,13 @@ int rlk_acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
  *  told from now on. */
 void rlk_lock_show(struct rowlock *lock);
 
+/** A call that waits in parts, or says more than the one that acquires, is
+ * under way all the time: what a cancel between them has left for the next
+ * acquire ends the next part, and is forgotten at the end of the call. Not if
+ * it was there before: keep what the first of these says. */
+bool rlk_lock_is_canceled(struct rowlock *lock);
+void rlk_lock_forget_cancel(struct rowlock *lock, bool before);
+
 /** rlk_acquire(), without waiting for others, and with a deadline of its own.
  */
 int rlk_try(struct rowlock *lock, int64_t until_ms,

@@ -440,6 +440,31 @@ static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
 	fake_client_end(client);
 }
 
+/* It is not meant for the next acquire. */
+static void cancel_behind_the_grant_is_forgotten(void **state)
+{
+	struct rowlock_client *client = client_without_packets();
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE,
+		      ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_HANDLE, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 10000);
+	fake_await(FAKE_DRAW, 1);
+	rowlock_cancel(lock);
+	fake_let(FAKE_DRAW);
+	assert_ok(fake_hear(bob, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 /* KILL is refused, so the wait for the row goes on beyond its time. */
 static void grant_that_comes_too_late_for_its_token_is_given_back(void **state)
 {
@@ -561,6 +586,8 @@ int main(void)
 		FAKE("a grant that is lost at the deadline leaves nothing to "
 		     "release",
 		     grant_lost_at_the_deadline_is_no_loss_to_the_caller),
+		FAKE("a cancel that comes behind the grant is forgotten",
+		     cancel_behind_the_grant_is_forgotten),
 		FAKE("a grant that comes too late for its token is given back",
 		     grant_that_comes_too_late_for_its_token_is_given_back),
 		FAKE("a token with the grant does not wait for a ping that "

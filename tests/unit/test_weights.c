@@ -264,6 +264,32 @@ static void it_can_be_canceled_while_it_yields(void **state)
 	end(&light);
 }
 
+/* It asks who stands, and has it. */
+static void a_cancel_behind_the_grant_is_forgotten(void **state)
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
+	begin(&campaign, &heavy, ROWLOCK_FOREVER);
+	fake_await(FAKE_HEAVIEST, 1);
+	rowlock_election_cancel(heavy.election);
+	fake_let(FAKE_HEAVIEST);
+	assert_int_equal(hear(&campaign), 0);
+	resign(&heavy);
+	assert_ok(rowlock_election_campaign(heavy.election, 0, &err));
+	resign(&heavy);
+	/* One that comes before is meant for the next. */
+	rowlock_election_cancel(heavy.election);
+	assert_code(rowlock_election_campaign(heavy.election, 0, &err),
+		    ROWLOCK_ECANCELED, &err);
+	assert_ok(rowlock_election_campaign(heavy.election, 0, &err));
+	resign(&heavy);
+	end(&heavy);
+}
+
 static void silence_is_nobody(void **state)
 {
 	struct scene light = scene(10);
@@ -393,6 +419,8 @@ int main(void)
 		     it_waits_no_longer_than_it_may),
 		FAKE("who yields can be canceled",
 		     it_can_be_canceled_while_it_yields),
+		FAKE("a cancel that comes behind the grant is forgotten",
+		     a_cancel_behind_the_grant_is_forgotten),
 		FAKE("an answer that does not come is nobody's",
 		     silence_is_nobody),
 		FAKE("a loss before its return is told to nobody",
