@@ -688,6 +688,8 @@ struct rowlock_entry {
 	uint64_t last_token;  /* the last one drawn for the name, by any hold */
 	uint64_t expired_ms;  /* dead: for how long, 0: not known */
 	uint64_t connection;  /* row: the holder's, its number; 0: not known */
+	uint64_t collected;   /* watched: no token that was collected is
+				 larger than this; else 0 */
 };
 
 typedef void (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);

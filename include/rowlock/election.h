@@ -256,8 +256,11 @@ struct rowlock_observer_options {
 /**
  * Have @fn called with who leads @name: as soon as the server has told it, and
  * from then on whenever it changes, an interval late at the most. It is never
- * told of an earlier term than before, nor of a leader whose end it was told
- * of, whichever server answers: a replica that is late is not believed.
+ * told of an earlier term than before, nor of a leader that has resigned or was
+ * evicted after its end was told, whichever server answers: a replica that is
+ * late is not believed. One whose session's time is up is told as
+ * ROWLOCK_LEADER_NONE, and may be told of again, in the same term, if a
+ * heartbeat still comes.
  *
  * What is told is what the server knows: a leader that has stopped to believe
  * in itself is shown until its session ends, and a new one an interval late.

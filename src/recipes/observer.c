@@ -50,6 +50,17 @@ static bool hear(struct rowlock_observer *observer, uint64_t term, bool over)
 	return true;
 }
 
+/* The last term that was heard of; or 0 where that was collected, which is done
+ * with old ones that are over. A server that has not heard of it yet has
+ * collected none as late, either. */
+static uint64_t term_of(const struct rowlock_observer *observer,
+			const struct rowlock_entry *entry)
+{
+	return !entry->last_token && entry->collected >= observer->term
+		   ? observer->term
+		   : entry->last_token;
+}
+
 /* A leader whose time is up leads no longer, though it may be heard of again,
  * unless somebody has evicted it. */
 static void on_entry(const struct rowlock_entry *entry, void *arg)
@@ -70,9 +81,9 @@ static void on_entry(const struct rowlock_entry *entry, void *arg)
 		tell(observer, &leader);
 		return;
 	}
-	if (!hear(observer, entry->last_token, entry->token == 0))
+	leader.term = term_of(observer, entry);
+	if (!hear(observer, leader.term, entry->token == 0))
 		return;
-	leader.term = entry->last_token;
 	leader.state = ROWLOCK_LEADER_NONE;
 	if (entry->token && entry->state == ROWLOCK_STATE_HELD) {
 		leader.state = ROWLOCK_LEADER_PRESENT;

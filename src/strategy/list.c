@@ -35,6 +35,7 @@ static const struct rlk_stmt_def leases = {
 static const struct rlk_many_def names_known = {
 	"watch",
 	"SELECT v.n," LEASE_COLUMNS
+	", (SELECT f.token FROM lock_token_floor f WHERE f.id = 1)"
 	" FROM ({SELECT ?0 COLLATE utf8mb4_bin AS n| UNION ALL }) v"
 	" LEFT JOIN business_lease l ON l.name = v.n AND l.slot = 0"
 	" LEFT JOIN lease_session s ON s.id = l.session"
@@ -178,6 +179,15 @@ enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
 	return fault;
 }
 
+static void name_row(const struct rlk_value *columns, void *arg)
+{
+	const struct rlk_listing *listing = arg;
+	struct rowlock_entry entry = lease_entry(columns);
+
+	entry.collected = number_of(&columns[15]);
+	listing->fn(&entry, listing->arg);
+}
+
 static void value_of_name(const void *names, size_t row,
 			  struct rlk_value *ret_values)
 {
@@ -199,7 +209,7 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 	}
 	fault = rlk_packet_run(packet, reterr);
 	if (!fault)
-		rlk_packet_each(packet, 0, lease_row, &listing);
+		rlk_packet_each(packet, 0, name_row, &listing);
 	return fault;
 }
 

@@ -143,6 +143,69 @@ static void observer_is_told_of_each_leader(void **state)
 	test_client_end(other);
 }
 
+/* As if it had been elected forty days ago. */
+static uint64_t make_old(struct test_sql *sql, const char *name)
+{
+	test_sql(sql,
+		 "UPDATE lock_token SET token = token - 3456000000000, "
+		 "drawn_at = drawn_at - INTERVAL 40 DAY WHERE name = '%s'",
+		 name);
+	return test_sql_number(
+	    sql, "SELECT token FROM lock_token WHERE name = '%s'", name);
+}
+
+/* A client looks for old ones once in an hour, the first time at once. */
+static void collect_tokens(void)
+{
+	struct rowlock_client *client = test_client(60000);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_reap(client, NULL, NULL, &err));
+	test_client_end(client);
+}
+
+/* Its term is collected before the observer looks again. */
+static void the_end_of_a_long_reign_is_told(void **state)
+{
+	struct rowlock_observer_options options =
+	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	const char *name = test_name("long");
+	struct rowlock_election *election =
+	    candidate(client, name, ROWLOCK_LEASE, NULL);
+	struct rowlock_observer *observer = NULL;
+	struct rowlock_observer *other;
+	struct test_sql *sql = test_sql_open();
+	struct seen seen = { .event = test_event_new() };
+	struct seen others;
+	struct rowlock_errinfo err;
+	uint64_t term;
+
+	(void) state;
+	assert_ok(rowlock_election_campaign(election, 0, &err));
+	term = make_old(sql, name);
+	options.interval_ms = 3600000;
+	assert_ok(rowlock_observer_new(client, name, &options, see, &seen,
+				       &observer, &err));
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, term);
+	assert_ok(rowlock_election_resign(election, &err));
+	end_candidate(election);
+	collect_tokens();
+	assert_int_equal(
+	    test_sql_number(
+		sql, "SELECT COUNT(*) FROM lock_token WHERE name = '%s'", name),
+	    0);
+	/* A new one has all of the client's looked after. */
+	other = observe(client, name, &others);
+	assert_int_equal(others.state, ROWLOCK_LEADER_NONE);
+	assert_int_equal(seen.state, ROWLOCK_LEADER_NONE);
+	assert_true(seen.term == term);
+	end_observer(other, &others);
+	end_observer(observer, &seen);
+	test_sql_end(sql);
+	test_client_end(client);
+}
+
 /* A lock's holder leads, too: they are one. */
 static void holder_of_the_lock_leads(void **state)
 {
@@ -258,6 +321,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST("an observer is told of each leader",
 		     observer_is_told_of_each_leader),
+		TEST("the end of a long reign is told",
+		     the_end_of_a_long_reign_is_told),
 		TEST("the holder of the lock leads", holder_of_the_lock_leads),
 		TEST("a leader that was broken is told (lease)",
 		     broken_leader_is_told_lease),

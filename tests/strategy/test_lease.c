@@ -240,9 +240,12 @@ static void names_are_told_of_whether_they_are_held_or_not(void **state)
 	struct names names;
 	uint64_t token;
 
+	test_sql(ground->sql, "UPDATE lock_token_floor SET token = "
+			      "GREATEST(token, 4711) WHERE id = 1");
 	entry = look_at_names(ground, one, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_FREE);
 	assert_true(!entry->attempt && !entry->token && !entry->last_token);
+	assert_true(entry->collected >= 4711);
 	take(ground, 0, &held);
 	entry = look_at_names(ground, one, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_HELD);

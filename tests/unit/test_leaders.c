@@ -165,6 +165,30 @@ static void leader_whose_time_is_up_may_come_back(void **state)
 	end(&scene);
 }
 
+/* It led for months, and resigned; the reaper came before the next look. */
+static void leader_whose_term_was_collected_is_over(void **state)
+{
+	struct scene scene;
+
+	(void) state;
+	begin(&scene);
+	answer(&scene, ROWLOCK_STATE_HELD, 7, 10, 10, 2);
+	/* A server that is late has collected others at the most. */
+	fake_collect(9);
+	answer(&scene, ROWLOCK_STATE_FREE, 0, 0, 0, 2);
+	answer(&scene, ROWLOCK_STATE_HELD, 7, 10, 10, 2);
+	fake_collect(10);
+	answer(&scene, ROWLOCK_STATE_FREE, 0, 0, 0, 3);
+	assert_told(&scene, ROWLOCK_LEADER_NONE, 10);
+	answer(&scene, ROWLOCK_STATE_HELD, 8, 11, 11, 4);
+	assert_told(&scene, ROWLOCK_LEADER_PRESENT, 11);
+	/* Likewise if the next one has not drawn yet. */
+	fake_collect(11);
+	answer(&scene, ROWLOCK_STATE_HELD, 9, 0, 0, 5);
+	assert_told(&scene, ROWLOCK_LEADER_NONE, 11);
+	end(&scene);
+}
+
 static void silence_is_told_and_forgets_nothing(void **state)
 {
 	static const struct fake_answer silence = { .given = true,
@@ -230,6 +254,8 @@ int main(void)
 		     server_that_is_late_is_not_believed),
 		FAKE("a leader whose time is up may come back",
 		     leader_whose_time_is_up_may_come_back),
+		FAKE("a leader whose term was collected is over",
+		     leader_whose_term_was_collected_is_over),
 		FAKE("silence is told, and forgets nothing",
 		     silence_is_told_and_forgets_nothing),
 		FAKE("bad observers are refused", bad_observers_are_refused),

@@ -203,6 +203,9 @@ extern unsigned int fake_rows_listed;
 void fake_know(const char *name, enum rowlock_state state, uint64_t attempt,
 	       uint64_t token, uint64_t last_token);
 
+/** Tokens up to this one may have been collected. */
+void fake_collect(uint64_t token);
+
 /** Another candidate of this weight stands for all names; 0: nobody. */
 void fake_stand(unsigned int weight);
 

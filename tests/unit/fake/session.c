@@ -462,6 +462,13 @@ void fake_know(const char *name, enum rowlock_state state, uint64_t attempt,
 	world_unlock();
 }
 
+void fake_collect(uint64_t token)
+{
+	world_lock();
+	world.tables.collected = token;
+	world_unlock();
+}
+
 static struct rowlock_entry entry_of(const char *name)
 {
 	struct rowlock_entry entry = {
@@ -477,6 +484,7 @@ static struct rowlock_entry entry_of(const char *name)
 	const struct world_known *place;
 
 	world_lock();
+	entry.collected = world.tables.collected;
 	place = known(name);
 	if (place) {
 		entry.state = place->state;

@@ -85,6 +85,7 @@ struct world_tables {
 	uint64_t token;
 	unsigned int heaviest; /* the weight of who stands */
 	unsigned int old_tokens;
+	uint64_t collected;
 	uint64_t claim; /* the number of the present turn to reap; 0: none */
 	int64_t claimed_ms;
 	bool claim_kept; /* by another, all the time */
