@@ -29,6 +29,8 @@
 #define INTERVAL_LEAST 100
 #define INTERVAL_MOST 3600000
 
+#define NAME_SIZE (ROWLOCK_NAME_MAX * 4 + 1)
+
 struct rowlock_watch {
 	struct rowlock_client *client;
 	struct rlk_list node; /* in client->watches */
@@ -131,14 +133,16 @@ static void on_silence(struct rowlock_client *client)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 	int64_t now = rlk_now(client->clock);
+	char name[NAME_SIZE];
 	struct rowlock_watch *watch;
 
 	while (!client->stopping && (watch = due_locked(client, NULL))) {
+		/* A copy, as the function may end the watch. */
 		const struct rowlock_entry nothing = {
 			.size = sizeof(nothing),
 			.strategy = ROWLOCK_LEASE,
 			.state = ROWLOCK_STATE_UNKNOWN,
-			.name = watch->name,
+			.name = strcpy(name, watch->name),
 			.info = "",
 			.host = "",
 			.program = "",
@@ -160,7 +164,7 @@ static void on_silence(struct rowlock_client *client)
 struct rlk_watch_page {
 	size_t count;
 	const char *names[RLK_LIST_NAMES];
-	char text[RLK_LIST_NAMES][ROWLOCK_NAME_MAX * 4 + 1];
+	char text[RLK_LIST_NAMES][NAME_SIZE];
 };
 
 static bool has(const struct rlk_watch_page *page, const char *name)

@@ -7,6 +7,7 @@
 #include <rowlock/watch.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/list.h"
@@ -251,6 +252,62 @@ static void callback_may_end_its_watch_but_not_the_client(void **state)
 	fake_client_end(ending.client);
 }
 
+/* What was given back is had again by who asks for as much. */
+static void write_over_what_is_free(void)
+{
+	void *blocks[32];
+
+	for (size_t i = 0; i < TEST_SIZE(blocks); i++) {
+		size_t size = 16 * (i + 1);
+
+		blocks[i] = malloc(size);
+		assert_non_null(blocks[i]);
+		memset(blocks[i], 'x', size);
+	}
+	for (size_t i = 0; i < TEST_SIZE(blocks); i++)
+		free(blocks[i]);
+}
+
+struct last {
+	struct rowlock_watch *watch;
+	char name[128];
+	_Atomic int done;
+};
+
+static void end_and_read(const struct rowlock_entry *entry, void *arg)
+{
+	struct last *last = arg;
+
+	assert_int_equal(entry->state, ROWLOCK_STATE_UNKNOWN);
+	end_watch(last->watch);
+	write_over_what_is_free();
+	snprintf(last->name, sizeof(last->name), "%.100s", entry->name);
+	last->done = 1;
+}
+
+static void what_is_told_outlives_its_watch(void **state)
+{
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
+	struct rowlock_client *client = fake_client();
+	struct last last = { .watch = NULL };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.interval_ms = INTERVAL_MS;
+	fake_always(FAKE_NAMES, no_answer);
+	assert_ok(rowlock_watch_new(client, "seat", &options, end_and_read,
+				    &last, &last.watch, &err));
+	fake_await(FAKE_NAMES, 1);
+	for (unsigned int rounds = 2; rounds <= 4; rounds++) {
+		fake_await_sleep(INTERVAL_MS);
+		fake_advance(INTERVAL_MS);
+		fake_await(FAKE_NAMES, rounds);
+	}
+	fake_until(fake_is_one, &last.done);
+	assert_string_equal(last.name, "seat");
+	fake_client_end(client);
+}
+
 static void bad_watches_are_refused(void **state)
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
@@ -300,6 +357,8 @@ int main(void)
 		     client_that_is_watched_by_is_not_freed),
 		FAKE("a callback may end its watch, but not the client",
 		     callback_may_end_its_watch_but_not_the_client),
+		FAKE("what is told outlives a watch that is ended there",
+		     what_is_told_outlives_its_watch),
 		FAKE("bad watches are refused", bad_watches_are_refused),
 	};
 
