@@ -7,7 +7,9 @@
  * want the same. A row that came in between makes the INSERT fail as a whole,
  * as for sets (set.c). It locks the semaphore's row in share mode: so whoever
  * changes the number waits for what was begun by the old one, and what begins
- * later finds the new one, and makes nothing.
+ * later finds the new one, and makes nothing. The number may be the old one
+ * again: so it counts once more what is in use above the slots that its look
+ * has allowed.
  *
  * Whose last permit came at once may guess that its slot is free: then the
  * INSERT goes first, and whatever the look would have found is a condition of
@@ -48,6 +50,9 @@ static const struct rlk_stmt_def look = {
 #define LOOK_PERMITS (RLK_LEASE_HOLDER_COLUMNS + 1)
 #define LOOK_BELL (RLK_LEASE_HOLDER_COLUMNS + 2)
 
+/* The rows above the last slot that may be taken are read behind the number,
+ * which is locked: so nobody can have made one by another number that this does
+ * not see. */
 static const struct rlk_many_def insert = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
@@ -55,15 +60,17 @@ static const struct rlk_many_def insert = {
 	"SELECT q.name, p.s, p.c, p.a, UTC_TIMESTAMP(6), "
 	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM ("
 	"{SELECT ?0 COLLATE utf8mb4_bin AS n, ?1 AS s, ?2 AS c, ?3 AS a, "
-	"?4 AS m, ?5 AS i, ?6 AS k| UNION ALL }) p "
+	"?4 AS m, ?5 AS i, ?6 AS k, ?7 AS t| UNION ALL }) p "
 	"JOIN lock_permits q ON q.name = p.n AND q.permits = p.k "
+	"WHERE (SELECT COUNT(*) FROM business_lease l "
+	"WHERE l.name = q.name AND l.slot > p.t "
+	"AND l.slot <= " LAST_SLOT ") <= p.k - p.t "
 	"ORDER BY p.s LOCK IN SHARE MODE "
 	"ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2)",
 };
 #define RACE 1242
 
-/* The rows above the number are read behind the number, which is locked: so
- * nobody can have made one by an older number that this does not see. */
+/* Likewise for those above the number. */
 static const struct rlk_stmt_def insert_guess = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
@@ -248,6 +255,7 @@ static void values_of_insert(const void *of, size_t row,
 	ret_values[4] = rlk_lease_max_us(request);
 	ret_values[5] = rlk_text(request->info);
 	ret_values[6] = rlk_u64(asking->seen.permits);
+	ret_values[7] = rlk_u64(last_slot(asking));
 }
 
 static void values_of_row(const void *of, size_t row,

@@ -63,6 +63,20 @@ void sim_permits_look(struct sim_session *session)
 
 /* ---------------------------------------------------------------- acquire */
 
+static unsigned int used_above(unsigned int name, uint64_t slot)
+{
+	unsigned int used = 0;
+
+	for (unsigned int i = SIM_SINGLES; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+
+		used += lease->there && lease->name == name &&
+			sim_kind_of(lease) == SIM_KIND_PERMITS &&
+			lease->slot > slot;
+	}
+	return used;
+}
+
 static bool is_taken(const struct sim_part *part)
 {
 	const struct sim_request request = {
@@ -81,8 +95,11 @@ void sim_permits_meet(struct sim_session *session, size_t first)
 		.op = packet->parts[first].op,
 		.params = { packet->parts[first].params[0] },
 	};
-	bool same = sim_tables.permits[sim_param_name(&request, 0)] ==
-		    packet->parts[first].params[6].u64;
+	const struct rlk_value *params = packet->parts[first].params;
+	unsigned int name = sim_param_name(&request, 0);
+	bool same =
+	    sim_tables.permits[name] == params[6].u64 &&
+	    used_above(name, params[7].u64) <= params[6].u64 - params[7].u64;
 	bool race = false;
 	size_t i;
 
@@ -112,15 +129,7 @@ void sim_permits_acquire(struct sim_session *session)
 
 static bool is_lowered(unsigned int name)
 {
-	for (unsigned int i = SIM_SINGLES; i < sim_tables.lease_places; i++) {
-		const struct sim_lease *lease = &sim_tables.leases[i];
-
-		if (lease->there && lease->name == name &&
-		    sim_kind_of(lease) == SIM_KIND_PERMITS &&
-		    lease->slot > sim_tables.permits[name])
-			return true;
-	}
-	return false;
+	return used_above(name, sim_tables.permits[name]) > 0;
 }
 
 void sim_permits_guess(struct sim_session *session)

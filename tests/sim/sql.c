@@ -282,10 +282,12 @@ static const struct {
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT q.name, p.s, p.c, p.a, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + "
 	  "INTERVAL p.m MICROSECOND, p.i FROM ({SELECT ?0 COLLATE utf8mb4_bin "
-	  "AS n, ?1 AS s, ?2 AS c, ?3 AS a, ?4 AS m, ?5 AS i, ?6 AS k| UNION "
-	  "ALL }) p JOIN lock_permits q ON q.name = p.n AND q.permits = p.k "
+	  "AS n, ?1 AS s, ?2 AS c, ?3 AS a, ?4 AS m, ?5 AS i, ?6 AS k, ?7 AS t| "
+	  "UNION ALL }) p JOIN lock_permits q ON q.name = p.n AND q.permits = "
+	  "p.k WHERE (SELECT COUNT(*) FROM business_lease l WHERE l.name = "
+	  "q.name AND l.slot > p.t AND l.slot <= 1073741823) <= p.k - p.t "
 	  "ORDER BY p.s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE attempt = "
-	  "(SELECT 1 UNION SELECT 2)", NULL, { 0, 1, 2, 3, 4, 5, 6, SIM_ZERO } },
+	  "(SELECT 1 UNION SELECT 2)", NULL, { 0, 1, 2, 3, 4, 5, 6, 7 } },
 	{ SIM_COUNT, "count-permits", "SELECT COUNT(*) FROM business_lease l "
 	  "WHERE " PERMITS, NULL, { 0, 1, 2 } },
 	{ SIM_COUNT_LIVE, "confirm-permits", "SELECT COUNT(*) FROM "

@@ -318,6 +318,39 @@ static void a_number_is_not_changed_under_a_request(void **state)
 	remove_rows(ground, name);
 }
 
+/* It was raised meanwhile, another came, and it is as it was. */
+static void come_above(struct test_sql *other, const char *name)
+{
+	test_sql(other,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) SELECT '%s', 4, MAX(id), 1004, UTC_TIMESTAMP(6) "
+		 "FROM lease_session",
+		 name);
+}
+
+static void a_number_that_comes_back_is_another(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("back");
+	struct some all = some_of(ground, 0, name, 3, 3);
+	struct some few = some_of(ground, 0, name, 3, 2);
+	struct rlk_conn *hasty = be_patient(ground);
+	char statement[128];
+
+	snprintf(statement, sizeof(statement),
+		 "UPDATE lock_permits SET permits = 3 WHERE name = '%s'", name);
+	make(ground, &all);
+	assert_int_equal(ask_beside(ground, &all, statement, come_above),
+			 RLK_AGAIN);
+	assert_int_equal(rows_of(ground, name), 1);
+	assert_int_equal(ask(ground, 0, &all, NULL), RLK_HELD);
+	/* With it there is room for two. */
+	assert_int_equal(ask(ground, 0, &few, NULL), RLK_GRANTED);
+	assert_int_equal(few.slots[0] + few.slots[1], 3);
+	be_hasty(ground, hasty);
+	remove_rows(ground, name);
+}
+
 /* ------------------------------------------------------------------- line */
 
 /* The first of them. */
@@ -628,6 +661,9 @@ int main(void)
 		ON(GROUND_PERMITS,
 		   "a number is not changed while a request makes its rows",
 		   a_number_is_not_changed_under_a_request),
+		ON(GROUND_PERMITS,
+		   "a number that comes back lets nobody in beside who came",
+		   a_number_that_comes_back_is_another),
 		ON(GROUND_PERMITS, "who stands in line is not overtaken",
 		   who_stands_in_line_is_not_overtaken),
 		ON(GROUND_PERMITS, "a slot that is free is taken unseen",
