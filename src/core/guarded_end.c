@@ -123,8 +123,8 @@ static bool is_told(struct rlk_guarded *guarded)
 }
 
 /* One question. True: that is the answer. */
-static bool ask(struct rlk_guarded *guarded, int64_t until_ms, bool *ret_known,
-		bool *ret_committed)
+static bool ask(struct rlk_guarded *guarded, int64_t until_ms,
+		enum rlk_guard_outcome *ret_outcome)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
 	struct rlk_request request = rlk_hold_request(guarded->hold);
@@ -135,13 +135,16 @@ static bool ask(struct rlk_guarded *guarded, int64_t until_ms, bool *ret_known,
 	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, &error))
 		return false;
 	guarded->guard.told = is_told(guarded);
-	fault =
-	    rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
-			       ret_known, ret_committed, &error);
+	fault = rlk_guard_find_out(conn, &guarded->guard, &request,
+				   guarded->breaks, ret_outcome, &error);
 	rlk_pool_put(client->pool, conn);
-	if (guarded->guard.releases && *ret_committed)
-		*ret_known = only_it_gives_back(guarded);
-	return fault == RLK_DONE;
+	if (fault)
+		return false;
+	if (guarded->guard.releases &&
+	    *ret_outcome == RLK_GUARD_WAS_COMMITTED &&
+	    !only_it_gives_back(guarded))
+		*ret_outcome = RLK_GUARD_ROW_IS_GONE;
+	return true;
 }
 
 static void pause_until(const struct rowlock_client *client, int64_t until_ms)
@@ -165,56 +168,72 @@ static void note_may_come(struct rlk_guarded *guarded)
 	rlk_mutex_unlock(&client->mutex);
 }
 
-/* @answered: it was; @committed: and the row is there, and counted up. */
-static int fail_unknown(struct rlk_guarded *guarded, bool answered,
-			bool committed, const struct rowlock_errinfo *error,
+static int fail_unknown(const struct rlk_guarded *guarded, const char *words,
+			const struct rowlock_errinfo *error,
 			struct rowlock_errinfo *reterr)
 {
-	const char *words = "not known, for the server is out of reach; look "
-			    "at the data for what became of it";
-
-	/* One that gives it back may have done so, or do so later. */
-	if (guarded->guard.releases || (answered && !committed))
-		rlk_guarded_lose(guarded,
-				 answered ? RLK_ROW_IS_GONE : may_be_gone);
-	else if (!answered)
-		note_may_come(guarded);
-	if (answered && committed && !guarded->guard.releases)
-		words = "not known, for who has the guard as text may have "
-			"committed, too; look at the data for what became of "
-			"it";
-	else if (answered)
-		words = "not known, for the hold is lost; look at the data for "
-			"what became of it";
 	return fail_with(guarded->lock, "commit", ROWLOCK_EUNKNOWN, words,
 			 error, reterr);
 }
 
+/* One that gives the lock back may have done so, or do so later. */
+static int fail_unanswered(struct rlk_guarded *guarded,
+			   const struct rowlock_errinfo *error,
+			   struct rowlock_errinfo *reterr)
+{
+	if (guarded->guard.releases)
+		rlk_guarded_lose(guarded, may_be_gone);
+	else
+		note_may_come(guarded);
+	return fail_unknown(guarded,
+			    "not known, for the server is out of reach; look "
+			    "at the data for what became of it",
+			    error, reterr);
+}
+
 /* @error: what the COMMIT failed with. */
+static int judge(struct rlk_guarded *guarded, enum rlk_guard_outcome outcome,
+		 const struct rowlock_errinfo *error,
+		 struct rowlock_errinfo *reterr)
+{
+	switch (outcome) {
+	case RLK_GUARD_WAS_COMMITTED:
+		return 0;
+	case RLK_GUARD_WAS_NOT_COMMITTED:
+		return fail_with(guarded->lock, "commit", error->code,
+				 "nothing was committed", error, reterr);
+	case RLK_GUARD_WAS_COUNTED:
+		return fail_unknown(
+		    guarded,
+		    "not known, for who has the guard as text may have "
+		    "committed, too; look at the data for what became of it",
+		    error, reterr);
+	case RLK_GUARD_ROW_IS_GONE:
+		break;
+	}
+	rlk_guarded_lose(guarded, RLK_ROW_IS_GONE);
+	return fail_unknown(guarded,
+			    "not known, for the hold is lost; look at the data "
+			    "for what became of it",
+			    error, reterr);
+}
+
 static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
 		    const struct rowlock_errinfo *error,
 		    struct rowlock_errinfo *reterr)
 {
-	struct rowlock *lock = guarded->lock;
-	struct rowlock_client *client = lock->name->client;
-	bool known = false;
-	bool committed = false;
-	bool answered;
+	const struct rowlock_client *client = guarded->lock->name->client;
+	enum rlk_guard_outcome outcome;
 
 	for (;;) {
 		int64_t next = rlk_now(client->clock) + PAUSE_MS;
 
-		answered = ask(guarded, until_ms, &known, &committed);
-		if (answered || next >= until_ms)
-			break;
+		if (ask(guarded, until_ms, &outcome))
+			return judge(guarded, outcome, error, reterr);
+		if (next >= until_ms)
+			return fail_unanswered(guarded, error, reterr);
 		pause_until(client, next);
 	}
-	if (answered && known && committed)
-		return 0;
-	if (answered && known)
-		return fail_with(lock, "commit", error->code,
-				 "nothing was committed", error, reterr);
-	return fail_unknown(guarded, answered, committed, error, reterr);
 }
 
 /* What is known to be lost is not asked for; but our clock does not know of a

@@ -498,7 +498,8 @@ static const struct rlk_stmt_def look_at_session = {
  * else could. */
 static enum rlk_fault find_releaser(struct rlk_conn *conn,
 				    const struct rlk_request *request,
-				    uint64_t breaks, bool *ret_ours,
+				    uint64_t breaks,
+				    enum rlk_guard_outcome *ret_outcome,
 				    struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = { rlk_u64(request->session) };
@@ -507,8 +508,24 @@ static enum rlk_fault find_releaser(struct rlk_conn *conn,
 
 	fault = rlk_stmt_run(conn, &look_at_session, params, &reply, reterr);
 	if (!fault)
-		*ret_ours = reply.has_row && reply.columns[0].u64 == breaks;
+		*ret_outcome = reply.has_row && reply.columns[0].u64 == breaks
+				   ? RLK_GUARD_WAS_COMMITTED
+				   : RLK_GUARD_ROW_IS_GONE;
 	return fault;
+}
+
+/* By how often the row is counted, which @guard has not overtaken. */
+static enum rlk_guard_outcome judge_count(const struct rlk_guard *guard,
+					  uint64_t guards)
+{
+	/* One that gives it back does not count it. */
+	if (guard->releases)
+		return RLK_GUARD_WAS_NOT_COMMITTED;
+	if (guard->told)
+		return RLK_GUARD_WAS_COUNTED;
+	return guards == ((guard->guards + 1) & UINT32_MAX)
+		   ? RLK_GUARD_WAS_COMMITTED
+		   : RLK_GUARD_WAS_NOT_COMMITTED;
 }
 
 enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
@@ -523,8 +540,8 @@ enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  const struct rlk_guard *guard,
 				  const struct rlk_request *request,
-				  uint64_t breaks, bool *ret_known,
-				  bool *ret_committed,
+				  uint64_t breaks,
+				  enum rlk_guard_outcome *ret_outcome,
 				  struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
@@ -535,34 +552,21 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault;
-	bool ours = false;
 
 	fault = rlk_stmt_run(conn, &overtake, params, &reply, reterr);
 	if (fault)
 		return fault;
 	if (reply.affected) {
-		*ret_known = true;
-		*ret_committed = false;
+		*ret_outcome = RLK_GUARD_WAS_NOT_COMMITTED;
 		return RLK_DONE;
 	}
 	fault = rlk_lease_run(conn, &look, request, &reply, reterr);
 	if (fault)
 		return fault;
-	if (!reply.has_row && guard->releases) {
-		fault = find_releaser(conn, request, breaks, &ours, reterr);
-		if (fault)
-			return fault;
-		*ret_known = ours;
-		*ret_committed = ours;
-		return RLK_DONE;
-	}
-	*ret_known = reply.has_row;
-	/* One that gives it back does not count it. */
-	*ret_committed = reply.has_row && !guard->releases &&
-			 reply.columns[0].u64 == guard->guards + 1;
-	if (guard->told && reply.has_row && !guard->releases) {
-		*ret_known = false;
-		*ret_committed = true;
-	}
+	if (!reply.has_row && guard->releases)
+		return find_releaser(conn, request, breaks, ret_outcome,
+				     reterr);
+	*ret_outcome = reply.has_row ? judge_count(guard, reply.columns[0].u64)
+				     : RLK_GUARD_ROW_IS_GONE;
 	return RLK_DONE;
 }

@@ -92,21 +92,30 @@ enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
 				const struct rlk_request *request,
 				struct rowlock_errinfo *reterr);
 
+/** What became of a commit that was not answered. */
+enum rlk_guard_outcome {
+	RLK_GUARD_WAS_COMMITTED,
+	RLK_GUARD_WAS_NOT_COMMITTED, /* nor can it be later */
+	RLK_GUARD_ROW_IS_GONE,       /* nobody can say: it need not have been
+					the commit that released it, since the
+					session is gone, too, or others have
+					broken leases of it */
+	RLK_GUARD_WAS_COUNTED,       /* nobody can say: the row has been counted
+					up, and not only ours counts
+					(guard->told) */
+};
+
 /**
  * On a connection of ours: did a commit that was not answered take place? One
  * that did not can not do so later: the row is changed, so that it does not
- * find it as it was. *@ret_known is false if nobody can say: the row is gone,
- * and it need not have been the commit that released it, since the session is
- * gone, too, or others have broken leases of it (it has another number of
- * @breaks); or the row has been counted up, and not only ours counts
- * (guard->told): then *@ret_committed is true. Waits while the commit is under
- * way, as long as the connection's deadline allows.
+ * find it as it was. @breaks: the number that the session had. Waits while the
+ * commit is under way, as long as the connection's deadline allows.
  */
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  const struct rlk_guard *guard,
 				  const struct rlk_request *request,
-				  uint64_t breaks, bool *ret_known,
-				  bool *ret_committed,
+				  uint64_t breaks,
+				  enum rlk_guard_outcome *ret_outcome,
 				  struct rowlock_errinfo *reterr);
 
 #endif
