@@ -17,7 +17,7 @@ BEGIN
 	SELECT COUNT(*) INTO counted FROM business_lease
 	WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
 	IF counted = 1 THEN
-		UPDATE business_lease SET guards = guards + 1
+		UPDATE business_lease SET guards = (guards + 1) & 4294967295
 		WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
 		SET counted = ROW_COUNT();
 	END IF;

@@ -201,7 +201,7 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * The guard as SQL, for a connection that is no MYSQL of Connector/C: of ODBC,
  * an ORM, another language, a script. Two statements:
  *
- *     UPDATE `schema`.business_lease SET guards = guards + 1 WHERE ...;
+ *     UPDATE `schema`.business_lease SET guards = ... WHERE ...;
  *     SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, (SELECT 1 UNION SELECT 2))
  *
  * Say them as the last ones before the COMMIT, in a transaction that was begun

@@ -45,6 +45,12 @@
  * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
 #define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, %d, 2)"
 #define ERROR_JUDGE 1231
+
+/* The column has 32 bits: behind its largest number comes 0 again, for the next
+ * commit of a hold that has as many behind it has to be another number, too. */
+#define COUNT_ONE "guards = (guards + 1) & 4294967295"
+#define COUNT_TWO "guards = (guards + 2) & 4294967295"
+
 #define ERROR_SYNTAX 1064
 #define ERROR_ROWS 1242
 #define ERROR_DEADLOCK 1213
@@ -184,7 +190,7 @@ static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 	rlk_script_put(text, guard->releases ? "; DELETE FROM " : "; UPDATE ");
 	rlk_place_put_table(text, guard->place, "business_lease");
 	if (!guard->releases)
-		rlk_script_put(text, " SET guards = guards + 1");
+		rlk_script_put(text, " SET " COUNT_ONE);
 	put_row(text, request);
 	rlk_script_put(text, " AND guards = ");
 	rlk_script_put_value(text, rlk_u64(guard->guards));
@@ -216,7 +222,7 @@ int rlk_guard_sql(const struct rlk_place *place,
 
 	rlk_script_put(&text, "UPDATE ");
 	rlk_place_put_table(&text, place, "business_lease");
-	rlk_script_put(&text, " SET guards = guards + 1");
+	rlk_script_put(&text, " SET " COUNT_ONE);
 	put_row(&text, request);
 	rlk_script_put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
 			      "(SELECT 1 UNION SELECT 2))");
@@ -468,15 +474,15 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 /* One that was not counted is not counted any more: two are. */
 static const struct rlk_stmt_def overtake = {
 	"outcome",
-	"UPDATE business_lease SET guards = guards + 2 "
-	"WHERE name = ? AND slot = ? AND attempt = ? AND guards = ?",
+	"UPDATE business_lease SET " COUNT_TWO " WHERE name = ? "
+	"AND slot = ? AND attempt = ? AND guards = ?",
 	true,
 };
 
 /* What has not been counted by now finds another number. */
 static const struct rlk_stmt_def outrun = {
 	"outcome",
-	"UPDATE business_lease SET guards = guards + 2 WHERE name = ? "
+	"UPDATE business_lease SET " COUNT_TWO " WHERE name = ? "
 	"AND slot = ? AND attempt = ?",
 	true,
 };

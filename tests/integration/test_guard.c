@@ -333,24 +333,22 @@ static void begin_asks_for_what_it_does_not_know(void **state)
 	assert_int_equal(statements_of(app, 0), asking);
 }
 
-/* As often as a long hold likes. */
-static void row_is_counted_up_for_ever(void **state)
+static void set_guards(const struct app *app, uint32_t number)
 {
 	const struct app *app = *state;
 
 	test_sql(app->sql,
-		 "UPDATE business_lease SET guards = 65533 WHERE name = '%s'",
-		 app->name);
-	for (int i = 0; i < 5; i++)
-		statements_of(app, 0);
-	assert_int_equal(test_sql_number(app->sql,
-					 "SELECT guards FROM business_lease "
-					 "WHERE name = '%s'",
-					 app->name),
-			 65538);
+		 "UPDATE business_lease SET guards = %u WHERE name = '%s'",
+		 number, app->name);
 }
 
-/* ---------------------------------------------------------------- as text */
+static uint64_t guards_of(const struct app *app)
+{
+	return test_sql_number(app->sql,
+			       "SELECT guards FROM business_lease "
+			       "WHERE name = '%s'",
+			       app->name);
+}
 
 /* As somebody without Connector/C would: 0, or the error of the guard. */
 static unsigned int commit_by_text(const struct app *app, const char *text)
@@ -364,6 +362,29 @@ static unsigned int commit_by_text(const struct app *app, const char *text)
 	say(app->mysql, error ? "ROLLBACK" : "COMMIT");
 	return error;
 }
+
+/* As often as a long hold likes. */
+static void row_is_counted_up_for_ever(void **state)
+{
+	/* As many as the client remembers, and as the column holds. */
+	static const uint32_t numbers[] = { 65533, UINT32_MAX - 2 };
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	for (size_t i = 0; i < TEST_SIZE(numbers); i++) {
+		set_guards(app, numbers[i]);
+		for (int j = 0; j < 5; j++)
+			statements_of(app, 0);
+		assert_int_equal(guards_of(app), (uint32_t) (numbers[i] + 5));
+		set_guards(app, numbers[i] + 2);
+		assert_int_equal(commit_by_text(app, text), 0);
+		assert_int_equal(guards_of(app), (uint32_t) (numbers[i] + 3));
+	}
+}
+
+/* ---------------------------------------------------------------- as text */
 
 static void guard_is_told_as_text(void **state)
 {

@@ -104,6 +104,36 @@ static void answer_that_is_lost_is_found_out(void **state)
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
+/* In a transaction behind which the row is counted from 0 again. */
+static void begin_at_the_largest_count(const struct scene *scene)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	test_sql(scene->sql,
+		 "UPDATE business_lease SET guards = %u WHERE name = '%s'",
+		 UINT32_MAX, scene->name);
+	/* It asks how often it was counted. */
+	assert_ok(
+	    rowlock_begin(scene->lock, scene->mysql, ROWLOCK_SNAPSHOT, &err));
+	assert_int_equal(mysql_query(scene->mysql,
+				     "UPDATE guard_lost SET balance = 7 "
+				     "WHERE id = 1"),
+			 0);
+}
+
+static void answer_is_found_out_at_the_largest_count(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	begin_at_the_largest_count(scene);
+	scene->relay.fate = ANSWER_IS_LOST;
+	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
+	assert_int_equal(balance(scene), 7);
+	assert_ok(rowlock_verify(scene->lock, &err));
+}
+
 static void answer_that_stays_away_is_found_out(void **state)
 {
 	struct scene *scene = *state;
@@ -161,6 +191,19 @@ static void next_transaction_knows_what_a_late_one_left(void **state)
 	assert_ok(rowlock_commit(scene->lock, next, &err));
 	assert_ok(rowlock_release(scene->lock, &err));
 	mysql_close(next);
+}
+
+static void late_commit_does_nothing_at_the_largest_count(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	begin_at_the_largest_count(scene);
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_late_one_does_nothing(scene);
+	assert_ok(rowlock_verify(scene->lock, &err));
 }
 
 static void outcome_under_a_lost_hold_is_not_known(void **state)
@@ -311,10 +354,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LOST("an answer that is lost is found out",
 		     answer_that_is_lost_is_found_out),
+		LOST("an answer is found out at the largest count",
+		     answer_is_found_out_at_the_largest_count),
 		LOST("an answer that stays away is found out",
 		     answer_that_stays_away_is_found_out),
 		LOST("a commit that is late does not take place",
 		     commit_that_is_late_does_not_take_place),
+		LOST("a late commit does nothing at the largest count",
+		     late_commit_does_nothing_at_the_largest_count),
 		LOST("the next transaction knows what a late one left",
 		     next_transaction_knows_what_a_late_one_left),
 		LOST("the outcome under a lost hold is not known",

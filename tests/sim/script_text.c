@@ -377,7 +377,7 @@ static const struct {
 	  "RELEASE SAVEPOINT ",
 	  read_savepoint },
 	{ { .verb = SIM_GUARD_COUNT, .label = "guard-count", .writes = true },
-	  "UPDATE " LEASES "SET guards = guards + 1 WHERE ",
+	  "UPDATE " LEASES "SET guards = (guards + 1) & 4294967295 WHERE ",
 	  read_where },
 	{ { .verb = SIM_GUARD_DELETE, .label = "guard-delete", .writes = true },
 	  "DELETE FROM " LEASES "WHERE ",

@@ -202,11 +202,12 @@ static const struct pattern patterns[] = {
 	  "DELETE FROM lease_session WHERE ", NULL, NULL },
 	{ SIM_DELETE_LEASE, "delete-lease",
 	  "DELETE FROM business_lease WHERE ", NULL, NULL },
-	{ SIM_OVERTAKE, "outcome", "UPDATE business_lease SET guards = guards "
-	  "+ 2 WHERE name = ? AND slot = ? AND attempt = ? AND guards = ?",
+	{ SIM_OVERTAKE, "outcome", "UPDATE business_lease SET guards = (guards "
+	  "+ 2) & 4294967295 WHERE name = ? AND slot = ? AND attempt = ? AND "
+	  "guards = ?",
 	  NULL, NULL },
-	{ SIM_OUTRUN, "outrun", "UPDATE business_lease SET guards = guards + 2 "
-	  "WHERE name = ? AND slot = ? AND attempt = ?", NULL, NULL },
+	{ SIM_OUTRUN, "outrun", "UPDATE business_lease SET guards = (guards + "
+	  "2) & 4294967295 WHERE name = ? AND slot = ? AND attempt = ?", NULL, NULL },
 	{ SIM_LOOK_GUARDS, "outcome-look", "SELECT guards FROM business_lease "
 	  "WHERE name = ? AND slot = ? AND attempt = ? FOR UPDATE", NULL,
 	  NULL },
