@@ -29,21 +29,31 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 	return fault;
 }
 
-enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
-				      enum rlk_autocommit autocommit,
-				      struct rowlock_errinfo *reterr)
+static enum rlk_fault say_until_done(const struct rlk_borrowed *on,
+				     const char *text,
+				     struct rowlock_errinfo *reterr)
 {
-	static const char *const texts[] = {
-		[RLK_AUTOCOMMIT_OFF] = ROLLBACK "; SET SESSION autocommit = 0",
-		[RLK_AUTOCOMMIT_ON] = ROLLBACK "; SET SESSION autocommit = 1",
-		[RLK_AUTOCOMMIT_AS_IT_IS] = ROLLBACK,
-	};
-	const char *text = texts[autocommit];
 	enum rlk_fault fault = RLK_FAILED;
 	size_t answered;
 
 	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
 		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
+	return fault;
+}
+
+/* Two texts: nothing is known of whether it takes several statements in one. */
+enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
+				      enum rlk_autocommit autocommit,
+				      struct rowlock_errinfo *reterr)
+{
+	static const char *const texts[] = {
+		[RLK_AUTOCOMMIT_OFF] = "SET SESSION autocommit = 0",
+		[RLK_AUTOCOMMIT_ON] = "SET SESSION autocommit = 1",
+	};
+	enum rlk_fault fault = say_until_done(on, ROLLBACK, reterr);
+
+	if (!fault && autocommit != RLK_AUTOCOMMIT_AS_IT_IS)
+		fault = say_until_done(on, texts[autocommit], reterr);
 	if (fault)
 		rlk_borrowed_close(on);
 	return fault;

@@ -74,6 +74,9 @@ enum {
 	BEGIN_REST,
 };
 
+/* Of the answers whose numbers are read. */
+#define NUMBERS (BEGIN_REST + 1)
+
 /* And of a commit. */
 enum {
 	COMMIT_SAVEPOINT,
@@ -247,22 +250,51 @@ int rlk_guard_call(const struct rlk_place *place,
 
 static enum rlk_fault say(const struct rlk_guard *guard,
 			  struct rlk_script *text, uint64_t *ret_numbers,
-			  size_t most, size_t *ret_answered,
-			  struct rowlock_errinfo *reterr)
+			  size_t *ret_answered, struct rowlock_errinfo *reterr)
 {
-	return rlk_borrowed_run_script(&guard->on, text, ret_numbers, most,
+	return rlk_borrowed_run_script(&guard->on, text, ret_numbers, NUMBERS,
 				       ret_answered, reterr);
+}
+
+typedef void (*put_fn)(struct rlk_script *text, const struct rlk_guard *guard,
+		       const struct rlk_request *request);
+
+/* Whether the connection takes several statements in one text is found out by
+ * trying: besides the flag with which it was opened there is
+ * mysql_set_server_option(), of which nobody tells. */
+static enum rlk_fault say_several(struct rlk_guard *guard, put_fn put,
+				  const struct rlk_request *request,
+				  uint64_t *ret_numbers, size_t *ret_answered,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+	struct rlk_script again = { .failed = false };
+	enum rlk_fault fault;
+
+	put(&text, guard, request);
+	fault = say(guard, &text, ret_numbers, ret_answered, reterr);
+	if (fault != RLK_REFUSED || *ret_answered ||
+	    reterr->mysql != ERROR_SYNTAX)
+		return fault;
+	fault = rlk_borrowed_allow_several(&guard->on, true, reterr);
+	if (fault)
+		return fault;
+	guard->forbids_several = true;
+	put(&again, guard, request);
+	return say(guard, &again, ret_numbers, ret_answered, reterr);
 }
 
 /* -------------------------------------------------------------------- ends */
 
+/* Where it cannot be forbidden again, the session is not as it was. */
 static enum rlk_guard_end forbid_several(const struct rlk_guard *guard,
 					 struct rowlock_errinfo *reterr)
 {
-	if (guard->forbids_several &&
-	    rlk_borrowed_allow_several(&guard->on, false, reterr))
-		return RLK_GUARD_UNANSWERED;
-	return RLK_GUARD_DONE;
+	if (!guard->forbids_several ||
+	    !rlk_borrowed_allow_several(&guard->on, false, reterr))
+		return RLK_GUARD_DONE;
+	rlk_borrowed_close(&guard->on);
+	return RLK_GUARD_UNANSWERED;
 }
 
 /* Roll back, and have the session as it was. */
@@ -308,18 +340,18 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_script text = { .failed = false };
-	uint64_t is_there = 1;
+	uint64_t numbers[NUMBERS] = { 1 };
 	enum rlk_fault fault;
 	size_t answered;
 
 	rlk_script_put(&text, "SELECT ");
 	rlk_place_put_is_here(&text, guard->place, guard->server);
-	fault = say(guard, &text, &is_there, 1, &answered, &error);
+	fault = say(guard, &text, numbers, &answered, &error);
 	if (fault == RLK_UNKNOWN) {
 		*reterr = error;
 		return RLK_GUARD_UNANSWERED;
 	}
-	if (error.mysql == ERROR_UNKNOWN_VARIABLE || !is_there)
+	if (error.mysql == ERROR_UNKNOWN_VARIABLE || !numbers[0])
 		return RLK_GUARD_ELSEWHERE;
 	return otherwise;
 }
@@ -350,27 +382,12 @@ static void give_up(const struct rlk_guard *guard, size_t answered,
 		undo(guard, NULL);
 }
 
-static enum rlk_fault say_begin(const struct rlk_guard *guard,
-				const struct rlk_request *request,
-				uint64_t *ret_numbers, size_t *ret_answered,
-				struct rowlock_errinfo *reterr)
-{
-	struct rlk_script text = { .failed = false };
-
-	put_begin(&text, guard, request);
-	return say(guard, &text, ret_numbers, BEGIN_REST + 1, ret_answered,
-		   reterr);
-}
-
-/* Whether the connection takes several statements in one text is found out by
- * trying: besides the flag with which it was opened there is
- * mysql_set_server_option(), of which nobody tells. */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
 {
 	const size_t at_row = looks_first(guard) ? BEGIN_ROW + 1 : BEGIN_ROW;
-	uint64_t numbers[BEGIN_REST + 1] = { 0 };
+	uint64_t numbers[NUMBERS] = { 0 };
 	enum rlk_guard_end end;
 	enum rlk_fault fault;
 	size_t answered;
@@ -378,14 +395,8 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	guard->on_id = rlk_borrowed_id(&guard->on);
 	guard->autocommit = rlk_borrowed_autocommits(&guard->on);
 	guard->forbids_several = false;
-	fault = say_begin(guard, request, numbers, &answered, reterr);
-	if (fault == RLK_REFUSED && !answered &&
-	    reterr->mysql == ERROR_SYNTAX) {
-		if (rlk_borrowed_allow_several(&guard->on, true, reterr))
-			return RLK_GUARD_REFUSED;
-		guard->forbids_several = true;
-		fault = say_begin(guard, request, numbers, &answered, reterr);
-	}
+	fault =
+	    say_several(guard, put_begin, request, numbers, &answered, reterr);
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
 	/* It may have been connected anew for that. */
@@ -437,7 +448,7 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 {
 	const size_t at_commit =
 	    on_cluster(guard) ? COMMIT_COMMIT : COMMIT_GUARD;
-	struct rlk_script text = { .failed = false };
+	uint64_t numbers[NUMBERS];
 	enum rlk_fault fault;
 	size_t answered;
 
@@ -447,8 +458,8 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 			 "it was connected anew meanwhile");
 		return RLK_GUARD_BROKEN;
 	}
-	put_commit(&text, guard, request);
-	fault = say(guard, &text, NULL, 0, &answered, reterr);
+	fault =
+	    say_several(guard, put_commit, request, numbers, &answered, reterr);
 	/* It is committed. What comes behind may fail as it likes; but on a
 	 * cluster that may be what the COMMIT did not say. */
 	if (answered > at_commit && (!fault || !on_cluster(guard))) {

@@ -5,7 +5,9 @@
  * of it, and the session and the hold are as they were.
  */
 #include <mysql.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rowlock/mysql.h>
 
@@ -23,28 +25,46 @@ struct guarded {
 	struct rowlock *lock;
 	struct rowlock *row;
 	struct test_sql *sql;
-	char dsn[512]; /* by way of the proxy */
+	char dsn[512];       /* by way of the proxy */
+	unsigned long flags; /* of the application's connections */
 	MYSQL *mysql;
 	unsigned int ends[2]; /* how many were not committed, and were */
 };
 
 /* The round trips, by what is said in them. */
 static const char *const inside[] = {
-	"START TRANSACTION*",
-	"SELECT ?? rowlock-*",
+	"sql=\"START TRANSACTION*\"",
+	"sql=\"SELECT ?? rowlock-*\"",
 };
 
+#define AT_COMMIT "sql=\"RELEASE SAVEPOINT*\""
+#define AT_END "command=set-option match=2"
+
 static const char *const places[] = {
-	"SET TRANSACTION*",
-	"UPDATE sweep_account*",
-	"RELEASE SAVEPOINT*",
+	"sql=\"SET TRANSACTION*\"",
+	"sql=\"UPDATE sweep_account*\"",
+	AT_COMMIT,
+	NULL,
 };
-enum { PLACE_COMMIT = 2 };
+
+/* Where the connection does not take several statements in one text, the first
+ * is refused; that is allowed by a command of its own, and forbidden by another
+ * one behind the end. */
+static const char *const places_one_by_one[] = {
+	"sql=\"SET TRANSACTION*\"",
+	"command=set-option",
+	"sql=\"SET TRANSACTION*\" match=2",
+	"sql=\"UPDATE sweep_account*\"",
+	AT_COMMIT,
+	AT_END,
+	NULL,
+};
 
 static const struct {
 	const char *where;
 	const char *act;
-	bool slow; /* a time-out: at the last place only */
+	bool slow;  /* a time-out: at one place only */
+	bool stays; /* the connection does */
 } kinds[] = {
 	{ "request", "drop then=fin", false },
 	{ "request", "drop then=rst", false },
@@ -52,9 +72,9 @@ static const struct {
 	{ "request", "cut byte=9", false },
 	{ "request", "hold", false },
 	{ "request", "delay ms=20", false },
-	{ "request", "error code=1213", false },
-	{ "request", "error code=1205", false },
-	{ "request", "error code=1317", false },
+	{ "request", "error code=1213", false, true },
+	{ "request", "error code=1205", false, true },
+	{ "request", "error code=1317", false, true },
 	/* "Got error during COMMIT", and the connection goes on. */
 	{ "request", "error code=1180", false },
 	{ "reply", "drop then=fin", false },
@@ -68,17 +88,16 @@ static const struct {
 
 static void put_rule(char *rule, size_t size, size_t kind, const char *place)
 {
-	snprintf(rule, size, "%s sql=\"%s\" do %s", kinds[kind].where, place,
+	snprintf(rule, size, "%s %s do %s", kinds[kind].where, place,
 		 kinds[kind].act);
 }
 
-static MYSQL *connect_by(const char *dsn)
+static MYSQL *connect_by(const char *dsn, unsigned long flags)
 {
 	MYSQL *mysql = mysql_init(NULL);
 
 	assert_non_null(mysql);
-	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL,
-				CLIENT_MULTI_STATEMENTS))
+	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL, flags))
 		fail_msg("connect: %s", mysql_error(mysql));
 	return mysql;
 }
@@ -92,6 +111,7 @@ static int begin_sweep(void **state)
 	options.call_timeout_ms = CALL_MS;
 	guarded = (struct guarded){
 		.proxy = proxy_to(test_dsn()),
+		.flags = CLIENT_MULTI_STATEMENTS,
 		.client = test_client_with(&options),
 		.sql = test_sql_open(),
 	};
@@ -139,18 +159,33 @@ static int play(const struct guarded *guarded, bool releases,
 		   : rowlock_commit(guarded->lock, guarded->mysql, err);
 }
 
-/* It commits by itself, with nothing open; or it is closed. */
-static void check_session(const struct guarded *guarded, const char *rule)
+/* Without it the second one would make it a syntax error (1064). */
+static bool takes_several(MYSQL *mysql)
+{
+	if (mysql_query(mysql, "DO 1; DO 2"))
+		return false;
+	while (!mysql_next_result(mysql))
+		;
+	return true;
+}
+
+/* It commits by itself, with nothing open, and takes several statements in one
+ * text if it did so before; or it is closed, unless it @stays. */
+static void check_session(const struct guarded *guarded, const char *rule,
+			  bool stays)
 {
 	MYSQL *mysql = guarded->mysql;
 
 	if (mysql_query(mysql, "SELECT @@SESSION.autocommit")) {
-		assert_true(mysql_errno(mysql) >= 2000);
+		if (stays || mysql_errno(mysql) < 2000)
+			fail_msg("%s: the session has ended: %s", rule,
+				 mysql_error(mysql));
 		return;
 	}
 	mysql_free_result(mysql_store_result(mysql));
 	if (!(mysql->server_status & SERVER_STATUS_AUTOCOMMIT) ||
-	    mysql->server_status & SERVER_STATUS_IN_TRANS)
+	    mysql->server_status & SERVER_STATUS_IN_TRANS ||
+	    takes_several(mysql) != (guarded->flags != 0))
 		fail_msg("%s: the session is not as it was", rule);
 }
 
@@ -171,7 +206,8 @@ static void let_all_end(const struct guarded *guarded)
 		test_keep_waiting(since, "the end of all connections");
 }
 
-static void one_run(struct guarded *guarded, const char *rule, bool releases)
+static void one_run(struct guarded *guarded, const char *rule, bool stays,
+		    bool releases)
 {
 	struct rowlock_errinfo err = { 0 };
 	uint64_t wanted;
@@ -179,7 +215,7 @@ static void one_run(struct guarded *guarded, const char *rule, bool releases)
 
 	assert_ok(rowlock_acquire(guarded->lock, 0, &err));
 	test_sql(guarded->sql, "REPLACE INTO sweep_account VALUES (1, 100)");
-	guarded->mysql = connect_by(guarded->dsn);
+	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
 	tell(guarded->proxy, "clear\nreset\n%s", rule);
 	code = play(guarded, releases, &err);
 	if (code == ROWLOCK_EUNKNOWN || code == ROWLOCK_ELOST)
@@ -189,7 +225,7 @@ static void one_run(struct guarded *guarded, const char *rule, bool releases)
 	if (balance(guarded) != wanted)
 		fail_msg("%s: told %d (%s), and it was%s committed", rule, code,
 			 err.message, code ? "" : " not");
-	check_session(guarded, rule);
+	check_session(guarded, rule, stays);
 	if (proxy_counts(guarded->proxy).acts != 1)
 		fail_msg("%s: it did not come about", rule);
 	tell(guarded->proxy, "clear");
@@ -202,16 +238,21 @@ static void one_run(struct guarded *guarded, const char *rule, bool releases)
 	assert_ok(rowlock_release(guarded->lock, &err));
 }
 
-static void sweep(struct guarded *guarded, bool releases)
+static void sweep(struct guarded *guarded, const char *const *at,
+		  const char *slow_at, bool releases)
 {
 	char rule[160];
 
-	for (size_t place = 0; place < TEST_SIZE(places); place++)
+	for (; *at; at++)
 		for (size_t kind = 0; kind < TEST_SIZE(kinds); kind++) {
-			if (kinds[kind].slow && place != PLACE_COMMIT)
+			if (kinds[kind].slow && strcmp(*at, slow_at) != 0)
 				continue;
-			put_rule(rule, sizeof(rule), kind, places[place]);
-			one_run(guarded, rule, releases);
+			put_rule(rule, sizeof(rule), kind, *at);
+			/* What cannot be forbidden again is no session for the
+			 * application. */
+			one_run(guarded, rule,
+				kinds[kind].stays && strcmp(*at, AT_END) != 0,
+				releases);
 		}
 	/* Both come about. */
 	assert_true(guarded->ends[0] && guarded->ends[1]);
@@ -221,20 +262,21 @@ static void sweep(struct guarded *guarded, bool releases)
 
 /* ------------------------------------------------------- a lock inside it */
 
-static void one_lock(struct guarded *guarded, const char *rule)
+static void one_lock(struct guarded *guarded, const char *rule, bool stays,
+		     uint64_t wait_ms)
 {
 	struct rowlock_errinfo err = { 0 };
 	int code;
 
-	guarded->mysql = connect_by(guarded->dsn);
+	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
 	tell(guarded->proxy, "clear\nreset\n%s", rule);
-	code = rowlock_acquire_in(guarded->row, guarded->mysql, 0, &err);
+	code = rowlock_acquire_in(guarded->row, guarded->mysql, wait_ms, &err);
 	guarded->ends[!code]++;
 	if (proxy_counts(guarded->proxy).acts != 1)
 		fail_msg("%s: it did not come about", rule);
 	tell(guarded->proxy, "clear");
 	if (code) {
-		check_session(guarded, rule);
+		check_session(guarded, rule, stays);
 	} else {
 		assert_true(guarded->mysql->server_status &
 			    SERVER_STATUS_IN_TRANS);
@@ -252,24 +294,40 @@ static void transaction_that_is_open_has_the_lock(void **state)
 	struct guarded *guarded = *state;
 	char rule[160];
 
+	/* Where the begin is not answered, the wait does not begin. */
 	for (size_t place = 0; place < TEST_SIZE(inside); place++)
 		for (size_t kind = 0; kind < TEST_SIZE(kinds); kind++) {
-			if (kinds[kind].slow && place == 0)
-				continue;
 			put_rule(rule, sizeof(rule), kind, inside[place]);
-			one_lock(guarded, rule);
+			one_lock(guarded, rule, kinds[kind].stays,
+				 place == 0 ? ROWLOCK_FOREVER : 0);
 		}
 	assert_true(guarded->ends[0] && guarded->ends[1]);
 }
 
 static void what_is_told_of_a_commit_is_what_became_of_it(void **state)
 {
-	sweep(*state, false);
+	sweep(*state, places, AT_COMMIT, false);
 }
 
 static void what_is_told_of_a_release_is_what_became_of_it(void **state)
 {
-	sweep(*state, true);
+	sweep(*state, places, AT_COMMIT, true);
+}
+
+static void what_is_told_is_so_where_statements_come_one_by_one(void **state)
+{
+	struct guarded *guarded = *state;
+
+	guarded->flags = 0;
+	sweep(guarded, places_one_by_one, AT_END, false);
+}
+
+static void release_is_as_told_where_statements_come_one_by_one(void **state)
+{
+	struct guarded *guarded = *state;
+
+	guarded->flags = 0;
+	sweep(guarded, places_one_by_one, "", true);
 }
 
 /* -------------------------------------------------- one behind the other */
@@ -301,11 +359,11 @@ static void what_still_comes_is_not_taken_for_the_next(void **state)
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client;
 	struct rowlock *lock = hold_behind(proxy, &client);
-	MYSQL *next = connect_by(test_dsn());
+	MYSQL *next = connect_by(test_dsn(), CLIENT_MULTI_STATEMENTS);
 	struct rowlock_errinfo err;
 
 	test_sql(guarded->sql, "REPLACE INTO sweep_account VALUES (1, 100)");
-	guarded->mysql = connect_by(guarded->dsn);
+	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
 	assert_ok(rowlock_begin(lock, guarded->mysql, 0, &err));
 	tell(guarded->proxy, "clear\nreset\nrequest sql=\"RELEASE*\" do hold");
 	tell(proxy, "deaf\nend rst");
@@ -340,6 +398,12 @@ int main(void)
 		SWEEP("what is told of a commit that releases is what became "
 		      "of both",
 		      what_is_told_of_a_release_is_what_became_of_it),
+		SWEEP("what is told of a commit is so where statements come "
+		      "one by one",
+		      what_is_told_is_so_where_statements_come_one_by_one),
+		SWEEP("what is told of a commit that releases is so where "
+		      "statements come one by one",
+		      release_is_as_told_where_statements_come_one_by_one),
 		SWEEP("what may still come is not taken for the next",
 		      what_still_comes_is_not_taken_for_the_next),
 		SWEEP("a transaction that is open has the lock, no other one",
