@@ -298,7 +298,7 @@ static int acquire_in(struct rowlock *lock, struct st_mysql *conn,
 		.in = { .on = { .mysql = conn,
 				.clock = lock->name->client->clock },
 			.name = lock->name->text,
-			.undo_ms = half_a_call(lock->name->client) },
+			.moment_ms = half_a_call(lock->name->client) },
 	};
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int code = ROWLOCK_ENOMEM;

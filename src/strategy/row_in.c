@@ -82,28 +82,42 @@ static enum rlk_row_in_end lock(const struct rlk_row_in *in, bool wait,
 	return number == ELSEWHERE ? RLK_ROW_IN_ELSEWHERE : RLK_ROW_IN_ABSENT;
 }
 
-/* The deadline of the wait may have come, and its interrupter have no time
- * left: that is nothing to the rollback, or the connection would be closed. */
-static void roll_back(const struct rlk_row_in *in)
+/* For what nobody waits for. The deadline of the wait may have come, and its
+ * interrupter have no time left: that is nothing to the begin and the rollback,
+ * or the connection would be closed. */
+static struct rlk_borrowed in_a_moment(const struct rlk_row_in *in)
 {
-	const struct rlk_borrowed on = {
+	return (struct rlk_borrowed){
 		.mysql = in->on.mysql,
 		.clock = in->on.clock,
-		.until_ms = rlk_after(rlk_now(in->on.clock), in->undo_ms),
+		.until_ms = rlk_after(rlk_now(in->on.clock), in->moment_ms),
 	};
+}
+
+static void roll_back(const struct rlk_row_in *in)
+{
+	const struct rlk_borrowed on = in_a_moment(in);
 
 	rlk_borrowed_roll_back(&on, RLK_AUTOCOMMIT_AS_IT_IS, NULL);
+}
+
+/* However long the lock is waited for, this is answered at once. */
+static enum rlk_fault begin(const struct rlk_row_in *in,
+			    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_borrowed on = in_a_moment(in);
+	size_t answered;
+
+	return rlk_borrowed_run(&on, "START TRANSACTION READ WRITE", NULL, 0,
+				&answered, reterr);
 }
 
 enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 				       struct rowlock_errinfo *reterr)
 {
 	enum rlk_row_in_end end;
-	enum rlk_fault fault;
-	size_t answered;
+	enum rlk_fault fault = begin(in, reterr);
 
-	fault = rlk_borrowed_run(&in->on, "START TRANSACTION READ WRITE", NULL,
-				 0, &answered, reterr);
 	/* One that was interrupted may have begun. */
 	end = fault ? end_of(fault) : lock(in, wait, reterr);
 	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)

@@ -15,7 +15,7 @@ struct rlk_row_in {
 	const struct rlk_place *place;
 	const char *name;
 	uint64_t tag;     /* random: by it the statement that waits is found */
-	uint64_t undo_ms; /* for a rollback, from when it is due */
+	uint64_t moment_ms; /* for what nobody waits for: begin, rollback */
 };
 
 enum rlk_row_in_end {
@@ -32,9 +32,10 @@ enum rlk_row_in_end {
 
 /**
  * Begin a transaction on in->on, which has none, and lock the row in it. Blocks
- * until in->on.until_ms, and is interrupted then if there is an interrupter;
- * and for in->undo_ms, if what it has begun has to be rolled back. Unless it is
- * RLK_ROW_IN_LOCKED no transaction is open.
+ * for in->moment_ms to begin; until in->on.until_ms for the lock, and is
+ * interrupted then if there is an interrupter; and for in->moment_ms, if what
+ * it has begun has to be rolled back. Unless it is RLK_ROW_IN_LOCKED no
+ * transaction is open.
  */
 enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 				       struct rowlock_errinfo *reterr);

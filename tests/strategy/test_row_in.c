@@ -82,7 +82,7 @@ static void interrupted_wait_leaves_the_connection_as_it_was(void **state)
 		.place = &place,
 		.name = scene.name,
 		.tag = 1,
-		.undo_ms = (uint64_t) test_patience_ms(),
+		.moment_ms = (uint64_t) test_patience_ms(),
 	};
 	struct rowlock_errinfo err;
 
