@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <mysql.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -227,6 +226,10 @@ static enum rlk_fault fail(const struct rlk_borrowed *on, bool answered,
 	const char *text =
 	    answered ? mysql_error(on->mysql) : "no answer in time";
 
+	/* Of two bytes or four for a letter, the first is 0. */
+	if (!*text)
+		text = "an error in words that cannot be read (its number is "
+		       "told; see character_set_results)";
 	if (!number)
 		number = 2000;
 	rlk_fail_db(reterr, rlk_fault_code(number, text), number, "%s on %s",
@@ -248,12 +251,20 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
 }
 
-/* Of the first row; 0: there is none. */
+/* Of the first row; 0: there is none. Where character_set_results has two bytes
+ * or four for a letter, as utf16, all but one of a digit's are 0. */
 static uint64_t first_number(MYSQL_RES *result)
 {
 	MYSQL_ROW row = mysql_fetch_row(result);
+	const unsigned long *lengths = mysql_fetch_lengths(result);
+	uint64_t number = 0;
 
-	return row && row[0] ? strtoull(row[0], NULL, 10) : 0;
+	if (!row || !row[0])
+		return 0;
+	for (unsigned long i = 0; i < lengths[0]; i++)
+		if (row[0][i] >= '0' && row[0][i] <= '9')
+			number = 10 * number + (uint64_t) (row[0][i] - '0');
+	return number;
 }
 
 /* One answer: its result, if it has one, is read to its end. */

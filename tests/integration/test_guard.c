@@ -270,6 +270,39 @@ static void several_statements_are_as_the_application_has_them(void **state)
 	assert_balance(app, 80);
 }
 
+/* Also where a digit is of two bytes, or four. */
+static void answers_are_read_in_each_character_set(void **state)
+{
+	static const char *const sets[] = { "utf16", "utf16le", "utf32",
+					    "ucs2",  "binary",  "latin1" };
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+	char sql[64];
+
+	for (size_t i = 0; i < TEST_SIZE(sets); i++) {
+		snprintf(sql, sizeof(sql), "SET character_set_results = %s",
+			 sets[i]);
+		say(app->mysql, sql);
+		assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT,
+					&err));
+		take_ten(app);
+		assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+		assert_balance(app, 90 - 10 * i);
+	}
+	/* What the server says is told by its number where its words are not.
+	 */
+	say(app->mysql, "SET character_set_results = utf16");
+	say(app->mysql, "LOCK TABLES guard_test WRITE");
+	assert_code(
+	    rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err),
+	    ROWLOCK_EDB, &err);
+	assert_int_equal(err.mysql, 1100);
+	assert_non_null(strstr(err.message, "character_set_results"));
+	say(app->mysql, "UNLOCK TABLES");
+	say(app->mysql, "SET character_set_results = latin1");
+	assert_as_before(app);
+}
+
 /* It locks nothing of ours before its end. */
 static void open_transaction_is_in_nobodys_way(void **state)
 {
@@ -335,8 +368,6 @@ static void begin_asks_for_what_it_does_not_know(void **state)
 
 static void set_guards(const struct app *app, uint32_t number)
 {
-	const struct app *app = *state;
-
 	test_sql(app->sql,
 		 "UPDATE business_lease SET guards = %u WHERE name = '%s'",
 		 number, app->name);
@@ -749,6 +780,8 @@ int main(void)
 		      several_statements_are_forbidden_again),
 		GUARD("several statements are as the application has them",
 		      several_statements_are_as_the_application_has_them),
+		GUARD("answers are read in each character set",
+		      answers_are_read_in_each_character_set),
 		GUARD("an open transaction is in nobody's way",
 		      open_transaction_is_in_nobodys_way),
 		GUARD("a begin asks for what it does not know",
