@@ -332,8 +332,9 @@ const char *rlk_server_identity_sql(const struct rlk_server *server)
 {
 	if (server->flavour == RLK_MYSQL)
 		return "@@server_uuid";
-	return strchr(server->identity, ':') ? "CONCAT(@@hostname, ':', @@port)"
-					     : "@@server_uid";
+	return strchr(server->identity, ':')
+		   ? "CONCAT(@@hostname, ':', @@port, " RLK_SERVER_IDS ")"
+		   : "CONCAT(@@server_uid, " RLK_SERVER_IDS ")";
 }
 
 /* MariaDB Server Documentation, "wsrep_sync_wait": 1 is for what reads. A group

@@ -26,9 +26,9 @@ struct rlk_server {
 	bool galera;          /* a node of a Galera cluster (wsrep_on) */
 	bool multi_primary;   /* in a replication group with many writers */
 	bool read_only;
-	char identity[96]; /* server_uid or server_uuid, and start time as
-			      far as it is known: another server, or the
-			      same one restarted, differs */
+	char identity[96]; /* server_uid and server_id, or server_uuid, and
+			      start time as far as it is known: another server,
+			      or the same one restarted, differs */
 	char name[300];    /* for messages: "db1:3306 (MariaDB 10.11.19)" */
 };
 

@@ -13,6 +13,14 @@
 int rlk_server_learn(struct rlk_server *server, const char *version,
 		     const char *where, struct rowlock_errinfo *reterr);
 
+/**
+ * What tells a MariaDB from another one, besides its id. That is made of the
+ * port and of the host's hardware address, of which containers on two hosts
+ * often have the same, and "unknown" without any: so also what tells a primary
+ * from its replicas, and the host's name. MySQL's id is random.
+ */
+#define RLK_SERVER_IDS "'#', @@GLOBAL.server_id, '#', CRC32(@@hostname)"
+
 /** Does it know the variable innodb_snapshot_isolation? */
 bool rlk_server_has_snapshot(const struct rlk_server *server);
 

@@ -110,10 +110,10 @@ enum fact {
 static const char facts_mariadb[] =
 	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
 	", DATABASE(), CONNECTION_ID(), %s, VERSION()"
-	", COALESCE((SELECT VARIABLE_VALUE"
+	", CONCAT(COALESCE((SELECT VARIABLE_VALUE"
 	" FROM information_schema.SESSION_VARIABLES"
 	" WHERE VARIABLE_NAME = 'SERVER_UID'),"
-	" CONCAT(@@hostname, ':', @@port))"
+	" CONCAT(@@hostname, ':', @@port)), " RLK_SERVER_IDS ")"
 	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
 	" FROM information_schema.GLOBAL_STATUS"
 	" WHERE VARIABLE_NAME = 'UPTIME')"

@@ -412,13 +412,12 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	return end;
 }
 
-/* Of a begin that did not ask. */
+/* Its begin need not have asked, and a server may get another number. */
 static bool is_elsewhere(const struct rlk_guard *guard)
 {
 	struct rowlock_errinfo error;
 
-	return !guard->asks &&
-	       tell_place(guard, RLK_GUARD_LOST, &error) == RLK_GUARD_ELSEWHERE;
+	return tell_place(guard, RLK_GUARD_LOST, &error) == RLK_GUARD_ELSEWHERE;
 }
 
 /* Of one whose COMMIT was not executed. */

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 static char dir[64];
+static char replica_dir[80]; /* "": there is none */
 
-static int sandbox(const char *command)
+static int sandbox_in(const char *place, const char *command)
 {
 	const char *program = getenv("ROWLOCK_SANDBOX");
 	char line[512];
@@ -25,10 +26,30 @@ static int sandbox(const char *command)
 	if (!program)
 		return -1;
 	snprintf(line, sizeof(line), "'%s' %s --dir='%s' >&2", program, command,
-		 dir);
+		 place);
 	fflush(stdout);
 	status = system(line);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int sandbox(const char *command)
+{
+	return sandbox_in(dir, command);
+}
+
+static void read_dsn(const char *place, const char *account, char *dsn,
+		     size_t size)
+{
+	char line[512];
+	FILE *out;
+
+	snprintf(line, sizeof(line), "'%s' dsn %s --dir='%s'",
+		 getenv("ROWLOCK_SANDBOX"), account, place);
+	out = popen(line, "re");
+	assert_non_null(out);
+	assert_non_null(fgets(dsn, (int) size, out));
+	assert_int_equal(pclose(out), 0);
+	dsn[strcspn(dsn, "\n")] = '\0';
 }
 
 const char *test_server_dsn(const char *account)
@@ -37,34 +58,106 @@ const char *test_server_dsn(const char *account)
 		char account[16];
 		char dsn[512];
 	} known[8];
-	char line[512];
 	size_t i;
-	FILE *out;
 
 	for (i = 0; *known[i].dsn; i++)
 		if (!strcmp(known[i].account, account))
 			return known[i].dsn;
 	assert_true(i < TEST_SIZE(known) - 1);
-	snprintf(line, sizeof(line), "'%s' dsn %s --dir='%s'",
-		 getenv("ROWLOCK_SANDBOX"), account, dir);
-	out = popen(line, "re");
-	assert_non_null(out);
-	assert_non_null(fgets(known[i].dsn, sizeof(known[i].dsn), out));
-	assert_int_equal(pclose(out), 0);
-	known[i].dsn[strcspn(known[i].dsn, "\n")] = '\0';
+	read_dsn(dir, account, known[i].dsn, sizeof(known[i].dsn));
 	snprintf(known[i].account, sizeof(known[i].account), "%s", account);
 	return known[i].dsn;
 }
 
-struct test_sql *test_server_root(void)
+static struct test_sql *open_by(const char *dsn)
 {
 	const char *before = test_dsn();
 	struct test_sql *sql;
 
-	test_use_dsn(test_server_dsn("--root"));
+	test_use_dsn(dsn);
 	sql = test_sql_open();
 	test_use_dsn(before);
 	return sql;
+}
+
+struct test_sql *test_server_root(void)
+{
+	return open_by(test_server_dsn("--root"));
+}
+
+/* What @key is in @dsn. */
+static const char *part_of(const char *dsn, const char *key, char *value,
+			   size_t size)
+{
+	const char *at = strstr(dsn, key);
+
+	assert_non_null(at);
+	at += strlen(key);
+	snprintf(value, size, "%.*s", (int) strcspn(at, ";"), at);
+	return value;
+}
+
+/* How far the primary's binary log is. */
+static void position(char *at, size_t size)
+{
+	struct test_sql *primary = test_server_root();
+	char *line = test_sql_text(primary, "SELECT @@GLOBAL.gtid_binlog_pos");
+
+	snprintf(at, size, "%.*s", (int) strcspn(line, "\n"), line);
+	free(line);
+	test_sql_end(primary);
+}
+
+/* It has the same tables and accounts already; what comes from now on is
+ * replicated. */
+static void follow(struct test_sql *replica)
+{
+	const char *dsn = test_server_dsn("--root");
+	char password[64];
+	char port[16];
+	char at[128];
+
+	position(at, sizeof(at));
+	test_sql(replica, "SET GLOBAL server_id = 2");
+	test_sql(replica, "SET GLOBAL gtid_slave_pos = '%s'", at);
+	test_sql(replica,
+		 "CHANGE MASTER TO master_host = '127.0.0.1', master_port = "
+		 "%s, master_user = 'root', master_password = '%s', "
+		 "master_use_gtid = slave_pos",
+		 part_of(dsn, "port=", port, sizeof(port)),
+		 part_of(dsn, "password=", password, sizeof(password)));
+	test_sql(replica, "START SLAVE");
+}
+
+struct test_sql *test_replica_start(void)
+{
+	struct test_sql *replica;
+	char start[64];
+	char dsn[512];
+
+	snprintf(replica_dir, sizeof(replica_dir), "%s-replica", dir);
+	snprintf(start, sizeof(start), "start --owner=%d", (int) getpid());
+	assert_int_equal(sandbox_in(replica_dir, start), 0);
+	read_dsn(replica_dir, "--root", dsn, sizeof(dsn));
+	replica = open_by(dsn);
+	follow(replica);
+	return replica;
+}
+
+void test_replica_dsn(const char *account, char *dsn, size_t size)
+{
+	read_dsn(replica_dir, account, dsn, size);
+}
+
+void test_replica_catch_up(struct test_sql *replica)
+{
+	char at[128];
+
+	position(at, sizeof(at));
+	assert_int_equal(test_sql_number(replica,
+					 "SELECT MASTER_GTID_WAIT('%s', %d)",
+					 at, test_patience_ms() / 1000),
+			 0);
 }
 
 void test_server_cut(struct test_sql *root, int count)
@@ -116,8 +209,8 @@ void test_tell_own_server(void)
 			 0);
 }
 
-int test_run_own_server(const char *group, const struct CMUnitTest *tests,
-			size_t n)
+static int run_own(const char *group, const struct CMUnitTest *tests, size_t n,
+		   const char *options)
 {
 	const char *base = getenv("TMPDIR");
 	bool tls = test_wants_tls();
@@ -135,12 +228,26 @@ int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 	snprintf(dir, sizeof(dir), "%.30s/rowlock-test-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
 	/* It ends with us, also if we are killed. */
-	snprintf(start, sizeof(start), "start --owner=%d%s", (int) getpid(),
-		 tls ? " --tls" : "");
+	snprintf(start, sizeof(start), "start --owner=%d%s%s", (int) getpid(),
+		 tls ? " --tls" : "", options);
 	if (sandbox(start))
 		return 99;
 	test_use_dsn(test_server_dsn(""));
 	failed = test_run(group, tests, n);
+	if (*replica_dir)
+		sandbox_in(replica_dir, "stop");
 	sandbox("stop");
 	return failed;
+}
+
+int test_run_own_server(const char *group, const struct CMUnitTest *tests,
+			size_t n)
+{
+	return run_own(group, tests, n, "");
+}
+
+int test_run_own_primary(const char *group, const struct CMUnitTest *tests,
+			 size_t n)
+{
+	return run_own(group, tests, n, " --log-bin");
 }

@@ -18,6 +18,22 @@
 int test_run_own_server(const char *group, const struct CMUnitTest *tests,
 			size_t n);
 
+/** The same with one that can have a replica. */
+#define test_main_own_primary(tests)                                           \
+	test_run_own_primary(#tests, tests, TEST_SIZE(tests))
+int test_run_own_primary(const char *group, const struct CMUnitTest *tests,
+			 size_t n);
+
+/** Make and start its replica, once; it stops with the tests. Returns a
+ *  connection of its root. */
+struct test_sql *test_replica_start(void);
+
+/** The connection string of an account there, as test_server_dsn(). */
+void test_replica_dsn(const char *account, char *dsn, size_t size);
+
+/** Until @replica, such a connection, has all that was committed. */
+void test_replica_catch_up(struct test_sql *replica);
+
 /** Say which it is, as tools/lib/count-tests reads it. */
 void test_tell_own_server(void);
 

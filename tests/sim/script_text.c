@@ -86,7 +86,10 @@ static bool read_place(struct sim_said *said, const char **at)
 
 	if (skip(at, "1 = 1"))
 		return true;
-	if (!skip(at, sim_world.mysql ? "@@server_uuid = " : "@@server_uid = "))
+	if (!skip(at, sim_world.mysql ? "@@server_uuid = "
+				      : "CONCAT(@@server_uid, '#', "
+					"@@GLOBAL.server_id, '#', "
+					"CRC32(@@hostname)) = "))
 		return false;
 	read_text(at, text, sizeof(text));
 	said->elsewhere = strcmp(text, "server0") != 0;
