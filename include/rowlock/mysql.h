@@ -330,7 +330,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  *
  * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: another has the
  * lock, or @conn has no transaction open; ROWLOCK_EINVAL: @conn or
- * @ret_token is NULL, or a result is unread; ROWLOCK_EUNSUPPORTED: @lock is not
+ * @ret_token is NULL, or a result is unread, or @conn is connected to another
+ * server than the lock's; ROWLOCK_EUNSUPPORTED: @lock is not
  * of the row strategy; ROWLOCK_EDB: also where somebody else has the token's
  * row locked for longer than innodb_lock_wait_timeout (1205); ROWLOCK_EAUTH,
  * ROWLOCK_EREADONLY, ROWLOCK_ECONNECT, ROWLOCK_ENOMEM, ROWLOCK_EFORKED. The

@@ -44,6 +44,15 @@ static int fail(const struct rowlock *lock, const char *what, int code,
 			RLK_LOCK_ARGS(lock), words);
 }
 
+static int fail_elsewhere(const struct rowlock *lock, const char *what,
+			  struct rowlock_errinfo *reterr)
+{
+	return fail(lock, what, ROWLOCK_EINVAL,
+		    "the connection is to another server than the lock's, or "
+		    "to a replica of it; connect to the lock's own",
+		    reterr);
+}
+
 /* What came with @error, on the application's connection. */
 static int fail_with(const struct rowlock *lock, const char *what,
 		     const struct rowlock_errinfo *error,
@@ -241,10 +250,7 @@ static int ask(struct inside *inside, bool *made,
 	default:
 		return fail_with(lock, "acquire", &inside->error, reterr);
 	}
-	return fail(lock, "acquire", ROWLOCK_EINVAL,
-		    "the connection is to another server than the lock's, or "
-		    "to a replica of it; connect to the lock's own",
-		    reterr);
+	return fail_elsewhere(lock, "acquire", reterr);
 }
 
 static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
@@ -368,6 +374,8 @@ static int draw_in(const struct rowlock *lock, struct st_mysql *conn,
 			    "the transaction on this connection has not got "
 			    "it; begin with rowlock_acquire_in()",
 			    reterr);
+	case RLK_ROW_IN_ELSEWHERE:
+		return fail_elsewhere(lock, "token", reterr);
 	default:
 		return fail_with(lock, "token", &error, reterr);
 	}

@@ -153,7 +153,7 @@ enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
 	enum rlk_fault fault;
 	uint64_t number;
 
-	if (end == RLK_ROW_IN_ABSENT || end == RLK_ROW_IN_ELSEWHERE)
+	if (end == RLK_ROW_IN_ABSENT)
 		return RLK_ROW_IN_HELD;
 	if (end != RLK_ROW_IN_LOCKED)
 		return end;

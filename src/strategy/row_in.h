@@ -41,8 +41,8 @@ enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
 				       struct rowlock_errinfo *reterr);
 
 /** In that transaction, draw the next token of the name. Only the ends LOCKED,
- *  HELD (that transaction has not the row), REFUSED and UNANSWERED; but for the
- *  last the transaction stays open. */
+ *  HELD (that transaction has not the row), ELSEWHERE, REFUSED and UNANSWERED;
+ *  but for the last the transaction stays open. */
 enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
 				    uint64_t *ret_token,
 				    struct rowlock_errinfo *reterr);
