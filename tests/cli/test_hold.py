@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """rowlock hold, and a server that is away for a while."""
 import os
+import re
 import signal
 import subprocess
 
@@ -185,6 +186,17 @@ class Away(ToolTest):
             self.away(10000, "client_new")
             code, _, err = self.run_tool("run", *argv, "j", "true")
             self.assertEqual((code, err), (125, "rowlock: run: away\n"))
+
+    def test_no_pause_is_longer_than_what_is_left_of_the_time(self):
+        for argv in (["-w", "1.5", "--retry-connect=10m"],
+                     ["--retry-connect=1.5"]):
+            self.away(10000, "client_new")
+            code, _, err = self.run_tool("run", "-v", *argv, "j", "true")
+            pauses = [float(said) for said in
+                      re.findall(r"tries again in ([0-9.]+) s", err)]
+            self.assertEqual(code, 125)
+            self.assertTrue(pauses, err)
+            self.assertLessEqual(round(sum(pauses), 1), 1.5, err)
 
     def test_what_will_not_be_better_is_not_tried_again(self):
         self.away(1, "client_new", -12)

@@ -121,6 +121,13 @@ def nothing_is_left_to_do(root):
                 yield f'{path}:{number}: {line.strip()}'
 
 
+def nobody_waits_by_the_wall_clock(root):
+    """It may be set meanwhile, by an hour."""
+    for path in sources(root, 'src', 'tools'):
+        if 'CLOCK_REALTIME' in path.read_text(encoding='utf-8'):
+            yield f'{path}: CLOCK_REALTIME; CLOCK_BOOTTIME, or _MONOTONIC'
+
+
 CHECKS = [
     ('a layer includes what is below it only', layers_look_downwards),
     ('tools and outside tests know the public headers only',
@@ -129,6 +136,7 @@ CHECKS = [
     ('every source has its licence line', sources_are_signed),
     ('no source is longer than 800 lines', files_have_one_idea),
     ('nothing is left to do', nothing_is_left_to_do),
+    ('nobody waits by the wall clock', nobody_waits_by_the_wall_clock),
 ]
 
 

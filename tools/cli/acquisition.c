@@ -84,7 +84,7 @@ static bool rest(struct acquisition *acquisition, uint64_t ms)
 	bool cancelled;
 	int r = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (long) (ms % 1000) * 1000000;
 	until.tv_sec += (time_t) (ms / 1000) + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
@@ -120,6 +120,24 @@ static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 	return hold_acquire(&acquisition->hold, wait_ms, &acquisition->error);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How long to rest before the next try: none comes after the end of the wait,
+ * or of the trying. 0: that was the last one. To try for the lock without a
+ * wait may come as late as it likes. */
+static uint64_t rest_before(const struct acquisition *acquisition,
+			    uint64_t pause, uint64_t away_ms, uint64_t began)
+{
+	if (away_ms >= acquisition->retry_ms)
+		return 0;
+	pause = least(pause, acquisition->retry_ms - away_ms);
+	return acquisition->wait_ms ? least(pause, left(acquisition, began))
+				    : pause;
+}
+
 /* A server that is away is tried again, until it has been for too long. One
  * that was there for a while has not been away since before. */
 static int acquire(struct acquisition *acquisition)
@@ -128,7 +146,7 @@ static int acquire(struct acquisition *acquisition)
 	uint64_t pause = RETRY_MIN_MS;
 
 	for (;;) {
-		uint64_t tried = clock_ms(), now;
+		uint64_t tried = clock_ms(), now, ms;
 		int r = try_once(acquisition, &asked_at);
 
 		if (r != ROWLOCK_ECONNECT)
@@ -136,17 +154,18 @@ static int acquire(struct acquisition *acquisition)
 		now = clock_ms();
 		if (now - tried > there_ms(acquisition))
 			away_since = now;
-		if (now - away_since >= acquisition->retry_ms)
-			return r;
-		if (acquisition->wait_ms > 0 &&
-		    left(acquisition, asked_at ? asked_at : began) == 0)
+		ms = rest_before(acquisition, pause, now - away_since,
+				 asked_at ? asked_at : began);
+		if (ms == 0)
 			return r;
 		if (acquisition->verbose)
-			report(ROWLOCK_LOG_INFO, "%s: %s; tries again",
-			       acquisition->title, acquisition->error.message);
-		if (!rest(acquisition, pause))
+			report(ROWLOCK_LOG_INFO,
+			       "%s: %s; tries again in %.1f s",
+			       acquisition->title, acquisition->error.message,
+			       (double) ms / 1000);
+		if (!rest(acquisition, ms))
 			return ROWLOCK_ECANCELED;
-		pause = 2 * pause > RETRY_MAX_MS ? RETRY_MAX_MS : 2 * pause;
+		pause = least(2 * pause, RETRY_MAX_MS);
 	}
 }
 
@@ -250,6 +269,17 @@ static void fail(struct acquisition *acquisition, int error)
 		 acquisition->names[0], strerror(error));
 }
 
+/* The wall clock may be set while we rest. */
+static void init_changed(struct acquisition *acquisition)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&acquisition->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 {
 	pthread_t thread;
@@ -257,7 +287,7 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 
 	acquisition->lock_options.flags |= ROWLOCK_OWNER_HANDLE;
 	pthread_mutex_init(&acquisition->mutex, NULL);
-	pthread_cond_init(&acquisition->changed, NULL);
+	init_changed(acquisition);
 	acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (acquisition->done_fd < 0) {
 		fail(acquisition, errno);
