@@ -110,6 +110,44 @@ class Waiting(ToolTest):
         self.assertRegex(text, r"\r {59}\r$")
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
 
+    def test_a_signal_leaves_no_line_behind(self):
+        for argv, silent, sent, code in (
+                (["wait", "j"], None, signal.SIGINT, -signal.SIGINT),
+                (["wait", "j"], None, signal.SIGTERM, -signal.SIGTERM),
+                (["wait", "-s", "row", "j"], "acquire", signal.SIGINT,
+                 128 + signal.SIGINT),
+                (["run", "j", "true"], "acquire", signal.SIGINT,
+                 128 + signal.SIGINT),
+                (["run", "j", "true"], "client_new", signal.SIGINT,
+                 128 + signal.SIGINT)):
+            with self.subTest(argv=argv, silent=silent, sent=sent):
+                self.fake.answers = {"list": self.HOLDERS}
+                if silent:
+                    self.fake.answers[silent] = None
+                pid, master = pty.fork()
+                if pid == 0:
+                    # It may be ignored, and so be by what is executed.
+                    signal.signal(signal.SIGINT, signal.SIG_DFL)
+                    os.execvpe(CLI, [CLI, *argv],
+                               dict(self.environment, COLUMNS="60"))
+                self.read(master, "waiting for 'j' for ")
+                os.kill(pid, sent)
+                text = self.read_to_its_end(master)
+                status = os.waitpid(pid, 0)[1]
+                os.close(master)
+                self.assertEqual(os.waitstatus_to_exitcode(status), code)
+                self.assertRegex(text, r"\r +\r$")
+
+    def read_to_its_end(self, master):
+        text = b""
+        while True:
+            if not select.select([master], [], [], patience())[0]:
+                self.fail(f"waited for the end of {text!r}")
+            try:
+                text += os.read(master, 65536)
+            except OSError:  # nobody has it open any more
+                return text.decode()
+
     def read(self, master, end):
         """What the terminal shows before @end."""
         text = ""

@@ -225,8 +225,10 @@ static int take_signal(struct acquisition *acquisition, int signal, int before)
 	}
 	if (!signals_is_fatal(signal))
 		return before;
-	if (before || !cancel(acquisition))
+	if (before || !cancel(acquisition)) {
+		report_interrupted();
 		_exit(EXIT_SIGNAL + signal);
+	}
 	return signal;
 }
 

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -115,6 +116,29 @@ static bool is_name(const struct request *request,
 	return r == 0;
 }
 
+/* The signal ends us when this returns: its old handler is the default. */
+static void end_by(int signal)
+{
+	report_interrupted();
+	raise(signal);
+}
+
+/* Whoever is ended by a signal leaves no line behind. */
+static void tidy_up_on_signals(void)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction action = { .sa_handler = end_by,
+				    .sa_flags = (int) SA_RESETHAND };
+	struct sigaction before;
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(signals); i++) {
+		/* Ignored: it stays so, as under nohup. */
+		if (sigaction(signals[i], NULL, &before) == 0 &&
+		    before.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
 static int wait_lease(const struct request *request)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
@@ -133,6 +157,7 @@ static int wait_lease(const struct request *request)
 	if (!is_name(request, client))
 		return EXIT_FAILED;
 	srandom((unsigned int) clock_ms());
+	tidy_up_on_signals();
 	onlooker_begin(&onlooker);
 	code = look_until_free(request, client, &onlooker, &sight);
 	waited_ms = onlooker_end(&onlooker);

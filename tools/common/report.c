@@ -115,16 +115,19 @@ static char *in_our_words(const char *message)
 	return NULL;
 }
 
-/* Columns that report_for_now() has written on. */
+/* Columns that report_for_now() has written on, or is about to. */
 static atomic_size_t line_for_now;
 
 /* Without what a terminal may not know: blanks. */
-static void wipe(FILE *out)
+static void put_blanks(FILE *out, size_t columns)
 {
-	size_t columns = atomic_exchange(&line_for_now, 0);
-
 	if (columns > 0)
 		fprintf(out, "\r%*s\r", (int) columns, "");
+}
+
+static void wipe(FILE *out)
+{
+	put_blanks(out, atomic_exchange(&line_for_now, 0));
 }
 
 static void put(const char *text, size_t size)
@@ -174,13 +177,15 @@ static void put_for_now(size_t columns, const char *message)
 	out = open_memstream(&whole, &size);
 	if (!out)
 		return;
-	wipe(out);
+	put_blanks(out, atomic_load(&line_for_now));
 	if (width < columns)
 		fputs(line, out);
 	else
 		text_put_cut(out, line, columns - 1, false);
 	if (fclose(out) != 0)
 		return;
+	/* A signal may come in between. */
+	atomic_store(&line_for_now, columns - 1);
 	put(whole, size);
 	atomic_store(&line_for_now, width < columns ? width : columns - 1);
 }
@@ -209,6 +214,21 @@ void report_for_now(size_t columns, const char *format, ...)
 		if (fclose(out) == 0)
 			put(blanks, size);
 	}
+}
+
+void report_interrupted(void)
+{
+	static const char blanks[] = "\r                                ";
+	size_t columns = atomic_exchange(&line_for_now, 0);
+
+	if (columns == 0)
+		return;
+	put(blanks, 1);
+	for (size_t n; columns > 0; columns -= n) {
+		n = columns < sizeof(blanks) - 2 ? columns : sizeof(blanks) - 2;
+		put(blanks + 1, n);
+	}
+	put(blanks, 1);
 }
 
 void report(enum rowlock_log_level level, const char *format, ...)

@@ -39,6 +39,10 @@ void report(enum rowlock_log_level level, const char *format, ...)
  */
 void report_for_now(size_t columns, const char *format, ...) RLK_PRINTF(2, 3);
 
+/** Take the line of report_for_now() away. May be called by the handler of a
+ *  signal. */
+void report_interrupted(void);
+
 /** report() as a rowlock_log_fn. */
 void report_log(enum rowlock_log_level level, const char *message, void *arg);
 
