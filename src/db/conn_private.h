@@ -84,6 +84,11 @@ struct rlk_io {
 	MYSQL *connected;  /* RLK_CALL_CONNECT */
 	MYSQL_RES *result; /* RLK_CALL_STORE */
 
+	/* RLK_CALL_CONNECT, of several hosts; lists begin with a comma. */
+	const char *hosts;      /* those that are left; NULL: all */
+	const char *next_hosts; /* one did not greet: go on with these */
+	int64_t host_until_ms;  /* its share of the time; 0: not begun */
+
 	/* What has come (intake.c). */
 	size_t heard;    /* of this answer */
 	size_t late;     /* of that, past the deadline */
@@ -251,6 +256,10 @@ int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 
 /** Has the connect got as far as somebody who takes it? */
 bool rlk_peer_is_there(const struct rlk_conn *conn);
+
+/** Of several hosts those behind the one that is connected to, with the comma
+ *  before them. NULL: there are none. */
+const char *rlk_peer_next_hosts(const struct rlk_conn *conn);
 
 /** Is the peer a socket file, where no port counts? */
 bool rlk_peer_is_file(const struct rlk_conn *conn);

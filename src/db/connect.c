@@ -333,6 +333,21 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 			   advice(conn->mysql, number_for_advice(conn->mysql)));
 }
 
+/* Connector/C goes on to the next of several hosts where nobody takes the
+ * connection. For one that takes it and does not greet, as its server hangs, we
+ * do. */
+static bool ask_hosts(struct rlk_conn *conn)
+{
+	bool finished = rlk_io_run(conn, RLK_CALL_CONNECT);
+
+	while (finished && !conn->io.connected && conn->io.next_hosts) {
+		conn->io.hosts = conn->io.next_hosts;
+		rlk_intake_another(conn);
+		finished = rlk_io_run(conn, RLK_CALL_CONNECT);
+	}
+	return finished;
+}
+
 static int connect_now(struct rlk_conn *conn, unsigned int named,
 		       struct rowlock_errinfo *reterr)
 {
@@ -349,7 +364,7 @@ static int connect_now(struct rlk_conn *conn, unsigned int named,
 				"connect: out of memory");
 	bound_resolver(conn);
 	conn->io.sql = dsn;
-	finished = rlk_io_run(conn, RLK_CALL_CONNECT);
+	finished = ask_hosts(conn);
 	if (!finished) {
 		error = fail_deadline(conn, reterr);
 		rlk_io_abandon(conn);

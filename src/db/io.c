@@ -156,7 +156,7 @@ bool rlk_io_hook(MYSQL *mysql)
 
 static const char *host_argument(const struct rlk_conn *conn)
 {
-	return conn->io.sql;
+	return conn->io.hosts ? conn->io.hosts : conn->io.sql;
 }
 
 static unsigned long client_flag(const struct rlk_conn *conn)
@@ -221,32 +221,51 @@ static int go_on(struct rlk_conn *conn, int events)
 	return 0;
 }
 
-/* Is there another host to go to, if this one does not answer at all? */
-static bool has_next_host(const struct rlk_conn *conn)
+/* It has taken the connection, and is to greet. */
+static bool is_to_greet(const struct rlk_conn *conn, int status)
 {
-	const char *host = conn->mysql->options.host;
-
-	return conn->io.call == RLK_CALL_CONNECT && host && strchr(host, ',') &&
-	       conn->until_ms != RLK_NEVER && !rlk_peer_is_there(conn);
+	return status & MYSQL_WAIT_READ && rlk_peer_is_there(conn);
 }
 
-/* As wait_status(), but for half of the time that is left: the other half is
- * the next host's. How many addresses are still to come nobody tells. */
+/* Is there another host to go to, if this one does not answer at all, or does
+ * not greet? */
+static bool has_next_host(const struct rlk_conn *conn)
+{
+	const struct rlk_io *io = &conn->io;
+	const char *host = conn->mysql->options.host;
+
+	if (io->call != RLK_CALL_CONNECT || !host || !strchr(host, ',') ||
+	    conn->until_ms == RLK_NEVER)
+		return false;
+	if (is_to_greet(conn, io->waits_for))
+		return !io->login.greeted && rlk_peer_next_hosts(conn);
+	return !rlk_peer_is_there(conn);
+}
+
+/* As wait_status(), but for half of the time that was left when this address
+ * was begun with: the other half is the next host's. How many addresses are
+ * still to come nobody tells. */
 static int wait_for_host(struct rlk_conn *conn, int status, bool look)
 {
 	const int64_t until = conn->until_ms;
-	int64_t now = rlk_now(conn->target->clock), share = (until - now) / 2;
+	bool greets = is_to_greet(conn, status);
+	struct rlk_io *io = &conn->io;
+	int64_t now = rlk_now(conn->target->clock);
 	int events;
 
-	if (share <= 0)
+	if (!greets || !io->host_until_ms)
+		io->host_until_ms = now + (until - now) / 2;
+	if (io->host_until_ms >= until)
 		return wait_status(conn, status, look);
-	conn->until_ms = now + share;
+	conn->until_ms = io->host_until_ms;
 	events = wait_status(conn, status, look);
 	conn->until_ms = until;
 	/* 0 before its time is over: an interrupt. */
-	return events || rlk_now(conn->target->clock) < now + share
-		   ? events
-		   : MYSQL_WAIT_TIMEOUT;
+	if (events || rlk_now(conn->target->clock) < io->host_until_ms)
+		return events;
+	if (greets)
+		io->next_hosts = rlk_peer_next_hosts(conn);
+	return MYSQL_WAIT_TIMEOUT;
 }
 
 static bool run(struct rlk_conn *conn, enum rlk_call call)
@@ -257,6 +276,8 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 	if (!io->suspended) {
 		io->call = call;
 		io->status = 0;
+		io->host_until_ms = 0;
+		io->next_hosts = NULL;
 		rlk_intake_begin(conn);
 		rlk_io_forget_errors(conn);
 		io->waits_for = start(conn, call);

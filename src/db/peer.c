@@ -31,6 +31,9 @@
 #include "base/error.h"
 #include "base/macro.h"
 
+/* What Connector/C, and the options, tell the server of us. */
+#define ATTRIBUTES_MOST 64
+
 static bool is_local_4(struct in_addr address)
 {
 	return ntohl(address.s_addr) >> 24 == 127;
@@ -50,19 +53,30 @@ static bool is_local_6(const struct in6_addr *address)
 
 enum peer { PEER_NONE, PEER_FILE, PEER_LOOPBACK, PEER_REMOTE };
 
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_storage storage;
+};
+
+/* Its family; -1: there is no peer (yet). */
+static int find_address(int fd, union address *ret_address)
+{
+	socklen_t length = sizeof(*ret_address);
+
+	if (getpeername(fd, &ret_address->any, &length) < 0)
+		return -1;
+	return ret_address->any.sa_family;
+}
+
 static enum peer find_peer(int fd)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-		struct sockaddr_storage storage;
-	} address;
-	socklen_t length = sizeof(address);
+	union address address;
 
-	if (getpeername(fd, &address.any, &length) < 0)
+	switch (find_address(fd, &address)) {
+	case -1:
 		return PEER_NONE;
-	switch (address.any.sa_family) {
 	case AF_UNIX:
 		return PEER_FILE;
 	case AF_INET:
@@ -139,6 +153,75 @@ bool rlk_peer_is_file(const struct rlk_conn *conn)
 bool rlk_peer_is_there(const struct rlk_conn *conn)
 {
 	return find_peer(mysql_get_socket(conn->mysql)) != PEER_NONE;
+}
+
+/* By which name Connector/C has called it, which it tells the server, too.
+ * NULL: that is not to be had. */
+static const char *called_host(MYSQL *mysql)
+{
+	const char *keys[ATTRIBUTES_MOST];
+	const char *values[ATTRIBUTES_MOST];
+	const char **key = keys;
+	const char **value = values;
+	unsigned int count = 0;
+
+	mysql_get_optionv(mysql, MYSQL_OPT_CONNECT_ATTRS, NULL, (void *) NULL,
+			  &count);
+	if (count > ATTRIBUTES_MOST)
+		return NULL;
+	mysql_get_optionv(mysql, MYSQL_OPT_CONNECT_ATTRS, (void *) &key,
+			  (void *) &value, &count);
+	for (unsigned int i = 0; i < count; i++)
+		if (strcmp(keys[i], "_server_host") == 0)
+			return values[i];
+	return NULL;
+}
+
+/* 0: a socket file. */
+static unsigned int peer_port(int fd)
+{
+	union address address;
+
+	switch (find_address(fd, &address)) {
+	case AF_INET:
+		return ntohs(address.in.sin_port);
+	case AF_INET6:
+		return ntohs(address.in6.sin6_port);
+	default:
+		return 0;
+	}
+}
+
+/* Is it this @entry of a list, up to a comma? As ma_get_host_list() of
+ * Connector/C reads it: "db1", "db1:3306", "[::1]:3306". */
+static bool is_entry(const char *entry, const char *host, unsigned int port)
+{
+	bool six = *entry == '[';
+	size_t length;
+
+	entry += six;
+	length = strcspn(entry, six ? "]," : ":,");
+	if (length != strlen(host) || memcmp(entry, host, length) != 0)
+		return false;
+	entry += length + (six && entry[length] == ']');
+	return *entry != ':' || !port || strtoul(entry + 1, NULL, 10) == port;
+}
+
+const char *rlk_peer_next_hosts(const struct rlk_conn *conn)
+{
+	const char *list = conn->mysql->options.host;
+	const char *host = called_host(conn->mysql);
+	unsigned int port = peer_port(mysql_get_socket(conn->mysql));
+	bool found = false;
+
+	if (conn->io.hosts)
+		list = conn->io.hosts;
+	while (host && *list && !found) {
+		list += strspn(list, ",");
+		found = is_entry(list, host, port);
+		list += strcspn(list, ",");
+	}
+	return found && list[strspn(list, ",")] ? list : NULL;
 }
 
 static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)

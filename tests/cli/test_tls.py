@@ -170,6 +170,25 @@ class Tls(ToolTest):
         self.assertEqual(code, 125, err)
         self.assertIn("certificate", err)  # so the next one was asked
 
+    def test_a_host_that_does_not_greet_leaves_time_for_the_next(self):
+        # The kernel takes the connections; their server hangs.
+        with socket.create_server(("127.0.0.1", 0)) as one, \
+                socket.create_server(("127.0.0.1", 0)) as two:
+            first, second = (f"127.0.0.1:{each.getsockname()[1]}"
+                             for each in (one, two))
+            code, _, err = self.list_with(
+                self.dsn.replace("host=", f"host={first},"),
+                f"--connect-timeout={at_least(4)}")
+            self.assertEqual(code, 125, err)
+            self.assertIn("certificate", err)  # so the next one was asked
+            # The last one has all of the time that is left.
+            code, _, err = self.list_with(
+                f"host={first},{second};user=u;database=test",
+                "--connect-timeout=1s")
+            self.assertEqual(code, 125, err)
+            self.assertIn(f"connect to {first},{second}:3306: no answer in "
+                          "time", err)
+
     def test_who_says_so_is_told_to_anybody(self):
         code, _, err = self.list_with(f"{self.dsn};ssl_enforce=1",
                                       "--tls-unverified")
