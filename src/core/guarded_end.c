@@ -65,7 +65,9 @@ static struct rlk_guarded *find(struct rowlock *lock,
 	}
 	*ret_code =
 	    fail(lock, what, ROWLOCK_EINVAL,
-		 "no transaction was begun with it on this connection", reterr);
+		 "no transaction was begun with it on this connection; begin "
+		 "with rowlock_begin()",
+		 reterr);
 	return NULL;
 }
 
