@@ -9,35 +9,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
-
-#define ESCAPE_SIZE 4 /* \xNN */
-#define CHARACTER_MOST 4
-
-static void escape(const char *in, char *out, size_t size)
-{
-	const unsigned char *at = (const unsigned char *) in;
-	char *end = out;
-
-	while (*at && end + CHARACTER_MOST * ESCAPE_SIZE < out + size) {
-		size_t length;
-		uint32_t code = rlk_text_decode(at, &length);
-
-		if (length && !rlk_text_is_control(code)) {
-			memcpy(end, at, length);
-			end += length;
-			at += length;
-			continue;
-		}
-		for (length += !length; length; length--) {
-			snprintf(end, ESCAPE_SIZE + 1, "\\x%02x", *at++);
-			end += ESCAPE_SIZE;
-		}
-	}
-	*end = '\0';
-}
 
 void rlk_log(const struct rlk_log *log, enum rowlock_log_level level,
 	     const char *format, ...)
@@ -51,6 +24,6 @@ void rlk_log(const struct rlk_log *log, enum rowlock_log_level level,
 	va_start(args, format);
 	vsnprintf(raw, sizeof(raw), format, args);
 	va_end(args);
-	escape(raw, line, sizeof(line));
+	rlk_text_escape(raw, line, sizeof(line));
 	log->fn(level, line, log->arg);
 }

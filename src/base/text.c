@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ESCAPE_SIZE 4 /* \xNN */
+#define CHARACTER_MOST 4
+
 uint32_t rlk_text_decode(const unsigned char *text, size_t *ret_length)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -35,6 +38,37 @@ uint32_t rlk_text_decode(const unsigned char *text, size_t *ret_length)
 bool rlk_text_is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+void rlk_text_escape(const char *in, char *out, size_t size)
+{
+	const unsigned char *at = (const unsigned char *) in;
+	char *end = out;
+
+	while (*at && end + CHARACTER_MOST * ESCAPE_SIZE < out + size) {
+		size_t length;
+		uint32_t code = rlk_text_decode(at, &length);
+
+		if (length && !rlk_text_is_control(code)) {
+			memcpy(end, at, length);
+			end += length;
+			at += length;
+			continue;
+		}
+		for (length += !length; length; length--) {
+			snprintf(end, ESCAPE_SIZE + 1, "\\x%02x", *at++);
+			end += ESCAPE_SIZE;
+		}
+	}
+	*end = '\0';
+}
+
+struct rlk_text_shown rlk_text_shown(const char *text)
+{
+	struct rlk_text_shown shown;
+
+	rlk_text_escape(text ? text : "", shown.text, sizeof(shown.text));
+	return shown;
 }
 
 const char *rlk_text_problem(const char *text, size_t max, char *buffer,

@@ -19,6 +19,17 @@ uint32_t rlk_text_decode(const unsigned char *text, size_t *ret_length);
 /** C0, DEL or C1: some terminals obey U+009B as they do ESC [. */
 bool rlk_text_is_control(uint32_t code);
 
+/** Write @in to @out of @size, cut if need be; the bytes of control characters,
+ *  and of what is not UTF-8, as \xNN. */
+void rlk_text_escape(const char *in, char *out, size_t size);
+
+/** The beginning of a text, or "" for NULL, as a message may have it. */
+struct rlk_text_shown {
+	char text[170];
+};
+
+struct rlk_text_shown rlk_text_shown(const char *text);
+
 /**
  * Check @text: well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates),
  * no control characters (C0, DEL, C1), at most @max characters.

@@ -30,10 +30,10 @@ static int check(const struct rlk_borrowed *on, const char *resource,
 		problem = rlk_name_problem(resource, buffer, sizeof(buffer));
 	if (problem)
 		return rlk_fail(reterr, ROWLOCK_ENAME,
-				"the resource '%.150s' %s; give 1 to %d "
+				"the resource '%s' %s; give 1 to %d "
 				"characters of UTF-8 without control "
 				"characters and without a blank at the end",
-				resource ? resource : "", problem,
+				rlk_text_shown(resource).text, problem,
 				ROWLOCK_NAME_MAX);
 	if (!token)
 		return fail(resource, ROWLOCK_EINVAL,

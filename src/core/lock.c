@@ -123,10 +123,10 @@ static int check_name(const struct rowlock_client *client, const char *name,
 	if (!problem)
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_ENAME,
-			"the name '%.150s' for a lock on %s %s; give 1 to %d "
+			"the name '%s' for a lock on %s %s; give 1 to %d "
 			"characters of UTF-8 without control characters and "
 			"without a blank at the end",
-			name ? name : "", client->server, problem,
+			rlk_text_shown(name).text, client->server, problem,
 			ROWLOCK_NAME_MAX);
 }
 

@@ -400,12 +400,13 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 		problem = rlk_name_problem(name, buffer, sizeof(buffer));
 	if (problem)
 		return rlk_fail(reterr, ROWLOCK_ENAME,
-				"break: the name '%.150s' for a lock on %s %s; "
+				"break: the name '%s' for a lock on %s %s; "
 				"give 1 to %d characters of UTF-8 without "
 				"control characters and without a blank at the "
 				"end",
-				name ? name : "", rowlock_client_server(client),
-				problem, ROWLOCK_NAME_MAX);
+				rlk_text_shown(name).text,
+				rowlock_client_server(client), problem,
+				ROWLOCK_NAME_MAX);
 	code = break_it(client, strategy, name, &error);
 	if (code && reterr)
 		*reterr = error;

@@ -304,8 +304,11 @@ static int check(const char *name, const struct rowlock_watch_options *options,
 		problem = rlk_name_problem(name, buffer, sizeof(buffer));
 	if (problem)
 		return rlk_fail(reterr, ROWLOCK_ENAME,
-				"watch: the name '%.150s' %s", name ? name : "",
-				problem);
+				"watch: the name '%s' %s; give 1 to %d "
+				"characters of UTF-8 without control "
+				"characters and without a blank at the end",
+				rlk_text_shown(name).text, problem,
+				ROWLOCK_NAME_MAX);
 	if (options->size != sizeof(*options))
 		return fail(reterr, ROWLOCK_EINVAL, name,
 			    "the options' size is wrong; begin with "

@@ -299,7 +299,11 @@ static void bad_names_are_refused_by_name(void **state)
 		assert_code(rowlock_new(client, names[i], NULL, &lock, &err),
 			    ROWLOCK_ENAME, &err);
 		assert_non_null(strstr(err.message, "fake:3306"));
+		assert_null(strpbrk(err.message, "\n\xff\xed"));
 	}
+	assert_code(rowlock_break(client, ROWLOCK_LEASE, "a\nb", &err),
+		    ROWLOCK_ENAME, &err);
+	assert_non_null(strstr(err.message, "the name 'a\\x0ab' for"));
 	assert_code(rowlock_new(client, NULL, NULL, &lock, &err), ROWLOCK_ENAME,
 		    &err);
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "a ", &err),

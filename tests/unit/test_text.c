@@ -158,6 +158,22 @@ static void long_answer_is_cut_to_the_buffer(void **state)
 	free(more);
 }
 
+/* So that nobody forges a line, or steers a terminal, by a message. */
+static void what_a_message_shows_has_no_control_characters(void **state)
+{
+	char *more = repeat("n", 10000);
+
+	(void) state;
+	assert_string_equal(rlk_text_shown("seat 7\n\x1b[31m\xc2\x9b").text,
+			    "seat 7\\x0a\\x1b[31m\\xc2\\x9b");
+	assert_string_equal(rlk_text_shown("a\xff\xf0\x9f").text,
+			    "a\\xff\\xf0\\x9f");
+	assert_string_equal(rlk_text_shown("\xc3\xa9").text, "\xc3\xa9");
+	assert_string_equal(rlk_text_shown(NULL).text, "");
+	assert_in_range(strlen(rlk_text_shown(more).text), 100, 169);
+	free(more);
+}
+
 /* Numbered seats and shards are what names look like. */
 static void names_that_differ_in_a_letter_are_spread(void **state)
 {
@@ -198,6 +214,8 @@ int main(void)
 		     empty_is_refused_in_names_only),
 		TEST("names that differ in a letter are spread",
 		     names_that_differ_in_a_letter_are_spread),
+		TEST("what a message shows has no control characters",
+		     what_a_message_shows_has_no_control_characters),
 		TEST("a long answer is cut to the buffer",
 		     long_answer_is_cut_to_the_buffer),
 	};
