@@ -129,9 +129,10 @@ static void make_printable(char *text)
 
 	if (!rlk_text_problem(text, ROWLOCK_INFO_MAX, buffer, sizeof(buffer)))
 		return;
-	for (; *text; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
+	for (char *at = text; *at; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	text[strnlen(text, ROWLOCK_INFO_MAX)] = '\0';
 }
 
 static bool copy_texts(struct rowlock_client *client,

@@ -73,8 +73,10 @@ static bool set_options(struct rlk_conn *conn)
 	    !set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||
 	    !rlk_io_hook(mysql))
 		return false;
-	if (target->program && mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD,
-					      "program_name", target->program))
+	/* An empty one it refuses. */
+	if (target->program && *target->program &&
+	    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
+			   target->program))
 		return false;
 	if (target->dsn)
 		return true;

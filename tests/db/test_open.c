@@ -66,6 +66,22 @@ static void silent_peer_is_noticed_by_the_kernel(void **state)
 	relay_end(relay);
 }
 
+/* Connector/C refuses an attribute without a value. A program may have been
+ * started without a name. */
+static void program_without_a_name_opens(void **state)
+{
+	struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	(void) state;
+	target.program = "";
+	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
+		      &error);
+	assert_string_equal(error.message, "");
+	rlk_conn_close(conn);
+}
+
 static void wrong_password_is_said_without_it(void **state)
 {
 	struct rowlock_errinfo error;
@@ -487,6 +503,8 @@ int main(void)
 		     descriptor_is_not_inherited),
 		TEST("a silent peer is noticed by the kernel",
 		     silent_peer_is_noticed_by_the_kernel),
+		TEST("a program without a name opens",
+		     program_without_a_name_opens),
 		TEST("a wrong password is said, with the user, without it",
 		     wrong_password_is_said_without_it),
 		TEST("a user that nobody named is told so",

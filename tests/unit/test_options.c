@@ -6,6 +6,7 @@
  */
 #include "fake/fake.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,6 +429,28 @@ static unsigned int first_free_descriptor(void)
 	return (unsigned int) fd;
 }
 
+/* Whoever has started the program chose its name; the server's column has an
+ * end. */
+static void name_of_the_program_is_cut_to_what_fits(void **state)
+{
+	char *before = program_invocation_short_name;
+	struct rowlock_client *client;
+	char name[400];
+
+	(void) state;
+	memset(name, 'p', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	program_invocation_short_name = name;
+	client = fake_client();
+	assert_int_equal(strlen(client->program), 255);
+	fake_client_end(client);
+	program_invocation_short_name = name + sizeof(name) - 1;
+	client = fake_client();
+	assert_string_equal(client->program, "");
+	fake_client_end(client);
+	program_invocation_short_name = before;
+}
+
 static void client_without_descriptors_says_so(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -474,6 +497,8 @@ int main(void)
 		FAKE("a client names its server", client_names_its_server),
 		FAKE("the host's name is made printable",
 		     host_name_is_made_printable),
+		FAKE("the name of the program is cut to what fits",
+		     name_of_the_program_is_cut_to_what_fits),
 		FAKE("a client without descriptors says so",
 		     client_without_descriptors_says_so),
 		FAKE("numbers outside their range are refused",
