@@ -94,7 +94,9 @@ static void stand(struct world_op *op, struct world_bell *bell, int64_t until)
 		    op->conn->interrupted || fake_now() >= op->conn->until_ms;
 		if (op->pending)
 			break;
-		if (!world_wait()) {
+		if (!world_wait(until < op->conn->until_ms
+				    ? until
+				    : op->conn->until_ms)) {
 			fake_problem("the bell of '%s' was never let go",
 				     bell->name);
 			break;

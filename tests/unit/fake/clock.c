@@ -88,6 +88,16 @@ void world_clock_reset(void)
 	now_ms = 1000000;
 }
 
+int64_t world_next_timer(void)
+{
+	int64_t next = RLK_NEVER;
+
+	for (int i = 0; i < TIMERS; i++)
+		if (timers[i] < next)
+			next = timers[i];
+	return next;
+}
+
 int64_t fake_now(void)
 {
 	return now_ms;

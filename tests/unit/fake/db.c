@@ -348,7 +348,7 @@ static int wait_for_conn(int bay, int64_t until_ms,
 		}
 		if (*ret_conn)
 			return 0;
-		if (fake_now() >= until_ms || !world_wait())
+		if (fake_now() >= until_ms || !world_wait(until_ms))
 			return ROWLOCK_ETIMEDOUT;
 	}
 }

@@ -135,7 +135,8 @@ unsigned int fake_sleepers(void);
 	fake_until_so(state, __VA_ARGS__, "state " #state, __FILE__, __LINE__)
 void fake_until_so(bool (*state)(void *arg), void *arg, const char *what,
 		   const char *file, int line);
-/** The same while time goes by, as fast as it really does. */
+/** The same while time goes by: to the next timer, or the end of somebody's
+ *  time, as soon as all threads sleep; else as fast as it really does. */
 #define fake_pass_until(state, ...)                                            \
 	fake_pass_until_so(state, __VA_ARGS__, "state " #state, __FILE__,      \
 			   __LINE__)

@@ -140,7 +140,7 @@ void world_hold_back(struct world_op *op)
 			op->pending = true;
 			return;
 		}
-		if (!world_wait()) {
+		if (!world_wait(op->conn ? op->conn->until_ms : RLK_NEVER)) {
 			fake_problem("operation %d was never let go on",
 				     op->op);
 			return;

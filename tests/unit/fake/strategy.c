@@ -334,7 +334,7 @@ static enum rlk_verdict wait_for_row(struct rlk_conn *conn,
 	while (row->conn && row->conn != conn->id) {
 		if (conn->interrupted || fake_now() >= conn->until_ms)
 			return RLK_WAITING;
-		if (!world_wait()) {
+		if (!world_wait(conn->until_ms)) {
 			fake_problem("'%s' was never unlocked", row->name);
 			return RLK_WAITING;
 		}

@@ -4,11 +4,14 @@
  */
 #include "world.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -20,6 +23,11 @@ struct world world = {
 /* So many of the fake clock's milliseconds may pass before a state is said not
  * to come. */
 enum { MOMENTS = 60000 };
+
+/* What those who wait for a change look at the clock for; 0: a free place. The
+ * last one is for all who find none. */
+#define WAITS 256
+static int64_t waits[WAITS];
 
 static char problem[256];
 
@@ -57,9 +65,17 @@ static bool wait_ms(unsigned int ms)
 	       ETIMEDOUT;
 }
 
-bool world_wait(void)
+bool world_wait(int64_t until_ms)
 {
-	return wait_ms((unsigned int) test_patience_ms());
+	int64_t *place = waits;
+	bool changed;
+
+	while (*place && place < waits + WAITS - 1)
+		place++;
+	*place = until_ms;
+	changed = wait_ms((unsigned int) test_patience_ms());
+	*place = 0;
+	return changed;
 }
 
 void fake_problem(const char *format, ...)
@@ -149,17 +165,75 @@ void fake_until_so(bool (*state)(void *arg), void *arg, const char *what,
 	}
 }
 
+/* Of the threads of this process, is it the only one that is not asleep? */
+static bool all_others_sleep(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	bool asleep = tasks != NULL;
+
+	while (asleep && (task = readdir(tasks))) {
+		char path[300];
+		char state = 'S';
+		FILE *stat;
+
+		if (*task->d_name == '.' || atoi(task->d_name) == gettid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/stat",
+			 task->d_name);
+		stat = fopen(path, "r");
+		/* One that has ended does nothing any more. */
+		if (!stat)
+			continue;
+		if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1 ||
+		    state != 'S')
+			asleep = false;
+		fclose(stat);
+	}
+	if (tasks)
+		closedir(tasks);
+	return asleep;
+}
+
+/* Valgrind lets one thread run at a time; the others sleep, to the kernel. */
+static bool under_valgrind(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "vgpreload");
+}
+
+/* How long nothing will happen by itself, as all sleep: until a timer rings, or
+ * somebody's time is up. At most until @end. */
+static uint64_t until_next(int64_t end)
+{
+	int64_t now = fake_now();
+	int64_t next;
+
+	if (under_valgrind() || !all_others_sleep())
+		return 1;
+	world_lock();
+	next = world_next_timer();
+	for (int i = 0; i < WAITS; i++)
+		if (waits[i] && waits[i] < next)
+			next = waits[i];
+	world_unlock();
+	if (next == RLK_NEVER || next <= now)
+		return 1;
+	return (uint64_t) ((next < end ? next : end) - now);
+}
+
 void fake_pass_until_so(bool (*state)(void *arg), void *arg, const char *what,
 			const char *file, int line)
 {
-	for (int i = 0; i < MOMENTS; i++) {
+	for (int64_t end = fake_now() + MOMENTS; fake_now() < end;) {
 		uint64_t seen = changes();
 
 		if (look(state, arg))
 			return;
-		/* Nothing moves: a moment has passed for everybody. */
+		/* Nothing moves: time has passed for everybody. */
 		if (!next_change(seen, 1))
-			fake_advance(1);
+			fake_advance(until_next(end));
 	}
 	/* Or it was the machine that did not move. */
 	fake_until_so(state, arg, what, file, line);

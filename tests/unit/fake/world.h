@@ -105,8 +105,12 @@ void world_lock(void);
 void world_unlock(void);
 /** Under the mutex. */
 void world_changed(void);
-/** Wait for a change; false: none came for test_patience_ms(). */
-bool world_wait(void);
+/** Wait for a change; false: none came for test_patience_ms(). The caller looks
+ *  at the clock, too, for @until_ms. */
+bool world_wait(int64_t until_ms);
+
+/** When the first timer rings that is set; under the mutex. */
+int64_t world_next_timer(void);
 
 struct world_lease *world_lease(const char *name);
 struct world_session *world_session(uint64_t id);
