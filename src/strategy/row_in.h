@@ -14,7 +14,7 @@ struct rlk_row_in {
 	struct rlk_borrowed on;
 	const struct rlk_place *place;
 	const char *name;
-	uint64_t tag;     /* random: by it the statement that waits is found */
+	uint64_t tag; /* random: by it the statement that waits is found */
 	uint64_t moment_ms; /* for what nobody waits for: begin, rollback */
 };
 
