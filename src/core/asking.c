@@ -392,6 +392,16 @@ static enum rlk_step left(struct rlk_asking *asking)
 	return rlk_end_with(asking, reason(asking));
 }
 
+/* The same, but there was no connection: nobody has been asked. */
+static enum rlk_step unsent(struct rlk_asking *asking)
+{
+	asking->unsure = false;
+	rlk_fail(&asking->error, ROWLOCK_ETIMEDOUT,
+		 "no lease connection to %s came free in time",
+		 asking->client->server);
+	return not_sent(asking);
+}
+
 /* With others that ask, or draw, or release at the same moment. */
 static enum rlk_step ask_shared(struct rlk_asking *asking)
 {
@@ -417,6 +427,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	outcome = rlk_commit_run(&ticket, &errand);
 	if (outcome == RLK_OUT_LEFT)
 		return left(asking);
+	if (outcome == RLK_OUT_UNSENT)
+		return unsent(asking);
 	if (outcome == RLK_OUT_LATE)
 		return RLK_STEP_LATER;
 	asking->ask = ticket->part.ask;

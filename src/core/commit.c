@@ -193,6 +193,16 @@ bool rlk_commit_gathers(struct rowlock_client *client)
 	return gathers(lane_of_rounds(client));
 }
 
+/* Its leader has it, and settles it. Until that has a connection nobody has
+ * been asked: the caller need not fear that it is granted now. */
+static enum rlk_outcome leave(struct rlk_ticket *ticket)
+{
+	bool unsent = ticket->part.act == RLK_ACT_ACQUIRE && !ticket->sent;
+
+	rlk_ticket_leave(ticket, true);
+	return unsent ? RLK_OUT_UNSENT : RLK_OUT_LEFT;
+}
+
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 				const struct rlk_errand *errand)
 {
@@ -216,8 +226,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 		switch (share(lane, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;
-			rlk_ticket_leave(ticket, true);
-			return RLK_OUT_LEFT;
+			return leave(ticket);
 		case RLK_MEMBER_OVER:
 			over(client, ticket, errand);
 			/* The next round will do. */

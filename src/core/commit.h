@@ -32,6 +32,8 @@ enum rlk_outcome {
 	RLK_OUT_LATE,     /* not sent: its round could not be played in time */
 	RLK_OUT_LEFT,     /* sent, and no answer in time: the group settles it.
 			     The ticket is not the caller's any more. */
+	RLK_OUT_UNSENT,   /* the same of an acquire that was not sent by then,
+			     as its leader had no connection yet */
 };
 
 /** Each request alone, until the options are applied. */
@@ -47,8 +49,8 @@ bool rlk_commit_gathers(struct rowlock_client *client);
 
 /**
  * Run @ticket, together with others of the moment. Blocks until
- * errand->until_ms at most; no mutex held. After RLK_OUT_LEFT the caller's
- * pointer is NULL.
+ * errand->until_ms at most; no mutex held. After RLK_OUT_LEFT and
+ * RLK_OUT_UNSENT the caller's pointer is NULL.
  */
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 				const struct rlk_errand *errand);

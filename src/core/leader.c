@@ -339,6 +339,8 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		parts[0]->request.bell =
 		    wants_bell(packet->lane, conn, parts[0]->request.name);
 	}
+	for (size_t i = 0; i < packet->count; i++)
+		rlk_ticket_of(packet->members[i])->sent = true;
 	if (count)
 		parts[0]->lone = began < packet->lane->lone_until_ms;
 	fault = count ? first->hold->name->strategy->batch(conn, parts, count,

@@ -22,6 +22,7 @@ void rlk_ticket_init(struct rlk_ticket *ticket, struct rlk_hold *hold,
 	ticket->unsure = false;
 	ticket->alone = false;
 	ticket->left = false;
+	ticket->sent = false;
 }
 
 struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,

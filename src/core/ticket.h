@@ -24,8 +24,9 @@ struct rlk_ticket {
 	/* Nobody knows what an earlier sending has done: it was not answered,
 	 * and cannot be executed any more. */
 	bool unsure;
-	bool alone; /* it has to be sent by itself */
-	bool left;  /* under client->mutex: one of two has let it go */
+	bool alone;        /* it has to be sent by itself */
+	bool left;         /* under client->mutex: one of two has let it go */
+	_Atomic bool sent; /* its leader has sent it, or is about to */
 };
 
 /** A ticket for @hold; NULL: no memory. */

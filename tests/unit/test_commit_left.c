@@ -70,6 +70,35 @@ static void one_that_was_never_sent_leaves_nothing(void **state)
 	lanes_end();
 }
 
+/* Its leader waits for a connection. What it sends then is given back. */
+static void one_that_was_taken_and_not_sent_is_late(void **state)
+{
+	struct rowlock_errinfo err;
+	unsigned int gets;
+
+	(void) state;
+	lanes_begin();
+	fill_lanes();
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i],
+			  i == MANY - 1 ? 30 : 4000);
+		await_queued(i + 1);
+	}
+	gets = fake_count(FAKE_GET);
+	fake_next(FAKE_GET, (struct fake_answer){ .wait = true });
+	free_a_lane();
+	fake_await(FAKE_GET, gets + 1);
+	assert_code(fake_pass_hear(person[MANY - 1], &err), ROWLOCK_ETIMEDOUT,
+		    &err);
+	assert_non_null(strstr(err.message, "not asked for in time"));
+	fake_let(FAKE_GET);
+	for (int i = 0; i < MANY - 1; i++)
+		assert_code(fake_hear(person[i], &err), 0, &err);
+	fake_pass_until(is_free, lock[MANY - 1]);
+	assert_int_equal(rowlock_held(lock[MANY - 1]), 0);
+	lanes_end();
+}
+
 /* All leave: the leader last, since it gives up its packet then. */
 static void group_that_gets_no_answer_is_abandoned(void **state)
 {
@@ -356,6 +385,8 @@ int main(void)
 		     each_leaves_at_its_own_deadline),
 		FAKE("one that was never sent leaves nothing",
 		     one_that_was_never_sent_leaves_nothing),
+		FAKE("one that was taken and not sent is late",
+		     one_that_was_taken_and_not_sent_is_late),
 		FAKE("a group that gets no answer is abandoned",
 		     group_that_gets_no_answer_is_abandoned),
 		FAKE("a release whose answer stays away is over in time",
