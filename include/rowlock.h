@@ -644,7 +644,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_execute(
 /* --------------------------------------------------------- for people */
 
 enum rowlock_state {
-	ROWLOCK_STATE_HELD = 0,    /* held, its session alive */
+	ROWLOCK_STATE_HELD = 0,    /* held, its session alive; a writer beside
+				      readers: it waits for them to go */
 	ROWLOCK_STATE_DEAD = 1,    /* its holder is gone: next to ask gets it */
 	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
 	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
