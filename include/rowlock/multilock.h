@@ -103,7 +103,8 @@ ROWLOCK_API int rowlock_multilock_free(struct rowlock_multilock *multilock,
  *
  * Blocks up to @wait_ms, and at most 100 ms more; with @wait_ms 0 as long as
  * the server needs to answer, at most call_timeout_ms. One round trip and one
- * commit if all are free, however many names there are.
+ * commit if all are free, however many names there are; if not, one more, and
+ * no commit.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_multilock_acquire(
     struct rowlock_multilock *multilock, uint64_t wait_ms,

@@ -384,6 +384,32 @@ static void go_up_and_down(struct rowlock_rwlock *rwlock)
 	release(rwlock);
 }
 
+static void read_with_a_token(struct rowlock_rwlock *rwlock)
+{
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	expect_read(rwlock, 0);
+	for (int i = 0; i < 3; i++)
+		assert_ok(rowlock_rwlock_token(rwlock, &token, &err));
+	release(rwlock);
+}
+
+static void nest(struct rowlock_rwlock *rwlock)
+{
+	expect_read(rwlock, 0);
+	assert_true(rowlock_rwlock_remaining_ms(rwlock) > 0);
+	assert_int_equal(rowlock_rwlock_held(rwlock), ROWLOCK_RWLOCK_READ);
+	release(rwlock);
+}
+
+static void verify(struct rowlock_rwlock *rwlock)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_rwlock_verify(rwlock, &err));
+}
+
 static void each_act_has_its_price(void **state)
 {
 	struct rowlock_client_options options = test_client_options(600000);
@@ -404,8 +430,11 @@ static void each_act_has_its_price(void **state)
 	assert_int_equal(cost(sql, rwlock, write_and_release), 3);
 	/* And for each way a row, and the end of the one before; up, a look. */
 	assert_int_equal(cost(sql, rwlock, go_up_and_down), 3 + 3 + 3);
+	assert_int_equal(cost(sql, rwlock, read_with_a_token), 3 + 1);
 	assert_ok(rowlock_rwlock_acquire_read(first, 1000, &err));
 	assert_int_equal(cost(sql, rwlock, join_and_release), 0);
+	assert_int_equal(cost(sql, first, nest), 0);
+	assert_int_equal(cost(sql, first, verify), 1);
 	release(first);
 	end(first);
 	end(rwlock);
