@@ -28,7 +28,8 @@ extern "C" {
 /**
  * A set of names, and our hold on all of them.
  *
- * It owns what it holds: any thread may release it. Not re-entrant.
+ * It owns what it holds: any thread may release it. Not re-entrant: who holds
+ * one, and waits for one of its names by another handle, waits for himself.
  *
  * Threads: rowlock_multilock_held(), rowlock_multilock_remaining_ms() and
  * rowlock_multilock_cancel() from any thread at any time before

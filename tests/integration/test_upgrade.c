@@ -43,6 +43,32 @@ static void a_reader_becomes_the_writer(void **state)
 	pair_end(&pair);
 }
 
+/* And may be asked for again; others may read beside it. */
+static void an_upgrade_that_is_canceled_reads_on(void **state)
+{
+	struct pair pair = pair_new("canceled");
+	struct rowlock_errinfo err;
+	struct wait waiting;
+
+	(void) state;
+	expect_read(pair.one, 0);
+	expect_read(pair.two, 0);
+	begin_wait(&waiting, pair.one, rowlock_rwlock_upgrade);
+	await_writer(&pair);
+	assert_code(rowlock_rwlock_free(pair.one, &err), ROWLOCK_EHELD, &err);
+	rowlock_rwlock_cancel(pair.one);
+	end_wait(&waiting, ROWLOCK_ECANCELED, "an upgrade to be canceled");
+	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
+	assert_ok(rowlock_rwlock_verify(pair.one, &err));
+	assert_int_equal(rows_of(pair.sql, pair.name), 2);
+	release(pair.two);
+	expect_read(pair.two, 0);
+	release(pair.two);
+	assert_ok(rowlock_rwlock_upgrade(pair.one, 0, &err));
+	release(pair.one);
+	pair_end(&pair);
+}
+
 /* Those of the same client, too. */
 static void an_upgrade_waits_for_who_shares_its_row(void **state)
 {
@@ -296,6 +322,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST("a reader becomes the writer",
 		     a_reader_becomes_the_writer),
+		TEST("an upgrade that is canceled reads on",
+		     an_upgrade_that_is_canceled_reads_on),
 		TEST("an upgrade waits for who shares its row",
 		     an_upgrade_waits_for_who_shares_its_row),
 		TEST("an upgrade tells that its reader was gone",
