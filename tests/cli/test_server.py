@@ -63,10 +63,11 @@ class ServerTest(ToolTest):
         self.assertEqual(code, 0, err)
         return json.loads(out)
 
-    def holder(self, *argv):
+    def holder(self, *argv, **more):
         """A run that holds until its stdin ends; its command's pidfd."""
         process = self.start("run", *argv, "--", "bash", "-c",
-                             "echo $$; read x; exit 3", stdin=subprocess.PIPE)
+                             "echo $$; read x; exit 3", stdin=subprocess.PIPE,
+                             **more)
         line = process.stdout.readline()
         if not line:
             self.fail(process.stderr.read())

@@ -4,51 +4,88 @@
 
 Usage: check_features.py SOURCE_ROOT
 
-In the table of rowlock-features.7 each row that says Y of ours has a comment
-"; FEATURE: FILE: CASE", and that case is in that file; no comment is about
-anything else; and no row has more or fewer cells than there are systems.
+In the tables of rowlock-features.7 each row that says Y of ours has a comment
+"; FEATURE: FILE: CASE", and that is a case of that file, which the suite runs:
+words in a remark, or in what a case says, are none. No comment is about anything
+else. The tables have the same rows, which say the same of ours, and no row has
+more or fewer cells than there are systems.
 """
 import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / 'tests' / 'lib'))
+# pylint: disable=wrong-import-position
+from tap import tell_wrong  # noqa: E402
 
-def cases_of(text):
-    """The source with the sentences that go over a line's end made whole."""
-    return re.sub(r'"\s*\n\s*"', '', text)
+
+def has_case(source, case):
+    """As the programs in C, Python and shell of tests/ name their cases."""
+    if source.suffix == '.py':
+        form = rf'^    def {re.escape(case)}\(self'
+    elif source.suffix == '.sh':
+        form = rf'^it "{re.escape(case)}" '
+    else:
+        form = rf'[(,]\s*"{re.escape(case)}",\s*\w+'
+    text = source.read_text('utf-8')
+    if source.suffix == '.c':
+        text = re.sub(r'/\*.*?\*/', '', text, flags=re.S)
+        text = re.sub(r'"\s*\n\s*"', '', text)
+    return re.search(form, text, flags=re.M)
+
+
+def is_run(source):
+    words = {source.name, source.stem, source.stem.removeprefix('test_')}
+    build = (source.parent / 'meson.build').read_text('utf-8')
+    return any(f"'{word}'" in build for word in words)
+
+
+def read_tables(page):
+    """Of each: its rows by feature, and what is wrong with their form."""
+    tables, wrong = [], []
+    for block in page.split('```')[1::2]:
+        head, *rows = block.strip('\n').splitlines()
+        systems = head.split()
+        width = head.index(systems[0])
+        table = {}
+        for row in rows:
+            feature, cells = row[:width].rstrip(), row[width:].split()
+            table[feature] = cells
+            if len(cells) != len(systems):
+                wrong.append(f'{feature}: {len(cells)} cells, {len(systems)} '
+                             'systems')
+        tables.append(table)
+    return tables, wrong
+
+
+def ours(table):
+    return {feature: cells[0] for feature, cells in table.items()}
 
 
 def main():
     root = pathlib.Path(sys.argv[1])
     page = (root / 'tools/man/rowlock-features.7.scd').read_text('utf-8')
-    table = page.split('```')[1].strip('\n').splitlines()
-    systems = table[0].split()
-    width = table[0].index(systems[0])
+    tables, wrong = read_tables(page)
     tests = dict(re.findall(r'^; ([^:\n]+): (.+)$', page, flags=re.M))
     tests.pop('Each Y of ours', None)
-    claimed, problems = set(), []
-    for row in table[1:]:
-        feature, cells = row[:width].rstrip(), row[width:].split()
-        if len(cells) != len(systems):
-            problems.append(f"'{feature}' has {len(cells)} cells, there are "
-                            f'{len(systems)} systems')
-        elif cells[0] == 'Y':
-            claimed.add(feature)
-    for feature in sorted(claimed ^ set(tests)):
-        problems.append(f"'{feature}' is claimed without a test, or has one "
-                        'without being claimed')
+    claimed = {feature for feature, cell in ours(tables[0]).items()
+               if cell == 'Y'}
+    missing = []
     for feature, where in tests.items():
         path, _, case = where.partition(': ')
         source = root / path
-        if not source.is_file() or case not in cases_of(
-                source.read_text('utf-8')):
-            problems.append(f"'{feature}': there is no case '{case}' in {path}")
-    print('1..1')
-    for problem in problems:
-        print('#', problem)
-    print('not ok' if problems else 'ok',
-          '1 - each feature that the manual claims has a test')
-    return bool(problems)
+        if not (source.is_file() and has_case(source, case) and is_run(source)):
+            missing.append(f"{feature}: there is no case '{case}' in {path}")
+    return tell_wrong([
+        ('each row has a cell for each system', wrong),
+        ('each table says the same of ours',
+         [f'table {i + 1}' for i, table in enumerate(tables)
+          if ours(table) != ours(tables[0])]),
+        ('each feature that the manual claims has a test',
+         sorted(claimed - set(tests)) + missing),
+        ('each test is of a feature that the manual claims',
+         sorted(set(tests) - claimed)),
+    ])
 
 
 if __name__ == '__main__':
