@@ -44,11 +44,11 @@ struct rowlock_election_options {
 	 *  nothing. */
 	const char *info;
 	/** Of the candidates that wait at the same time the one with the
-	 *  largest weight is elected, whenever it came; of the same weight, in
-	 *  the order in which they came. 0 to ROWLOCK_WEIGHT_MAX, or
-	 *  ROWLOCK_UNWEIGHTED, the default: it is elected in its turn, asks for
-	 *  nobody's weight, and nobody yields to it. Only under
-	 *  ROWLOCK_LEASE. */
+	 *  largest weight is elected, whenever it came; of the same weight,
+	 *  whoever is first in line: who waits goes to its end every 5 seconds.
+	 *  0 to ROWLOCK_WEIGHT_MAX, or ROWLOCK_UNWEIGHTED, the default: it is
+	 *  elected in its turn, asks for nobody's weight, and nobody yields to
+	 *  it. Only under ROWLOCK_LEASE. */
 	int weight;
 	/** A preference must not keep a name without a leader: a candidate that
 	 *  is elected yields to heavier ones for so long at the most, and leads
@@ -98,9 +98,9 @@ ROWLOCK_API int rowlock_election_free(struct rowlock_election *election,
 /**
  * Stand for election, and wait up to @wait_ms to be elected.
  *
- * Candidates are elected in the order in which they came, as far as the waiters
- * of a lock are (rowlock_acquire()). One whose leadership was lost may campaign
- * again at once.
+ * Candidates without a weight are elected in the order in which they came, as
+ * far as the waiters of a lock are (rowlock_acquire()). One whose leadership
+ * was lost may campaign again at once.
  *
  * @wait_ms  0: only if nobody leads; ROWLOCK_FOREVER: as long as it takes
  *
