@@ -326,6 +326,26 @@ static void resize(const struct act *act)
 	assert_ok(rowlock_semaphore_resize(act->client, act->name, 50, &err));
 }
 
+/* Nobody has used it before. */
+static void use_a_new_one(const struct act *act)
+{
+	struct act one = *act;
+
+	one.name = test_name("new");
+	one.semaphore = make(act->client, one.name, 50);
+	acquire_and_release(&one);
+	end(one.semaphore);
+}
+
+static void ask_nobody(const struct act *act)
+{
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(rowlock_semaphore_held(act->semaphore),
+				 act->count);
+		assert_true(rowlock_semaphore_remaining_ms(act->semaphore) > 0);
+	}
+}
+
 static void each_act_has_its_price(void **state)
 {
 	struct test_sql *sql = test_sql_open();
@@ -340,7 +360,12 @@ static void each_act_has_its_price(void **state)
 	/* A look, too. */
 	act.count = 40;
 	assert_int_equal(cost(sql, &act, acquire_and_release), 3);
+	/* It is looked for, and made. */
+	act.count = 1;
+	assert_int_equal(cost(sql, &act, use_a_new_one), 5);
+	act.count = 40;
 	expect(act.semaphore, 40, 0);
+	assert_int_equal(cost(sql, &act, ask_nobody), 0);
 	assert_int_equal(cost(sql, &act, verify), 1);
 	assert_int_equal(cost(sql, &act, count), 1);
 	assert_int_equal(cost(sql, &act, resize), 1);
