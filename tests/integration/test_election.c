@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <rowlock/election.h>
 
@@ -283,6 +285,75 @@ static void broken_leader_is_told_row(void **state)
 	broken_leader_is_told(ROWLOCK_ROW);
 }
 
+static bool has_nothing(struct rowlock_client *client,
+			struct rowlock_election *election,
+			struct rowlock_observer *observer)
+{
+	struct rowlock_election *other = NULL;
+	struct rowlock_observer *another = NULL;
+	unsigned int weight;
+	uint64_t stood_ms;
+
+	rowlock_election_cancel(election);
+	rowlock_election_on_lost(election, NULL, NULL);
+	return rowlock_election_is_leader(election) == 0 &&
+	       rowlock_election_term(election) == 0 &&
+	       rowlock_election_remaining_ms(election) == 0 &&
+	       rowlock_election_campaign(election, 0, NULL) ==
+		   ROWLOCK_EFORKED &&
+	       rowlock_election_verify(election, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_election_challenger(election, &weight, &stood_ms,
+					   NULL) == ROWLOCK_EFORKED &&
+	       rowlock_election_resign(election, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_election_free(election, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_observer_free(observer, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_election_new(client, "a", NULL, &other, NULL) ==
+		   ROWLOCK_EFORKED &&
+	       rowlock_observer_new(client, "a", NULL, see, NULL, &another,
+				    NULL) == ROWLOCK_EFORKED;
+}
+
+static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
+					      int weight)
+{
+	struct rowlock_election_options options =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	const char *name = test_name("fork");
+	struct rowlock_election *election = NULL;
+	struct rowlock_observer *observer;
+	struct rowlock_errinfo err;
+	struct seen seen;
+	int status;
+	pid_t pid;
+
+	options.strategy = strategy;
+	options.weight = weight;
+	assert_ok(
+	    rowlock_election_new(client, name, &options, &election, &err));
+	assert_ok(rowlock_election_campaign(election, 0, &err));
+	observer = observe(client, name, &seen);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(has_nothing(client, election, observer) ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_ok(rowlock_election_verify(election, &err));
+	assert_ok(rowlock_election_resign(election, &err));
+	end_observer(observer, &seen);
+	end_candidate(election);
+	test_client_end(client);
+}
+
+static void a_child_of_fork_has_nothing_of_a_leader(void **state)
+{
+	(void) state;
+	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, ROWLOCK_UNWEIGHTED);
+	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 5);
+	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, ROWLOCK_UNWEIGHTED);
+}
+
 static void election_costs_what_its_lock_costs(void **state)
 {
 	struct rowlock_client *client = test_client(60000);
@@ -328,6 +399,8 @@ int main(void)
 		     broken_leader_is_told_lease),
 		TEST("a leader that was broken is told (row)",
 		     broken_leader_is_told_row),
+		TEST("a child of fork() has nothing of a leader",
+		     a_child_of_fork_has_nothing_of_a_leader),
 		TEST("an election costs what its lock costs",
 		     election_costs_what_its_lock_costs),
 	};
