@@ -150,7 +150,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_election_verify(
  * Who of a larger weight waits to lead in its place? For a leader that hands
  * over to whom it is to be led by: it resigns, and that one is elected. One
  * that has stood for a while is well; one that comes and goes is not worth the
- * change.
+ * change. One that it has resigned for, and that has stood since before then
+ * when it leads again, cannot lead: it should not resign for that one again
+ * soon.
  *
  * @ret_weight    its weight; 0: nobody's is larger. Any candidate's is larger
  *                than that of one without a weight

@@ -4,7 +4,7 @@ import os
 import signal
 
 import harness
-from harness import EAUTH, ECONNECT, ToolTest, patience
+from harness import EAUTH, ECONNECT, ToolTest, patience, waiting
 
 
 class Elect(ToolTest):
@@ -181,6 +181,34 @@ class Elect(ToolTest):
                  if c in ("campaign", "challenger", "release")]
         self.assertEqual(calls[:5], ["campaign", "challenger", "challenger",
                                      "release", "campaign"])
+
+    def test_who_is_given_way_to_in_vain_is_not_so_soon_again(self):
+        # It stands there all the time; then it has led, or was away, and stands
+        # anew; and then nobody does.
+        told = ["1 11 3600000"] * 3 + ["1 11 5"]
+        asked = []
+
+        def challenger(call):
+            asked.append(call)
+            return [f"reply {told.pop(0) if told else 0}"]
+
+        self.fake.answers["challenger"] = challenger
+        process = self.leader("--weight=7", "--preempt-after=1ms")
+        for _ in waiting():
+            if len(asked) >= 6:
+                break
+        calls = [c for c in self.fake.seen
+                 if c in ("campaign", "challenger", "release")]
+        self.assertEqual(calls[:11],
+                         ["campaign", "challenger", "release",
+                          "campaign"] + ["challenger"] * 3 + ["release",
+                          "campaign"] + ["challenger"] * 2)
+        for _ in range(2):
+            self.assertRegex(process.stdout.readline(), r"^\d+\n$")
+        process.terminate()
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 5)
+        self.assertEqual(err.count("a candidate of weight 11 waits"), 2)
 
     def test_a_server_that_does_not_answer_challenges_nobody(self):
         answers = [f"reply {ECONNECT} away", f"reply {ECONNECT} away",

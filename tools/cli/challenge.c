@@ -11,9 +11,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "common/report.h"
 
 #define INTERVAL_MS 1000
+
+/* Between two times that the same one is given way to. */
+#define PAUSE_FIRST_MS 60000
+#define PAUSE_MOST_MS 3600000
 
 static void set(int fd)
 {
@@ -21,6 +26,21 @@ static void set(int fd)
 	ssize_t n = write(fd, &one, sizeof(one));
 
 	(void) n;
+}
+
+/* One that took the lead, or left, has stood anew since then. */
+static bool gives_way(struct challenge_past *past, uint64_t stood_ms)
+{
+	uint64_t now = clock_ms(), since = now - past->gave_way_at;
+	bool in_vain = past->gave_way_at && stood_ms >= since;
+
+	if (in_vain && since < past->pause_ms)
+		return false;
+	past->pause_ms = in_vain ? 2 * past->pause_ms : PAUSE_FIRST_MS;
+	if (past->pause_ms > PAUSE_MOST_MS)
+		past->pause_ms = PAUSE_MOST_MS;
+	past->gave_way_at = now;
+	return true;
 }
 
 static bool is_challenged(struct challenge *challenge)
@@ -33,7 +53,8 @@ static bool is_challenged(struct challenge *challenge)
 					&error))
 		return false;
 	atomic_store(&challenge->weight, weight);
-	return weight > 0 && stood_ms >= challenge->after_ms;
+	return weight > 0 && stood_ms >= challenge->after_ms &&
+	       gives_way(challenge->past, stood_ms);
 }
 
 static void *ask(void *arg)
@@ -62,14 +83,10 @@ static void close_both(struct challenge *challenge)
 	challenge->fd = -1;
 }
 
-bool challenge_start(struct challenge *challenge,
-		     struct rowlock_election *election, const char *name,
-		     uint64_t after_ms)
+bool challenge_start(struct challenge *challenge, const char *name)
 {
 	int r = 0;
 
-	challenge->election = election;
-	challenge->after_ms = after_ms;
 	challenge->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	challenge->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (challenge->fd < 0 || challenge->stop_fd < 0)

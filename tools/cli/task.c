@@ -287,7 +287,12 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		       struct signals *signals, struct guard *guard)
 {
 	_cleanup_(environment_freep) char **environment = NULL;
-	_cleanup_(challenge_stop) struct challenge challenge = { .fd = -1 };
+	_cleanup_(challenge_stop) struct challenge challenge = {
+		.election = acquisition->hold.election,
+		.after_ms = task->gives_way_ms,
+		.past = &task->gave_way,
+		.fd = -1,
+	};
 	struct child_command command = { .argv = task->argv };
 	struct supervision supervision = {
 		.title = task->title,
@@ -320,9 +325,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		return EXIT_FAILED;
 	}
 	command.environment = environment;
-	if (task->gives_way &&
-	    !challenge_start(&challenge, acquisition->hold.election, task->name,
-			     task->gives_way_ms))
+	if (task->gives_way && !challenge_start(&challenge, task->name))
 		return EXIT_FAILED;
 	task_tell(task, acquisition, tokens[0]);
 	return supervise(&supervision);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "acquisition.h"
+#include "challenge.h"
 #include "command.h"
 #include "guard.h"
 #include "signals.h"
@@ -40,6 +41,7 @@ struct task {
 	uint64_t ttl_ms;       /* 0: the default */
 	bool gives_way;        /* to a heavier candidate that has waited */
 	uint64_t gives_way_ms; /* for so long */
+	struct challenge_past gave_way;
 
 	/* What came of it. */
 	bool lost;       /* the lock was, and was seen to be */
