@@ -6,6 +6,9 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include <rowlock/semaphore.h>
 
 #include "actor.h"
 #include "sql.h"
@@ -246,6 +249,114 @@ static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
 	test_sql_end(sql);
 }
 
+static struct rowlock_semaphore *semaphore_of(struct rowlock_client *client,
+					      const char *name,
+					      unsigned int permits)
+{
+	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_semaphore_new(client, name, permits, NULL, &semaphore,
+					&err));
+	return semaphore;
+}
+
+static void end_semaphore(struct rowlock_semaphore *semaphore)
+{
+	struct rowlock_errinfo err;
+
+	if (rowlock_semaphore_held(semaphore))
+		assert_ok(rowlock_semaphore_release(semaphore, &err));
+	assert_ok(rowlock_semaphore_free(semaphore, &err));
+}
+
+/* Who says how many there are is refused, who asks the database goes on; nobody
+ * loses any, and there are more than 1,000, or fewer than one, for nobody. */
+static void semaphore_has_as_many_permits_as_is_written(void **state)
+{
+	const char *name = test_name("permits");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_semaphore *held = semaphore_of(client, name, 2);
+	struct rowlock_semaphore *says = semaphore_of(client, name, 2);
+	struct rowlock_semaphore *asks =
+	    semaphore_of(client, name, ROWLOCK_PERMITS_STORED);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_semaphore_acquire(held, 2, 0, &err));
+	assert_code(rowlock_semaphore_acquire(asks, 1, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	test_sql(sql, "UPDATE lock_permits SET permits = 3 WHERE name = '%s'",
+		 name);
+	assert_code(rowlock_semaphore_acquire(says, 1, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_non_null(strstr(err.message, "has 3 permits"));
+	assert_ok(rowlock_semaphore_acquire(asks, 1, 0, &err));
+	test_sql(sql, "UPDATE lock_permits SET permits = 1 WHERE name = '%s'",
+		 name);
+	assert_ok(rowlock_semaphore_verify(held, &err));
+	assert_ok(rowlock_semaphore_verify(asks, &err));
+	assert_ok(rowlock_semaphore_release(asks, &err));
+	assert_code(rowlock_semaphore_acquire(asks, 1, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	for (unsigned int permits = 0; permits <= 1001; permits += 1001)
+		assert_int_not_equal(test_sql_try(sql,
+						  "UPDATE lock_permits SET "
+						  "permits = %u WHERE name = "
+						  "'%s'",
+						  permits, name),
+				     0);
+	end_semaphore(held);
+	end_semaphore(says);
+	end_semaphore(asks);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
+/* Of each number there is one row, which whoever wants it locks; who waits is
+ * told so in his time, and what he holds stays his. */
+static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(60000));
+	const char *name = test_name("number");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_semaphore *semaphore;
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+	uint64_t token;
+	int code;
+
+	(void) state;
+	options.call_timeout_ms = 500;
+	client = test_client_with(&options);
+	semaphore = semaphore_of(client, name, 1);
+	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	assert_ok(rowlock_semaphore_acquire(semaphore, 1, 0, &err));
+	assert_ok(rowlock_semaphore_release(semaphore, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(sql, "START TRANSACTION");
+	test_sql(sql, "UPDATE lock_permits SET permits = 2 WHERE name = '%s'",
+		 name);
+	test_sql(sql, "UPDATE lock_token_floor SET token = token + 1");
+	code = rowlock_semaphore_acquire(semaphore, 1, 0, &err);
+	assert_true(code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT);
+	code = rowlock_token(lock, &token, &err);
+	assert_true(code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT);
+	test_sql(sql, "ROLLBACK");
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_semaphore_acquire(
+	    semaphore, 1, (uint64_t) test_patience_ms(), &err));
+	end_semaphore(semaphore);
+	test_lock_end(lock);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +376,10 @@ int main(void)
 		     name_that_is_kept_by_hand_is_not_granted),
 		TEST("a row that is locked by hand is waited for in time",
 		     row_that_is_locked_by_hand_is_waited_for_in_time),
+		TEST("a semaphore has as many permits as is written",
+		     semaphore_has_as_many_permits_as_is_written),
+		TEST("numbers that are locked by hand are waited for in time",
+		     numbers_that_are_locked_by_hand_are_waited_for_in_time),
 	};
 
 	return test_main(tests);

@@ -223,19 +223,27 @@ static void a_token_at_the_bound(void **state)
 }
 
 /* Which has been written over what was collected: new names start above that
- * again. */
+ * again. Meanwhile no name draws: not one that has drawn before either, as the
+ * row that would be made for it is checked first. */
 static void a_floor_at_the_bound_is_said(void **state)
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("floor"));
+	struct rowlock *drawn =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("drawn"));
 	struct rowlock_errinfo err;
-	uint64_t token = 0;
+	uint64_t token = 0, last = 0;
 	char *update;
 
 	(void) state;
+	assert_ok(rowlock_acquire(drawn, 0, &err));
+	assert_ok(rowlock_token(drawn, &last, &err));
+	assert_ok(rowlock_release(drawn, &err));
 	test_sql(root, "UPDATE lock_token_floor SET token = 9007199254740991");
+	assert_ok(rowlock_acquire(drawn, 0, &err));
+	assert_code(rowlock_token(drawn, &token, &err), ROWLOCK_EDB, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_EDB, &err);
 	assert_non_null(strstr(err.message, "reached the bound"));
@@ -243,6 +251,10 @@ static void a_floor_at_the_bound_is_said(void **state)
 	assert_non_null(update);
 	assert_int_equal(test_sql(root, "%s", update), 1);
 	assert_ok(rowlock_token(lock, &token, &err));
+	assert_ok(rowlock_token(drawn, &token, &err));
+	assert_true(token > last);
+	assert_ok(rowlock_release(drawn, &err));
+	test_lock_end(drawn);
 	assert_int_equal(test_sql_number(root,
 					 "SELECT token > 1700000000000000 "
 					 "FROM lock_token_floor"),

@@ -42,6 +42,12 @@ may_not()
 	cat "$tmp/out"
 	grep -Eq 'ERROR (1142|1143|1044|1227|1370)' "$tmp/out"
 }
+# It has the right, but a CHECK refuses what it writes.
+may_not_beyond()
+{
+	! may "$1" "$2" >"$tmp/out" 2>&1 || { echo "$1 may: $2"; return 1; }
+	grep -E 'ERROR (4025|3819)' "$tmp/out"
+}
 
 # What the library looks at when a client opens: it has to see all of it.
 sees_the_schema()
@@ -134,10 +140,42 @@ reaper()
 		(SELECT token FROM lock_token_floor WHERE id = 1);"
 	equal "$(rows "SELECT COUNT(*) FROM business_lease")" 0
 	for statement in "INSERT INTO business_lease VALUES ('n', 0, 7, 11, NOW(6), NULL, NULL, 0)" \
-		"UPDATE lease_session SET beat = 1" "DELETE FROM business_lock" "DROP TABLE lock_token" \
-		"DELETE FROM lock_token_floor" "UPDATE lock_permits SET permits = 1"; do
+		"INSERT INTO lease_session VALUES (8, 30000, NOW(6), 0, 0, NULL, NULL, NULL, NOW(6))" \
+		"UPDATE lease_session SET beat = 1" "UPDATE business_lease SET attempt = 1" \
+		"INSERT INTO business_lock (name) VALUES ('n')" "DELETE FROM business_lock" \
+		"INSERT INTO lock_token VALUES ('lease', 'n', 1, NOW(6), 11)" "UPDATE lock_token SET token = 1" \
+		"DROP TABLE lock_token" "DELETE FROM lock_token_floor" "UPDATE lock_permits SET permits = 1"; do
 		may_not reaper "$statement"
 	done
+}
+
+# As an application draws it.
+draw() { may app "INSERT INTO lock_token (strategy, name, token, drawn_at, attempt) SELECT 'lease', name,
+	LAST_INSERT_ID((SELECT token + 1 FROM lock_token_floor WHERE id = 1 LOCK IN SHARE MODE)),
+	UTC_TIMESTAMP(6), attempt FROM business_lease WHERE name = '$1' AND slot = 0
+	LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)"; }
+
+token_of_n() { rows "SELECT token FROM lock_token WHERE strategy = 'lease' AND name = 'n'"; }
+
+# What SECURITY.md says of it. The bound is one that no account can write over.
+reaper_with_ill_will()
+{
+	set_up
+	held_row
+	may reaper "DELETE FROM lease_session WHERE id = 7; DELETE FROM business_lease WHERE name <> 'n'"
+	equal "$(rows "SELECT COUNT(*) FROM lease_session")" 0
+	equal "$(rows "SELECT name FROM business_lease")" n
+	may reaper "UPDATE lock_token_floor SET token = 9007199254740991"
+	may_not_beyond reaper "UPDATE lock_token_floor SET token = 9007199254740992"
+	! draw n >"$tmp/out" 2>&1 || return 1
+	grep -E 'ERROR (4025|3819)' "$tmp/out"
+	# And it may take away what was drawn, and what that has left.
+	may reaper "UPDATE lock_token_floor SET token = 0"
+	draw n
+	equal "$(token_of_n)" 43
+	may reaper "DELETE FROM lock_token WHERE name = 'n'"
+	draw n
+	equal "$(token_of_n)" 1
 }
 
 held_row()
@@ -302,6 +340,7 @@ stranger_sees_nothing()
 
 it "the application's account runs every statement of the library, and no DDL" application
 it "the reaper's account finds and deletes, and does nothing else" reaper
+it "the reaper's account ends holds and tokens if it means to" reaper_with_ill_will
 it "the monitoring account reads the view and no table" monitor_reads
 it "the monitoring account locks no row of the view by FOR UPDATE" monitor_locks_nothing
 it "the monitoring account keeps rows locked if it means to, and no caller of a procedure does" monitor_with_ill_will

@@ -58,18 +58,30 @@ procedure()
 	equal "$(rows "SELECT guards FROM business_lease")" 1
 }
 
-# Under the server's own default, where an UPDATE locks the gap that it finds.
-locks_nothing_of_others()
+# begin_as_few: a session of an account that may but call the procedure
+begin_as_few()
 {
 	rlm
 	rlm --guard-procedure
 	rows "INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
-		VALUES ('held', 0, 1, 11, UTC_TIMESTAMP(6))"
+		VALUES ('held', 0, 1, 11, UTC_TIMESTAMP(6)), ('other', 0, 1, 12, UTC_TIMESTAMP(6))"
 	rows "CREATE USER few_$$@'%' IDENTIFIED BY 'Few-17-$$';
 		GRANT EXECUTE ON PROCEDURE rowlock_guard TO few_$$@'%'"
 	sed -e "s/^user=.*/user=few_$$/" -e '/^password=/d' "$tmp/root.cnf" >"$tmp/few.cnf"
 	echo "password=Few-17-$$" >>"$tmp/few.cnf"
 	open_session "$tmp/few.cnf"
+}
+end_few()
+{
+	ask "ROLLBACK"
+	close_session
+	rows "DROP USER few_$$@'%'"
+}
+
+# Under the server's own default, where an UPDATE locks the gap that it finds.
+locks_nothing_of_others()
+{
+	begin_as_few
 	ask "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; BEGIN"
 	for name in held absent; do
 		ask "CALL rowlock_guard('$name', 7)" >"$tmp/reply.txt"
@@ -79,9 +91,36 @@ locks_nothing_of_others()
 		INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
 			VALUES ('another', 0, 1, 12, UTC_TIMESTAMP(6));
 		DELETE FROM business_lease WHERE name = 'held' AND slot = 0 AND attempt = 11" || failure=1
-	ask "ROLLBACK"
-	close_session
-	rows "DROP USER few_$$@'%'"
+	end_few
+	return "${failure:-0}"
+}
+
+acquires() { echo "INSERT INTO business_lease (name, slot, session, attempt, acquired_at)
+	VALUES ('$1', 0, 1, 13, UTC_TIMESTAMP(6))"; }
+releases() { echo "DELETE FROM business_lease WHERE name = '$1' AND slot = 0"; }
+# waits SQL: somebody has a lock of it
+waits()
+{
+	! rows "SET innodb_lock_wait_timeout = 1; $1" >"$tmp/out" 2>&1 || { echo "does not wait: $1"; return 1; }
+	grep 'ERROR 1205' "$tmp/out"
+}
+
+# SECURITY.md says so, and that it is no more.
+locks_what_it_names_if_it_means_to()
+{
+	begin_as_few
+	rows "INSERT INTO lease_session VALUES (1, 30000, UTC_TIMESTAMP(6), 0, 0, NULL, NULL, NULL, UTC_TIMESTAMP(6))"
+	ask "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN"
+	ask "CALL rowlock_guard('held', 7)" | grep 'ERROR 1644' || failure=1
+	waits "$(releases held)" || failure=1
+	rows "$(acquires absent); $(releases absent)" || failure=1
+	ask "CALL rowlock_guard('absent', 7)" | grep 'ERROR 1644' || failure=1
+	waits "$(acquires absent)" || failure=1
+	# Neither another's row, nor a beat: nobody loses a hold by it.
+	rows "SET innodb_lock_wait_timeout = 1; $(releases other);
+		UPDATE lease_session SET beat = beat + 1 WHERE id = 1" || failure=1
+	end_few
+	rows "$(releases held); $(acquires absent)" || failure=1
 	return "${failure:-0}"
 }
 
@@ -90,4 +129,5 @@ it "of runs at once all succeed" many_at_once
 it "--dry-run prints SQL that works and changes nothing" dry_run
 it "the procedure lets who has lost the hold commit nothing" procedure
 it "who may but call it keeps no name from others" locks_nothing_of_others
+it "nor if it means to, but those that it says, and nobody's beats" locks_what_it_names_if_it_means_to
 finish
