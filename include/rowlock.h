@@ -693,7 +693,9 @@ struct rowlock_entry {
 				 larger than this; else 0 */
 };
 
-typedef void (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
+/** Told of each entry. Returns 0 to be told of more; with any other value the
+ *  list ends, and nothing more is asked for. */
+typedef int (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
 
 struct rowlock_list_options {
 	size_t size; /* set by ROWLOCK_LIST_OPTIONS_DEFAULT */
@@ -723,8 +725,10 @@ struct rowlock_list_options {
  * (lease first), name and slot. @fn runs on the calling thread and must not
  * call the library. It asks for 256 at a time (what comes or goes meanwhile may
  * be told or not), and who holds rows. Blocks, at most call_timeout_ms for each
- * of these questions. Any thread. Returns 0; ROWLOCK_EINVAL; and the server
- * errors, perhaps after some calls of @fn.
+ * of these questions, and as long as the server has more: a server that lies
+ * may have more without an end, and @fn can end it. Any thread. Returns 0, also
+ * if @fn has ended the list; ROWLOCK_EINVAL; and the server errors, perhaps
+ * after some calls of @fn.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
     struct rowlock_client *client, const struct rowlock_list_options *options,
@@ -756,11 +760,15 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 struct rowlock_reap_options {
 	size_t size;        /* set by ROWLOCK_REAP_OPTIONS_DEFAULT */
 	unsigned int batch; /* rows looked up at a time; 1 to 500 (256) */
+	/** Its time: what is left then is for the next call of this client,
+	 *  which goes on from there. At least 1 (60,000); ROWLOCK_FOREVER: as
+	 *  long as there is something to remove. */
+	uint64_t most_ms;
 };
 
 #define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \
 	{                                                                      \
-		sizeof(struct rowlock_reap_options), 256                       \
+		sizeof(struct rowlock_reap_options), 256, 60000                \
 	}
 
 /** What one rowlock_reap() removed. */
@@ -770,6 +778,7 @@ struct rowlock_reap_result {
 	uint64_t swept;   /* leases of dead sessions, or past their maximum */
 	uint64_t tokens;  /* tokens of names that drew none for 30 days, and
 			     that nobody leases; 0 where many nodes write */
+	int more;         /* its time was up, and there may be more */
 };
 
 /**
@@ -788,7 +797,8 @@ struct rowlock_reap_result {
  *
  * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some rows
  * (@result then says how many). Blocks: as long as there is something to
- * remove, each statement at most call_timeout_ms. Any thread.
+ * remove, but no longer than most_ms and, for the statement that is under way
+ * then, call_timeout_ms. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_reap(
     struct rowlock_client *client, const struct rowlock_reap_options *options,

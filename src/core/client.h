@@ -111,6 +111,14 @@ struct rlk_verified {
 /** So many are remembered at the most. */
 #define RLK_VERIFIED 64
 
+/** Where the next pass of a reaper goes on: behind this session, and behind
+ *  this lease. All zero: from the first ones on. */
+struct rlk_reap_from {
+	uint64_t session;
+	char name[ROWLOCK_NAME_MAX * 4 + 1];
+	unsigned int slot;
+};
+
 struct rowlock_client {
 	pid_t pid;        /* to be shown */
 	uint64_t process; /* rlk_process(): a child of fork() has another */
@@ -167,8 +175,9 @@ struct rowlock_client {
 	int64_t jumped_ms; /* when the server's clock was last seen to jump;
 			      RLK_NEVER: not at all */
 	struct rlk_observer observer;
-	int64_t next_tokens_ms; /* when to look for old tokens again */
-	unsigned int locks;     /* handles that are not freed */
+	int64_t next_tokens_ms;         /* when to look for old tokens again */
+	struct rlk_reap_from reap_from; /* of passes that were asked for */
+	unsigned int locks;             /* handles that are not freed */
 	bool stopping;
 
 	/* Who waits to be told that its hold is lost; see core/notifier.c. */

@@ -24,6 +24,9 @@ static struct rlk_sight *place(const struct rlk_observer *observer, uint64_t id)
 	return &observer->sights[at];
 }
 
+/* 16 MiB of memory; a server has 100,000 connections at the most. */
+#define SIGHTS_MOST (256 * 1024)
+
 static bool grow(struct rlk_observer *observer)
 {
 	struct rlk_observer larger = { .size = 16 };
@@ -49,6 +52,8 @@ int64_t rlk_observer_see(struct rlk_observer *observer, uint64_t id,
 	struct rlk_sight *sight = observer->size ? place(observer, id) : NULL;
 
 	if (!sight || !sight->id) {
+		if (observer->count == SIGHTS_MOST)
+			rlk_observer_fini(observer);
 		if (2 * observer->count >= observer->size && !grow(observer))
 			return 0;
 		sight = place(observer, id);

@@ -7,6 +7,8 @@
  * was seen, at two times that are its TTL and a margin apart, with the same
  * beat. Counted from the reply that showed this beat first. The same serves
  * for a maximum hold, with the attempt for the session and 0 for the beat.
+ * As many are remembered as a server may have clients, and more; one that tells
+ * of more than that lies, and then all are forgotten.
  *
  * Not locked: the client's mutex protects it.
  */

@@ -55,8 +55,8 @@ static char *like_of(const char *pattern, bool wild)
 	return like;
 }
 
-/* The rows of business_lock, kept while they are probed: nothing else may be
- * read on the connection during a callback. */
+/* Rows of business_lock, a page, kept while they are probed: nothing else may
+ * be read on the connection during a callback. */
 struct row_entry {
 	char *name;
 	char *info;
@@ -71,12 +71,18 @@ struct row_entries {
 	bool no_memory;
 };
 
-static void row_entries_fini(struct row_entries *rows)
+static void row_entries_clear(struct row_entries *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		free(rows->entries[i].name);
 		free(rows->entries[i].info);
 	}
+	rows->count = 0;
+}
+
+static void row_entries_fini(struct row_entries *rows)
+{
+	row_entries_clear(rows);
 	free(rows->entries);
 }
 
@@ -95,7 +101,8 @@ static bool grow(struct row_entries *rows)
 	return true;
 }
 
-static void add_row(const struct rowlock_entry *entry, void *arg)
+/* A rowlock_list_fn. */
+static int add_row(const struct rowlock_entry *entry, void *arg)
 {
 	struct row_entries *rows = arg;
 	struct row_entry row = {
@@ -106,11 +113,12 @@ static void add_row(const struct rowlock_entry *entry, void *arg)
 
 	if (row.name && row.info && grow(rows)) {
 		rows->entries[rows->count++] = row;
-		return;
+		return 0;
 	}
 	rows->no_memory = true;
 	free(row.name);
 	free(row.info);
+	return 1;
 }
 
 static int compare(const void *name, const void *entry)
@@ -124,15 +132,13 @@ static void mark_free(const char *name, void *arg)
 	struct row_entries *rows = arg;
 	struct row_entry *row;
 
-	if (rows->count == 0)
-		return; /* made since the names were listed */
 	row = bsearch(name, rows->entries, rows->count, sizeof(*row), compare);
 	if (row)
 		row->free = true;
 }
 
 static void tell_rows(const struct row_entries *rows,
-		      const struct rlk_listing *listing)
+		      struct rlk_listing *listing)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row_entry *row = &rows->entries[i];
@@ -157,7 +163,7 @@ static void tell_rows(const struct row_entries *rows,
 			.connection = holder ? holder->connection : 0,
 		};
 
-		listing->fn(&entry, listing->arg);
+		rlk_listing_tell(listing, &entry);
 	}
 }
 
@@ -172,7 +178,7 @@ static int each_page(struct rowlock_client *client, struct rlk_listing *listing,
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_conn *conn;
 
-	while (!fault && rlk_page_more(&listing->page)) {
+	while (!fault && rlk_listing_more(listing)) {
 		int code = connection(client, &conn, reterr);
 
 		if (code)
@@ -183,6 +189,25 @@ static int each_page(struct rowlock_client *client, struct rlk_listing *listing,
 	return code_of(fault, client, "list", reterr);
 }
 
+/* The next page of names, and which of them are free. */
+static enum rlk_fault probe_page(struct rlk_conn *conn,
+				 struct rlk_listing *names,
+				 struct row_entries *rows,
+				 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_page begin = names->page;
+	enum rlk_fault fault = rlk_list_rows(conn, names, reterr);
+
+	if (!fault && rows->count)
+		fault = rlk_list_free_rows(conn, names->like, &begin,
+					   names->page.name, mark_free, rows,
+					   reterr);
+	if (fault || !rows->no_memory)
+		return fault;
+	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	return RLK_FAILED;
+}
+
 /* First the names, then which are free: a name that is made between the two is
  * not told of, instead of being taken for held. */
 static int list_probed(struct rowlock_client *client,
@@ -191,23 +216,20 @@ static int list_probed(struct rowlock_client *client,
 {
 	struct rlk_listing names =
 	    rlk_listing_begin(listing->like, add_row, rows);
-	enum rlk_fault fault;
+	enum rlk_fault fault = RLK_DONE;
 	struct rlk_conn *conn;
-	int code = each_page(client, &names, rlk_list_rows, reterr);
 
-	if (!code)
-		code = connection(client, &conn, reterr);
-	if (code)
-		return code;
-	fault =
-	    rlk_list_free_rows(conn, listing->like, mark_free, rows, reterr);
-	rlk_pool_put(client->pool, conn);
-	if (!fault && rows->no_memory) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-		fault = RLK_FAILED;
+	while (!fault && !listing->ended && rlk_listing_more(&names)) {
+		int code = connection(client, &conn, reterr);
+
+		if (code)
+			return code;
+		fault = probe_page(conn, &names, rows, reterr);
+		rlk_pool_put(client->pool, conn);
+		if (!fault)
+			tell_rows(rows, listing);
+		row_entries_clear(rows);
 	}
-	if (!fault)
-		tell_rows(rows, listing);
 	return code_of(fault, client, "list", reterr);
 }
 
@@ -243,7 +265,7 @@ static int list(struct rowlock_client *client,
 
 	if (options->lease)
 		code = each_page(client, &leases, rlk_list_leases, reterr);
-	if (!code && options->row)
+	if (!code && options->row && !leases.ended)
 		code = list_rows(client, &rows, options->probe != 0, reterr);
 	return code;
 }
@@ -432,12 +454,13 @@ int rowlock_reap(struct rowlock_client *client,
 	if (!options)
 		options = &defaults;
 	if (options->size != sizeof(*options) || options->batch < 1 ||
-	    options->batch > 500 || (result && result->size != sizeof(*result)))
+	    options->batch > 500 || !options->most_ms ||
+	    (result && result->size != sizeof(*result)))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"reap: the batch must be from 1 to 500, and "
-				"the sizes of options and result those of "
-				"their structs");
-	code = rlk_reap_pass(client, options->batch, &ours, &error);
+				"reap: the batch must be from 1 to 500, "
+				"most_ms not 0, and the sizes of options and "
+				"result those of their structs");
+	code = rlk_reap_pass(client, options, &ours, &error);
 	if (result)
 		*result = ours;
 	if (code && reterr)

@@ -5,7 +5,8 @@
  * (remains.c), then old tokens.
  *
  * It works in bursts of a batch, with a rest after each, so that those who lock
- * and unlock meanwhile hardly notice, however much there is to remove.
+ * and unlock meanwhile hardly notice, however much there is to remove. A pass
+ * ends after its time, and the next one goes on from there.
  */
 #include "core/reaper_private.h"
 
@@ -18,6 +19,7 @@
 #define TOKENS_EVERY_MS (60 * 60 * 1000)
 #define DAY_MS (24 * 60 * 60 * 1000ll)
 #define BATCH RLK_SWEEP_MOST
+#define PASS_MOST_MS (60 * 1000)
 
 /* A client reaps at least every so many intervals. */
 #define SHARE_MOST 60
@@ -55,9 +57,25 @@ void rlk_pass_rest(struct rlk_pass *pass, size_t count)
 	pass->burst_ms = rlk_now(clock);
 }
 
+bool rlk_pass_has_time(struct rlk_pass *pass)
+{
+	if (rlk_now(pass->client->clock) >= pass->ends_ms)
+		pass->more = true;
+	return !pass->more;
+}
+
+bool rlk_pass_may_remove(struct rlk_pass *pass)
+{
+	bool first = !pass->removes;
+
+	pass->removes = true;
+	return first || rlk_pass_has_time(pass);
+}
+
 bool rlk_pass_goes_on(struct rlk_pass *pass)
 {
-	return !rlk_client_stopping(pass->client) && rlk_claim_goes_on(pass);
+	return !rlk_client_stopping(pass->client) && rlk_pass_has_time(pass) &&
+	       rlk_claim_goes_on(pass);
 }
 
 /* ---------------------------------------------------------------- tokens */
@@ -75,6 +93,8 @@ static void on_token(const struct rlk_token_seen *seen, void *arg)
 	struct rowlock_errinfo error;
 	bool collected = false;
 
+	if (!rlk_pass_may_remove(pass))
+		return;
 	rlk_pass_set_until(pass);
 	if (rlk_token_collect(pass->conn, seen, &pass->floor, &collected,
 			      &error) ||
@@ -113,6 +133,8 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 			return rlk_client_code(pass->client, fault, reterr);
 		more = tokens.collected == pass->batch;
 	}
+	if (pass->more)
+		return 0;
 	rlk_mutex_lock(&client->mutex);
 	client->next_tokens_ms = rlk_now(client->clock) + TOKENS_EVERY_MS;
 	rlk_mutex_unlock(&client->mutex);
@@ -127,10 +149,11 @@ static int remove_all(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	int code;
 
 	pass->burst_ms = rlk_now(client->clock);
+	pass->ends_ms = rlk_after(pass->burst_ms, pass->most_ms);
 	code = rlk_reap_sessions(pass, reterr);
-	if (!code)
+	if (!code && rlk_pass_has_time(pass))
 		code = rlk_reap_leases(pass, reterr);
-	if (!code)
+	if (!code && rlk_pass_has_time(pass))
 		code = reap_tokens(pass, reterr);
 	rlk_mutex_lock(&client->mutex);
 	/* A day is the longest TTL: what was not seen for two is gone. */
@@ -157,18 +180,31 @@ static int reap(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	return code;
 }
 
-int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
+int rlk_reap_pass(struct rowlock_client *client,
+		  const struct rowlock_reap_options *options,
 		  struct rowlock_reap_result *result,
 		  struct rowlock_errinfo *reterr)
 {
+	struct rlk_reap_from from;
 	struct rlk_pass pass = {
 		.client = client,
-		.batch = batch,
+		.batch = options->batch,
+		.most_ms = options->most_ms,
+		.from = &from,
 		.result = result,
 		.own = RLK_SLEEPER_NULL,
 	};
-	int code = reap(&pass, reterr);
+	int code;
 
+	/* Of two at once the one that ends last has its way. */
+	rlk_mutex_lock(&client->mutex);
+	from = client->reap_from;
+	rlk_mutex_unlock(&client->mutex);
+	code = reap(&pass, reterr);
+	rlk_mutex_lock(&client->mutex);
+	client->reap_from = from;
+	rlk_mutex_unlock(&client->mutex);
+	result->more = pass.more;
 	rlk_sleeper_fini(&pass.own);
 	return code;
 }
@@ -191,6 +227,7 @@ void rlk_reaper_run(void *arg)
 {
 	struct rowlock_client *client = arg;
 	int64_t next = next_pass(client, 1);
+	struct rlk_reap_from from = { 0 };
 	struct rlk_claim claim = { 0 };
 	bool failing = false;
 
@@ -199,6 +236,8 @@ void rlk_reaper_run(void *arg)
 		struct rlk_pass pass = {
 			.client = client,
 			.batch = BATCH,
+			.most_ms = PASS_MOST_MS,
+			.from = &from,
 			.result = &result,
 			.claim = &claim,
 			.sleeper = &client->reaper_sleeper,

@@ -6,7 +6,8 @@
 
 /** One pass over sessions, leases and tokens; adds to @result. Blocks; no
  *  mutex held. */
-int rlk_reap_pass(struct rowlock_client *client, unsigned int batch,
+int rlk_reap_pass(struct rowlock_client *client,
+		  const struct rowlock_reap_options *options,
 		  struct rowlock_reap_result *result,
 		  struct rowlock_errinfo *reterr);
 

@@ -18,7 +18,8 @@ struct rlk_claim {
 	bool refused;    /* the account may not claim: each reaps */
 };
 
-/** One pass over what is there. */
+/** One pass over what is there. It has a time; a server that always has more
+ *  would else keep it for ever. */
 struct rlk_pass {
 	struct rowlock_client *client;
 	struct rlk_conn *conn;
@@ -27,6 +28,11 @@ struct rlk_pass {
 	struct rlk_claim *claim; /* NULL: it was asked for, not its turn */
 	unsigned int sessions;   /* that are there, dead or alive */
 	uint64_t floor;          /* of tokens: at least */
+	uint64_t most_ms;        /* its time, */
+	int64_t ends_ms;         /* which is up then */
+	bool more;               /* it was: there may be more */
+	bool removes;            /* it has begun to */
+	struct rlk_reap_from *from;
 	/* It works in bursts: between two of them it lets others. */
 	int64_t burst_ms;            /* when this one began */
 	struct rlk_sleeper *sleeper; /* NULL: own, as soon as it is needed */
@@ -48,7 +54,15 @@ bool rlk_claim_goes_on(struct rlk_pass *pass);
 int64_t rlk_claim_next(const struct rowlock_client *client,
 		       const struct rlk_claim *claim);
 
-/** May a pass look for more? Neither the client nor its turn ends. */
+/** Is its time not up? */
+bool rlk_pass_has_time(struct rlk_pass *pass);
+
+/** May it remove what comes next? The first in any case, or one that has little
+ *  time would never get on. */
+bool rlk_pass_may_remove(struct rlk_pass *pass);
+
+/** May a pass look for more? Neither the client, nor its turn, nor its time
+ *  ends. */
 bool rlk_pass_goes_on(struct rlk_pass *pass);
 
 int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr);

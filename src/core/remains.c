@@ -39,7 +39,7 @@ static bool is_blocked(enum rlk_fault fault)
 
 /* -------------------------------------------------------------- sessions */
 
-/* One page of a look. */
+/* One page of a look. More than a page has rows for is not looked at. */
 struct sessions {
 	struct rlk_pass *pass;
 	struct rowlock_errinfo *reterr;
@@ -71,9 +71,12 @@ static void evict_each(struct sessions *sessions)
 	for (size_t i = 0; i < sessions->count; i++) {
 		const struct rlk_candidate one = candidate(sessions, i);
 
+		if (!rlk_pass_may_remove(pass))
+			return;
 		rlk_pass_set_until(pass);
 		if (rlk_evict(pass->client, pass->conn, &one))
 			pass->result->evicted++;
+		pass->from->session = one.id;
 	}
 }
 
@@ -101,7 +104,7 @@ static void evict(struct sessions *sessions)
 	enum rlk_fault fault;
 
 	/* The clock may have been seen to jump since they were looked at. */
-	if (sessions->code || !sessions->count ||
+	if (sessions->code || !sessions->count || !rlk_pass_may_remove(pass) ||
 	    (!sessions->silent && !rlk_trusts_clock(pass->client))) {
 		sessions->count = 0;
 		return;
@@ -130,6 +133,8 @@ static void on_session(const struct rlk_session_seen *seen, void *arg)
 	const struct rlk_last_beat beat = { seen->id, seen->beat };
 	bool silent;
 
+	if (sessions->seen == sessions->pass->batch)
+		return;
 	sessions->seen++;
 	sessions->pass->sessions++;
 	sessions->last_id = seen->id;
@@ -158,6 +163,7 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		return fail_memory(reterr);
 	sessions->pass = pass;
 	sessions->reterr = reterr;
+	sessions->last_id = pass->from->session;
 	do {
 		enum rlk_fault fault;
 
@@ -166,11 +172,18 @@ int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		fault = rlk_sessions_after(pass->conn, sessions->last_id,
 					   pass->batch, on_session, sessions,
 					   reterr);
-		if (fault)
-			return rlk_client_code(pass->client, fault, reterr);
+		if (fault) {
+			sessions->code =
+			    rlk_client_code(pass->client, fault, reterr);
+			break;
+		}
 		evict(sessions);
+		if (!pass->more)
+			pass->from->session = sessions->last_id;
 	} while (!sessions->code && sessions->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));
+	if (sessions->code || !pass->more)
+		pass->from->session = 0;
 	return sessions->code;
 }
 
@@ -190,14 +203,24 @@ struct leases {
 	char names[RLK_SWEEP_MOST][ROWLOCK_NAME_MAX * 4 + 1];
 };
 
+static void go_on_behind(struct rlk_pass *pass, const char *name,
+			 unsigned int slot)
+{
+	snprintf(pass->from->name, sizeof(pass->from->name), "%s", name);
+	pass->from->slot = slot;
+}
+
 static void sweep_one(struct leases *leases, const char *name,
 		      unsigned int slot, const struct rlk_holder *holder)
 {
 	struct rlk_pass *pass = leases->pass;
 
+	if (!rlk_pass_may_remove(pass))
+		return;
 	rlk_pass_set_until(pass);
 	if (rlk_sweep(pass->client, pass->conn, name, slot, holder))
 		pass->result->swept++;
+	go_on_behind(pass, name, slot);
 }
 
 /* A line for each would be many. */
@@ -217,7 +240,7 @@ static void sweep(struct leases *leases)
 	enum rlk_fault fault;
 	uint64_t swept = 0;
 
-	if (leases->code || !leases->count) {
+	if (leases->code || !leases->count || !rlk_pass_may_remove(pass)) {
 		leases->count = 0;
 		return;
 	}
@@ -243,6 +266,8 @@ static void on_lease(const struct rlk_lease_seen *seen, void *arg)
 	struct leases *leases = arg;
 	char *name = leases->names[leases->count];
 
+	if (leases->seen == leases->pass->batch)
+		return;
 	leases->seen++;
 	snprintf(leases->last_name, sizeof(leases->last_name), "%s",
 		 seen->name);
@@ -267,6 +292,8 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		return fail_memory(reterr);
 	leases->pass = pass;
 	leases->reterr = reterr;
+	memcpy(leases->last_name, pass->from->name, sizeof(leases->last_name));
+	leases->last_slot = pass->from->slot;
 	do {
 		char from[sizeof(leases->last_name)];
 		const struct rlk_lease_cursor cursor = {
@@ -282,10 +309,18 @@ int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		rlk_pass_set_until(pass);
 		fault = rlk_leases_dead(pass->conn, &cursor, on_lease, leases,
 					reterr);
-		if (fault)
-			return rlk_client_code(pass->client, fault, reterr);
+		if (fault) {
+			leases->code =
+			    rlk_client_code(pass->client, fault, reterr);
+			break;
+		}
 		sweep(leases);
+		if (!pass->more)
+			go_on_behind(pass, leases->last_name,
+				     leases->last_slot);
 	} while (!leases->code && leases->seen == pass->batch &&
 		 rlk_pass_goes_on(pass));
+	if (leases->code || !pass->more)
+		go_on_behind(pass, "", 0);
 	return leases->code;
 }

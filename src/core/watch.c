@@ -109,7 +109,8 @@ static struct rowlock_watch *due_locked(struct rowlock_client *client,
 	return NULL;
 }
 
-static void on_answer(const struct rowlock_entry *entry, void *arg)
+/* A rowlock_list_fn. */
+static int on_answer(const struct rowlock_entry *entry, void *arg)
 {
 	struct rowlock_client *client = arg;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -125,6 +126,7 @@ static void on_answer(const struct rowlock_entry *entry, void *arg)
 		watch->answered_ms = rlk_now(client->clock);
 		tell_locked(watch, entry);
 	}
+	return 0;
 }
 
 /* Those of the page that have got no answer. */

@@ -239,7 +239,8 @@ static const struct rlk_stmt_def row_wait = {
 static const struct rlk_stmt_def row_probe = {
 	"probe",
 	"SELECT name FROM business_lock WHERE name LIKE ? ESCAPE '!' "
-	"AND (name > ? OR ? = 1) ORDER BY name LIMIT ? FOR UPDATE SKIP LOCKED",
+	"AND (name > ? OR ? = 1) AND name <= ? ORDER BY name LIMIT ? "
+	"FOR UPDATE SKIP LOCKED",
 };
 
 /* Transactions b in the way of r, that of the connection whose number follows.

@@ -155,8 +155,8 @@ static void lease_row(const struct rlk_value *columns, void *arg)
 	struct rlk_listing *listing = arg;
 	const struct rowlock_entry entry = lease_entry(columns);
 
-	rlk_page_note(&listing->page, entry.name, entry.slot);
-	listing->fn(&entry, listing->arg);
+	if (rlk_page_note(&listing->page, entry.name, entry.slot))
+		rlk_listing_tell(listing, &entry);
 }
 
 enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
@@ -199,7 +199,11 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 			      struct rowlock_errinfo *reterr)
 {
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rlk_listing listing = { .fn = fn, .arg = arg };
+	struct rlk_listing listing = {
+		.fn = fn,
+		.arg = arg,
+		.page.limit = (unsigned int) count,
+	};
 	enum rlk_fault fault;
 
 	if (!packet || rlk_packet_add(packet, &names_known, value_of_name,
@@ -245,8 +249,8 @@ static void row_row(const struct rlk_value *columns, void *arg)
 		.connection = holder ? holder->connection : 0,
 	};
 
-	rlk_page_note(&listing->page, entry.name, 0);
-	listing->fn(&entry, listing->arg);
+	if (rlk_page_note(&listing->page, entry.name, 0))
+		rlk_listing_tell(listing, &entry);
 }
 
 enum rlk_fault rlk_list_rows(struct rlk_conn *conn, struct rlk_listing *listing,
@@ -279,25 +283,26 @@ static void probe_row(const struct rlk_value *columns, void *arg)
 {
 	struct probing *probing = arg;
 
-	rlk_page_note(&probing->page, text_of(&columns[0]), 0);
-	probing->fn(text_of(&columns[0]), probing->arg);
+	if (rlk_page_note(&probing->page, text_of(&columns[0]), 0))
+		probing->fn(text_of(&columns[0]), probing->arg);
 }
 
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
+				  const struct rlk_page *begin,
+				  const char *last,
 				  void (*fn)(const char *name, void *arg),
 				  void *arg, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
-	struct probing probing = { fn, arg, rlk_page_begin(RLK_LIST_PAGE) };
+	struct probing probing = { fn, arg, *begin };
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_page from;
 
 	while (!fault && rlk_page_turn(&probing.page, &from)) {
 		const struct rlk_value params[] = {
-			rlk_text(like),
-			rlk_text(from.name),
-			rlk_u64(from.first),
+			rlk_text(like),      rlk_text(from.name),
+			rlk_u64(from.first), rlk_text(last),
 			rlk_u64(from.limit),
 		};
 

@@ -24,6 +24,7 @@ struct rlk_listing {
 	rowlock_list_fn fn;
 	void *arg;
 	const struct rlk_row_holders *holders; /* of rows; NULL: not known */
+	bool ended;                            /* by @fn: it is told no more */
 	struct rlk_page page;
 };
 
@@ -39,7 +40,21 @@ static inline struct rlk_listing rlk_listing_begin(const char *like,
 	};
 }
 
-/** Tell of the next page, if rlk_page_more(&listing->page). */
+/** Is there more to be told of? */
+static inline bool rlk_listing_more(const struct rlk_listing *listing)
+{
+	return !listing->ended && rlk_page_more(&listing->page);
+}
+
+/** Tell of @entry, if the list was not ended. */
+static inline void rlk_listing_tell(struct rlk_listing *listing,
+				    const struct rowlock_entry *entry)
+{
+	if (!listing->ended)
+		listing->ended = listing->fn(entry, listing->arg) != 0;
+}
+
+/** Tell of the next page, if rlk_listing_more(). */
 enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
 			       struct rlk_listing *listing,
 			       struct rowlock_errinfo *reterr);
@@ -58,9 +73,11 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 enum rlk_fault rlk_list_rows(struct rlk_conn *conn, struct rlk_listing *listing,
 			     struct rowlock_errinfo *reterr);
 
-/** Names of business_lock that nobody has locked, by locking each for an
- *  instant. */
+/** Of the names of business_lock that are listed from @begin on, and not behind
+ *  @last, those that nobody has locked: by locking each for an instant. */
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
+				  const struct rlk_page *begin,
+				  const char *last,
 				  void (*fn)(const char *name, void *arg),
 				  void *arg, struct rowlock_errinfo *reterr);
 

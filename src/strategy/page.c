@@ -13,9 +13,12 @@ bool rlk_page_turn(struct rlk_page *page, struct rlk_page *ret_from)
 	return true;
 }
 
-void rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot)
+bool rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot)
 {
+	if (page->rows >= page->limit)
+		return false;
 	page->rows++;
 	page->slot = slot + 1;
 	snprintf(page->name, sizeof(page->name), "%s", name);
+	return true;
 }

@@ -40,6 +40,8 @@ static inline bool rlk_page_more(const struct rlk_page *page)
  *  while rows are noted. */
 bool rlk_page_turn(struct rlk_page *page, struct rlk_page *ret_from);
 
-void rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot);
+/** A row of the page. False: it has more than it was asked for; nobody is told
+ *  of this one. */
+bool rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot);
 
 #endif

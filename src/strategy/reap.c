@@ -173,10 +173,10 @@ static void attempt_row(const struct rlk_value *columns, void *arg)
 {
 	struct attempts *attempts = arg;
 
-	rlk_page_note(&attempts->page,
-		      columns[1].type == RLK_TEXT ? columns[1].text : "",
-		      columns[2].u64);
-	attempts->fn(columns[0].u64, attempts->arg);
+	if (rlk_page_note(&attempts->page,
+			  columns[1].type == RLK_TEXT ? columns[1].text : "",
+			  columns[2].u64))
+		attempts->fn(columns[0].u64, attempts->arg);
 }
 
 enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,

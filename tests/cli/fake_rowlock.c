@@ -11,7 +11,7 @@
  * that call knows; the first one after a new time is told, as "looked". A list
  * is asked for while another call waits: its answer is "entry ..." for each,
  * and "listed CODE TEXT". Before the reply to a reap: "reaped EVICTED SWEPT
- * TOKENS".
+ * TOKENS [MORE]".
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -75,7 +75,7 @@ static int reply_code;
 static char reply_text[512];
 static char *entries[1024];
 static size_t entry_count;
-static uint64_t reaped[3];
+static uint64_t reaped[4];
 static struct rowlock *the_lock;
 static struct rowlock *telling; /* whose lost callback runs */
 
@@ -125,7 +125,7 @@ static void set_new_end_locked(bool frozen, uint64_t ms)
 
 static void take_line_locked(const char *line)
 {
-	uint64_t a, b, c;
+	uint64_t a;
 	int code, text = 0;
 
 	if (sscanf(line, "reply %d %n", &code, &text) == 1) {
@@ -142,12 +142,10 @@ static void take_line_locked(const char *line)
 		pthread_cond_broadcast(&changed);
 	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 1024)
 		entries[entry_count++] = strdup(line + 6);
-	else if (sscanf(line, "reaped %" SCNu64 " %" SCNu64 " %" SCNu64, &a, &b,
-			&c) == 3) {
-		reaped[0] = a;
-		reaped[1] = b;
-		reaped[2] = c;
-	} else if (sscanf(line, "remaining %" SCNu64, &a) == 1)
+	else if (strncmp(line, "reaped ", 7) == 0)
+		sscanf(line + 7, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		       &reaped[0], &reaped[1], &reaped[2], &reaped[3]);
+	else if (sscanf(line, "remaining %" SCNu64, &a) == 1)
 		set_new_end_locked(false, a);
 	else if (sscanf(line, "frozen %" SCNu64, &a) == 1)
 		set_new_end_locked(true, a);
@@ -545,7 +543,7 @@ static const char *unhex(char *word)
 	return word;
 }
 
-static void put_entry(char *line, rowlock_list_fn fn, void *arg)
+static int put_entry(char *line, rowlock_list_fn fn, void *arg)
 {
 	static char word[5][2048];
 	struct rowlock_entry entry = { .size = sizeof(entry) };
@@ -568,7 +566,7 @@ static void put_entry(char *line, rowlock_list_fn fn, void *arg)
 	entry.host = unhex(word[2]);
 	entry.program = unhex(word[3]);
 	entry.acquired_at = unhex(word[4]);
-	fn(&entry, arg);
+	return fn(&entry, arg);
 }
 
 int rowlock_list(struct rowlock_client *client,
@@ -576,6 +574,7 @@ int rowlock_list(struct rowlock_client *client,
 		 void *arg, struct rowlock_errinfo *reterr)
 {
 	char pattern[512], name[512];
+	int ended = 0;
 
 	(void) client;
 	if (test_fd < 0)
@@ -591,7 +590,8 @@ int rowlock_list(struct rowlock_client *client,
 		pthread_cond_wait(&changed, &mutex);
 	pthread_mutex_unlock(&mutex);
 	for (size_t i = 0; i < entry_count; i++) {
-		put_entry(entries[i], fn, arg);
+		if (!ended)
+			ended = put_entry(entries[i], fn, arg);
 		free(entries[i]);
 	}
 	return fill(reterr, listed_code, listed_text);
@@ -618,10 +618,12 @@ int rowlock_reap(struct rowlock_client *client,
 	if (result->size != sizeof(*result))
 		abort();
 	memset(reaped, 0, sizeof(reaped));
-	r = fake_ask(NULL, reterr, "reap batch=%u", options->batch);
+	r = fake_ask(NULL, reterr, "reap batch=%u most=%" PRIu64,
+		     options->batch, options->most_ms);
 	result->evicted = reaped[0];
 	result->swept = reaped[1];
 	result->tokens = reaped[2];
+	result->more = (int) reaped[3];
 	return r;
 }
 

@@ -457,6 +457,13 @@ class Reap(ToolTest):
             (0, "evicted 2 sessions, swept 3 leases, removed 1 tokens\n", ""))
         self.assertEqual(self.fake.expect("reap").number("batch"), 7)
 
+    def test_it_says_that_there_may_be_more(self):
+        self.fake.answers["reap"] = ["reaped 1 0 0 1", "reply 0"]
+        code, _, err = self.run_tool("reap", "--timeout", "2m")
+        self.assertEqual(code, 0)
+        self.assertEqual(self.fake.expect("reap").number("most"), 120000)
+        self.assertIn("there may be more on ", err)
+
     def test_an_error_says_what_was_removed_before_it(self):
         self.fake.answers["reap"] = ["reaped 1 0 0", f"reply {ECONNECT} cut"]
         code, out, err = self.run_tool("reap")

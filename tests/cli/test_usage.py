@@ -111,6 +111,7 @@ class Usage(ToolTest):
                      ["wait", "-w", "x", "n"], ["break"],
                      ["reap", "x"], ["reap", "-b", "0"],
                      ["reap", "--batch", "501"],
+                     ["reap", "--timeout", "0"],
                      ["reap", "--observe-beats"],
                      ["list", "--connect-timeout", "1ms"]):
             with self.subTest(argv):

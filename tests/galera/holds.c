@@ -269,12 +269,13 @@ static void show_progress(struct run *run)
 		fputc('\n', stderr);
 }
 
-static void count_entry(const struct rowlock_entry *entry, void *arg)
+static int count_entry(const struct rowlock_entry *entry, void *arg)
 {
 	uint64_t *rows = arg;
 
 	if (strncmp(entry->name, PREFIX, strlen(PREFIX)) == 0)
 		++*rows;
+	return 0;
 }
 
 static uint64_t count_rows(struct rowlock_client *client)

@@ -94,10 +94,11 @@ static int close_all(struct holds *holds)
 	return 0;
 }
 
-static void ignore(const struct rowlock_entry *entry, void *arg)
+static int ignore(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
 	(void) arg;
+	return 0;
 }
 
 static void run_nothing(struct rowlock *lock, void *arg)

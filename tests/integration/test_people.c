@@ -23,7 +23,7 @@ struct found {
 	char info[64], program[64], name[128];
 };
 
-static void remember(const struct rowlock_entry *entry, void *arg)
+static int remember(const struct rowlock_entry *entry, void *arg)
 {
 	struct found *found = arg;
 
@@ -39,6 +39,7 @@ static void remember(const struct rowlock_entry *entry, void *arg)
 	snprintf(found->info, sizeof(found->info), "%s", entry->info);
 	snprintf(found->program, sizeof(found->program), "%s", entry->program);
 	snprintf(found->name, sizeof(found->name), "%s", entry->name);
+	return 0;
 }
 
 static struct found look(struct rowlock_client *client,

@@ -197,7 +197,7 @@ struct told {
 	unsigned int waits;
 };
 
-static void tell(const struct rowlock_entry *entry, void *arg)
+static int tell(const struct rowlock_entry *entry, void *arg)
 {
 	struct told *told = arg;
 
@@ -206,6 +206,7 @@ static void tell(const struct rowlock_entry *entry, void *arg)
 	told->waits += entry->state == ROWLOCK_STATE_WAITING &&
 		       entry->kind == ROWLOCK_KIND_CANDIDATE &&
 		       strcmp(entry->info, "weight=5") == 0;
+	return 0;
 }
 
 static void a_list_tells_who_waits(void **state)

@@ -103,7 +103,7 @@ void sim_aside_execute(struct rowlock_client *client)
 			      sim_names[inside.name]);
 }
 
-static void list_entry(const struct rowlock_entry *entry, void *arg)
+static int list_entry(const struct rowlock_entry *entry, void *arg)
 {
 	unsigned int *entries = arg;
 
@@ -111,6 +111,7 @@ static void list_entry(const struct rowlock_entry *entry, void *arg)
 	    entry->state == ROWLOCK_STATE_HELD)
 		sim_violation("'%s' is listed as held by nobody", entry->name);
 	(*entries)++;
+	return 0;
 }
 
 void sim_aside_list(struct rowlock_client *client)

@@ -155,13 +155,14 @@ struct listed {
 	uint64_t token;
 };
 
-static void on_entry(const struct rowlock_entry *entry, void *arg)
+static int on_entry(const struct rowlock_entry *entry, void *arg)
 {
 	struct listed *listed = arg;
 
 	listed->entries++;
 	listed->attempt = entry->attempt;
 	listed->token = entry->token;
+	return 0;
 }
 
 /* The list says @token for the hold of @request. */
@@ -203,13 +204,14 @@ struct names {
 	unsigned int count;
 };
 
-static void on_name(const struct rowlock_entry *entry, void *arg)
+static int on_name(const struct rowlock_entry *entry, void *arg)
 {
 	struct names *names = arg;
 
 	if (names->count < TEST_SIZE(names->entries))
 		names->entries[names->count] = *entry;
 	names->count++;
+	return 0;
 }
 
 /* Their numbers: the texts are gone by now. */

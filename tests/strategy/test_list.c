@@ -44,7 +44,7 @@ struct told {
 };
 
 /* The next one, and no other. */
-static void tell_lease(const struct rowlock_entry *entry, void *arg)
+static int tell_lease(const struct rowlock_entry *entry, void *arg)
 {
 	struct told *told = arg;
 	char name[200];
@@ -54,6 +54,7 @@ static void tell_lease(const struct rowlock_entry *entry, void *arg)
 	assert_int_equal(entry->slot, told->count % SOME);
 	told->count++;
 	assert_int_equal(entry->attempt, told->count);
+	return 0;
 }
 
 static void all_leases_are_listed_once(void **state)
@@ -67,11 +68,36 @@ static void all_leases_are_listed_once(void **state)
 	make_leases(ground, told.name, ground->sessions[0]);
 	snprintf(like, sizeof(like), "%s %%", told.name);
 	listing = rlk_listing_begin(like, tell_lease, &told);
-	while (rlk_page_more(&listing.page))
+	while (rlk_listing_more(&listing))
 		assert_done(rlk_list_leases(ground->beside, &listing, &err),
 			    &err);
 	assert_int_equal(told.count, MANY);
 	drop_leases(ground, told.name);
+}
+
+static int tell_two(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	return ++*(int *) arg == 2;
+}
+
+static void list_ends_where_its_function_says_so(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("ended");
+	struct rlk_listing listing;
+	struct rowlock_errinfo err;
+	char like[200];
+	int told = 0;
+
+	make_leases(ground, name, ground->sessions[0]);
+	snprintf(like, sizeof(like), "%s %%", name);
+	listing = rlk_listing_begin(like, tell_two, &told);
+	assert_true(rlk_listing_more(&listing));
+	assert_done(rlk_list_leases(ground->beside, &listing, &err), &err);
+	assert_int_equal(told, 2);
+	assert_false(rlk_listing_more(&listing));
+	drop_leases(ground, name);
 }
 
 static void add(uint64_t attempt, void *arg)
@@ -103,9 +129,10 @@ static void tell_name(const char *text, void *arg)
 	assert_string_equal(text, name);
 }
 
-static void tell_row(const struct rowlock_entry *entry, void *arg)
+static int tell_row(const struct rowlock_entry *entry, void *arg)
 {
 	tell_name(entry->name, arg);
+	return 0;
 }
 
 static void all_rows_are_listed_and_probed_once(void **state)
@@ -123,14 +150,18 @@ static void all_rows_are_listed_and_probed_once(void **state)
 		 listed.name);
 	snprintf(like, sizeof(like), "%s %%", listed.name);
 	listing = rlk_listing_begin(like, tell_row, &listed);
-	while (rlk_page_more(&listing.page))
+	while (rlk_listing_more(&listing)) {
+		const struct rlk_page begin = listing.page;
+
 		assert_done(rlk_list_rows(ground->beside, &listing, &err),
 			    &err);
+		assert_done(rlk_list_free_rows(ground->beside, like, &begin,
+					       listing.page.name, tell_name,
+					       &probed, &err),
+			    &err);
+		assert_int_equal(probed.count, listed.count);
+	}
 	assert_int_equal(listed.count, MANY);
-	assert_done(
-	    rlk_list_free_rows(ground->beside, like, tell_name, &probed, &err),
-	    &err);
-	assert_int_equal(probed.count, MANY);
 	test_sql(ground->sql, "DELETE FROM business_lock WHERE name LIKE '%s'",
 		 like);
 }
@@ -142,6 +173,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		LEASE("all leases are listed once, in their order",
 		      all_leases_are_listed_once),
+		LEASE("a list ends where its function says so",
+		      list_ends_where_its_function_says_so),
 		LEASE("all leases of a session are told once",
 		      all_leases_of_a_session_are_told_once),
 		LEASE("all rows are listed and probed once",

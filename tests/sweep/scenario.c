@@ -296,10 +296,11 @@ static int free_client(struct stage *stage)
 	return code;
 }
 
-static void ignore_entry(const struct rowlock_entry *entry, void *arg)
+static int ignore_entry(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
 	(void) arg;
+	return 0;
 }
 
 static int list_it(struct stage *stage)

@@ -10,10 +10,11 @@
 #include "test.h"
 #include "timeouts.h"
 
-static void ignore_entry(const struct rowlock_entry *entry, void *arg)
+static int ignore_entry(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
 	(void) arg;
+	return 0;
 }
 
 /** What the calls of one round were late, and what of it was no fault of the

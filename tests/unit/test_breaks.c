@@ -74,12 +74,30 @@ static void look_without_memory_is_made_again(void **state)
 	end(client);
 }
 
+/* More than ours can be: such a server is not believed in the rest either. */
+static void look_that_tells_of_too_many_is_made_again(void **state)
+{
+	struct rowlock_client *client = hold_many();
+
+	(void) state;
+	fake_lease_break("job 3");
+	fake_leases_lied = 1000 * 1000;
+	fake_advance(10000);
+	fake_pass_await(FAKE_LEASES_OF, 2);
+	assert_true(rowlock_held(locks[3]));
+	fake_leases_lied = 1000;
+	expect_one_loss();
+	end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		FAKE("one of many is found", one_of_many_is_found),
 		FAKE("a look without memory is made again",
 		     look_without_memory_is_made_again),
+		FAKE("a look that tells of too many is made again",
+		     look_that_tells_of_too_many_is_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,10 +165,11 @@ static int await_bell(struct rowlock_client *client, struct rowlock *lock)
 	return code;
 }
 
-static void count(const struct rowlock_entry *entry, void *arg)
+static int count(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
 	(*(int *) arg)++;
+	return 0;
 }
 
 static int list(struct rowlock_client *client, struct rowlock *lock)

@@ -97,6 +97,23 @@ static void what_is_forgotten_hides_nobody(void **state)
 	rlk_observer_fini(&observer);
 }
 
+/* 16 MiB at the most, whatever a server tells of; what was forgotten is seen
+ * anew. */
+static void what_is_remembered_is_bounded(void **state)
+{
+	struct rlk_observer observer = { 0 };
+
+	(void) state;
+	for (uint64_t id = 1; id <= 1000 * 1000; id++)
+		rlk_observer_see(&observer, id, 1, 1000);
+	assert_in_range(observer.size * sizeof(struct rlk_sight), 1,
+			16 * 1024 * 1024);
+	assert_int_equal(rlk_observer_see(&observer, 1000 * 1000, 1, 1500),
+			 500);
+	assert_int_equal(rlk_observer_see(&observer, 1, 1, 1500), 0);
+	rlk_observer_fini(&observer);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -111,6 +128,8 @@ int main(void)
 		     pruning_forgets_only_what_was_not_seen_lately),
 		TEST("what is forgotten hides nobody",
 		     what_is_forgotten_hides_nobody),
+		TEST("what is remembered is bounded",
+		     what_is_remembered_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

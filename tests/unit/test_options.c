@@ -342,10 +342,11 @@ static void row_is_refused_where_there_are_several_writers(void **state)
 	fake_client_end(client);
 }
 
-static void count_entry(const struct rowlock_entry *entry, void *arg)
+static int count_entry(const struct rowlock_entry *entry, void *arg)
 {
 	(void) entry;
 	(*(int *) arg)++;
+	return 0;
 }
 
 static void listing_and_reaping_check_their_options(void **state)

@@ -46,13 +46,14 @@ struct told {
 	char last[64];
 };
 
-static void note(const struct rowlock_entry *entry, void *arg)
+static int note(const struct rowlock_entry *entry, void *arg)
 {
 	struct told *told = arg;
 
 	told->count++;
 	told->state = entry->state;
 	snprintf(told->last, sizeof(told->last), "%s", entry->name);
+	return 0;
 }
 
 static void list_tells_of_a_server_that_refuses(void **state)
@@ -127,6 +128,33 @@ static void probe_tells_of_more_rows_than_fit_at_first(void **state)
 	fake_client_end(client);
 }
 
+static int note_first(const struct rowlock_entry *entry, void *arg)
+{
+	note(entry, arg);
+	return 1;
+}
+
+static void list_ends_where_its_function_says_so(void **state)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_client *client = settled_client();
+	struct rowlock_errinfo err;
+	struct told told = { 0 };
+
+	(void) state;
+	fake_leases_listed = fake_rows_listed = 200;
+	assert_ok(rowlock_list(client, &options, note_first, &told, &err));
+	assert_int_equal(told.count, 1);
+	assert_int_equal(fake_count(FAKE_LIST), 1);
+	assert_int_equal(fake_count(FAKE_LIST_ROWS), 0);
+	options.lease = 0;
+	for (options.probe = 0; options.probe < 2; options.probe++)
+		assert_ok(
+		    rowlock_list(client, &options, note_first, &told, &err));
+	assert_int_equal(told.count, 3);
+	fake_client_end(client);
+}
+
 static void wrong_options_are_refused(void **state)
 {
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
@@ -153,6 +181,10 @@ static void wrong_options_are_refused(void **state)
 	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
 			 ROWLOCK_EINVAL);
 	reap.batch = 1;
+	reap.most_ms = 0;
+	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
+			 ROWLOCK_EINVAL);
+	reap.most_ms = 1;
 	reap.size = 1;
 	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
 			 ROWLOCK_EINVAL);
@@ -394,6 +426,8 @@ int main(void)
 		     list_tells_of_one_strategy_if_asked_so),
 		FAKE("a probe tells of more rows than fit at first",
 		     probe_tells_of_more_rows_than_fit_at_first),
+		FAKE("a list ends where its function says so",
+		     list_ends_where_its_function_says_so),
 		FAKE("wrong options are refused", wrong_options_are_refused),
 		FAKE("a break tells of a server that refuses",
 		     break_tells_of_a_server_that_refuses),

@@ -183,6 +183,91 @@ static void reaper_goes_one_by_one_where_one_is_in_the_way(void **state)
 	fake_client_end(of);
 }
 
+/* Each page takes 60 ms, and a pass is to take 100. */
+static void pass_that_was_ended_is_gone_on_with(void **state)
+{
+	static const struct {
+		unsigned int evicted, more, pages;
+	} passes[] = { { 0, 1, 2 }, { 2, 1, 4 }, { 2, 1, 6 } };
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *of = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (uint64_t id = 1; id <= 8; id++) {
+		fake_session_add(id);
+		if (id > 4)
+			fake_session_expire(id);
+	}
+	options.batch = 2;
+	options.most_ms = 100;
+	fake_always(FAKE_SESSIONS, (struct fake_answer){ .ms = 60 });
+	for (size_t i = 0; i < TEST_SIZE(passes); i++) {
+		assert_ok(rowlock_reap(of, &options, &result, &err));
+		assert_int_equal(result.evicted, passes[i].evicted);
+		assert_int_equal(result.more, passes[i].more);
+		assert_int_equal(fake_count(FAKE_SESSIONS), passes[i].pages);
+	}
+	assert_int_equal(fake_count(FAKE_DEAD), 0);
+	fake_always(FAKE_SESSIONS, normal);
+	assert_ok(rowlock_reap(of, &options, &result, &err));
+	assert_int_equal(result.more, 0);
+	/* From the first one on. */
+	assert_int_equal(fake_count(FAKE_SESSIONS), 9);
+	assert_int_equal(fake_count(FAKE_DEAD), 1);
+	fake_client_end(of);
+}
+
+/* Those that are in the way cost each pass its time; the others have theirs. */
+static void pass_is_not_kept_by_those_in_the_way(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *of = fake_client();
+	struct fake_answer slow = blocked;
+	struct rowlock_errinfo err;
+	char name[16];
+
+	(void) state;
+	slow.ms = 60;
+	for (unsigned int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "dead-%03u", i);
+		fake_lease_add(name, 100 + i, 77);
+	}
+	options.most_ms = 100;
+	fake_always(FAKE_SWEEP_MANY, blocked);
+	fake_always(FAKE_SWEEP_DEAD, slow);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_ok(rowlock_reap(of, &options, &result, &err));
+		assert_int_equal(result.more, 1);
+		assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 2 * i + 2);
+		snprintf(name, sizeof(name), "dead-%03u", 2 * i + 1);
+		assert_string_equal(fake_call(FAKE_SWEEP_DEAD, 2 * i + 1).name,
+				    name);
+	}
+	fake_client_end(of);
+}
+
+/* However little time it has. */
+static void pass_removes_something(void **state)
+{
+	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	struct rowlock_client *of = fake_client();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(1);
+	fake_session_expire(1);
+	options.most_ms = 1;
+	fake_always(FAKE_SESSIONS, (struct fake_answer){ .ms = 60 });
+	assert_ok(rowlock_reap(of, &options, &result, &err));
+	assert_int_equal(result.evicted, 1);
+	assert_int_equal(result.more, 1);
+	fake_client_end(of);
+}
+
 /* Nobody shall take it for all well. */
 static void reaper_tells_what_it_could_not_remove(void **state)
 {
@@ -244,6 +329,12 @@ int main(void)
 		     reaper_sweeps_a_batch_by_a_statement),
 		FAKE("the reaper goes one by one where one is in the way",
 		     reaper_goes_one_by_one_where_one_is_in_the_way),
+		FAKE("a pass that was ended by its time is gone on with",
+		     pass_that_was_ended_is_gone_on_with),
+		FAKE("a pass is not kept by those in the way",
+		     pass_is_not_kept_by_those_in_the_way),
+		FAKE("a pass removes something, however little time it has",
+		     pass_removes_something),
 		FAKE("the reaper tells what it could not remove",
 		     reaper_tells_what_it_could_not_remove),
 		FAKE("a look for old tokens that failed is made again",

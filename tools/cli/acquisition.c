@@ -320,8 +320,8 @@ void acquisition_sight(struct acquisition *acquisition, char *ret_text)
 {
 	struct sight sight = { .looked = false };
 
-	if (sight_look(acquisition->client, &acquisition->onlooker.of, &sight,
-		       NULL) < 0)
+	if (sight_look(acquisition->client, &acquisition->onlooker.of, SIGHT_MS,
+		       &sight, NULL) < 0)
 		sight.looked = false;
 	sight_say(&sight, ret_text);
 }

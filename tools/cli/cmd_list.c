@@ -77,7 +77,7 @@ static void put_block(struct view *view, bool more)
 }
 
 /* A rowlock_list_fn. */
-static void see(const struct rowlock_entry *entry, void *arg)
+static int see(const struct rowlock_entry *entry, void *arg)
 {
 	struct view *view = arg;
 
@@ -85,10 +85,10 @@ static void see(const struct rowlock_entry *entry, void *arg)
 	view->nameless += entry_is_nameless(entry);
 	if (view->held_only && (entry->state == ROWLOCK_STATE_FREE ||
 				entry->state == ROWLOCK_STATE_UNKNOWN))
-		return;
+		return 0;
 	if (view->block.count == BLOCK)
 		put_block(view, true);
-	entries_add(entry, &view->block);
+	return entries_add(entry, &view->block);
 }
 
 /* For people: to a program the state says it. */

@@ -17,27 +17,30 @@ static const char help[] =
     "Remove what dead clients left behind, once: expired sessions, their\n"
     "leases, and tokens that were not drawn for 30 days. rowlock-reaperd(8)\n"
     "does so regularly; without it, each client does.\n\n"
-    "  -b, --batch=N              rows looked up at a time (256)\n";
+    "  -b, --batch=N              rows looked up at a time (256)\n"
+    "      --timeout=TIME         no longer (60s); what is left is for the "
+    "next one\n";
+
+enum { OPTION_TIMEOUT = 1 };
 
 static const struct option options[] = {
 	{ "batch", required_argument, NULL, 'b' },
+	{ "timeout", required_argument, NULL, OPTION_TIMEOUT },
 	COMMON_OPTIONS,
 };
 
-static int reap(const struct common *common, unsigned int batch)
+static int reap(const struct common *common,
+		const struct rowlock_reap_options *how)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
-	struct rowlock_reap_options how = ROWLOCK_REAP_OPTIONS_DEFAULT;
-	struct rowlock_reap_result result = { sizeof(result), 0, 0, 0 };
+	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_errinfo error;
 	int code = command_open(common, &client);
 	int r;
 
 	if (code != 0)
 		return code;
-	if (batch > 0)
-		how.batch = batch;
-	r = rowlock_reap(client, &how, &result, &error);
+	r = rowlock_reap(client, how, &result, &error);
 	printf("evicted %" PRIu64 " sessions, swept %" PRIu64
 	       " leases, removed %" PRIu64 " tokens\n",
 	       result.evicted, result.swept, result.tokens);
@@ -45,25 +48,45 @@ static int reap(const struct common *common, unsigned int batch)
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
+	if (result.more)
+		report(ROWLOCK_LOG_WARNING,
+		       "the time is up, and there may be more on %s: reap "
+		       "again, or give it longer by --timeout",
+		       rowlock_client_server(client));
 	return EXIT_DONE;
+}
+
+/* -1 or the exit code. */
+static int take_option(struct rowlock_reap_options *how, struct common *common,
+		       int option)
+{
+	switch (option) {
+	case 'b':
+		if (text_number(optarg, 1, 500, &how->batch))
+			return -1;
+		return command_misused("reap",
+				       "--batch: '%s' is not a number from 1 "
+				       "to 500",
+				       optarg);
+	case OPTION_TIMEOUT:
+		if (text_duration(optarg, &how->most_ms) && how->most_ms > 0)
+			return -1;
+		return command_misused("reap", "--timeout: '%s' is not a time",
+				       optarg);
+	default:
+		return common_option(common, option, optarg, help);
+	}
 }
 
 int cmd_reap(int argc, char **argv, struct common *common)
 {
-	unsigned int batch = 0;
+	struct rowlock_reap_options how = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "b:vhV", options, NULL)) !=
 	       -1) {
-		int code = -1;
+		int code = take_option(&how, common, option);
 
-		if (option != 'b')
-			code = common_option(common, option, optarg, help);
-		else if (!text_number(optarg, 1, 500, &batch))
-			code = command_misused("reap",
-					       "--batch: '%s' is not a number "
-					       "from 1 to 500",
-					       optarg);
 		if (code >= 0)
 			return code;
 	}
@@ -74,5 +97,5 @@ int cmd_reap(int argc, char **argv, struct common *common)
 		return command_misused("reap",
 				       "one pass cannot observe heartbeats: "
 				       "run rowlock-reaperd --observe-beats");
-	return reap(common, batch);
+	return reap(common, &how);
 }

@@ -21,6 +21,8 @@
 
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 1000
+/* One look, where a server has more and more. */
+#define LOOK_MAX_MS 10000
 
 static const char help[] =
     "usage: rowlock wait [OPTIONS] NAME\n"
@@ -72,6 +74,15 @@ static void tell(const struct request *request, struct rowlock_client *client,
 	       request->name, rowlock_client_server(client), now);
 }
 
+static uint64_t look_ms(const struct request *request, uint64_t passed_ms)
+{
+	uint64_t left = 0;
+
+	if (passed_ms < request->wait_ms)
+		left = request->wait_ms - passed_ms;
+	return left < LOOK_MAX_MS ? left : LOOK_MAX_MS;
+}
+
 /* @ret_sight: the last one. */
 static int look_until_free(const struct request *request,
 			   struct rowlock_client *client,
@@ -84,11 +95,13 @@ static int look_until_free(const struct request *request,
 	struct rowlock_errinfo error;
 
 	for (;;) {
-		if (sight_look(client, &of, ret_sight, &error) < 0) {
+		passed = clock_ms() - start;
+		if (sight_look(client, &of, look_ms(request, passed), ret_sight,
+			       &error) < 0) {
 			report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
 			return EXIT_FAILED;
 		}
-		if (!ret_sight->held || ret_sight->dead)
+		if (sight_is_free(ret_sight))
 			return EXIT_DONE;
 		onlooker_saw(onlooker, ret_sight);
 		passed = clock_ms() - start;
@@ -161,7 +174,7 @@ static int wait_lease(const struct request *request)
 	onlooker_begin(&onlooker);
 	code = look_until_free(request, client, &onlooker, &sight);
 	waited_ms = onlooker_end(&onlooker);
-	if (sight.held && !sight.dead)
+	if (sight.looked && !sight_is_free(&sight))
 		sight_say(&sight, seen);
 	if (sight.looked)
 		tell(request, client, waited_ms, seen);

@@ -2,7 +2,8 @@
 /*
  * Collect the entries of rowlock_list().
  *
- * Failure mode: without memory the list says so, and is not complete.
+ * Failure modes: without memory, and where a server tells of more than is kept,
+ * the list says so, and is not complete.
  */
 #include "entries.h"
 
@@ -27,6 +28,7 @@ void entries_clear(struct entries *entries)
 	for (size_t i = 0; i < entries->count; i++)
 		entry_fini(&entries->list[i]);
 	entries->count = 0;
+	entries->bytes = 0;
 }
 
 void entries_fini(struct entries *entries)
@@ -55,11 +57,22 @@ static bool grow(struct entries *entries)
 	return true;
 }
 
-void entries_add(const struct rowlock_entry *entry, void *arg)
+static size_t size_of(const struct rowlock_entry *entry)
+{
+	return sizeof(*entry) + strlen(entry->name) + strlen(entry->info) +
+	       strlen(entry->host) + strlen(entry->program) +
+	       strlen(entry->acquired_at);
+}
+
+int entries_add(const struct rowlock_entry *entry, void *arg)
 {
 	struct entries *entries = arg;
 	struct rowlock_entry mine = *entry;
 
+	if (entries->bytes > ENTRIES_MOST) {
+		entries->full = true;
+		return 1;
+	}
 	mine.name = copy(entry->name);
 	mine.info = copy(entry->info);
 	mine.host = copy(entry->host);
@@ -69,9 +82,35 @@ void entries_add(const struct rowlock_entry *entry, void *arg)
 	    !mine.acquired_at || !grow(entries)) {
 		entry_fini(&mine);
 		entries->failed = true;
-		return;
+		return 1;
 	}
 	entries->list[entries->count++] = mine;
+	entries->bytes += size_of(&mine);
+	return 0;
+}
+
+static int fail_incomplete(const struct entries *entries, const char *name,
+			   const char *server, struct rowlock_errinfo *reterr)
+{
+	int code = entries->full ? ROWLOCK_EDB : ROWLOCK_ENOMEM;
+
+	if (!reterr)
+		return code;
+	reterr->code = code;
+	if (entries->full)
+		snprintf(reterr->message, sizeof(reterr->message),
+			 "list '%.150s': %.200s tells of more than %zu holds, "
+			 "which are more than are kept (%d MiB); look what "
+			 "answers there, or have them shown as they come by "
+			 "'rowlock list'",
+			 name, server, entries->count, ENTRIES_MOST >> 20);
+	else
+		snprintf(reterr->message, sizeof(reterr->message),
+			 "list '%.150s': out of memory after %zu holds on "
+			 "%.200s; have them shown as they come by 'rowlock "
+			 "list'",
+			 name, entries->count, server);
+	return code;
 }
 
 int entries_read(struct entries *entries, struct rowlock_client *client,
@@ -80,16 +119,9 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 {
 	int r = rowlock_list(client, options, entries_add, entries, reterr);
 
-	if (r == 0 && entries->failed) {
-		r = ROWLOCK_ENOMEM;
-		if (reterr) {
-			reterr->code = r;
-			snprintf(reterr->message, sizeof(reterr->message),
-				 "out of memory after %zu names; give a "
-				 "pattern",
-				 entries->count);
-		}
-	}
+	if (r == 0 && (entries->failed || entries->full))
+		r = fail_incomplete(entries, options->name,
+				    rowlock_client_server(client), reterr);
 	return r;
 }
 

@@ -10,24 +10,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** As many bytes of texts are kept. A name that every connection of a server
+ *  holds, of which there may be 100,000, has not so many. */
+#define ENTRIES_MOST (16 * 1024 * 1024)
+
 /** Entries whose strings are ours. */
 struct entries {
 	struct rowlock_entry *list;
 	size_t count;
 	size_t room;
-	bool failed; /* out of memory: the list is not complete */
+	size_t bytes; /* of their texts */
+	bool failed;  /* out of memory: the list is not complete */
+	bool full;    /* ENTRIES_MOST: the list is not complete */
 };
 
 /** free for _cleanup_. */
 void entries_fini(struct entries *entries);
 
-/** Ask the server. Returns rowlock_list()'s codes. */
+/** Ask the server for what it knows of @options->name. Returns rowlock_list()'s
+ *  codes. */
 int entries_read(struct entries *entries, struct rowlock_client *client,
 		 const struct rowlock_list_options *options,
 		 struct rowlock_errinfo *reterr);
 
-/** Keep a copy of @entry; for rowlock_list(), too: @arg is the entries. */
-void entries_add(const struct rowlock_entry *entry, void *arg);
+/** Keep a copy of @entry. A rowlock_list_fn; @arg is the entries. */
+int entries_add(const struct rowlock_entry *entry, void *arg);
 
 /** Forget those that are kept, not the room. */
 void entries_clear(struct entries *entries);

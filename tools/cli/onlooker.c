@@ -23,7 +23,7 @@
 #define PIPE_MS 10000
 /* How often an answer is looked for, and how long. */
 #define ANSWER_MS 20
-#define LATE_MS 2000
+#define LATE_MS SIGHT_MS
 
 static void *thread_main(void *arg)
 {
@@ -39,8 +39,8 @@ static void *thread_main(void *arg)
 			break;
 		pthread_mutex_unlock(&onlooker->mutex);
 		/* The one that waits tells what ails the server. */
-		if (sight_look(onlooker->client, &onlooker->of, &sight, NULL) <
-		    0)
+		if (sight_look(onlooker->client, &onlooker->of, LATE_MS, &sight,
+			       NULL) < 0)
 			sight.looked = false;
 		pthread_mutex_lock(&onlooker->mutex);
 		onlooker->sight = sight;

@@ -25,9 +25,11 @@ static bool is_ours(const struct rowlock_entry *entry)
 	return strcmp(host, entry->host) == 0;
 }
 
-void sight_see(const struct rowlock_entry *entry, void *arg)
+/* As many as the library asks for at a time. */
+#define FIRST_ANSWER 256
+
+static void see(struct sight *sight, const struct rowlock_entry *entry)
 {
-	struct sight *sight = arg;
 	bool dead = entry->state == ROWLOCK_STATE_DEAD;
 	bool older;
 
@@ -51,17 +53,35 @@ void sight_see(const struct rowlock_entry *entry, void *arg)
 	snprintf(sight->info, sizeof(sight->info), "%s", entry->info);
 }
 
+int sight_see(const struct rowlock_entry *entry, void *arg)
+{
+	struct sight *sight = arg;
+
+	see(sight, entry);
+	if (++sight->seen < FIRST_ANSWER || clock_ms() < sight->until_ms)
+		return 0;
+	sight->cut = true;
+	return 1;
+}
+
+bool sight_is_free(const struct sight *sight)
+{
+	return (!sight->held || sight->dead) && !sight->cut;
+}
+
 int sight_look(struct rowlock_client *client, const struct sight_of *of,
-	       struct sight *ret_sight, struct rowlock_errinfo *reterr)
+	       uint64_t most_ms, struct sight *ret_sight,
+	       struct rowlock_errinfo *reterr)
 {
 	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct sight sight = { .looked = true,
 			       .kinds = of->kinds,
-			       .row = of->strategy == ROWLOCK_ROW };
+			       .row = of->strategy == ROWLOCK_ROW,
+			       .until_ms = clock_ms() + most_ms };
 
 	what.row = of->strategy == ROWLOCK_ROW;
 	what.lease = of->strategy == ROWLOCK_LEASE;
-	for (size_t i = 0; i < of->count && !sight.held; i++) {
+	for (size_t i = 0; i < of->count && !sight.held && !sight.cut; i++) {
 		int r;
 
 		what.name = of->names[i];
@@ -81,6 +101,12 @@ void sight_say(const struct sight *sight, char *ret_text)
 	*ret_text = '\0';
 	if (!sight->looked)
 		return;
+	if (!sight->held && sight->cut) {
+		snprintf(ret_text, SIGHT_SIZE, "%s",
+			 "held or not: the server tells of more than could be "
+			 "looked at");
+		return;
+	}
 	if (!sight->held) {
 		snprintf(ret_text, SIGHT_SIZE, "%s",
 			 sight->row
@@ -97,6 +123,7 @@ void sight_say(const struct sight *sight, char *ret_text)
 		used += (size_t) snprintf(ret_text + used, SIGHT_SIZE - used,
 					  " (%s)", sight->info);
 	if (sight->among > 1)
-		snprintf(ret_text + used, SIGHT_SIZE - used, ", and by %u more",
+		snprintf(ret_text + used, SIGHT_SIZE - used,
+			 ", and by %s%u more", sight->cut ? "at least " : "",
 			 sight->among - 1);
 }

@@ -230,8 +230,8 @@ static int get_guard(const struct task *task, struct acquisition *acquisition,
 	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
 }
 
-/* A rowlock_list_fn. */
-static void see_info(const struct rowlock_entry *entry, void *arg)
+/* A rowlock_list_fn: of one row, whatever the server tells of besides. */
+static int see_info(const struct rowlock_entry *entry, void *arg)
 {
 	const struct task *task = arg;
 
@@ -240,6 +240,7 @@ static void see_info(const struct rowlock_entry *entry, void *arg)
 		       "%s: --info: under row '%s' keeps the one that it was "
 		       "made with: '%s'",
 		       task->title, task->name, entry->info);
+	return 1;
 }
 
 /* A row's is written once, when the row is made; in the hold's transaction

@@ -78,7 +78,7 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 		uint64_t *removed, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
-	struct rowlock_reap_result result = { sizeof(result), 0, 0, 0 };
+	struct rowlock_reap_result result = { .size = sizeof(result) };
 	uint64_t total;
 	int r;
 
@@ -90,6 +90,11 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 		       "evicted %" PRIu64 " sessions, swept %" PRIu64
 		       " leases, removed %" PRIu64 " tokens on %s",
 		       result.evicted, result.swept, result.tokens,
+		       rowlock_client_server(client));
+	if (result.more)
+		report(ROWLOCK_LOG_INFO,
+		       "the minute of a pass is up, and there may be more on "
+		       "%s: the next one goes on from there",
 		       rowlock_client_server(client));
 	*removed += total;
 	return r;

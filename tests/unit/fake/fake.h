@@ -195,6 +195,10 @@ void fake_tokens_forget(void);
 void fake_tokens_old(unsigned int count);
 unsigned int fake_tokens_left(void);
 
+/** So many rows are told of besides those of a session, where its leases are
+ *  looked at. */
+extern unsigned int fake_leases_lied;
+
 /** How many a list tells, with numbers in their names; 0: one, whose name is
  *  the pattern. */
 extern unsigned int fake_leases_listed;

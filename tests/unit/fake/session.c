@@ -18,6 +18,7 @@
 
 unsigned int fake_leases_listed;
 unsigned int fake_rows_listed;
+unsigned int fake_leases_lied;
 
 enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
@@ -238,6 +239,8 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 	fault = world_fault(&op, RLK_DONE, reterr);
 	for (size_t i = 0; !fault && i < count; i++)
 		fn(attempts[i], arg);
+	for (size_t i = 0; !fault && i < fake_leases_lied; i++)
+		fn(i, arg);
 	return fault;
 }
 
@@ -416,7 +419,7 @@ static enum rlk_fault tell(enum rlk_fault fault, struct rowlock_entry *entry,
 	entry->name = count ? name : listing->like;
 	for (unsigned int i = 0; !fault && i < (count ? count : 1); i++) {
 		snprintf(name, sizeof(name), "name %03u", i);
-		listing->fn(entry, listing->arg);
+		rlk_listing_tell(listing, entry);
 	}
 	listing->page.rows = 0;
 	return fault;
@@ -553,11 +556,15 @@ void rlk_row_holders_fini(struct rlk_row_holders *holders)
 }
 
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
+				  const struct rlk_page *begin,
+				  const char *last,
 				  void (*fn)(const char *name, void *arg),
 				  void *arg, struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = look(conn, FAKE_PROBE, like, reterr);
 
+	(void) begin;
+	(void) last;
 	if (!fault)
 		fn(like, arg);
 	return fault;

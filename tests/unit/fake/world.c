@@ -474,6 +474,7 @@ int fake_setup(void **state)
 	memset(&world.tables, 0, sizeof(world.tables));
 	fake_leases_listed = 0;
 	fake_rows_listed = 0;
+	fake_leases_lied = 0;
 	world_clock_reset();
 	world_script_reset();
 	world_db_reset();
