@@ -693,8 +693,6 @@ struct rowlock_entry {
 				 larger than this; else 0 */
 };
 
-/** Told of each entry. Returns 0 to be told of more; with any other value the
- *  list ends, and nothing more is asked for. */
 typedef int (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
 
 struct rowlock_list_options {
@@ -722,13 +720,12 @@ struct rowlock_list_options {
 
 /**
  * Call @fn for each name that is held, or known, in the order of strategy
- * (lease first), name and slot. @fn runs on the calling thread and must not
- * call the library. It asks for 256 at a time (what comes or goes meanwhile may
- * be told or not), and who holds rows. Blocks, at most call_timeout_ms for each
- * of these questions, and as long as the server has more: a server that lies
- * may have more without an end, and @fn can end it. Any thread. Returns 0, also
- * if @fn has ended the list; ROWLOCK_EINVAL; and the server errors, perhaps
- * after some calls of @fn.
+ * (lease first), name and slot, as long as it returns 0. It runs on the calling
+ * thread and must not call the library. 256 are asked for at a time (what comes
+ * or goes meanwhile may be told or not), and who holds rows. Blocks, at most
+ * call_timeout_ms for each question; a server that lies may have no end of them.
+ * Any thread. Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server
+ * errors, perhaps after some calls of @fn.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
     struct rowlock_client *client, const struct rowlock_list_options *options,
@@ -760,10 +757,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 struct rowlock_reap_options {
 	size_t size;        /* set by ROWLOCK_REAP_OPTIONS_DEFAULT */
 	unsigned int batch; /* rows looked up at a time; 1 to 500 (256) */
-	/** Its time: what is left then is for the next call of this client,
-	 *  which goes on from there. At least 1 (60,000); ROWLOCK_FOREVER: as
-	 *  long as there is something to remove. */
-	uint64_t most_ms;
+	uint64_t most_ms;   /* its time (60,000); the next call goes on there */
 };
 
 #define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \
@@ -795,10 +789,8 @@ struct rowlock_reap_result {
  *
  * @result  may be NULL
  *
- * Returns 0; ROWLOCK_EINVAL; and the server errors, perhaps after some rows
- * (@result then says how many). Blocks: as long as there is something to
- * remove, but no longer than most_ms and, for the statement that is under way
- * then, call_timeout_ms. Any thread.
+ * Returns 0; ROWLOCK_EINVAL; and the server errors: @result says what was done.
+ * Blocks, at most most_ms and call_timeout_ms. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_reap(
     struct rowlock_client *client, const struct rowlock_reap_options *options,

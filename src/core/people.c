@@ -457,8 +457,8 @@ int rowlock_reap(struct rowlock_client *client,
 	    options->batch > 500 || !options->most_ms ||
 	    (result && result->size != sizeof(*result)))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"reap: the batch must be from 1 to 500, "
-				"most_ms not 0, and the sizes of options and "
+				"reap: the batch must be from 1 to 500, its "
+				"time not 0, and the sizes of options and "
 				"result those of their structs");
 	code = rlk_reap_pass(client, options, &ours, &error);
 	if (result)
