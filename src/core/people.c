@@ -121,20 +121,15 @@ static int add_row(const struct rowlock_entry *entry, void *arg)
 	return 1;
 }
 
-static int compare(const void *name, const void *entry)
-{
-	return strcmp(name, ((const struct row_entry *) entry)->name);
-}
-
-/* The server gave them in the order of bytes (utf8mb4_bin). */
+/* Not by their order: that of names that somebody has written by hand, with
+ * control characters, is not the one of bytes. */
 static void mark_free(const char *name, void *arg)
 {
 	struct row_entries *rows = arg;
-	struct row_entry *row;
 
-	row = bsearch(name, rows->entries, rows->count, sizeof(*row), compare);
-	if (row)
-		row->free = true;
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->entries[i].name, name) == 0)
+			rows->entries[i].free = true;
 }
 
 static void tell_rows(const struct row_entries *rows,
