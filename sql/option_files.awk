@@ -177,10 +177,10 @@ function take_line(path, number, line, depth) {
 # An open file is not read once more: it would go on where it is.
 function read_file(path, depth,    line, number, here, whose) {
 	if (depth > 60 || (path in open)) return
-	if (is("p", path)) {
+	if (is("p", path) || (is("c", path) && path != "/dev/null")) {
 		where = ""
-		fail("option file: " quoted(path) " is a pipe, and is read more than " \
-			"once; write a file that only this user may read (chmod 600)")
+		fail("option file: " quoted(path) " is a " (is("p", path) ? "pipe" : "device") \
+			", and is read more than once; write a file that only this user may read (chmod 600)")
 	}
 	if (is_everybodys(path)) {
 		where = ""

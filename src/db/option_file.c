@@ -317,17 +317,25 @@ static int pass_over(struct reader *reader, struct place *place, char *line)
 }
 
 /* It is read more than once, and by Connector/C after us; and a pipe to which
- * nobody writes has no end. */
-static bool is_pipe(const char *path)
+ * nobody writes, or a device like /dev/zero, has no end. NULL: it is neither,
+ * or /dev/null, which says that nothing is said. */
+static const char *endless(const char *path)
 {
-	struct stat facts;
+	struct stat facts, none;
 
-	return stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode);
+	if (stat(path, &facts))
+		return NULL;
+	if (S_ISFIFO(facts.st_mode))
+		return "pipe";
+	if (!S_ISCHR(facts.st_mode) ||
+	    (stat("/dev/null", &none) == 0 && none.st_rdev == facts.st_rdev))
+		return NULL;
+	return "device";
 }
 
 static int look_into(struct reader *reader, const char *path)
 {
-	_cleanup_(closep) FILE *file = is_pipe(path) ? NULL : fopen(path, "re");
+	_cleanup_(closep) FILE *file = endless(path) ? NULL : fopen(path, "re");
 	_cleanup_(wipe) char line[LINE_SIZE] = "";
 	struct place place = { .path = path };
 	int error = 0;
@@ -447,12 +455,12 @@ static int read_file(struct reader *reader, const char *path,
 	bool whole = true; /* so far; a longer line comes in pieces */
 	int error = 0;
 
-	if (is_pipe(path))
+	if (endless(path))
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: '%s' is a pipe, and is read more "
+				"option file: '%s' is a %s, and is read more "
 				"than once; write a file that only this user "
 				"may read (chmod 600)",
-				path);
+				path, endless(path));
 	file = fopen(path, "re");
 	if (!file)
 		return 0;

@@ -159,6 +159,16 @@ class Usage(ToolTest):
                 self.refused(f"--dsn={dsn}", tool=REAPERD,
                              says="ROWLOCK_DSN")
 
+    def test_a_password_that_is_an_option_is_not_shown(self):
+        for tool, *argv in ((CLI, "list"), (CLI, "run", "x", "--"), (REAPERD,)):
+            for option in (["--password=sEcReT"], ["--passwor=sEcReT"],
+                           ["--password", "sEcReT"], ["--password"]):
+                code, _, err = self.run_tool(*argv[:1], *option, *argv[1:],
+                                             tool=tool)
+                self.assertEqual(code, 125)
+                self.assertIn("--password: none on the command line", err)
+                self.assertNotIn("sEcReT", err)
+
     def test_a_dsn_without_a_password_is_passed_on(self):
         for dsn in ("host=a;user=b", "host={password=x};user=b",
                     "database={a;password=b}"):

@@ -242,6 +242,32 @@ static void pipe_is_refused(void **state)
 	assert_null(conn);
 }
 
+/* Nor has one of these an end; /dev/null has, and says nothing. */
+static void device_is_refused(void **state)
+{
+	struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	char zero[] = "/dev/zero", none[] = "/dev/null";
+	struct rlk_conn *conn = NULL;
+
+	(void) state;
+	target.dsn = NULL;
+	target.defaults_file = zero;
+	assert_int_equal(rlk_conn_open(&target, &db_lease,
+				       db_in(test_patience_ms()), &conn,
+				       &error),
+			 ROWLOCK_EINVAL);
+	assert_null(conn);
+	assert_says(error.message, "'/dev/zero' is a device");
+	error.message[0] = '\0';
+	target.defaults_file = none;
+	/* Perhaps there is a server here, which takes us. */
+	if (rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
+			  &error) == 0)
+		rlk_conn_close(conn);
+	assert_null(strstr(error.message, "device"));
+}
+
 static void file_that_everybody_can_write_is_refused(void **state)
 {
 	struct rowlock_errinfo error = { 0 };
@@ -517,6 +543,7 @@ int main(void)
 		TEST("option file and group are read",
 		     option_file_and_group_are_read),
 		TEST("a pipe is no option file", pipe_is_refused),
+		TEST("nor is a device, but /dev/null", device_is_refused),
 		TEST("a file that everybody can write is refused",
 		     file_that_everybody_can_write_is_refused),
 		TEST("return-found-rows is refused", found_rows_are_refused),

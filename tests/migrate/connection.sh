@@ -198,6 +198,10 @@ misleading_files()
 	said "'$tmp/pipe.cnf' is a pipe"
 	refused "[client]
 	!include $tmp/pipe.cnf" "'$tmp/pipe.cnf' is a pipe"
+	expect 125 "$migrate" --defaults-file=/dev/zero --status
+	said "'/dev/zero' is a device"
+	expect 125 "$migrate" --defaults-file=/dev/null --status
+	not_said "device"
 }
 
 installed()

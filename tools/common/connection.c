@@ -95,6 +95,12 @@ int connection_option(struct connection *connection, int option,
 		return 1;
 	case OPTION_CONNECT_TIMEOUT:
 		return take_timeout(connection, argument) ? 1 : -1;
+	case OPTION_PASSWORD:
+		report(ROWLOCK_LOG_ERROR,
+		       "--password: none on the command line, where every "
+		       "user of this machine can read it: put it into an "
+		       "option file, group [rowlock], or into ROWLOCK_DSN");
+		return -1;
 	default:
 		return 0;
 	}

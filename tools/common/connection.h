@@ -31,6 +31,7 @@ enum connection_option {
 	OPTION_SINGLE_WRITER,
 	OPTION_OBSERVE_BEATS,
 	OPTION_CONNECT_TIMEOUT,
+	OPTION_PASSWORD, /* which is refused, and not shown */
 };
 
 /** Entries for getopt_long(). */
@@ -45,6 +46,7 @@ enum connection_option {
 	      OPTION_UNVERIFIED_AUTH },                                        \
 	    { "single-writer", no_argument, NULL, OPTION_SINGLE_WRITER },      \
 	    { "observe-beats", no_argument, NULL, OPTION_OBSERVE_BEATS },      \
+	    { "password", optional_argument, NULL, OPTION_PASSWORD },          \
 	{                                                                      \
 		"connect-timeout", required_argument, NULL,                    \
 		    OPTION_CONNECT_TIMEOUT                                     \
