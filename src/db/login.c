@@ -8,7 +8,7 @@
  * prompts on the terminal for it (dialog). But who has the port of a server
  * that is down, or sits in between, is no server. So a peer that was not
  * verified may ask only for what tells it nothing: a hash or a signature of
- * what it has sent. It is verified if its certificate was, or its key's
+ * what it has sent. It is verified if its certificate was, or that one's
  * fingerprint, or if it is behind a socket file.
  *
  * Each packet of the login is looked at here before Connector/C sees it

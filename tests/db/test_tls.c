@@ -94,6 +94,43 @@ static void certificate_of_another_authority_is_refused(void **state)
 			    ROWLOCK_TLS_UNVERIFIED);
 }
 
+/* SHA-1 of the server's certificate, which lies beside its authority's. */
+static void fingerprint(char *ret_text, size_t size)
+{
+	const char *path = authority() + strlen(";ssl_ca=");
+	char command[512];
+	FILE *openssl;
+
+	snprintf(command, sizeof(command),
+		 "openssl x509 -in '%.*s/cert.pem' -noout -fingerprint -sha1 | "
+		 "cut -d= -f2 | tr -d '\n'",
+		 (int) (strrchr(path, '/') - path), path);
+	openssl = popen(command, "r");
+	assert_non_null(openssl);
+	assert_non_null(fgets(ret_text, (int) size, openssl));
+	assert_int_equal(pclose(openssl), 0);
+	assert_int_equal(strlen(ret_text), 59);
+}
+
+/* Nobody has to vouch for it; and it counts in each byte. */
+static void server_is_verified_by_its_fingerprint(void **state)
+{
+	char text[80], options[120];
+	struct rlk_conn *conn;
+
+	(void) state;
+	fingerprint(text, sizeof(text));
+	snprintf(options, sizeof(options), ";ssl_fp=%s", text);
+	conn = db_open(plain_dsn(options), &db_lease);
+	assert_true(is_encrypted(conn));
+	assert_true(conn->verified);
+	rlk_conn_close(conn);
+	snprintf(options, sizeof(options), ";ssl_fp=%.58s%c", text,
+		 text[58] == '7' ? '8' : '7');
+	assert_not_believed(plain_dsn(options), 0);
+	assert_not_believed(plain_dsn(options), ROWLOCK_TLS_UNVERIFIED);
+}
+
 static void local_server_needs_no_tls(void **state)
 {
 	struct rlk_conn *conn = db_open(plain_dsn(""), &db_lease);
@@ -485,6 +522,8 @@ int main(void)
 		     certificate_for_another_name_is_refused),
 		TEST("a certificate of another authority is refused",
 		     certificate_of_another_authority_is_refused),
+		TEST("a server is verified by its certificate's fingerprint",
+		     server_is_verified_by_its_fingerprint),
 		TEST("a local server needs no TLS", local_server_needs_no_tls),
 		TEST_NEEDS(db_need_address, "another host is verified unasked",
 			   another_host_is_verified_unasked),

@@ -130,6 +130,7 @@ reaper()
 	sees_the_schema reaper
 	rows "INSERT INTO business_lease VALUES ('n', 0, 7, 11, UTC_TIMESTAMP(6), NULL, NULL, 0)"
 	may reaper "SELECT version FROM rowlock_schema;
+	SELECT secret FROM rowlock_schema WHERE version = 0;
 	SELECT id, ttl, beat FROM lease_session ORDER BY id LIMIT 100;
 	DELETE FROM lease_session WHERE id = 7 AND expires_at <= UTC_TIMESTAMP(6);
 	SELECT l.name FROM business_lease l LEFT JOIN lease_session s ON s.id = l.session WHERE s.id IS NULL;
@@ -213,6 +214,7 @@ text reader held web1 4711 shop NULL NULL 1"
 	equal "$(may monitor "SELECT DISTINCT state FROM lock_status")" dead
 	for statement in "SELECT * FROM business_lease" "SELECT * FROM business_lock FOR UPDATE" \
 		"SELECT * FROM lease_session" "SELECT * FROM lock_token" "DELETE FROM lock_status" \
+		"SELECT secret FROM rowlock_schema" "SELECT * FROM lock_permits" "SELECT * FROM lock_token_floor" \
 		"UPDATE lock_status SET info = ''" "SHOW CREATE VIEW lock_status"; do
 		may_not monitor "$statement"
 	done
@@ -276,6 +278,12 @@ monitor_with_ill_will()
 	! free lease_session || return 1
 	grep -q 'ERROR 1205' "$tmp/out"
 	ask "ROLLBACK"
+	free lease_session
+	ask "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN"
+	ask "SELECT COUNT(*) FROM lock_status"
+	! free lease_session || return 1
+	grep -q 'ERROR 1205' "$tmp/out"
+	ask "ROLLBACK"
 	close_session
 	may_not caller "SELECT * FROM lock_status"
 	open_session "$tmp/caller.cnf"
@@ -331,6 +339,8 @@ stranger_sees_nothing()
 		"SELECT 1 FROM $db.nothing"; do
 		may_not stranger "$what" || failure=1
 	done
+	# That somebody waits somewhere everybody is told.
+	may stranger "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'" | grep -q Innodb || failure=1
 	# Somebody who may look sees it all.
 	shown_to root | tells_of_locks >/dev/null
 	ask "SELECT IS_USED_LOCK('rlb:17') = CONNECTION_ID()" | grep -q 1 || failure=1
