@@ -69,12 +69,15 @@ static bool begin_guarded(struct stale_worker *worker, unsigned int number)
 }
 
 /* A session whose statements do not commit by themselves any more would lose
- * what the application does next. */
+ * what the application does next. One that was closed as if by the server says
+ * what was so before, until it is asked. */
 static void check_session(const struct stale_worker *worker)
 {
 	MYSQL *mysql = worker->mysql;
 
 	if (mysql_get_socket(mysql) != MARIADB_INVALID_SOCKET &&
+	    !(mysql->server_status & SERVER_STATUS_AUTOCOMMIT) &&
+	    !mysql_ping(mysql) &&
 	    !(mysql->server_status & SERVER_STATUS_AUTOCOMMIT))
 		stale_die("autocommit stays off behind a transaction");
 }
