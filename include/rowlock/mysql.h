@@ -24,12 +24,12 @@
  * needs SELECT and UPDATE on `business_lease` (rowlock_commit_release():
  * DELETE, too).
  *
- * On Galera, too, with data that all nodes change: a transaction begins behind
+ * On Galera, too, and in a group of MySQL with several primaries, with data that
+ * all nodes change, each connection to any of them: a transaction begins behind
  * all that was committed on any node before, its lock's row and the work of who
- * had the lock before included (rowlock_begin() waits for that). In a group of
- * MySQL a connection to another member than the client's has to do so by itself
- * (group_replication_consistency = 'BEFORE'), or it may not find the hold yet:
- * ROWLOCK_ELOST.
+ * had the lock before included. rowlock_begin() waits for that, in a group by a
+ * round trip of its own (group_replication_consistency = 'BEFORE', and then what
+ * it was). Whoever begins by himself has to do so, too: rowlock_guard_sql().
  *
  * While the transaction is open it locks nothing of rowlock's (but with
  * ROWLOCK_EARLY_GUARD): others try for the lock, and are told, as always. From
@@ -212,7 +212,9 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * between.
  *
  * What rowlock_begin() and rowlock_commit() do is left to the caller: that it
- * is the lock's server; that the transaction is not begun before the acquire,
+ * is the lock's server, and on another node of its cluster, that the transaction
+ * begins behind what was committed there (wsrep_sync_wait = 1;
+ * group_replication_consistency = 'BEFORE'), or it reads old data; that the transaction is not begun before the acquire,
  * and has autocommit off, so that nothing commits by itself after a deadlock;
  * that it has not ended half way; and a COMMIT without an answer stays unknown:
  * it may still come, and the guard of the next transaction would not notice. So

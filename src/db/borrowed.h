@@ -86,6 +86,13 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 /** As if by the server: whatever is said on it next fails. */
 void rlk_borrowed_close(const struct rlk_borrowed *on);
 
+/** Say @text, of one statement that restores the session: again if something
+ *  meets it, a KILL QUERY or a second 1213 of Galera. A session that cannot be
+ *  had as it was is closed, as if by the server. */
+enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
+				   const char *text,
+				   struct rowlock_errinfo *reterr);
+
 /** What autocommit is behind a rollback. */
 enum rlk_autocommit {
 	RLK_AUTOCOMMIT_OFF,
@@ -93,12 +100,8 @@ enum rlk_autocommit {
 	RLK_AUTOCOMMIT_AS_IT_IS, /* it was never changed */
 };
 
-/**
- * Roll back, and have @autocommit as it was before: what the application does
- * next would be lost otherwise, or committed. It is said again if something
- * meets it, a KILL QUERY or a second 1213 of Galera; a session that cannot be
- * had as it was is closed, as if by the server.
- */
+/** Roll back, and have @autocommit as it was before: what the application does
+ *  next would be lost otherwise, or committed. Insists. */
 enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
 				      enum rlk_autocommit autocommit,
 				      struct rowlock_errinfo *reterr);

@@ -29,15 +29,17 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 	return fault;
 }
 
-static enum rlk_fault say_until_done(const struct rlk_borrowed *on,
-				     const char *text,
-				     struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
+				   const char *text,
+				   struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = RLK_FAILED;
 	size_t answered;
 
 	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
 		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
+	if (fault)
+		rlk_borrowed_close(on);
 	return fault;
 }
 
@@ -50,11 +52,9 @@ enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
 		[RLK_AUTOCOMMIT_OFF] = "SET SESSION autocommit = 0",
 		[RLK_AUTOCOMMIT_ON] = "SET SESSION autocommit = 1",
 	};
-	enum rlk_fault fault = say_until_done(on, ROLLBACK, reterr);
+	enum rlk_fault fault = rlk_borrowed_insist(on, ROLLBACK, reterr);
 
-	if (!fault && autocommit != RLK_AUTOCOMMIT_AS_IT_IS)
-		fault = say_until_done(on, texts[autocommit], reterr);
-	if (fault)
-		rlk_borrowed_close(on);
-	return fault;
+	if (fault || autocommit == RLK_AUTOCOMMIT_AS_IT_IS)
+		return fault;
+	return rlk_borrowed_insist(on, texts[autocommit], reterr);
 }

@@ -338,14 +338,27 @@ const char *rlk_server_identity_sql(const struct rlk_server *server)
 		   : "CONCAT(@@server_uid, " RLK_SERVER_IDS ")";
 }
 
-/* MariaDB Server Documentation, "wsrep_sync_wait": 1 is for what reads. A group
- * of MySQL has a variable of the session for that, which no statement can have
- * for itself (group_replication_consistency). */
-const char *rlk_server_catch_up_sql(const struct rlk_server *server)
+/* MariaDB Server Documentation, "wsrep_sync_wait": 1 is for what reads. MySQL
+ * 8.4 Reference Manual, "group_replication_consistency": a variable of the
+ * session that counts where a transaction begins, and cannot be set in one. */
+const struct rlk_catch_up *rlk_server_catch_up(const struct rlk_server *server)
 {
-	return server->galera && server->flavour == RLK_MARIADB
-		   ? "SET STATEMENT wsrep_sync_wait = 1 FOR "
-		   : "";
+	static const struct rlk_catch_up galera = {
+		.select = "SET STATEMENT wsrep_sync_wait = 1 FOR ",
+	};
+	static const struct rlk_catch_up group = {
+		.select = "",
+		.first = "SET @rowlock_consistency = "
+			 "@@SESSION.group_replication_consistency, "
+			 "SESSION group_replication_consistency = 'BEFORE'",
+		.last = "SET SESSION group_replication_consistency = "
+			"@rowlock_consistency",
+	};
+	static const struct rlk_catch_up none = { .select = "" };
+
+	if (server->flavour == RLK_MARIADB)
+		return server->galera ? &galera : &none;
+	return server->multi_primary ? &group : &none;
 }
 
 const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)

@@ -139,8 +139,17 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server);
  *  or has no such variable (1193). Looks into no table. */
 const char *rlk_server_identity_sql(const struct rlk_server *server);
 
-/** What, put before a SELECT, lets it wait until this node has all that was
- *  committed in its cluster before; "" where there is no such word. */
-const char *rlk_server_catch_up_sql(const struct rlk_server *server);
+/** How a node comes to have all that was committed in its cluster before. */
+struct rlk_catch_up {
+	const char *select; /* put before a SELECT, it waits for that; "": there
+			       is no such word */
+	/* Or between these statements one does, in no transaction; none begins
+	 * before the last one. The first fails (1766) where one is open. NULL:
+	 * there are none. */
+	const char *first;
+	const char *last;
+};
+
+const struct rlk_catch_up *rlk_server_catch_up(const struct rlk_server *server);
 
 #endif

@@ -63,6 +63,7 @@
 
 /* A transaction of the caller's is open: its characteristics stay. */
 #define ERROR_OPEN 1568
+#define ERROR_STILL_OPEN 1766 /* and so is how consistent it is */
 
 /* The statements of a begin. Each costs the server a packet and the client a
  * wake-up, one with a result several times that (tests/bench/README.md). */
@@ -150,7 +151,7 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 	if (looks_first(guard))
 		put_snapshot(text, guard, request);
 	if (guard->asks) {
-		rlk_script_put(text, guard->place->catch_up);
+		rlk_script_put(text, guard->place->catch_up->select);
 		rlk_script_put(text, "SELECT IF(");
 		rlk_place_put_is_here(text, guard->place, guard->server);
 		rlk_script_put(text, ", guards + 1, 0) FROM ");
@@ -382,6 +383,56 @@ static void give_up(const struct rlk_guard *guard, size_t answered,
 		undo(guard, NULL);
 }
 
+/* Whoever reads in it at once reads all that was committed before, whichever
+ * the connection's member is. */
+static void put_catch_up(struct rlk_script *text, const struct rlk_guard *guard,
+			 const struct rlk_request *request)
+{
+	rlk_script_put(text, guard->place->catch_up->first);
+	if (!guard->autocommit)
+		rlk_script_put(text, "; SET SESSION autocommit = 1");
+	rlk_script_put(text, "; SELECT COUNT(*) FROM ");
+	rlk_place_put_table(text, guard->place, "business_lease");
+	put_row(text, request);
+	rlk_script_put(text, "; ");
+	rlk_script_put(text, guard->place->catch_up->last);
+}
+
+/* What cannot be set in a transaction that is open was not. */
+static enum rlk_guard_end fail_to_catch_up(const struct rlk_guard *guard,
+					   size_t answered,
+					   struct rowlock_errinfo *error)
+{
+	if (answered) {
+		if (!rlk_borrowed_insist(&guard->on,
+					 guard->place->catch_up->last, NULL))
+			undo(guard, NULL);
+		return RLK_GUARD_REFUSED;
+	}
+	if (error->mysql == ERROR_STILL_OPEN)
+		error->code = ROWLOCK_EINVAL;
+	forbid_several(guard, NULL);
+	return RLK_GUARD_REFUSED;
+}
+
+static enum rlk_guard_end catch_up(struct rlk_guard *guard,
+				   const struct rlk_request *request,
+				   struct rowlock_errinfo *reterr)
+{
+	uint64_t numbers[NUMBERS];
+	enum rlk_fault fault;
+	size_t answered;
+
+	if (!guard->place->catch_up->first)
+		return RLK_GUARD_DONE;
+	fault = say_several(guard, put_catch_up, request, numbers, &answered,
+			    reterr);
+	if (fault == RLK_UNKNOWN)
+		return RLK_GUARD_UNANSWERED;
+	return fault ? fail_to_catch_up(guard, answered, reterr)
+		     : RLK_GUARD_DONE;
+}
+
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
@@ -395,6 +446,9 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	guard->on_id = rlk_borrowed_id(&guard->on);
 	guard->autocommit = rlk_borrowed_autocommits(&guard->on);
 	guard->forbids_several = false;
+	end = catch_up(guard, request, reterr);
+	if (end)
+		return end;
 	fault =
 	    say_several(guard, put_begin, request, numbers, &answered, reterr);
 	if (fault == RLK_UNKNOWN)

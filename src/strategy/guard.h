@@ -41,7 +41,7 @@ struct rlk_guard {
 	bool early;           /* the row is locked from the begin on */
 	bool asks;            /* its begin asks for the row, its server and its
 				 guards; else they are known. Always where
-				 place->catch_up is for something */
+				 place->catch_up has a word for it */
 	bool releases;        /* its commit gives the lease back */
 	bool told;            /* by the time that its outcome is asked for, who
 				 has the guard as text may have counted, too */

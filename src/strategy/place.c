@@ -18,7 +18,7 @@ void rlk_place_learn(const struct rlk_conn *conn, struct rlk_place *ret_place)
 	ret_place->identity = rlk_server_many_writers(server)
 				  ? NULL
 				  : rlk_server_identity_sql(server);
-	ret_place->catch_up = rlk_server_catch_up_sql(server);
+	ret_place->catch_up = rlk_server_catch_up(server);
 }
 
 void rlk_place_put_is_here(struct rlk_script *script,

@@ -9,6 +9,7 @@
 
 #include "db/sql.h"
 
+struct rlk_catch_up;
 struct rlk_conn;
 
 struct rlk_place {
@@ -16,8 +17,8 @@ struct rlk_place {
 	const char
 	    *identity; /* an expression, static: which server it is; NULL:
 			  other nodes of its cluster will do as well */
-	const char *catch_up; /* before a SELECT: rlk_server_catch_up_sql() */
-	char server[96];      /* which one it was that told this */
+	const struct rlk_catch_up *catch_up;
+	char server[96]; /* which one it was that told this */
 };
 
 /** Learn it from a connection of the client's. */

@@ -155,9 +155,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < nodes; i++)
 		apps[i] =
 		    open_app(argv[optind + i], argv[optind + (i + 1) % nodes]);
-	say(apps[0].mysql, "CREATE OR REPLACE TABLE " TABLE
-			   " (id INT PRIMARY KEY, n BIGINT NOT NULL) "
-			   "ENGINE=InnoDB");
+	say(apps[0].mysql, "DROP TABLE IF EXISTS " TABLE);
+	say(apps[0].mysql,
+	    "CREATE TABLE " TABLE " (id INT PRIMARY KEY, n BIGINT NOT NULL) "
+	    "ENGINE=InnoDB");
 	say(apps[0].mysql, "INSERT INTO " TABLE " VALUES (1, 0)");
 	play(apps, nodes, rounds, &counts);
 	say(apps[0].mysql, "DROP TABLE " TABLE);

@@ -269,11 +269,12 @@ void sim_borrowed_check(const struct sim_borrowed *on, const char *call)
 		return;
 	if (session->autocommit != on->autocommit ||
 	    session->several != on->several || session->work.open ||
-	    session->locked)
+	    session->locked || session->consistent)
 		sim_violation("%s: the application's connection is not as it "
 			      "was: autocommit is %s, several statements are "
-			      "%s, %s transaction is open",
+			      "%s, %s transaction is open%s",
 			      call, session->autocommit ? "on" : "off",
 			      session->several ? "allowed" : "not allowed",
-			      session->work.open ? "a" : "no");
+			      session->work.open ? "a" : "no",
+			      session->consistent ? ", begins wait" : "");
 }

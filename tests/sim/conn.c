@@ -102,7 +102,8 @@ static void learn(struct sim_conn *conn)
 	server->flavour = sim_world.mysql ? RLK_MYSQL : RLK_MARIADB;
 	server->version = sim_world.mysql ? 90704 : 101119;
 	server->read_only = sim_server.read_only_until > sim_now;
-	server->galera = sim_world.nodes;
+	server->galera = sim_world.nodes && !sim_world.mysql;
+	server->multi_primary = sim_world.nodes && sim_world.mysql;
 	snprintf(server->identity, sizeof(server->identity), "server%u@%u",
 		 sim_world.nodes ? (unsigned int) sim_below(NODES) : 0,
 		 sim_server.starts);

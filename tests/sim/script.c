@@ -28,6 +28,7 @@
 #define ERROR_VALUE 1231
 #define ERROR_NO_SAVEPOINT 1305
 #define ERROR_OPEN 1568
+#define ERROR_STILL_OPEN 1766
 #define ERROR_DEADLOCK 1213
 #define ERROR_INTERRUPTED 1317
 #define ERROR_TIMEOUT 1205
@@ -104,7 +105,21 @@ static unsigned int set_transaction(struct sim_session *session,
 {
 	if (session->work.open)
 		return ERROR_OPEN;
+	if (sim_world.nodes && sim_world.mysql && !session->caught_up)
+		sim_violation("a begin does not wait for its node, which may "
+			      "be behind");
+	session->caught_up = false;
 	session->work.snapshot = said->value == 1;
+	return 0;
+}
+
+/* Not in a transaction. */
+static unsigned int set_consistency(struct sim_session *session,
+				    const struct sim_said *said)
+{
+	if (session->work.open)
+		return ERROR_STILL_OPEN;
+	session->consistent = said->op->verb == SIM_BE_CONSISTENT;
 	return 0;
 }
 
@@ -216,6 +231,15 @@ static unsigned int look_at_guards(struct sim_session *session,
 	if (lease)
 		sim_script_tell(session,
 				said->elsewhere ? 0 : lease->guards + 1);
+	return 0;
+}
+
+static unsigned int catch_up(struct sim_session *session,
+			     const struct sim_said *said)
+{
+	sim_script_touch(session);
+	session->caught_up = session->consistent && session->autocommit;
+	sim_script_tell(session, find_lease(said) != NULL);
 	return 0;
 }
 
@@ -336,6 +360,9 @@ static unsigned int do_execute(struct sim_session *session,
 		[SIM_SET_AUTOCOMMIT] = set_autocommit,
 		[SIM_SAVEPOINT] = set_savepoint,
 		[SIM_RELEASE_SAVEPOINT] = release_savepoint,
+		[SIM_BE_CONSISTENT] = set_consistency,
+		[SIM_BE_AS_BEFORE] = set_consistency,
+		[SIM_CATCH_UP] = catch_up,
 		[SIM_GUARD_FIRST] = look_first,
 		[SIM_GUARD_LOOK] = look_at_guards,
 		[SIM_GUARD_PLACE] = look_at_place,

@@ -363,6 +363,16 @@ static const struct {
 	  "SELECT token FROM lock_fence WHERE resource = ",
 	  read_passed },
 	{ { .verb = SIM_DO, .label = "do" }, "DO 0", read_nothing },
+	{ { .verb = SIM_BE_CONSISTENT, .label = "be-consistent" },
+	  "SET @rowlock_consistency = @@SESSION.group_replication_consistency, "
+	  "SESSION group_replication_consistency = 'BEFORE'",
+	  read_nothing },
+	{ { .verb = SIM_BE_AS_BEFORE, .label = "be-as-before" },
+	  "SET SESSION group_replication_consistency = @rowlock_consistency",
+	  read_nothing },
+	{ { .verb = SIM_CATCH_UP, .label = "catch-up" },
+	  "SELECT COUNT(*) FROM " LEASES "WHERE ",
+	  read_where },
 	{ { .verb = SIM_GUARD_FIRST, .label = "guard-first" },
 	  "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM " LEASES
 	  "WHERE ",

@@ -132,6 +132,8 @@ struct sim_session {
 	bool meets_alone;    /* to have it alone, */
 	int64_t meets_until; /* and so long */
 	bool repeatable;     /* the isolation of its transactions */
+	bool consistent;     /* group_replication_consistency is BEFORE, */
+	bool caught_up;      /* and what was read has waited for that */
 	bool stray;          /* a KILL QUERY has come that ends the next one */
 	struct rlk_list in_line;
 };

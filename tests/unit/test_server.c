@@ -105,22 +105,30 @@ static void only_mariadb_returns_the_row(void **state)
 }
 
 /* Nowhere else is there a node that may be behind, or a word for it. */
-static void only_galera_catches_up(void **state)
+static void only_clusters_catch_up(void **state)
 {
 	const struct rlk_server galera = { .flavour = RLK_MARIADB,
 					   .galera = true };
+	const struct rlk_server group = { .flavour = RLK_MYSQL,
+					  .multi_primary = true };
 	const struct rlk_server others[] = {
 		{ .flavour = RLK_MARIADB },
 		{ .flavour = RLK_MYSQL },
-		{ .flavour = RLK_MYSQL, .multi_primary = true },
 		{ .flavour = RLK_MYSQL, .galera = true },
 	};
 
 	(void) state;
-	assert_string_equal(rlk_server_catch_up_sql(&galera),
+	assert_string_equal(rlk_server_catch_up(&galera)->select,
 			    "SET STATEMENT wsrep_sync_wait = 1 FOR ");
-	for (size_t i = 0; i < TEST_SIZE(others); i++)
-		assert_string_equal(rlk_server_catch_up_sql(&others[i]), "");
+	assert_null(rlk_server_catch_up(&galera)->first);
+	assert_string_equal(rlk_server_catch_up(&group)->select, "");
+	assert_non_null(strstr(rlk_server_catch_up(&group)->first, "'BEFORE'"));
+	assert_non_null(rlk_server_catch_up(&group)->last);
+	for (size_t i = 0; i < TEST_SIZE(others); i++) {
+		assert_string_equal(rlk_server_catch_up(&others[i])->select,
+				    "");
+		assert_null(rlk_server_catch_up(&others[i])->first);
+	}
 }
 
 int main(void)
@@ -132,7 +140,7 @@ int main(void)
 		     old_and_nameless_servers_are_refused),
 		TEST("snapshot isolation is known by series and patch",
 		     snapshot_isolation_is_known_by_series_and_patch),
-		TEST("only Galera catches up", only_galera_catches_up),
+		TEST("only clusters catch up", only_clusters_catch_up),
 		TEST("only MariaDB returns the row",
 		     only_mariadb_returns_the_row),
 	};
