@@ -125,7 +125,8 @@ static bool on_cluster(const struct rlk_guard *guard)
 /* A read that locks takes no snapshot: the first other one does (MySQL manual,
  * "Consistent Nonlocking Reads"). It fails where the row is not there: a read
  * that locks would lock the gap, and keep others from names of their own, until
- * all is rolled back. */
+ * all is rolled back. Without a LIMIT of its own a SELECT has sql_select_limit,
+ * which may be 0: then it reads nothing, and takes no snapshot. */
 static void put_snapshot(struct rlk_script *text, const struct rlk_guard *guard,
 			 const struct rlk_request *request)
 {
@@ -133,7 +134,7 @@ static void put_snapshot(struct rlk_script *text, const struct rlk_guard *guard,
 			     "SELECT 2)) FROM ");
 	rlk_place_put_table(text, guard->place, "business_lease");
 	put_row(text, request);
-	rlk_script_put(text, "; ");
+	rlk_script_put(text, " LIMIT 1; ");
 }
 
 static bool looks_first(const struct rlk_guard *guard)
@@ -157,6 +158,7 @@ static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
 		rlk_script_put(text, ", guards + 1, 0) FROM ");
 		rlk_place_put_table(text, guard->place, "business_lease");
 		put_row(text, request);
+		rlk_script_put(text, " LIMIT 1");
 		rlk_script_put(text,
 			       guard->early ? " LOCK IN SHARE MODE; " : "; ");
 	}
@@ -347,6 +349,7 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 
 	rlk_script_put(&text, "SELECT ");
 	rlk_place_put_is_here(&text, guard->place, guard->server);
+	rlk_script_put(&text, " LIMIT 1");
 	fault = say(guard, &text, numbers, &answered, &error);
 	if (fault == RLK_UNKNOWN) {
 		*reterr = error;

@@ -26,7 +26,7 @@ static uint64_t largest(const struct rlk_borrowed *on, const char *resource)
 
 	rlk_script_put(&text, "SELECT token FROM lock_fence WHERE resource = ");
 	rlk_script_put_value(&text, rlk_text(resource));
-	rlk_script_put(&text, " FOR UPDATE");
+	rlk_script_put(&text, " LIMIT 1 FOR UPDATE");
 	if (rlk_borrowed_say_script(on, &text, &token, NULL))
 		return 0;
 	return token;

@@ -45,7 +45,10 @@ static void put_lock(struct rlk_script *text, const struct rlk_row_in *in,
 	rlk_place_put_table(text, in->place, "business_lock");
 	rlk_script_put(text, " WHERE name = ");
 	rlk_script_put_value(text, rlk_text(in->name));
-	rlk_script_put(text, wait ? " FOR UPDATE" : " FOR UPDATE NOWAIT");
+	/* Without it sql_select_limit counts, which may be 0. */
+	rlk_script_put(text, " LIMIT 1 FOR UPDATE");
+	if (!wait)
+		rlk_script_put(text, " NOWAIT");
 }
 
 static enum rlk_row_in_end end_of(enum rlk_fault fault)

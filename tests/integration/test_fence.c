@@ -100,10 +100,12 @@ static void an_earlier_holder_does_not_write_behind_a_later_one(void **state)
 	assert_passed(site, 9, 3);
 	assert_int_equal(number(site->mysql, "SELECT balance FROM " ACCOUNTS),
 			 70);
+	say(site->mysql, "SET sql_select_limit = 0");
 	say(site->mysql, "SET character_set_results = utf16");
 	assert_code(pay(site->mysql, 7, &err), ROWLOCK_ELOST, &err);
 	assert_non_null(strstr(err.message, "token 9, ours is 7"));
 	say(site->mysql, "SET character_set_results = latin1");
+	say(site->mysql, "SET sql_select_limit = DEFAULT");
 	/* And another thing has nothing to do with it. */
 	say(site->mysql, "START TRANSACTION");
 	assert_ok(rowlock_fence(site->mysql, "account/2", 7, &err));

@@ -113,6 +113,28 @@ static void answers_are_read_in_each_character_set(void **state)
 	assert_as_before(app);
 }
 
+/* Of the session's own SELECTs it lets no row through. */
+static void limit_of_the_session_is_not_ours(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	say(app->mysql, "SET SESSION sql_select_limit = 0");
+	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql,
+				ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_balance(app, 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +145,8 @@ int main(void)
 		      several_statements_are_as_the_application_has_them),
 		GUARD("answers are read in each character set",
 		      answers_are_read_in_each_character_set),
+		GUARD("a limit of the session's is not ours",
+		      limit_of_the_session_is_not_ours),
 	};
 
 	return test_main(tests);

@@ -117,6 +117,13 @@ static void read_where(struct sim_said *said, const char **at)
 	} while (skip(at, " AND "));
 }
 
+/* Whatever sql_select_limit is. */
+static void read_where_once(struct sim_said *said, const char **at)
+{
+	read_where(said, at);
+	expect(at, " LIMIT 1");
+}
+
 /* ------------------------------------------------------------ statements */
 
 static void read_isolation(struct sim_said *said, const char **at)
@@ -143,7 +150,7 @@ static void read_row(struct sim_said *said, const char **at)
 	if (!read_place(said, at))
 		unknown(*at);
 	expect(at, ", guards + 1, 0) FROM `simulation`.business_lease WHERE ");
-	read_where(said, at);
+	read_where_once(said, at);
 	said->shares = skip(at, " LOCK IN SHARE MODE");
 }
 
@@ -181,6 +188,7 @@ static void read_is_here(struct sim_said *said, const char **at)
 {
 	if (!read_place(said, at))
 		unknown(*at);
+	expect(at, " LIMIT 1");
 }
 
 static void read_call(struct sim_said *said, const char **at)
@@ -275,6 +283,7 @@ static void read_inside_lock(struct sim_said *said, const char **at)
 		unknown(*at);
 	expect(at, ", 1, 2) FROM `simulation`.business_lock WHERE name = ");
 	said->name = read_name(at);
+	expect(at, " LIMIT 1");
 	said->locks = skip(at, " FOR UPDATE");
 	if (skip(at, " NOWAIT") || !said->locks)
 		said->op = &inside_try;
@@ -328,7 +337,7 @@ static void read_pass(struct sim_said *said, const char **at)
 static void read_passed(struct sim_said *said, const char **at)
 {
 	read_resource(said, at);
-	expect(at, " FOR UPDATE");
+	expect(at, " LIMIT 1 FOR UPDATE");
 }
 
 #define NO_CHAIN " AND NO CHAIN NO RELEASE"
@@ -376,7 +385,7 @@ static const struct {
 	{ { .verb = SIM_GUARD_FIRST, .label = "guard-first" },
 	  "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM " LEASES
 	  "WHERE ",
-	  read_where },
+	  read_where_once },
 	{ { .verb = SIM_GUARD_LOOK, .label = "guard-look" },
 	  "SELECT IF(",
 	  read_look },
