@@ -54,7 +54,7 @@ ten_at_once()
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill client and
-# script there.
+# script there. Each run goes on from where the one before was killed.
 killed_anywhere()
 {
 	copy_tree
@@ -69,35 +69,38 @@ killed_in()
 {
 	statements=$(grep -c ';$' "$root/sql/schema/$1.sql")
 	[ "$statements" -ge "$2" ]
+	cp "$root"/sql/schema/*.sql "$copy/sql/schema"
+	rows "DROP DATABASE $db; CREATE DATABASE $db"
+	open_session "$tmp/root.cnf"
 	n=0
 	while [ $n -lt "$statements" ]; do
 		n=$((n + 1))
-		cp "$root"/sql/schema/*.sql "$copy/sql/schema"
-		rows "DROP DATABASE $db; CREATE DATABASE $db"
-		awk -v n=$n -v gate="DO GET_LOCK('gate.$db', 600);" \
+		gate=gate.$db.$n
+		equal "$(ask "SELECT GET_LOCK('$gate', 0)")" 1
+		awk -v n=$n -v gate="DO GET_LOCK('$gate', 600);" \
 			'{ print } /;$/ && ++seen == n { print gate }' \
 			"$root/sql/schema/$1.sql" >"$copy/sql/schema/$1.sql"
-		open_session "$tmp/root.cnf"
-		equal "$(ask "SELECT GET_LOCK('gate.$db', 0)")" 1
 		ROWLOCK_DSN=$(dsn_with "database=$db") TMPDIR=$tmp setsid \
 			"$copy/tools/rowlock-migrate" --no-defaults 3>&- 4<&- &
 		victim=$!
 		await "statement $n of $statements in $1 to be under way" at_the_gate
 		kill -s KILL -- -$victim
 		wait $victim || :
-		close_session
+		# Its connection ends then, and lets the next one migrate.
+		ask "DO RELEASE_LOCK('$gate')"
 		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" "$3"
-		expect 0 rlm
-		expect 0 rlm --status
-		equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 6
-		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
-		equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 	done
+	close_session
+	expect 0 rlm
+	expect 0 rlm --status
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 6
+	equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
+	equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 }
 at_the_gate()
 {
 	[ "$(echo "SELECT COUNT(*) FROM information_schema.processlist
-		WHERE db = '$db' AND info LIKE 'DO GET_LOCK(%gate%'" | sql)" = 1 ]
+		WHERE db = '$db' AND info LIKE 'DO GET_LOCK(%$gate%'" | sql)" = 1 ]
 }
 
 waits_for_another_run()
@@ -224,13 +227,14 @@ failing_migration()
 slow_migration()
 {
 	copy_tree
-	echo "DO GET_LOCK('gate.$db', 600);" >"$copy/sql/schema/0007.sql"
+	gate=gate.$db
+	echo "DO GET_LOCK('$gate', 600);" >"$copy/sql/schema/0007.sql"
 	mkdir "$tmp/slow"
 	mkfifo "$tmp/clock"
 	printf '#!/bin/sh\nread -r _ <"%s"\n' "$tmp/clock" >"$tmp/slow/sleep"
 	chmod +x "$tmp/slow/sleep"
 	open_session "$tmp/root.cnf"
-	equal "$(ask "SELECT GET_LOCK('gate.$db', 0)")" 1
+	equal "$(ask "SELECT GET_LOCK('$gate', 0)")" 1
 	ROWLOCK_DSN=$(dsn_with "database=$db") PATH=$tmp/slow:$PATH \
 		"$copy/tools/rowlock-migrate" --no-defaults >"$tmp/out" 2>&1 3>&- 4<&- &
 	slow=$!
