@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Each public header has a page in section 3 that names its functions.
 
-Usage: check_manual.py SOURCE_ROOT
+Usage: check_manual.py SOURCE_ROOT [BUILD_ROOT]
 
 include/rowlock.h has rowlock.3, include/rowlock/NAME.h has rowlock_NAME.3. A
 page names each function of its header, "*rowlock_acquire*()", and none that
-there is not; the example calls only what there is.
+there is not; the example calls only what there is. Where the build makes pages,
+man(1) finds that one by the name of each of these functions.
 """
 import pathlib
 import re
@@ -31,6 +32,18 @@ def declared(header):
 def page_of(root, header):
     word = header.relative_to(root / 'include').with_suffix('').as_posix()
     return root / 'tools' / 'man' / (word.replace('/', '_') + '.3.scd')
+
+
+def without_alias(build, header, root):
+    """The functions of @header by whose name there is no page, or another."""
+    page = page_of(root, header).name.removesuffix('.scd')
+    place = build / 'tools' / 'man'
+    if not (place / 'rowlock.3').is_file():
+        return set()  # no scdoc
+    return {name for name in declared(header)
+            if not (place / f'{name}.3').is_file() or
+            (place / f'{name}.3').read_text(encoding='utf-8') !=
+            f'.so man3/{page}\n'}
 
 
 def main():
@@ -58,6 +71,10 @@ def main():
              (page.parent / 'meson.build').read_text(encoding='utf-8')
              else {page.stem}),
         ]
+        if len(sys.argv) > 2:
+            checks.append((f'each function of {name} leads to {page.stem}',
+                           without_alias(pathlib.Path(sys.argv[2]), header,
+                                         root)))
     return tell_wrong([(sentence, sorted(wrong)) for sentence, wrong in checks])
 
 
