@@ -261,8 +261,8 @@ struct rowlock_client_options {
 	/** How many connections the lease strategy uses for acquire, release
 	 *  and token. Each name goes by one of them. More than one is seldom
 	 *  faster: what meets on one connection shares its commits. What has to
-	 *  wait for somebody's transaction, or for a lane that does, goes by up
-	 *  to 16 others, opened when they are needed; what finds all of them in
+	 *  wait for somebody's transaction, or for one that does, goes by up to
+	 *  16 others, opened when they are needed; what finds all of them in
 	 *  use waits for one, until its deadline. Default 1; 1 to 16. */
 	unsigned int lease_connections;
 	/** How many leases this client may wait for in the server at a time,

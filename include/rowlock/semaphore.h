@@ -100,7 +100,7 @@ ROWLOCK_API int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
  * the first asks until it has what it wants and nobody overtakes it: so one who
  * wants many gets in beside those who want few. Only if it has been there for
  * 12 seconds others take what it leaves, each once in such a time: it may be a
- * connection that nobody uses. Where bells do not reach everybody
+ * connection that nobody uses. Where GET_LOCK() does not reach everybody
  * (rowlock_acquire()) there is no such line, and who wants few may overtake.
  *
  * @count    1 to as many as the semaphore has
