@@ -49,8 +49,9 @@ static const char *name_of(const struct rowlock_rwlock *rwlock)
 	return rowlock_name(rwlock->writer);
 }
 
+/* @how: for what it would have to be, or "". */
 static int fail_not_held(const struct rowlock_rwlock *rwlock, const char *what,
-			 struct rowlock_errinfo *reterr)
+			 const char *how, struct rowlock_errinfo *reterr)
 {
 	int code = rlk_check_forked(rwlock->reader, reterr);
 
@@ -62,8 +63,9 @@ static int fail_not_held(const struct rowlock_rwlock *rwlock, const char *what,
 				"lost; release it first",
 				what, name_of(rwlock));
 	return rlk_fail(reterr, ROWLOCK_ENOTHELD,
-			"%s '%s': it is not held through this handle", what,
-			name_of(rwlock));
+			"%s '%s': it is not held%s through this handle; "
+			"acquire it first",
+			what, name_of(rwlock), how);
 }
 
 /* ------------------------------------------------------------ made, freed */
@@ -184,7 +186,7 @@ static int begin(struct rowlock_rwlock *rwlock, struct rowlock *lock,
 	if (code)
 		return code;
 	if (rwlock->gone)
-		return fail_not_held(rwlock, "acquire", reterr);
+		return fail_not_held(rwlock, "acquire", "", reterr);
 	rlk_mutex_lock(&rwlock->mutex);
 	busy = rwlock->waiting != NULL;
 	canceled = !busy && rwlock->cancel_next;
@@ -311,7 +313,7 @@ int rowlock_rwlock_upgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
 	int code;
 
 	if (rwlock->mode != ROWLOCK_RWLOCK_READ)
-		return fail_not_held(rwlock, "upgrade", reterr);
+		return fail_not_held(rwlock, "upgrade", " for reading", reterr);
 	code = rlk_check_forked(rwlock->reader, reterr);
 	if (code)
 		return code;
@@ -336,7 +338,8 @@ int rowlock_rwlock_downgrade(struct rowlock_rwlock *rwlock,
 	int code;
 
 	if (rwlock->mode != ROWLOCK_RWLOCK_WRITE)
-		return fail_not_held(rwlock, "downgrade", reterr);
+		return fail_not_held(rwlock, "downgrade", " for writing",
+				     reterr);
 	code = rlk_reader_acquire_under(rwlock->reader, rwlock->writer, reterr);
 	if (code == 0) {
 		rwlock->mode = ROWLOCK_RWLOCK_READ;
@@ -352,7 +355,7 @@ static int release_nothing(struct rowlock_rwlock *rwlock,
 			   struct rowlock_errinfo *reterr)
 {
 	if (!rwlock->gone || rlk_check_forked(rwlock->reader, NULL))
-		return fail_not_held(rwlock, "release", reterr);
+		return fail_not_held(rwlock, "release", "", reterr);
 	rwlock->gone = false;
 	return rlk_fail(reterr, ROWLOCK_ELOST,
 			"release '%s': it was lost before; check what it "
@@ -409,7 +412,7 @@ int rowlock_rwlock_verify(struct rowlock_rwlock *rwlock,
 	struct rowlock *lock = side(rwlock);
 
 	return lock ? rowlock_verify(lock, reterr)
-		    : fail_not_held(rwlock, "verify", reterr);
+		    : fail_not_held(rwlock, "verify", "", reterr);
 }
 
 uint64_t rowlock_rwlock_remaining_ms(struct rowlock_rwlock *rwlock)
@@ -425,7 +428,7 @@ int rowlock_rwlock_token(struct rowlock_rwlock *rwlock, uint64_t *ret_token,
 	struct rowlock *lock = side(rwlock);
 
 	return lock ? rowlock_token(lock, ret_token, reterr)
-		    : fail_not_held(rwlock, "token of", reterr);
+		    : fail_not_held(rwlock, "token of", "", reterr);
 }
 
 static void lost(struct rowlock *lock, void *arg)

@@ -21,6 +21,10 @@ static void many_read_or_one_writes(void **state)
 	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ENOTHELD,
 		    &err);
 	expect_read(pair.one, 0);
+	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	/* It is held. */
+	assert_non_null(strstr(err.message, "is not held for writing"));
 	expect_read(pair.two, 0);
 	assert_int_equal(rows_of(pair.sql, pair.name), 2);
 	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
