@@ -644,8 +644,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_execute(
 /* --------------------------------------------------------- for people */
 
 enum rowlock_state {
-	ROWLOCK_STATE_HELD = 0,    /* held, its session alive; a writer beside
-				      readers: it waits for them to go */
+	ROWLOCK_STATE_HELD = 0,    /* by who lives; a writer may yet wait */
 	ROWLOCK_STATE_DEAD = 1,    /* its holder is gone: next to ask gets it */
 	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
 	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
@@ -653,10 +652,10 @@ enum rowlock_state {
 };
 
 /** What a row is: of a read/write lock (rowlock/rwlock.h) there is one for the
- *  writer, also while it waits for readers to go, and one or several for the
- *  readers of a client; of a semaphore (rowlock/semaphore.h) one for each
- *  permit; of an election (rowlock/election.h) one for each candidate that
- *  waits and has a weight, as the info says. */
+ *  writer, also while it waits for readers to go, and one or several for a
+ *  client's readers; of a semaphore (rowlock/semaphore.h) one for each permit;
+ *  of an election (rowlock/election.h) one for each candidate that waits and
+ *  has a weight, as the info says. */
 enum rowlock_kind {
 	ROWLOCK_KIND_LOCK = 0,
 	ROWLOCK_KIND_WRITER = 1,
@@ -689,8 +688,7 @@ struct rowlock_entry {
 	uint64_t last_token;  /* the last one drawn for the name, by any hold */
 	uint64_t expired_ms;  /* dead: for how long, 0: not known */
 	uint64_t connection;  /* row: the holder's, its number; 0: not known */
-	uint64_t collected;   /* watched: no token that was collected is
-				 larger than this; else 0 */
+	uint64_t collected;   /* watched: at least each collected token */
 };
 
 typedef int (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
@@ -723,8 +721,8 @@ struct rowlock_list_options {
  * (lease first), name and slot, as long as it returns 0. It runs on the calling
  * thread and must not call the library. 256 are asked for at a time (what comes
  * or goes meanwhile may be told or not), and who holds rows. Blocks, at most
- * call_timeout_ms for each question; a server that lies may have no end of them.
- * Any thread. Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server
+ * call_timeout_ms for each question; who lies may have no end of them. Any
+ * thread. Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server
  * errors, perhaps after some calls of @fn.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
@@ -735,19 +733,19 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  * End the present hold of @name, whoever has it, against the holder's will.
  *
  * lease: of a read/write lock of that name (rowlock/rwlock.h) the holds of the
- * writer and of all readers end, too, and of a semaphore (rowlock/semaphore.h)
- * all permits that are in use. Its row is deleted, and its holder's lost
- * callback runs at its next heartbeat (a third of its TTL) or at its next
- * rowlock_verify(). row: the holder's connection is killed, where the account
- * may find and kill it. One that this very client holds, on whatever thread, it
- * can always end: it is lost at once, and needs no right.
+ * writer and of all readers end, too, and of a semaphore all permits in use.
+ * Its row is deleted, and its holder's lost callback runs at its next heartbeat
+ * (a third of its TTL) or rowlock_verify(). row: the holder's connection is
+ * killed, where the account may find and kill it. One that this very client
+ * holds, on whatever thread, it can always end: it is lost at once, and needs
+ * no right.
  *
  * Returns 0: there was a hold, and it is over. ROWLOCK_ENOTHELD: there was
  * none. ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account
  * may not; the message has the statements for a DBA to type); and the server
- * errors. After one of those a row hold of this client is not held any more;
- * its row is free as soon as the server has seen its connection end. Blocks, at
- * most call_timeout_ms. Any thread.
+ * errors. After one of those a row hold of this client is not held any more:
+ * its row is free when the server has seen its connection end. Blocks, at most
+ * call_timeout_ms. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 					    enum rowlock_strategy strategy,
