@@ -736,9 +736,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  * writer and of all readers end, too, and of a semaphore all permits in use.
  * Its row is deleted, and its holder's lost callback runs at its next heartbeat
  * (a third of its TTL) or rowlock_verify(). row: the holder's connection is
- * killed, where the account may find and kill it. One that this very client
- * holds, on whatever thread, it can always end: it is lost at once, and needs
- * no right.
+ * killed, where the account may find and kill it. One of this very client, on
+ * whatever thread, it can always end: that is lost at once, and needs no right.
  *
  * Returns 0: there was a hold, and it is over. ROWLOCK_ENOTHELD: there was
  * none. ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account

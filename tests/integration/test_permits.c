@@ -125,7 +125,12 @@ static int live(unsigned int place, unsigned int number)
 
 	srand(number);
 	options.dsn = clients_dsn(place);
-	code = rowlock_client_new(&options, &client, &err);
+	/* Nor may it be that slow for ever: others' grants are waited for. */
+	do
+		code = rowlock_client_new(&options, &client, &err);
+	while (code == ROWLOCK_ECONNECT && !shared->clients.over);
+	if (code == ROWLOCK_ECONNECT)
+		return 0;
 	if (!code)
 		code = rowlock_semaphore_new(client, shared->name, PERMITS,
 					     NULL, &semaphore, &err);

@@ -139,7 +139,7 @@ static void handle_that_owns_is_released_by_any_thread(void **state)
 static void hold_that_ends_during_an_acquire_is_lost(void **state)
 {
 	(void) state;
-	for (unsigned int look = 1; look <= 2; look++) {
+	for (unsigned int look = 1; look <= 3; look++) {
 		struct rowlock_client *client = fake_client();
 		struct rowlock *lock =
 		    fake_lock(client, ROWLOCK_LEASE, 0, "job");
