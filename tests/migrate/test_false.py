@@ -6,10 +6,12 @@ import os
 import pathlib
 import re
 import resource
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / 'tests' / 'lib'), str(ROOT / 'tests' / 'cli')]
@@ -268,6 +270,45 @@ def a_migration_takes_no_answer_without_an_end():
          floods_at=b'CREATE TABLE')
 
 
+def still_true(state):
+    began = time.monotonic()
+    while state():
+        if time.monotonic() - began > patience():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def is_there(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def who_ends_it_ends_the_client_too():
+    with tempfile.TemporaryDirectory() as place, \
+            FalseServer(lets_in=True, clock=f'{place}/asked', timeless=('silence',),
+                        flood='silence', floods_at=b'CREATE TABLE') as server:
+        os.mkfifo(server.clock)
+        asked = os.open(server.clock, os.O_RDONLY | os.O_NONBLOCK)
+        with subprocess.Popen(
+                [str(MIGRATE), '--no-defaults'], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=ENVIRONMENT | {'ROWLOCK_DSN': at(server), 'TMPDIR': TMP.name},
+                start_new_session=True) as process:
+            poll = select.poll()
+            poll.register(asked, select.POLLHUP)
+            check(poll.poll(patience() * 1000), 'it does not ask')
+            os.close(asked)
+            process.terminate()
+            check(process.wait(patience()) == 143, f'{process.returncode}')
+            check(not still_true(lambda: is_there(process.pid)), 'a process is left')
+            left = os.listdir(TMP.name)
+            check(not left, f'left behind: {left}')
+
+
 CASES = [nobody_on_loopback_is_told_the_password,
          nobody_is_told_it_by_tls_that_is_not_verified,
          nobody_on_another_host_is_told_it,
@@ -279,7 +320,7 @@ CASES = [nobody_on_loopback_is_told_the_password,
          a_hash_that_is_enough_lets_in, no_file_of_this_host_is_sent,
          no_terminal_is_steered_by_what_is_said,
          an_answer_without_an_end_ends, no_answer_is_waited_for_without_an_end,
-         a_migration_takes_no_answer_without_an_end]
+         a_migration_takes_no_answer_without_an_end, who_ends_it_ends_the_client_too]
 
 if __name__ == '__main__':
     if not shutil.which('openssl') or not (shutil.which('mariadb') or
