@@ -721,8 +721,8 @@ struct rowlock_list_options {
  * (lease first), name and slot, as long as it returns 0. It runs on the calling
  * thread and must not call the library. 256 are asked for at a time (what comes
  * or goes meanwhile may be told or not), and who holds rows. Blocks, at most
- * call_timeout_ms for each question; who lies may have no end of them. Any
- * thread. Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server
+ * call_timeout_ms for each question; a server that lies may never end them.
+ * Any thread. Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server
  * errors, perhaps after some calls of @fn.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
