@@ -165,6 +165,107 @@ static void account_without_the_right_is_told(void **state)
 	mysql_close(mysql);
 }
 
+/* Whose database is another one than the lock's, and has data of its own. */
+static MYSQL *connect_beside(const struct app *app)
+{
+	struct test_sql *root = test_server_root();
+	MYSQL *mysql = mysql_init(NULL);
+	char text[4096];
+
+	test_sql(root, "CREATE DATABASE beside");
+	test_sql(root, "USE beside");
+	read_sql("fence.sql", text, sizeof(text));
+	test_sql(root, "%s", text);
+	test_sql(root, "CREATE TABLE ours (n INT) ENGINE=InnoDB");
+	test_sql(root, "INSERT INTO ours VALUES (1)");
+	test_sql(root, "CREATE OR REPLACE USER far IDENTIFIED BY 'far'");
+	test_sql(root, "GRANT SELECT, UPDATE ON beside.ours TO far");
+	test_sql_end(root);
+	if (!mysql_real_connect(mysql, app->mysql->host, "far", "far", "beside",
+				app->mysql->port, NULL,
+				CLIENT_MULTI_STATEMENTS))
+		fail_msg("connect: %s", mysql_error(mysql));
+	return mysql;
+}
+
+/* To the lock's tables. */
+static void grant_beside(const struct app *app)
+{
+	static const struct {
+		const char *rights;
+		const char *table;
+	} grants[] = {
+		{ "SELECT, UPDATE, DELETE", "business_lease" },
+		{ "SELECT, UPDATE", "business_lock" },
+		{ "SELECT, INSERT, UPDATE", "lock_token" },
+		{ "SELECT, UPDATE", "lock_token_floor" },
+	};
+	struct test_sql *root = test_server_root();
+
+	for (size_t i = 0; i < TEST_SIZE(grants); i++)
+		test_sql(root, "GRANT %s ON %s.%s TO far", grants[i].rights,
+			 app->mysql->db, grants[i].table);
+	test_sql(root, "GRANT SELECT, INSERT, UPDATE ON beside.lock_fence TO "
+		       "far");
+	test_sql_end(root);
+}
+
+/* All that an application can tie to its locks; what each call returned. */
+static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
+		       int codes[4])
+{
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	codes[0] = rowlock_begin(app->lock, mysql, 0, &err);
+	if (!codes[0]) {
+		say(mysql, "UPDATE ours SET n = 2");
+		codes[0] = rowlock_commit(app->lock, mysql, &err);
+	}
+	assert_nothing_begun(mysql);
+	codes[1] = rowlock_acquire_in(row, mysql, 0, &err);
+	if (codes[1])
+		say(mysql, "START TRANSACTION");
+	codes[2] = rowlock_draw_in(row, mysql, &token, &err);
+	codes[3] = rowlock_fence(mysql, "ours", 7, &err);
+	say(mysql, "COMMIT");
+	assert_nothing_begun(mysql);
+}
+
+static void another_database_will_do_with_the_rights(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *mysql = connect_beside(app);
+	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
+	struct test_sql *root = test_server_root();
+	struct rowlock_errinfo err;
+	int codes[4];
+
+	/* So that its row is there. */
+	assert_ok(rowlock_acquire(row, 0, &err));
+	assert_ok(rowlock_release(row, &err));
+	use_beside(app, row, mysql, codes);
+	for (size_t i = 0; i < TEST_SIZE(codes); i++)
+		assert_int_equal(codes[i], ROWLOCK_EAUTH);
+	assert_int_equal(number(mysql, "SELECT n FROM ours"), 1);
+	assert_int_equal(test_sql_number(root, "SELECT COUNT(*) FROM "
+					       "beside.lock_fence"),
+			 0);
+	assert_ok(rowlock_verify(app->lock, &err));
+	grant_beside(app);
+	use_beside(app, row, mysql, codes);
+	for (size_t i = 0; i < TEST_SIZE(codes); i++)
+		assert_int_equal(codes[i], 0);
+	assert_int_equal(number(mysql, "SELECT n FROM ours"), 2);
+	assert_int_equal(test_sql_number(root, "SELECT COUNT(*) FROM "
+					       "beside.lock_fence"),
+			 1);
+	mysql_close(mysql);
+	test_sql(root, "DROP DATABASE beside");
+	test_sql_end(root);
+	test_lock_end(row);
+}
+
 /* As rowlock-migrate --guard-procedure does. */
 static void make_procedure(void)
 {
@@ -390,6 +491,8 @@ int main(void)
 		      server_in_anothers_place_commits_nothing),
 		GUARD("an account without the right is told",
 		      account_without_the_right_is_told),
+		GUARD("another database will do with the rights",
+		      another_database_will_do_with_the_rights),
 		GUARD("an account without rights may call the guard",
 		      account_without_rights_may_call_the_guard),
 		GUARD("a server that takes no writes commits nothing",
