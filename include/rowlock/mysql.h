@@ -24,12 +24,13 @@
  * needs SELECT and UPDATE on `business_lease` (rowlock_commit_release():
  * DELETE, too).
  *
- * On Galera, too, and in a group of MySQL with several primaries, with data that
- * all nodes change, each connection to any of them: a transaction begins behind
- * all that was committed on any node before, its lock's row and the work of who
- * had the lock before included. rowlock_begin() waits for that, in a group by a
- * round trip of its own (group_replication_consistency = 'BEFORE', and then what
- * it was). Whoever begins by himself has to do so, too: rowlock_guard_sql().
+ * On Galera, too, and in a group of MySQL with several primaries, with data
+ * that all nodes change, each connection to any of them: a transaction begins
+ * behind all that was committed on any node before, its lock's row and the work
+ * of who had the lock before included. rowlock_begin() waits for that, in a
+ * group by a round trip of its own (group_replication_consistency = 'BEFORE',
+ * and then what it was). Whoever begins by himself has to do so, too:
+ * rowlock_guard_sql().
  *
  * While the transaction is open it locks nothing of rowlock's (but with
  * ROWLOCK_EARLY_GUARD): others try for the lock, and are told, as always. From
@@ -212,13 +213,14 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * between.
  *
  * What rowlock_begin() and rowlock_commit() do is left to the caller: that it
- * is the lock's server, and on another node of its cluster, that the transaction
- * begins behind what was committed there (wsrep_sync_wait = 1;
- * group_replication_consistency = 'BEFORE'), or it reads old data; that the transaction is not begun before the acquire,
- * and has autocommit off, so that nothing commits by itself after a deadlock;
- * that it has not ended half way; and a COMMIT without an answer stays unknown:
- * it may still come, and the guard of the next transaction would not notice. So
- * release the lock then, and acquire it anew, as after ROWLOCK_EUNKNOWN.
+ * is the lock's server, and on another node of its cluster, that the
+ * transaction begins behind what was committed there (wsrep_sync_wait = 1;
+ * group_replication_consistency = 'BEFORE'), or it reads old data; that the
+ * transaction is not begun before the acquire, and has autocommit off, so that
+ * nothing commits by itself after a deadlock; that it has not ended half way;
+ * and a COMMIT without an answer stays unknown: it may still come, and the
+ * guard of the next transaction would not notice. So release the lock then, and
+ * acquire it anew, as after ROWLOCK_EUNKNOWN.
  *
  * Not while a transaction of rowlock_begin() is open under the same hold: its
  * commit finds another number of guards than it knows (ROWLOCK_ELOST).
@@ -297,7 +299,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * @wait_ms and call_timeout_ms. At the deadline, or when rowlock_cancel() is
  * called, the statement is interrupted by a KILL QUERY of the client's account,
  * which has to be @conn's, or to have PROCESS and CONNECTION ADMIN: else @conn
- * is closed.
+ * is closed. A server whose host vanishes while it is waited for without
+ * end is noticed by TCP keepalive alone.
  *
  * Returns 0: the transaction is open, and has the lock;
  * ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED;
