@@ -216,6 +216,7 @@ static void doubt_ends_with_the_servers_patience(void **state)
 	fake_advance(1500);
 	/* There are rounds again, but of another one. */
 	doubt(client, "task");
+	fake_await_sleep_within(500);
 	fences = fences_of(call.conn);
 	other = fake_call(FAKE_ACQUIRE, 2).conn;
 	fake_pass_until(is_fenced_often, &other);

@@ -338,6 +338,11 @@ static void conflict_is_no_verdict(void **state)
 	fake_client_end(client);
 }
 
+static bool is_now(void *arg)
+{
+	return fake_now() == *(const int64_t *) arg;
+}
+
 /* However long the rests between its questions have become by then. */
 static void try_does_not_rest_beyond_its_time(void **state)
 {
@@ -345,6 +350,7 @@ static void try_does_not_rest_beyond_its_time(void **state)
 	struct rowlock_client *client = fake_client_with(&options);
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	int64_t until = fake_now() + (int64_t) options.call_timeout_ms;
+	int64_t last = until - 1;
 	struct fake_answer again = { .given = true,
 				     .skip = true,
 				     .result = RLK_AGAIN };
@@ -365,6 +371,7 @@ static void try_does_not_rest_beyond_its_time(void **state)
 		fake_advance((uint64_t) rest);
 	}
 	fake_await(FAKE_ACQUIRE, 9);
+	fake_until(is_now, &last);
 	fake_await_sleep_within(1);
 	fake_advance(1);
 	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);

@@ -165,34 +165,56 @@ void fake_until_so(bool (*state)(void *arg), void *arg, const char *what,
 	}
 }
 
-/* Of the threads of this process, is it the only one that is not asleep? */
-static bool all_others_sleep(void)
+/* Is it asleep? *@switches grows by how often it has gone to sleep so far. */
+static bool is_asleep(const char *task, uint64_t *switches)
+{
+	char path[300];
+	char line[200];
+	char state = 'S';
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
+	status = fopen(path, "r");
+	/* One that has ended does nothing any more. */
+	while (status && fgets(line, sizeof(line), status)) {
+		const char *value = strchr(line, ':');
+
+		if (!value)
+			continue;
+		if (strncmp(line, "State:", strlen("State:")) == 0)
+			state = value[1 + strspn(value + 1, " \t")];
+		if (strstr(line, "ctxt_switches:"))
+			*switches += strtoull(value + 1, NULL, 10);
+	}
+	if (status)
+		fclose(status);
+	return state == 'S';
+}
+
+static bool all_others_sleep(uint64_t *switches)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *task;
 	bool asleep = tasks != NULL;
 
-	while (asleep && (task = readdir(tasks))) {
-		char path[300];
-		char state = 'S';
-		FILE *stat;
-
-		if (*task->d_name == '.' || atoi(task->d_name) == gettid())
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%s/stat",
-			 task->d_name);
-		stat = fopen(path, "r");
-		/* One that has ended does nothing any more. */
-		if (!stat)
-			continue;
-		if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1 ||
-		    state != 'S')
-			asleep = false;
-		fclose(stat);
-	}
+	while (asleep && (task = readdir(tasks)))
+		if (*task->d_name != '.' && atoi(task->d_name) != gettid())
+			asleep = is_asleep(task->d_name, switches);
 	if (tasks)
 		closedir(tasks);
 	return asleep;
+}
+
+/* Of the threads of this process, is it the only one that is not asleep? They
+ * are looked at one after the other, and one may wake another that was looked
+ * at: it has run, then, when they are looked at again. */
+static bool is_alone(void)
+{
+	uint64_t first = 0;
+	uint64_t second = 0;
+
+	return all_others_sleep(&first) && all_others_sleep(&second) &&
+	       first == second;
 }
 
 /* Valgrind lets one thread run at a time; the others sleep, to the kernel. */
@@ -210,7 +232,7 @@ static uint64_t until_next(int64_t end)
 	int64_t now = fake_now();
 	int64_t next;
 
-	if (under_valgrind() || !all_others_sleep())
+	if (under_valgrind() || !is_alone())
 		return 1;
 	world_lock();
 	next = world_next_timer();
@@ -232,8 +254,12 @@ void fake_pass_until_so(bool (*state)(void *arg), void *arg, const char *what,
 		if (look(state, arg))
 			return;
 		/* Nothing moves: time has passed for everybody. */
-		if (!next_change(seen, 1))
-			fake_advance(until_next(end));
+		if (!next_change(seen, 1)) {
+			uint64_t ms = until_next(end);
+
+			if (changes() == seen)
+				fake_advance(ms);
+		}
 	}
 	/* Or it was the machine that did not move. */
 	fake_until_so(state, arg, what, file, line);
