@@ -21,7 +21,6 @@
 
 #include "core/guarded_private.h"
 #include "core/place.h"
-#include "db/server.h"
 
 #define FLAGS (ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD)
 
@@ -166,7 +165,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	/* A snapshot, or a lock, is taken by asking; and a node that may be
 	 * behind catches up. */
 	guard->asks = guard->snapshot || guard->early ||
-		      *guard->place->catch_up->select ||
+		      rlk_place_asks_to_catch_up(guard->place) ||
 		      !knows_guards_locked(hold) ||
 		      !rlk_place_is_verified_locked(client, &guard->on);
 	guarded->breaks = client->session.breaks;

@@ -21,6 +21,11 @@ void rlk_place_learn(const struct rlk_conn *conn, struct rlk_place *ret_place)
 	ret_place->catch_up = rlk_server_catch_up(server);
 }
 
+bool rlk_place_asks_to_catch_up(const struct rlk_place *place)
+{
+	return *place->catch_up->select != '\0';
+}
+
 void rlk_place_put_is_here(struct rlk_script *script,
 			   const struct rlk_place *place, const char *server)
 {

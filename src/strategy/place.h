@@ -7,6 +7,8 @@
  * client's: it may have another database, and be to another server.
  */
 
+#include <stdbool.h>
+
 #include "db/sql.h"
 
 struct rlk_catch_up;
@@ -23,6 +25,9 @@ struct rlk_place {
 
 /** Learn it from a connection of the client's. */
 void rlk_place_learn(const struct rlk_conn *conn, struct rlk_place *ret_place);
+
+/** Does a begin have to ask for something, to wait for what its node lacks? */
+bool rlk_place_asks_to_catch_up(const struct rlk_place *place);
 
 /** A condition: true on @server, or on any of its cluster. */
 void rlk_place_put_is_here(struct rlk_script *script,
