@@ -5,6 +5,7 @@ the place of the local one, where Connector/C would go without a word.
 """
 import os
 import socket
+import threading
 import unittest
 
 import harness
@@ -81,9 +82,17 @@ class Misspelt(ToolTest):
 
     def test_what_is_well_spelt_is_connected(self):
         self.environment["ROWLOCK_DSN"] = f"socket={self.path};user=app"
-        code, _, _ = self.run_tool("list", "--connect-timeout=100ms", tool=CLI)
+        self.listener.setblocking(True)
+        came = threading.Event()
+
+        def receive():
+            self.listener.accept()[0].close()
+            came.set()
+
+        threading.Thread(target=receive, daemon=True).start()
+        code, _, _ = self.run_tool("list", tool=CLI)
         self.assertEqual(code, 125)
-        self.listener.accept()[0].close()
+        self.assertTrue(came.is_set())
 
 
 if __name__ == "__main__":

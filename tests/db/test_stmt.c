@@ -336,7 +336,7 @@ static void locked_row_is_busy(void **state)
 	const struct rlk_value params[] = { rlk_text("db-test busy") };
 	struct rowlock_errinfo error = { 0 };
 	const struct rlk_value page[] = { params[0], rlk_text(""), rlk_u64(1),
-					  rlk_u64(9) };
+					  params[0], rlk_u64(9) };
 	struct rlk_reply reply;
 
 	(void) state;
