@@ -144,7 +144,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
  * commits (DDL), by a deadlock or another error that rolled it back and went
  * unnoticed, or @conn was connected anew, or to another server. What the caller
- * committed himself stays committed, unguarded;
+ * committed himself stays committed, unguarded; what he has prepared (XA
+ * PREPARE) stays in the server, with its locks, until somebody ends it by XA
+ * ROLLBACK or XA COMMIT;
  * ROWLOCK_EDB: the server refused (a deadlock, a time-out, a certification of
  * Galera): do the transaction again if you like, from rowlock_begin() on;
  * ROWLOCK_EAUTH: the account of @conn may not change `business_lease`;
