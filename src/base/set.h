@@ -11,6 +11,8 @@
 #include <rowlock.h>
 #include <stddef.h>
 
+#include "base/text.h"
+
 #define RLK_SET_BETWEEN '\n'
 
 /** How many names @text has. */
@@ -24,7 +26,7 @@ size_t rlk_set_find(const char *text, const char *name);
 
 /** A name; all that one may have fits. */
 struct rlk_set_name {
-	char text[ROWLOCK_NAME_MAX * 4 + 1];
+	char text[RLK_NAME_SIZE];
 };
 
 /** Number @number, from 0, of the names of @text. */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define ESCAPE_SIZE 4 /* \xNN */
 #define CHARACTER_MOST 4
 
@@ -114,6 +116,25 @@ const char *rlk_name_problem(const char *name, char *buffer, size_t size)
 	if (name[length - 1] == ' ')
 		return "has a blank at the end";
 	return rlk_text_problem(name, ROWLOCK_NAME_MAX, buffer, size);
+}
+
+int rlk_name_check(const char *what, const char *name, const char *server,
+		   struct rowlock_errinfo *reterr)
+{
+	const char *problem = "is NULL";
+	char buffer[128];
+
+	if (name)
+		problem = rlk_name_problem(name, buffer, sizeof(buffer));
+	if (!problem)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ENAME,
+			"%s '%s'%s%s %s; give 1 to %d characters of UTF-8 "
+			"without control characters and without a blank at the "
+			"end",
+			what, rlk_text_shown(name).text,
+			server ? " for a lock on " : "", server ? server : "",
+			problem, ROWLOCK_NAME_MAX);
 }
 
 uint64_t rlk_bytes_hash(const char *text, size_t length)

@@ -8,6 +8,7 @@
  * behind the cut would become one lock.
  */
 
+#include <rowlock.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,14 @@ const char *rlk_text_problem(const char *text, size_t max, char *buffer,
 /** The same for a name: also not empty and without a blank at the end, which
  *  the database's collation would not see. */
 const char *rlk_name_problem(const char *name, char *buffer, size_t size);
+
+/** Room for a name: each of its characters has up to four bytes. */
+#define RLK_NAME_SIZE (ROWLOCK_NAME_MAX * 4 + 1)
+
+/** Check @name, which may be NULL. @what begins the message, as "the name";
+ *  @server: whose lock it is to be, or NULL. Returns 0 or ROWLOCK_ENAME. */
+int rlk_name_check(const char *what, const char *name, const char *server,
+		   struct rowlock_errinfo *reterr);
 
 /** A number that spreads texts well (FNV-1a). The same everywhere, for ever:
  *  clients of different versions meet by it. */

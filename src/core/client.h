@@ -21,6 +21,7 @@
 #include "base/keyed.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "base/thread_end.h"
 #include "core/alarm.h"
@@ -115,7 +116,7 @@ struct rlk_verified {
  *  this lease. All zero: from the first ones on. */
 struct rlk_reap_from {
 	uint64_t session;
-	char name[ROWLOCK_NAME_MAX * 4 + 1];
+	char name[RLK_NAME_SIZE];
 	unsigned int slot;
 };
 

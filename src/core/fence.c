@@ -21,20 +21,11 @@ static int fail(const char *resource, int code, const char *words,
 static int check(const struct rlk_borrowed *on, const char *resource,
 		 uint64_t token, struct rowlock_errinfo *reterr)
 {
-	const char *problem = "is NULL";
 	struct rowlock_errinfo error;
-	char buffer[128];
-	int code;
+	int code = rlk_name_check("the resource", resource, NULL, reterr);
 
-	if (resource)
-		problem = rlk_name_problem(resource, buffer, sizeof(buffer));
-	if (problem)
-		return rlk_fail(reterr, ROWLOCK_ENAME,
-				"the resource '%s' %s; give 1 to %d "
-				"characters of UTF-8 without control "
-				"characters and without a blank at the end",
-				rlk_text_shown(resource).text, problem,
-				ROWLOCK_NAME_MAX);
+	if (code)
+		return code;
 	if (!token)
 		return fail(resource, ROWLOCK_EINVAL,
 			    "0 is no token; give that of rowlock_token()",

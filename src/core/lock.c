@@ -112,24 +112,6 @@ struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 
 /* -------------------------------------------------------- made, freed */
 
-static int check_name(const struct rowlock_client *client, const char *name,
-		      struct rowlock_errinfo *reterr)
-{
-	char buffer[128];
-	const char *problem = "is NULL";
-
-	if (name)
-		problem = rlk_name_problem(name, buffer, sizeof(buffer));
-	if (!problem)
-		return 0;
-	return rlk_fail(reterr, ROWLOCK_ENAME,
-			"the name '%s' for a lock on %s %s; give 1 to %d "
-			"characters of UTF-8 without control characters and "
-			"without a blank at the end",
-			rlk_text_shown(name).text, client->server, problem,
-			ROWLOCK_NAME_MAX);
-}
-
 static int check_options(const struct rowlock_client *client, const char *name,
 			 const struct rowlock_options *options,
 			 struct rowlock_errinfo *reterr)
@@ -181,7 +163,7 @@ int rlk_lock_check(const struct rowlock_client *client, const char *name,
 		   const struct rowlock_options *options,
 		   struct rowlock_errinfo *reterr)
 {
-	int code = check_name(client, name, reterr);
+	int code = rlk_name_check("the name", name, client->server, reterr);
 
 	return code ? code : check_options(client, name, options, reterr);
 }

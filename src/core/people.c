@@ -404,8 +404,6 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rlk_strategy *strategy = rlk_strategy(which);
 	struct rowlock_errinfo error;
-	const char *problem = "is NULL";
-	char buffer[128];
 	int code;
 
 	if (rlk_client_forked(client))
@@ -413,17 +411,10 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 	if (!strategy)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"break: there is no strategy %d", (int) which);
-	if (name)
-		problem = rlk_name_problem(name, buffer, sizeof(buffer));
-	if (problem)
-		return rlk_fail(reterr, ROWLOCK_ENAME,
-				"break: the name '%s' for a lock on %s %s; "
-				"give 1 to %d characters of UTF-8 without "
-				"control characters and without a blank at the "
-				"end",
-				rlk_text_shown(name).text,
-				rowlock_client_server(client), problem,
-				ROWLOCK_NAME_MAX);
+	code = rlk_name_check("break: the name", name,
+			      rowlock_client_server(client), reterr);
+	if (code)
+		return code;
 	code = break_it(client, strategy, name, &error);
 	if (code && reterr)
 		*reterr = error;

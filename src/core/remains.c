@@ -194,13 +194,13 @@ struct leases {
 	struct rowlock_errinfo *reterr;
 	int code; /* of a removal that failed; it is the last one */
 	unsigned int seen;
-	char last_name[ROWLOCK_NAME_MAX * 4 + 1];
+	char last_name[RLK_NAME_SIZE];
 	unsigned int last_slot;
 	/* Those without a session. */
 	size_t count;
 	struct rlk_dead_lease dead[RLK_SWEEP_MOST];
 	struct rlk_holder holders[RLK_SWEEP_MOST];
-	char names[RLK_SWEEP_MOST][ROWLOCK_NAME_MAX * 4 + 1];
+	char names[RLK_SWEEP_MOST][RLK_NAME_SIZE];
 };
 
 static void go_on_behind(struct rlk_pass *pass, const char *name,

@@ -29,8 +29,6 @@
 #define INTERVAL_LEAST 100
 #define INTERVAL_MOST 3600000
 
-#define NAME_SIZE (ROWLOCK_NAME_MAX * 4 + 1)
-
 struct rowlock_watch {
 	struct rowlock_client *client;
 	struct rlk_list node; /* in client->watches */
@@ -135,7 +133,7 @@ static void on_silence(struct rowlock_client *client)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 	int64_t now = rlk_now(client->clock);
-	char name[NAME_SIZE];
+	char name[RLK_NAME_SIZE];
 	struct rowlock_watch *watch;
 
 	while (!client->stopping && (watch = due_locked(client, NULL))) {
@@ -166,7 +164,7 @@ static void on_silence(struct rowlock_client *client)
 struct rlk_watch_page {
 	size_t count;
 	const char *names[RLK_LIST_NAMES];
-	char text[RLK_LIST_NAMES][NAME_SIZE];
+	char text[RLK_LIST_NAMES][RLK_NAME_SIZE];
 };
 
 static bool has(const struct rlk_watch_page *page, const char *name)
@@ -299,18 +297,10 @@ static int fail(struct rowlock_errinfo *reterr, int code, const char *name,
 static int check(const char *name, const struct rowlock_watch_options *options,
 		 rowlock_watch_fn fn, struct rowlock_errinfo *reterr)
 {
-	const char *problem = "is NULL";
-	char buffer[128];
+	int code = rlk_name_check("watch: the name", name, NULL, reterr);
 
-	if (name)
-		problem = rlk_name_problem(name, buffer, sizeof(buffer));
-	if (problem)
-		return rlk_fail(reterr, ROWLOCK_ENAME,
-				"watch: the name '%s' %s; give 1 to %d "
-				"characters of UTF-8 without control "
-				"characters and without a blank at the end",
-				rlk_text_shown(name).text, problem,
-				ROWLOCK_NAME_MAX);
+	if (code)
+		return code;
 	if (options->size != sizeof(*options))
 		return fail(reterr, ROWLOCK_EINVAL, name,
 			    "the options' size is wrong; begin with "

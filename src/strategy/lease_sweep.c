@@ -13,6 +13,7 @@
 #include "strategy/lease_private.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "strategy/sweep.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ struct sweep {
 	int expired_statement;
 	/* As the parts, and behind them the others. */
 	struct rlk_dead_lease leases[RLK_SWEEP_MOST + AHEAD_MOST];
-	char names[AHEAD_MOST][ROWLOCK_NAME_MAX * 4 + 1];
+	char names[AHEAD_MOST][RLK_NAME_SIZE];
 };
 
 static void free_sweep(struct sweep **sweep)

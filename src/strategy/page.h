@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 struct rlk_page {
 	unsigned int limit; /* rows of a page */
 	unsigned int rows;  /* that were noted of this one */
 	bool first;
-	char name[ROWLOCK_NAME_MAX * 4 + 1]; /* of the last row, */
-	uint64_t slot;                       /* and the first one behind it */
+	char name[RLK_NAME_SIZE]; /* of the last row, */
+	uint64_t slot;            /* and the first one behind it */
 };
 
 /** Before the first page. */
