@@ -20,9 +20,6 @@ struct rlk_guarded {
 			      later counts up */
 };
 
-/** Why a hold is lost whose row is not there. */
-#define RLK_ROW_IS_GONE "its row is gone from the server"
-
 /** "<what> '<name>' (lease) on <server>: <words>" */
 static inline int fail(const struct rowlock *lock, const char *what, int code,
 		       const char *words, struct rowlock_errinfo *reterr)

@@ -407,8 +407,7 @@ static int lose_writer(struct rowlock *writer, uint64_t attempt,
 	    rlk_guard(&writer->name->client->mutex);
 
 	if (writer->hold && writer->hold->attempt == attempt)
-		rlk_hold_lose_locked(writer->hold,
-				     "its row is gone from the server");
+		rlk_hold_lose_locked(writer->hold, RLK_ROW_IS_GONE);
 	return rlk_fail(reterr, ROWLOCK_ELOST,
 			RLK_LOCK_FORMAT ": the hold was lost (another writes "
 					"by now); stop what it protects",

@@ -49,7 +49,7 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 	if (fault || found)
 		return fault;
 	rlk_mutex_lock(&client->mutex);
-	rlk_hold_lose_locked(hold, "its row is gone from the server");
+	rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
 	rlk_mutex_unlock(&client->mutex);
 	return RLK_DONE;
 }
@@ -61,7 +61,7 @@ static int lost(struct rowlock *lock, const char *what, const char *reason,
 			"%s " RLK_LOCK_FORMAT
 			": the hold was lost (%s); stop what it protects",
 			what, RLK_LOCK_ARGS(lock),
-			reason ? reason : "its row is gone from the server");
+			reason ? reason : RLK_ROW_IS_GONE);
 }
 
 /* The hold of a call by its owner, with a reference of ours; it is good by our
@@ -247,7 +247,7 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 		return RLK_DONE;
 	}
 	rlk_mutex_lock(&hold->name->client->mutex);
-	rlk_hold_lose_locked(hold, "its row is gone from the server");
+	rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
 	rlk_mutex_unlock(&hold->name->client->mutex);
 	return RLK_DONE;
 }
