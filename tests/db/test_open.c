@@ -219,52 +219,52 @@ static void option_file_and_group_are_read(void **state)
 	rlk_conn_close(conn);
 }
 
+/* Of what is at @path, of some kind; 0 or what it was refused with. */
+static int open_by_path(char *path, struct rowlock_errinfo *ret_error)
+{
+	struct rlk_conn_target target = db_target(NULL);
+	struct rlk_conn *conn = NULL;
+	int code;
+
+	target.dsn = NULL;
+	target.defaults_file = path;
+	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+			     &conn, ret_error);
+	assert_int_equal(conn == NULL, code != 0);
+	if (conn)
+		rlk_conn_close(conn);
+	return code;
+}
+
 /* Nobody writes to it, so it would be waited for. */
 static void pipe_is_refused(void **state)
 {
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
-	struct rlk_conn_target target = db_target(NULL);
 	char path[64];
+	int code;
 
 	(void) state;
 	snprintf(path, sizeof(path), "/tmp/rowlock-pipe-%d", (int) getpid());
 	assert_int_equal(mkfifo(path, 0600), 0);
-	target.dsn = NULL;
-	target.defaults_file = path;
-	assert_int_equal(rlk_conn_open(&target, &db_lease,
-				       db_in(test_patience_ms()), &conn,
-				       &error),
-			 ROWLOCK_EINVAL);
+	code = open_by_path(path, &error);
 	unlink(path);
+	assert_int_equal(code, ROWLOCK_EINVAL);
 	assert_says(error.message, path);
 	assert_says(error.message, "is a pipe");
-	assert_null(conn);
 }
 
 /* Nor has one of these an end; /dev/null has, and says nothing. */
 static void device_is_refused(void **state)
 {
-	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
 	char zero[] = "/dev/zero", none[] = "/dev/null";
-	struct rlk_conn *conn = NULL;
 
 	(void) state;
-	target.dsn = NULL;
-	target.defaults_file = zero;
-	assert_int_equal(rlk_conn_open(&target, &db_lease,
-				       db_in(test_patience_ms()), &conn,
-				       &error),
-			 ROWLOCK_EINVAL);
-	assert_null(conn);
+	assert_int_equal(open_by_path(zero, &error), ROWLOCK_EINVAL);
 	assert_says(error.message, "'/dev/zero' is a device");
 	error.message[0] = '\0';
-	target.defaults_file = none;
 	/* Perhaps there is a server here, which takes us. */
-	if (rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
-			  &error) == 0)
-		rlk_conn_close(conn);
+	open_by_path(none, &error);
 	assert_null(strstr(error.message, "device"));
 }
 

@@ -8,13 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rowlock/semaphore.h>
-
 #include "actor.h"
-#include "sql.h"
-#include "test.h"
+#include "semaphores.h"
 
-#define TTL_MS 1500
+/* Of a client that is to die, or to lose what it has. */
+#define SHORT_TTL_MS 1500
 
 /* A beat does not look at leases, of which there may be many. */
 static void expect_loss_when_asked(struct test_actor *actor)
@@ -37,7 +35,7 @@ static void lease_that_is_deleted_is_lost_to_who_asks(void **state)
 	const char *name = test_name("deleted");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
 	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -57,7 +55,7 @@ static void lease_that_is_taken_stays_with_who_took_it(void **state)
 	const char *name = test_name("taken");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
 	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -84,10 +82,10 @@ static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
 {
 	const char *name = test_name("dead");
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *next = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -113,7 +111,7 @@ static void holder_whose_session_is_locked_hears_by_its_clock(void **state)
 	const char *name = test_name("unheard");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	uint64_t session;
 
 	(void) state;
@@ -141,7 +139,7 @@ static void session_that_cannot_be_beaten_is_ended(void **state)
 	const char *name = test_name("beaten");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
 	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -162,9 +160,9 @@ static void lease_that_cannot_be_broken_is_deleted_by_hand(void **state)
 {
 	const char *name = test_name("unbroken");
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -192,8 +190,8 @@ static void name_that_is_kept_by_hand_is_not_granted(void **state)
 	const char *other = test_name("other");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(TTL_MS));
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock_errinfo err;
 
@@ -222,7 +220,7 @@ static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
 {
 	const char *name = test_name("locked");
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock_errinfo err;
 
@@ -249,38 +247,17 @@ static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
 	test_sql_end(sql);
 }
 
-static struct rowlock_semaphore *semaphore_of(struct rowlock_client *client,
-					      const char *name,
-					      unsigned int permits)
-{
-	struct rowlock_semaphore *semaphore = NULL;
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_semaphore_new(client, name, permits, NULL, &semaphore,
-					&err));
-	return semaphore;
-}
-
-static void end_semaphore(struct rowlock_semaphore *semaphore)
-{
-	struct rowlock_errinfo err;
-
-	if (rowlock_semaphore_held(semaphore))
-		assert_ok(rowlock_semaphore_release(semaphore, &err));
-	assert_ok(rowlock_semaphore_free(semaphore, &err));
-}
-
 /* Who says how many there are is refused, who asks the database goes on; nobody
  * loses any, and there are more than 1,000, or fewer than one, for nobody. */
 static void semaphore_has_as_many_permits_as_is_written(void **state)
 {
 	const char *name = test_name("permits");
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock_semaphore *held = semaphore_of(client, name, 2);
-	struct rowlock_semaphore *says = semaphore_of(client, name, 2);
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_semaphore *held = make(client, name, 2);
+	struct rowlock_semaphore *says = make(client, name, 2);
 	struct rowlock_semaphore *asks =
-	    semaphore_of(client, name, ROWLOCK_PERMITS_STORED);
+	    make(client, name, ROWLOCK_PERMITS_STORED);
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -307,9 +284,10 @@ static void semaphore_has_as_many_permits_as_is_written(void **state)
 						  "'%s'",
 						  permits, name),
 				     0);
-	end_semaphore(held);
-	end_semaphore(says);
-	end_semaphore(asks);
+	release(held);
+	end(held);
+	end(says);
+	end(asks);
 	test_client_end(client);
 	test_sql_end(sql);
 }
@@ -332,7 +310,7 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	(void) state;
 	options.call_timeout_ms = 500;
 	client = test_client_with(&options);
-	semaphore = semaphore_of(client, name, 1);
+	semaphore = make(client, name, 1);
 	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	assert_ok(rowlock_semaphore_acquire(semaphore, 1, 0, &err));
 	assert_ok(rowlock_semaphore_release(semaphore, &err));
@@ -351,7 +329,8 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_semaphore_acquire(
 	    semaphore, 1, (uint64_t) test_patience_ms(), &err));
-	end_semaphore(semaphore);
+	release(semaphore);
+	end(semaphore);
 	test_lock_end(lock);
 	test_client_end(client);
 	test_sql_end(sql);

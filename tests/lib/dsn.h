@@ -69,6 +69,22 @@ static inline void test_dsn_with(const char *dsn, const char *changes,
 	snprintf(buffer + used, used < size ? size - used : 0, "%s", changes);
 }
 
+/** Write to @buffer the value that @key has in @dsn, which is in no braces.
+ *  False: it is not there. */
+static inline bool test_dsn_value(const char *dsn, const char *key,
+				  char *buffer, size_t size)
+{
+	while (!test_dsn_same_key(dsn, key)) {
+		dsn = test_dsn_end(dsn);
+		if (!*dsn)
+			return false;
+		dsn++;
+	}
+	dsn += test_dsn_key(dsn) + 1;
+	snprintf(buffer, size, "%.*s", (int) (test_dsn_end(dsn) - dsn), dsn);
+	return true;
+}
+
 /** Write to @buffer what is in @dsn but @key. */
 static inline void test_dsn_without(const char *dsn, const char *key,
 				    char *buffer, size_t size)

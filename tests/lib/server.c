@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dsn.h"
+
 static char dir[64];
 static char replica_dir[80]; /* "": there is none */
 
@@ -85,18 +87,6 @@ struct test_sql *test_server_root(void)
 	return open_by(test_server_dsn("--root"));
 }
 
-/* What @key is in @dsn. */
-static const char *part_of(const char *dsn, const char *key, char *value,
-			   size_t size)
-{
-	const char *at = strstr(dsn, key);
-
-	assert_non_null(at);
-	at += strlen(key);
-	snprintf(value, size, "%.*s", (int) strcspn(at, ";"), at);
-	return value;
-}
-
 /* How far the primary's binary log is. */
 static void position(char *at, size_t size)
 {
@@ -118,14 +108,16 @@ static void follow(struct test_sql *replica)
 	char at[128];
 
 	position(at, sizeof(at));
+	assert_true(test_dsn_value(dsn, "port", port, sizeof(port)));
+	assert_true(
+	    test_dsn_value(dsn, "password", password, sizeof(password)));
 	test_sql(replica, "SET GLOBAL server_id = 2");
 	test_sql(replica, "SET GLOBAL gtid_slave_pos = '%s'", at);
 	test_sql(replica,
 		 "CHANGE MASTER TO master_host = '127.0.0.1', master_port = "
 		 "%s, master_user = 'root', master_password = '%s', "
 		 "master_use_gtid = slave_pos",
-		 part_of(dsn, "port=", port, sizeof(port)),
-		 part_of(dsn, "password=", password, sizeof(password)));
+		 port, password);
 	test_sql(replica, "START SLAVE");
 }
 

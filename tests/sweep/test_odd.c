@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dsn.h"
 #include "odd.h"
 #include "server.h"
 #include "sql.h"
@@ -260,18 +261,6 @@ static void switch_server(struct proxy *proxy, bool keep)
 	tell(proxy, "server %s%s", server, keep ? " keep" : "");
 }
 
-/* The word @key of @dsn. */
-static const char *word_of(const char *dsn, const char *key, char *buffer,
-			   size_t size)
-{
-	const char *at = strstr(dsn, key);
-
-	assert_non_null(at);
-	at += strlen(key);
-	snprintf(buffer, size, "%.*s", (int) strcspn(at, ";"), at);
-	return buffer;
-}
-
 /* The other server lets in whom the first does; other_dsn says so. */
 static void share_account(void)
 {
@@ -279,8 +268,9 @@ static void share_account(void)
 	char user[64], password[128], address[160];
 	char *hosts, *host, *rest;
 
-	word_of(first_dsn, "user=", user, sizeof(user));
-	word_of(first_dsn, "password=", password, sizeof(password));
+	assert_true(test_dsn_value(first_dsn, "user", user, sizeof(user)));
+	assert_true(
+	    test_dsn_value(first_dsn, "password", password, sizeof(password)));
 	test_sql(sql, "CREATE USER IF NOT EXISTS '%s'@'127.0.0.1'", user);
 	hosts = test_sql_text(sql,
 			      "SELECT Host FROM mysql.user WHERE User = "

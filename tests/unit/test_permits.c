@@ -173,16 +173,22 @@ static void who_asks_once_more_is_not_overtaken(void **state)
 	end(&s);
 }
 
+/* Ann has one; Bob's first question is under way. */
+static void begin_with_a_question(struct scene *s)
+{
+	begin(s);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	wants(s, BOB, FAKE_DO_ACQUIRE_ONE);
+	fake_await(FAKE_ACQUIRE, 2);
+}
+
 /* The first one's question, which may get it others, does not keep Eve. */
 static void who_stands_behind_a_first_question_has_them(void **state)
 {
 	struct scene s = scene();
 
 	(void) state;
-	begin(&s);
-	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
-	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
-	fake_await(FAKE_ACQUIRE, 2);
+	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_ONE);
 	fake_await_line(s.locks[EVE], 2);
 	assert_int_equal(release(&s, ANN), 0);
@@ -203,10 +209,7 @@ static void who_says_a_number_asks_for_it(void **state)
 	struct scene s = scene();
 
 	(void) state;
-	begin(&s);
-	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
-	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
-	fake_await(FAKE_ACQUIRE, 2);
+	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_OF_NINE);
 	fake_await_line(s.locks[EVE], 2);
 	fake_tell(s.people[ANN], FAKE_DO_RELEASE, s.locks[ANN], 0);
