@@ -10,6 +10,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
 sandbox=$root/tools/sandbox
 # shellcheck source=tests/lib/patience.sh
 . "$root/tests/lib/patience.sh"
+# shellcheck source=tests/lib/process.sh
+. "$root/tests/lib/process.sh"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rowlock-test.XXXXXX") || exit 1
 number=0 failed=0
 echo "# server: own, $(mariadbd --version)"
@@ -35,7 +37,7 @@ it()
 box() { c=$1; shift; "$sandbox" "$c" --dir "$tmp/a" "$@"; }
 ask() { echo "$1" | "$sandbox" shell --dir "$tmp/a" ${2:+"$2"} -- -N; }
 server_of() { "$sandbox" status --dir "$1" | sed -n 's/.*process //p'; }
-gone() { [ ! -s "/proc/$1/cmdline" ] 2>/dev/null; }
+gone() { ! is_alive "$1"; }
 
 starts()
 {

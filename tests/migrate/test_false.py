@@ -19,6 +19,7 @@ sys.path[:0] = [str(ROOT / 'tests' / 'lib'), str(ROOT / 'tests' / 'cli')]
 from false_server import (CACHING, CLEAR, DIALOG, OLD, SHA256,
                           FalseServer)  # noqa: E402
 from patience import patience  # noqa: E402
+from process import is_group_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 from test_tls import address_of_this_host  # noqa: E402
 
@@ -279,14 +280,6 @@ def still_true(state):
     return False
 
 
-def is_there(group):
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def who_ends_it_ends_the_client_too():
     with tempfile.TemporaryDirectory() as place, \
             FalseServer(lets_in=True, clock=f'{place}/asked', timeless=('silence',),
@@ -304,7 +297,8 @@ def who_ends_it_ends_the_client_too():
             os.close(asked)
             process.terminate()
             check(process.wait(patience()) == 143, f'{process.returncode}')
-            check(not still_true(lambda: is_there(process.pid)), 'a process is left')
+            check(not still_true(lambda: is_group_alive(process.pid)),
+                  'a process is left')
             left = os.listdir(TMP.name)
             check(not left, f'left behind: {left}')
 

@@ -12,6 +12,8 @@ import re
 import shutil
 import subprocess
 
+from process import is_alive
+
 PREFIX = 'rowlock-nemesis'
 
 
@@ -25,7 +27,7 @@ def remove_stale():
     """Namespaces of a nemesis that was killed."""
     for path in glob.glob(f'/run/netns/{PREFIX}-*'):
         owner = re.search(r'-(\d+)-', os.path.basename(path))
-        if owner and not os.path.exists(f'/proc/{owner[1]}'):
+        if owner and not is_alive(owner[1]):
             run('ip', 'netns', 'del', os.path.basename(path), check=False)
 
 

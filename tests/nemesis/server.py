@@ -179,7 +179,7 @@ class Server:
     def freeze(self):
         """SIGSTOP; returns when all of its threads stand still."""
         self.process.send_signal(signal.SIGSTOP)
-        while any(_state(path) != 'T' for path in
+        while any(_state(path) not in 'TZX' for path in
                   glob.glob(f'/proc/{self.process.pid}/task/*/stat')):
             time.sleep(0.001)
 
