@@ -43,10 +43,11 @@ def slack():
     return patience() / 60
 
 
-def at_least(seconds):
-    """So many seconds on an idle machine, more on a busy one: a TTL of a hold
-    that has to live, for the command line. Whole ones, as row wants them."""
-    return f"{math.ceil(seconds * slack())}s"
+def at_least(seconds, most=math.inf):
+    """So many seconds on an idle machine, more on a busy one, but no more than
+    the option takes: a TTL of a hold that has to live, for the command line.
+    Whole ones, as row wants them."""
+    return f"{min(math.ceil(seconds * slack()), most)}s"
 
 
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6

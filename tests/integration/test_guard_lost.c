@@ -14,6 +14,7 @@
 #include "one_relay.h"
 #include "sql.h"
 #include "test.h"
+#include "timeouts.h"
 
 #define TTL_MS 30000
 
@@ -52,7 +53,7 @@ static int set_up(void **state)
 	struct rowlock_errinfo err;
 
 	memset(&scene, 0, sizeof(scene));
-	options.call_timeout_ms = test_ttl_ms(4000);
+	options.call_timeout_ms = test_timeout_ms(4000);
 	assert_ok(rowlock_client_new(&options, &scene.client, &err));
 	scene.name = test_name("lost");
 	scene.lock = test_lock(scene.client, ROWLOCK_LEASE, 0, scene.name);

@@ -164,7 +164,8 @@ static int start(struct state *state, char **argv)
 
 	client.dsn = argv[4];
 	client.ttl_ms = strtoull(argv[3], NULL, 10);
-	client.row_idle_ms = client.ttl_ms > 2000 ? client.ttl_ms : 2000;
+	client.row_idle_ms = test_at_most(
+	    client.ttl_ms > 2000 ? client.ttl_ms : 2000, TEST_IDLE_MOST_MS);
 	client.reap_interval_ms = 0;
 	test_timeouts(&client);
 	test_handover(&client);

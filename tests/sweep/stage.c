@@ -20,6 +20,7 @@
 #include "handover.h"
 #include "pulse.h"
 #include "test.h"
+#include "timeouts.h"
 
 __attribute__((format(printf, 2, 0))) static void note(struct stage *stage,
 						       const char *format,
@@ -210,7 +211,8 @@ void stage_open(struct stage *stage, unsigned int worker)
 	/* Our own program: a lock on it ends with the process. */
 	stage->turnstile = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	make_database(worker);
-	options = test_client_options(5000);
+	/* However late its beats are, nobody may take its hold from it. */
+	options = test_client_options(RIVAL_TTL_MS);
 	pulse_start();
 	start_proxy(stage);
 	options.program = "sweep-rival";
@@ -240,12 +242,13 @@ struct rowlock_client_options stage_options(struct stage *stage)
 	options.dsn = stage->dsn;
 	options.program = stage->program;
 	options.ttl_ms = TTL_MS * stage->slow;
-	options.call_timeout_ms =
-	    (stage->patient ? PATIENT_CALL_MS : CALL_MS) * stage->slow;
-	if (options.call_timeout_ms > CALL_MOST_MS)
-		options.call_timeout_ms = CALL_MOST_MS;
-	options.connect_timeout_ms = CONNECT_MS * stage->slow;
-	options.row_idle_ms = IDLE_MS * stage->slow;
+	options.call_timeout_ms = test_at_most(
+	    (stage->patient ? PATIENT_CALL_MS : CALL_MS) * stage->slow,
+	    TEST_TIMEOUT_MOST_MS);
+	options.connect_timeout_ms =
+	    test_at_most(CONNECT_MS * stage->slow, TEST_TIMEOUT_MOST_MS);
+	options.row_idle_ms =
+	    test_at_most(IDLE_MS * stage->slow, TEST_IDLE_MOST_MS);
 	options.reap_interval_ms = 0;
 	test_handover(&options);
 	options.flags = stage->flags;

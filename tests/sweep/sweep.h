@@ -171,9 +171,9 @@ extern const size_t scenario_count;
 /* The client's times, all of them times stage->slow. */
 enum {
 	TTL_MS = 2000,
+	RIVAL_TTL_MS = 3600000, /* of who is not tried, at any load */
 	CALL_MS = 400,
 	PATIENT_CALL_MS = 1500,
-	CALL_MOST_MS = 60000, /* that a client may say */
 	CONNECT_MS = 400,
 	IDLE_MS = 2000,
 	WAIT_MS = 1500,
