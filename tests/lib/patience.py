@@ -11,12 +11,15 @@ def slowness():
 
 
 def load():
-    """How many want to run for each processor, as of the last minute; at least
-    1, 64 at most."""
+    """How many want to run for each processor, as of the last minute or now,
+    whichever is more: a load that begins is in no mean yet. At least 1, 64 at
+    most."""
     try:
-        running = os.getloadavg()[0]
+        with open('/proc/loadavg', encoding='ascii') as file:
+            mean, _, _, now = file.read().split()[:4]
     except OSError:
         return 1
+    running = max(float(mean), int(now.partition('/')[0]))
     return min(max(1, running / (os.cpu_count() or 1)), 64)
 
 

@@ -7,7 +7,9 @@
 # patience: in whole seconds
 patience()
 {
-	load=$(cut -d. -f1 /proc/loadavg 2>/dev/null) || load=0
+	read -r load _ _ now _ </proc/loadavg || { load=0; now=0; }
+	load=${load%%.*} now=${now%%/*}
+	[ "$now" -lt "$load" ] || load=$now
 	slow=1
 	case ${ROWLOCK_TEST_SLOW:-0} in 0) ;; *) slow=4 ;; esac
 	echo $((60 * slow * (1 + load / $(nproc))))
