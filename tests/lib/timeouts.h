@@ -6,8 +6,8 @@
 
 #include "patience.h"
 
-/** The most that the library takes: of connect_timeout_ms and call_timeout_ms, and
- *  of row_idle_ms. */
+/** The most that the library takes: of connect_timeout_ms and call_timeout_ms,
+ *  and of row_idle_ms. */
 #define TEST_TIMEOUT_MOST_MS 60000
 #define TEST_IDLE_MOST_MS 3600000
 

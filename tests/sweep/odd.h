@@ -6,7 +6,9 @@
  * What the tests of odd networks share: a proxy, and a client by way of it.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "patience.h"
 #include "proxy.h"
 #include "test.h"
 
@@ -52,6 +54,21 @@ static inline struct rowlock_client *client_by(struct proxy *proxy,
 	options.row_idle_ms = ttl_ms;
 	options.call_timeout_ms = call_ms;
 	return test_client_with(&options);
+}
+
+/* On a busy machine a new connection may take longer than one try to open it
+ * may, which is 10 s at the most, whatever the client's time-outs are. */
+static inline int try_it(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	uint64_t began = test_now_ns();
+	int code;
+
+	do {
+		code = rowlock_acquire(lock, 0, reterr);
+	} while (code == ROWLOCK_ECONNECT &&
+		 strstr(reterr->message, "no answer in time") &&
+		 test_ms(began, test_now_ns()) < test_patience_ms());
+	return code;
 }
 
 #endif
