@@ -9,7 +9,7 @@ CREATE PROCEDURE rowlock_guard(
 	IN p_name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
 	IN p_attempt BIGINT UNSIGNED)
 	MODIFIES SQL DATA SQL SECURITY DEFINER
-	COMMENT 'rowlock: fails (1644) if the hold is lost'
+	COMMENT 'rowlock: rolls back and fails (1644) if the hold is lost'
 BEGIN
 	DECLARE counted BIGINT;
 	-- An UPDATE that finds nothing locks what it has looked at, up to the next
@@ -22,8 +22,10 @@ BEGIN
 		SET counted = ROW_COUNT();
 	END IF;
 	IF counted <> 1 THEN
+		-- A client that goes on after an error has nothing left to commit.
+		ROLLBACK;
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-		'rowlock_guard: the hold is lost; ROLLBACK';
+		'rowlock_guard: the hold is lost; all is rolled back';
 	END IF;
 END//
 DELIMITER ;

@@ -201,18 +201,26 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 #define ROWLOCK_GUARD_SQL_SIZE 2048
 
 /**
- * The guard as SQL, for a connection that is no MYSQL of Connector/C: of ODBC,
- * an ORM, another language, a script. Two statements:
+ * The guard as SQL, for a connection that is no MYSQL of Connector/C: of an ORM,
+ * another language, a script. Four statements, with "; " between them:
  *
- *     UPDATE `schema`.business_lease SET guards = ... WHERE ...;
- *     SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, (SELECT 1 UNION SELECT 2))
+ *     UPDATE (SELECT 1) AS hold LEFT JOIN `schema`.business_lease AS lease
+ *         ON ... SET lease.guards = ... WHERE IF(lease.name IS NULL,
+ *         (SELECT 1 UNION SELECT 2), 1) = 1;
+ *     SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', 'KILL CONNECTION_ID()');
+ *     PREPARE rowlock_guard FROM @rowlock_guard;
+ *     EXECUTE rowlock_guard
  *
  * Say them as the last ones before the COMMIT, in a transaction that was begun
- * after the acquire. If one fails (the second with 1242), or the first has
- * changed no row, the hold is lost: ROLLBACK. Whoever can look at the number of
- * rows does not need the second. From the first one to the end of the
- * transaction the lock's row is locked, so nobody else gets the lock in
- * between.
+ * after the acquire, in one text or one by one. The first one fails (1242) if
+ * the hold is lost: ROLLBACK. The others are for a client that goes on after an
+ * error, as `mariadb --force` does: they end its connection, so that the server
+ * rolls back. From the first one to the end of the transaction the lock's row
+ * is locked, so nobody else gets the lock in between.
+ *
+ * A driver that has each statement prepared by the server, as MariaDB's for
+ * ODBC has, is refused the third one (1295), and nothing is committed: use
+ * rowlock_guard_call() there.
  *
  * What rowlock_begin() and rowlock_commit() do is left to the caller: that it
  * is the lock's server, and on another node of its cluster, that the
@@ -248,12 +256,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
 
 /**
  * rowlock_guard_sql() as one statement, for an account that may not change
- * rowlock's tables:
+ * rowlock's tables, and for a driver that cannot say the four:
  *
  *     CALL `schema`.rowlock_guard(_utf8mb4 X'...', ...)
  *
- * It fails (1644) if the hold is lost: ROLLBACK. The procedure is made by
- * rowlock-migrate --guard-procedure, and does its work with the rights of who
+ * If the hold is lost it rolls the transaction back and fails (1644). The
+ * procedure is made by rowlock-migrate --guard-procedure, and does its work with the rights of who
  * made it; the caller needs EXECUTE on it, and no right besides. Whether it is
  * there is not looked at here.
  *

@@ -89,14 +89,27 @@ enum {
 
 /* ------------------------------------------------------------------ texts */
 
+/* @table: "", or how the table is called, and a dot. */
+static void put_condition(struct rlk_script *text, const char *table,
+			  const struct rlk_request *request)
+{
+	rlk_script_put(text, table);
+	rlk_script_put(text, "name = ");
+	rlk_script_put_value(text, rlk_text(request->name));
+	rlk_script_put(text, " AND ");
+	rlk_script_put(text, table);
+	rlk_script_put(text, "slot = ");
+	rlk_script_put_value(text, rlk_u64(request->slot));
+	rlk_script_put(text, " AND ");
+	rlk_script_put(text, table);
+	rlk_script_put(text, "attempt = ");
+	rlk_script_put_value(text, rlk_u64(request->attempt));
+}
+
 static void put_row(struct rlk_script *text, const struct rlk_request *request)
 {
-	rlk_script_put(text, " WHERE name = ");
-	rlk_script_put_value(text, rlk_text(request->name));
-	rlk_script_put(text, " AND slot = ");
-	rlk_script_put_value(text, rlk_u64(request->slot));
-	rlk_script_put(text, " AND attempt = ");
-	rlk_script_put_value(text, rlk_u64(request->attempt));
+	rlk_script_put(text, " WHERE ");
+	put_condition(text, "", request);
 }
 
 static void put_savepoint(struct rlk_script *text,
@@ -220,18 +233,28 @@ static int take_words(struct rlk_script *text, char *ret_text, size_t size)
 	return code;
 }
 
+/* The first statement judges, as several drivers read no other answer of a
+ * text. It joins a table that always has a row, so its condition is evaluated
+ * where the lease has none. The others are for a client that passes over
+ * errors: they end its connection. */
 int rlk_guard_sql(const struct rlk_place *place,
 		  const struct rlk_request *request, char *ret_text,
 		  size_t size)
 {
 	struct rlk_script text = { .failed = false };
 
-	rlk_script_put(&text, "UPDATE ");
+	rlk_script_put(&text, "UPDATE (SELECT 1) AS hold LEFT JOIN ");
 	rlk_place_put_table(&text, place, "business_lease");
-	rlk_script_put(&text, " SET " COUNT_ONE);
-	put_row(&text, request);
-	rlk_script_put(&text, "; SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, "
-			      "(SELECT 1 UNION SELECT 2))");
+	rlk_script_put(&text, " AS lease ON ");
+	put_condition(&text, "lease.", request);
+	rlk_script_put(&text,
+		       " SET lease.guards = (lease.guards + 1) & 4294967295 "
+		       "WHERE IF(lease.name IS NULL, (SELECT 1 UNION SELECT "
+		       "2), 1) = 1; "
+		       "SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', "
+		       "'KILL CONNECTION_ID()'); "
+		       "PREPARE rowlock_guard FROM @rowlock_guard; "
+		       "EXECUTE rowlock_guard");
 	return take_words(&text, ret_text, size);
 }
 

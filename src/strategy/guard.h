@@ -17,8 +17,8 @@
 #include "strategy/place.h"
 #include "strategy/strategy.h"
 
-/** The guard alone, for whoever commits by himself: two statements. 0,
- *  ROWLOCK_ENOMEM, or ROWLOCK_EINVAL: they do not fit into @size bytes. */
+/** The guard alone, for an application that commits by itself: four statements.
+ *  0, ROWLOCK_ENOMEM, or ROWLOCK_EINVAL: they do not fit into @size bytes. */
 int rlk_guard_sql(const struct rlk_place *place,
 		  const struct rlk_request *request, char *ret_text,
 		  size_t size);

@@ -335,6 +335,47 @@ static void guard_is_told_as_text(void **state)
 	assert_balance(app, 70);
 }
 
+/* Drivers throw the answers to the others away. */
+static void first_answer_of_the_text_judges(void **state)
+{
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	steal(app);
+	say(app->mysql, "START TRANSACTION");
+	assert_int_equal(try_to_say(app->mysql, text), 1242);
+	assert_false(mysql_more_results(app->mysql));
+	say(app->mysql, "ROLLBACK");
+}
+
+/* As by mariadb --force. */
+static void client_that_passes_over_errors_commits_nothing(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+	char *next = text;
+
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	steal(app);
+	say(mysql, "START TRANSACTION");
+	say(mysql, "UPDATE " ACCOUNTS " SET balance = 0 WHERE id = 1");
+	while (next) {
+		char *end = strstr(next, "; ");
+
+		if (end)
+			*end = '\0';
+		try_to_say(mysql, next);
+		next = end ? end + 2 : NULL;
+	}
+	assert_int_not_equal(try_to_say(mysql, "COMMIT"), 0);
+	mysql_close(mysql);
+	assert_balance(app, 100);
+}
+
 static void guard_of_an_earlier_hold_is_none(void **state)
 {
 	const struct app *app = *state;
@@ -676,6 +717,10 @@ int main(void)
 		GUARD("a row is counted up for ever",
 		      row_is_counted_up_for_ever),
 		GUARD("the guard is told as text", guard_is_told_as_text),
+		GUARD("the first answer of the guard's text judges",
+		      first_answer_of_the_text_judges),
+		GUARD("a client that passes over errors commits nothing",
+		      client_that_passes_over_errors_commits_nothing),
 		GUARD("the guard of an earlier hold is none",
 		      guard_of_an_earlier_hold_is_none),
 		GUARD("a hold whose guard was told is not handed over",

@@ -200,6 +200,21 @@ static void read_call(struct sim_said *said, const char **at)
 	expect(at, ")");
 }
 
+/* The guard as text: what fails where the row is not there, as the call does.
+ */
+static void read_guard(struct sim_said *said, const char **at)
+{
+	said->by = SIM_BY_NAME | SIM_BY_SLOT | SIM_BY_ATTEMPT;
+	expect(at, "lease.name = ");
+	said->name = read_name(at);
+	expect(at, " AND lease.slot = ");
+	said->slot = read_number(at);
+	expect(at, " AND lease.attempt = ");
+	said->attempt = read_number(at);
+	expect(at, " SET lease.guards = (lease.guards + 1) & 4294967295 WHERE "
+		   "IF(lease.name IS NULL, (SELECT 1 UNION SELECT 2), 1) = 1");
+}
+
 static void read_value(struct sim_said *said, const char **at)
 {
 	said->value = read_number(at);
@@ -407,9 +422,20 @@ static const struct {
 	{ { .verb = SIM_GUARD_CALL, .label = "guard-call", .writes = true },
 	  "CALL `simulation`.rowlock_guard(",
 	  read_call },
+	{ { .verb = SIM_GUARD_CALL, .label = "guard-text", .writes = true },
+	  "UPDATE (SELECT 1) AS hold LEFT JOIN `simulation`.business_lease AS "
+	  "lease ON ",
+	  read_guard },
 	{ { .verb = SIM_GUARD_JUDGE, .label = "guard-judge" },
-	  "SET @rowlock_guard = IF(ROW_COUNT() = 1, 1, (SELECT 1 UNION SELECT "
-	  "2))",
+	  "SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', 'KILL "
+	  "CONNECTION_ID()')",
+	  read_nothing },
+	/* The judge has failed in place of what these would do. */
+	{ { .verb = SIM_DO, .label = "do" },
+	  "PREPARE rowlock_guard FROM @rowlock_guard",
+	  read_nothing },
+	{ { .verb = SIM_DO, .label = "do" },
+	  "EXECUTE rowlock_guard",
 	  read_nothing },
 	{ { .verb = SIM_COMMIT, .label = "commit" },
 	  "COMMIT" NO_CHAIN,

@@ -32,13 +32,17 @@ static bool say(const struct told *told, const char *text, uint64_t *ret_number)
 /* Its statements one by one, where they may not come together. */
 static bool say_guard(const struct told *told, char *text)
 {
-	char *next = told->own->several ? NULL : strstr(text, "; ");
-	uint64_t number;
+	while (text) {
+		char *next = told->own->several ? NULL : strstr(text, "; ");
+		uint64_t number;
 
-	if (next)
-		*next = '\0';
-	return say(told, text, &number) &&
-	       (!next || say(told, next + 2, &number));
+		if (next)
+			*next = '\0';
+		if (!say(told, text, &number))
+			return false;
+		text = next ? next + 2 : NULL;
+	}
+	return true;
 }
 
 static bool count(struct told *told)

@@ -48,7 +48,13 @@ command valgrind valgrind'
 needs_guard='
 file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
 command php php-cli optional
-file /usr/lib/php/*/mysqli.so php-mysql optional'
+file /usr/lib/php/*/mysqli.so php-mysql optional
+file /usr/lib/python3/dist-packages/MySQLdb/__init__.py python3-mysqldb optional
+file /usr/lib/python3/dist-packages/aiomysql/__init__.py python3-aiomysql optional
+file /usr/lib/*/perl5/*/DBD/mysql.pm libdbd-mysql-perl optional
+file /usr/lib/*/perl5/*/DBD/MariaDB.pm libdbd-mariadb-perl optional
+file /usr/share/nodejs/mysql/index.js node-mysql optional
+file /usr/lib/ruby/vendor_ruby/mysql2.rb ruby-mysql2 optional'
 needs_nemesis='
 command ip iproute2 optional
 command iptables iptables optional
