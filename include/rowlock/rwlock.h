@@ -120,7 +120,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_acquire_read(
  * Acquire the name for writing, waiting up to @wait_ms for others' end.
  *
  * While it waits no new readers come in: also if it gives up in the end. A
- * reader whose client died is waited for until its session expires.
+ * reader whose client died is waited for until its session expires. A writer
+ * whose wait is broken (rowlock_break()) asks anew, behind those that wait by
+ * then; if it may not wait any longer: ROWLOCK_ECONNECT, nothing is held.
  *
  * @wait_ms  0: only if nobody reads or writes; ROWLOCK_FOREVER: as long as it
  *           takes

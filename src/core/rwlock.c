@@ -8,8 +8,12 @@
  * and removes those that are dead. So writers do not starve, and one of them at
  * a time polls a name.
  *
+ * The look that grants is later than the row, which may have been broken
+ * meanwhile. So it has to show that row, too.
+ *
  * Failure modes: whoever gives up gives its row back, and readers come in
- * again. A look changes nothing, so one that is not answered is made again.
+ * again. A look changes nothing, so one that is not answered is made again. A
+ * writer whose row is not shown has lost it, and asks anew.
  */
 #include "core/rwlock.h"
 
@@ -55,17 +59,29 @@ struct drain {
 	int64_t began_ms;
 
 	/* What a look finds. */
-	size_t others;
+	bool looked;       /* it was answered */
+	bool writes;       /* the writer's row, with its session */
+	size_t others;     /* that read */
 	bool shared;       /* its own is shared by others of this client */
 	size_t dead_count; /* of the others, perhaps */
-	struct rlk_reader_seen dead[RLK_READERS_MOST];
+	struct rlk_rwlock_seen dead[RLK_READERS_MOST];
 	struct rowlock_errinfo error; /* why it failed; code 0: it did not */
 };
 
-static void see(const struct rlk_reader_seen *seen, void *arg)
+static bool is_row_of(const struct rlk_hold *hold,
+		      const struct rlk_rwlock_seen *seen)
+{
+	return rlk_holder_is(&seen->holder, hold->attempt, hold->session);
+}
+
+static void see(const struct rlk_rwlock_seen *seen, void *arg)
 {
 	struct drain *drain = arg;
 
+	if (seen->slot == RLK_SLOT_WRITER) {
+		drain->writes = is_row_of(drain->writer->hold, seen);
+		return;
+	}
 	if (drain->reader &&
 	    seen->holder.attempt == drain->reader->hold->attempt)
 		return;
@@ -103,6 +119,7 @@ static int look(struct drain *drain)
 	enum rlk_fault fault;
 	int code;
 
+	drain->looked = drain->writes = false;
 	drain->others = 0;
 	drain->dead_count = 0;
 	drain->error.code = 0;
@@ -112,9 +129,10 @@ static int look(struct drain *drain)
 		drain->others = 1;
 		return failed(drain, code);
 	}
-	fault = rlk_readers_look(conn, name->text, see, drain, &drain->error);
+	fault = rlk_rwlock_look(conn, name->text, see, drain, &drain->error);
 	rlk_pool_put(drain->client->pool, conn);
-	if (fault == RLK_DONE)
+	drain->looked = fault == RLK_DONE;
+	if (drain->looked)
 		return 0;
 	drain->others = 1;
 	if (fault == RLK_BUSY || fault == RLK_CONFLICT || fault == RLK_KILLED)
@@ -134,7 +152,7 @@ static bool remove_dead(struct drain *drain)
 		return false;
 	for (size_t i = 0; i < drain->dead_count && rlk_conn_usable(conn);
 	     i++) {
-		struct rlk_reader_seen *dead = &drain->dead[i];
+		struct rlk_rwlock_seen *dead = &drain->dead[i];
 		const struct rlk_request request = {
 			.name = drain->writer->name->text,
 			.slot = dead->slot,
@@ -150,11 +168,19 @@ static bool remove_dead(struct drain *drain)
 
 /* ---------------------------------------------------------------- the wait */
 
+/* A row that the look would have shown is not there: its hold was broken. */
+static void lose_what_is_gone_locked(struct drain *drain)
+{
+	if (drain->looked && !drain->writes)
+		rlk_hold_lose_locked(drain->writer->hold, RLK_ROW_IS_GONE);
+}
+
 /* It is held, and nobody else reads: 0. 1: wait on. */
 static int judge_locked(struct drain *drain)
 {
 	const struct rowlock *reader = drain->reader;
 
+	lose_what_is_gone_locked(drain);
 	if (reader && !rlk_hold_check_locked(reader->hold))
 		return ROWLOCK_ELOST;
 	if (!rlk_hold_check_locked(drain->writer->hold))

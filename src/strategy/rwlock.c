@@ -52,10 +52,12 @@ static const struct rlk_many_def look = {
 };
 #define LOOK_SLOT RLK_LEASE_HOLDER_COLUMNS
 
-static const struct rlk_stmt_def readers = {
+/* In the order of the primary key: the LIMIT never cuts the writer's row off.
+ */
+static const struct rlk_stmt_def look_all = {
 	"look",
 	"SELECT " RLK_LEASE_HOLDER ", l.slot" RLK_LEASE_OF_SESSION
-	"WHERE l.name = ? AND l.slot > " WRITER " LIMIT ?",
+	"WHERE l.name = ? AND l.slot >= " WRITER " ORDER BY l.slot LIMIT ?",
 };
 
 static void values_of_insert(const void *requests, size_t row,
@@ -91,7 +93,8 @@ struct asking {
 	bool made; /* the INSERT made a row, or may have */
 
 	/* What the look found. */
-	bool own;
+	bool own;    /* the row of its attempt */
+	bool lives;  /* and the session of that */
 	bool writer; /* another's than the one that lets it in */
 	struct rlk_holder holder;
 };
@@ -105,6 +108,8 @@ static void see(const struct rlk_value *columns, void *arg)
 	rlk_lease_read_holder(columns, &holder);
 	if (columns[LOOK_SLOT].u64 != RLK_SLOT_WRITER) {
 		asking->own = holder.attempt == request->attempt;
+		asking->lives =
+		    rlk_holder_is(&holder, request->attempt, request->session);
 	} else if (!request->under || holder.attempt != request->under) {
 		asking->writer = true;
 		asking->holder = holder;
@@ -185,6 +190,19 @@ static enum rlk_verdict failed(const struct asking *asking,
 	return step_back(asking, verdict, reterr);
 }
 
+static enum rlk_verdict judge(const struct asking *asking,
+			      struct rowlock_errinfo *reterr)
+{
+	enum rlk_verdict verdict = asking->writer ? RLK_HELD : RLK_AGAIN;
+
+	if (asking->lives && !asking->writer)
+		return RLK_GRANTED;
+	/* Its row is gone meanwhile, or the slot is another reader's. */
+	if (!asking->own)
+		return verdict;
+	return step_back(asking, verdict, reterr);
+}
+
 static enum rlk_verdict reader_acquire(struct rlk_conn *conn,
 				       const struct rlk_request *request,
 				       enum rlk_ask ask,
@@ -204,12 +222,7 @@ static enum rlk_verdict reader_acquire(struct rlk_conn *conn,
 		looked = true;
 	}
 	*ret_holder = asking.holder;
-	if (!looked)
-		return RLK_HELD;
-	if (!asking.writer)
-		/* Or gone meanwhile, or the slot is another reader's. */
-		return asking.own ? RLK_GRANTED : RLK_AGAIN;
-	return asking.own ? step_back(&asking, RLK_HELD, reterr) : RLK_HELD;
+	return looked ? judge(&asking, reterr) : RLK_HELD;
 }
 
 /* Who keeps readers out. */
@@ -260,14 +273,14 @@ const struct rlk_strategy rlk_strategy_writer = {
 };
 
 struct visit {
-	void (*fn)(const struct rlk_reader_seen *seen, void *arg);
+	void (*fn)(const struct rlk_rwlock_seen *seen, void *arg);
 	void *arg;
 };
 
-static void see_reader(const struct rlk_value *columns, void *arg)
+static void see_row(const struct rlk_value *columns, void *arg)
 {
 	const struct visit *visit = arg;
-	struct rlk_reader_seen seen = {
+	struct rlk_rwlock_seen seen = {
 		.slot = (unsigned int) columns[LOOK_SLOT].u64,
 	};
 
@@ -275,17 +288,16 @@ static void see_reader(const struct rlk_value *columns, void *arg)
 	visit->fn(&seen, visit->arg);
 }
 
-enum rlk_fault rlk_readers_look(struct rlk_conn *conn, const char *name,
-				void (*fn)(const struct rlk_reader_seen *seen,
-					   void *arg),
-				void *arg, struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_rwlock_look(struct rlk_conn *conn, const char *name,
+			       void (*fn)(const struct rlk_rwlock_seen *seen,
+					  void *arg),
+			       void *arg, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
 		rlk_text(name),
-		rlk_u64(RLK_READERS_MOST),
+		rlk_u64(1 + RLK_READERS_MOST),
 	};
 	struct visit visit = { fn, arg };
 
-	return rlk_stmt_each(conn, &readers, params, see_reader, &visit,
-			     reterr);
+	return rlk_stmt_each(conn, &look_all, params, see_row, &visit, reterr);
 }

@@ -9,9 +9,13 @@
  *
  * A reader makes its row if there is no writer's, and then looks whether one
  * has come meanwhile: if so, it takes its own back. A writer makes its row, and
- * then looks until no reader's is left (rlk_readers_look()). Each row is
+ * then looks until no reader's is left (rlk_rwlock_look()). Each row is
  * committed before its owner looks, so of two that come at the same moment one
  * sees the other, at least; and from its row on a writer lets nobody in.
+ *
+ * A look that grants shows the asker's own row beside the absence of the other
+ * side's: between the INSERT and the look a break may have removed that row,
+ * and others may have come in.
  *
  * Slot 0 is that of locks: a lock and these two do not exclude each other.
  */
@@ -29,20 +33,29 @@ extern const struct rlk_strategy rlk_strategy_reader;
  *  that are there. */
 extern const struct rlk_strategy rlk_strategy_writer;
 
-/** A reader of a name, as a look finds it. */
-struct rlk_reader_seen {
+/** The row of a reader or a writer, as a look finds it. */
+struct rlk_rwlock_seen {
 	unsigned int slot;
 	struct rlk_holder holder; /* looked up */
 };
 
-/** A look tells of so many at the most. */
+/** A look tells of at most this many readers. */
 #define RLK_READERS_MOST 64
 
-/** Who reads @name? @fn is called for each, without a mutex, and may run other
- *  statements on @conn. As rlk_stmt_each(). */
-enum rlk_fault rlk_readers_look(struct rlk_conn *conn, const char *name,
-				void (*fn)(const struct rlk_reader_seen *seen,
-					   void *arg),
-				void *arg, struct rowlock_errinfo *reterr);
+/** Which readers and writers have rows of @name? @fn is called for each, first
+ *  for the writer's, without a mutex, and may run other statements on @conn. As
+ *  rlk_stmt_each(). */
+enum rlk_fault rlk_rwlock_look(struct rlk_conn *conn, const char *name,
+			       void (*fn)(const struct rlk_rwlock_seen *seen,
+					  void *arg),
+			       void *arg, struct rowlock_errinfo *reterr);
+
+/** Does @holder show the row of the @attempt, and is its session there? */
+static inline bool rlk_holder_is(const struct rlk_holder *holder,
+				 uint64_t attempt, uint64_t session)
+{
+	return holder->attempt == attempt && holder->session == session &&
+	       !holder->absent;
+}
 
 #endif

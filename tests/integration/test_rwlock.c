@@ -337,6 +337,48 @@ static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 	pair_end(&pair);
 }
 
+static void remove_rows(const struct pair *pair)
+{
+	test_sql(pair->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 pair->name);
+}
+
+static void break_name(const struct pair *pair)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(
+	    rowlock_break(pair->clients[0], ROWLOCK_LEASE, pair->name, &err));
+}
+
+/* The reader's row goes with it, so nothing is left to wait for; but by then
+ * another may have come. */
+static void wait_while(const char *word, void (*ends)(const struct pair *pair))
+{
+	struct pair pair = pair_new(word);
+	struct rowlock_errinfo err;
+	struct wait writing;
+
+	expect_read(pair.one, 0);
+	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
+	await_writer(&pair);
+	ends(&pair);
+	end_wait(&writing, 0, "a writer whose row was broken");
+	assert_ok(rowlock_rwlock_verify(pair.two, &err));
+	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ELOST,
+		    &err);
+	expect_write(pair.one, ROWLOCK_EBUSY);
+	release(pair.two);
+	pair_end(&pair);
+}
+
+static void a_writer_whose_row_is_broken_asks_anew(void **state)
+{
+	(void) state;
+	wait_while("own-broken", break_name);
+	wait_while("own-removed", remove_rows);
+}
+
 /* -------------------------------------------------------------- the price */
 
 /* The least of five: of the client's own threads one asks now and then. */
@@ -586,6 +628,8 @@ int main(void)
 		     a_break_ends_whoever_reads_or_writes),
 		TEST("a writer that is lost while it waits asks anew",
 		     a_writer_that_is_lost_while_it_waits_asks_anew),
+		TEST("a writer whose row is broken while it waits asks anew",
+		     a_writer_whose_row_is_broken_asks_anew),
 		TEST("reading and writing cost what they should",
 		     each_act_has_its_price),
 		TEST("readers that come all the time let a writer in",

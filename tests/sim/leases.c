@@ -261,24 +261,31 @@ void sim_reader_look(struct sim_session *session)
 	}
 }
 
-void sim_readers_look(struct sim_session *session)
+static void tell_row(struct sim_session *session, const struct sim_lease *lease)
+{
+	struct rlk_value *cells = sim_answer_row(&session->answer, 8);
+
+	sim_tell_look(cells, lease, session->request.started_us);
+	cells[7] = rlk_u64(lease->slot);
+}
+
+/* The writer's first; readers' in any order, as nobody asks for theirs. */
+void sim_rwlock_look(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
 	unsigned int name = sim_param_name(request, 0);
 
+	if (sim_writer_of(name)->there)
+		tell_row(session, sim_writer_of(name));
 	for (unsigned int i = SIM_SINGLES;
 	     i < sim_tables.lease_places &&
 	     session->answer.rows < request->params[1].u64;
 	     i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
-		struct rlk_value *cells;
 
-		if (!lease->there || lease->name != name ||
-		    sim_kind_of(lease) != SIM_KIND_RWLOCK)
-			continue;
-		cells = sim_answer_row(&session->answer, 8);
-		sim_tell_look(cells, lease, request->started_us);
-		cells[7] = rlk_u64(lease->slot);
+		if (lease->there && lease->name == name &&
+		    sim_kind_of(lease) == SIM_KIND_RWLOCK)
+			tell_row(session, lease);
 	}
 }
 

@@ -54,13 +54,13 @@ static const struct pattern patterns[] = {
 	{ SIM_LEASES_OF_NAME, "leases-of-name", "SELECT slot, attempt FROM "
 	  "business_lease WHERE name = ? AND slot >= ? ORDER BY slot LIMIT ?",
 	  NULL, NULL },
-	{ SIM_LOOK_READERS, "look-readers", "SELECT l.attempt, l.session, "
+	{ SIM_LOOK_RWLOCK, "look-rwlock", "SELECT l.attempt, l.session, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "
 	  "s.beat, s.ttl, TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
 	  "l.expires_at) DIV 1000, l.slot FROM business_lease l LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
-	  "l.slot > 2147483648 LIMIT ?", NULL, NULL },
+	  "l.slot >= 2147483648 ORDER BY l.slot LIMIT ?", NULL, NULL },
 	{ SIM_LOOK_PERMITS, "look-permits", "SELECT l.attempt, l.session, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at), "

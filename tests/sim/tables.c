@@ -498,7 +498,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_ROW_HOLDERS] = refuse_to_tell,
 		[SIM_LOOK] = sim_lease_look,
 		[SIM_LOOK_READER] = sim_reader_look,
-		[SIM_LOOK_READERS] = sim_readers_look,
+		[SIM_LOOK_RWLOCK] = sim_rwlock_look,
 		[SIM_LOOK_PERMITS] = sim_permits_look,
 		[SIM_LOOK_CANDIDATES] = sim_candidates_look,
 		[SIM_LEASES_OF_NAME] = sim_leases_of_name,

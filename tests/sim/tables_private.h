@@ -33,7 +33,7 @@ void sim_lease_look(struct sim_session *session);
 void sim_reader_acquire(struct sim_session *session);
 /** Two rows at the most, side by side in one. */
 void sim_reader_look(struct sim_session *session);
-void sim_readers_look(struct sim_session *session);
+void sim_rwlock_look(struct sim_session *session);
 /** The row that the first two parameters are about; NULL: it was never there.
  */
 struct sim_lease *sim_lease_meant(const struct sim_request *request);

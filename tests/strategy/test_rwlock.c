@@ -184,44 +184,59 @@ static void slots_of_readers_lie_behind_the_writers(void **state)
 
 struct seen {
 	size_t count;
+	unsigned int slots[4];
 	uint64_t attempts[4];
 	bool absent[4];
 };
 
-static void see(const struct rlk_reader_seen *reader, void *arg)
+static void see(const struct rlk_rwlock_seen *row, void *arg)
 {
 	struct seen *seen = arg;
 
 	assert_true(seen->count < TEST_SIZE(seen->attempts));
-	assert_true(reader->slot > RLK_SLOT_WRITER);
-	assert_true(reader->holder.known && reader->holder.looked);
-	seen->attempts[seen->count] = reader->holder.attempt;
-	seen->absent[seen->count++] = reader->holder.absent;
+	assert_true(row->holder.known && row->holder.looked);
+	seen->slots[seen->count] = row->slot;
+	seen->attempts[seen->count] = row->holder.attempt;
+	seen->absent[seen->count++] = row->holder.absent;
 }
 
-static void a_look_tells_of_all_readers(void **state)
+static void look(struct ground *ground, const char *name, struct seen *ret_seen)
+{
+	struct rowlock_errinfo err;
+
+	*ret_seen = (struct seen){ 0 };
+	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err),
+		    &err);
+}
+
+static void a_look_tells_of_all_rows(void **state)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("look");
 	struct rlk_request live = ground_request(ground, 0, name);
 	struct rlk_request dead = ground_request(ground, 1, name);
 	struct rlk_request writer;
-	struct rowlock_errinfo err;
-	struct seen seen = { 0 };
+	struct seen seen;
 
-	dead.session++;
 	assert_int_equal(read_by(ground, 0, &live, NULL), RLK_GRANTED);
 	assert_int_equal(read_by(ground, 1, &dead, NULL), RLK_GRANTED);
-	/* Neither the writer nor a lock of that name is one. */
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET session = session + 1 WHERE name = "
+		 "'%s' AND slot = %u",
+		 name, dead.slot);
 	writer = write_by(ground, 1, name);
+	/* Not of a lock of that name. */
 	test_sql(ground->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
 		 "acquired_at) VALUES ('%s', 0, 1, 1, UTC_TIMESTAMP(6))",
 		 name);
-	assert_done(rlk_readers_look(ground->beside, name, see, &seen, &err),
-		    &err);
-	assert_int_equal(seen.count, 2);
-	for (size_t i = 0; i < 2; i++) {
+	look(ground, name, &seen);
+	assert_int_equal(seen.count, 3);
+	/* The writer's comes first. */
+	assert_int_equal(seen.slots[0], RLK_SLOT_WRITER);
+	assert_true(seen.attempts[0] == writer.attempt);
+	assert_false(seen.absent[0]);
+	for (size_t i = 1; i < 3; i++) {
 		bool is_live = seen.attempts[i] == live.attempt;
 
 		assert_true(is_live || seen.attempts[i] == dead.attempt);
@@ -229,7 +244,22 @@ static void a_look_tells_of_all_readers(void **state)
 	}
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 name);
-	(void) writer;
+}
+
+/* Its row is dead, and swept by whoever meets it. */
+static void a_reader_without_a_session_is_not_in(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("orphan");
+	struct rlk_request reader = ground_request(ground, 0, name);
+
+	reader.session++;
+	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(ground, name), 0);
+	speak_singly(ground, 0);
+	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(ground, name), 0);
+	speak_in_packets(ground, 0);
 }
 
 #define MANY 300
@@ -278,7 +308,10 @@ int main(void)
 		   a_slot_of_another_reader_is_nobodys_grant),
 		OF("slots of readers lie behind the writer's",
 		   slots_of_readers_lie_behind_the_writers),
-		OF("a look tells of all readers", a_look_tells_of_all_readers),
+		OF("a look tells of the writer and of all readers",
+		   a_look_tells_of_all_rows),
+		OF("a reader without a session is not in",
+		   a_reader_without_a_session_is_not_in),
 		OF("a break ends all readers, however many",
 		   a_break_ends_all_readers),
 	};
