@@ -152,6 +152,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_acquire_write(
  * reads more than once; ROWLOCK_ELOST: it was lost, others may have written:
  * release it; and the server errors.
  *
+ * 0 means that the server has shown its rows as a reader and as the writer at
+ * one moment. Where the reader's row cannot be given back in time it is 0 as
+ * well: the client goes on trying to remove that row, which other writers wait
+ * for.
+ *
  * Blocks like rowlock_rwlock_acquire_write(), and then until its row as a
  * reader is given back, at most call_timeout_ms more. Three round trips, two
  * commits.
@@ -167,6 +172,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_upgrade(
  * ROWLOCK_ELOST: it was lost, others may have written, or write by now: release
  * it; and the server errors: it is held for writing as before, unless it was
  * lost.
+ *
+ * 0 means the same as for rowlock_rwlock_upgrade(): a writer's row that could
+ * not be given back in time keeps others out until the client has removed it.
  *
  * Blocks for two round trips, at most twice call_timeout_ms. Two commits.
  */

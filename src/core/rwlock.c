@@ -9,7 +9,8 @@
  * a time polls a name.
  *
  * The look that grants is later than the row, which may have been broken
- * meanwhile. So it has to show that row, too.
+ * meanwhile. So it has to show that row, too, and for an upgrade the reader's:
+ * both at the same moment prove that nobody has written in between.
  *
  * Failure modes: whoever gives up gives its row back, and readers come in
  * again. A look changes nothing, so one that is not answered is made again. A
@@ -61,6 +62,7 @@ struct drain {
 	/* What a look finds. */
 	bool looked;       /* it was answered */
 	bool writes;       /* the writer's row, with its session */
+	bool reads;        /* the same of the reader's */
 	size_t others;     /* that read */
 	bool shared;       /* its own is shared by others of this client */
 	size_t dead_count; /* of the others, perhaps */
@@ -83,8 +85,10 @@ static void see(const struct rlk_rwlock_seen *seen, void *arg)
 		return;
 	}
 	if (drain->reader &&
-	    seen->holder.attempt == drain->reader->hold->attempt)
+	    seen->holder.attempt == drain->reader->hold->attempt) {
+		drain->reads = is_row_of(drain->reader->hold, seen);
 		return;
+	}
 	drain->others++;
 	/* More than were asked for may come of who is no server. */
 	if (drain->dead_count < RLK_READERS_MOST &&
@@ -119,7 +123,7 @@ static int look(struct drain *drain)
 	enum rlk_fault fault;
 	int code;
 
-	drain->looked = drain->writes = false;
+	drain->looked = drain->writes = drain->reads = false;
 	drain->others = 0;
 	drain->dead_count = 0;
 	drain->error.code = 0;
@@ -168,10 +172,15 @@ static bool remove_dead(struct drain *drain)
 
 /* ---------------------------------------------------------------- the wait */
 
-/* A row that the look would have shown is not there: its hold was broken. */
+/* A row that the look would have shown is not there: its hold was broken. With
+ * fewer others than a look tells of it has shown them all. */
 static void lose_what_is_gone_locked(struct drain *drain)
 {
-	if (drain->looked && !drain->writes)
+	if (!drain->looked)
+		return;
+	if (drain->reader && !drain->reads && drain->others < RLK_READERS_MOST)
+		rlk_hold_lose_locked(drain->reader->hold, RLK_ROW_IS_GONE);
+	if (!drain->writes)
 		rlk_hold_lose_locked(drain->writer->hold, RLK_ROW_IS_GONE);
 }
 
@@ -425,7 +434,7 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 	return 0;
 }
 
-/* There is one row for writers, and it is another's. */
+/* There is one row for writers, and it is another's, or was. */
 static int lose_writer(struct rowlock *writer, uint64_t attempt,
 		       struct rowlock_errinfo *reterr)
 {
@@ -436,7 +445,8 @@ static int lose_writer(struct rowlock *writer, uint64_t attempt,
 		rlk_hold_lose_locked(writer->hold, RLK_ROW_IS_GONE);
 	return rlk_fail(reterr, ROWLOCK_ELOST,
 			RLK_LOCK_FORMAT ": the hold was lost (another writes "
-					"by now); stop what it protects",
+					"by now, or has written); stop what it "
+					"protects",
 			RLK_LOCK_ARGS(writer));
 }
 

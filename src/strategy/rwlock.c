@@ -95,7 +95,8 @@ struct asking {
 	/* What the look found. */
 	bool own;    /* the row of its attempt */
 	bool lives;  /* and the session of that */
-	bool writer; /* another's than the one that lets it in */
+	bool under;  /* the row of the writer that lets it in */
+	bool writer; /* another's than that */
 	struct rlk_holder holder;
 };
 
@@ -110,7 +111,10 @@ static void see(const struct rlk_value *columns, void *arg)
 		asking->own = holder.attempt == request->attempt;
 		asking->lives =
 		    rlk_holder_is(&holder, request->attempt, request->session);
-	} else if (!request->under || holder.attempt != request->under) {
+	} else if (request->under && holder.attempt == request->under) {
+		asking->under =
+		    rlk_holder_is(&holder, request->under, request->session);
+	} else {
 		asking->writer = true;
 		asking->holder = holder;
 	}
@@ -190,12 +194,16 @@ static enum rlk_verdict failed(const struct asking *asking,
 	return step_back(asking, verdict, reterr);
 }
 
+/* A reader that was let in by a writer whose row is gone may read beside
+ * another writer, or behind what another has written. */
 static enum rlk_verdict judge(const struct asking *asking,
 			      struct rowlock_errinfo *reterr)
 {
-	enum rlk_verdict verdict = asking->writer ? RLK_HELD : RLK_AGAIN;
+	bool kept_out =
+	    asking->writer || (asking->request->under && !asking->under);
+	enum rlk_verdict verdict = kept_out ? RLK_HELD : RLK_AGAIN;
 
-	if (asking->lives && !asking->writer)
+	if (asking->lives && !kept_out)
 		return RLK_GRANTED;
 	/* Its row is gone meanwhile, or the slot is another reader's. */
 	if (!asking->own)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "proxy.h"
 #include "rwlocks.h"
 
 static void a_reader_becomes_the_writer(void **state)
@@ -172,6 +173,167 @@ static void an_upgrade_tells_that_its_reader_was_gone(void **state)
 	pair_end(&pair);
 }
 
+static void await_delete(struct test_sql *sql)
+{
+	uint64_t began = test_now_ns();
+
+	while (!test_sql_number(sql,
+				"SELECT COUNT(*) FROM information_schema."
+				"processlist WHERE info LIKE CONCAT('DELETE "
+				"FROM business_', 'lease%%')"))
+		test_keep_waiting(began, "the reader's DELETE to be under way");
+}
+
+/* Both rows were there when it looked. Then somebody removes the reader's. */
+static void an_upgrade_tells_of_a_loss_behind_its_look(void **state)
+{
+	struct pair pair = pair_new("behind-look");
+	struct wait waiting;
+	uint64_t slot;
+
+	(void) state;
+	expect_read(pair.one, 0);
+	slot = test_sql_number(
+	    pair.sql, "SELECT slot FROM business_lease WHERE name = '%s'",
+	    pair.name);
+	test_sql(pair.sql, "BEGIN");
+	/* Its key in full: nothing else is locked. */
+	test_sql_number(pair.sql,
+			"SELECT slot FROM business_lease WHERE name = '%s' AND "
+			"slot = %llu FOR UPDATE",
+			pair.name, (unsigned long long) slot);
+	begin_wait(&waiting, pair.one, rowlock_rwlock_upgrade);
+	await_delete(pair.sql);
+	test_sql(pair.sql,
+		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %llu",
+		 pair.name, (unsigned long long) slot);
+	test_sql(pair.sql, "COMMIT");
+	end_wait(&waiting, ROWLOCK_ELOST, "an upgrade whose reader was lost");
+	expect_loss(pair.one);
+	pair_end(&pair);
+}
+
+/* By way of a proxy that can lose the answer to a DELETE. */
+struct far {
+	struct proxy *proxy;
+	struct rowlock_client *client;
+	struct rowlock_rwlock *rwlock;
+};
+
+static struct far far_new(const char *name)
+{
+	struct rowlock_client_options like =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct proxy_options options = { .seed = 1 };
+	char server[64];
+	char words[128];
+	char dsn[512];
+	struct far far = { 0 };
+
+	proxy_server_of(test_dsn(), server, sizeof(server));
+	options.server = server;
+	far.proxy = proxy_start(&options, words, sizeof(words));
+	if (!far.proxy)
+		fail_msg("proxy: %s", words);
+	proxy_dsn(far.proxy, test_dsn(), dsn, sizeof(dsn));
+	like.dsn = dsn;
+	far.client = test_client_with(&like);
+	far.rwlock = make(far.client, name);
+	return far;
+}
+
+static void far_end(struct far *far)
+{
+	end(far->rwlock);
+	test_client_end(far->client);
+	proxy_end(far->proxy);
+}
+
+static void lose_answers(const struct far *far)
+{
+	assert_null(proxy_tell(far->proxy,
+			       "reply sql=\"DELETE FROM business_lease*\" "
+			       "do drop then=rst"));
+}
+
+/* What was not given back in time the client removes by and by. */
+static void await_no_rows(const struct pair *pair)
+{
+	uint64_t began = test_now_ns();
+
+	while (rows_of(pair->sql, pair->name))
+		test_keep_waiting(began, "what is left to be removed");
+}
+
+static int downgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
+		     struct rowlock_errinfo *reterr)
+{
+	(void) wait_ms;
+	return rowlock_rwlock_downgrade(rwlock, reterr);
+}
+
+/* Somebody else writes in between, and what would tell of that is lost. */
+static void change_behind(const char *word,
+			  int (*acquire)(struct rowlock_rwlock *, uint64_t,
+					 struct rowlock_errinfo *),
+			  int (*change)(struct rowlock_rwlock *, uint64_t,
+					struct rowlock_errinfo *))
+{
+	struct pair pair = pair_new(word);
+	struct far far = far_new(pair.name);
+	struct rowlock_errinfo err;
+
+	assert_ok(acquire(far.rwlock, 0, &err));
+	assert_ok(
+	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
+	expect_write(pair.one, 0);
+	release(pair.one);
+	lose_answers(&far);
+	assert_code(change(far.rwlock, 1000, &err), ROWLOCK_ELOST, &err);
+	await_no_rows(&pair);
+	expect_loss(far.rwlock);
+	far_end(&far);
+	pair_end(&pair);
+}
+
+static void a_change_is_not_believed_for_want_of_an_answer(void **state)
+{
+	(void) state;
+	change_behind("up", rowlock_rwlock_acquire_read,
+		      rowlock_rwlock_upgrade);
+	change_behind("down", rowlock_rwlock_acquire_write, downgrade);
+}
+
+/* Nobody else has written: the look that granted has shown both rows. */
+static void change_unanswered(const char *word,
+			      int (*acquire)(struct rowlock_rwlock *, uint64_t,
+					     struct rowlock_errinfo *),
+			      int (*change)(struct rowlock_rwlock *, uint64_t,
+					    struct rowlock_errinfo *))
+{
+	struct pair pair = pair_new(word);
+	struct far far = far_new(pair.name);
+	struct rowlock_errinfo err;
+
+	assert_ok(acquire(far.rwlock, 0, &err));
+	lose_answers(&far);
+	assert_ok(change(far.rwlock, 1000, &err));
+	assert_ok(rowlock_rwlock_verify(far.rwlock, &err));
+	release(far.rwlock);
+	await_no_rows(&pair);
+	far_end(&far);
+	pair_end(&pair);
+}
+
+static void a_change_stands_though_its_end_is_not_answered(void **state)
+{
+	(void) state;
+	change_unanswered("up-unheard", rowlock_rwlock_acquire_read,
+			  rowlock_rwlock_upgrade);
+	change_unanswered("down-unheard", rowlock_rwlock_acquire_write,
+			  downgrade);
+}
+
 static void told(struct rowlock_rwlock *rwlock, void *arg)
 {
 	(void) rwlock;
@@ -328,6 +490,14 @@ int main(void)
 		     an_upgrade_waits_for_who_shares_its_row),
 		TEST("an upgrade tells that its reader was gone",
 		     an_upgrade_tells_that_its_reader_was_gone),
+		TEST("an upgrade tells of a loss behind its look",
+		     an_upgrade_tells_of_a_loss_behind_its_look),
+		TEST("upgrade and downgrade are not believed for want of an "
+		     "answer",
+		     a_change_is_not_believed_for_want_of_an_answer),
+		TEST("upgrade and downgrade stand though their end is not "
+		     "answered",
+		     a_change_stands_though_its_end_is_not_answered),
 		TEST("a downgrade tells that another writes by now",
 		     a_downgrade_tells_that_another_writes),
 		TEST("the writer becomes a reader",

@@ -262,6 +262,20 @@ static void a_reader_without_a_session_is_not_in(void **state)
 	speak_in_packets(ground, 0);
 }
 
+/* Others may have written since, or write by the time of the look. */
+static void no_reader_is_let_in_by_a_writer_that_is_gone(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("under-none");
+	struct rlk_request writer = write_by(ground, 0, name);
+	struct rlk_request own = ground_request(ground, 0, name);
+
+	own.under = writer.attempt;
+	assert_true(ground_release(ground, 0, &writer));
+	assert_int_equal(read_by(ground, 0, &own, NULL), RLK_HELD);
+	assert_int_equal(rows_of(ground, name), 0);
+}
+
 #define MANY 300
 
 /* More than one look tells of. */
@@ -312,6 +326,8 @@ int main(void)
 		   a_look_tells_of_all_rows),
 		OF("a reader without a session is not in",
 		   a_reader_without_a_session_is_not_in),
+		OF("no reader is let in by a writer that is gone",
+		   no_reader_is_let_in_by_a_writer_that_is_gone),
 		OF("a break ends all readers, however many",
 		   a_break_ends_all_readers),
 	};
