@@ -112,9 +112,10 @@ ROWLOCK_API int rowlock_election_free(struct rowlock_election *election,
  *
  * Blocks up to @wait_ms, and at most 100 ms more; with @wait_ms 0 as long as
  * the server needs to answer, at most call_timeout_ms. Two round trips while
- * nobody leads, on MariaDB one; with a weight one more, and two more if it has
- * to wait. A candidate with a weight that is elected while a heavier one waits
- * lets that one lead, and goes on waiting: with @wait_ms 0 ROWLOCK_EBUSY.
+ * nobody leads, on MariaDB one; with a weight three, and two more if it has to
+ * wait. A candidate with a weight that is elected while a heavier one waits
+ * lets that one lead, without a term, and goes on waiting: with @wait_ms 0
+ * ROWLOCK_EBUSY.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_election_campaign(
     struct rowlock_election *election, uint64_t wait_ms,

@@ -267,6 +267,7 @@ struct wanted {
 	uint64_t wait_ms;
 	int64_t until_ms; /* no statement may last longer than that */
 	uint64_t under;   /* a writer's attempt; 0: none */
+	bool undrawn;     /* its token is drawn later */
 	/* Of a semaphore. */
 	unsigned int permits;
 	unsigned int count;
@@ -282,6 +283,7 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 
 	rlk_waiter_init(&waiter, lock, wanted->wait_ms);
 	waiter.under = wanted->under;
+	waiter.undrawn = wanted->undrawn;
 	waiter.permits = wanted->permits;
 	waiter.count = wanted->count;
 	if (waiter.give_up_ms > wanted->until_ms)
@@ -397,6 +399,16 @@ int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 {
 	const struct wanted wanted = { .wait_ms = wait_ms,
 				       .until_ms = RLK_NEVER };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_acquire_undrawn(struct rowlock *lock, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .wait_ms = wait_ms,
+				       .until_ms = RLK_NEVER,
+				       .undrawn = true };
 
 	return acquire(lock, &wanted, reterr);
 }

@@ -339,7 +339,8 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	asking->guess = 0;
 	request.observes = asking->name->strategy->several &&
 			   !rlk_trusts_clock(asking->client);
-	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT;
+	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT &&
+		       !asking->waiter->undrawn;
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;

@@ -7,6 +7,9 @@
  * after as many grants as there are others in line, in whatever order they
  * came.
  *
+ * The term is drawn last, by the one that does not yield: whoever observes the
+ * name takes the one that has drawn for its leader.
+ *
  * A candidate may beat, and yet not take what it is yielded to (its connections
  * are refused, say): so each yields for a bounded time only, and leads then.
  * Weights are a preference; who may lead is decided by the lock alone. For the
@@ -228,6 +231,21 @@ static int start_over(struct campaign *campaign, struct rowlock_errinfo *reterr)
 			RLK_LOCK_ARGS(lock));
 }
 
+/* Nothing of it is said afterwards that may take time. The draw shows that the
+ * row is still there. */
+static int take_lead(struct campaign *campaign, struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = campaign->candidacy->lock;
+	int code;
+
+	leave(campaign);
+	code = rlk_draw_with_grant(lock, campaign->wait_ms, campaign->until_ms,
+				   reterr);
+	if (code == ROWLOCK_ELOST || (code == 0 && !rowlock_held(lock)))
+		return start_over(campaign, reterr);
+	return code;
+}
+
 /* 0: it has it. Else see goes_on(). */
 static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 		       struct rowlock_errinfo *reterr)
@@ -236,15 +254,13 @@ static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 	uint64_t part = part_of(campaign, most_ms);
 	int64_t end =
 	    part ? rlk_after(now_of(campaign), part) : campaign->until_ms;
-	int code = rlk_acquire_with_token(lock, part, end, reterr);
+	int code = rlk_acquire_undrawn(lock, part, reterr);
 
 	campaign->part_ms = end;
 	if (code)
 		return code;
-	if (!yields(campaign)) {
-		leave(campaign);
-		return rowlock_held(lock) ? 0 : start_over(campaign, reterr);
-	}
+	if (!yields(campaign))
+		return take_lead(campaign, reterr);
 	code = give_way(campaign, reterr);
 	return code ? code : rlk_fail_waiting(lock, ROWLOCK_ETIMEDOUT, reterr);
 }

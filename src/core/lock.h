@@ -31,6 +31,7 @@ struct rlk_waiter {
 	int64_t until_ms;      /* the caller's deadline */
 	int64_t give_up_ms;    /* no statement may last longer than that */
 	bool try;
+	bool undrawn;         /* its token is drawn later, not with its row */
 	uint64_t under;       /* a reader: the writer's attempt that lets it
 				 in; 0: none */
 	unsigned int permits; /* of a semaphore: how many it has, */
@@ -128,10 +129,16 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
 		struct rowlock_errinfo *reterr);
 
-/** The same, and its token is drawn until @until_ms, the end of that time: not
- *  shown yet. */
-int rlk_acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
-			   int64_t until_ms, struct rowlock_errinfo *reterr);
+/** The same, and nothing is drawn with the grant: the caller may give it back
+ *  before anybody is shown a token, or calls rlk_draw_with_grant(). */
+int rlk_acquire_undrawn(struct rowlock *lock, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr);
+
+/** Draw the token that comes with the grant, until @until_ms, the end of
+ *  @wait_ms. The hold is not shown yet; where this fails it is given back.
+ *  ROWLOCK_ELOST: it was lost before. */
+int rlk_draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
+			int64_t until_ms, struct rowlock_errinfo *reterr);
 
 /** The hold that @lock has is about to be returned to the caller: its loss is
  *  told from now on. */

@@ -332,20 +332,31 @@ static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 	return code;
 }
 
-static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
-{
-	int64_t now = rlk_now(lock->name->client->clock);
-
-	/* Not 0: that would be a try. */
-	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
-}
-
 /* A draw that did not come about, and was not refused by the server either. */
 static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
 			 const struct rowlock_errinfo *error)
 {
 	return error->mysql == 0 &&
 	       rlk_now(lock->name->client->clock) >= until_ms;
+}
+
+int rlk_draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
+			int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	int code = draw_with_grant(lock, wait_ms, until_ms, reterr);
+
+	if (wait_ms && (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
+	    no_time_left(lock, until_ms, reterr))
+		return fail_late(lock, reterr);
+	return code;
+}
+
+static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
+{
+	int64_t now = rlk_now(lock->name->client->clock);
+
+	/* Not 0: that would be a try. */
+	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
 }
 
 void rlk_lock_show(struct rowlock *lock)
@@ -358,19 +369,15 @@ void rlk_lock_show(struct rowlock *lock)
 
 /* A hold that is lost before its token is drawn was never shown to the caller:
  * he has nothing to release, and asks on for as long as he has. */
-int rlk_acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
-			   int64_t until_ms, struct rowlock_errinfo *reterr)
+static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
+			      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	for (;;) {
 		int code = rlk_acquire(lock, wait_ms, reterr);
 
 		if (code)
 			return code;
-		code = draw_with_grant(lock, wait_ms, until_ms, reterr);
-		if (wait_ms &&
-		    (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
-		    no_time_left(lock, until_ms, reterr))
-			return fail_late(lock, reterr);
+		code = rlk_draw_with_grant(lock, wait_ms, until_ms, reterr);
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* Each try has a call's time: a second one would be late. */
@@ -390,7 +397,7 @@ static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
 			    int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	bool canceled = rlk_lock_is_canceled(lock);
-	int code = rlk_acquire_with_token(lock, wait_ms, until_ms, reterr);
+	int code = acquire_with_token(lock, wait_ms, until_ms, reterr);
 
 	/* It has not waited yet: an election tries once more. */
 	rlk_lock_forget_cancel(lock, canceled || code == ROWLOCK_ELOST);

@@ -301,6 +301,109 @@ static void nobody_yields_to_the_dead_or_to_nonsense(void **state)
 	test_sql_end(sql);
 }
 
+/* What an observer is told: of each change, the state and the term. */
+struct changes {
+	struct rowlock_observer *observer;
+	struct test_event heard;
+	pthread_mutex_t mutex;
+	unsigned int count;
+	enum rowlock_leader_state states[8];
+	uint64_t terms[8];
+};
+
+static void hear(const struct rowlock_leader *leader, void *arg)
+{
+	struct changes *changes = arg;
+
+	pthread_mutex_lock(&changes->mutex);
+	if (changes->count < TEST_SIZE(changes->terms)) {
+		changes->states[changes->count] = leader->state;
+		changes->terms[changes->count] = leader->term;
+	}
+	changes->count++;
+	pthread_mutex_unlock(&changes->mutex);
+	test_event_set(&changes->heard);
+}
+
+static void observe(struct changes *changes, struct rowlock_client *client,
+		    const char *name)
+{
+	struct rowlock_observer_options options =
+	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+
+	*changes = (struct changes){ .heard = test_event_new() };
+	pthread_mutex_init(&changes->mutex, NULL);
+	options.interval_ms = 1000;
+	assert_ok(rowlock_observer_new(client, name, &options, hear, changes,
+				       &changes->observer, &err));
+}
+
+static void end_observer(struct changes *changes)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_observer_free(changes->observer, &err));
+	pthread_mutex_destroy(&changes->mutex);
+	test_event_end(&changes->heard);
+}
+
+/* A new observer makes its client ask at once, for all of them: those before it
+ * are told first. */
+static void ask_now(struct rowlock_client *client, const char *name,
+		    enum rowlock_leader_state state, uint64_t term)
+{
+	struct changes changes;
+
+	observe(&changes, client, name);
+	assert_event(&changes.heard, "an observer to be told");
+	assert_int_equal(changes.states[0], state);
+	assert_true(changes.terms[0] == term);
+	end_observer(&changes);
+}
+
+/* One takes the lock and gives it back: it has led at no time. */
+static void observers_are_told_of_those_that_led(void **state)
+{
+	const char *name = test_name("observed");
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct person light, heavy;
+	struct changes changes;
+	struct rowlock_errinfo err;
+	uint64_t term;
+
+	(void) state;
+	begin(&light, name, 3);
+	begin(&heavy, name, 5);
+	observe(&changes, client, name);
+	assert_event(&changes.heard, "an observer to be told");
+	add_candidate(sql, name, "weight=4", 60);
+	assert_code(rowlock_election_campaign(light.election, 0, &err),
+		    ROWLOCK_EBUSY, &err);
+	ask_now(client, name, ROWLOCK_LEADER_NONE, 0);
+	lead(&heavy);
+	term = rowlock_election_term(heavy.election);
+	ask_now(client, name, ROWLOCK_LEADER_PRESENT, term);
+	resign(&heavy);
+	assert_code(rowlock_election_campaign(light.election, 0, &err),
+		    ROWLOCK_EBUSY, &err);
+	ask_now(client, name, ROWLOCK_LEADER_NONE, term);
+	pthread_mutex_lock(&changes.mutex);
+	assert_int_equal(changes.count, 3);
+	assert_true(changes.terms[0] == 0);
+	assert_int_equal(changes.states[1], ROWLOCK_LEADER_PRESENT);
+	assert_true(changes.terms[1] == term);
+	assert_true(changes.terms[2] == term);
+	pthread_mutex_unlock(&changes.mutex);
+	end_observer(&changes);
+	remove_candidate(sql, name);
+	end(&light);
+	end(&heavy);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
 /* The same name may have permits, too. */
 static void candidates_are_no_permits(void **state)
 {
@@ -357,18 +460,16 @@ static void ask_for_a_challenger(struct person *person)
 					      &stood_ms, &err));
 }
 
-static void a_weight_costs_one_statement_more(void **state)
+/* Its row, the look for others, its term, and its end. */
+static void a_weight_costs_a_look(void **state)
 {
 	struct test_sql *sql = test_sql_open();
-	struct person plain, weighted;
+	struct person weighted;
 
 	(void) state;
-	begin(&plain, test_name("plain"), ROWLOCK_UNWEIGHTED);
 	begin(&weighted, test_name("weighted"), 5);
-	assert_int_equal(cost(sql, &weighted, lead_and_resign),
-			 cost(sql, &plain, lead_and_resign) + 1);
+	assert_int_equal(cost(sql, &weighted, lead_and_resign), 4);
 	assert_int_equal(cost(sql, &weighted, ask_for_a_challenger), 1);
-	end(&plain);
 	end(&weighted);
 	test_sql_end(sql);
 }
@@ -385,9 +486,10 @@ int main(void)
 		     who_is_yielded_to_in_vain_is_passed_over),
 		TEST("nobody yields to the dead, or to nonsense",
 		     nobody_yields_to_the_dead_or_to_nonsense),
+		TEST("observers are told of those that led",
+		     observers_are_told_of_those_that_led),
 		TEST("candidates are no permits", candidates_are_no_permits),
-		TEST("a weight costs one statement more",
-		     a_weight_costs_one_statement_more),
+		TEST("a weight costs a look", a_weight_costs_a_look),
 	};
 
 	return test_main(tests);

@@ -210,8 +210,11 @@ static void a_try_yields_to_a_heavier_one(void **state)
 	assert_non_null(strstr(err.message, "larger weight"));
 	assert_true(fake_lease("crown") == 0);
 	assert_int_equal(rowlock_election_is_leader(light.election), 0);
+	/* It had no term, of which others would hear. */
+	assert_int_equal(fake_count(FAKE_DRAW), 0);
 	fake_stand(10);
 	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	assert_int_equal(fake_count(FAKE_DRAW), 1);
 	resign(&light);
 	end(&light);
 }
