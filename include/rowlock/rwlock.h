@@ -176,7 +176,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_upgrade(
  * 0 means the same as for rowlock_rwlock_upgrade(): a writer's row that could
  * not be given back in time keeps others out until the client has removed it.
  *
- * Blocks for two round trips, at most twice call_timeout_ms. Two commits.
+ * Blocks for two round trips, at most twice call_timeout_ms. Two commits. Where
+ * the first is not answered it asks whether it still writes.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_downgrade(
     struct rowlock_rwlock *rwlock, struct rowlock_errinfo *reterr);

@@ -450,6 +450,19 @@ static int lose_writer(struct rowlock *writer, uint64_t attempt,
 			RLK_LOCK_ARGS(writer));
 }
 
+/* The reader was not let in, with @code: does @writer go on, as the caller will
+ * be told? */
+static int check_writer(struct rowlock *writer, int code,
+			struct rowlock_errinfo *error)
+{
+	struct rowlock_errinfo verified;
+
+	if (rowlock_verify(writer, &verified) != ROWLOCK_ELOST)
+		return code;
+	*error = verified;
+	return ROWLOCK_ELOST;
+}
+
 int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
@@ -465,6 +478,8 @@ int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 		code = rlk_acquire_under(reader, attempt, &error);
 	if (code == ROWLOCK_EBUSY)
 		code = lose_writer(writer, attempt, &error);
+	else if (code && code != ROWLOCK_ELOST)
+		code = check_writer(writer, code, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

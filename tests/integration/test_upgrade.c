@@ -3,6 +3,7 @@
  * From reading to writing and back, on a real server: without a gap, and never
  * two that wait for each other.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "proxy.h"
@@ -249,11 +250,14 @@ static void far_end(struct far *far)
 	proxy_end(far->proxy);
 }
 
-static void lose_answers(const struct far *far)
+static void lose_answer(const struct far *far, const char *then)
 {
-	assert_null(proxy_tell(far->proxy,
-			       "reply sql=\"DELETE FROM business_lease*\" "
-			       "do drop then=rst"));
+	char rule[128];
+
+	snprintf(rule, sizeof(rule),
+		 "reply sql=\"DELETE FROM business_lease*\" do drop then=%s",
+		 then);
+	assert_null(proxy_tell(far->proxy, rule));
 }
 
 /* What was not given back in time the client removes by and by. */
@@ -273,7 +277,7 @@ static int downgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
 }
 
 /* Somebody else writes in between, and what would tell of that is lost. */
-static void change_behind(const char *word,
+static void change_behind(const char *word, const char *then,
 			  int (*acquire)(struct rowlock_rwlock *, uint64_t,
 					 struct rowlock_errinfo *),
 			  int (*change)(struct rowlock_rwlock *, uint64_t,
@@ -288,7 +292,7 @@ static void change_behind(const char *word,
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
 	expect_write(pair.one, 0);
 	release(pair.one);
-	lose_answers(&far);
+	lose_answer(&far, then);
 	assert_code(change(far.rwlock, 1000, &err), ROWLOCK_ELOST, &err);
 	await_no_rows(&pair);
 	expect_loss(far.rwlock);
@@ -299,9 +303,12 @@ static void change_behind(const char *word,
 static void a_change_is_not_believed_for_want_of_an_answer(void **state)
 {
 	(void) state;
-	change_behind("up", rowlock_rwlock_acquire_read,
+	change_behind("up", "rst", rowlock_rwlock_acquire_read,
 		      rowlock_rwlock_upgrade);
-	change_behind("down", rowlock_rwlock_acquire_write, downgrade);
+	change_behind("down", "rst", rowlock_rwlock_acquire_write, downgrade);
+	/* All of the call's time is over then. */
+	change_behind("down-silent", "silence", rowlock_rwlock_acquire_write,
+		      downgrade);
 }
 
 /* Nobody else has written: the look that granted has shown both rows. */
@@ -316,7 +323,7 @@ static void change_unanswered(const char *word,
 	struct rowlock_errinfo err;
 
 	assert_ok(acquire(far.rwlock, 0, &err));
-	lose_answers(&far);
+	lose_answer(&far, "rst");
 	assert_ok(change(far.rwlock, 1000, &err));
 	assert_ok(rowlock_rwlock_verify(far.rwlock, &err));
 	release(far.rwlock);
