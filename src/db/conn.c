@@ -106,6 +106,11 @@ uint64_t rlk_conn_id(const struct rlk_conn *conn)
 	return conn->id;
 }
 
+bool rlk_conn_may_kill(const struct rlk_conn *conn)
+{
+	return !conn->renumbered;
+}
+
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)
 {
 	return &conn->server;

@@ -132,6 +132,10 @@ void rlk_conn_spoil(struct rlk_conn *conn);
 /** The server's CONNECTION_ID(), for KILL. */
 uint64_t rlk_conn_id(const struct rlk_conn *conn);
 
+/** May a KILL be said on it? Not where something between numbers sessions
+ *  itself: it would end another one. */
+bool rlk_conn_may_kill(const struct rlk_conn *conn);
+
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn);
 const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn);
 

@@ -139,6 +139,9 @@ struct rlk_conn {
 	unsigned long extended; /* capabilities of a MariaDB */
 	char where[300]; /* for messages, also before there is a server */
 	uint64_t id;
+	bool renumbered; /* the greeting has another number: something between
+			    numbers sessions itself, and takes a KILL for one
+			    of its own */
 	char mark[48];
 
 	/* TLS, and the peer that we are connecting to (peer.c). */

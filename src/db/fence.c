@@ -13,7 +13,11 @@
  *
  * Failure modes: the session may be busy dying (a rollback) for longer than we
  * wait: RLK_PENDING, ask again. On another node of a cluster we see nothing of
- * it, and something between may forbid KILL: RLK_REFUSED, never "over".
+ * it, and something between may forbid KILL: RLK_REFUSED, never "over". So may
+ * something between that numbers sessions itself: it takes the number for one
+ * of its own, and ends a stranger's (MariaDB MaxScale, "Limitations and Known
+ * Issues": "it is highly likely that the wrong connection ends up being
+ * killed").
  */
 #include "db/conn_private.h"
 
@@ -101,9 +105,16 @@ static enum where locate(const struct rlk_conn *conn,
 static enum rlk_fault out_of_reach(const struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
-	rlk_fail(reterr, ROWLOCK_ECONNECT,
-		 "fence: the connection is on another node than %s, or was",
-		 conn->server.name);
+	if (conn->renumbered)
+		rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+			 "fence: what is between here and %s has its own "
+			 "numbers for sessions, so none is ended by its number",
+			 conn->server.name);
+	else
+		rlk_fail(
+		    reterr, ROWLOCK_ECONNECT,
+		    "fence: the connection is on another node than %s, or was",
+		    conn->server.name);
 	return RLK_REFUSED;
 }
 
@@ -119,7 +130,7 @@ enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 
 	if (where == GONE)
 		return RLK_DONE;
-	if (where == ELSEWHERE)
+	if (where == ELSEWHERE || conn->renumbered)
 		return out_of_reach(conn, reterr);
 	for (;;) {
 		fault = find(conn, mark, &id, reterr);
@@ -145,6 +156,8 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 
 	if (locate(conn, mark) != HERE)
 		return RLK_DONE;
+	if (conn->renumbered)
+		return out_of_reach(conn, reterr);
 	fault = find(conn, mark, &id, reterr);
 	if (fault != RLK_DONE || !id)
 		return fault;
@@ -159,6 +172,8 @@ enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
 	enum rlk_fault fault;
 	char pattern[64];
 
+	if (conn->renumbered)
+		return out_of_reach(conn, reterr);
 	snprintf(pattern, sizeof(pattern), "%%%s%%", tag);
 	params[0] = rlk_text(pattern);
 	fault = rlk_stmt_run(conn, &find_tag, params, &reply, reterr);

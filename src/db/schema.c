@@ -6,12 +6,15 @@
  * columns with type and collation, keys. A table that was made by hand, or
  * changed afterwards, is found by the facts.
  *
+ * The first statement asks, too, which server and which session answers.
+ *
  * Failure modes: a missing or foreign table is a sentence that names it. All
  * comes from information_schema, which shows an account the tables on which it
  * has any right: "is not there" may also mean "no right to see it".
  */
 #include "db/schema.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "db/conn_private.h"
 
 #define RUN "run 'rowlock-migrate'"
 #define SECRET_LEAST 16
@@ -77,11 +81,6 @@ static const char *const tables[] = {
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
 	"'business_lease', 'lease_session', 'lock_token', "                    \
 	"'lock_token_floor', 'lock_permits')"
-
-static const struct rlk_stmt_def read_version = {
-	"schema",
-	"SELECT CAST(MAX(version) AS UNSIGNED) FROM rowlock_schema",
-};
 
 static const struct rlk_stmt_def read_secret = {
 	"schema",
@@ -202,14 +201,6 @@ static void see_key(const struct rlk_value *row, void *arg)
 			 row[0].text);
 }
 
-static void see_version(const struct rlk_value *row, void *arg)
-{
-	uint64_t *version = arg;
-
-	if (row[0].type == RLK_U64)
-		*version = row[0].u64;
-}
-
 static int refuse(struct rlk_conn *conn, const char *problem, const char *next,
 		  struct rowlock_errinfo *reterr)
 {
@@ -217,20 +208,71 @@ static int refuse(struct rlk_conn *conn, const char *problem, const char *next,
 			rlk_conn_server(conn)->name, problem, next);
 }
 
-static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+/* This only reads, so whatever gives reads to one server and writes to another
+ * gives it to the former; what the connection was opened with has locked
+ * (session.c). Both have to be one session of one server. */
+static int check_route(const struct rlk_conn *conn, const char *server,
+		       const char *id, struct rowlock_errinfo *reterr)
+{
+	uint64_t number = id ? strtoull(id, NULL, 10) : 0;
+
+	if (!server || !rlk_server_same(conn->server.identity, server))
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"%s: reads come from another server than "
+				"locks, so something in between splits reads "
+				"from writes; connect to the primary itself, "
+				"or by a port that leads to nothing else",
+				conn->server.name);
+	if (number == conn->id)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+			"%s: two statements of one connection were run by two "
+			"sessions, %" PRIu64 " and %" PRIu64 ", so something "
+			"in between shares sessions; turn that off "
+			"(multiplexing, connection sharing), or connect to the "
+			"server itself",
+			conn->server.name, conn->id, number);
+}
+
+static int read_version(struct rlk_conn *conn, uint64_t *ret_version,
+			struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error = { 0 };
-	uint64_t version = 0;
-	char problem[128];
+	MYSQL_RES *result = NULL;
+	enum rlk_fault fault;
+	char text[200];
+	MYSQL_ROW row;
+	int code;
 
-	if (rlk_stmt_each(conn, &read_version, NULL, see_version, &version,
-			  &error) != RLK_DONE) {
+	snprintf(text, sizeof(text),
+		 "SELECT MAX(version), %s, CONNECTION_ID() FROM rowlock_schema",
+		 rlk_server_identity_sql(&conn->server));
+	fault = rlk_stmt_give_up(
+	    conn, rlk_stmt_query(conn, text, "schema", &result, &error),
+	    &error);
+	if (fault) {
 		if (reterr)
 			*reterr = error;
 		return error.code;
 	}
-	if (version == RLK_SCHEMA_VERSION)
-		return 0;
+	row = result && mysql_num_fields(result) == 3 ? mysql_fetch_row(result)
+						      : NULL;
+	code =
+	    check_route(conn, row ? row[1] : NULL, row ? row[2] : NULL, reterr);
+	if (!code && row[0])
+		*ret_version = strtoull(row[0], NULL, 10);
+	mysql_free_result(result);
+	return code;
+}
+
+static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	uint64_t version = 0;
+	char problem[128];
+	int code = read_version(conn, &version, reterr);
+
+	if (code || version == RLK_SCHEMA_VERSION)
+		return code;
 	snprintf(problem, sizeof(problem),
 		 "the tables have version %llu, this library needs %d",
 		 (unsigned long long) version, RLK_SCHEMA_VERSION);

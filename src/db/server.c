@@ -18,8 +18,15 @@
 #define MARIADB_MIN 100600
 #define MYSQL_MIN 80001
 
-/* MariaDB hides behind this prefix from old replicas. */
+/* MariaDB hides behind this prefix from old replicas, and MaxScale, which may
+ * leave out the name ("5.5.5-10.6.12 23.02.2-maxscale"), with it. */
 #define PREFIX "5.5.5-"
+
+/* As the control plane of Amazon Aurora spells it, "8.0.mysql_aurora.3.08.0",
+ * has its own release in place of the patch; the first one of 3 is of 8.0.23
+ * (Aurora User Guide, "Aurora MySQL version numbers and special versions"). */
+#define AURORA ".mysql_aurora."
+#define AURORA_PATCH 23
 
 static unsigned int parse_version(const char *text)
 {
@@ -29,6 +36,8 @@ static unsigned int parse_version(const char *text)
 
 	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) < 2)
 		return 0;
+	if (strstr(text, AURORA))
+		patch = AURORA_PATCH;
 	return major * 10000 + minor * 100 + patch;
 }
 
@@ -36,11 +45,15 @@ int rlk_server_learn(struct rlk_server *server, const char *version,
 		     const char *where, struct rowlock_errinfo *reterr)
 {
 	const char *text = version ? version : "";
-	bool mariadb = strstr(text, "MariaDB") != NULL;
+	bool hidden = strncmp(text, PREFIX, strlen(PREFIX)) == 0;
+	bool mariadb = hidden || strstr(text, "MariaDB");
 	unsigned int least = mariadb ? MARIADB_MIN : MYSQL_MIN;
 	const char *flavour = mariadb ? "MariaDB" : "MySQL";
+	int code = rlk_engine_check(version, NULL, where, reterr);
 
-	if (strncmp(text, PREFIX, strlen(PREFIX)) == 0)
+	if (code)
+		return code;
+	if (hidden)
 		text += strlen(PREFIX);
 	server->flavour = mariadb ? RLK_MARIADB : RLK_MYSQL;
 	server->version = parse_version(text);

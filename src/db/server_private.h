@@ -8,9 +8,14 @@
  * Flavour, version and name from what the server says of itself, e.g.
  * "10.11.19-MariaDB-deb12" or "9.7.4". @where is how we reached it.
  *
- * Returns 0 or ROWLOCK_EUNSUPPORTED: it is too old.
+ * Returns 0 or ROWLOCK_EUNSUPPORTED: it is too old, or another engine.
  */
 int rlk_server_learn(struct rlk_server *server, const char *version,
+		     const char *where, struct rowlock_errinfo *reterr);
+
+/** Is it, by its VERSION() or its version_comment (each may be NULL), an engine
+ *  that is neither MariaDB nor MySQL? 0 or ROWLOCK_EUNSUPPORTED. */
+int rlk_engine_check(const char *version, const char *comment,
 		     const char *where, struct rowlock_errinfo *reterr);
 
 /**

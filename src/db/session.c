@@ -100,12 +100,20 @@ enum fact {
 	FACT_READ_ONLY,
 	FACT_PORT,
 	FACT_DRIFT,
+	FACT_COMMENT,
 	FACTS,
 };
 
 /* Uptime counts from the server's start to this statement's start, by the same
  * clock: the difference is the start, to the second, however the clock jumps.
- * Both tables of status can be read by every account. The %s is GET_LOCK(). */
+ * Both tables of status can be read by every account. The %s is GET_LOCK().
+ *
+ * No table is locked: FOR UPDATE is for what is in between, and gives reads to
+ * one server and writes to another. It takes this for a write, so the server
+ * that answers is the one that locks; the schema's check, which only reads,
+ * compares (schema.c). */
+#define LOCKS " FOR UPDATE"
+
 /* clang-format off */
 static const char facts_mariadb[] =
 	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
@@ -122,7 +130,7 @@ static const char facts_mariadb[] =
 	", NULL"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only)"
 	", @@port"
-	", " DRIFT;
+	", " DRIFT ", @@version_comment" LOCKS;
 
 #define MYSQL_VARIABLE                                                         \
 	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables"      \
@@ -140,7 +148,7 @@ static const char facts_mysql[] =
 	" NULL)"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only, @@super_read_only)"
 	", @@port"
-	", " DRIFT;
+	", " DRIFT ", @@version_comment" LOCKS;
 /* clang-format on */
 
 #define CHARSET "utf8mb4 utf8mb4_bin"
@@ -312,6 +320,9 @@ static void learn(struct rlk_conn *conn, const char *const *facts)
 	struct rlk_server *server = &conn->server;
 
 	conn->id = facts[FACT_ID] ? strtoull(facts[FACT_ID], NULL, 10) : 0;
+	/* The greeting has 32 bits of it. */
+	conn->renumbered =
+	    (uint32_t) conn->id != (uint32_t) mysql_thread_id(conn->mysql);
 	server->galera = is_on(facts[FACT_GALERA]);
 	server->multi_primary = facts[FACT_MULTI] && !is_on(facts[FACT_MULTI]);
 	server->read_only = is_on(facts[FACT_READ_ONLY]);
@@ -336,7 +347,11 @@ static int read_back(struct rlk_conn *conn, const struct setting *settings,
 				"session: %s did not tell its state",
 				conn->where);
 	cells++; /* the 0 that the list begins with */
-	error = check_state(conn, settings, cells, reterr);
+	error = rlk_engine_check(cells[SETTINGS + FACT_VERSION],
+				 cells[SETTINGS + FACT_COMMENT], conn->where,
+				 reterr);
+	if (!error)
+		error = check_state(conn, settings, cells, reterr);
 	if (!error)
 		error = check_facts(conn, cells + SETTINGS, reterr);
 	if (error)
@@ -345,6 +360,24 @@ static int read_back(struct rlk_conn *conn, const struct setting *settings,
 	learn(conn, cells + SETTINGS);
 	return rlk_server_learn(&conn->server, cells[SETTINGS + FACT_VERSION],
 				conn->where, reterr);
+}
+
+/* What it refuses, a MySQL does not: it may be no MySQL. */
+static int who_refuses(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+{
+	static const char ask[] = "SELECT VERSION(), @@version_comment";
+	struct rowlock_errinfo why;
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+	int code = 0;
+
+	if (rlk_stmt_query(conn, ask, "session", &result, &why) != RLK_DONE)
+		return 0;
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (row && mysql_num_fields(result) == 2)
+		code = rlk_engine_check(row[0], row[1], conn->where, reterr);
+	mysql_free_result(result);
+	return code;
 }
 
 /* A connection may be given to us inside a transaction (init_connect, a proxy),
@@ -408,10 +441,25 @@ static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
  * answers an INSERT ... RETURNING with the rows of both runs, so that one looks
  * made that is not there (tests/galera): the conflict comes to us instead
  * ("wsrep_retry_autocommit"). */
+static enum rlk_fault say_galera(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault =
+	    rlk_stmt_text(conn,
+			  "SET SESSION wsrep_sync_wait = 7, SESSION "
+			  "wsrep_retry_autocommit = 0",
+			  reterr);
+
+	/* Percona XtraDB Cluster has the second for all sessions (its manual,
+	 * "Index of wsrep system variables": global, not dynamic). */
+	if (fault == RLK_REFUSED && conn->server.flavour == RLK_MYSQL)
+		fault = rlk_stmt_text(conn, "SET SESSION wsrep_sync_wait = 7",
+				      reterr);
+	return fault;
+}
+
 static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
-	static const char set[] = "SET SESSION wsrep_sync_wait = 7, SESSION "
-				  "wsrep_retry_autocommit = 0";
 	static const char read[] = "SELECT CONCAT(@@wsrep_sync_wait, ' ', "
 				   "@@wsrep_retry_autocommit)";
 	struct rowlock_errinfo why = { 0 };
@@ -419,16 +467,18 @@ static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	enum rlk_fault fault;
 	MYSQL_ROW row;
 	int code = 0;
+	/* What MySQL answers are counts, of the last run only. */
+	size_t most = conn->server.flavour == RLK_MYSQL ? 2 : 4;
 
-	if (!conn->server.galera || conn->server.flavour != RLK_MARIADB)
+	if (!conn->server.galera)
 		return 0;
-	fault = rlk_stmt_text(conn, set, &why);
+	fault = say_galera(conn, &why);
 	if (fault == RLK_DONE)
 		fault = rlk_stmt_query(conn, read, "session", &result, &why);
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
 	row = result ? mysql_fetch_row(result) : NULL;
-	if (!row || !row[0] || strcmp(row[0], "7 0") != 0)
+	if (!row || !row[0] || strncmp(row[0], "7 0", most) != 0)
 		code = rlk_fail(
 		    reterr, ROWLOCK_EUNSUPPORTED,
 		    "session: wsrep_sync_wait and wsrep_retry_autocommit of %s "
@@ -482,6 +532,8 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	snprintf(conn->mark, sizeof(conn->mark), "rl:%016" PRIx64,
 		 rlk_random());
 	fault = set_and_read(conn, settings, &result, &why);
+	if (fault == RLK_REFUSED && (error = who_refuses(conn, reterr)))
+		return error;
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
 	error = read_back(conn, settings, result, &moves, reterr);

@@ -58,6 +58,18 @@ static enum rlk_fault explain(enum rlk_fault fault, const struct rlk_conn *conn,
 	return fault;
 }
 
+static enum rlk_fault renumbered(const struct rlk_conn *conn, uint64_t holder,
+				 struct rowlock_errinfo *reterr)
+{
+	rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+		 "connection %" PRIu64 " of %s holds it, and what is between "
+		 "here and there has its own numbers for connections, so none "
+		 "is ended by its number. Connect to the server itself, or "
+		 "there: KILL %" PRIu64,
+		 holder, rlk_conn_server(conn)->name, holder);
+	return RLK_REFUSED;
+}
+
 /* Whom to kill, and for whom. */
 struct blocked {
 	uint64_t bait;
@@ -146,6 +158,8 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 			free = fault == RLK_DONE;
 		}
 	}
+	if (blocked.holder && !rlk_conn_may_kill(conn))
+		return renumbered(conn, blocked.holder, reterr);
 	if (blocked.holder)
 		return explain(kill(conn, &blocked, reterr), conn,
 			       blocked.holder, reterr);

@@ -248,6 +248,37 @@ static void kill_query_spares_who_is_idle(void **state)
 	rlk_conn_close(other);
 }
 
+/* As through a proxy that greets with numbers of its own: it would take the
+ * server's for one of these, and end a stranger's session. */
+static void number_that_something_between_has_for_another_is_not_killed(
+    void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *innocent = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *fencer;
+	struct rlk_mark mark;
+
+	(void) state;
+	relay_replace(relay, "CONNECTION_ID(), GET", "   4000000000+1, GET",
+		      false);
+	fencer = db_open(relay_dsn(relay), &db_lease);
+	assert_false(rlk_conn_may_kill(fencer));
+	assert_true(rlk_conn_may_kill(innocent));
+	rlk_conn_mark(innocent, &mark);
+	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
+			 RLK_REFUSED);
+	assert_says(error.message, "numbers for sessions");
+	assert_int_equal(rlk_conn_kill_query(fencer, &mark, &error),
+			 RLK_REFUSED);
+	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &error),
+			 RLK_REFUSED);
+	assert_done(rlk_conn_ping(innocent, &error), &error);
+	rlk_conn_close(innocent);
+	rlk_conn_close(fencer);
+	relay_end(relay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +298,9 @@ int main(void)
 		     restarted_server_has_ended_it),
 		TEST("a number that is another's by now is not killed",
 		     number_that_is_anothers_by_now_is_not_killed),
+		TEST(
+		    "a number that is something between's is not killed",
+		    number_that_something_between_has_for_another_is_not_killed),
 		TEST("a fenced transaction is rolled back when the fence is up",
 		     rollback_is_over_when_the_mark_is_gone),
 		TEST("kill_query spares a session that is idle",

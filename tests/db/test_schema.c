@@ -153,6 +153,34 @@ static void other_keys_are_said(void **state)
 	       "rowlock-migrate");
 }
 
+/* The check only reads; a connection is opened with what locks. */
+static void check_by_way_of(const char *from, const char *to, const char *word)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_key key = { { 0 } };
+	struct rlk_conn *conn;
+
+	relay_replace(relay, from, to, false);
+	conn = db_open(relay_dsn(relay), &db_lease);
+	assert_int_equal(rlk_schema_check(conn, &key, &error),
+			 ROWLOCK_EUNSUPPORTED);
+	print_message("# %s\n", error.message);
+	assert_says(error.message, word);
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+static void reads_from_elsewhere_are_refused(void **state)
+{
+	(void) state;
+	check_by_way_of("CRC32(@@hostname)), CONNECTION_ID() FROM",
+			"CRC32(@@version )), CONNECTION_ID() FROM",
+			"splits reads from writes");
+	check_by_way_of("CONNECTION_ID() FROM", "  4000000000+1  FROM",
+			"shares sessions");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +192,8 @@ int main(void)
 		TEST("another engine is said", other_engines_are_said),
 		TEST("other columns are said", other_columns_are_said),
 		TEST("other keys are said", other_keys_are_said),
+		TEST("reads from elsewhere are refused",
+		     reads_from_elsewhere_are_refused),
 	};
 
 	return db_main_own(tests);

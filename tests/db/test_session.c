@@ -265,7 +265,7 @@ static void state_that_is_not_as_it_was_set_is_refused(void **state)
 		  "stands still" },
 		{ false, "SYSDATE(6)", "      NULL", ROWLOCK_EUNSUPPORTED,
 		  "stands still" },
-		{ false, "SELECT 0,", "DO     0,", ROWLOCK_EDB,
+		{ false, " FOR UPDATE", " LIMIT 0   ", ROWLOCK_EDB,
 		  "did not tell its state" },
 		{ false, "SELECT 0,", "SELECT   ", ROWLOCK_EDB,
 		  "did not tell its state" },

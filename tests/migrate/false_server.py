@@ -185,6 +185,7 @@ class FalseServer:
     """Serves one client after the other, each in a thread."""
 
     def __init__(self, address='127.0.0.1', path=None, **manners):
+        self.talk = Talk
         self.asks = None  # the plugin by which the password is asked for
         self.briefly = False
         self.knows = False  # the hash is enough
@@ -222,7 +223,7 @@ class FalseServer:
                              daemon=True).start()
 
     def _talk(self, peer):
-        talk = Talk(self, peer)
+        talk = self.talk(self, peer)
         try:
             talk.converse()
         except (OSError, Gone):

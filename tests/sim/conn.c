@@ -324,6 +324,12 @@ uint64_t *rlk_conn_note(struct rlk_conn *conn)
 	return &conn->note;
 }
 
+bool rlk_conn_may_kill(const struct rlk_conn *conn)
+{
+	(void) conn;
+	return true;
+}
+
 uint64_t rlk_conn_id(const struct rlk_conn *conn)
 {
 	return conn->id;
