@@ -367,8 +367,19 @@ const struct rlk_catch_up *rlk_server_catch_up(const struct rlk_server *server)
 		.last = "SET SESSION group_replication_consistency = "
 			"@rowlock_consistency",
 	};
+	/* There is no SET STATEMENT; to begin with, a word for the next
+	 * transaction only, which is refused (1568) where one is open. */
+	static const struct rlk_catch_up percona = {
+		.select = "",
+		.first = "SET @rowlock_sync_wait = @@SESSION.wsrep_sync_wait, "
+			 "@@transaction_read_only = 0, "
+			 "SESSION wsrep_sync_wait = 1",
+		.last = "SET SESSION wsrep_sync_wait = @rowlock_sync_wait",
+	};
 	static const struct rlk_catch_up none = { .select = "" };
 
+	if (server->flavour == RLK_MYSQL && server->galera)
+		return &percona;
 	if (server->flavour == RLK_MARIADB)
 		return server->galera ? &galera : &none;
 	return server->multi_primary ? &group : &none;

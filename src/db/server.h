@@ -144,8 +144,8 @@ struct rlk_catch_up {
 	const char *select; /* put before a SELECT, it waits for that; "": there
 			       is no such word */
 	/* Or between these statements one does, in no transaction; none begins
-	 * before the last one. The first fails (1766) where one is open. NULL:
-	 * there are none. */
+	 * before the last one. The first fails (1766, 1568) where one is open.
+	 * NULL: there are none. */
 	const char *first;
 	const char *last;
 };

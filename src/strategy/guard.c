@@ -435,7 +435,7 @@ static enum rlk_guard_end fail_to_catch_up(const struct rlk_guard *guard,
 			undo(guard, NULL);
 		return RLK_GUARD_REFUSED;
 	}
-	if (error->mysql == ERROR_STILL_OPEN)
+	if (error->mysql == ERROR_STILL_OPEN || error->mysql == ERROR_OPEN)
 		error->code = ROWLOCK_EINVAL;
 	forbid_several(guard, NULL);
 	return RLK_GUARD_REFUSED;

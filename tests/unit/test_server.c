@@ -111,10 +111,11 @@ static void only_clusters_catch_up(void **state)
 					   .galera = true };
 	const struct rlk_server group = { .flavour = RLK_MYSQL,
 					  .multi_primary = true };
+	const struct rlk_server percona = { .flavour = RLK_MYSQL,
+					    .galera = true };
 	const struct rlk_server others[] = {
 		{ .flavour = RLK_MARIADB },
 		{ .flavour = RLK_MYSQL },
-		{ .flavour = RLK_MYSQL, .galera = true },
 	};
 
 	(void) state;
@@ -124,6 +125,10 @@ static void only_clusters_catch_up(void **state)
 	assert_string_equal(rlk_server_catch_up(&group)->select, "");
 	assert_non_null(strstr(rlk_server_catch_up(&group)->first, "'BEFORE'"));
 	assert_non_null(rlk_server_catch_up(&group)->last);
+	assert_string_equal(rlk_server_catch_up(&percona)->select, "");
+	assert_non_null(strstr(rlk_server_catch_up(&percona)->first,
+			       "SESSION wsrep_sync_wait = 1"));
+	assert_non_null(rlk_server_catch_up(&percona)->last);
 	for (size_t i = 0; i < TEST_SIZE(others); i++) {
 		assert_string_equal(rlk_server_catch_up(&others[i])->select,
 				    "");
