@@ -41,6 +41,10 @@
  * most, whatever time-outs the connection has. Where the connection does not
  * answer in time it is closed, as if by the server.
  *
+ * The application's own statements: MariaDB may answer an UPDATE or a DELETE
+ * that is killed (KILL QUERY, max_statement_time) with "OK, 0 rows", though the
+ * row is there and unchanged. Look for it before you conclude anything.
+ *
  * Threads: a lock as in rowlock.h; a connection one thread at a time, as
  * Connector/C says.
  */

@@ -59,7 +59,8 @@ void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
  * takes his time: what it is on is left for a later look. */
 static bool passes(enum rlk_fault fault, int *tries)
 {
-	return fault == RLK_CONFLICT && ++*tries < TRIES;
+	return (fault == RLK_CONFLICT || fault == RLK_KILLED) &&
+	       ++*tries < TRIES;
 }
 
 bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,

@@ -136,8 +136,9 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold);
 /** Is it held now? If its time is up, it becomes LOST here and now. */
 bool rlk_hold_check_locked(struct rlk_hold *hold);
 
-/** Why a hold is lost whose row is not there. */
+/** Why a hold is lost whose row is not there; or that of its session. */
 #define RLK_ROW_IS_GONE "its row is gone from the server"
+#define RLK_WAS_EVICTED "its session was evicted as dead"
 
 /**
  * HELD or RELEASING to LOST: the name is free for the next local waiter, the

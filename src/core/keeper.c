@@ -130,8 +130,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	if (session->state != RLK_SESSION_ALIVE || session->id != id)
 		return; /* it was lost while the beat was under way */
 	if (!beat->alive) {
-		rlk_session_lose_locked(client,
-					"its session was evicted as dead");
+		rlk_session_lose_locked(client, RLK_WAS_EVICTED);
 		return;
 	}
 	/* Too late, if the deadline thread did not get to run yet. */

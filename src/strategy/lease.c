@@ -20,6 +20,7 @@
 #include "strategy/bell.h"
 #include "strategy/draw.h"
 #include "strategy/page.h"
+#include "strategy/sure.h"
 
 static const struct rlk_stmt_def look = {
 	"look",
@@ -30,6 +31,12 @@ static const struct rlk_stmt_def look = {
 static const struct rlk_stmt_def release = {
 	"release",
 	"DELETE FROM business_lease"
+	" WHERE name = ? AND slot = ? AND attempt = ?",
+};
+
+static const struct rlk_stmt_def still_there = {
+	"release",
+	"SELECT attempt FROM business_lease"
 	" WHERE name = ? AND slot = ? AND attempt = ?",
 };
 
@@ -325,14 +332,13 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
 {
-	struct rlk_holder holder;
-	enum rlk_fault fault = rlk_lease_look(conn, request, &holder, reterr);
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
 
-	if (fault || !holder.known || holder.attempt != request->attempt)
-		return fault;
-	rlk_fail(reterr, ROWLOCK_EDB, "release: interrupted on %s",
-		 rlk_conn_server(conn)->name);
-	return RLK_KILLED;
+	return rlk_sure_gone(conn, &still_there, params, reterr);
 }
 
 enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
@@ -358,9 +364,14 @@ enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
 				 bool *ret_found,
 				 struct rowlock_errinfo *reterr)
 {
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_lease_run(conn, &confirm, request, &reply, reterr);
+	    rlk_sure_read(conn, &confirm, params, &reply, reterr);
 
 	if (!fault)
 		*ret_found = reply.has_row;
@@ -381,9 +392,7 @@ enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    rlk_draw_run(conn, &draw, params, &reply, reterr);
 
-	if (!fault)
-		*ret_token = reply.affected ? reply.insert_id : 0;
-	return fault;
+	return fault ? fault : rlk_sure_number(conn, &reply, ret_token, reterr);
 }
 
 enum rlk_fault rlk_lease_raise(struct rlk_conn *conn,
@@ -449,6 +458,9 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	reply.affected = 0;
 	breaking->fault = rlk_lease_run(breaking->conn, &break_lease, &request,
 					&reply, breaking->reterr);
+	if (!breaking->fault && !reply.affected)
+		breaking->fault = rlk_lease_make_sure(breaking->conn, &request,
+						      breaking->reterr);
 	if (breaking->fault || !reply.affected)
 		return;
 	breaking->found = true;

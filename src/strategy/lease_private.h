@@ -33,13 +33,8 @@ int64_t rlk_lease_left_us(const struct rlk_holder *holder);
 /** The maximum hold as the statements take it; SQL's NULL if there is none. */
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
 
-/**
- * A DELETE by the request's attempt was answered with 0 rows: is the row really
- * not there? MariaDB 10.11 answers so where KILL QUERY meets a DELETE that is
- * being optimized, and has deleted nothing (168 of 3,426 under a storm of
- * KILLs); a SELECT that is killed is an error. RLK_DONE: it is gone.
- * RLK_KILLED, with @reterr: it is there, delete it again.
- */
+/** A statement that was to change the request's row, by its attempt, has
+ *  changed none: rlk_sure_gone(). */
 enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr);

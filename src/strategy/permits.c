@@ -27,6 +27,7 @@
 #include "db/server.h"
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"
+#include "strategy/sure.h"
 
 #include <rowlock/semaphore.h>
 
@@ -310,13 +311,16 @@ static enum rlk_fault make_sure(struct rlk_conn *conn,
 				struct rowlock_errinfo *reterr)
 {
 	uint64_t left;
-	enum rlk_fault fault = count(conn, &count_rows, request, &left, reterr);
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 
+	if (fault)
+		return fault;
+	fault = count(conn, &count_rows, request, &left, reterr);
+	if (fault != RLK_PENDING)
+		rlk_sure_end(conn);
 	if (fault || !left)
 		return fault;
-	rlk_fail(reterr, ROWLOCK_EDB, "release: interrupted on %s",
-		 rlk_conn_server(conn)->name);
-	return RLK_KILLED;
+	return rlk_sure_fail(conn, "release", reterr);
 }
 
 static enum rlk_fault permits_release(struct rlk_conn *conn,

@@ -9,8 +9,13 @@
  * as the statement's insert id (LAST_INSERT_ID(expression)): the server's time
  * in microseconds in the upper 52 bits, enough until 2112, and the count of
  * breaks in the lower 12.
+ *
+ * Each statement that changes a row has a SELECT beside it that finds the same
+ * row: what has changed none is believed only if that finds none (sure.h).
  */
 #include "strategy/session.h"
+
+#include "strategy/sure.h"
 
 static const struct rlk_stmt_def open_row = {
 	"open session",
@@ -30,34 +35,43 @@ static const struct rlk_stmt_def beat = {
 	" WHERE id = ?",
 };
 
-static const struct rlk_stmt_def close_row = {
-	"close session",
-	"DELETE FROM lease_session WHERE id = ?",
+static const struct rlk_stmt_def still_there = {
+	"beat",
+	"SELECT id FROM lease_session WHERE id = ?",
 };
 
-static const struct rlk_stmt_def evict_expired = {
-	"evict",
-	"DELETE FROM lease_session WHERE id = ?"
-	" AND expires_at <= UTC_TIMESTAMP(6)",
+/* A DELETE, and the SELECT that finds what it was to delete. */
+struct removal {
+	struct rlk_stmt_def remove;
+	struct rlk_stmt_def still;
 };
 
-static const struct rlk_stmt_def evict_silent = {
-	"evict",
-	"DELETE FROM lease_session WHERE id = ? AND beat = ?",
-};
+#define REMOVAL(label, columns, from)                                          \
+	{                                                                      \
+		{ label, "DELETE " from },                                     \
+		{                                                              \
+			label, "SELECT " columns " " from                      \
+		}                                                              \
+	}
 
-static const struct rlk_stmt_def sweep_dead = {
-	"sweep",
-	"DELETE FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
-	" AND NOT EXISTS"
-	" (SELECT 1 FROM lease_session s WHERE s.id = session)",
-};
+#define SESSION "FROM lease_session WHERE id = ?"
+#define LEASE "FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
 
-static const struct rlk_stmt_def sweep_expired = {
-	"sweep",
-	"DELETE FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
-	" AND expires_at <= UTC_TIMESTAMP(6)",
-};
+static const struct removal close_row = REMOVAL("close session", "id", SESSION);
+
+static const struct removal evict_expired =
+    REMOVAL("evict", "id", SESSION " AND expires_at <= UTC_TIMESTAMP(6)");
+
+static const struct removal evict_silent =
+    REMOVAL("evict", "id", SESSION " AND beat = ?");
+
+static const struct removal sweep_dead =
+    REMOVAL("sweep", "attempt",
+	    LEASE " AND NOT EXISTS"
+		  " (SELECT 1 FROM lease_session s WHERE s.id = session)");
+
+static const struct removal sweep_expired =
+    REMOVAL("sweep", "attempt", LEASE " AND expires_at <= UTC_TIMESTAMP(6)");
 
 enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
@@ -85,41 +99,50 @@ enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 		rlk_u64(row->ttl_ms * 1000),
 		rlk_u64(row->id),
 	};
+	uint64_t told = 0;
 	struct rlk_reply reply;
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &beat, params, &reply, reterr);
 
+	if (!fault)
+		fault =
+		    reply.affected
+			? rlk_sure_number(conn, &reply, &told, reterr)
+			: rlk_sure_gone(conn, &still_there, &params[1], reterr);
 	if (fault)
 		return fault;
 	*ret_beat = (struct rlk_beat){
 		.alive = reply.affected == 1,
-		.breaks = reply.insert_id & 4095,
-		.server_us = (int64_t) (reply.insert_id >> 12),
+		.breaks = told & 4095,
+		.server_us = (int64_t) (told >> 12),
 	};
 	return RLK_DONE;
+}
+
+static enum rlk_fault run_removal(struct rlk_conn *conn,
+				  const struct removal *removal,
+				  const struct rlk_value *params,
+				  bool *ret_removed,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &removal->remove, params, &reply, reterr);
+
+	if (!fault && !reply.affected)
+		fault = rlk_sure_gone(conn, &removal->still, params, reterr);
+	if (!fault)
+		*ret_removed = reply.affected == 1;
+	return fault;
 }
 
 enum rlk_fault rlk_session_close(struct rlk_conn *conn, uint64_t id,
 				 struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = { rlk_u64(id) };
-	struct rlk_reply reply;
+	bool closed;
 
-	return rlk_stmt_run(conn, &close_row, params, &reply, reterr);
-}
-
-static enum rlk_fault run_delete(struct rlk_conn *conn,
-				 const struct rlk_stmt_def *def,
-				 const struct rlk_value *params,
-				 bool *ret_deleted,
-				 struct rowlock_errinfo *reterr)
-{
-	struct rlk_reply reply;
-	enum rlk_fault fault = rlk_stmt_run(conn, def, params, &reply, reterr);
-
-	if (!fault)
-		*ret_deleted = reply.affected == 1;
-	return fault;
+	return run_removal(conn, &close_row, params, &closed, reterr);
 }
 
 enum rlk_fault rlk_session_evict_expired(struct rlk_conn *conn, uint64_t id,
@@ -128,7 +151,7 @@ enum rlk_fault rlk_session_evict_expired(struct rlk_conn *conn, uint64_t id,
 {
 	const struct rlk_value params[] = { rlk_u64(id) };
 
-	return run_delete(conn, &evict_expired, params, ret_evicted, reterr);
+	return run_removal(conn, &evict_expired, params, ret_evicted, reterr);
 }
 
 enum rlk_fault rlk_session_evict_silent(struct rlk_conn *conn, uint64_t id,
@@ -137,11 +160,11 @@ enum rlk_fault rlk_session_evict_silent(struct rlk_conn *conn, uint64_t id,
 {
 	const struct rlk_value params[] = { rlk_u64(id), rlk_u64(seen) };
 
-	return run_delete(conn, &evict_silent, params, ret_evicted, reterr);
+	return run_removal(conn, &evict_silent, params, ret_evicted, reterr);
 }
 
 static enum rlk_fault sweep(struct rlk_conn *conn,
-			    const struct rlk_stmt_def *def,
+			    const struct removal *removal,
 			    const struct rlk_request *request, bool *ret_swept,
 			    struct rowlock_errinfo *reterr)
 {
@@ -151,7 +174,7 @@ static enum rlk_fault sweep(struct rlk_conn *conn,
 		rlk_u64(request->attempt),
 	};
 
-	return run_delete(conn, def, params, ret_swept, reterr);
+	return run_removal(conn, removal, params, ret_swept, reterr);
 }
 
 enum rlk_fault rlk_lease_sweep_dead(struct rlk_conn *conn,

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "db/server.h"
+#include "strategy/sure.h"
 
 #include <string.h>
 
@@ -262,13 +263,16 @@ static enum rlk_fault count(struct set *set, const struct rlk_many_def *def,
 static enum rlk_fault make_sure(struct set *set, struct rowlock_errinfo *reterr)
 {
 	uint64_t left;
-	enum rlk_fault fault = count(set, &count_rows, &left, reterr);
+	enum rlk_fault fault = rlk_sure_begin(set->conn, reterr);
 
+	if (fault)
+		return fault;
+	fault = count(set, &count_rows, &left, reterr);
+	if (fault != RLK_PENDING)
+		rlk_sure_end(set->conn);
 	if (fault || !left)
 		return fault;
-	rlk_fail(reterr, ROWLOCK_EDB, "release: interrupted on %s",
-		 rlk_conn_server(set->conn)->name);
-	return RLK_KILLED;
+	return rlk_sure_fail(set->conn, "release", reterr);
 }
 
 static enum rlk_fault give_back(struct set *set, bool *ret_found,

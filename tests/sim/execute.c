@@ -123,7 +123,7 @@ static void execute_part(struct sim_session *session, struct sim_part *part)
 		sim_execute(session);
 	sim_trace_statement(session);
 	part->affected = answer->affected;
-	part->insert_id = answer->insert_id;
+	part->insert_id = part->returns ? session->last_id : answer->insert_id;
 	part->has_row = answer->rows > 0;
 	if (part->has_row)
 		memcpy(part->cells, answer->cells,

@@ -138,6 +138,15 @@ static bool is_release(const struct sim_session *by,
 	return by->proc == lease->proc;
 }
 
+/* For this reason; its handle still knows. */
+static bool was_lost(const struct sim_grant *grant, const char *reason)
+{
+	const struct rlk_hold *hold = grant->lock->hold;
+
+	return hold == grant->hold && hold->reason &&
+	       strcmp(hold->reason, reason) == 0;
+}
+
 void sim_judge_lease_removed(const struct sim_session *by,
 			     const struct sim_lease *lease)
 {
@@ -156,9 +165,20 @@ void sim_judge_lease_removed(const struct sim_session *by,
 		sim_violation("S5: process %u removed its own lease of '%s' "
 			      "while it holds it",
 			      by->proc, sim_names[name]);
+	if (is_release(by, lease) && grant && sim_session_row(lease->session) &&
+	    was_lost(grant, RLK_ROW_IS_GONE))
+		sim_violation("process %u gave its lease of '%s' up for gone, "
+			      "and it was there",
+			      by->proc, sim_names[name]);
 }
 
 /* ------------------------------------------------------------- sessions */
+
+/* Also who was told that others had evicted it. */
+static bool believes(const struct sim_grant *grant)
+{
+	return sim_grant_held(grant) || was_lost(grant, RLK_WAS_EVICTED);
+}
 
 static bool holds_by(uint64_t session)
 {
@@ -170,7 +190,7 @@ static bool holds_by(uint64_t session)
 		if (i % SIM_KINDS == SIM_KIND_ROW)
 			continue;
 		for (node = list->next; node != list; node = node->next)
-			if (sim_grant_held(sim_grant(node)) &&
+			if (believes(sim_grant(node)) &&
 			    sim_grant(node)->hold->session == session)
 				return true;
 	}

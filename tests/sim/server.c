@@ -345,9 +345,11 @@ void sim_draw_fate(struct sim_request *request)
 		request->refuse = 1242;
 	if (verb != SIM_COMMIT && sim_happens(SIM_INTERRUPTED))
 		request->refuse = 1317;
-	/* MariaDB, while it optimizes a DELETE. */
+	/* MariaDB, while it optimizes a DELETE, or an UPDATE. */
 	request->lies = request->refuse == 1317 && !sim_world.mysql &&
-			verb == SIM_DELETE_LEASE && sim_below(2);
+			(verb == SIM_DELETE_LEASE ||
+			 verb == SIM_DELETE_SESSION || verb == SIM_BEAT) &&
+			sim_below(2);
 	if (request->lies)
 		request->refuse = 0;
 }

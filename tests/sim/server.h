@@ -104,6 +104,7 @@ struct sim_session {
 	bool autocommit;
 	unsigned int lock_wait_s;
 	unsigned int idle_s;
+	uint64_t last_id; /* LAST_INSERT_ID() */
 	enum sim_phase phase;
 	struct sim_request request;
 	struct sim_answer answer;

@@ -57,6 +57,7 @@ struct sim_world {
 	uint64_t idle_ms;
 	uint64_t call_ms;
 	uint64_t connect_ms;
+	bool triggers;   /* on the tables: they hide insert ids */
 	bool days;       /* the server's clock jumps by days */
 	uint64_t cycles; /* done in this world */
 	uint64_t target;

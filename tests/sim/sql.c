@@ -109,6 +109,11 @@ static const struct pattern patterns[] = {
 	  "SELECT attempt, name, slot FROM business_lease WHERE session = ? AND "
 	  "(name > ? OR (name = ? AND slot >= ?)) ORDER BY name, slot LIMIT ?",
 	  NULL, NULL },
+	{ SIM_STILL_LEASE, "still-lease", "SELECT attempt FROM business_lease "
+	  "WHERE ", NULL, NULL },
+	{ SIM_STILL_SESSION, "still-session", "SELECT id FROM lease_session "
+	  "WHERE ", NULL, NULL },
+	{ SIM_LAST_ID, "last-id", "SELECT LAST_INSERT_ID()", NULL, NULL },
 	{ SIM_SESSIONS_AFTER, "sessions", "SELECT id, beat, ttl, host, pid, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at) FROM "
 	  "lease_session WHERE id > ? ORDER BY id LIMIT ?", NULL, NULL },
@@ -219,6 +224,9 @@ static const struct pattern patterns[] = {
 	{ SIM_KILL_CONN, "kill", "KILL CONNECTION ", NULL, NULL },
 	{ SIM_KILL_STMT, "kill-query", "KILL QUERY ", NULL, NULL },
 	{ SIM_PING, "ping", "ping", NULL, NULL },
+	{ SIM_PING, "barrier", "SET @rowlock_consistency = ", NULL, NULL },
+	{ SIM_PING, "barrier", "SET SESSION group_replication_consistency = "
+	  "@rowlock_consistency", NULL, NULL },
 };
 
 #define LONG_AGO "UTC_TIMESTAMP(6) - INTERVAL 30 DAY"
@@ -526,6 +534,7 @@ static void compile(struct sim_op *op, const char *text)
 		.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,
 	};
 	if (op->verb == SIM_DELETE_SESSION || op->verb == SIM_DELETE_LEASE ||
+	    op->verb == SIM_STILL_LEASE || op->verb == SIM_STILL_SESSION ||
 	    op->verb == SIM_TOKENS_OLD || op->verb == SIM_DROP_TOKEN)
 		read_where(op, sql);
 }

@@ -47,6 +47,9 @@ enum sim_verb {
 	SIM_LEASES_DEAD,
 	SIM_TOKENS_OLD,
 	SIM_CLAIM_LOOK,
+	SIM_STILL_LEASE, /* what a DELETE by the same conditions is about */
+	SIM_STILL_SESSION,
+	SIM_LAST_ID,
 	SIM_LOOK_BREAKS,
 	SIM_ALLOW_SEVERAL, /* said on the application's connections, */
 	SIM_SET_TRANSACTION,

@@ -91,7 +91,7 @@ static void beat(struct sim_session *session)
 	struct sim_session_row *row = sim_session_row(request->params[1].u64);
 	int64_t until = request->started_us + request->params[0].i64;
 
-	if (!row)
+	if (!row || request->lies)
 		return;
 	sim_judge_beat(session, row);
 	if (!request->op->greatest || row->expires_us < until)
@@ -126,6 +126,8 @@ static bool session_meant(const struct sim_request *request,
 
 static void delete_session(struct sim_session *session)
 {
+	if (session->request.lies)
+		return;
 	for (unsigned int i = 0; i < sim_tables.session_places; i++) {
 		struct sim_session_row *row = &sim_tables.sessions[i];
 
@@ -134,6 +136,17 @@ static void delete_session(struct sim_session *session)
 		session->answer.affected++;
 		sim_judge_session_removed(session, row);
 		row->id = 0;
+	}
+}
+
+static void find_sessions(struct sim_session *session)
+{
+	for (unsigned int i = 0; i < sim_tables.session_places; i++) {
+		const struct sim_session_row *row = &sim_tables.sessions[i];
+
+		if (session_meant(&session->request, row))
+			sim_answer_row(&session->answer, 1)[0] =
+			    rlk_u64(row->id);
 	}
 }
 
@@ -474,6 +487,21 @@ static void tell_time(struct sim_session *session)
 	    sim_signed(session->request.started_us);
 }
 
+static void tell_last_id(struct sim_session *session)
+{
+	sim_answer_row(&session->answer, 1)[0] = rlk_u64(session->last_id);
+}
+
+/* Where the tables have triggers, the number does not come beside the answer.
+ */
+static void keep_last_id(struct sim_session *session)
+{
+	if (session->answer.insert_id)
+		session->last_id = session->answer.insert_id;
+	if (sim_world.triggers)
+		session->answer.insert_id = 0;
+}
+
 static void nothing(struct sim_session *session)
 {
 	(void) session;
@@ -527,6 +555,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_RAISE_ROW] = raise_token,
 		[SIM_RAISE_FLOOR] = raise_floor,
 		[SIM_CLAIM_LOOK] = look_at_claim,
+		[SIM_STILL_LEASE] = sim_lease_present,
+		[SIM_STILL_SESSION] = find_sessions,
+		[SIM_LAST_ID] = tell_last_id,
 		[SIM_CLAIM_TAKE] = take_claim,
 		[SIM_CLAIM_KEEP] = keep_claim,
 		[SIM_DROP_TOKEN] = drop_token,
@@ -551,5 +582,6 @@ bool sim_execute(struct sim_session *session)
 	if (verb == SIM_BELL_WAIT)
 		return sim_bell_wait(session);
 	handlers[verb](session);
+	keep_last_id(session);
 	return true;
 }

@@ -77,6 +77,7 @@ static void draw_world(void)
 	sim_world.calm = sim_below(12) == 0;
 	sim_world.breaks = !sim_world.calm && sim_below(3) == 0;
 	sim_world.observe = sim_below(4) == 0;
+	sim_world.triggers = sim_below(5) == 0;
 	sim_world.sets = sim_world.lease && sim_below(3) == 0;
 	sim_world.rwlocks = sim_world.lease && sim_below(3) == 0;
 	sim_world.semaphores = sim_world.lease && sim_below(3) == 0;

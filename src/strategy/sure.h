@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_SURE_H
+#define RLK_STRATEGY_SURE_H
+
+/*
+ * What an answer without a row proves, and what a number beside an answer does:
+ * nothing by itself.
+ *
+ * MariaDB answers an UPDATE or a DELETE by primary key with "OK, 0 rows" where
+ * KILL QUERY or max_statement_time meets it while it is optimized, and has
+ * changed nothing (10.11: 168 of 3,426 DELETEs under a storm of KILLs; 11.8:
+ * UPDATEs, too). A SELECT that is killed is an error. So the row is looked for
+ * once more before anything is concluded from its absence.
+ *
+ * A server does not report LAST_INSERT_ID(expression) beside the answer where
+ * the table has a trigger (MariaDB 10.11, 11.8, MySQL 9.7: it reports 0). The
+ * function of that name returns it all the same, and no trigger changes what it
+ * returns. Counts of rows are right under triggers.
+ *
+ * As for strategies: no mutex held, may block until @conn's deadline.
+ */
+
+#include "strategy/strategy.h"
+
+/**
+ * A statement has changed no row: does @still, a SELECT of that row, find none
+ * either? RLK_DONE: none is there. RLK_KILLED, with @reterr: it is there, so
+ * nothing was done, and the statement may be said again.
+ */
+enum rlk_fault rlk_sure_gone(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *still,
+			     const struct rlk_value *params,
+			     struct rowlock_errinfo *reterr);
+
+/** rlk_sure_gone() for who has found a row by itself: RLK_KILLED. */
+enum rlk_fault rlk_sure_fail(const struct rlk_conn *conn, const char *label,
+			     struct rowlock_errinfo *reterr);
+
+/** rlk_stmt_run() of a SELECT whose empty answer is believed: asked again
+ *  behind the barrier below if it is empty. */
+enum rlk_fault rlk_sure_read(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_value *params,
+			     struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr);
+
+/**
+ * What is read between the two has all that was committed before anywhere: a
+ * member of a group with several writers may lack it. Nothing is sent
+ * elsewhere; connections to Galera wait in each statement (db/session.c).
+ */
+enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
+			      struct rowlock_errinfo *reterr);
+void rlk_sure_end(struct rlk_conn *conn);
+
+/** The number that the statement has told by LAST_INSERT_ID(expression) which
+ *  was said on @conn just now, and was answered by @reply; 0: it has changed no
+ *  row. */
+enum rlk_fault rlk_sure_number(struct rlk_conn *conn,
+			       const struct rlk_reply *reply,
+			       uint64_t *ret_number,
+			       struct rowlock_errinfo *reterr);
+
+#endif
