@@ -32,6 +32,7 @@ struct rlk_asking {
 	unsigned int swept_which; /* and on which name or slot of it */
 	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
 	bool polls;            /* bells are of no use to this one */
+	unsigned int makes;    /* how often its row was made by now */
 	bool passes_line;      /* permits: nobody seems to stand there */
 	unsigned int guess;    /* permits: where one may be free; 0: none */
 	uint64_t front_owner;  /* permits: who is seen to be first in line, */

@@ -332,6 +332,15 @@ static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 	return code;
 }
 
+static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ECONNECT,
+			"acquire " RLK_LOCK_FORMAT
+			": granted, and lost again before its token was drawn; "
+			"it is not held",
+			RLK_LOCK_ARGS(lock));
+}
+
 /* A draw that did not come about, and was not refused by the server either. */
 static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
 			 const struct rowlock_errinfo *error)
@@ -367,12 +376,15 @@ void rlk_lock_show(struct rowlock *lock)
 	rlk_lock_show_locked(lock);
 }
 
+/* One call is granted no more often than that, and loses each of them. */
+#define GRANTS_MOST 5
+
 /* A hold that is lost before its token is drawn was never shown to the caller:
  * he has nothing to release, and asks on for as long as he has. */
 static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 			      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
-	for (;;) {
+	for (int grants = 1;; grants++) {
 		int code = rlk_acquire(lock, wait_ms, reterr);
 
 		if (code)
@@ -381,13 +393,9 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* Each try has a call's time: a second one would be late. */
-		if (wait_ms == 0 ||
+		if (wait_ms == 0 || grants == GRANTS_MOST ||
 		    rlk_now(lock->name->client->clock) >= until_ms)
-			return rlk_fail(reterr, ROWLOCK_ECONNECT,
-					"acquire " RLK_LOCK_FORMAT
-					": granted, and lost again before its "
-					"token was drawn; it is not held",
-					RLK_LOCK_ARGS(lock));
+			return fail_lost(lock, reterr);
 		if (wait_ms && wait_ms != ROWLOCK_FOREVER)
 			wait_ms = time_left(lock, until_ms);
 	}

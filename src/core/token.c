@@ -166,6 +166,21 @@ static enum rlk_fault ask_aside(struct rlk_hold *hold, unsigned int which,
 	return fault;
 }
 
+/* What a trigger on lock_token does, or who writes into it by hand, may keep a
+ * draw from bringing a token that counts: it is not tried for ever. */
+#define DRAWS_MOST 5
+
+static enum rlk_fault fail_drawing(const struct rlk_hold *hold,
+				   struct rowlock_errinfo *reterr)
+{
+	rlk_fail(reterr, ROWLOCK_EDB,
+		 "%u draws on %s brought no token that counts, though the hold "
+		 "is there; does a trigger on lock_token change what is "
+		 "written?",
+		 DRAWS_MOST, hold->name->client->server);
+	return RLK_REFUSED;
+}
+
 /* Draw on a connection that commits by itself. A draw without an answer is
  * not looked for: the next one is larger, and gaps do no harm. */
 static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
@@ -216,7 +231,7 @@ static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
 				 uint64_t *ret_token,
 				 struct rowlock_errinfo *reterr)
 {
-	for (;;) {
+	for (int i = 0; i < DRAWS_MOST; i++) {
 		enum rlk_fault fault =
 		    draw(hold, which, until, ret_token, reterr);
 
@@ -226,30 +241,52 @@ static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
 		if (fault)
 			return fault;
 	}
+	return fail_drawing(hold, reterr);
+}
+
+static void lose(struct rlk_hold *hold)
+{
+	rlk_mutex_lock(&hold->name->client->mutex);
+	rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
+	rlk_mutex_unlock(&hold->name->client->mutex);
+}
+
+static bool is_lost(struct rlk_hold *hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+
+	return hold->state != RLK_HOLD_HELD;
 }
 
 /* A token is shown only when the hold is known to have been there after it
- * was drawn: for a lease the statement itself says so. */
+ * was drawn: for a lease the statement itself says so. That no token was drawn
+ * does not say that it is gone: the row is looked for. */
 static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 				  uint64_t floor, int64_t until,
 				  uint64_t *ret_token,
 				  struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault =
-	    draw_above(hold, which, floor, until, ret_token, reterr);
+	bool pinned = hold->name->strategy->pins_connection;
 
-	if (fault)
-		return fault;
-	if (hold->name->strategy->pins_connection) {
-		if (confirm_pinned(hold, until))
+	for (int i = 0; i < DRAWS_MOST; i++) {
+		enum rlk_fault fault =
+		    draw_above(hold, which, floor, until, ret_token, reterr);
+
+		if (fault)
+			return fault;
+		if (pinned && !confirm_pinned(hold, until)) {
+			lose(hold);
 			return RLK_DONE;
-	} else if (*ret_token) {
-		return RLK_DONE;
+		}
+		if (*ret_token)
+			return RLK_DONE;
+		if (!pinned)
+			fault = confirm_lease(hold, until, reterr);
+		if (fault || is_lost(hold))
+			return fault;
 	}
-	rlk_mutex_lock(&hold->name->client->mutex);
-	rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
-	rlk_mutex_unlock(&hold->name->client->mutex);
-	return RLK_DONE;
+	return fail_drawing(hold, reterr);
 }
 
 /* A set has a token for each of its names: they are kept by whoever made it. */

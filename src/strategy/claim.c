@@ -10,6 +10,8 @@
  */
 #include "strategy/claim.h"
 
+#include "strategy/sure.h"
+
 #define CLAIM " WHERE strategy = 'reaper' AND name = 'pass'"
 
 #define AGE_AT(time) "ABS(TIMESTAMPDIFF(MICROSECOND, drawn_at, " time "))"
@@ -56,9 +58,8 @@ enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &take, params, &reply, reterr);
 
-	if (!fault)
-		*ret_number = reply.affected ? reply.insert_id : 0;
-	return fault;
+	return fault ? fault
+		     : rlk_sure_number(conn, &reply, ret_number, reterr);
 }
 
 enum rlk_fault rlk_claim_keep(struct rlk_conn *conn, uint64_t number,

@@ -52,6 +52,8 @@ static void read_releases(struct rlk_batch *batch)
 		    sure && batch->releases[i]->found;
 }
 
+/* 0: the grant was not there, or a trigger hides the number. Asked for alone,
+ * both are told apart. */
 static uint64_t token_of(const struct rlk_batch *batch, int draw)
 {
 	return rlk_batch_answered(batch, draw) &&
@@ -83,15 +85,11 @@ static void drawn(const struct rlk_value *columns, void *arg)
 
 static void read_draws_at_once(struct rlk_batch *batch)
 {
-	for (size_t i = 0; i < batch->draw_count; i++) {
-		struct rlk_part *part = batch->draws[i];
-
-		part->token = 0;
-		part->answered =
-		    i == 0 ||
-		    compare_name(part->request.name, &batch->draws[i - 1]) != 0;
-	}
+	for (size_t i = 0; i < batch->draw_count; i++)
+		batch->draws[i]->token = 0;
 	rlk_packet_each(batch->packet, batch->draw_statement, drawn, batch);
+	for (size_t i = 0; i < batch->draw_count; i++)
+		batch->draws[i]->answered = batch->draws[i]->token != 0;
 }
 
 static void read_draws(struct rlk_batch *batch)
@@ -103,7 +101,7 @@ static void read_draws(struct rlk_batch *batch)
 		if (!rlk_batch_answered(batch, number))
 			return;
 		part->token = token_of(batch, number);
-		part->answered = true;
+		part->answered = part->token != 0;
 	}
 }
 

@@ -17,6 +17,7 @@
 #include "db/server.h"
 #include "db/token.h"
 #include "strategy/draw.h"
+#include "strategy/sure.h"
 
 /* Looks before it inserts, as an INSERT would wait for a row that is locked. */
 static const struct rlk_stmt_def make_row = {
@@ -145,9 +146,7 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    rlk_draw_run(conn, &draw, params, &reply, reterr);
 
-	if (!fault)
-		*ret_token = reply.insert_id;
-	return fault;
+	return fault ? fault : rlk_sure_number(conn, &reply, ret_token, reterr);
 }
 
 static enum rlk_fault row_raise(struct rlk_conn *conn,

@@ -117,8 +117,7 @@ struct rlk_part {
 	bool evicted;    /* of a sweep: for certain it was this one that removed
 			    the holder's session */
 	bool swept;      /* and its lease */
-	uint64_t token;  /* of a draw; 0: the grant is not there any more. Of an
-			    acquire; 0: not drawn */
+	uint64_t token;  /* of a draw, or an acquire; 0: not drawn */
 	uint64_t ran_on; /* core's: which connection, if it was alone or has
 			    got the bell; else 0 */
 };
@@ -198,7 +197,7 @@ struct rlk_strategy {
 	 * Either all of them are sweeps, or none is; what is swept is absent,
 	 * or over by the server's clock, which is to decide.
 	 * RLK_DONE: all are answered, but for a release that found no row and
-	 * the second draw for a name, which have to be asked alone. Else all
+	 * a draw that brought no token, which have to be asked alone. Else all
 	 * that are not have to be. A release or a draw among them was not
 	 * executed, but after RLK_PENDING and RLK_UNKNOWN that is open; an
 	 * acquire may have been. A connection that is RLK_PENDING has to be
@@ -222,7 +221,8 @@ struct rlk_strategy {
 
 	/**
 	 * Draw a token for the grant, on a connection that commits by itself.
-	 * *@ret_token 0: the grant is not there any more. If the grant is
+	 * *@ret_token 0: none was drawn; the grant seems not to be there any
+	 * more, and confirm() tells. If the grant is
 	 * pinned the caller must confirm() before it shows the token.
 	 */
 	enum rlk_fault (*draw)(struct rlk_conn *conn,

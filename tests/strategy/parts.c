@@ -55,11 +55,13 @@ void parts_run_all(struct ground *ground, int who, struct rlk_part *parts,
 		fault = run_rest(ground, who, parts, count, &error);
 	}
 	assert_done(fault, &error);
-	/* What was not there to be given back is for its caller to ask for. */
+	/* What was not there to be given back, or to be drawn for, is for its
+	 * caller to ask for. */
 	for (size_t i = 0; i < count; i++)
-		assert_int_equal(parts[i].answered,
-				 parts[i].act != RLK_ACT_RELEASE ||
-				     parts[i].found);
+		assert_int_equal(
+		    parts[i].answered,
+		    (parts[i].act != RLK_ACT_RELEASE || parts[i].found) &&
+			(parts[i].act != RLK_ACT_DRAW || parts[i].token));
 }
 
 struct rlk_part parts_of(enum rlk_act act, const struct rlk_request *request)

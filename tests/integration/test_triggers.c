@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tables that somebody has put triggers on: an audit, a tool that copies a
+ * table while it is in use, and some that change what is written. Nothing that
+ * the library concludes from counts and numbers beside an answer may change by
+ * that, and what cannot be done is told, and not tried for ever.
+ *
+ * On a server of its own.
+ */
+#include <string.h>
+
+#include "server.h"
+#include "sql.h"
+#include "test.h"
+
+static const char *const tables[] = { "business_lease", "business_lock",
+				      "lease_session",  "lock_token",
+				      "lock_permits",   "lock_token_floor" };
+static const char *const events[] = { "INSERT", "UPDATE", "DELETE" };
+static const char *const times[] = { "BEFORE", "AFTER" };
+
+#define EACH_TRIGGER(i)                                                        \
+	for (size_t i = 0;                                                     \
+	     i < TEST_SIZE(tables) * TEST_SIZE(events) * TEST_SIZE(times);     \
+	     i++)
+#define TABLE(i) tables[(i) % TEST_SIZE(tables)]
+#define EVENT(i) events[(i) / TEST_SIZE(tables) % TEST_SIZE(events)]
+#define TIME(i) times[(i) / TEST_SIZE(tables) / TEST_SIZE(events)]
+
+static struct test_sql *root;
+
+/* Each of them makes a row with a number of its own. */
+static int audit_begin(void **state)
+{
+	(void) state;
+	root = test_server_root();
+	test_sql(root, "CREATE TABLE audit (id INT AUTO_INCREMENT PRIMARY KEY, "
+		       "what VARCHAR(100)) AUTO_INCREMENT = 1000");
+	EACH_TRIGGER(i)
+	test_sql(root,
+		 "CREATE TRIGGER %s_%s_%s %s %s ON %s FOR EACH ROW "
+		 "INSERT INTO audit (what) VALUES ('%s')",
+		 TIME(i), EVENT(i), TABLE(i), TIME(i), EVENT(i), TABLE(i),
+		 TABLE(i));
+	return 0;
+}
+
+static int audit_end(void **state)
+{
+	(void) state;
+	EACH_TRIGGER(i)
+	test_sql(root, "DROP TRIGGER %s_%s_%s", TIME(i), EVENT(i), TABLE(i));
+	test_sql(root, "DROP TABLE audit");
+	test_sql_end(root);
+	return 0;
+}
+
+static int plain_begin(void **state)
+{
+	(void) state;
+	root = test_server_root();
+	return 0;
+}
+
+static int plain_end(void **state)
+{
+	(void) state;
+	test_sql(root, "DROP TRIGGER IF EXISTS t");
+	test_sql_end(root);
+	return 0;
+}
+
+static uint64_t acquire_drawing(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	assert_ok(rowlock_acquire(lock, 5000, &err));
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	return token;
+}
+
+/* Both kinds of draw, with the grant and by itself. */
+static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	struct rowlock *lock =
+	    test_lock(client, strategy, flags, test_name("audited"));
+	uint64_t last = 1000000000000000;
+
+	for (int i = 0; i < 3; i++) {
+		uint64_t token = acquire_drawing(lock);
+
+		assert_true(token > last);
+		last = token;
+	}
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
+static void tokens_are_drawn(void **state)
+{
+	(void) state;
+	tokens_grow(ROWLOCK_LEASE, 0);
+	tokens_grow(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
+	tokens_grow(ROWLOCK_ROW, 0);
+	tokens_grow(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
+}
+
+static void on_lost(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	test_event_set(arg);
+}
+
+/* The count of breaks comes beside the answer to a beat. */
+static void a_break_is_heard_of(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(1500));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("broken"));
+	struct test_event lost = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, on_lost, &lost);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(
+	    rowlock_break(client, ROWLOCK_LEASE, rowlock_name(lock), &err));
+	assert_event(&lost, "the lost callback of a lease that was broken");
+	test_lock_end(lock);
+	test_client_end(client);
+	test_event_end(&lost);
+}
+
+static void on_log(enum rowlock_log_level level, const char *line, void *arg)
+{
+	struct test_event *told = arg;
+
+	(void) level;
+	if (strstr(line, "heartbeat failed"))
+		test_event_set(&told[0]);
+	if (strstr(line, "heartbeat is answered again"))
+		test_event_set(&told[1]);
+}
+
+/* As MariaDB answers an UPDATE that was killed. */
+static void a_beat_that_changes_nothing_is_no_eviction(void **state)
+{
+	struct test_event told[] = { test_event_new(), test_event_new() };
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(6000));
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.log = on_log;
+	options.log_arg = told;
+	client = test_client_with(&options);
+	lock = test_lock(client, ROWLOCK_LEASE, 0, test_name("beats"));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(root,
+		 "CREATE TRIGGER t BEFORE UPDATE ON lease_session FOR EACH ROW "
+		 "SET NEW.beat = OLD.beat, NEW.expires_at = OLD.expires_at");
+	assert_event(&told[0], "a beat that fails");
+	assert_true(rowlock_held(lock));
+	test_sql(root, "DROP TRIGGER t");
+	assert_event(&told[1], "a beat that is answered");
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	test_client_end(client);
+	for (size_t i = 0; i < TEST_SIZE(told); i++)
+		test_event_end(&told[i]);
+}
+
+/* A draw that changes nothing looks like a hold that is gone: it was taken for
+ * one, and asked for again without end. */
+static void a_draw_that_brings_nothing_is_told(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT,
+		      test_name("undrawn"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	acquire_drawing(lock);
+	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lock_token FOR EACH "
+		       "ROW SET NEW.token = OLD.token, NEW.attempt = "
+		       "OLD.attempt, NEW.drawn_at = OLD.drawn_at");
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
+		    &err);
+	assert_non_null(strstr(err.message, "trigger on lock_token"));
+	assert_int_equal(test_sql_number(root,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE name = '%s'",
+					 rowlock_name(lock)),
+			 0);
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
+static void a_row_that_does_not_come_is_told(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_ROW, 0, test_name("unmade"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	test_sql(root, "CREATE TRIGGER t BEFORE INSERT ON business_lock FOR "
+		       "EACH ROW SET NEW.name = CONCAT('another-', NEW.name)");
+	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
+		    &err);
+	assert_non_null(strstr(err.message, "trigger"));
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
+#define WITH(sentence, function, begin, end)                                   \
+	{                                                                      \
+		sentence, function, begin, end, NULL                           \
+	}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		WITH("tokens are drawn beside an audit's triggers",
+		     tokens_are_drawn, audit_begin, audit_end),
+		WITH("a break is heard of beside an audit's triggers",
+		     a_break_is_heard_of, audit_begin, audit_end),
+		WITH("a beat that changes nothing is no eviction",
+		     a_beat_that_changes_nothing_is_no_eviction, plain_begin,
+		     plain_end),
+		WITH("a draw that brings nothing is told, and ends",
+		     a_draw_that_brings_nothing_is_told, plain_begin,
+		     plain_end),
+		WITH("a row that does not come is told, and ends",
+		     a_row_that_does_not_come_is_told, plain_begin, plain_end),
+	};
+
+	return test_main_own_server(tests);
+}
