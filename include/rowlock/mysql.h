@@ -45,6 +45,12 @@
  * that is killed (KILL QUERY, max_statement_time) with "OK, 0 rows", though the
  * row is there and unchanged. Look for it before you conclude anything.
  *
+ * Whether a transaction is open, and autocommit on, is in the flags of the
+ * connection's last answer. An error has none, and the driver does not read
+ * those of mysql_ping(), mysql_reset_connection(), mysql_stmt_prepare() or
+ * mysql_stmt_close(), nor does it know that it has older ones: behind these a
+ * call that begins something asks the server first, by a round trip more.
+ *
  * Threads: a lock as in rowlock.h; a connection one thread at a time, as
  * Connector/C says.
  */
@@ -338,9 +344,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * it by rowlock_acquire_in(): it is drawn if that is committed. After a
  * ROLLBACK the next holder draws the same one: so do not let it out before.
  *
- * Draw at once: a lock that nobody has any more, because a deadlock that went
- * unnoticed, or a COMMIT, has ended the transaction of rowlock_acquire_in(), is
- * got anew by this, and what was read before is not protected by it.
+ * Draw at once: where a deadlock that went unnoticed, or a COMMIT, has ended
+ * the transaction of rowlock_acquire_in(), and another one was begun since, a
+ * lock that nobody has is got anew by this, and what was read before is not
+ * protected by it.
  *
  * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
  * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end

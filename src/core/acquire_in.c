@@ -63,11 +63,26 @@ static int fail_with(const struct rowlock *lock, const char *what,
 			   RLK_LOCK_ARGS(lock), error->message);
 }
 
-/* May the call begin? */
-static int check(const struct rowlock *lock, const char *what,
-		 const struct rlk_borrowed *on, struct rowlock_errinfo *reterr)
+/* For a call that begins now. */
+static struct rlk_borrowed borrow(const struct rowlock *lock,
+				  struct st_mysql *conn)
 {
-	struct rowlock_errinfo error;
+	struct rowlock_client *client = lock->name->client;
+
+	return (struct rlk_borrowed){
+		.mysql = conn,
+		.clock = client->clock,
+		.until_ms = rlk_client_call_until(client),
+	};
+}
+
+/* May the call begin, and is a transaction open? */
+static int check(const struct rowlock *lock, const char *what,
+		 const struct rlk_borrowed *on, bool *ret_open,
+		 struct rowlock_errinfo *reterr)
+{
+	struct rlk_borrowed_state state;
+	struct rowlock_errinfo error = { 0 };
 	int code;
 
 	if (rlk_client_forked(lock->name->client))
@@ -80,8 +95,11 @@ static int check(const struct rowlock *lock, const char *what,
 			    "a lease is no part of a transaction; use the row "
 			    "strategy, or rowlock_begin()",
 			    reterr);
-	code = rlk_borrowed_ready(on, &error);
-	return code ? fail(lock, what, code, error.message, reterr) : 0;
+	code = rlk_borrowed_look(on, &state, &error);
+	if (code)
+		return fail_with(lock, what, &error, reterr);
+	*ret_open = state.in_transaction;
+	return 0;
 }
 
 /* -------------------------------------------------------------------- wait */
@@ -332,12 +350,13 @@ int rowlock_acquire_in(struct rowlock *lock, struct st_mysql *conn,
 		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rlk_borrowed on = { .mysql = conn };
-	int code = check(lock, "acquire", &on, reterr);
+	const struct rlk_borrowed on = borrow(lock, conn);
+	bool open;
+	int code = check(lock, "acquire", &on, &open, reterr);
 
 	if (code)
 		return code;
-	if (rlk_borrowed_in_transaction(&on))
+	if (open)
 		return fail(lock, "acquire", ROWLOCK_EINVAL,
 			    "a transaction is open on the connection, and may "
 			    "have read already what the lock is to protect; "
@@ -349,20 +368,18 @@ int rowlock_acquire_in(struct rowlock *lock, struct st_mysql *conn,
 
 /* ------------------------------------------------------------------- token */
 
-static int draw_in(const struct rowlock *lock, struct st_mysql *conn,
+static int draw_in(const struct rowlock *lock, const struct rlk_borrowed *on,
 		   uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	int64_t until = rlk_client_call_until(lock->name->client);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_place place;
 	const struct rlk_row_in in = {
-		.on = { .mysql = conn,
-			.clock = lock->name->client->clock,
-			.until_ms = until },
+		.on = *on,
 		.place = &place,
 		.name = lock->name->text,
 	};
-	int code = rlk_place_look(lock->name->client, until, &place, reterr);
+	int code =
+	    rlk_place_look(lock->name->client, on->until_ms, &place, reterr);
 
 	if (code)
 		return code;
@@ -385,18 +402,19 @@ int rowlock_draw_in(struct rowlock *lock, struct st_mysql *conn,
 		    uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rlk_borrowed on = { .mysql = conn };
-	int code = check(lock, "token", &on, reterr);
+	const struct rlk_borrowed on = borrow(lock, conn);
+	bool open;
+	int code = check(lock, "token", &on, &open, reterr);
 
 	if (code)
 		return code;
 	if (!ret_token)
 		return fail(lock, "token", ROWLOCK_EINVAL,
 			    "there is no room for it", reterr);
-	if (!rlk_borrowed_in_transaction(&on))
+	if (!open)
 		return fail(lock, "token", ROWLOCK_ENOTHELD,
 			    "no transaction is open on this connection; begin "
 			    "with rowlock_acquire_in()",
 			    reterr);
-	return draw_in(lock, conn, ret_token, reterr);
+	return draw_in(lock, &on, ret_token, reterr);
 }

@@ -21,7 +21,8 @@ static int fail(const char *resource, int code, const char *words,
 static int check(const struct rlk_borrowed *on, const char *resource,
 		 uint64_t token, struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo error;
+	struct rlk_borrowed_state state;
+	struct rowlock_errinfo error = { 0 };
 	int code = rlk_name_check("the resource", resource, NULL, reterr);
 
 	if (code)
@@ -33,10 +34,12 @@ static int check(const struct rlk_borrowed *on, const char *resource,
 	if (!on->mysql)
 		return fail(resource, ROWLOCK_EINVAL, "the connection is NULL",
 			    reterr);
-	code = rlk_borrowed_ready(on, &error);
+	code = rlk_borrowed_look(on, &state, &error);
 	if (code)
-		return fail(resource, code, error.message, reterr);
-	if (rlk_borrowed_autocommits(on) && !rlk_borrowed_in_transaction(on))
+		return rlk_fail_db(reterr, code, error.mysql,
+				   "fence '%.150s': %s", resource,
+				   error.message);
+	if (state.autocommits && !state.in_transaction)
 		return rlk_fail(
 		    reterr, ROWLOCK_EINVAL,
 		    "fence '%.150s' on %s: no transaction is open, so it would "

@@ -119,17 +119,20 @@ static int fail_open(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 		    reterr);
 }
 
-/* Can a transaction begin on it at all? */
-static int check_connection(const struct rowlock *lock,
-			    const struct rlk_borrowed *on,
+/* Can a transaction begin on it at all? And what is autocommit now? */
+static int check_connection(struct rlk_guarded *guarded,
 			    struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo error;
-	int code = rlk_borrowed_ready(on, &error);
+	struct rlk_guard *guard = &guarded->guard;
+	struct rlk_borrowed_state state;
+	struct rowlock_errinfo error = { 0 };
+	int code = rlk_borrowed_look(&guard->on, &state, &error);
 
 	if (code)
-		return fail(lock, "begin", code, error.message, reterr);
-	return rlk_borrowed_in_transaction(on) ? fail_open(lock, reterr) : 0;
+		return fail_with(guarded->lock, "begin", code, "not begun",
+				 &error, reterr);
+	guard->autocommit = state.autocommits;
+	return state.in_transaction ? fail_open(guarded->lock, reterr) : 0;
 }
 
 /* Ties @guarded to it. */
@@ -279,7 +282,7 @@ static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 	struct rlk_request request = rlk_hold_request(guarded->hold);
 	struct rowlock_errinfo error = { 0 };
 	enum rlk_guard_end end;
-	int code = check_connection(guarded->lock, &guarded->guard.on, reterr);
+	int code = check_connection(guarded, reterr);
 
 	if (!code)
 		code = outrun(guarded, reterr);

@@ -192,14 +192,21 @@ int rlk_borrowed_ready(const struct rlk_borrowed *on,
 	return 0;
 }
 
-bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on)
+/* An error has no flags, and the driver keeps those of the answer before. It
+ * does not read those of a ping, a prepare or a reset either, and forgets the
+ * error with the next thing that is sent, as when a prepared statement is
+ * closed: so mysql_errno() tells nothing. But each of these takes the number of
+ * rows away, and only an answer whose flags are read gives it back. */
+bool rlk_borrowed_recall(const struct rlk_borrowed *on,
+			 struct rlk_borrowed_state *ret_state)
 {
-	return (on->mysql->server_status & SERVER_STATUS_IN_TRANS) != 0;
-}
+	const unsigned int status = on->mysql->server_status;
 
-bool rlk_borrowed_autocommits(const struct rlk_borrowed *on)
-{
-	return (on->mysql->server_status & SERVER_STATUS_AUTOCOMMIT) != 0;
+	if (mysql_affected_rows(on->mysql) == (my_ulonglong) -1)
+		return false;
+	ret_state->in_transaction = (status & SERVER_STATUS_IN_TRANS) != 0;
+	ret_state->autocommits = (status & SERVER_STATUS_AUTOCOMMIT) != 0;
+	return true;
 }
 
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)

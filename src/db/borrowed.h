@@ -42,11 +42,24 @@ struct rlk_borrowed {
 int rlk_borrowed_ready(const struct rlk_borrowed *on,
 		       struct rowlock_errinfo *reterr);
 
-/** Is a transaction open, as its last answer said? */
-bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on);
+/** What statements meet on it. */
+struct rlk_borrowed_state {
+	bool in_transaction;
+	bool autocommits; /* outside of one, each statement commits by itself */
+};
 
-/** Does each statement commit by itself, as its last answer said? */
-bool rlk_borrowed_autocommits(const struct rlk_borrowed *on);
+/** What its last answer said. False: the driver does not have the flags of that
+ *  answer, since it was an error, or one whose flags the driver does not read.
+ *  For rlk_borrowed_look(), which asks then. */
+bool rlk_borrowed_recall(const struct rlk_borrowed *on,
+			 struct rlk_borrowed_state *ret_state);
+
+/** rlk_borrowed_ready(), and the state as the server says it is. A round trip
+ *  where the driver does not know; it blocks as the application's own
+ *  statements do if @on has no clock. Fails also as that statement does. */
+int rlk_borrowed_look(const struct rlk_borrowed *on,
+		      struct rlk_borrowed_state *ret_state,
+		      struct rowlock_errinfo *reterr);
 
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);

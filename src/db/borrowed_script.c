@@ -6,7 +6,7 @@
 #include "db/borrowed.h"
 #include "db/sql.h"
 
-#define UNDO_TRIES 5
+#define TRIES 5
 
 #define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
 
@@ -29,15 +29,53 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 	return fault;
 }
 
-enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
-				   const char *text,
-				   struct rowlock_errinfo *reterr)
+/* Something may have met it that was meant for the statement before. */
+static enum rlk_fault try_again(const struct rlk_borrowed *on, const char *text,
+				struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault = RLK_FAILED;
 	size_t answered;
 
-	for (int i = 0; i < UNDO_TRIES && fault && fault != RLK_UNKNOWN; i++)
+	for (int i = 0; i < TRIES && fault && fault != RLK_UNKNOWN; i++)
 		fault = rlk_borrowed_run(on, text, NULL, 0, &answered, reterr);
+	return fault;
+}
+
+/* A statement that does nothing, for the flags of its answer. */
+static enum rlk_fault ask_state(const struct rlk_borrowed *on,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+	uint64_t number;
+
+	if (on->clock)
+		return try_again(on, "DO 0", reterr);
+	rlk_script_put(&text, "DO 0");
+	return rlk_borrowed_say_script(on, &text, &number, reterr);
+}
+
+int rlk_borrowed_look(const struct rlk_borrowed *on,
+		      struct rlk_borrowed_state *ret_state,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error = { 0 };
+	int code = rlk_borrowed_ready(on, reterr);
+
+	if (code || rlk_borrowed_recall(on, ret_state))
+		return code;
+	if (!ask_state(on, &error) && rlk_borrowed_recall(on, ret_state))
+		return 0;
+	return rlk_fail_db(
+	    reterr, error.code ? error.code : ROWLOCK_EDB, error.mysql,
+	    "whether a transaction is open is not known: %s", error.message);
+}
+
+enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
+				   const char *text,
+				   struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = try_again(on, text, reterr);
+
 	if (fault)
 		rlk_borrowed_close(on);
 	return fault;

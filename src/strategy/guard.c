@@ -339,8 +339,11 @@ static enum rlk_guard_end undo(const struct rlk_guard *guard,
  * nothing guards: the next COMMIT would be a stale one. */
 static void leave_new_one(const struct rlk_guard *guard)
 {
-	if (!rlk_borrowed_ready(&guard->on, NULL) &&
-	    rlk_borrowed_in_transaction(&guard->on))
+	struct rlk_borrowed_state state;
+
+	if (rlk_borrowed_look(&guard->on, &state, NULL))
+		rlk_borrowed_close(&guard->on);
+	else if (state.in_transaction)
 		rlk_borrowed_roll_back(&guard->on, RLK_AUTOCOMMIT_AS_IT_IS,
 				       NULL);
 }
@@ -470,7 +473,6 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	size_t answered;
 
 	guard->on_id = rlk_borrowed_id(&guard->on);
-	guard->autocommit = rlk_borrowed_autocommits(&guard->on);
 	guard->forbids_several = false;
 	end = catch_up(guard, request, reterr);
 	if (end)

@@ -45,7 +45,7 @@ struct rlk_guard {
 	bool releases;        /* its commit gives the lease back */
 	bool told;            /* by the time that its outcome is asked for, who
 				 has the guard as text may have counted, too */
-	bool autocommit;      /* the session's, before */
+	bool autocommit;      /* of the session, before */
 	bool forbids_several; /* the connection did, before */
 };
 
@@ -66,10 +66,10 @@ enum rlk_guard_end {
  * session is as it was before. */
 
 /**
- * Begin on guard->on: of guard, place, server, on, attempt, snapshot, early
- * and asks are written already, and guards unless it asks. Valid ends: all but
- * BROKEN, and LOST and ELSEWHERE only of one that asks; UNANSWERED: the
- * connection is closed, nothing is done.
+ * Begin on guard->on: of guard, place, server, on, attempt, snapshot, early,
+ * asks and autocommit are written already, and guards unless it asks. Valid
+ * ends: all but BROKEN, and LOST and ELSEWHERE only of one that asks;
+ * UNANSWERED: the connection is closed, nothing is done.
  */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,

@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 
+#include "ended.h"
+
 struct inside {
 	struct rowlock_client *client;
 	struct rowlock *lock; /* for the application's transaction */
@@ -270,6 +272,29 @@ static void tokens_are_drawn_with_the_transaction(void **state)
 		    ROWLOCK_EINVAL, &err);
 }
 
+/* So has the lock, and nothing is open that could have read before. */
+static void a_transaction_that_ended_unnoticed_has_nothing(void **state)
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+	uint64_t token;
+
+	for (enum ending ending = 0; ending < ENDINGS; ending++) {
+		assert_ok(
+		    rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+		end_unnoticed(inside->mysql, ending);
+		assert_code(
+		    rowlock_draw_in(inside->lock, inside->mysql, &token, &err),
+		    ROWLOCK_ENOTHELD, &err);
+		assert_is_free(inside);
+		say(inside->mysql, "START TRANSACTION");
+		end_unnoticed(inside->mysql, ending);
+		assert_ok(
+		    rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+		say(inside->mysql, "COMMIT");
+	}
+}
+
 static void what_it_cannot_do_is_refused(void **state)
 {
 	const struct inside *inside = *state;
@@ -357,6 +382,8 @@ int main(void)
 		       tokens_are_drawn_with_the_transaction),
 		INSIDE("a token that cannot be drawn leaves the lock",
 		       a_token_that_cannot_be_drawn_leaves_the_lock),
+		INSIDE("a transaction that ended unnoticed has nothing",
+		       a_transaction_that_ended_unnoticed_has_nothing),
 		INSIDE("what it cannot do is refused",
 		       what_it_cannot_do_is_refused),
 	};

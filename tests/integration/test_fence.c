@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "ended.h"
+
 struct site {
 	MYSQL *mysql;
 	MYSQL *other;
@@ -214,6 +216,30 @@ static void without_a_transaction_it_protects_nothing(void **state)
 			 0);
 }
 
+/* The server says so, whatever the driver remembers. */
+static void a_transaction_that_ended_unnoticed_is_none(void **state)
+{
+	const struct site *site = *state;
+	struct rowlock_errinfo err;
+
+	for (enum ending ending = 0; ending < ENDINGS; ending++) {
+		say(site->mysql, "START TRANSACTION");
+		end_unnoticed(site->mysql, ending);
+		assert_code(rowlock_fence(site->mysql, "account/1", 7, &err),
+			    ROWLOCK_EINVAL, &err);
+		assert_ok(pay(site->mysql, 7, &err));
+	}
+	say(site->mysql, "SET autocommit = 0");
+	assert_false(mysql_reset_connection(site->mysql));
+	assert_code(rowlock_fence(site->mysql, "account/1", 7, &err),
+		    ROWLOCK_EINVAL, &err);
+	say(site->mysql, "START TRANSACTION");
+	assert_int_equal(try_to_say(site->mysql, "no SQL"), 1064);
+	assert_ok(rowlock_fence(site->mysql, "account/1", 7, &err));
+	say(site->mysql, "COMMIT");
+	assert_passed(site, 7, ENDINGS + 1);
+}
+
 static void what_is_no_fence_is_refused(void **state)
 {
 	const struct site *site = *state;
@@ -285,6 +311,8 @@ int main(void)
 		      a_later_holder_waits_for_a_transaction_that_has_passed),
 		FENCE("without a transaction it is refused",
 		      without_a_transaction_it_protects_nothing),
+		FENCE("a transaction that ended unnoticed is none",
+		      a_transaction_that_ended_unnoticed_is_none),
 		FENCE("what is no resource, token or connection is refused",
 		      what_is_no_fence_is_refused),
 		FENCE("a database without a fence is told how to make it",

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "ended.h"
 #include "guarded.h"
 
 /* The session's own ways are left alone, and not relied on. */
@@ -135,6 +136,43 @@ static void limit_of_the_session_is_not_ours(void **state)
 	assert_balance(app, 80);
 }
 
+/* What the driver remembers is older than what the server says. */
+static void transaction_that_ended_unnoticed_is_not_in_the_way(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (enum ending ending = 0; ending < ENDINGS; ending++) {
+		say(app->mysql, "START TRANSACTION");
+		end_unnoticed(app->mysql, ending);
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	}
+	assert_balance(app, 70);
+	/* And one that is open is, though a statement failed in it. */
+	say(app->mysql, "START TRANSACTION");
+	assert_int_equal(try_to_say(app->mysql, "no SQL"), 1064);
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "a transaction is open"));
+	say(app->mysql, "ROLLBACK");
+	assert_as_before(app);
+}
+
+static void autocommit_is_as_the_server_had_it(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	say(app->mysql, "SET autocommit = 0");
+	assert_false(mysql_reset_connection(app->mysql));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_as_before(app);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +183,10 @@ int main(void)
 		      several_statements_are_as_the_application_has_them),
 		GUARD("answers are read in each character set",
 		      answers_are_read_in_each_character_set),
+		GUARD("a transaction that ended unnoticed is not in the way",
+		      transaction_that_ended_unnoticed_is_not_in_the_way),
+		GUARD("autocommit is as the server had it",
+		      autocommit_is_as_the_server_had_it),
 		GUARD("a limit of the session's is not ours",
 		      limit_of_the_session_is_not_ours),
 	};

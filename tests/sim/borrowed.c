@@ -58,6 +58,7 @@ bool sim_borrowed_open(struct sim_borrowed *on,
 	on->conn = conn;
 	on->id = rlk_conn_id(conn);
 	on->several = sim_below(4) > 0;
+	on->recalls = true;
 	on->autocommit = on->autocommits = profile.autocommit;
 	session_of(on)->borrowed = true;
 	session_of(on)->repeatable = on->id % 2;
@@ -81,6 +82,10 @@ static void take_answer(struct sim_borrowed *on, enum rlk_fault fault)
 		sim_borrowed_close(on);
 		return;
 	}
+	/* An error has no flags. */
+	on->recalls = !fault;
+	if (fault)
+		return;
 	on->autocommits = session->script.autocommits;
 	on->in_transaction = session->script.in_transaction;
 	on->insert_id = session->answer.insert_id;
@@ -189,14 +194,14 @@ int rlk_borrowed_ready(const struct rlk_borrowed *on,
 	return rlk_fail(reterr, ROWLOCK_ECONNECT, "the connection is closed");
 }
 
-bool rlk_borrowed_in_transaction(const struct rlk_borrowed *on)
+bool rlk_borrowed_recall(const struct rlk_borrowed *on,
+			 struct rlk_borrowed_state *ret_state)
 {
-	return of(on)->in_transaction;
-}
-
-bool rlk_borrowed_autocommits(const struct rlk_borrowed *on)
-{
-	return of(on)->autocommits;
+	*ret_state = (struct rlk_borrowed_state){
+		.in_transaction = of(on)->in_transaction,
+		.autocommits = of(on)->autocommits,
+	};
+	return of(on)->recalls;
 }
 
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)

@@ -23,6 +23,7 @@ struct sim_borrowed {
 	uint64_t id;
 	bool several;    /* opened for several statements in one text */
 	bool autocommit; /* as the application wants it */
+	bool recalls;    /* its last answer was no error: these are its flags */
 	bool autocommits;
 	bool in_transaction;
 	uint64_t insert_id;
