@@ -33,7 +33,8 @@
  * rowlock_guard_sql().
  *
  * While the transaction is open it locks nothing of rowlock's (but with
- * ROWLOCK_EARLY_GUARD): others try for the lock, and are told, as always. From
+ * ROWLOCK_EARLY_GUARD): others try for the lock, and are told, as always, and
+ * its tables can be altered. From
  * its first statement to its last the commit locks the lock's row.
  *
  * What holds for all functions of rowlock.h (errors, outputs, time, fork) holds
@@ -84,7 +85,9 @@ enum rowlock_begin_flags {
 	 *  again. Tries of others are answered at once, as always (but where
 	 *  something in between refuses KILL: there what they ask waits on).
 	 *
-	 *  The price: the name is nobody else's until the transaction ends. If
+	 *  The price: the name is nobody else's until the transaction ends, and
+	 *  `business_lease` cannot be altered: who tries waits, and everybody
+	 *  behind that one. If
 	 *  the host dies, that is when the server notices (TCP keepalive,
 	 *  wait_timeout, idle_transaction_timeout). And if somebody waits to
 	 *  end the hold, the commit may meet a deadlock with him: ROWLOCK_EDB,
@@ -100,13 +103,17 @@ enum rowlock_begin_flags {
  * (ROWLOCK_EHELD), and is not handed over to another thread.
  *
  * @conn   connected to the lock's server, with no transaction open and no
- *         result unread; stays the caller's. Its autocommit is off until the
- *         end of the transaction, and then as it was
+ *         result unread; stays the caller's. Until the end of the transaction
+ *         its autocommit is off, and it is not connected anew by the driver
+ *         (MYSQL_OPT_RECONNECT); then these are as they were. Tables that it
+ *         has locked by LOCK TABLES are unlocked, as by every transaction
+ *         that begins
  * @flags  0, or enum rowlock_begin_flags
  *
  * A round trip; three where @conn does not take several statements in one text
  * (CLIENT_MULTI_STATEMENTS), and one more at the end of the transaction: that
- * is allowed in between.
+ * is allowed in between. One more with MYSQL_OPT_RECONNECT, by which @conn is
+ * connected anew if it has to be.
  *
  * With a flag, the first time on a connection, and where it is not sure of the
  * row, it asks the server whether that is the lock's, and the hold still there.
@@ -154,7 +161,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
  * commits (DDL), by a deadlock or another error that rolled it back and went
  * unnoticed, or @conn was connected anew, or to another server. What the caller
- * committed himself stays committed, unguarded; what he has prepared (XA
+ * committed himself stays committed, unguarded; so does what was written behind
+ * a new connection, mysql_reset_connection(), mysql_change_user() or SET
+ * autocommit = 1, each statement of which commits by itself: the message says
+ * so where that may be, and then look at the data; what he has prepared (XA
  * PREPARE) stays in the server, with its locks, until somebody ends it by XA
  * ROLLBACK or XA COMMIT;
  * ROWLOCK_EDB: the server refused (a deadlock, a time-out, a certification of
@@ -311,7 +321,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * @lock     of rowlock_new(), of the row strategy; it takes no connection of
  * the client's
  * @conn     connected to the lock's server, with no transaction open and no
- *           result unread; stays the caller's. Its account needs SELECT and
+ *           result unread, and not one that the driver connects anew by itself
+ *           (MYSQL_OPT_RECONNECT): behind an error that is overlooked what
+ *           follows would be written on a new one, without the lock, and no
+ *           call comes here that could notice. Nor may
+ *           mysql_reset_connection() or mysql_change_user() be called on it
+ *           before its COMMIT. Stays the caller's. Its account needs SELECT and
  *           UPDATE on `business_lock`
  * @wait_ms  as for rowlock_acquire(); 0: do not wait
  *
@@ -326,7 +341,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED;
  * ROWLOCK_EDEADLOCK: the caller has the lock by rowlock_acquire();
  * ROWLOCK_EINVAL: @conn is NULL, or has a transaction open, or a result unread,
- * or is connected to another server than the lock's; or another thread waits
+ * or is connected to another server than the lock's, or is connected anew by
+ * the driver (MYSQL_OPT_RECONNECT); or another thread waits
  * with @lock;
  * ROWLOCK_EUNSUPPORTED: @lock is not of the row strategy;
  * ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_EDB, ROWLOCK_ENOMEM,
@@ -357,12 +373,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: another has the
  * lock, or @conn has no transaction open; ROWLOCK_EINVAL: @conn or
  * @ret_token is NULL, or a result is unread, or @conn is connected to another
- * server than the lock's; ROWLOCK_EUNSUPPORTED: @lock is not
- * of the row strategy; ROWLOCK_EDB: also where somebody else has the token's
- * row locked for longer than innodb_lock_wait_timeout (1205); ROWLOCK_EAUTH,
- * ROWLOCK_EREADONLY, ROWLOCK_ECONNECT, ROWLOCK_ENOMEM, ROWLOCK_EFORKED. The
- * transaction stays open but after ROWLOCK_ECONNECT, and a deadlock
- * (ROWLOCK_EDB, 1213).
+ * server than the lock's, or anew by the driver; ROWLOCK_EUNSUPPORTED: @lock is
+ * not of the row strategy; ROWLOCK_EDB: also where somebody else has the
+ * token's row locked for longer than innodb_lock_wait_timeout (1205);
+ * ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_ECONNECT, ROWLOCK_ENOMEM,
+ * ROWLOCK_EFORKED. The transaction stays open but after ROWLOCK_ECONNECT, and a
+ * deadlock (ROWLOCK_EDB, 1213).
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
 					      struct st_mysql *conn,
@@ -395,7 +411,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
  * It protects against holders who come with a token, all of one lock, and not
  * against who writes without. A transaction that is rolled back has not passed.
  *
- * @conn      with autocommit off or a transaction open, and no result unread;
+ * @conn      with autocommit off or a transaction open, and no result unread,
+ *            and not one that the driver connects anew by itself
+ *            (MYSQL_OPT_RECONNECT);
  *            its default database has `lock_fence`, on which its account needs
  *            SELECT, INSERT and UPDATE
  * @resource  what the token protects; as the names of locks: 1 to 100
@@ -412,7 +430,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
  * transaction is still open: roll it back;
  * ROWLOCK_ENAME: @resource is no such name;
  * ROWLOCK_EINVAL: @conn is NULL, has no transaction open and autocommit on, or
- * a result unread; or @token is 0;
+ * a result unread, or is connected anew by the driver; or @token is 0;
  * ROWLOCK_ESCHEMA: there is no `lock_fence` in that database;
  * ROWLOCK_EAUTH: the account may not change it;
  * ROWLOCK_EREADONLY: the server takes no writes, or the transaction none;

@@ -98,6 +98,12 @@ static int check(const struct rowlock *lock, const char *what,
 	code = rlk_borrowed_look(on, &state, &error);
 	if (code)
 		return fail_with(lock, what, &error, reterr);
+	if (rlk_borrowed_reconnects(on))
+		return fail(lock, what, ROWLOCK_EINVAL,
+			    "the driver connects the connection anew by itself "
+			    "(its option for that is on), and what follows "
+			    "would be written without the lock; turn that off",
+			    reterr);
 	*ret_open = state.in_transaction;
 	return 0;
 }

@@ -39,6 +39,13 @@ static int check(const struct rlk_borrowed *on, const char *resource,
 		return rlk_fail_db(reterr, code, error.mysql,
 				   "fence '%.150s': %s", resource,
 				   error.message);
+	if (rlk_borrowed_reconnects(on))
+		return fail(resource, ROWLOCK_EINVAL,
+			    "the driver connects the connection anew by itself "
+			    "(its option for that is on), and what follows "
+			    "would be written outside of the transaction; turn "
+			    "that off",
+			    reterr);
 	if (state.autocommits && !state.in_transaction)
 		return rlk_fail(
 		    reterr, ROWLOCK_EINVAL,

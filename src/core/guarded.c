@@ -119,19 +119,25 @@ static int fail_open(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 		    reterr);
 }
 
-/* Can a transaction begin on it at all? And what is autocommit now? */
+/* Can a transaction begin on it at all? And what is autocommit now? It is not
+ * connected anew from here to the transaction's end. */
 static int check_connection(struct rlk_guarded *guarded,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_guard *guard = &guarded->guard;
+	const uint64_t id = rlk_borrowed_id(&guard->on);
 	struct rlk_borrowed_state state;
 	struct rowlock_errinfo error = { 0 };
-	int code = rlk_borrowed_look(&guard->on, &state, &error);
+	int code = rlk_borrowed_pin(&guard->on, &guard->reconnects, &error);
 
+	if (!code)
+		code = rlk_borrowed_look(&guard->on, &state, &error);
 	if (code)
 		return fail_with(guarded->lock, "begin", code, "not begun",
 				 &error, reterr);
 	guard->autocommit = state.autocommits;
+	/* Where a new one leads is not known. */
+	guard->asks = guard->asks || rlk_borrowed_id(&guard->on) != id;
 	return state.in_transaction ? fail_open(guarded->lock, reterr) : 0;
 }
 
@@ -183,6 +189,8 @@ void rlk_guarded_untie(struct rlk_guarded *guarded)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
 
+	if (guarded->guard.reconnects)
+		rlk_borrowed_let_reconnect(&guarded->guard.on, true);
 	rlk_mutex_lock(&client->mutex);
 	rlk_list_remove(&guarded->node);
 	guarded->hold->in_transaction = false;

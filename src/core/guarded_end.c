@@ -287,8 +287,16 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 	case RLK_GUARD_BROKEN:
 		return fail(lock, "commit", ROWLOCK_EBROKEN,
 			    "the transaction had ended before: by a COMMIT, a "
-			    "ROLLBACK, DDL, a deadlock, or a new connection; "
-			    "what was done since is rolled back",
+			    "ROLLBACK, DDL, or a deadlock; what was not "
+			    "committed by then is rolled back",
+			    reterr);
+	case RLK_GUARD_REPLACED:
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "the session is not the one in which the "
+			    "transaction was begun (a new connection, or a "
+			    "reset of it), or autocommit was turned on in it; "
+			    "what was written since may be committed: look at "
+			    "the data",
 			    reterr);
 	case RLK_GUARD_UNANSWERED:
 		return find_out(guarded, until_ms, &error, reterr);

@@ -202,11 +202,24 @@ bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 {
 	const unsigned int status = on->mysql->server_status;
 
-	if (mysql_affected_rows(on->mysql) == (my_ulonglong) -1)
-		return false;
 	ret_state->in_transaction = (status & SERVER_STATUS_IN_TRANS) != 0;
 	ret_state->autocommits = (status & SERVER_STATUS_AUTOCOMMIT) != 0;
-	return true;
+	return mysql_affected_rows(on->mysql) != (my_ulonglong) -1;
+}
+
+bool rlk_borrowed_reconnects(const struct rlk_borrowed *on)
+{
+	my_bool does = 0;
+
+	mysql_get_optionv(on->mysql, MYSQL_OPT_RECONNECT, &does);
+	return does;
+}
+
+void rlk_borrowed_let_reconnect(const struct rlk_borrowed *on, bool let)
+{
+	const my_bool value = let;
+
+	mysql_optionsv(on->mysql, MYSQL_OPT_RECONNECT, &value);
 }
 
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)

@@ -49,8 +49,8 @@ struct rlk_borrowed_state {
 };
 
 /** What its last answer said. False: the driver does not have the flags of that
- *  answer, since it was an error, or one whose flags the driver does not read.
- *  For rlk_borrowed_look(), which asks then. */
+ *  answer, since it was an error, or one whose flags the driver does not read,
+ *  and these are of an earlier one: rlk_borrowed_look() asks then. */
 bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 			 struct rlk_borrowed_state *ret_state);
 
@@ -60,6 +60,20 @@ bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 int rlk_borrowed_look(const struct rlk_borrowed *on,
 		      struct rlk_borrowed_state *ret_state,
 		      struct rowlock_errinfo *reterr);
+
+/** Does the driver connect it anew by itself where it was closed? What follows
+ *  is said to another session then, outside of all transactions. */
+bool rlk_borrowed_reconnects(const struct rlk_borrowed *on);
+
+/** Let it, or do not. Sends nothing. */
+void rlk_borrowed_let_reconnect(const struct rlk_borrowed *on, bool let);
+
+/** Keep it on one session from here on: if the driver connects it anew by
+ * itself it does so now, if it has to, by a round trip, and not any more until
+ *  rlk_borrowed_let_reconnect(). *@ret_reconnects: it did. As
+ *  rlk_borrowed_look(). */
+int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,
+		     struct rowlock_errinfo *reterr);
 
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);

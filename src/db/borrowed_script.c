@@ -70,6 +70,22 @@ int rlk_borrowed_look(const struct rlk_borrowed *on,
 	    "whether a transaction is open is not known: %s", error.message);
 }
 
+int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,
+		     struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error = { 0 };
+	int code = rlk_borrowed_ready(on, reterr);
+
+	if (code || !rlk_borrowed_reconnects(on))
+		return code;
+	if (ask_state(on, &error))
+		return rlk_fail_db(reterr, error.code, error.mysql, "%s",
+				   error.message);
+	*ret_reconnects = true;
+	rlk_borrowed_let_reconnect(on, false);
+	return 0;
+}
+
 enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
 				   const char *text,
 				   struct rowlock_errinfo *reterr)

@@ -481,8 +481,6 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	    say_several(guard, put_begin, request, numbers, &answered, reterr);
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
-	/* It may have been connected anew for that. */
-	guard->on_id = rlk_borrowed_id(&guard->on);
 	if (fault == RLK_DONE && (numbers[at_row] || !guard->asks)) {
 		if (guard->asks)
 			guard->guards = numbers[at_row] - 1;
@@ -508,7 +506,8 @@ static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 				       struct rowlock_errinfo *error)
 {
 	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
-		return RLK_GUARD_BROKEN;
+		return guard->commits_itself ? RLK_GUARD_REPLACED
+					     : RLK_GUARD_BROKEN;
 	if ((answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE) ||
 	    (answered == COMMIT_COUNT && error->mysql == ERROR_CHANGED))
 		return is_elsewhere(guard) ? RLK_GUARD_ELSEWHERE
@@ -521,6 +520,16 @@ static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 			    "another node changed the same rows first, said %s",
 			    rlk_borrowed_host(&guard->on));
 	return RLK_GUARD_REFUSED;
+}
+
+/* By the last answer that had flags: whatever was written since the begin came
+ * with one, so it need not be asked for. */
+static bool autocommits_again(const struct rlk_guard *guard)
+{
+	struct rlk_borrowed_state state;
+
+	rlk_borrowed_recall(&guard->on, &state);
+	return state.autocommits;
 }
 
 enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
@@ -537,8 +546,9 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 		leave_new_one(guard);
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "it was connected anew meanwhile");
-		return RLK_GUARD_BROKEN;
+		return RLK_GUARD_REPLACED;
 	}
+	guard->commits_itself = autocommits_again(guard);
 	fault =
 	    say_several(guard, put_commit, request, numbers, &answered, reterr);
 	/* It is committed. What comes behind may fail as it likes; but on a

@@ -47,6 +47,10 @@ struct rlk_guard {
 				 has the guard as text may have counted, too */
 	bool autocommit;      /* of the session, before */
 	bool forbids_several; /* the connection did, before */
+	bool reconnects;      /* the driver did so by itself, before */
+	bool commits_itself;  /* autocommit is on though its begin has turned
+				 it off: the session is another one, or the
+				 caller has turned it on */
 };
 
 enum rlk_guard_end {
@@ -56,6 +60,9 @@ enum rlk_guard_end {
 	RLK_GUARD_BROKEN,     /* the transaction has ended before: by a COMMIT,
 				 a ROLLBACK, a statement that commits, or an
 				 error that rolled it back */
+	RLK_GUARD_REPLACED,   /* so it has, and what was written since may be
+				 committed: the session is another one, or
+				 autocommit was turned on */
 	RLK_GUARD_REFUSED,    /* the server refused: *reterr */
 	RLK_GUARD_UNANSWERED, /* it may be done or not, or be done later */
 };
@@ -68,8 +75,8 @@ enum rlk_guard_end {
 /**
  * Begin on guard->on: of guard, place, server, on, attempt, snapshot, early,
  * asks and autocommit are written already, and guards unless it asks. Valid
- * ends: all but BROKEN, and LOST and ELSEWHERE only of one that asks;
- * UNANSWERED: the connection is closed, nothing is done.
+ * ends: all but BROKEN and REPLACED, and LOST and ELSEWHERE only of one that
+ * asks; UNANSWERED: the connection is closed, nothing is done.
  */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,

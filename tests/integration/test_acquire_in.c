@@ -301,6 +301,8 @@ static void what_it_cannot_do_is_refused(void **state)
 	struct rowlock *lease =
 	    test_lock(inside->client, ROWLOCK_LEASE, 0, inside->name);
 	MYSQL *closed = mysql_init(NULL);
+	const my_bool on = 1;
+	const my_bool off = 0;
 	struct rowlock_errinfo err;
 	uint64_t token;
 
@@ -318,6 +320,16 @@ static void what_it_cannot_do_is_refused(void **state)
 	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
 		    ROWLOCK_EINVAL, &err);
 	mysql_free_result(mysql_store_result(inside->mysql));
+	/* What follows an error would be on a new connection, without it. */
+	mysql_optionsv(inside->mysql, MYSQL_OPT_RECONNECT, &on);
+	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "anew by itself"));
+	say(inside->mysql, "START TRANSACTION");
+	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &token, &err),
+		    ROWLOCK_EINVAL, &err);
+	say(inside->mysql, "ROLLBACK");
+	mysql_optionsv(inside->mysql, MYSQL_OPT_RECONNECT, &off);
 	/* It may have read already. */
 	say(inside->mysql, "START TRANSACTION");
 	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),

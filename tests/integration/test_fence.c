@@ -244,6 +244,8 @@ static void what_is_no_fence_is_refused(void **state)
 {
 	const struct site *site = *state;
 	MYSQL *closed = mysql_init(NULL);
+	const my_bool on = 1;
+	const my_bool off = 0;
 	struct rowlock_errinfo err;
 	char longest[102];
 
@@ -267,6 +269,12 @@ static void what_is_no_fence_is_refused(void **state)
 	assert_code(rowlock_fence(closed, "account/1", 7, &err),
 		    ROWLOCK_ECONNECT, &err);
 	mysql_close(closed);
+	/* What follows an error would be on a new connection, behind none. */
+	mysql_optionsv(site->mysql, MYSQL_OPT_RECONNECT, &on);
+	assert_code(rowlock_fence(site->mysql, "account/1", 7, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "anew by itself"));
+	mysql_optionsv(site->mysql, MYSQL_OPT_RECONNECT, &off);
 	/* With a result that nobody has read. */
 	assert_false(mysql_query(site->mysql, "SELECT 1"));
 	assert_code(rowlock_fence(site->mysql, "account/1", 7, &err),

@@ -642,57 +642,6 @@ static void connection_that_is_gone_rolls_back(void **state)
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-/* Its transaction cannot be continued by another session. */
-static void connection_that_is_new_commits_nothing(void **state)
-{
-	struct app *app = *state;
-	my_bool on = 1;
-	struct rowlock_errinfo err;
-
-	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
-	while (mysql_ping(app->mysql))
-		;
-	take_ten(app); /* autocommitted, by the caller */
-	assert_code(rowlock_commit(app->lock, app->mysql, &err),
-		    ROWLOCK_EBROKEN, &err);
-	assert_balance(app, 90);
-}
-
-/* Nor is what was written on it since left for the next COMMIT. */
-static void new_connection_has_nothing_open(void **state)
-{
-	struct app *app = *state;
-	my_bool on = 1;
-	struct rowlock_errinfo err;
-
-	mysql_close(app->mysql);
-	app->mysql = mysql_init(NULL);
-	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
-	mysql_optionsv(app->mysql, MYSQL_INIT_COMMAND, "SET autocommit = 0");
-	assert_non_null(mysql_real_connect(app->mysql, test_dsn(), NULL, NULL,
-					   NULL, 0, NULL,
-					   CLIENT_MULTI_STATEMENTS));
-	for (int i = 0; i < 2; i++) {
-		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-		take_ten(app);
-		test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
-		while (mysql_ping(app->mysql))
-			;
-		take_ten(app);
-		if (i == 0)
-			assert_code(rowlock_commit(app->lock, app->mysql, &err),
-				    ROWLOCK_EBROKEN, &err);
-		else
-			assert_ok(
-			    rowlock_rollback(app->lock, app->mysql, &err));
-		say(app->mysql, "COMMIT");
-		assert_balance(app, 100);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -740,10 +689,6 @@ int main(void)
 		      connection_that_is_gone_commits_nothing),
 		GUARD("a connection that is gone rolls back",
 		      connection_that_is_gone_rolls_back),
-		GUARD("a connection that is new commits nothing",
-		      connection_that_is_new_commits_nothing),
-		GUARD("a new connection has nothing open",
-		      new_connection_has_nothing_open),
 	};
 
 	return test_main(tests);

@@ -204,6 +204,18 @@ bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 	return of(on)->recalls;
 }
 
+bool rlk_borrowed_reconnects(const struct rlk_borrowed *on)
+{
+	(void) on;
+	return false;
+}
+
+void rlk_borrowed_let_reconnect(const struct rlk_borrowed *on, bool let)
+{
+	(void) on;
+	(void) let;
+}
+
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
 {
 	return of(on)->id;

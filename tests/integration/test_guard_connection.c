@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transactions that are tied to a lock, and a connection that becomes another
+ * one, or that somebody else begins one on.
+ */
+#define ACCOUNTS "guard_connection_test"
+#include "guarded.h"
+
+#include <stdio.h>
+
+/* Its transaction cannot be continued by another session. */
+static void connection_that_is_new_commits_nothing(void **state)
+{
+	struct app *app = *state;
+	my_bool on = 1;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	/* The caller's own doing. */
+	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
+	test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
+	while (mysql_ping(app->mysql))
+		;
+	take_ten(app); /* autocommitted */
+	assert_code(rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_EBROKEN, &err);
+	assert_non_null(strstr(err.message, "may be committed"));
+	assert_balance(app, 90);
+}
+
+static bool reconnects(MYSQL *mysql)
+{
+	my_bool on = 0;
+
+	mysql_get_optionv(mysql, MYSQL_OPT_RECONNECT, &on);
+	return on;
+}
+
+/* The driver would write on a new one, behind an error that is overlooked,
+ * whatever was said before, in the first transaction as in the next. */
+static void driver_does_not_reconnect_in_a_transaction(void **state)
+{
+	const struct app *app = *state;
+	my_bool on = 1;
+	struct rowlock_errinfo err;
+
+	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
+	for (int i = 0; i < 4; i++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		if (i % 2)
+			take_ten(app);
+		test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
+		for (int j = 0; j < 3; j++) {
+			mysql_ping(app->mysql);
+			assert_int_not_equal(
+			    try_to_say(app->mysql, "UPDATE " ACCOUNTS " SET "
+						   "balance = 7"),
+			    0);
+		}
+		assert_code(rowlock_commit(app->lock, app->mysql, &err),
+			    ROWLOCK_ECONNECT, &err);
+		assert_balance(app, 100);
+		/* And then as before. */
+		assert_true(reconnects(app->mysql));
+		while (mysql_ping(app->mysql))
+			;
+	}
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_ok(rowlock_rollback(app->lock, app->mysql, &err));
+	assert_true(reconnects(app->mysql));
+	say(app->mysql, "START TRANSACTION");
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_true(reconnects(app->mysql));
+	say(app->mysql, "ROLLBACK");
+	assert_as_before(app);
+}
+
+/* By the same number on the server; what follows commits by itself. */
+static void session_that_is_reset_is_not_said_to_be_rolled_back(void **state)
+{
+	const struct app *app = *state;
+	MYSQL *mysql = app->mysql;
+	struct rowlock_errinfo err;
+	char schema[128];
+
+	snprintf(schema, sizeof(schema), "%s", mysql->db);
+	for (int i = 0; i < 4; i++) {
+		test_sql(app->sql, "UPDATE " ACCOUNTS " SET balance = 100 "
+				   "WHERE id = 1");
+		say(mysql, i % 2 ? "SET autocommit = 0" : "SET autocommit = 1");
+		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+		say(mysql, "UPDATE " ACCOUNTS " SET balance = 7 WHERE id = 1");
+		if (i < 2)
+			assert_false(mysql_reset_connection(mysql));
+		else
+			assert_false(mysql_change_user(mysql, mysql->user,
+						       mysql->passwd, schema));
+		take_ten(app);
+		assert_code(rowlock_commit(app->lock, mysql, &err),
+			    ROWLOCK_EBROKEN, &err);
+		assert_non_null(strstr(err.message, "may be committed"));
+		assert_null(strstr(err.message, "rolled back"));
+		assert_balance(app, 90);
+	}
+	/* What the caller has ended is another matter. */
+	assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
+	say(mysql, "COMMIT");
+	take_ten(app);
+	assert_code(rowlock_commit(app->lock, mysql, &err), ROWLOCK_EBROKEN,
+		    &err);
+	assert_null(strstr(err.message, "may be committed"));
+	assert_balance(app, 90);
+}
+
+/* Nor is what was written on it since left for the next COMMIT. */
+static void new_connection_has_nothing_open(void **state)
+{
+	struct app *app = *state;
+	my_bool on = 1;
+	struct rowlock_errinfo err;
+
+	mysql_close(app->mysql);
+	app->mysql = mysql_init(NULL);
+	mysql_optionsv(app->mysql, MYSQL_INIT_COMMAND, "SET autocommit = 0");
+	assert_non_null(mysql_real_connect(app->mysql, test_dsn(), NULL, NULL,
+					   NULL, 0, NULL,
+					   CLIENT_MULTI_STATEMENTS));
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		/* The caller's own doing. */
+		mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
+		test_sql(app->sql, "KILL %lu", mysql_thread_id(app->mysql));
+		while (mysql_ping(app->mysql))
+			;
+		take_ten(app);
+		if (i == 0)
+			assert_code(rowlock_commit(app->lock, app->mysql, &err),
+				    ROWLOCK_EBROKEN, &err);
+		else
+			assert_ok(
+			    rowlock_rollback(app->lock, app->mysql, &err));
+		say(app->mysql, "COMMIT");
+		assert_balance(app, 100);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		GUARD("a connection that is new commits nothing",
+		      connection_that_is_new_commits_nothing),
+		GUARD("the driver does not reconnect in a transaction",
+		      driver_does_not_reconnect_in_a_transaction),
+		GUARD("a session that is reset is not said to be rolled back",
+		      session_that_is_reset_is_not_said_to_be_rolled_back),
+		GUARD("a new connection has nothing open",
+		      new_connection_has_nothing_open),
+	};
+
+	return test_main(tests);
+}
