@@ -171,8 +171,8 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	guard->place = &client->place;
 	guard->server = guarded->identity;
 	guard->guards = hold->guards;
-	/* A snapshot, or a lock, is taken by asking; and a node that may be
-	 * behind catches up. */
+	/* A lock is taken by asking; and a node that may be behind catches up.
+	 * Who wants a snapshot works for long, and does not begin in vain. */
 	guard->asks = guard->snapshot || guard->early ||
 		      rlk_place_asks_to_catch_up(guard->place) ||
 		      !knows_guards_locked(hold) ||

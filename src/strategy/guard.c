@@ -4,7 +4,9 @@
  *
  * It is begun with autocommit off, so that nothing commits by itself after an
  * error that rolled it back (1213): an explicit START TRANSACTION alone would
- * leave what follows autocommitted. A savepoint stands at its beginning: it is
+ * leave what follows autocommitted. That is there as well: by its answer the
+ * driver, and with it all of the process, knows that a transaction is open
+ * before anything was said in it. A savepoint stands at its beginning: it is
  * gone with the transaction, whatever ended that, so that its RELEASE tells
  * whether what is to be committed is all that was done since (MySQL manual,
  * "SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT Statements").
@@ -65,18 +67,14 @@
 #define ERROR_OPEN 1568
 #define ERROR_STILL_OPEN 1766 /* and so is how consistent it is */
 
-/* The statements of a begin. Each costs the server a packet and the client a
- * wake-up, one with a result several times that (tests/bench/README.md). */
-enum {
-	BEGIN_ISOLATION,
-	BEGIN_AUTOCOMMIT, /* off: the next statement begins a transaction */
-	BEGIN_ROW, /* is the lease there, on its server? And its guards; left
-		      out where that is known. One more where it looks first */
-	BEGIN_REST,
-};
+/* The first statement of a begin: the server's word that nothing is open. */
+#define BEGIN_ISOLATION 0
 
-/* Of the answers whose numbers are read. */
-#define NUMBERS (BEGIN_REST + 1)
+/* The most of a begin whose numbers are read: two isolation levels, autocommit
+ * on and off, what looks first, the start, and the row. Each costs the server a
+ * packet and the client a wake-up, one with a result several times that
+ * (tests/bench/README.md). */
+#define NUMBERS 7
 
 /* And of a commit. */
 enum {
@@ -135,13 +133,12 @@ static bool on_cluster(const struct rlk_guard *guard)
 	return !guard->place->identity;
 }
 
-/* A read that locks takes no snapshot: the first other one does (MySQL manual,
- * "Consistent Nonlocking Reads"). It fails where the row is not there: a read
- * that locks would lock the gap, and keep others from names of their own, until
- * all is rolled back. Without a LIMIT of its own a SELECT has sql_select_limit,
- * which may be 0: then it reads nothing, and takes no snapshot. */
-static void put_snapshot(struct rlk_script *text, const struct rlk_guard *guard,
-			 const struct rlk_request *request)
+/* It fails where the row is not there: under REPEATABLE READ a read that locks
+ * would lock the gap, and keep others from names of their own, until all is
+ * rolled back. Without a LIMIT of its own a SELECT has sql_select_limit, which
+ * may be 0: then it reads nothing. */
+static void put_look(struct rlk_script *text, const struct rlk_guard *guard,
+		     const struct rlk_request *request)
 {
 	rlk_script_put(text, "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION "
 			     "SELECT 2)) FROM ");
@@ -155,26 +152,75 @@ static bool looks_first(const struct rlk_guard *guard)
 	return guard->early && guard->snapshot;
 }
 
-static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
-		      const struct rlk_request *request)
+/* Something is read before the transaction. */
+static bool reads_before(const struct rlk_guard *guard)
+{
+	return looks_first(guard) || (guard->asks && !guard->early);
+}
+
+/* What is read before is behind these. */
+static size_t at_read(const struct rlk_guard *guard)
+{
+	return BEGIN_ISOLATION + (guard->autocommit ? 1 : 2);
+}
+
+/* Where it asks for the row, its server and its guards, among the answers. */
+static size_t at_row(const struct rlk_guard *guard)
+{
+	if (!guard->early)
+		return at_read(guard);
+	return looks_first(guard) ? at_read(guard) + 4 : BEGIN_ISOLATION + 3;
+}
+
+static void put_isolation(struct rlk_script *text,
+			  const struct rlk_guard *guard)
 {
 	rlk_script_put(text, "SET TRANSACTION ISOLATION LEVEL ");
 	rlk_script_put(text,
 		       guard->snapshot ? "REPEATABLE READ" : "READ COMMITTED");
-	rlk_script_put(text, ", READ WRITE; SET SESSION autocommit = 0; ");
-	if (looks_first(guard))
-		put_snapshot(text, guard, request);
-	if (guard->asks) {
-		rlk_script_put(text, guard->place->catch_up->select);
-		rlk_script_put(text, "SELECT IF(");
-		rlk_place_put_is_here(text, guard->place, guard->server);
-		rlk_script_put(text, ", guards + 1, 0) FROM ");
-		rlk_place_put_table(text, guard->place, "business_lease");
-		put_row(text, request);
-		rlk_script_put(text, " LIMIT 1");
-		rlk_script_put(text,
-			       guard->early ? " LOCK IN SHARE MODE; " : "; ");
-	}
+	rlk_script_put(text, ", READ WRITE; ");
+}
+
+static void put_ask(struct rlk_script *text, const struct rlk_guard *guard,
+		    const struct rlk_request *request)
+{
+	rlk_script_put(text, guard->place->catch_up->select);
+	rlk_script_put(text, "SELECT IF(");
+	rlk_place_put_is_here(text, guard->place, guard->server);
+	rlk_script_put(text, ", guards + 1, 0) FROM ");
+	rlk_place_put_table(text, guard->place, "business_lease");
+	put_row(text, request);
+	rlk_script_put(text, " LIMIT 1");
+	rlk_script_put(text, guard->early ? " LOCK IN SHARE MODE; " : "; ");
+}
+
+/* What is read in a transaction keeps its table from being altered until the
+ * end, and whoever comes behind that from reading it: so it is read before, by
+ * statements that commit by themselves. Such a one takes the isolation level
+ * that was set for the next transaction, so that it has to be set again. */
+static void put_read(struct rlk_script *text, const struct rlk_guard *guard,
+		     const struct rlk_request *request)
+{
+	if (!guard->autocommit)
+		rlk_script_put(text, "SET SESSION autocommit = 1; ");
+	if (guard->early)
+		put_look(text, guard, request);
+	else
+		put_ask(text, guard, request);
+	put_isolation(text, guard);
+}
+
+static void put_begin(struct rlk_script *text, const struct rlk_guard *guard,
+		      const struct rlk_request *request)
+{
+	put_isolation(text, guard);
+	if (reads_before(guard))
+		put_read(text, guard, request);
+	rlk_script_put(text, "SET SESSION autocommit = 0; START TRANSACTION");
+	rlk_script_put(text,
+		       guard->snapshot ? " WITH CONSISTENT SNAPSHOT; " : "; ");
+	if (guard->early)
+		put_ask(text, guard, request);
 	if (on_cluster(guard)) {
 		put_other_savepoint(text, guard);
 		rlk_script_put(text, "; ");
@@ -391,10 +437,11 @@ static enum rlk_guard_end judge_begin(const struct rlk_guard *guard,
 				      enum rlk_fault fault, size_t answered,
 				      struct rowlock_errinfo *error)
 {
-	if (!fault || (looks_first(guard) && answered == BEGIN_ROW &&
+	if (!fault || (looks_first(guard) && answered == at_read(guard) &&
 		       error->mysql == ERROR_ROWS))
 		return tell_place(guard, RLK_GUARD_LOST, error);
-	if (answered == BEGIN_ROW && guard->asks)
+	if ((answered == at_row(guard) && guard->asks) ||
+	    (answered == at_read(guard) && looks_first(guard)))
 		return tell_place(guard, RLK_GUARD_REFUSED, error);
 	if (answered == BEGIN_ISOLATION && error->mysql == ERROR_OPEN)
 		error->code = ROWLOCK_EINVAL;
@@ -466,7 +513,7 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
 {
-	const size_t at_row = looks_first(guard) ? BEGIN_ROW + 1 : BEGIN_ROW;
+	const size_t at = at_row(guard);
 	uint64_t numbers[NUMBERS] = { 0 };
 	enum rlk_guard_end end;
 	enum rlk_fault fault;
@@ -481,9 +528,9 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	    say_several(guard, put_begin, request, numbers, &answered, reterr);
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
-	if (fault == RLK_DONE && (numbers[at_row] || !guard->asks)) {
+	if (fault == RLK_DONE && (numbers[at] || !guard->asks)) {
 		if (guard->asks)
-			guard->guards = numbers[at_row] - 1;
+			guard->guards = numbers[at] - 1;
 		return RLK_GUARD_DONE;
 	}
 	end = judge_begin(guard, fault, answered, reterr);

@@ -114,6 +114,34 @@ static void session_that_is_reset_is_not_said_to_be_rolled_back(void **state)
 	assert_balance(app, 90);
 }
 
+/* Also by who has another client, and where nothing was said in it yet. */
+static void transaction_that_is_open_is_seen_by_all(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock *lease =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("second"));
+	struct rowlock *row = test_lock(client, ROWLOCK_ROW, 0, app->name);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lease, 0, &err));
+	/* One that asks, and one that does not. */
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		assert_code(rowlock_begin(lease, app->mysql, 0, &err),
+			    ROWLOCK_EINVAL, &err);
+		assert_code(rowlock_acquire_in(row, app->mysql, 0, &err),
+			    ROWLOCK_EINVAL, &err);
+		take_ten(app);
+		assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	}
+	assert_balance(app, 80);
+	assert_ok(rowlock_release(lease, &err));
+	test_lock_end(row);
+	test_lock_end(lease);
+	test_client_end(client);
+}
+
 /* Nor is what was written on it since left for the next COMMIT. */
 static void new_connection_has_nothing_open(void **state)
 {
@@ -156,6 +184,8 @@ int main(void)
 		      driver_does_not_reconnect_in_a_transaction),
 		GUARD("a session that is reset is not said to be rolled back",
 		      session_that_is_reset_is_not_said_to_be_rolled_back),
+		GUARD("a transaction that is open is seen by all",
+		      transaction_that_is_open_is_seen_by_all),
 		GUARD("a new connection has nothing open",
 		      new_connection_has_nothing_open),
 	};

@@ -483,6 +483,31 @@ static void who_has_lost_it_locks_nothing(void **state)
 	test_client_end(client);
 }
 
+/* Whoever alters it would wait for the end of an application's work, and all
+ * who come behind for both. */
+static void open_transaction_keeps_no_table(void **state)
+{
+	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	test_sql(app->sql, "SET SESSION lock_wait_timeout = 1");
+	/* From here on each begin asks. */
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	for (size_t i = 0; i < 2 * TEST_SIZE(flags); i++) {
+		say(app->mysql, i % 2 ? "SET SESSION autocommit = 0"
+				      : "SET SESSION autocommit = 1");
+		assert_ok(
+		    rowlock_begin(app->lock, app->mysql, flags[i / 2], &err));
+		take_ten(app);
+		test_sql(app->sql, "LOCK TABLES business_lease WRITE");
+		test_sql(app->sql, "UNLOCK TABLES");
+		assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	}
+	assert_balance(app, 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +530,8 @@ int main(void)
 		      rollback_that_is_refused_is_said_again),
 		GUARD("a session that cannot be had as it was is ended",
 		      session_that_cannot_be_had_as_it_was_is_ended),
+		GUARD("an open transaction keeps no table",
+		      open_transaction_keeps_no_table),
 		GUARD("who has lost it locks nothing",
 		      who_has_lost_it_locks_nothing),
 	};

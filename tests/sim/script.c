@@ -105,11 +105,24 @@ static unsigned int set_transaction(struct sim_session *session,
 {
 	if (session->work.open)
 		return ERROR_OPEN;
+	session->work.snapshot = said->value == 1;
+	return 0;
+}
+
+static unsigned int start(struct sim_session *session,
+			  const struct sim_said *said)
+{
+	if (session->work.open)
+		sim_violation("process %u starts a transaction in one that was "
+			      "open",
+			      session->proc);
 	if (sim_world.nodes && sim_world.mysql && !session->caught_up)
 		sim_violation("a begin does not wait for its node, which may "
 			      "be behind");
 	session->caught_up = false;
-	session->work.snapshot = said->value == 1;
+	session->work.open = true;
+	if (said->value)
+		sim_script_touch(session);
 	return 0;
 }
 
@@ -363,6 +376,7 @@ static unsigned int do_execute(struct sim_session *session,
 		[SIM_BE_CONSISTENT] = set_consistency,
 		[SIM_BE_AS_BEFORE] = set_consistency,
 		[SIM_CATCH_UP] = catch_up,
+		[SIM_GUARD_START] = start,
 		[SIM_GUARD_FIRST] = look_first,
 		[SIM_GUARD_LOOK] = look_at_guards,
 		[SIM_GUARD_PLACE] = look_at_place,
@@ -415,7 +429,8 @@ static void refuse(struct sim_session *session, const struct sim_said *said,
 		   unsigned int error)
 {
 	bool ends = commits(session, said);
-	bool begins = said->op->verb == SIM_INSIDE_BEGIN;
+	bool begins = said->op->verb == SIM_INSIDE_BEGIN ||
+		      said->op->verb == SIM_GUARD_START;
 
 	if (error == ERROR_INTERRUPTED)
 		sim_rows_slip(session);

@@ -134,6 +134,11 @@ static void read_isolation(struct sim_said *said, const char **at)
 	expect(at, ", READ WRITE");
 }
 
+static void read_snapshot(struct sim_said *said, const char **at)
+{
+	said->value = skip(at, " WITH CONSISTENT SNAPSHOT");
+}
+
 static void read_autocommit(struct sim_said *said, const char **at)
 {
 	said->if_one = skip(at, "IF(ROW_COUNT() = 1, ");
@@ -372,6 +377,9 @@ static const struct {
 	{ { .verb = SIM_INSIDE_BEGIN, .label = "inside-begin", .writes = true },
 	  "START TRANSACTION READ WRITE",
 	  read_nothing },
+	{ { .verb = SIM_GUARD_START, .label = "guard-start" },
+	  "START TRANSACTION",
+	  read_snapshot },
 	{ { .verb = SIM_INSIDE_WAIT, .label = "inside-wait" },
 	  "SELECT /* " TAG,
 	  read_inside_lock },
