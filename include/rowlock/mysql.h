@@ -37,6 +37,13 @@
  * its tables can be altered. From
  * its first statement to its last the commit locks the lock's row.
  *
+ * What is promised of a transaction holds for tables that have transactions
+ * (InnoDB). In those of MyISAM, Aria or MEMORY each row is there at once, and
+ * no rollback removes it: what a stale holder has written there stays, whatever
+ * its commit returns. So do not change such tables under a guard. Where the
+ * server warns of it at the rollback (1196), the error's message says so, and a
+ * rollback that returns 0 logs it as a warning.
+ *
  * What holds for all functions of rowlock.h (errors, outputs, time, fork) holds
  * here. A call lasts as long as the client option call_timeout_ms says, at the
  * most, whatever time-outs the connection has. Where the connection does not

@@ -17,8 +17,11 @@
  */
 #include <rowlock/mysql.h>
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "core/guarded_private.h"
 #include "core/place.h"
 
@@ -167,6 +170,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	lock->calls++;
 	guarded->lock = lock;
 	guarded->hold = hold;
+	guard->on.rows_stay = &guard->rows_stay;
 	guard->attempt = hold->attempt;
 	guard->place = &client->place;
 	guard->server = guarded->identity;
@@ -198,6 +202,25 @@ void rlk_guarded_untie(struct rlk_guarded *guarded)
 	rlk_hold_put_locked(guarded->hold);
 	rlk_mutex_unlock(&client->mutex);
 	free(guarded);
+}
+
+#define STAY "rows in tables without transactions stay, said the server (1196)"
+
+void rlk_guarded_tell_rows(const struct rlk_guarded *guarded,
+			   struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = guarded->lock;
+	size_t length;
+
+	if (!guarded->guard.rows_stay)
+		return;
+	rlk_log(&lock->name->client->log, ROWLOCK_LOG_WARNING,
+		"roll back " RLK_LOCK_FORMAT ": " STAY, RLK_LOCK_ARGS(lock));
+	if (!reterr)
+		return;
+	length = strlen(reterr->message);
+	snprintf(reterr->message + length, sizeof(reterr->message) - length,
+		 "; but " STAY);
 }
 
 void rlk_guarded_lose(struct rlk_guarded *guarded, const char *reason)

@@ -319,6 +319,8 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	code =
 	    commit(guarded, rlk_client_call_until(lock->name->client), reterr);
 	note_end(guarded, code == 0);
+	if (code)
+		rlk_guarded_tell_rows(guarded, reterr);
 	rlk_guarded_untie(guarded);
 	return code;
 }
@@ -353,6 +355,8 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	guarded->guard.releases = true;
 	code = commit(guarded, until_ms, reterr);
 	note_end(guarded, code == 0);
+	if (code)
+		rlk_guarded_tell_rows(guarded, reterr);
 	if (!code)
 		rlk_release_gone(lock, guarded->hold, until_ms);
 	rlk_guarded_untie(guarded);
@@ -372,6 +376,7 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 	guarded->guard.on.until_ms = rlk_client_call_until(lock->name->client);
 	/* Where it is not answered, the server does it by itself. */
 	rlk_guard_rollback(&guarded->guard, NULL);
+	rlk_guarded_tell_rows(guarded, NULL);
 	rlk_guarded_untie(guarded);
 	return 0;
 }

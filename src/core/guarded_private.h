@@ -42,6 +42,11 @@ static inline int fail_with(const struct rowlock *lock, const char *what,
 /** The transaction is over; frees it. Takes client->mutex. */
 void rlk_guarded_untie(struct rlk_guarded *guarded);
 
+/** If the server said of its rollback that rows stay, so do the log and, unless
+ *  it is NULL, the error @reterr. */
+void rlk_guarded_tell_rows(const struct rlk_guarded *guarded,
+			   struct rowlock_errinfo *reterr);
+
 /** So is its hold. Takes client->mutex. */
 void rlk_guarded_lose(struct rlk_guarded *guarded, const char *reason);
 

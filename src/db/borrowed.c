@@ -271,19 +271,22 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
 }
 
-/* Of the first row; 0: there is none. Where character_set_results has two bytes
+/* Of the next row; 0: there is none. Where character_set_results has two bytes
  * or four for a letter, as utf16, all but one of a digit's are 0. */
-static uint64_t first_number(MYSQL_RES *result)
+static uint64_t next_number(MYSQL_RES *result, unsigned int column)
 {
 	MYSQL_ROW row = mysql_fetch_row(result);
 	const unsigned long *lengths = mysql_fetch_lengths(result);
 	uint64_t number = 0;
 
-	if (!row || !row[0])
+	if (!row || !row[column])
 		return 0;
-	for (unsigned long i = 0; i < lengths[0]; i++)
-		if (row[0][i] >= '0' && row[0][i] <= '9')
-			number = 10 * number + (uint64_t) (row[0][i] - '0');
+	for (unsigned long i = 0; i < lengths[column]; i++) {
+		const char digit = row[column][i];
+
+		if (digit >= '0' && digit <= '9')
+			number = 10 * number + (uint64_t) (digit - '0');
+	}
 	return number;
 }
 
@@ -300,7 +303,7 @@ static bool take_answer(struct call *call, enum step step, bool *ret_answered,
 	*ret_answered = run(call, STEP_STORE);
 	if (!*ret_answered || !call->result)
 		return false;
-	*ret_number = first_number(call->result);
+	*ret_number = next_number(call->result, 0);
 	mysql_free_result(call->result);
 	return true;
 }
@@ -350,6 +353,42 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 	return fault;
 }
 
+/* The columns are Level, Code and Message. */
+static bool find_warning(MYSQL_RES *result, unsigned int number)
+{
+	uint64_t code;
+
+	do
+		code = next_number(result, 1);
+	while (code && code != number);
+	return code != 0;
+}
+
+bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number)
+{
+	struct call call = { .on = on,
+			     .until_ms = on->until_ms,
+			     .text = "SHOW WARNINGS" };
+	bool found = false;
+	bool answered;
+	int flags;
+
+	if (!mysql_warning_count(on->mysql))
+		return false;
+	flags = unblock(on);
+	answered = run(&call, STEP_QUERY);
+	if (answered && !call.status)
+		answered = run(&call, STEP_STORE);
+	set_back(on, flags);
+	if (!answered)
+		rlk_borrowed_close(on);
+	if (!call.result)
+		return false;
+	found = find_warning(call.result, number);
+	mysql_free_result(call.result);
+	return found;
+}
+
 static enum rlk_fault say(const struct rlk_borrowed *on, const char *text,
 			  uint64_t *ret_number, struct rowlock_errinfo *reterr)
 {
@@ -363,7 +402,7 @@ static enum rlk_fault say(const struct rlk_borrowed *on, const char *text,
 		return fail(on, true, reterr);
 	if (!result)
 		return RLK_DONE;
-	*ret_number = first_number(result);
+	*ret_number = next_number(result, 0);
 	mysql_free_result(result);
 	return RLK_DONE;
 }

@@ -34,6 +34,8 @@ struct rlk_borrowed {
 	const struct rlk_clock *clock;
 	int64_t until_ms;
 	const struct rlk_interrupter *interrupter; /* NULL: none */
+	bool *rows_stay; /* set by a rollback of which the server warns that it
+			    is none for some tables; NULL: nobody asks */
 };
 
 /** Can statements be said on it? It is connected, and nothing is under way.
@@ -77,6 +79,10 @@ int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,
 
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
+
+/** Did the server warn of @number with its last answer? A round trip if it did
+ *  of anything. */
+bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number);
 
 /** What its last statement's LAST_INSERT_ID() was. */
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on);

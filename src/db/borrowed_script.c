@@ -8,6 +8,9 @@
 
 #define TRIES 5
 
+/* Some changed tables have no transactions, and were not rolled back. */
+#define WARNING_STAYS 1196
+
 #define ROLLBACK "ROLLBACK AND NO CHAIN NO RELEASE"
 
 enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
@@ -108,6 +111,8 @@ enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
 	};
 	enum rlk_fault fault = rlk_borrowed_insist(on, ROLLBACK, reterr);
 
+	if (!fault && on->rows_stay && rlk_borrowed_warned(on, WARNING_STAYS))
+		*on->rows_stay = true;
 	if (fault || autocommit == RLK_AUTOCOMMIT_AS_IT_IS)
 		return fault;
 	return rlk_borrowed_insist(on, texts[autocommit], reterr);

@@ -48,6 +48,8 @@ struct rlk_guard {
 	bool autocommit;      /* of the session, before */
 	bool forbids_several; /* the connection did, before */
 	bool reconnects;      /* the driver did so by itself, before */
+	bool rows_stay;       /* its rollback left rows in tables that have no
+				 transactions, said the server: on.rows_stay */
 	bool commits_itself;  /* autocommit is on though its begin has turned
 				 it off: the session is another one, or the
 				 caller has turned it on */

@@ -116,6 +116,55 @@ static void transaction_that_has_ended_is_not_committed(void **state)
 	assert_as_before(app);
 }
 
+/* Nothing can undo them, so that has to be told. */
+static void rows_that_cannot_be_rolled_back_are_told(void **state)
+{
+	static const char *const engines[] = { "MyISAM", "MEMORY" };
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+	char sql[96];
+
+	for (size_t i = 0; i < 2 * TEST_SIZE(engines); i++) {
+		snprintf(sql, sizeof(sql),
+			 "CREATE TABLE guard_test_3 (id INT) ENGINE=%s",
+			 engines[i / 2]);
+		say(app->mysql, sql);
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		say(app->mysql, "INSERT INTO guard_test_3 VALUES (1)");
+		if (i % 2)
+			steal(app);
+		else
+			say(app->mysql, "ROLLBACK; INSERT INTO guard_test_3 "
+					"VALUES (1)");
+		while (mysql_more_results(app->mysql))
+			mysql_next_result(app->mysql);
+		assert_code(rowlock_commit(app->lock, app->mysql, &err),
+			    i % 2 ? ROWLOCK_ELOST : ROWLOCK_EBROKEN, &err);
+		assert_non_null(strstr(err.message, "rows in tables without "
+						    "transactions stay"));
+		assert_balance(app, 100);
+		assert_int_equal(
+		    number(app->mysql, "SELECT COUNT(*) FROM guard_test_3"),
+		    i % 2 ? 1 : 2);
+		say(app->mysql, "DROP TABLE guard_test_3");
+		if (i % 2 == 0)
+			continue;
+		rowlock_release(app->lock, NULL);
+		test_sql(app->sql,
+			 "DELETE FROM business_lease WHERE name = '%s'",
+			 app->name);
+		assert_ok(rowlock_acquire(app->lock, 0, &err));
+	}
+	/* And is not where there are none. */
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_null(strstr(err.message, "1196"));
+}
+
 /* With the lock held by a row of the other's, and ours by theirs. */
 static void *wait_for_the_other(void *arg)
 {
@@ -656,6 +705,8 @@ int main(void)
 		      what_is_rolled_back_is_not_committed),
 		GUARD("a transaction that has ended is not committed",
 		      transaction_that_has_ended_is_not_committed),
+		GUARD("rows that cannot be rolled back are told",
+		      rows_that_cannot_be_rolled_back_are_told),
 		GUARD("a deadlock that is overlooked is not committed",
 		      deadlock_that_is_overlooked_is_not_committed),
 		GUARD("savepoints of the caller are his",

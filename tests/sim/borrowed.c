@@ -264,6 +264,13 @@ enum rlk_fault rlk_borrowed_say_script(const struct rlk_borrowed *on,
 	return fault;
 }
 
+bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number)
+{
+	(void) on;
+	(void) number;
+	return false;
+}
+
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)
 {
 	return of(on)->insert_id;
