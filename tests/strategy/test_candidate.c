@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which of several candidates is seen, on a real server: whatever the order in
+ * which their rows are read.
+ */
+#include "parts.h"
+#include "strategy/candidate.h"
+
+/* A candidate on a slot of its own that has stood for this many seconds. */
+static void put(struct ground *ground, const char *name, unsigned int number,
+		unsigned int weight, int seconds)
+{
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at, info) VALUES ('%s', %u, %llu, %u, "
+		 "UTC_TIMESTAMP(6) - INTERVAL %d SECOND, 'weight=%u')",
+		 name, 1073741824u + number,
+		 (unsigned long long) ground->sessions[number % 2], number + 1,
+		 seconds, weight);
+}
+
+static struct rlk_heaviest look(struct ground *ground, const char *name,
+				unsigned int weight)
+{
+	struct rlk_heaviest heaviest = { 99, 99 };
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_candidates_look(ground->conns[0], name, weight,
+					&heaviest, &err),
+		    &err);
+	return heaviest;
+}
+
+static void forget(struct ground *ground, const char *name)
+{
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 name);
+}
+
+static void of_one_weight_the_longest_is_seen(void **state)
+{
+	/* Rows are read in the order of their slots. */
+	static const int stood[][3] = {
+		{ 300, 2000, 40 },
+		{ 2000, 300, 40 },
+		{ 40, 300, 2000 },
+	};
+	struct ground *ground = *state;
+	const char *name = test_name("candidates");
+
+	for (size_t i = 0; i < TEST_SIZE(stood); i++) {
+		struct rlk_heaviest seen;
+
+		for (unsigned int number = 0; number < 3; number++)
+			put(ground, name, number, 5, stood[i][number]);
+		seen = look(ground, name, 4);
+		assert_int_equal(seen.weight, 5);
+		assert_true(seen.stood_ms >= 2000000);
+		/* One of no larger weight is nobody. */
+		assert_int_equal(look(ground, name, 5).weight, 0);
+		forget(ground, name);
+	}
+}
+
+static void a_heavier_one_is_seen_before_a_longer_one(void **state)
+{
+	static const unsigned int weights[][3] = {
+		{ 5, 6, 4 },
+		{ 6, 5, 4 },
+		{ 4, 5, 6 },
+	};
+	struct ground *ground = *state;
+	const char *name = test_name("candidates");
+
+	for (size_t i = 0; i < TEST_SIZE(weights); i++) {
+		struct rlk_heaviest seen;
+
+		for (unsigned int number = 0; number < 3; number++)
+			put(ground, name, number, weights[i][number],
+			    weights[i][number] == 6 ? 40 : 2000);
+		seen = look(ground, name, 0);
+		assert_int_equal(seen.weight, 6);
+		assert_in_range(seen.stood_ms, 40000, 1999999);
+		forget(ground, name);
+	}
+}
+
+static void the_dead_are_not_seen(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("candidates");
+
+	put(ground, name, 0, 5, 40);
+	put(ground, name, 1, 6, 40);
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) "
+		 "WHERE id = %llu",
+		 (unsigned long long) ground->sessions[1]);
+	assert_int_equal(look(ground, name, 0).weight, 5);
+	forget(ground, name);
+}
+
+#define STANDS(sentence, function) ON(GROUND_CANDIDATES, sentence, function)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		STANDS("of one weight the longest is seen",
+		       of_one_weight_the_longest_is_seen),
+		STANDS("a heavier one is seen before a longer one",
+		       a_heavier_one_is_seen_before_a_longer_one),
+		STANDS("the dead are not seen", the_dead_are_not_seen),
+	};
+
+	return test_main(tests);
+}
