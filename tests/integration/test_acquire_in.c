@@ -5,6 +5,7 @@
  */
 #define ACCOUNTS "acquire_in_test"
 #include "guarded.h"
+#include "timeouts.h"
 
 #include <pthread.h>
 
@@ -372,6 +373,72 @@ static void a_token_that_cannot_be_drawn_leaves_the_lock(void **state)
 	assert_is_free(inside);
 }
 
+/* What is asked in it has the time of its own call. */
+static void a_transaction_may_last_longer_than_a_call(void **state)
+{
+	const struct inside *inside = *state;
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+	uint64_t first = 0;
+	uint64_t second = 0;
+
+	options.call_timeout_ms = test_timeout_ms(300);
+	client = test_client_with(&options);
+	lock = test_lock(client, ROWLOCK_ROW, 0, inside->name);
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_acquire_in(lock, inside->mysql,
+					     test_patience_ms(), &err));
+		assert_ok(rowlock_draw_in(lock, inside->mysql, &first, &err));
+		test_sql(inside->sql, "DO SLEEP(%f)",
+			 (double) (options.call_timeout_ms + 1) / 1000);
+		assert_ok(rowlock_draw_in(lock, inside->mysql, &second, &err));
+		assert_true(second > first);
+		assert_code(rowlock_acquire(inside->rival, 0, &err),
+			    ROWLOCK_EBUSY, &err);
+		say(inside->mysql, i ? "COMMIT" : "ROLLBACK");
+		assert_nothing_open(inside);
+		assert_is_free(inside);
+	}
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
+/* How many statements its connection has said. */
+static uint64_t statements(const struct inside *inside)
+{
+	return number_in(inside->mysql, "SHOW SESSION STATUS LIKE 'Questions'",
+			 1);
+}
+
+/* The row that the client makes is not where the connection looks. */
+static void a_row_that_does_not_come_is_not_asked_for_again_and_again(
+    void **state)
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+
+	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock (name "
+			   "VARCHAR(100) PRIMARY KEY, info VARCHAR(255), "
+			   "created_at DATETIME(6)) ENGINE=InnoDB");
+	for (uint64_t wait_ms = 0; wait_ms <= 2000; wait_ms += 1000) {
+		uint64_t before = statements(inside);
+
+		assert_int_not_equal(rowlock_acquire_in(inside->lock,
+							inside->mysql, wait_ms,
+							&err),
+				     0);
+		assert_in_range(statements(inside) - before, 1, 16);
+		assert_nothing_open(inside);
+	}
+	say(inside->mysql, "DROP TEMPORARY TABLE business_lock");
+	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+	say(inside->mysql, "COMMIT");
+	assert_is_free(inside);
+}
+
 #define INSIDE(sentence, function)                                             \
 	{                                                                      \
 		sentence, function, begin_inside, end_inside, NULL             \
@@ -396,6 +463,12 @@ int main(void)
 		       a_token_that_cannot_be_drawn_leaves_the_lock),
 		INSIDE("a transaction that ended unnoticed has nothing",
 		       a_transaction_that_ended_unnoticed_has_nothing),
+		INSIDE("a transaction may last longer than a call",
+		       a_transaction_may_last_longer_than_a_call),
+		INSIDE(
+		    "a row that does not come is not asked for again and "
+		    "again",
+		    a_row_that_does_not_come_is_not_asked_for_again_and_again),
 		INSIDE("what it cannot do is refused",
 		       what_it_cannot_do_is_refused),
 	};
