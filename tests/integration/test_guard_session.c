@@ -7,6 +7,7 @@
 
 #include "ended.h"
 #include "guarded.h"
+#include "timeouts.h"
 
 /* The session's own ways are left alone, and not relied on. */
 static void session_is_as_it_was(void **state)
@@ -173,6 +174,126 @@ static void autocommit_is_as_the_server_had_it(void **state)
 	assert_as_before(app);
 }
 
+/* ------------------------------------------------------ one that lasts */
+
+enum { COMMITS, RELEASES, ROLLS_BACK, IS_LOST, ENDS };
+
+/* A transaction that is begun long before it ends. */
+struct old {
+	struct rowlock *lock;
+	const char *name;
+	MYSQL *mysql;
+	bool several;
+	bool autocommit;
+};
+
+static void begin_old(struct old *old, struct rowlock_client *client,
+		      unsigned int number)
+{
+	struct rowlock_errinfo err;
+	char sql[96];
+
+	*old = (struct old){ .name = test_name("old"),
+			     .several = number % 2,
+			     .autocommit = number / ENDS % 2 };
+	old->lock = test_lock(client, ROWLOCK_LEASE, 0, old->name);
+	old->mysql =
+	    connect_to(test_dsn(), old->several ? CLIENT_MULTI_STATEMENTS : 0);
+	if (!old->autocommit)
+		say(old->mysql, "SET autocommit = 0");
+	say(old->mysql, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+	assert_ok(rowlock_acquire(old->lock, 0, &err));
+	assert_ok(rowlock_begin(old->lock, old->mysql, 0, &err));
+	snprintf(sql, sizeof(sql), "INSERT INTO " ACCOUNTS " VALUES (%u, 7)",
+		 10 + number);
+	say(old->mysql, sql);
+}
+
+static void end_old(const struct old *old, struct test_sql *sql,
+		    unsigned int number)
+{
+	struct rowlock_errinfo err;
+	bool done = false;
+
+	switch (number % ENDS) {
+	case COMMITS:
+		assert_ok(rowlock_commit(old->lock, old->mysql, &err));
+		done = true;
+		break;
+	case RELEASES:
+		assert_ok(rowlock_commit_release(old->lock, old->mysql, &err));
+		done = true;
+		break;
+	case ROLLS_BACK:
+		assert_ok(rowlock_rollback(old->lock, old->mysql, &err));
+		break;
+	default:
+		test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
+			 old->name);
+		assert_code(rowlock_commit(old->lock, old->mysql, &err),
+			    ROWLOCK_ELOST, &err);
+	}
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM " ACCOUNTS
+					 " WHERE id = %u",
+					 10 + number),
+			 done);
+}
+
+/* The variable has one name, or the other, or both. */
+static bool is_serializable(MYSQL *mysql)
+{
+	MYSQL_RES *result;
+	bool found;
+
+	assert_int_equal(try_to_say(mysql,
+				    "SHOW SESSION VARIABLES WHERE "
+				    "Variable_name IN ('tx_isolation', "
+				    "'transaction_isolation') AND Value = "
+				    "'SERIALIZABLE'"),
+			 0);
+	result = mysql_store_result(mysql);
+	found = mysql_num_rows(result) > 0;
+	mysql_free_result(result);
+	return found;
+}
+
+/* The connection is there, and all that the application has set on it. */
+static void assert_is_as_it_was(const struct old *old)
+{
+	assert_int_equal(number(old->mysql, "SELECT @@SESSION.autocommit"),
+			 old->autocommit);
+	assert_false(old->mysql->server_status & SERVER_STATUS_IN_TRANS);
+	assert_true(is_serializable(old->mysql));
+	assert_int_equal(try_to_say(old->mysql, "DO 1; DO 2"),
+			 old->several ? 0 : 1064);
+}
+
+/* Each end has its own time, and none is counted from the begin. */
+static void what_lasts_longer_than_a_call_ends_as_any_other(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client;
+	struct old old[2 * ENDS];
+
+	options.call_timeout_ms = test_timeout_ms(300);
+	client = test_client_with(&options);
+	for (unsigned int i = 0; i < TEST_SIZE(old); i++)
+		begin_old(&old[i], client, i);
+	test_sql(app->sql, "DO SLEEP(%f)",
+		 (double) (options.call_timeout_ms + 1) / 1000);
+	for (unsigned int i = 0; i < TEST_SIZE(old); i++) {
+		end_old(&old[i], app->sql, i);
+		assert_is_as_it_was(&old[i]);
+		rowlock_release(old[i].lock, NULL);
+		test_lock_end(old[i].lock);
+		mysql_close(old[i].mysql);
+	}
+	test_client_end(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +310,8 @@ int main(void)
 		      autocommit_is_as_the_server_had_it),
 		GUARD("a limit of the session's is not ours",
 		      limit_of_the_session_is_not_ours),
+		GUARD("what lasts longer than a call ends as any other",
+		      what_lasts_longer_than_a_call_ends_as_any_other),
 	};
 
 	return test_main(tests);
