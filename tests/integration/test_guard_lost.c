@@ -11,6 +11,7 @@
 #include <rowlock/mysql.h>
 
 #include "dsn.h"
+#include "goes_on.h"
 #include "one_relay.h"
 #include "sql.h"
 #include "test.h"
@@ -102,6 +103,7 @@ static void answer_that_is_lost_is_found_out(void **state)
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
 	assert_int_equal(balance(scene), 90);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
@@ -133,6 +135,7 @@ static void answer_is_found_out_at_the_largest_count(void **state)
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
 	assert_int_equal(balance(scene), 7);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 }
 
 static void answer_that_stays_away_is_found_out(void **state)
@@ -144,6 +147,7 @@ static void answer_that_stays_away_is_found_out(void **state)
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
 	assert_int_equal(balance(scene), 90);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 }
 
 /* The COMMIT that has not come so far. */
@@ -166,6 +170,7 @@ static void commit_that_is_late_does_not_take_place(void **state)
 	assert_non_null(strstr(err.message, "nothing was committed"));
 	assert_late_one_does_nothing(scene);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
@@ -190,6 +195,7 @@ static void next_transaction_knows_what_a_late_one_left(void **state)
 	sem_wait(&scene->relay.delivered);
 	assert_ok(rowlock_begin(scene->lock, next, 0, &err));
 	assert_ok(rowlock_commit(scene->lock, next, &err));
+	assert_goes_on(scene->lock);
 	assert_ok(rowlock_release(scene->lock, &err));
 	mysql_close(next);
 }
@@ -205,6 +211,7 @@ static void late_commit_does_nothing_at_the_largest_count(void **state)
 		    ROWLOCK_ECONNECT, &err);
 	assert_late_one_does_nothing(scene);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 }
 
 static void outcome_under_a_lost_hold_is_not_known(void **state)
@@ -244,6 +251,7 @@ static void release_that_was_committed_is_found_out(void **state)
 	assert_int_equal(rows(scene), 0);
 	assert_int_equal(rowlock_held(scene->lock), 0);
 	assert_ok(rowlock_acquire(scene->lock, 0, &err));
+	assert_goes_on(scene->lock);
 }
 
 static void release_that_is_late_does_not_take_place(void **state)
@@ -257,6 +265,7 @@ static void release_that_is_late_does_not_take_place(void **state)
 	assert_late_one_does_nothing(scene);
 	assert_int_equal(rows(scene), 1);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 }
 
 /* The row is gone, and others have broken a lease of this session: it may have
@@ -310,6 +319,7 @@ static void outcome_beside_the_guard_as_text_is_not_known(void **state)
 	assert_non_null(strstr(err.message, "guard as text"));
 	assert_late_one_does_nothing(scene);
 	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
@@ -324,6 +334,7 @@ static void release_beside_it_did_not_take_place(void **state)
 	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
 		    ROWLOCK_ECONNECT, &err);
 	assert_late_one_does_nothing(scene);
+	assert_goes_on(scene->lock);
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 

@@ -11,6 +11,7 @@
 
 #include <rowlock/mysql.h>
 
+#include "goes_on.h"
 #include "odd.h"
 #include "sql.h"
 
@@ -235,6 +236,7 @@ static void one_run(struct guarded *guarded, const char *rule, bool stays,
 	if (releases && !code)
 		return;
 	assert_ok(rowlock_verify(guarded->lock, &err));
+	assert_goes_on(guarded->lock);
 	assert_ok(rowlock_release(guarded->lock, &err));
 }
 
@@ -378,6 +380,7 @@ static void what_still_comes_is_not_taken_for_the_next(void **state)
 	assert_code(rowlock_commit(lock, next, &err), ROWLOCK_ECONNECT, &err);
 	assert_int_equal(balance(guarded), 100);
 	assert_ok(rowlock_verify(lock, &err));
+	assert_goes_on(lock);
 	assert_ok(rowlock_release(lock, &err));
 	mysql_close(next);
 	test_lock_end(lock);
