@@ -234,6 +234,12 @@ static void check_code(const struct play *play, const struct sim_call *call,
 			      "committed");
 	if (code == ROWLOCK_ELOST && play->early)
 		sim_violation("a hold is lost that its transaction had kept");
+	/* Nobody else counts: its own client has, and did not know. */
+	if ((code == ROWLOCK_ELOST || code == ROWLOCK_EBROKEN) && hold &&
+	    !hold->guard_told && sim_judge_was_miscounted(play->work))
+		sim_violation("S6: a commit returned %d (%s), and the row of "
+			      "its hold is there, as it was but for its count",
+			      code, rowlock_strerror(code));
 	if (code == ROWLOCK_EUNKNOWN && hold && hold->state == RLK_HOLD_HELD &&
 	    !hold->guard_told &&
 	    sim_proc_ms(sim_self->proc) + PAUSE_MS < call->until_ms)
@@ -286,6 +292,9 @@ static bool end(struct play *play, bool done, struct sim_turn *turn)
 	else
 		code = commit(play, gives);
 	turn->unknown = turn->unknown || code == ROWLOCK_EUNKNOWN;
+	if (sim_world.calm && !play->over && !play->thread->own.conn)
+		sim_violation("the end of a transaction has closed the "
+			      "application's connection in a calm world");
 	sim_borrowed_check(&play->thread->own, "end");
 	return (gives && !code) || play->let_go;
 }

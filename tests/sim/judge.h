@@ -105,6 +105,11 @@ enum sim_guard {
  *  number. */
 uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
 			   uint64_t on, enum sim_guard guard);
+/** The row of its hold is there, with its attempt, and was counted by others
+ *  than the transaction on @session, which is tied to @name, knows of. */
+void sim_judge_miscounted(const struct sim_session *session, unsigned int name);
+/** Was that so of this one? */
+bool sim_judge_was_miscounted(uint64_t work);
 /** Its call returned @code; @wrote: it has written its counter. */
 void sim_judge_outcome(uint64_t work, bool wrote, int code);
 /** It is being committed in the server, with @number as the counter of @name.

@@ -27,6 +27,7 @@ struct work {
 	unsigned int starts; /* of this start of the server */
 	enum sim_guard guard;
 	bool committed;
+	bool miscounted;
 	bool told;
 	int code; /* what its call returned */
 };
@@ -199,6 +200,21 @@ void sim_judge_counted(unsigned int name, uint64_t number, uint64_t which)
 			      "transaction is committed later",
 			      work->proc, work->code,
 			      rowlock_strerror(work->code));
+}
+
+void sim_judge_miscounted(const struct sim_session *session, unsigned int name)
+{
+	struct work *work = find(latest[name].work);
+
+	if (work && !work->told && session_of(work) == session)
+		work->miscounted = true;
+}
+
+bool sim_judge_was_miscounted(uint64_t which)
+{
+	const struct work *work = find(which);
+
+	return work && work->miscounted;
 }
 
 void sim_judge_outcome(uint64_t which, bool wrote, int code)

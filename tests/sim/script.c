@@ -271,6 +271,14 @@ static unsigned int look_at_place(struct sim_session *session,
 	return 0;
 }
 
+static bool is_there_but_for_its_count(const struct sim_said *said)
+{
+	struct sim_said row = *said;
+
+	row.by &= ~(unsigned int) SIM_BY_GUARDS;
+	return find_lease(&row) != NULL;
+}
+
 static unsigned int guard(struct sim_session *session,
 			  const struct sim_said *said)
 {
@@ -280,6 +288,8 @@ static unsigned int guard(struct sim_session *session,
 	work->guard = find_lease(said);
 	work->deletes = said->op->verb == SIM_GUARD_DELETE;
 	session->answer.affected = work->guard ? 1 : 0;
+	if (!work->guard && is_there_but_for_its_count(said))
+		sim_judge_miscounted(session, said->name);
 	return 0;
 }
 
