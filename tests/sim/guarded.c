@@ -108,9 +108,11 @@ static void connect_anew(struct play *play)
 }
 
 /* Longer than its hold lives without it, if its process is paused, or cut off.
- */
+ * And longer than a call, where nothing but that can go wrong. */
 static void take_long(const struct play *play)
 {
+	if (sim_world.calm && sim_below(8) == 0)
+		sim_sleep(sim_between(0, (int64_t) sim_world.call_ms * 2000));
 	if (play->early && sim_below(16) == 0)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 2000));
 }
