@@ -119,7 +119,8 @@ no_stdout()
 password_in_arguments()
 {
 	for args in --password=secret -psecret "--dsn=user=x;Password=secret" \
-		"--dsn=user=x; passwd=secret"; do
+		"--dsn=user=x; passwd=secret" "--dsn=user=x;ssl-passphrase=secret" \
+		"--dsn=tls_passphrase=secret" "--dsn=user=x;pwd=secret"; do
 		expect 125 rlm "$args"
 		said "would show the password to everybody"
 		not_said secret
