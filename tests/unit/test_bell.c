@@ -333,6 +333,52 @@ static void release_over_another_connection_rings(void **state)
 	end(&first);
 }
 
+/* ------------------------------------------------------- and then another */
+
+static unsigned int bell_pings(void)
+{
+	unsigned int pings = 0;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
+		pings += fake_call(FAKE_PING, i).bay == RLK_BAY_BELL;
+	return pings;
+}
+
+static void bell_is_pinged_as_long_as_its_hold_lasts(void **state)
+{
+	struct one bob = holding_a_bell();
+
+	(void) state;
+	for (unsigned int pings = 1; pings <= 3; pings++) {
+		unsigned int all = fake_count(FAKE_PING);
+
+		fake_advance(10000);
+		while (bell_pings() < pings)
+			fake_await(FAKE_PING, ++all);
+	}
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+/* A connection has room for so many, at one time. */
+static void bells_of_holds_that_are_over_make_room(void **state)
+{
+	struct rowlock_client *client = client_of(4);
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (unsigned int i = 0; i < 200; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		if (!fake_bell("job"))
+			fail_msg("hold %u has no bell", i + 1);
+		assert_ok(rowlock_release(lock, &err));
+		assert_int_equal(fake_bell("job"), 0);
+	}
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +401,10 @@ int main(void)
 		     holds_that_outlast_their_maximum_let_their_bells_go),
 		FAKE("session lost in line is replaced",
 		     session_lost_in_line_is_replaced),
+		FAKE("bell is pinged as long as its hold lasts",
+		     bell_is_pinged_as_long_as_its_hold_lasts),
+		FAKE("bells of holds that are over make room",
+		     bells_of_holds_that_are_over_make_room),
 		FAKE("one wait connection is for one name",
 		     one_wait_connection_is_for_one_name),
 		FAKE("half a packet rings all its bells",

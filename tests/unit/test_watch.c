@@ -197,6 +197,14 @@ static void silence_is_told_after_three_intervals(void **state)
 	next_round(5);
 	assert_int_equal(told.count, 3);
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
+	/* It counts from the last answer, not from the first. */
+	fake_always(FAKE_NAMES, no_answer);
+	next_round(6);
+	next_round(7);
+	assert_int_equal(told.count, 3);
+	next_round(8);
+	assert_int_equal(told.count, 4);
+	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	end_watch(one);
 	fake_client_end(client);
 }
