@@ -5,6 +5,8 @@
  */
 #include "doorbell.h"
 
+#include <stdio.h>
+
 static const struct fake_answer normal = { .given = false };
 static const struct fake_answer let = { .wait = true };
 static const struct fake_answer no_answer = { .given = true,
@@ -379,6 +381,30 @@ static void bells_of_holds_that_are_over_make_room(void **state)
 	fake_client_end(client);
 }
 
+/* Those of the connection before went with it. */
+static void bells_of_a_connection_end_with_it(void **state)
+{
+	struct rowlock_client *client = client_of(4);
+	struct rowlock *locks[65];
+	struct rowlock_errinfo err;
+	char name[16];
+
+	(void) state;
+	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
+		snprintf(name, sizeof(name), "job %u", i);
+		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, name);
+		if (i == 64)
+			fake_bell_hang_up("job 0");
+		assert_ok(rowlock_acquire(locks[i], ROWLOCK_FOREVER, &err));
+		assert_int_not_equal(fake_bell(name), 0);
+	}
+	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
+		assert_ok(rowlock_release(locks[i], &err));
+		fake_lock_end(locks[i]);
+	}
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +429,8 @@ int main(void)
 		     session_lost_in_line_is_replaced),
 		FAKE("bell is pinged as long as its hold lasts",
 		     bell_is_pinged_as_long_as_its_hold_lasts),
+		FAKE("bells of a connection end with it",
+		     bells_of_a_connection_end_with_it),
 		FAKE("bells of holds that are over make room",
 		     bells_of_holds_that_are_over_make_room),
 		FAKE("one wait connection is for one name",

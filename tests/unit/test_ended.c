@@ -335,12 +335,37 @@ static void break_by_us_ends_anybodys_hold(void **state)
 	fake_client_end(client);
 }
 
+/* What was asked for before, and refused, has nothing to do with it. */
+static void maximum_of_a_wait_counts_from_its_last_question(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_session_add(7);
+	fake_lease_add("job", 70, 7);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(8000);
+	fake_lease_remove("job");
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_in_range(rowlock_remaining_ms(lock), 16000, 18000);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
 		FAKE("the maximum counts from the first sending",
 		     maximum_counts_from_the_first_sending),
+		FAKE("the maximum of a wait counts from its last question",
+		     maximum_of_a_wait_counts_from_its_last_question),
 		FAKE("a conflict between does not move the maximum",
 		     conflict_between_does_not_move_the_maximum),
 		FAKE("a grant whose maximum is over is given back",
