@@ -380,6 +380,30 @@ static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
 	fake_client_end(client);
 }
 
+static void clock_that_jumps_again_is_watched_for_another_day(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+
+	(void) state;
+	stranger_takes_it();
+	/* Twenty hours after one jump, and five before the present. */
+	for (unsigned int hours = 20; hours; hours = hours == 20 ? 5 : 0) {
+		fake_session_prolong(77, 3600000);
+		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+		fake_session_prolong(77, 0);
+		fake_session_beat(77);
+		fake_advance(hours * 60 * 60 * 1000);
+	}
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	fake_session_expire(77);
+	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
+	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void lease_past_its_maximum_is_swept(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -582,6 +606,8 @@ int main(void)
 		     reaper_observes_who_has_more_left_than_its_ttl),
 		FAKE("a clock that has kept its pace for a day decides again",
 		     clock_that_has_kept_its_pace_for_a_day_decides_again),
+		FAKE("a clock that jumps again is watched for another day",
+		     clock_that_jumps_again_is_watched_for_another_day),
 		FAKE("a lease past its maximum is swept",
 		     lease_past_its_maximum_is_swept),
 		FAKE("a waiter looks again when the maximum is over",
