@@ -41,6 +41,7 @@ static void acted(struct proxy *proxy, const struct rule *rule,
 		 places[rule->place]);
 	record_fault(proxy, kind, rule_then_name(rule->then), link, message);
 	proxy->counts.acts++;
+	proxy->counts.harms += rule->act != ACT_PASS;
 	pthread_cond_broadcast(&proxy->acted);
 }
 

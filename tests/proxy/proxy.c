@@ -310,7 +310,9 @@ struct proxy_counts proxy_counts(struct proxy *proxy)
 	return counts;
 }
 
-bool proxy_await_acts(struct proxy *proxy, unsigned long acts, int ms)
+/* Until @count, one of @proxy's, is @least. */
+static bool await(struct proxy *proxy, const unsigned long *count,
+		  unsigned long least, int ms)
 {
 	struct timespec until;
 	int error = 0;
@@ -324,12 +326,22 @@ bool proxy_await_acts(struct proxy *proxy, unsigned long acts, int ms)
 		until.tv_nsec -= 1000000000;
 	}
 	pthread_mutex_lock(&proxy->mutex);
-	while (proxy->counts.acts < acts && !error)
+	while (*count < least && !error)
 		error = pthread_cond_timedwait(&proxy->acted, &proxy->mutex,
 					       &until);
-	came = proxy->counts.acts >= acts;
+	came = *count >= least;
 	pthread_mutex_unlock(&proxy->mutex);
 	return came;
+}
+
+bool proxy_await_acts(struct proxy *proxy, unsigned long acts, int ms)
+{
+	return await(proxy, &proxy->counts.acts, acts, ms);
+}
+
+bool proxy_await_harms(struct proxy *proxy, unsigned long harms, int ms)
+{
+	return await(proxy, &proxy->counts.harms, harms, ms);
 }
 
 char *proxy_log(struct proxy *proxy)

@@ -57,6 +57,7 @@ struct proxy_counts {
 	unsigned long requests; /* whole ones, that came from clients */
 	unsigned long replies;
 	unsigned long acts;  /* rules that were carried out */
+	unsigned long harms; /* of these, those that do not pass it on */
 	unsigned long heard; /* bytes from clients */
 	unsigned long links; /* open now, half-open ones too */
 };
@@ -66,6 +67,8 @@ struct proxy_counts proxy_counts(struct proxy *proxy);
 /** Wait until so many rules were carried out since the last "reset"; false:
  *  not within @ms. */
 bool proxy_await_acts(struct proxy *proxy, unsigned long acts, int ms);
+/** The same of those that do not just pass on what came. */
+bool proxy_await_harms(struct proxy *proxy, unsigned long harms, int ms);
 
 /**
  * The requests since the last "reset", a line each: the number of the

@@ -525,7 +525,6 @@ const struct scenario scenarios[] = {
 	  .lease = true,
 	  .permits = true,
 	  .asks = true,
-	  .loose = true,
 	  .few = true,
 	  .prepare = dead_holder_observed,
 	  .call = observe,
@@ -675,7 +674,6 @@ const struct scenario scenarios[] = {
 	/* It looks some times until the server shows the holder. */
 	{ .name = "break",
 	  .row = true,
-	  .loose = true,
 	  .alone = true,
 	  .prepare = busy_patient,
 	  .call = break_it,

@@ -146,7 +146,6 @@ struct scenario {
 	enum tried only; /* or, if it is not TRIED_LOCK, with nothing else */
 	bool deep;       /* also the round trips that set a connection up */
 	bool asks;       /* the call is an acquire: 0 means held */
-	bool loose;      /* it says not always the same */
 	/** One at a time, and few kinds: the server's copy of its lock tables
 	 *  is not renewed as long as somebody else reads it. */
 	bool alone;
