@@ -245,7 +245,7 @@ slow_migration()
 	wait $slow
 	said "applied migration 0007"
 }
-is_unwatched() { [ "$(ps -o stat= --ppid "$slow" | grep -cv '^[ZX]')" -le 1 ]; }
+is_unwatched() { [ "$(ps -o stat= --ppid "$slow" | sed '/^[ZX]/d' | wc -l)" -le 1 ]; }
 
 dry_run()
 {
