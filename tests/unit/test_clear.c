@@ -322,6 +322,30 @@ static void server_clock_that_jumped_decides_no_more(void **state)
 	fake_client_end(client);
 }
 
+/* What a clock may be slewed by counts from the last look, not from the first.
+ */
+static void small_jump_is_seen_after_a_long_time(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	unsigned int looks = 1;
+
+	(void) state;
+	fake_await(FAKE_TIME, looks);
+	while (looks < 60) {
+		fake_advance(10000);
+		fake_await(FAKE_TIME, ++looks);
+	}
+	assert_false(has_jumped(client));
+	fake_skew_us = 30 * 1000000;
+	/* What the first of them tells is judged before the second. */
+	for (int i = 0; i < 2; i++) {
+		fake_advance(10000);
+		fake_await(FAKE_TIME, ++looks);
+	}
+	assert_true(has_jumped(client));
+	fake_client_end(client);
+}
+
 /* The server's clock went back by an hour since it beat, before this client
  * began: by that clock it would be in the way for so long. */
 static void who_has_more_left_than_its_ttl_is_observed(void **state)
@@ -600,6 +624,8 @@ int main(void)
 		     server_clock_that_is_slewed_has_not_jumped),
 		FAKE("a server's clock that jumped decides no more",
 		     server_clock_that_jumped_decides_no_more),
+		FAKE("a small jump is seen after a long time",
+		     small_jump_is_seen_after_a_long_time),
 		FAKE("who has more left than its TTL is observed",
 		     who_has_more_left_than_its_ttl_is_observed),
 		FAKE("the reaper observes who has more left than its TTL",

@@ -344,6 +344,15 @@ static void syntax_error_ends_the_sharing(void **state)
 				 0);
 	assert_int_equal(fake_count(FAKE_BATCH), batches);
 	all_share(false);
+	/* For a minute; a proxy may have been put right. */
+	for (int seconds = 0; seconds < 60; seconds += 10) {
+		unsigned int beats = fake_count(FAKE_BEAT);
+
+		assert_false(rlk_commit_gathers(client));
+		fake_advance(10000);
+		fake_await(FAKE_BEAT, beats + 1);
+	}
+	assert_true(rlk_commit_gathers(client));
 	lanes_end();
 }
 
