@@ -181,9 +181,31 @@ static void end_of_a_client_gives_its_reaper_no_time(void **state)
 	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 1);
 }
 
+/* The second pass begins with the first name again. */
+static void a_pass_behind_a_whole_one_looks_at_all(void **state)
+{
+	static const char *const names[] = { "b", "a", "b" };
+	struct rowlock_client *client = fake_client();
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(names); i++) {
+		struct rowlock_reap_result result = { .size = sizeof(result) };
+		struct rowlock_errinfo err;
+
+		/* Its session is gone. */
+		fake_lease_add(names[i], 70 + i, 7);
+		assert_ok(rowlock_reap(client, NULL, &result, &err));
+		assert_int_equal(result.swept, 1);
+		assert_int_equal(fake_lease(names[i]), 0);
+	}
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		FAKE("a pass behind a whole one looks at all",
+		     a_pass_behind_a_whole_one_looks_at_all),
 		FAKE("while another reaps a client only looks",
 		     while_another_reaps_a_client_only_looks),
 		FAKE("whose turn it is goes on", whose_turn_it_is_goes_on),
