@@ -44,6 +44,12 @@
  * server warns of it at the rollback (1196), the error's message says so, and a
  * rollback that returns 0 logs it as a warning.
  *
+ * Where the name of the tables' database is not ASCII the connection has to
+ * be one of utf8mb4 (mysql_set_character_set()): what the driver knows to be
+ * another is refused (ROWLOCK_EINVAL), but it does not know of SET NAMES. A
+ * TEMPORARY table `business_lease` or `business_lock` on the connection hides
+ * rowlock's own, and what is said to it guards nothing: make none.
+ *
  * What holds for all functions of rowlock.h (errors, outputs, time, fork) holds
  * here. A call lasts as long as the client option call_timeout_ms says, at the
  * most, whatever time-outs the connection has. Where the connection does not
@@ -139,7 +145,8 @@ enum rowlock_begin_flags {
  * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now; or
  * an earlier commit of the hold returned ROWLOCK_EUNKNOWN, and the client's
  * server is still out of reach (what may come of that has to come before);
- * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_EFORKED.
+ * ROWLOCK_ESCHEMA: `business_lease` is not as it should be;
+ * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED.
  * Unless it is 0 nothing was begun, and @conn is as it was or closed.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
@@ -178,6 +185,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * Galera): do the transaction again if you like, from rowlock_begin() on;
  * ROWLOCK_EAUTH: the account of @conn may not change `business_lease`;
  * ROWLOCK_EREADONLY: the server takes no writes any more;
+ * ROWLOCK_EUNSUPPORTED: it logs by STATEMENT (1665);
+ * ROWLOCK_ESCHEMA: `business_lease` is not as it should be;
  * ROWLOCK_ECONNECT: no answer came, or the COMMIT itself failed, and it did not
  * take place;
  * ROWLOCK_ENOMEM.
@@ -273,7 +282,8 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * Returns 0; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER, ROWLOCK_ELOST: as
  * rowlock_verify(); ROWLOCK_EINVAL: @text is NULL, or @size too small;
  * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy;
- * ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_EDB: no connection could be had;
+ * ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_EDB, ROWLOCK_ESCHEMA,
+ * ROWLOCK_ESYSTEM: no connection could be had;
  * ROWLOCK_ENOMEM, ROWLOCK_EFORKED. Sends nothing but what opens a connection,
  * if the client has none, and blocks only for that.
  */
@@ -352,6 +362,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * the driver (MYSQL_OPT_RECONNECT); or another thread waits
  * with @lock;
  * ROWLOCK_EUNSUPPORTED: @lock is not of the row strategy;
+ * ROWLOCK_ESCHEMA: `business_lock` is not as it should be;
  * ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_EDB, ROWLOCK_ENOMEM,
  * ROWLOCK_ESYSTEM, ROWLOCK_EFORKED;
  * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now; or
@@ -381,11 +392,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * lock, or @conn has no transaction open; ROWLOCK_EINVAL: @conn or
  * @ret_token is NULL, or a result is unread, or @conn is connected to another
  * server than the lock's, or anew by the driver; ROWLOCK_EUNSUPPORTED: @lock is
- * not of the row strategy; ROWLOCK_EDB: also where somebody else has the
- * token's row locked for longer than innodb_lock_wait_timeout (1205);
- * ROWLOCK_EAUTH, ROWLOCK_EREADONLY, ROWLOCK_ECONNECT, ROWLOCK_ENOMEM,
- * ROWLOCK_EFORKED. The transaction stays open but after ROWLOCK_ECONNECT, and a
- * deadlock (ROWLOCK_EDB, 1213).
+ * not of the row strategy; ROWLOCK_ESCHEMA: a table is not as it should be;
+ * ROWLOCK_ESYSTEM; ROWLOCK_EDB: also where somebody else has the token's row
+ * locked for longer than innodb_lock_wait_timeout (1205); ROWLOCK_EAUTH,
+ * ROWLOCK_EREADONLY, ROWLOCK_ECONNECT, ROWLOCK_ENOMEM, ROWLOCK_EFORKED. The
+ * transaction stays open but after ROWLOCK_ECONNECT, and a deadlock
+ * (ROWLOCK_EDB, 1213).
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
 					      struct st_mysql *conn,
@@ -441,6 +453,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
  * ROWLOCK_ESCHEMA: there is no `lock_fence` in that database;
  * ROWLOCK_EAUTH: the account may not change it;
  * ROWLOCK_EREADONLY: the server takes no writes, or the transaction none;
+ * ROWLOCK_EUNSUPPORTED: it logs by STATEMENT (1665);
  * ROWLOCK_EDB: the server refused: a deadlock (1213), after which the
  * transaction is rolled back, a time-out (1205), or a snapshot from before the
  * last pass (1020, MariaDB's innodb_snapshot_isolation);

@@ -289,6 +289,11 @@ static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
 	    rlk_place_look(client, aside_until(inside), &inside->place, reterr);
 	if (code)
 		return code;
+	code = rlk_place_check_words(&inside->place, &inside->in.on,
+				     &inside->error);
+	if (code)
+		return fail_with(waiter->lock, "acquire", &inside->error,
+				 reterr);
 	for (;;) {
 		code = over(inside, reterr);
 		if (code)
@@ -389,6 +394,9 @@ static int draw_in(const struct rowlock *lock, const struct rlk_borrowed *on,
 
 	if (code)
 		return code;
+	code = rlk_place_check_words(&place, on, &error);
+	if (code)
+		return fail_with(lock, "token", &error, reterr);
 	switch (rlk_row_in_draw(&in, ret_token, &error)) {
 	case RLK_ROW_IN_LOCKED:
 		return 0;

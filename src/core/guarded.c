@@ -131,8 +131,10 @@ static int check_connection(struct rlk_guarded *guarded,
 	const uint64_t id = rlk_borrowed_id(&guard->on);
 	struct rlk_borrowed_state state;
 	struct rowlock_errinfo error = { 0 };
-	int code = rlk_borrowed_pin(&guard->on, &guard->reconnects, &error);
+	int code = rlk_place_check_words(guard->place, &guard->on, &error);
 
+	if (!code)
+		code = rlk_borrowed_pin(&guard->on, &guard->reconnects, &error);
 	if (!code)
 		code = rlk_borrowed_look(&guard->on, &state, &error);
 	if (code)

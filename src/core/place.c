@@ -6,6 +6,8 @@
  */
 #include "core/place.h"
 
+#include "base/error.h"
+
 static int learn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		 struct rlk_place *ret_place, struct rowlock_errinfo *reterr)
 {
@@ -46,6 +48,22 @@ int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 	client->place = place;
 	rlk_mutex_unlock(&client->mutex);
 	return 0;
+}
+
+int rlk_place_check_words(const struct rlk_place *place,
+			  const struct rlk_borrowed *on,
+			  struct rowlock_errinfo *reterr)
+{
+	const char *at = place->schema;
+
+	while (*at && (unsigned char) *at < 0x80)
+		at++;
+	if (!*at || rlk_borrowed_speaks_utf8(on))
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EINVAL,
+			"the database '%.100s' cannot be named in the "
+			"connection's character set; open it with utf8mb4",
+			place->schema);
 }
 
 static struct rlk_verified *place_of(struct rowlock_client *client,

@@ -21,6 +21,12 @@ int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 int rlk_place_look(struct rowlock_client *client, int64_t until_ms,
 		   struct rlk_place *ret_place, struct rowlock_errinfo *reterr);
 
+/** Can its tables be named on @on? 0, or ROWLOCK_EINVAL: the schema is not
+ * ASCII, and its letters would be read as others. */
+int rlk_place_check_words(const struct rlk_place *place,
+			  const struct rlk_borrowed *on,
+			  struct rowlock_errinfo *reterr);
+
 /** Was it seen to lead to the server of the client's present session? */
 bool rlk_place_is_verified_locked(struct rowlock_client *client,
 				  const struct rlk_borrowed *on);

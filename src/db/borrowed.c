@@ -232,6 +232,14 @@ uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)
 	return mysql_insert_id(on->mysql);
 }
 
+bool rlk_borrowed_speaks_utf8(const struct rlk_borrowed *on)
+{
+	const char *set = mysql_character_set_name(on->mysql);
+
+	return set &&
+	       (strncmp(set, "utf8", 4) == 0 || strcmp(set, "binary") == 0);
+}
+
 const char *rlk_borrowed_host(const struct rlk_borrowed *on)
 {
 	const char *host = mysql_get_host_info(on->mysql);

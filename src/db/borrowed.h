@@ -87,6 +87,10 @@ bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number);
 /** What its last statement's LAST_INSERT_ID() was. */
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on);
 
+/** Are texts of UTF-8 read as such on it? As the driver knows: not where the
+ *  application has said SET NAMES by itself. */
+bool rlk_borrowed_speaks_utf8(const struct rlk_borrowed *on);
+
 /** The server, as messages call it. */
 const char *rlk_borrowed_host(const struct rlk_borrowed *on);
 

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "dsn.h"
 #include "proxy.h"
 #include "server.h"
 
@@ -483,6 +484,66 @@ static void who_has_lost_it_locks_nothing(void **state)
 	test_client_end(client);
 }
 
+/* The tables once more, in a database whose name is not ASCII. */
+static void make_far_schema(struct test_sql *root)
+{
+	static const char *const tables[] = {
+		"business_lock",  "business_lease",   "lease_session",
+		"lock_token",     "lock_token_floor", "lock_permits",
+		"rowlock_schema",
+	};
+
+	test_sql(root, "CREATE DATABASE `fÃ¤r`");
+	for (size_t i = 0; i < TEST_SIZE(tables); i++)
+		test_sql(root, "CREATE TABLE `fÃ¤r`.%s LIKE %s", tables[i],
+			 tables[i]);
+	for (size_t i = 4; i < TEST_SIZE(tables); i++)
+		test_sql(root, "INSERT INTO `fÃ¤r`.%s SELECT * FROM %s",
+			 tables[i], tables[i]);
+}
+
+/* Its letters would be others, and the table perhaps, too. */
+static void name_that_cannot_be_said_is_refused(void **state)
+{
+	const struct app *app = *state;
+	struct test_sql *root = test_server_root();
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client;
+	struct rowlock *lease;
+	struct rowlock *row;
+	struct rowlock_errinfo err;
+	uint64_t token;
+	char dsn[512];
+
+	make_far_schema(root);
+	test_dsn_with(test_server_dsn("--root"), "database=fÃ¤r", dsn,
+		      sizeof(dsn));
+	options.dsn = dsn;
+	client = test_client_with(&options);
+	lease = test_lock(client, ROWLOCK_LEASE, 0, app->name);
+	row = test_lock(client, ROWLOCK_ROW, 0, app->name);
+	assert_ok(rowlock_acquire(lease, 0, &err));
+	assert_false(mysql_set_character_set(app->mysql, "latin1"));
+	assert_code(rowlock_begin(lease, app->mysql, 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_non_null(strstr(err.message, "utf8mb4"));
+	assert_code(rowlock_acquire_in(row, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	say(app->mysql, "START TRANSACTION");
+	assert_code(rowlock_draw_in(row, app->mysql, &token, &err),
+		    ROWLOCK_EINVAL, &err);
+	say(app->mysql, "ROLLBACK");
+	assert_false(mysql_set_character_set(app->mysql, "utf8mb4"));
+	assert_code(rowlock_begin(lease, app->mysql, 0, &err), ROWLOCK_EAUTH,
+		    &err);
+	assert_ok(rowlock_release(lease, &err));
+	test_lock_end(lease);
+	test_lock_end(row);
+	test_client_end(client);
+	test_sql_end(root);
+}
+
 /* Whoever alters it would wait for the end of an application's work, and all
  * who come behind for both. */
 static void open_transaction_keeps_no_table(void **state)
@@ -530,6 +591,8 @@ int main(void)
 		      rollback_that_is_refused_is_said_again),
 		GUARD("a session that cannot be had as it was is ended",
 		      session_that_cannot_be_had_as_it_was_is_ended),
+		GUARD("a name that cannot be said is refused",
+		      name_that_cannot_be_said_is_refused),
 		GUARD("an open transaction keeps no table",
 		      open_transaction_keeps_no_table),
 		GUARD("who has lost it locks nothing",

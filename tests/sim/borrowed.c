@@ -221,6 +221,12 @@ uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
 	return of(on)->id;
 }
 
+bool rlk_borrowed_speaks_utf8(const struct rlk_borrowed *on)
+{
+	(void) on;
+	return true;
+}
+
 const char *rlk_borrowed_host(const struct rlk_borrowed *on)
 {
 	(void) on;
