@@ -116,6 +116,21 @@ static void transaction_that_has_ended_is_not_committed(void **state)
 	assert_as_before(app);
 }
 
+/* MySQL with enforce_gtid_consistency lets nobody change both kinds of tables
+ * in one transaction (1785). */
+static bool lets_kinds_mix(const struct app *app)
+{
+	unsigned int error;
+
+	say(app->mysql, "CREATE TABLE guard_test_3 (id INT) ENGINE=MyISAM");
+	say(app->mysql, "START TRANSACTION");
+	take_ten(app);
+	error = try_to_say(app->mysql, "INSERT INTO guard_test_3 VALUES (1)");
+	say(app->mysql, "ROLLBACK");
+	say(app->mysql, "DROP TABLE guard_test_3");
+	return error != 1785;
+}
+
 /* Nothing can undo them, so that has to be told. */
 static void rows_that_cannot_be_rolled_back_are_told(void **state)
 {
@@ -124,6 +139,8 @@ static void rows_that_cannot_be_rolled_back_are_told(void **state)
 	struct rowlock_errinfo err;
 	char sql[96];
 
+	if (!lets_kinds_mix(app))
+		skip();
 	for (size_t i = 0; i < 2 * TEST_SIZE(engines); i++) {
 		snprintf(sql, sizeof(sql),
 			 "CREATE TABLE guard_test_3 (id INT) ENGINE=%s",
