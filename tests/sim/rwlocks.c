@@ -87,7 +87,8 @@ static void go_down(struct sim_thread *thread, struct sim_handle *handle)
 
 	sim_judge_yields(handle->writer, true);
 	sim_judge_acquire(handle->reader, 1u << handle->name);
-	sim_call_begin(&call, "downgrade", sim_world.call_ms);
+	/* Not answered, it asks whether the writer goes on. */
+	sim_call_begin(&call, "downgrade", 2 * sim_world.call_ms);
 	code = rlk_reader_acquire_under(handle->reader, handle->writer, NULL);
 	sim_call_end(&call);
 	sim_judge_acquired(handle->reader, code);
