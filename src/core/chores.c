@@ -6,7 +6,9 @@
  *   - closes the connections of row holds that were lost, and removes the rows
  *     of attempts that were given up (abandoned.c)
  *   - deletes the rows of sessions that were lost
- *   - looks which lease was broken, when a beat says that one was
+ *   - looks behind each beat whether the rows are there of what we hold
+ *     (present.c), and which lease was broken, when a beat or that says that
+ *     one was (breaks.c)
  *   - keeps idle connections of the pool alive and without transactions
  *
  * Each thing is tried again until it is done; every try has a deadline, so one
@@ -17,6 +19,7 @@
 #include "core/abandoned.h"
 #include "core/breaks.h"
 #include "core/doorbell.h"
+#include "core/present.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -140,6 +143,7 @@ void rlk_chores_run(void *arg)
 
 		if (rlk_client_stopping(client))
 			return;
+		rlk_present_look(client);
 		if (!rlk_breaks_look(client))
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		rlk_abandoned_clear(client, &next);

@@ -87,9 +87,12 @@ struct rlk_session {
 	char server[96];        /* identity of that which has its row */
 	int64_t valid_until_ms; /* holds are good until then, by our clock */
 	int64_t next_beat_ms;
-	uint64_t breaks;               /* as the last beat read it */
-	struct rlk_alarm alarm;        /* at valid_until_ms */
-	struct rlk_list holds;         /* struct rlk_hold */
+	uint64_t breaks;        /* as the last beat read it */
+	uint64_t beats;         /* that were answered */
+	uint64_t beat_seen;     /* what its row counted at the last look, */
+	uint64_t beats_then;    /* when so many had been answered */
+	struct rlk_alarm alarm; /* at valid_until_ms */
+	struct rlk_list holds;  /* struct rlk_hold */
 	struct rlk_old_session *grave; /* made beforehand: losing a session
 					  must not need memory */
 };
@@ -173,6 +176,8 @@ struct rowlock_client {
 	uint64_t rounds;   /* a random number: see core/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
+	bool look_present; /* a beat was answered: look whether the rows are
+			      there of what we hold */
 	int64_t jumped_ms; /* when the server's clock was last seen to jump;
 			      RLK_NEVER: not at all */
 	struct rlk_observer observer;

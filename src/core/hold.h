@@ -139,6 +139,8 @@ bool rlk_hold_check_locked(struct rlk_hold *hold);
 /** Why a hold is lost whose row is not there; or that of its session. */
 #define RLK_ROW_IS_GONE "its row is gone from the server"
 #define RLK_WAS_EVICTED "its session was evicted as dead"
+#define RLK_WAS_RESTORED                                                       \
+	"its session's row is older than it was: the tables were restored"
 
 /**
  * HELD or RELEASING to LOST: the name is free for the next local waiter, the

@@ -115,6 +115,9 @@ static void move_locked(struct rowlock_client *client, const char *server)
 	if (rlk_server_same(session->server, server))
 		return;
 	memcpy(session->server, server, sizeof(session->server));
+	/* Its last beats may not have got there. */
+	session->beat_seen = 0;
+	session->beats_then = session->beats;
 	client->look_breaks = true;
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
@@ -141,11 +144,12 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	}
 	rlk_session_answered_locked(client, t0);
 	session->next_beat_ms = rlk_after(t0, beat_ms(client));
+	session->beats++;
 	move_locked(client, server);
-	if (session->breaks == beat->breaks)
-		return;
+	client->look_breaks =
+	    client->look_breaks || session->breaks != beat->breaks;
 	session->breaks = beat->breaks;
-	client->look_breaks = true;
+	client->look_present = true;
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 

@@ -84,6 +84,7 @@ static void begin_locked(struct rowlock_client *client, uint64_t id,
 	session->id = id;
 	memcpy(session->server, opened->server, sizeof(session->server));
 	session->breaks = 0;
+	session->beats = session->beat_seen = session->beats_then = 0;
 	session->valid_until_ms = -1;
 	session->next_beat_ms = rlk_after(opened->t0, client->ttl_ms / 3);
 	rlk_session_answered_locked(client, opened->t0);

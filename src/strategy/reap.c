@@ -6,8 +6,12 @@
  */
 #include "strategy/reap.h"
 
+#include "base/error.h"
+#include "db/packet.h"
 #include "db/token.h"
+#include "strategy/lease_private.h"
 #include "strategy/page.h"
+#include "strategy/sure.h"
 
 static const struct rlk_stmt_def sessions_after = {
 	"look at sessions",
@@ -184,7 +188,7 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     struct rowlock_errinfo *reterr)
 {
 	struct attempts attempts = { fn, arg, rlk_page_begin(ATTEMPTS_PAGE) };
-	enum rlk_fault fault = RLK_DONE;
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 	struct rlk_page from;
 
 	while (!fault && rlk_page_turn(&attempts.page, &from)) {
@@ -197,6 +201,84 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 		fault = rlk_stmt_each(conn, &leases_of, params, attempt_row,
 				      &attempts, reterr);
 	}
+	rlk_sure_end(conn);
+	return fault;
+}
+
+/* No attempt is ever another row's: so three lists find what triples would. */
+static const struct rlk_many_def leases_there = {
+	"look at our leases",
+	"SELECT l.attempt FROM business_lease l WHERE l.name IN ({?0|, }) "
+	"AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, })",
+};
+
+static void values_of_key(const void *keys, size_t row,
+			  struct rlk_value *ret_values)
+{
+	const struct rlk_lease_key *key =
+	    (const struct rlk_lease_key *) keys + row;
+
+	ret_values[0] = (struct rlk_value){ .type = RLK_TEXT,
+					    .text = key->name,
+					    .length = key->length };
+	ret_values[1] = rlk_u64(key->slot);
+	ret_values[2] = rlk_u64(key->attempt);
+}
+
+static enum rlk_fault ask_there(struct rlk_conn *conn,
+				const struct rlk_lease_key *keys, size_t count,
+				struct rlk_packet **ret_packet,
+				struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	enum rlk_fault fault;
+
+	if (!packet || rlk_packet_add(packet, &leases_there, values_of_key,
+				      keys, count) < 0)
+		return rlk_lease_fail_memory(reterr);
+	*ret_packet = packet;
+	fault = rlk_packet_run(packet, reterr);
+	if (fault != RLK_PENDING)
+		return fault;
+	rlk_conn_spoil(conn);
+	rlk_fail(reterr, ROWLOCK_ECONNECT, "%s: no answer from %s",
+		 leases_there.label, rlk_conn_server(conn)->name);
+	return RLK_UNKNOWN;
+}
+
+static void count_row(const struct rlk_value *columns, void *arg)
+{
+	(void) columns;
+	(*(size_t *) arg)++;
+}
+
+static void there_row(const struct rlk_value *columns, void *arg)
+{
+	struct attempts *attempts = arg;
+
+	attempts->fn(columns[0].u64, attempts->arg);
+}
+
+enum rlk_fault rlk_leases_there(struct rlk_conn *conn,
+				const struct rlk_lease_key *keys, size_t count,
+				void (*fn)(uint64_t attempt, void *), void *arg,
+				struct rowlock_errinfo *reterr)
+{
+	struct attempts attempts = { .fn = fn, .arg = arg };
+	struct rlk_packet *packet = NULL;
+	enum rlk_fault fault = ask_there(conn, keys, count, &packet, reterr);
+	size_t found = 0;
+
+	if (!fault)
+		rlk_packet_each(packet, 0, count_row, &found);
+	if (!fault && found < count && rlk_sure_needed(conn)) {
+		fault = rlk_sure_begin(conn, reterr);
+		if (!fault)
+			fault = ask_there(conn, keys, count, &packet, reterr);
+		rlk_sure_end(conn);
+	}
+	if (!fault)
+		rlk_packet_each(packet, 0, there_row, &attempts);
 	return fault;
 }
 

@@ -63,6 +63,21 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr);
 
+/** One row of a lease, as its client believes it. @name is not terminated. */
+struct rlk_lease_key {
+	const char *name;
+	size_t length;
+	unsigned int slot;
+	uint64_t attempt;
+};
+
+/** Tell @fn the attempt of each of @keys, @count of them, whose row is there.
+ *  One statement, by the primary key; @conn's profile allows packets. */
+enum rlk_fault rlk_leases_there(struct rlk_conn *conn,
+				const struct rlk_lease_key *keys, size_t count,
+				void (*fn)(uint64_t attempt, void *), void *arg,
+				struct rowlock_errinfo *reterr);
+
 /** Tokens of names that drew none for 30 days, and of which no lease is there;
  *  none that is ahead of the server's clock. At most @batch. */
 enum rlk_fault rlk_tokens_old(struct rlk_conn *conn, unsigned int batch,

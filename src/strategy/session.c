@@ -40,6 +40,11 @@ static const struct rlk_stmt_def still_there = {
 	"SELECT id FROM lease_session WHERE id = ?",
 };
 
+static const struct rlk_stmt_def look = {
+	"look at the session",
+	"SELECT beat FROM lease_session WHERE id = ?",
+};
+
 /* A DELETE, and the SELECT that finds what it was to delete. */
 struct removal {
 	struct rlk_stmt_def remove;
@@ -116,6 +121,27 @@ enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 		.breaks = told & 4095,
 		.server_us = (int64_t) (told >> 12),
 	};
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
+				bool *ret_found, uint64_t *ret_beat,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_u64(id) };
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
+
+	if (fault)
+		return fault;
+	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
+	if (fault == RLK_PENDING)
+		return fault;
+	rlk_sure_end(conn);
+	if (fault)
+		return fault;
+	*ret_found = reply.has_row;
+	*ret_beat = reply.has_row ? reply.columns[0].u64 : 0;
 	return RLK_DONE;
 }
 

@@ -46,6 +46,11 @@ enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 				struct rlk_beat *ret_beat,
 				struct rowlock_errinfo *reterr);
 
+/** How many beats the row counts. *@ret_found: it is there. */
+enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
+				bool *ret_found, uint64_t *ret_beat,
+				struct rowlock_errinfo *reterr);
+
 /** Delete the row, whatever it says: our own, or one we abandoned. */
 enum rlk_fault rlk_session_close(struct rlk_conn *conn, uint64_t id,
 				 struct rowlock_errinfo *reterr);

@@ -22,6 +22,11 @@ static const struct rlk_catch_up *catch_up_of(const struct rlk_conn *conn)
 	return rlk_server_catch_up(rlk_conn_server(conn));
 }
 
+bool rlk_sure_needed(const struct rlk_conn *conn)
+{
+	return catch_up_of(conn)->first;
+}
+
 enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr)
 {
@@ -50,7 +55,7 @@ enum rlk_fault rlk_sure_read(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, def, params, ret_reply, reterr);
 
-	if (fault || ret_reply->has_row || !catch_up_of(conn)->first)
+	if (fault || ret_reply->has_row || !rlk_sure_needed(conn))
 		return fault;
 	fault = rlk_sure_begin(conn, reterr);
 	if (fault)

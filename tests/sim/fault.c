@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "app.h"
+#include "judge.h"
+#include "locks.h"
 #include "proc.h"
 #include "sim.h"
 #include "tables.h"
@@ -54,6 +56,7 @@ static const struct kind kinds[SIM_FAULTS] = {
 	[SIM_CLOCK_AHEAD] = { "server-clock-ahead", 0 },
 	[SIM_KILL_CONNECTION] = { "killed-connection", 0 },
 	[SIM_KILL_QUERY] = { "killed-query", 0 },
+	[SIM_ROW_GONE] = { "row-deleted-by-hand", 0 },
 	[SIM_HALF_OPEN] = { "half-open-connection", 0 },
 	[SIM_SLOW_KILL] = { "slow-kill", 200000 },
 };
@@ -205,6 +208,24 @@ static void strike_connection(enum sim_fault_kind kind)
 		session->silent = true;
 }
 
+/* Somebody deletes a lease by hand, and tells nobody. */
+static void strike_lease(void)
+{
+	static const struct sim_session nobody;
+	struct sim_lease *lease;
+
+	if (!sim_world.breaks || sim_locks_any() || !sim_tables.lease_places)
+		return;
+	lease = &sim_tables.leases[sim_below(sim_tables.lease_places)];
+	if (!lease->there)
+		return;
+	sim_judge_lease_broken(&nobody, lease);
+	lease->there = false;
+	lease->gone_us = sim_now;
+	if (sim_kind_of(lease) == SIM_KIND_PERMITS)
+		sim_tables.permits_us[lease->name] = sim_now;
+}
+
 static void do_strike(enum sim_fault_kind kind)
 {
 	struct sim_proc *proc = sim_app_any();
@@ -218,6 +239,8 @@ static void do_strike(enum sim_fault_kind kind)
 		sim_fault(kind);
 		if (kind <= SIM_CLOCK_AHEAD)
 			strike_server(kind);
+		else if (kind == SIM_ROW_GONE)
+			strike_lease();
 		else
 			strike_connection(kind);
 	}

@@ -174,10 +174,11 @@ void sim_judge_lease_removed(const struct sim_session *by,
 
 /* ------------------------------------------------------------- sessions */
 
-/* Also who was told that others had evicted it. */
+/* Also who was told that others had evicted it, or restored the tables. */
 static bool believes(const struct sim_grant *grant)
 {
-	return sim_grant_held(grant) || was_lost(grant, RLK_WAS_EVICTED);
+	return sim_grant_held(grant) || was_lost(grant, RLK_WAS_EVICTED) ||
+	       was_lost(grant, RLK_WAS_RESTORED);
 }
 
 static bool holds_by(uint64_t session)

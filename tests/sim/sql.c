@@ -113,6 +113,8 @@ static const struct pattern patterns[] = {
 	  "WHERE ", NULL, NULL },
 	{ SIM_STILL_SESSION, "still-session", "SELECT id FROM lease_session "
 	  "WHERE ", NULL, NULL },
+	{ SIM_BEATS, "beats", "SELECT beat FROM lease_session WHERE id = ?",
+	  NULL, NULL },
 	{ SIM_LAST_ID, "last-id", "SELECT LAST_INSERT_ID()", NULL, NULL },
 	{ SIM_SESSIONS_AFTER, "sessions", "SELECT id, beat, ttl, host, pid, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at) FROM "
@@ -349,6 +351,8 @@ static const struct {
 	  "GREATEST(TIMESTAMPDIFF(", { 0, SIM_ZERO, 1 } },
 	{ SIM_BELL_RING, "ring-many", "DO {RELEASE_LOCK(?0)|}", NULL,
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO } },
+	{ SIM_PRESENT, "present-of-ours", "SELECT l.attempt FROM "
+	  "business_lease l WHERE " PERMITS, NULL, { 0, 1, 2 } },
 	{ SIM_PRESENT, "present-many", NULL, ATTEMPTS, { 0, SIM_ZERO, 1 } },
 	{ SIM_DELETE_LEASE, "delete-many", NULL, "SET STATEMENT "
 	  "sql_safe_updates = 1 FOR DELETE " DELETES, { 0, SIM_ZERO, 1 } },
@@ -544,7 +548,7 @@ const struct sim_op *sim_op_of(const struct rlk_stmt_def *def)
 	static struct {
 		const struct rlk_stmt_def *def;
 		struct sim_op op;
-	} known[64];
+	} known[128];
 	size_t at = (size_t) ((uintptr_t) def >> 4) % RLK_ARRAY_SIZE(known);
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(known); i++) {
@@ -647,7 +651,7 @@ const struct sim_many *sim_many_of(const struct rlk_many_def *def)
 	static struct {
 		const struct rlk_many_def *def;
 		struct sim_many many;
-	} known[32];
+	} known[64];
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(known); i++) {
 		if (known[i].def == def)

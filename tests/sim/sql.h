@@ -49,6 +49,7 @@ enum sim_verb {
 	SIM_CLAIM_LOOK,
 	SIM_STILL_LEASE, /* what a DELETE by the same conditions is about */
 	SIM_STILL_SESSION,
+	SIM_BEATS,
 	SIM_LAST_ID,
 	SIM_LOOK_BREAKS,
 	SIM_ALLOW_SEVERAL, /* said on the application's connections, */

@@ -139,6 +139,15 @@ static void delete_session(struct sim_session *session)
 	}
 }
 
+static void tell_beats(struct sim_session *session)
+{
+	const struct sim_session_row *row =
+	    sim_session_row(session->request.params[0].u64);
+
+	if (row)
+		sim_answer_row(&session->answer, 1)[0] = rlk_u64(row->beat);
+}
+
 static void find_sessions(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < sim_tables.session_places; i++) {
@@ -557,6 +566,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_CLAIM_LOOK] = look_at_claim,
 		[SIM_STILL_LEASE] = sim_lease_present,
 		[SIM_STILL_SESSION] = find_sessions,
+		[SIM_BEATS] = tell_beats,
 		[SIM_LAST_ID] = tell_last_id,
 		[SIM_CLAIM_TAKE] = take_claim,
 		[SIM_CLAIM_KEEP] = keep_claim,

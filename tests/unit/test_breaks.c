@@ -59,13 +59,42 @@ static void one_of_many_is_found(void **state)
 	end(client);
 }
 
+/* No count of breaks tells of a row that somebody has deleted. */
+static void row_that_went_is_missed(void **state)
+{
+	struct rowlock_client *client = hold_many();
+
+	(void) state;
+	fake_lease_remove("job 3");
+	fake_advance(10000);
+	expect_one_loss();
+	end(client);
+}
+
+/* A statement for all of them, behind each beat. */
+static void rows_that_are_there_take_one_look_a_beat(void **state)
+{
+	struct rowlock_client *client = hold_many();
+
+	(void) state;
+	fake_advance(10000);
+	fake_await(FAKE_LEASES_THERE, 1);
+	assert_int_equal(fake_call(FAKE_LEASES_THERE, 0).id, HOLDS);
+	fake_advance(10000);
+	fake_await(FAKE_LEASES_THERE, 2);
+	assert_int_equal(fake_count(FAKE_BEAT), 2);
+	assert_int_equal(fake_count(FAKE_LEASES_OF), 0);
+	end(client);
+}
+
 static void look_without_memory_is_made_again(void **state)
 {
 	struct rowlock_client *client = hold_many();
 
 	(void) state;
 	fake_lease_break("job 3");
-	fake_memory_fail(1);
+	/* The first is for the look behind the beat. */
+	fake_memory_fail(2);
 	fake_advance(10000);
 	fake_await(FAKE_LEASES_OF, 1);
 	fake_pass_await(FAKE_LEASES_OF, 2);
@@ -94,6 +123,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		FAKE("one of many is found", one_of_many_is_found),
+		FAKE("a row that went is missed", row_that_went_is_missed),
+		FAKE("rows that are there take one look a beat",
+		     rows_that_are_there_take_one_look_a_beat),
 		FAKE("a look without memory is made again",
 		     look_without_memory_is_made_again),
 		FAKE("a look that tells of too many is made again",

@@ -46,6 +46,8 @@ enum fake_op {
 	FAKE_EVICT_MANY, /* one statement, of .id sessions */
 	FAKE_SWEEP_MANY, /* of .id leases, .name is one of them */
 	FAKE_LEASES_OF,
+	FAKE_LEASES_THERE,
+	FAKE_SESSION_LOOK,
 	FAKE_FENCE, /* .id is the connection that is ended */
 	FAKE_KILL_QUERY,
 	FAKE_TIME,

@@ -53,6 +53,20 @@ enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
+				bool *ret_found, uint64_t *ret_beat,
+				struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_SESSION_LOOK, .conn = conn };
+	const struct world_session *session = NULL;
+
+	if (world_begin(&op, &(struct fake_call){ .id = id }))
+		session = world_session(id);
+	*ret_found = session;
+	*ret_beat = session ? session->beat : 0;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
 static enum rlk_fault drop_session(struct world_op *op, uint64_t id,
 				   bool (*may)(const struct world_session *,
 					       uint64_t),
@@ -241,6 +255,28 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 		fn(attempts[i], arg);
 	for (size_t i = 0; !fault && i < fake_leases_lied; i++)
 		fn(i, arg);
+	return fault;
+}
+
+enum rlk_fault rlk_leases_there(struct rlk_conn *conn,
+				const struct rlk_lease_key *keys, size_t count,
+				void (*fn)(uint64_t attempt, void *), void *arg,
+				struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_LEASES_THERE, .conn = conn };
+	bool there[TEST_SIZE(world.tables.leases)] = { false };
+	enum rlk_fault fault;
+
+	if (world_begin(&op, &(struct fake_call){ .id = count }))
+		for (size_t i = 0; i < TEST_SIZE(there); i++)
+			for (size_t key = 0; key < count; key++)
+				there[i] = there[i] ||
+					   world.tables.leases[i].attempt ==
+					       keys[key].attempt;
+	fault = world_fault(&op, RLK_DONE, reterr);
+	for (size_t i = 0; !fault && i < TEST_SIZE(there); i++)
+		if (there[i])
+			fn(world.tables.leases[i].attempt, arg);
 	return fault;
 }
 

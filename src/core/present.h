@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_PRESENT_H
+#define RLK_CORE_PRESENT_H
+
+#include "core/client.h"
+
+/** Behind a beat: are the rows there of the leases that this client believes to
+ *  hold? If some are not, rlk_breaks_look() is due. Blocks; no mutex held. */
+void rlk_present_look(struct rowlock_client *client);
+
+#endif

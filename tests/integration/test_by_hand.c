@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tables that somebody has changed by hand under clients that use them: rows
+ * that went, as by a TRUNCATE, and rows that came, as by a dump that is
+ * restored. Whoever believes in them hears of it behind a beat.
+ */
+#include <rowlock/multilock.h>
+#include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 1500
+
+/* As who empties a table does it: nobody is told. */
+static void delete_by_hand(const char *name)
+{
+	struct test_sql *sql = test_sql_open();
+
+	assert_true(test_sql(sql,
+			     "DELETE FROM business_lease WHERE name = '%s' "
+			     "ORDER BY slot LIMIT 1",
+			     name) == 1);
+	test_sql_end(sql);
+}
+
+static void a_row_deleted_by_hand_is_missed(void **state)
+{
+	const char *name = test_name("deleted");
+	uint64_t ttl = test_ttl_ms(TTL_MS);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	uint64_t began;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	began = test_now_ns();
+	delete_by_hand(name);
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	test_figure(test_ms(began, actor.at), "ms",
+		    "lease: row deleted by hand to lost callback, TTL %d ms",
+		    (int) ttl);
+	assert_int_equal(test_actor_ask(&actor, "held"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_actor_end(&actor);
+}
+
+/* A dump that is restored brings back the session as it was, and rows of names
+ * that were given back. */
+static void a_restored_session_is_given_up(void **state)
+{
+	const char *name = test_name("restored");
+	const char *back = test_name("back");
+	uint64_t ttl = test_ttl_ms(TTL_MS);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	struct rowlock_client *other = test_client(ttl);
+	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
+	struct test_sql *sql = test_sql_open();
+	uint64_t began = test_now_ns();
+	struct rowlock_errinfo err;
+	uint64_t session;
+
+	(void) state;
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	session = test_sql_number(
+	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
+	while (test_sql_number(sql,
+			       "SELECT beat FROM lease_session WHERE id = %llu",
+			       (unsigned long long) session) < 2)
+		test_keep_waiting(began, "two beats");
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, %llu, 4711, UTC_TIMESTAMP(6))",
+		 back, (unsigned long long) session);
+	test_sql(sql, "UPDATE lease_session SET beat = 0 WHERE id = %llu",
+		 (unsigned long long) session);
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_lock_end(lock);
+	test_client_end(other);
+	test_actor_end(&actor);
+	test_sql_end(sql);
+}
+
+static void set_lost(struct rowlock_multilock *multilock, void *arg)
+{
+	(void) multilock;
+	test_event_set(arg);
+}
+
+static void permits_lost(struct rowlock_semaphore *semaphore, void *arg)
+{
+	(void) semaphore;
+	test_event_set(arg);
+}
+
+static void side_lost(struct rowlock_rwlock *rwlock, void *arg)
+{
+	(void) rwlock;
+	test_event_set(arg);
+}
+
+/* One of several rows is enough. */
+static void a_row_of_several_is_missed(void **state)
+{
+	const char *names[] = { test_name("one"), test_name("two"),
+				test_name("permits"), test_name("reader"),
+				test_name("writer") };
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct test_event lost[4];
+	struct rowlock_multilock *set;
+	struct rowlock_semaphore *permits;
+	struct rowlock_rwlock *sides[2];
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(lost); i++)
+		lost[i] = test_event_new();
+	assert_ok(rowlock_multilock_new(client, names, 2, NULL, &set, &err));
+	assert_ok(
+	    rowlock_semaphore_new(client, names[2], 3, NULL, &permits, &err));
+	for (size_t i = 0; i < 2; i++) {
+		assert_ok(rowlock_rwlock_new(client, names[3 + i], NULL,
+					     &sides[i], &err));
+		rowlock_rwlock_on_lost(sides[i], side_lost, &lost[2 + i]);
+	}
+	rowlock_multilock_on_lost(set, set_lost, &lost[0]);
+	rowlock_semaphore_on_lost(permits, permits_lost, &lost[1]);
+	assert_ok(rowlock_multilock_acquire(set, 0, &err));
+	assert_ok(rowlock_semaphore_acquire(permits, 2, 0, &err));
+	assert_ok(rowlock_rwlock_acquire_read(sides[0], 0, &err));
+	assert_ok(rowlock_rwlock_acquire_write(sides[1], 0, &err));
+	for (size_t i = 1; i < TEST_SIZE(names); i++)
+		delete_by_hand(names[i]);
+	for (size_t i = 0; i < TEST_SIZE(lost); i++)
+		assert_event(&lost[i], "the loss of what lacks the row of '%s'",
+			     names[i + 1]);
+	rowlock_multilock_freep(&set);
+	rowlock_semaphore_freep(&permits);
+	rowlock_rwlock_freep(&sides[0]);
+	rowlock_rwlock_freep(&sides[1]);
+	test_client_end(client);
+	for (size_t i = 0; i < TEST_SIZE(lost); i++)
+		test_event_end(&lost[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a row that is deleted is missed by the next beat",
+		     a_row_deleted_by_hand_is_missed),
+		TEST("one row of several that is deleted is missed",
+		     a_row_of_several_is_missed),
+		TEST("a session that a dump brings back as it was is given up",
+		     a_restored_session_is_given_up),
+	};
+
+	return test_main(tests);
+}
