@@ -6,7 +6,7 @@
 #include "db/conn.h"
 
 /** The version of sql/schema that this library was written for. */
-#define RLK_SCHEMA_VERSION 6
+#define RLK_SCHEMA_VERSION 7
 
 /**
  * Are the tables as they must be? Version, engine (InnoDB), columns, types and

@@ -13,6 +13,7 @@ fresh()
 	said "applied migration 0004"
 	said "applied migration 0005"
 	said "applied migration 0006"
+	said "applied migration 0007"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
 		"business_lease business_lock lease_session lock_permits lock_status lock_token lock_token_floor rowlock_schema"
@@ -50,7 +51,7 @@ ten_at_once()
 	at_once 10
 	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
 	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 6
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 7
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill client and
@@ -59,7 +60,7 @@ killed_anywhere()
 {
 	copy_tree
 	for n in 1 2 3; do killed_in 000$n 5 $((n - 1)); done
-	for n in 4 5; do killed_in 000$n 1 $((n - 1)); done
+	for n in 4 5 7; do killed_in 000$n 1 $((n - 1)); done
 	# It comes first, too.
 	killed_in 0006 5 0
 }
@@ -93,7 +94,7 @@ killed_in()
 	close_session
 	expect 0 rlm
 	expect 0 rlm --status
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 6
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 7
 	equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
 	equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 }
@@ -107,7 +108,7 @@ waits_for_another_run()
 {
 	open_session "$tmp/root.cnf"
 	rlm
-	rows "DELETE FROM rowlock_schema WHERE version = 6"
+	rows "DELETE FROM rowlock_schema WHERE version = 7"
 	secret=$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")
 	equal ${#secret} 64
 	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2(CONCAT('migrate', '$secret'), 256), 40)), 0)")" 1
@@ -134,16 +135,16 @@ second_migration()
 {
 	rlm
 	copy_tree
-	echo "CREATE TABLE IF NOT EXISTS extra (a INT);" >"$copy/sql/schema/0007.sql"
+	echo "CREATE TABLE IF NOT EXISTS extra (a INT);" >"$copy/sql/schema/0008.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 3 rlm --status
-	said "0007  missing"
+	said "0008  missing"
 	expect 0 rlm
-	said "applied migration 0007"
-	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0 ORDER BY 1" | xargs)" "1 2 3 4 5 6 7"
+	said "applied migration 0008"
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0 ORDER BY 1" | xargs)" "1 2 3 4 5 6 7 8"
 	migrate=$root/tools/rowlock-migrate
 	expect 4 rlm
-	said "has schema version 7; this rowlock-migrate knows up to 6"
+	said "has schema version 8; this rowlock-migrate knows up to 7"
 }
 
 # A name that turns the terminal's letters red, one by a single character of C1,
@@ -212,14 +213,14 @@ failing_migration()
 {
 	copy_tree
 	printf '%s\n' "CREATE TABLE IF NOT EXISTS extra (a INT);" "CREATE TABEL x;" \
-		"CREATE TABLE another (a INT);" >"$copy/sql/schema/0007.sql"
+		"CREATE TABLE another (a INT);" >"$copy/sql/schema/0008.sql"
 	migrate=$copy/tools/rowlock-migrate
 	expect 2 rlm
 	said "ERROR 1064"
-	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6"
-	echo "CREATE TABLE IF NOT EXISTS extra (a INT);" >"$copy/sql/schema/0007.sql"
-	expect 0 rlm
 	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7"
+	echo "CREATE TABLE IF NOT EXISTS extra (a INT);" >"$copy/sql/schema/0008.sql"
+	expect 0 rlm
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7 8"
 }
 
 # The time of a question passes, by a sleep that waits for this, and the migration

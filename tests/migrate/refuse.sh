@@ -21,7 +21,7 @@ newer_schema()
 	rlm
 	rows "INSERT INTO rowlock_schema VALUES (9, REPEAT('0', 64), UTC_TIMESTAMP(6), NULL)"
 	expect 4 rlm
-	said "has schema version 9; this rowlock-migrate knows up to 6"
+	said "has schema version 9; this rowlock-migrate knows up to 7"
 }
 
 dropped_table()
