@@ -2,7 +2,9 @@
 --
 -- rowlock_guard(), for accounts that may not change rowlock's tables: the guard of
 -- a transaction (rowlock_guard_call(), `rowlock run --guarded`), with the rights
--- of whoever made it. All that one can do by it is to count a hold's commits.
+-- of whoever made it. All that one can do by it is to count a hold whose attempt
+-- one knows, in the upper four bits of guards: the commits of the holder's library
+-- are in the others.
 
 DELIMITER //
 CREATE PROCEDURE rowlock_guard(
@@ -17,7 +19,7 @@ BEGIN
 	SELECT COUNT(*) INTO counted FROM business_lease
 	WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
 	IF counted = 1 THEN
-		UPDATE business_lease SET guards = (guards + 1) & 4294967295
+		UPDATE business_lease SET guards = (guards + 268435456) & 4294967295
 		WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
 		SET counted = ROW_COUNT();
 	END IF;

@@ -64,18 +64,24 @@ static bool knows_guards_locked(const struct rlk_hold *hold)
 	       hold->guards < UINT16_MAX;
 }
 
+void rlk_guarded_note_locked(const struct rlk_guarded *guarded)
+{
+	const uint64_t guards = guarded->guard.guards;
+	struct rlk_hold *hold = guarded->hold;
+
+	hold->guards_unsure = false;
+	hold->guards = guards < UINT16_MAX ? (uint16_t) guards : UINT16_MAX;
+}
+
 /* @guarded has asked, and got its answer. */
 static void note_answer(const struct rlk_guarded *guarded)
 {
-	const struct rlk_guard *guard = &guarded->guard;
 	struct rowlock_client *client = guarded->lock->name->client;
-	struct rlk_hold *hold = guarded->hold;
 
 	rlk_mutex_lock(&client->mutex);
-	rlk_place_verified_locked(client, &guard->on, hold->session);
-	hold->guards_unsure = false;
-	hold->guards =
-	    guard->guards < UINT16_MAX ? (uint16_t) guard->guards : UINT16_MAX;
+	rlk_place_verified_locked(client, &guarded->guard.on,
+				  guarded->hold->session);
+	rlk_guarded_note_locked(guarded);
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -278,7 +284,7 @@ static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
 	if (rlk_client_conn(client, RLK_BAY_ASIDE, guarded->guard.on.until_ms,
 			    &conn, ret_error))
 		return RLK_FAILED;
-	fault = rlk_guard_outrun(conn, &request, ret_error);
+	fault = rlk_guard_outrun(conn, &guarded->guard, &request, ret_error);
 	rlk_pool_put(client->pool, conn);
 	if (fault)
 		return fault;
@@ -294,11 +300,13 @@ static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
 static int outrun(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_clock *clock = guarded->guard.on.clock;
-	struct rowlock_errinfo error = { 0 };
+	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 
 	if (!may_come(guarded))
 		return 0;
+	/* Where the answer is late nothing else is written there. */
+	rlk_fail(&error, ROWLOCK_ECONNECT, "no answer in time");
 	do
 		fault = outrun_once(guarded, &error);
 	while (fault == RLK_BUSY &&

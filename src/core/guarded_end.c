@@ -5,7 +5,9 @@
  *
  * Failure modes: what the server says of the hold at the COMMIT is decisive,
  * also where our clock has given it up by then: that only hurries. A commit
- * without an answer is asked after until the call's time is up.
+ * without an answer is asked after until the call's time is up; and so is the
+ * row of one that found none, on a connection of the client's, before its hold
+ * is called lost.
  */
 #include <rowlock/mysql.h>
 
@@ -23,9 +25,12 @@ static void note_end(const struct rlk_guarded *guarded, bool done)
 	struct rlk_hold *hold = guarded->hold;
 
 	rlk_mutex_lock(&client->mutex);
-	if (done && hold->guards < UINT16_MAX)
+	if (guarded->read)
+		rlk_guarded_note_locked(guarded);
+	else if (!done)
+		hold->guards_unsure = true;
+	else if (hold->guards < UINT16_MAX)
 		hold->guards++;
-	hold->guards_unsure = hold->guards_unsure || !done;
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -116,37 +121,39 @@ static bool only_it_gives_back(struct rlk_guarded *guarded)
 	       !rlk_hold_has_maximum(guarded->hold);
 }
 
-static bool is_told(struct rlk_guarded *guarded)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&guarded->lock->name->client->mutex);
+/* A question on a connection of the client's. True: *@ret_error is no matter,
+ * that was the answer. */
+typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
+		       struct rowlock_errinfo *ret_error);
 
-	return guarded->hold->guard_told;
+/* What became of the commit? */
+static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
+			struct rowlock_errinfo *ret_error)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	enum rlk_guard_outcome outcome;
+
+	if (rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
+			       &outcome, ret_error))
+		return false;
+	if (guarded->guard.releases && outcome == RLK_GUARD_WAS_COMMITTED &&
+	    !only_it_gives_back(guarded))
+		outcome = RLK_GUARD_ROW_IS_GONE;
+	guarded->outcome = outcome;
+	guarded->read =
+	    outcome != RLK_GUARD_ROW_IS_GONE &&
+	    !(outcome == RLK_GUARD_WAS_COMMITTED && guarded->guard.releases);
+	return true;
 }
 
-/* One question. True: that is the answer. */
-static bool ask(struct rlk_guarded *guarded, int64_t until_ms,
-		enum rlk_guard_outcome *ret_outcome)
+/* Is its hold's row there, and how is it counted? */
+static bool ask_row(struct rlk_guarded *guarded, struct rlk_conn *conn,
+		    struct rowlock_errinfo *ret_error)
 {
-	struct rowlock_client *client = guarded->lock->name->client;
 	struct rlk_request request = rlk_hold_request(guarded->hold);
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
 
-	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, &error))
-		return false;
-	guarded->guard.told = is_told(guarded);
-	fault = rlk_guard_find_out(conn, &guarded->guard, &request,
-				   guarded->breaks, ret_outcome, &error);
-	rlk_pool_put(client->pool, conn);
-	if (fault)
-		return false;
-	if (guarded->guard.releases &&
-	    *ret_outcome == RLK_GUARD_WAS_COMMITTED &&
-	    !only_it_gives_back(guarded))
-		*ret_outcome = RLK_GUARD_ROW_IS_GONE;
-	return true;
+	return !rlk_guard_look(conn, &guarded->guard, &request, &guarded->seen,
+			       ret_error);
 }
 
 static void pause_until(const struct rowlock_client *client, int64_t until_ms)
@@ -157,6 +164,30 @@ static void pause_until(const struct rowlock_client *client, int64_t until_ms)
 		return;
 	rlk_sleeper_wait(&sleeper, until_ms, -1);
 	rlk_sleeper_fini(&sleeper);
+}
+
+/* Until it is answered, or the time is up: false, and what was in the way of it
+ * in *@ret_error. An answer that is late writes nothing there. */
+static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
+		      struct rowlock_errinfo *ret_error)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	rlk_fail(ret_error, ROWLOCK_ECONNECT, "no answer in time");
+	for (;;) {
+		int64_t next = rlk_now(client->clock) + PAUSE_MS;
+		struct rlk_conn *conn;
+		bool answered = false;
+
+		if (!rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
+				     ret_error)) {
+			answered = ask(guarded, conn, ret_error);
+			rlk_pool_put(client->pool, conn);
+		}
+		if (answered || next >= until_ms)
+			return answered;
+		pause_until(client, next);
+	}
 }
 
 /* A commit that may still come would pass for the next owner; and the next
@@ -187,29 +218,25 @@ static int fail_unanswered(struct rlk_guarded *guarded,
 		rlk_guarded_lose(guarded, may_be_gone);
 	else
 		note_may_come(guarded);
-	return fail_unknown(guarded,
-			    "not known, for the server is out of reach; look "
-			    "at the data for what became of it",
-			    error, reterr);
+	return fail_unknown(
+	    guarded,
+	    "not known, and it may still come, until the lock is "
+	    "released or the next rowlock_begin(); look "
+	    "at the data for what became of it",
+	    error, reterr);
 }
 
 /* @error: what the COMMIT failed with. */
-static int judge(struct rlk_guarded *guarded, enum rlk_guard_outcome outcome,
+static int judge(struct rlk_guarded *guarded,
 		 const struct rowlock_errinfo *error,
 		 struct rowlock_errinfo *reterr)
 {
-	switch (outcome) {
+	switch (guarded->outcome) {
 	case RLK_GUARD_WAS_COMMITTED:
 		return 0;
 	case RLK_GUARD_WAS_NOT_COMMITTED:
 		return fail_with(guarded->lock, "commit", error->code,
 				 "nothing was committed", error, reterr);
-	case RLK_GUARD_WAS_COUNTED:
-		return fail_unknown(
-		    guarded,
-		    "not known, for who has the guard as text may have "
-		    "committed, too; look at the data for what became of it",
-		    error, reterr);
 	case RLK_GUARD_ROW_IS_GONE:
 		break;
 	}
@@ -224,18 +251,11 @@ static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
 		    const struct rowlock_errinfo *error,
 		    struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_client *client = guarded->lock->name->client;
-	enum rlk_guard_outcome outcome;
+	struct rowlock_errinfo why;
 
-	for (;;) {
-		int64_t next = rlk_now(client->clock) + PAUSE_MS;
-
-		if (ask(guarded, until_ms, &outcome))
-			return judge(guarded, outcome, error, reterr);
-		if (next >= until_ms)
-			return fail_unanswered(guarded, error, reterr);
-		pause_until(client, next);
-	}
+	if (ask_until(guarded, ask_outcome, until_ms, &why))
+		return judge(guarded, error, reterr);
+	return fail_unanswered(guarded, error, reterr);
 }
 
 /* What is known to be lost is not asked for; but our clock does not know of a
@@ -258,6 +278,68 @@ static int fail_lost(struct rlk_guarded *guarded,
 			RLK_LOCK_ARGS(guarded->lock), guarded->hold->reason);
 }
 
+/* The transaction that was begun is not there any more. */
+static bool has_ended_before(enum rlk_guard_end end)
+{
+	return end == RLK_GUARD_BROKEN || end == RLK_GUARD_REPLACED;
+}
+
+static int fail_ended(const struct rlk_guarded *guarded, const char *what,
+		      enum rlk_guard_end end, struct rowlock_errinfo *reterr)
+{
+	return fail(guarded->lock, what, ROWLOCK_EBROKEN,
+		    end == RLK_GUARD_REPLACED
+			? "the session is not the one in which the transaction "
+			  "was begun (a new connection, or a reset of it), or "
+			  "autocommit was turned on in it; what was written "
+			  "since may be committed: look at the data"
+			: "the transaction had ended before: by a COMMIT, a "
+			  "ROLLBACK, DDL, or a deadlock; what was not "
+			  "committed by then is rolled back",
+		    reterr);
+}
+
+/* The commit changed no row, and is rolled back: why? */
+static int judge_uncounted(struct rlk_guarded *guarded, int64_t until_ms,
+			   const struct rowlock_errinfo *error,
+			   struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *lock = guarded->lock;
+	struct rowlock_errinfo why;
+
+	if (!ask_until(guarded, ask_row, until_ms, &why))
+		return fail_with(lock, "commit", why.code,
+				 "all is rolled back, for its row was not "
+				 "found, and whether the hold is lost is not "
+				 "known; ask rowlock_verify()",
+				 &why, reterr);
+	if (guarded->seen == RLK_GUARD_NO_ROW)
+		return fail_lost(guarded, reterr);
+	if (guarded->seen != guarded->guard.guards)
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "its row was counted meanwhile by whoever has the "
+			    "guard as text; all is rolled back, and the hold "
+			    "stays",
+			    reterr);
+	return fail_with(lock, "commit", ROWLOCK_EDB,
+			 "the server did not find its row, which is there (a "
+			 "KILL QUERY, max_statement_time, or a snapshot); all "
+			 "is rolled back, and the hold stays: do it again",
+			 error, reterr);
+}
+
+/* Where the transaction had ended before, that is what is to be told: what the
+ * caller has committed is committed. */
+static int roll_back_lost(struct rlk_guarded *guarded,
+			  struct rowlock_errinfo *reterr)
+{
+	enum rlk_guard_end end = rlk_guard_rollback(&guarded->guard, NULL);
+
+	return has_ended_before(end)
+		   ? fail_ended(guarded, "commit", end, reterr)
+		   : fail_lost(guarded, reterr);
+}
+
 static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 		  struct rowlock_errinfo *reterr)
 {
@@ -270,10 +352,8 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 	guarded->guard.on.until_ms =
 	    until_ms - (int64_t) client->call_timeout_ms / 2;
 
-	if (is_lost(guarded)) {
-		rlk_guard_rollback(&guarded->guard, NULL);
-		return fail_lost(guarded, reterr);
-	}
+	if (is_lost(guarded))
+		return roll_back_lost(guarded, reterr);
 	switch (rlk_guard_commit(&guarded->guard, &request, &error)) {
 	case RLK_GUARD_ELSEWHERE:
 		return fail(lock, "commit", ROWLOCK_EBROKEN,
@@ -282,22 +362,13 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 			    reterr);
 	case RLK_GUARD_DONE:
 		return 0;
-	case RLK_GUARD_LOST:
-		return fail_lost(guarded, reterr);
+	case RLK_GUARD_UNCOUNTED:
+		return judge_uncounted(guarded, until_ms, &error, reterr);
 	case RLK_GUARD_BROKEN:
-		return fail(lock, "commit", ROWLOCK_EBROKEN,
-			    "the transaction had ended before: by a COMMIT, a "
-			    "ROLLBACK, DDL, or a deadlock; what was not "
-			    "committed by then is rolled back",
-			    reterr);
+		return fail_ended(guarded, "commit", RLK_GUARD_BROKEN, reterr);
 	case RLK_GUARD_REPLACED:
-		return fail(lock, "commit", ROWLOCK_EBROKEN,
-			    "the session is not the one in which the "
-			    "transaction was begun (a new connection, or a "
-			    "reset of it), or autocommit was turned on in it; "
-			    "what was written since may be committed: look at "
-			    "the data",
-			    reterr);
+		return fail_ended(guarded, "commit", RLK_GUARD_REPLACED,
+				  reterr);
 	case RLK_GUARD_UNANSWERED:
 		return find_out(guarded, until_ms, &error, reterr);
 	default:
@@ -368,6 +439,7 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rlk_guarded *guarded;
+	enum rlk_guard_end end;
 	int code = 0;
 
 	guarded = open_one(lock, conn, "roll back", &code, reterr);
@@ -375,8 +447,10 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 		return code;
 	guarded->guard.on.until_ms = rlk_client_call_until(lock->name->client);
 	/* Where it is not answered, the server does it by itself. */
-	rlk_guard_rollback(&guarded->guard, NULL);
+	end = rlk_guard_rollback(&guarded->guard, NULL);
 	rlk_guarded_tell_rows(guarded, NULL);
+	if (has_ended_before(end))
+		code = fail_ended(guarded, "roll back", end, reterr);
 	rlk_guarded_untie(guarded);
-	return 0;
+	return code;
 }

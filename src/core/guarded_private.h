@@ -18,6 +18,11 @@ struct rlk_guarded {
 	char identity[96]; /* of the server that has the row */
 	uint64_t breaks;   /* of the session, before it begins: what is broken
 			      later counts up */
+	/* Of its commit, behind it. */
+	enum rlk_guard_outcome outcome; /* if it was not answered */
+	uint64_t seen; /* guards of the row, if it found none */
+	bool read;     /* behind its end the row was read, and guard.guards
+			  is what it says */
 };
 
 /** "<what> '<name>' (lease) on <server>: <words>" */
@@ -38,6 +43,9 @@ static inline int fail_with(const struct rowlock *lock, const char *what,
 			   "%s " RLK_LOCK_FORMAT ": %s: %s", what,
 			   RLK_LOCK_ARGS(lock), words, error->message);
 }
+
+/** Its hold's row has guard.guards. */
+void rlk_guarded_note_locked(const struct rlk_guarded *guarded);
 
 /** The transaction is over; frees it. Takes client->mutex. */
 void rlk_guarded_untie(struct rlk_guarded *guarded);

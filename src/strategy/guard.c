@@ -28,9 +28,9 @@
  * one of which is released behind the guard, before a COMMIT by itself; and
  * where the last statement fails, the outcome is asked for.
  *
- * Failure modes: whatever is refused is rolled back. A COMMIT without an answer
- * counts one up from a number that is known, if it takes place: whoever counts
- * first, it or the question after it, the other one finds another number.
+ * Failure modes: whatever is refused is rolled back. Of a COMMIT that changed
+ * no row it is not said that the row is gone: a statement that was interrupted
+ * says the same. What became of a COMMIT without an answer: guard_outcome.c.
  */
 #include "strategy/guard.h"
 
@@ -48,10 +48,8 @@
 #define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, %d, 2)"
 #define ERROR_JUDGE 1231
 
-/* The column has 32 bits: behind its largest number comes 0 again, for the next
- * commit of a hold that has as many behind it has to be another number, too. */
-#define COUNT_ONE "guards = (guards + 1) & 4294967295"
-#define COUNT_TWO "guards = (guards + 2) & 4294967295"
+/* One more of those who have the guard as text (strategy/guard.h). */
+#define COUNT_TEXT "(lease.guards + 268435456) & 4294967295"
 
 #define ERROR_SYNTAX 1064
 #define ERROR_ROWS 1242
@@ -254,8 +252,11 @@ static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 	put_savepoint(text, guard);
 	rlk_script_put(text, guard->releases ? "; DELETE FROM " : "; UPDATE ");
 	rlk_place_put_table(text, guard->place, "business_lease");
-	if (!guard->releases)
-		rlk_script_put(text, " SET " COUNT_ONE);
+	if (!guard->releases) {
+		rlk_script_put(text, " SET guards = ");
+		rlk_script_put_value(
+		    text, rlk_u64(rlk_guard_count(guard->guards, 1)));
+	}
 	put_row(text, request);
 	rlk_script_put(text, " AND guards = ");
 	rlk_script_put_value(text, rlk_u64(guard->guards));
@@ -294,8 +295,8 @@ int rlk_guard_sql(const struct rlk_place *place,
 	rlk_script_put(&text, " AS lease ON ");
 	put_condition(&text, "lease.", request);
 	rlk_script_put(&text,
-		       " SET lease.guards = (lease.guards + 1) & 4294967295 "
-		       "WHERE IF(lease.name IS NULL, (SELECT 1 UNION SELECT "
+		       " SET lease.guards = " COUNT_TEXT
+		       " WHERE IF(lease.name IS NULL, (SELECT 1 UNION SELECT "
 		       "2), 1) = 1; "
 		       "SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', "
 		       "'KILL CONNECTION_ID()'); "
@@ -394,16 +395,47 @@ static void leave_new_one(const struct rlk_guard *guard)
 				       NULL);
 }
 
+/* By the last answer that had flags: whatever was written since the begin came
+ * with one, so it need not be asked for. */
+static bool autocommits_again(const struct rlk_guard *guard)
+{
+	struct rlk_borrowed_state state;
+
+	rlk_borrowed_recall(&guard->on, &state);
+	return state.autocommits;
+}
+
+/* One whose savepoint is not there had ended before. */
+static enum rlk_guard_end had_ended(const struct rlk_guard *guard)
+{
+	return guard->commits_itself ? RLK_GUARD_REPLACED : RLK_GUARD_BROKEN;
+}
+
+/* What there is to roll back is what was done since the begin, if its savepoint
+ * is there. The ROLLBACK is said by itself, as its warnings are read. */
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 				      struct rowlock_errinfo *reterr)
 {
+	struct rlk_script text = { .failed = false };
+	struct rowlock_errinfo error = { 0 };
+	uint64_t numbers[NUMBERS];
+	enum rlk_fault fault;
+	size_t answered;
+
 	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
 		leave_new_one(guard);
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "it was connected anew meanwhile");
-		return RLK_GUARD_UNANSWERED;
+		return RLK_GUARD_REPLACED;
 	}
-	return undo(guard, reterr);
+	guard->commits_itself = autocommits_again(guard);
+	rlk_script_put(&text, "RELEASE ");
+	put_savepoint(&text, guard);
+	fault = say(guard, &text, numbers, &answered, &error);
+	if (undo(guard, reterr) || fault == RLK_UNKNOWN)
+		return RLK_GUARD_UNANSWERED;
+	return fault && error.mysql == ERROR_NO_SAVEPOINT ? had_ended(guard)
+							  : RLK_GUARD_DONE;
 }
 
 /* The lease's row is not there, or is on another server: which is asked for
@@ -544,7 +576,8 @@ static bool is_elsewhere(const struct rlk_guard *guard)
 {
 	struct rowlock_errinfo error;
 
-	return tell_place(guard, RLK_GUARD_LOST, &error) == RLK_GUARD_ELSEWHERE;
+	return tell_place(guard, RLK_GUARD_UNCOUNTED, &error) ==
+	       RLK_GUARD_ELSEWHERE;
 }
 
 /* Of one whose COMMIT was not executed. */
@@ -553,12 +586,11 @@ static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 				       struct rowlock_errinfo *error)
 {
 	if (answered == COMMIT_SAVEPOINT && error->mysql == ERROR_NO_SAVEPOINT)
-		return guard->commits_itself ? RLK_GUARD_REPLACED
-					     : RLK_GUARD_BROKEN;
+		return had_ended(guard);
 	if ((answered == COMMIT_GUARD && error->mysql == ERROR_JUDGE) ||
 	    (answered == COMMIT_COUNT && error->mysql == ERROR_CHANGED))
 		return is_elsewhere(guard) ? RLK_GUARD_ELSEWHERE
-					   : RLK_GUARD_LOST;
+					   : RLK_GUARD_UNCOUNTED;
 	if (answered == COMMIT_COUNT && error->mysql == ERROR_UNKNOWN_VARIABLE)
 		return RLK_GUARD_ELSEWHERE;
 	if (answered == COMMIT_OTHER_SAVEPOINT &&
@@ -567,16 +599,6 @@ static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 			    "another node changed the same rows first, said %s",
 			    rlk_borrowed_host(&guard->on));
 	return RLK_GUARD_REFUSED;
-}
-
-/* By the last answer that had flags: whatever was written since the begin came
- * with one, so it need not be asked for. */
-static bool autocommits_again(const struct rlk_guard *guard)
-{
-	struct rlk_borrowed_state state;
-
-	rlk_borrowed_recall(&guard->on, &state);
-	return state.autocommits;
 }
 
 enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
@@ -616,112 +638,4 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	     reterr->mysql != ERROR_JUDGE))
 		return RLK_GUARD_UNANSWERED;
 	return judge_commit(guard, answered, reterr);
-}
-
-/* ----------------------------------------------------------------- outcome */
-
-/* One that was not counted is not counted any more: two are. */
-static const struct rlk_stmt_def overtake = {
-	"outcome",
-	"UPDATE business_lease SET " COUNT_TWO " WHERE name = ? "
-	"AND slot = ? AND attempt = ? AND guards = ?",
-	true,
-};
-
-/* What has not been counted by now finds another number. */
-static const struct rlk_stmt_def outrun = {
-	"outcome",
-	"UPDATE business_lease SET " COUNT_TWO " WHERE name = ? "
-	"AND slot = ? AND attempt = ?",
-	true,
-};
-
-static const struct rlk_stmt_def look = {
-	"outcome",
-	"SELECT guards FROM business_lease "
-	"WHERE name = ? AND slot = ? AND attempt = ? FOR UPDATE",
-	true,
-};
-
-static const struct rlk_stmt_def look_at_session = {
-	"outcome",
-	"SELECT breaks FROM lease_session WHERE id = ?",
-	true,
-};
-
-/* Of a lease that is not there: it was the commit that gave it back, if nobody
- * else could. */
-static enum rlk_fault find_releaser(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    uint64_t breaks,
-				    enum rlk_guard_outcome *ret_outcome,
-				    struct rowlock_errinfo *reterr)
-{
-	const struct rlk_value params[] = { rlk_u64(request->session) };
-	struct rlk_reply reply;
-	enum rlk_fault fault;
-
-	fault = rlk_stmt_run(conn, &look_at_session, params, &reply, reterr);
-	if (!fault)
-		*ret_outcome = reply.has_row && reply.columns[0].u64 == breaks
-				   ? RLK_GUARD_WAS_COMMITTED
-				   : RLK_GUARD_ROW_IS_GONE;
-	return fault;
-}
-
-/* By how often the row is counted, which @guard has not overtaken. */
-static enum rlk_guard_outcome judge_count(const struct rlk_guard *guard,
-					  uint64_t guards)
-{
-	/* One that gives it back does not count it. */
-	if (guard->releases)
-		return RLK_GUARD_WAS_NOT_COMMITTED;
-	if (guard->told)
-		return RLK_GUARD_WAS_COUNTED;
-	return guards == ((guard->guards + 1) & UINT32_MAX)
-		   ? RLK_GUARD_WAS_COMMITTED
-		   : RLK_GUARD_WAS_NOT_COMMITTED;
-}
-
-enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
-				const struct rlk_request *request,
-				struct rowlock_errinfo *reterr)
-{
-	struct rlk_reply reply;
-
-	return rlk_lease_run(conn, &outrun, request, &reply, reterr);
-}
-
-enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
-				  const struct rlk_guard *guard,
-				  const struct rlk_request *request,
-				  uint64_t breaks,
-				  enum rlk_guard_outcome *ret_outcome,
-				  struct rowlock_errinfo *reterr)
-{
-	const struct rlk_value params[] = {
-		rlk_text(request->name),
-		rlk_u64(request->slot),
-		rlk_u64(request->attempt),
-		rlk_u64(guard->guards),
-	};
-	struct rlk_reply reply;
-	enum rlk_fault fault;
-
-	fault = rlk_stmt_run(conn, &overtake, params, &reply, reterr);
-	if (fault)
-		return fault;
-	if (reply.affected) {
-		*ret_outcome = RLK_GUARD_WAS_NOT_COMMITTED;
-		return RLK_DONE;
-	}
-	fault = rlk_lease_run(conn, &look, request, &reply, reterr);
-	if (fault)
-		return fault;
-	if (!reply.has_row && guard->releases)
-		return find_releaser(conn, request, breaks, ret_outcome,
-				     reterr);
-	*ret_outcome = reply.has_row ? judge_count(guard, reply.columns[0].u64)
-				     : RLK_GUARD_ROW_IS_GONE;
-	return RLK_DONE;
 }

@@ -28,6 +28,26 @@ int rlk_guard_call(const struct rlk_place *place,
 		   const struct rlk_request *request, char *ret_text,
 		   size_t size);
 
+/*
+ * How the 32 bits of `guards` are counted. The lower 28 are the library's own:
+ * one up for a commit, two for one that can not come any more. The upper four
+ * are counted by whoever has the guard as text, so that nobody's commit passes
+ * for another's. Behind the largest number of each comes 0 again: a commit that
+ * comes late must find another number than the one that it expects for as long
+ * as it may be under way.
+ */
+#define RLK_GUARD_OWN 268435455
+
+/** What is read where there is no row. */
+#define RLK_GUARD_NO_ROW UINT64_MAX
+
+/** @guards, @steps commits of ours later. */
+static inline uint64_t rlk_guard_count(uint64_t guards, uint64_t steps)
+{
+	return (guards & ~(uint64_t) RLK_GUARD_OWN) |
+	       ((guards + steps) & RLK_GUARD_OWN);
+}
+
 /** A transaction. */
 struct rlk_guard {
 	const struct rlk_place *place;
@@ -43,8 +63,6 @@ struct rlk_guard {
 				 guards; else they are known. Always where
 				 place->catch_up has a word for it */
 	bool releases;        /* its commit gives the lease back */
-	bool told;            /* by the time that its outcome is asked for, who
-				 has the guard as text may have counted, too */
 	bool autocommit;      /* of the session, before */
 	bool forbids_several; /* the connection did, before */
 	bool reconnects;      /* the driver did so by itself, before */
@@ -58,6 +76,9 @@ struct rlk_guard {
 enum rlk_guard_end {
 	RLK_GUARD_DONE,
 	RLK_GUARD_LOST,       /* the lease's row is not there */
+	RLK_GUARD_UNCOUNTED,  /* the commit changed no row: it is not there, or
+				 others have counted it, or the statement was
+				 interrupted. rlk_guard_look() tells */
 	RLK_GUARD_ELSEWHERE,  /* it is another server */
 	RLK_GUARD_BROKEN,     /* the transaction has ended before: by a COMMIT,
 				 a ROLLBACK, a statement that commits, or an
@@ -77,27 +98,38 @@ enum rlk_guard_end {
 /**
  * Begin on guard->on: of guard, place, server, on, attempt, snapshot, early,
  * asks and autocommit are written already, and guards unless it asks. Valid
- * ends: all but BROKEN and REPLACED, and LOST and ELSEWHERE only of one that
- * asks; UNANSWERED: the connection is closed, nothing is done.
+ * ends: all but BROKEN, REPLACED and UNCOUNTED, and LOST and ELSEWHERE only of
+ * one that asks; UNANSWERED: the connection is closed, nothing is done.
  */
 enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr);
 
-/** Valid ends: all. */
+/** Valid ends: all but LOST. */
 enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 				    const struct rlk_request *request,
 				    struct rowlock_errinfo *reterr);
 
-/** Valid ends: DONE, and where the connection is closed (so that the server
- *  rolls back) UNANSWERED. */
+/** Valid ends: DONE, BROKEN, REPLACED, and where the connection is closed (so
+ *  that the server rolls back) UNANSWERED. */
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 				      struct rowlock_errinfo *reterr);
 
-/** On a connection of ours: no commit that was not answered, nor asked after,
- *  can take place from here on. Waits while one is under way, as
- *  rlk_guard_find_out(). */
+/* What follows is asked for on a connection of ours, behind all that was
+ * committed in its cluster before. */
+
+/** What the row's `guards` is; RLK_GUARD_NO_ROW: it is not there. */
+enum rlk_fault rlk_guard_look(struct rlk_conn *conn,
+			      const struct rlk_guard *guard,
+			      const struct rlk_request *request,
+			      uint64_t *ret_guards,
+			      struct rowlock_errinfo *reterr);
+
+/** No commit that was not answered, nor asked after, can take place from here
+ *  on. Waits while one is under way, as rlk_guard_find_out(); RLK_BUSY: ask
+ *  again. */
 enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
+				const struct rlk_guard *guard,
 				const struct rlk_request *request,
 				struct rowlock_errinfo *reterr);
 
@@ -109,19 +141,17 @@ enum rlk_guard_outcome {
 					the commit that released it, since the
 					session is gone, too, or others have
 					broken leases of it */
-	RLK_GUARD_WAS_COUNTED,       /* nobody can say: the row has been counted
-					up, and not only ours counts
-					(guard->told) */
 };
 
 /**
- * On a connection of ours: did a commit that was not answered take place? One
- * that did not can not do so later: the row is changed, so that it does not
- * find it as it was. @breaks: the number that the session had. Waits while the
- * commit is under way, as long as the connection's deadline allows.
+ * Did a commit that was not answered take place? One that did not can not do so
+ * later: the row is changed, so that it does not find it as it was, and
+ * guard->guards is what it is now. @breaks: the number that the session had.
+ * Waits while the commit is under way, as long as the connection's deadline
+ * allows. RLK_BUSY: the row does not say it yet; ask again.
  */
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
-				  const struct rlk_guard *guard,
+				  struct rlk_guard *guard,
 				  const struct rlk_request *request,
 				  uint64_t breaks,
 				  enum rlk_guard_outcome *ret_outcome,

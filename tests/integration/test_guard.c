@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "guarded.h"
 
@@ -182,6 +183,136 @@ static void rows_that_cannot_be_rolled_back_are_told(void **state)
 	assert_null(strstr(err.message, "1196"));
 }
 
+/* Nor is it rolled back: what is told must not hide what the caller did. */
+static void transaction_that_has_ended_is_not_rolled_back(void **state)
+{
+	static const char *const ends[] = {
+		"COMMIT", "ROLLBACK",
+		"CREATE TABLE IF NOT EXISTS guard_test_2 (id INT)",
+		"SET autocommit = 1"
+	};
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		say(app->mysql, ends[i]);
+		say(app->mysql, "INSERT INTO guard_test VALUES (3, 0)");
+		assert_code(rowlock_rollback(app->lock, app->mysql, &err),
+			    ROWLOCK_EBROKEN, &err);
+		assert_int_equal(
+		    number(app->mysql, "SELECT @@SESSION.autocommit"), 1);
+		say(app->mysql, "DELETE FROM guard_test WHERE id = 3");
+	}
+	test_sql(app->sql, "DROP TABLE guard_test_2");
+	assert_ok(rowlock_verify(app->lock, &err));
+	assert_as_before(app);
+}
+
+/* Where the loss is known already, it is rolled back, and not committed: but
+ * that may have been done before. */
+static void what_ended_before_a_loss_is_told(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 4; i++) {
+		bool ends = i % 2;
+
+		test_sql(app->sql, "REPLACE INTO guard_test VALUES (1, 100)");
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		if (ends)
+			say(app->mysql, "COMMIT");
+		steal(app);
+		assert_code(rowlock_verify(app->lock, &err), ROWLOCK_ELOST,
+			    &err);
+		assert_code(
+		    i < 2 ? rowlock_commit(app->lock, app->mysql, &err)
+			  : rowlock_commit_release(app->lock, app->mysql, &err),
+		    ends ? ROWLOCK_EBROKEN : ROWLOCK_ELOST, &err);
+		assert_balance(app, ends ? 90 : 100);
+		assert_as_before(app);
+		test_sql(app->sql,
+			 "DELETE FROM business_lease WHERE name = "
+			 "'%s'",
+			 app->name);
+		test_sql(app->sql, "UPDATE guard_test SET balance = 0 WHERE "
+				   "id = 2");
+		rowlock_release(app->lock, NULL);
+		assert_ok(rowlock_acquire(app->lock, 0, &err));
+	}
+}
+
+/* The row is there, with another number: the hold is as good as before. */
+static void count_of_anothers_is_no_loss(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	for (int release = 0; release < 2; release++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+		take_ten(app);
+		assert_int_equal(test_sql(app->sql,
+					  "UPDATE business_lease SET guards = "
+					  "guards + 268435456 WHERE name = "
+					  "'%s'",
+					  app->name),
+				 1);
+		assert_code(
+		    release
+			? rowlock_commit_release(app->lock, app->mysql, &err)
+			: rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_EBROKEN, &err);
+		assert_non_null(strstr(err.message, "guard as text"));
+		assert_balance(app, 100);
+		assert_int_equal(rowlock_held(app->lock), 1);
+	}
+	/* The next one asks. */
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_as_before(app);
+}
+
+/* An UPDATE that does not find it is no proof that it is not there: MariaDB
+ * refuses to change in a snapshot what has been changed since, and so it does
+ * not, where KILL QUERY meets it. */
+static void row_that_is_not_found_is_looked_for(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	if (try_to_say(app->mysql, "SET SESSION innodb_snapshot_isolation = 1"))
+		return;
+	for (int release = 0; release < 2; release++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT,
+					&err));
+		take_ten(app);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(test_sql(app->sql,
+						  "UPDATE business_lease SET "
+						  "info = '%d' WHERE name = "
+						  "'%s'",
+						  i, app->name),
+					 1);
+		assert_code(
+		    release
+			? rowlock_commit_release(app->lock, app->mysql, &err)
+			: rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_EDB, &err);
+		assert_balance(app, 100);
+		assert_int_equal(rowlock_held(app->lock), 1);
+		assert_ok(rowlock_verify(app->lock, &err));
+	}
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_as_before(app);
+}
+
 /* With the lock held by a row of the other's, and ours by theirs. */
 static void *wait_for_the_other(void *arg)
 {
@@ -356,24 +487,30 @@ static unsigned int commit_by_text(const struct app *app, const char *text)
 	return error;
 }
 
-/* As often as a long hold likes. */
+/* As often as a long hold likes; and nobody's count is taken for another's. */
 static void row_is_counted_up_for_ever(void **state)
 {
-	/* As many as the client remembers, and as the column holds. */
-	static const uint32_t numbers[] = { 65533, UINT32_MAX - 2 };
+	/* As many as the client remembers, and as there is room for. */
+	static const uint32_t numbers[] = { 65533, (1u << 28) - 2,
+					    UINT32_MAX - 2 };
+	static const uint32_t own = (1u << 28) - 1;
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
 	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	for (size_t i = 0; i < TEST_SIZE(numbers); i++) {
+		const uint32_t others = numbers[i] & ~own;
+
 		set_guards(app, numbers[i]);
 		for (int j = 0; j < 5; j++)
 			statements_of(app, 0);
-		assert_int_equal(guards_of(app), (uint32_t) (numbers[i] + 5));
-		set_guards(app, numbers[i] + 2);
+		assert_int_equal(guards_of(app),
+				 others | ((numbers[i] + 5) & own));
+		set_guards(app, numbers[i]);
 		assert_int_equal(commit_by_text(app, text), 0);
-		assert_int_equal(guards_of(app), (uint32_t) (numbers[i] + 3));
+		assert_int_equal(guards_of(app),
+				 (uint32_t) (numbers[i] + own + 1));
 	}
 }
 
@@ -724,6 +861,14 @@ int main(void)
 		      transaction_that_has_ended_is_not_committed),
 		GUARD("rows that cannot be rolled back are told",
 		      rows_that_cannot_be_rolled_back_are_told),
+		GUARD("a transaction that has ended is not rolled back",
+		      transaction_that_has_ended_is_not_rolled_back),
+		GUARD("what ended before a loss is told",
+		      what_ended_before_a_loss_is_told),
+		GUARD("a count of another's is no loss",
+		      count_of_anothers_is_no_loss),
+		GUARD("a row that is not found is looked for",
+		      row_that_is_not_found_is_looked_for),
 		GUARD("a deadlock that is overlooked is not committed",
 		      deadlock_that_is_overlooked_is_not_committed),
 		GUARD("savepoints of the caller are his",

@@ -168,8 +168,9 @@ static void new_connection_has_nothing_open(void **state)
 			assert_code(rowlock_commit(app->lock, app->mysql, &err),
 				    ROWLOCK_EBROKEN, &err);
 		else
-			assert_ok(
-			    rowlock_rollback(app->lock, app->mysql, &err));
+			assert_code(
+			    rowlock_rollback(app->lock, app->mysql, &err),
+			    ROWLOCK_EBROKEN, &err);
 		say(app->mysql, "COMMIT");
 		assert_balance(app, 100);
 	}

@@ -392,7 +392,7 @@ static struct proxy *meet_rollback(struct app *app, const char *rule)
 	proxy = proxy_start(&options, words, sizeof(words));
 	if (!proxy)
 		fail_msg("proxy: %s", words);
-	snprintf(words, sizeof(words), "request sql=\"ROLLBACK*\" %s", rule);
+	snprintf(words, sizeof(words), "request sql=\"*ROLLBACK*\" %s", rule);
 	assert_null(proxy_tell(proxy, words));
 	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
 	app->mysql = connect_to(dsn, CLIENT_MULTI_STATEMENTS);

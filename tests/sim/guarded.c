@@ -208,9 +208,11 @@ static void roll_back(struct play *play)
 				NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
-	if (code)
+	if (code && code != ROWLOCK_EBROKEN)
 		sim_violation("rollback returned %d (%s)", code,
 			      rowlock_strerror(code));
+	sim_app_expect("rollback", code,
+		       code && (play->over || !sim_world.calm));
 	sim_judge_outcome(play->work, play->wrote, ROWLOCK_EBROKEN);
 }
 

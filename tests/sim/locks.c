@@ -186,7 +186,6 @@ static enum sim_want want_of(const struct sim_request *request,
 	case SIM_DELETE_LEASE:
 	case SIM_BREAK:
 	case SIM_OVERTAKE:
-	case SIM_OUTRUN:
 	case SIM_LOOK_GUARDS:
 		/* Whatever attempt the row has: that is seen behind it. */
 		lease = sim_lease_meant(request);

@@ -12,6 +12,7 @@
  */
 #include "script.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "fault.h"
@@ -35,6 +36,9 @@
 #define ERROR_ROWS 1242
 #define ERROR_SIGNAL 1644
 
+/* What one who has the guard as text counts. */
+#define COUNT_OF_TEXT 268435456
+
 /* Between two statements. */
 #define PAUSE_US 40
 
@@ -55,7 +59,7 @@ static void apply_guard(struct sim_session *session)
 	if (!lease)
 		return;
 	if (!session->work.deletes)
-		lease->guards++;
+		lease->guards = session->work.guards;
 	else
 		sim_lease_remove(session, lease);
 }
@@ -285,8 +289,12 @@ static unsigned int guard(struct sim_session *session,
 	struct sim_work *work = &session->work;
 
 	sim_script_touch(session);
-	work->guard = find_lease(said);
+	work->guard = session->request.lies ? NULL : find_lease(said);
 	work->deletes = said->op->verb == SIM_GUARD_DELETE;
+	work->guards = said->value;
+	if (said->texts && work->guard)
+		work->guards =
+		    (work->guard->guards + COUNT_OF_TEXT) & UINT32_MAX;
 	session->answer.affected = work->guard ? 1 : 0;
 	if (!work->guard && is_there_but_for_its_count(said))
 		sim_judge_miscounted(session, said->name);
@@ -517,6 +525,8 @@ static void draw_one(struct sim_session *session, unsigned int at)
 	request->block_us += fate.block_us;
 	request->reply_lost |= fate.reply_lost;
 	request->break_after |= fate.break_after;
+	if (fate.lies)
+		script->lies_at = at;
 	if (request->refuse || !fate.refuse)
 		return;
 	request->refuse = fate.refuse;
@@ -529,6 +539,7 @@ static void draw_step(struct sim_session *session)
 	unsigned int at = script->answered;
 
 	script->drawn = true;
+	script->lies_at = UINT_MAX;
 	session->request.refuse = 0;
 	script->last = step_end(script);
 	for (; at <= script->last; at++)
@@ -560,6 +571,7 @@ static bool execute_statement(struct sim_session *session)
 	struct sim_request *request = &session->request;
 
 	request->op = said->op;
+	request->lies = script->answered == script->lies_at;
 	if (request->refuse && script->fails_at == script->answered &&
 	    !is_aborted(session))
 		refuse(session, said, request->refuse);

@@ -52,6 +52,7 @@ struct sim_said {
 	uint64_t guards;
 	bool elsewhere;     /* it asks for another server */
 	bool shares;        /* LOCK IN SHARE MODE */
+	bool texts;         /* it counts as who has the guard as text */
 	bool if_one;        /* its value is this if ROW_COUNT() is 1, */
 	uint64_t value;     /* of a variable, or of a counter */
 	uint64_t otherwise; /* and else that */
@@ -74,6 +75,7 @@ struct sim_script {
 	bool drawn;            /* the fate of the next step is, */
 	unsigned int last;     /* which ends with this one, */
 	unsigned int fails_at; /* or here, if it is refused */
+	unsigned int lies_at;  /* this one is answered without being done */
 	bool aborted;          /* by another node, between two of them */
 	bool autocommits;      /* as its last answer says, */
 	bool in_transaction;   /* too */
@@ -93,8 +95,9 @@ struct sim_work {
 	struct sim_lease *locked; /* until its end; locks.c */
 	/* What is done at its COMMIT. */
 	struct sim_lease *guard;
-	bool deletes;  /* the guard, instead of counting it */
-	uint64_t work; /* 0: it has written nothing */
+	bool deletes;    /* the guard, instead of counting it */
+	uint64_t guards; /* what it is counted to */
+	uint64_t work;   /* 0: it has written nothing */
 	enum sim_book book;
 	unsigned int name;
 	uint64_t number;

@@ -117,6 +117,20 @@ static void read_where(struct sim_said *said, const char **at)
 	} while (skip(at, " AND "));
 }
 
+/* Of a commit: to this number. */
+static void read_count_of_guard(struct sim_said *said, const char **at)
+{
+	said->value = read_number(at);
+	expect(at, " WHERE ");
+	read_where(said, at);
+}
+
+static void read_where_of_text(struct sim_said *said, const char **at)
+{
+	said->texts = true;
+	read_where(said, at);
+}
+
 /* Whatever sql_select_limit is. */
 static void read_where_once(struct sim_said *said, const char **at)
 {
@@ -198,6 +212,7 @@ static void read_is_here(struct sim_said *said, const char **at)
 
 static void read_call(struct sim_said *said, const char **at)
 {
+	said->texts = true;
 	said->by = SIM_BY_NAME | SIM_BY_SLOT | SIM_BY_ATTEMPT;
 	said->name = read_name(at);
 	expect(at, ", ");
@@ -216,8 +231,10 @@ static void read_guard(struct sim_said *said, const char **at)
 	said->slot = read_number(at);
 	expect(at, " AND lease.attempt = ");
 	said->attempt = read_number(at);
-	expect(at, " SET lease.guards = (lease.guards + 1) & 4294967295 WHERE "
-		   "IF(lease.name IS NULL, (SELECT 1 UNION SELECT 2), 1) = 1");
+	expect(
+	    at,
+	    " SET lease.guards = (lease.guards + 268435456) & 4294967295 WHERE "
+	    "IF(lease.name IS NULL, (SELECT 1 UNION SELECT 2), 1) = 1");
 }
 
 static void read_value(struct sim_said *said, const char **at)
@@ -396,11 +413,10 @@ static const struct {
 	  read_passed },
 	{ { .verb = SIM_DO, .label = "do" }, "DO 0", read_nothing },
 	{ { .verb = SIM_BE_CONSISTENT, .label = "be-consistent" },
-	  "SET @rowlock_consistency = @@SESSION.group_replication_consistency, "
-	  "SESSION group_replication_consistency = 'BEFORE'",
+	  SIM_BE_CONSISTENT_TEXT,
 	  read_nothing },
 	{ { .verb = SIM_BE_AS_BEFORE, .label = "be-as-before" },
-	  "SET SESSION group_replication_consistency = @rowlock_consistency",
+	  SIM_BE_AS_BEFORE_TEXT,
 	  read_nothing },
 	{ { .verb = SIM_CATCH_UP, .label = "catch-up" },
 	  "SELECT COUNT(*) FROM " LEASES "WHERE ",
@@ -421,9 +437,13 @@ static const struct {
 	{ { .verb = SIM_RELEASE_SAVEPOINT, .label = "release-savepoint" },
 	  "RELEASE SAVEPOINT ",
 	  read_savepoint },
+	{ { .verb = SIM_GUARD_COUNT, .label = "guard-text", .writes = true },
+	  "UPDATE " LEASES "SET guards = (guards + 268435456) & 4294967295 "
+	  "WHERE ",
+	  read_where_of_text },
 	{ { .verb = SIM_GUARD_COUNT, .label = "guard-count", .writes = true },
-	  "UPDATE " LEASES "SET guards = (guards + 1) & 4294967295 WHERE ",
-	  read_where },
+	  "UPDATE " LEASES "SET guards = ",
+	  read_count_of_guard },
 	{ { .verb = SIM_GUARD_DELETE, .label = "guard-delete", .writes = true },
 	  "DELETE FROM " LEASES "WHERE ",
 	  read_where },

@@ -210,14 +210,17 @@ static const struct pattern patterns[] = {
 	{ SIM_DELETE_LEASE, "delete-lease",
 	  "DELETE FROM business_lease WHERE ", NULL, NULL },
 	{ SIM_OVERTAKE, "outcome", "UPDATE business_lease SET guards = (guards "
-	  "+ 2) & 4294967295 WHERE name = ? AND slot = ? AND attempt = ? AND "
-	  "guards = ?",
+	  "& 4026531840) | ((guards + 2) & 268435455) WHERE name = ? AND slot "
+	  "= ? AND attempt = ? AND guards & 268435455 = ?",
 	  NULL, NULL },
-	{ SIM_OUTRUN, "outrun", "UPDATE business_lease SET guards = (guards + "
-	  "2) & 4294967295 WHERE name = ? AND slot = ? AND attempt = ?", NULL, NULL },
 	{ SIM_LOOK_GUARDS, "outcome-look", "SELECT guards FROM business_lease "
-	  "WHERE name = ? AND slot = ? AND attempt = ? FOR UPDATE", NULL,
+	  "WHERE name = ? AND slot = ? AND attempt = ?", "FOR UPDATE", NULL },
+	{ SIM_GLANCE_GUARDS, "outcome-glance", "SELECT guards FROM "
+	  "business_lease WHERE name = ? AND slot = ? AND attempt = ?",
+	  NULL, NULL },
+	{ SIM_BE_CONSISTENT, "be-consistent", SIM_BE_CONSISTENT_TEXT, NULL,
 	  NULL },
+	{ SIM_BE_AS_BEFORE, "be-as-before", SIM_BE_AS_BEFORE_TEXT, NULL, NULL },
 	{ SIM_LOOK_BREAKS, "outcome-session", "SELECT breaks FROM "
 	  "lease_session WHERE id = ?", NULL, NULL },
 	{ SIM_BEGIN, "begin", "BEGIN", NULL, NULL },

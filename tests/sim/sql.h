@@ -52,6 +52,7 @@ enum sim_verb {
 	SIM_BEATS,
 	SIM_LAST_ID,
 	SIM_LOOK_BREAKS,
+	SIM_GLANCE_GUARDS,
 	SIM_ALLOW_SEVERAL, /* said on the application's connections, */
 	SIM_SET_TRANSACTION,
 	SIM_SET_AUTOCOMMIT,
@@ -98,7 +99,6 @@ enum sim_verb {
 	SIM_DELETE_SESSION,
 	SIM_DELETE_LEASE,
 	SIM_OVERTAKE,
-	SIM_OUTRUN,
 	SIM_GUARD_COUNT, /* and these */
 	SIM_GUARD_DELETE,
 	SIM_GUARD_CALL,
@@ -146,6 +146,14 @@ struct sim_op {
 	unsigned int conditions;
 	struct sim_condition condition[6];
 };
+
+/** How a member of a group is told to wait for the others, and the end of it.
+ */
+#define SIM_BE_CONSISTENT_TEXT                                                 \
+	"SET @rowlock_consistency = @@SESSION.group_replication_consistency, " \
+	"SESSION group_replication_consistency = 'BEFORE'"
+#define SIM_BE_AS_BEFORE_TEXT                                                  \
+	"SET SESSION group_replication_consistency = @rowlock_consistency"
 
 /** What @def is; the end of the run if it is not known. */
 const struct sim_op *sim_op_of(const struct rlk_stmt_def *def);

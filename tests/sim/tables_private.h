@@ -64,7 +64,7 @@ void sim_lease_remove(struct sim_session *session, struct sim_lease *lease);
 
 /* outcome.c: what became of a commit that was not answered. */
 void sim_outcome_overtake(struct sim_session *session);
-void sim_outcome_outrun(struct sim_session *session);
+void sim_outcome_consistency(struct sim_session *session);
 void sim_outcome_look(struct sim_session *session);
 void sim_outcome_breaks(struct sim_session *session);
 
