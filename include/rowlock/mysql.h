@@ -161,18 +161,25 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  *
  * If no answer comes in half of the call's time, or the connection breaks, then
  * whether it was committed is found out in the other half, on a connection of
- * the client's: 0 or ROWLOCK_ECONNECT. That needs the lock's
- * row: ROWLOCK_EUNKNOWN is left for a hold that was lost in just that time, for
- * a server that is not back, and for one whose guard was told as text besides,
- * by which others count, too (rowlock_guard_sql()).
+ * the client's: 0 or ROWLOCK_ECONNECT. That needs the lock's row, read and not
+ * locked by others. ROWLOCK_EUNKNOWN is left for a hold that was lost in just
+ * that time, for a server that is not back, or a member of a group that stays
+ * behind, and for a COMMIT that the server keeps waiting: behind FLUSH TABLES
+ * WITH READ LOCK or BACKUP STAGE, behind somebody who has the lock's row
+ * locked, because it is large, or because it never came, while its transaction
+ * still has the row (ROWLOCK_EARLY_GUARD, and a network that is silent). Such a
+ * one may still come, until the lock is released or the next rowlock_begin()
+ * has returned 0: those step over it, or wait.
  *
  * One round trip, one text, one commit: that of the data.
  *
  * Returns 0: committed; nobody else has had the lock since its acquire.
  * Nothing was committed, and all is rolled back:
- * ROWLOCK_ELOST: the hold was lost; somebody else may have had the lock;
- * ROWLOCK_EBROKEN: the transaction was not what it was any more. It had ended
- * before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
+ * ROWLOCK_ELOST: the hold was lost (its row is gone, which the client has looked
+ * for, too); somebody else may have had the lock;
+ * ROWLOCK_EBROKEN: the transaction was not what it was any more. Somebody has
+ * counted the lock's row meanwhile by its guard as text (rowlock_guard_sql(),
+ * rowlock_guard_call()), and the hold stays. Or it had ended before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
  * commits (DDL), by a deadlock or another error that rolled it back and went
  * unnoticed, or @conn was connected anew, or to another server. What the caller
  * committed himself stays committed, unguarded; so does what was written behind
@@ -182,13 +189,16 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * PREPARE) stays in the server, with its locks, until somebody ends it by XA
  * ROLLBACK or XA COMMIT;
  * ROWLOCK_EDB: the server refused (a deadlock, a time-out, a certification of
- * Galera): do the transaction again if you like, from rowlock_begin() on;
+ * Galera), or did not find the row that is there (MariaDB, where KILL QUERY or
+ * max_statement_time meets the statement): the hold stays; do the transaction
+ * again if you like, from rowlock_begin() on;
  * ROWLOCK_EAUTH: the account of @conn may not change `business_lease`;
  * ROWLOCK_EREADONLY: the server takes no writes any more;
  * ROWLOCK_EUNSUPPORTED: it logs by STATEMENT (1665);
  * ROWLOCK_ESCHEMA: `business_lease` is not as it should be;
  * ROWLOCK_ECONNECT: no answer came, or the COMMIT itself failed, and it did not
- * take place;
+ * take place; or the row was not found, and the client's server is out of
+ * reach, so that it is not known whether the hold is lost: rowlock_verify();
  * ROWLOCK_ENOMEM.
  * It is not known: ROWLOCK_EUNKNOWN.
  * No transaction was begun with this lock on this connection, or a result of
@@ -207,7 +217,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  * Unless this returns 0 the hold is as rowlock_commit() would leave it: it goes
  * on, but after ROWLOCK_ELOST, and after ROWLOCK_EUNKNOWN: it is lost then, for
  * it may have been given back. That is the answer, too, where none came and the
- * row of a hold with a maximum is gone: others may have removed it.
+ * row of a hold with a maximum is gone: others may have removed it. Where the
+ * row of another is gone, and its session is there, and nobody has broken a
+ * lease of that, it was the commit that gave it back: whoever deletes rows of
+ * `business_lease` by hand and does not count `breaks` up, as sql/README.md
+ * says, makes this wrong.
  * Who waits for the name gets it as after rowlock_release(), but that it is not
  * handed over within the client: a round trip behind the commit wakes them.
  *
@@ -225,8 +239,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
  * result unread, it is closed, and the server rolls back by itself. Also after
  * @conn was closed or connected anew; it has to be there still.
  *
- * Returns 0; ROWLOCK_EINVAL: none was begun; ROWLOCK_ENOTOWNER;
- * ROWLOCK_EFORKED.
+ * Returns 0: nothing of it was committed by rowlock;
+ * ROWLOCK_EBROKEN: it had ended before, as rowlock_commit() says. What was done
+ * since is rolled back; what the caller committed himself stays committed;
+ * ROWLOCK_EINVAL: none was begun; ROWLOCK_ENOTOWNER; ROWLOCK_EFORKED.
  */
 ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 				 struct rowlock_errinfo *reterr);
@@ -266,10 +282,14 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * nothing commits by itself after a deadlock; that it has not ended half way;
  * and a COMMIT without an answer stays unknown: it may still come, and the
  * guard of the next transaction would not notice. So release the lock then, and
- * acquire it anew, as after ROWLOCK_EUNKNOWN.
+ * acquire it anew, as after ROWLOCK_EUNKNOWN. On MariaDB an UPDATE or DELETE
+ * that KILL QUERY or max_statement_time meets may say that it has found no row,
+ * which is there: ROLLBACK all the same, and ask rowlock_verify() whether the
+ * hold is lost. So it is with the application's own statements: there, too, 0
+ * rows are a reason to look.
  *
  * Not while a transaction of rowlock_begin() is open under the same hold: its
- * commit finds another number of guards than it knows (ROWLOCK_ELOST).
+ * commit finds another number of guards than it knows (ROWLOCK_EBROKEN).
  *
  * The text is good for all transactions of this hold, and for no later one: ask
  * again after each acquire. The hold is not handed over to another thread of
