@@ -175,8 +175,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  *
  * Returns 0: committed; nobody else has had the lock since its acquire.
  * Nothing was committed, and all is rolled back:
- * ROWLOCK_ELOST: the hold was lost (its row is gone, which the client has looked
- * for, too); somebody else may have had the lock;
+ * ROWLOCK_ELOST: the hold was lost (its row is gone, also where the client
+ * looks for it); somebody else may have had the lock;
  * ROWLOCK_EBROKEN: the transaction was not what it was any more. Somebody has
  * counted the lock's row meanwhile by its guard as text (rowlock_guard_sql(),
  * rowlock_guard_call()), and the hold stays. Or it had ended before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
