@@ -179,7 +179,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * looks for it); somebody else may have had the lock;
  * ROWLOCK_EBROKEN: the transaction was not what it was any more. Somebody has
  * counted the lock's row meanwhile by its guard as text (rowlock_guard_sql(),
- * rowlock_guard_call()), and the hold stays. Or it had ended before: by a COMMIT or a ROLLBACK of the caller's, by a statement that
+ * rowlock_guard_call()), and the hold stays. Or it had ended before: by a
+ * COMMIT or a ROLLBACK of the caller's, by a statement that
  * commits (DDL), by a deadlock or another error that rolled it back and went
  * unnoticed, or @conn was connected anew, or to another server. What the caller
  * committed himself stays committed, unguarded; so does what was written behind
