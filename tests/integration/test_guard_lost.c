@@ -249,8 +249,9 @@ static void count_that_is_behind_is_no_verdict(void **state)
 		scene->mysql = connect_by(&scene->relay);
 		assert_ok(rowlock_begin(scene->lock, scene->mysql,
 					ROWLOCK_SNAPSHOT, &err));
+		/* Two further, or four, if it had to ask twice. */
 		assert_int_equal(test_sql_number(scene->sql,
-						 "SELECT guards FROM "
+						 "SELECT guards IN (1, 3) FROM "
 						 "business_lease WHERE name = "
 						 "'%s'",
 						 scene->name),
