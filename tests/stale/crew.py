@@ -6,6 +6,7 @@ import random
 import selectors
 import signal
 import subprocess
+import tempfile
 import time
 
 from cuts import Cuts
@@ -19,6 +20,11 @@ STOPPED_TTLS = 1.5
 STOPS = 150
 # And from outside, whatever it is at: about so many times a second.
 CUTS = 0.5
+# All that spoil do something after so many milliseconds at most, which are 20 in
+# the mean: two of three times they break a lock.
+SPOIL_MS = 40
+# On a cluster a transaction takes so many times as long.
+SLOWER = 3
 
 
 class StaleError(Exception):
@@ -26,10 +32,10 @@ class StaleError(Exception):
 
 
 class Worker:
-    def __init__(self, command, dsn, stdin):
+    def __init__(self, command, dsn, stdin, stdout=subprocess.PIPE):
         self.command = command
         self.process = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE,
+            command, stdin=stdin, stdout=stdout,
             stderr=subprocess.PIPE, env=dict(os.environ, ROWLOCK_DSN=dsn))
 
     def has_stopped(self):
@@ -61,13 +67,30 @@ class Worker:
             self.process.kill()
 
 
+def concerning(told, deeds):
+    """Of what spoilers did, each (when, on which server, what): what may have met
+    this transaction."""
+    since, until, where, connection = map(
+        told.number_in, ('from', 'until', 'own-at', 'connection'))
+    for deed in deeds:
+        when, port, what = deed
+        if since is None or until is None or not since <= int(when) <= until:
+            continue
+        if what.startswith('KILL'):
+            if (int(port), int(what.split()[-1])) == (where, connection):
+                yield deed
+        elif not what.startswith('broke') or \
+                what == f'broke stale-{told.register}':
+            yield deed
+
+
 class Crew:
     """The workers of one form."""
 
     def __init__(self, run, form):
         self.run = run
         self.form = form
-        self.told = {}      # id: (register, end)
+        self.told = {}      # id: Told
         self.rng = random.Random(f'{run.options.seed}/{form}')
         self.selector = selectors.DefaultSelector()
         self.workers = []
@@ -75,12 +98,12 @@ class Crew:
         self.next_cut = time.monotonic() + 1
         self.rest = {}
         self.cuts = None
+        self.deeds = tempfile.TemporaryFile()
 
     def play(self):
         options = self.run.options
         self.run.worker('set-up').check()
-        spoilers = [self.run.worker('spoil', dsn=dsn, stdin=subprocess.PIPE)
-                    for dsn in self.run.dsns]
+        spoilers = self._start_spoilers()
         if self.form in self.run.peers:
             self.cuts = Cuts(self.run.peers[self.form].port, WORKERS,
                              f'{options.seed}/{self.form}/cuts',
@@ -102,15 +125,50 @@ class Crew:
         # The end of their standard input is theirs.
         for spoiler in spoilers:
             spoiler.check()
+        for dsn in self.run.dsns:
+            self.run.worker('settle', dsn=dsn).check()
         truth = truth_in(self.run.worker('tell').check().splitlines())
-        return judge(self.told, truth, seconds)
+        return self._explain(judge(self.told, truth, seconds))
+
+    def _start_spoilers(self):
+        """What they do they write down."""
+        acts = ['spoil'] + ['hold-back'] * (len(self.run.dsns) > 1)
+        nodes = len(self.run.dsns)
+        pace = SPOIL_MS * (nodes * SLOWER if nodes > 1 else 1)
+        return [self.run.worker(act, '--seed', self.run.options.seed + i,
+                                '--pace-ms', pace, dsn=dsn, stdin=subprocess.PIPE,
+                                stdout=self.deeds)
+                for act in acts for i, dsn in enumerate(self.run.dsns)]
+
+    def _explain(self, verdict):
+        """With all that was done meanwhile to a transaction of which something
+        wrong was told."""
+        self.deeds.seek(0)
+        deeds = [line.decode().strip().split(maxsplit=2)
+                 for line in self.deeds]
+        if self.run.options.log:
+            self._log(deeds)
+        for number, sentence in verdict.wrong.items():
+            told = self.told[number]
+            verdict.wrong[number] = '\n  '.join(
+                [sentence, told.story]
+                + [' '.join(deed) for deed in concerning(told, deeds)])
+        return verdict
+
+    def _log(self, deeds):
+        with open(self.run.options.log, 'a', encoding='ascii') as log:
+            for number, told in self.told.items():
+                print(self.form, number, *told, file=log)
+            for deed in deeds:
+                print(self.form, *deed, file=log)
 
     def _start(self, number, rounds):
         dsns = self.run.dsns
         port = self.cuts.lines[number - 1].port if self.cuts else 0
+        nodes = [word for dsn in dsns[1:] and dsns for word in ('--node', dsn)]
         worker = self.run.worker(
             'work', '--form', self.form, '--worker', number, '--rounds', rounds,
-            '--peer', port, '--stops', STOPS, '--faults',
+            '--peer', port, '--stops', STOPS, '--faults', *nodes,
             dsn=dsns[number % len(dsns)])
         self.workers.append(worker)
         os.set_blocking(worker.process.stdout.fileno(), False)

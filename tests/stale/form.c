@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool take_nothing(struct stale_worker *worker, unsigned int number)
 {
@@ -47,11 +48,20 @@ static void roll_back_bare(struct stale_worker *worker, unsigned int number)
 
 /* ---------------------------------------------------------------- rowlock */
 
+static void note_error(struct stale_worker *worker, const char *what,
+		       const struct rowlock_errinfo *error)
+{
+	stale_note(worker, "%s: %d: %s;", what, error->code, error->message);
+}
+
 static bool acquire(struct stale_worker *worker, unsigned int number)
 {
 	struct rowlock_errinfo error;
 
-	return !rowlock_acquire(worker->locks[number], STALE_WAIT_MS, &error);
+	if (!rowlock_acquire(worker->locks[number], STALE_WAIT_MS, &error))
+		return true;
+	note_error(worker, "acquire", &error);
+	return false;
 }
 
 static void release(struct stale_worker *worker, unsigned int number)
@@ -59,13 +69,57 @@ static void release(struct stale_worker *worker, unsigned int number)
 	rowlock_release(worker->locks[number], NULL);
 }
 
+/* What our own clock says of the hold. */
+struct belief {
+	uint64_t at_ms;
+	uint64_t remaining_ms;
+};
+
+static struct belief believe(const struct stale_worker *worker,
+			     unsigned int number)
+{
+	return (struct belief){
+		.remaining_ms = rowlock_remaining_ms(worker->locks[number]),
+		.at_ms = stale_now_ms(),
+	};
+}
+
+/* A hold that is said to be lost before its time is over was taken away. Its
+ * row, with the number of our process, is not there then, on the server that
+ * says so. The library may remove it meanwhile: what is denied may look lost,
+ * never the other way round. */
+static void check_loss(struct stale_worker *worker, unsigned int number,
+		       const struct belief *belief)
+{
+	uint64_t rows = 0;
+	char text[200];
+
+	if (stale_now_ms() - belief->at_ms >= belief->remaining_ms ||
+	    mysql_get_socket(worker->mysql) == MARIADB_INVALID_SOCKET)
+		return;
+	stale_disturb_no_more(worker);
+	snprintf(text, sizeof(text),
+		 "SELECT COUNT(*) FROM business_lease l JOIN lease_session s "
+		 "ON s.id = l.session WHERE l.name = 'stale-%u' "
+		 "AND s.pid = %d LIMIT 1",
+		 number, (int) getpid());
+	worker->denied = stale_ask(worker->mysql, text, &rows) && rows;
+	if (worker->denied)
+		stale_note(worker, "and its row is there;");
+}
+
 static bool begin_guarded(struct stale_worker *worker, unsigned int number)
 {
+	const struct belief belief = believe(worker, number);
 	struct rowlock_errinfo error;
 
-	return !rowlock_begin(worker->locks[number], worker->mysql,
-			      stale_lot(worker, 2) ? ROWLOCK_SNAPSHOT : 0,
-			      &error);
+	if (!rowlock_begin(worker->locks[number], worker->mysql,
+			   stale_lot(worker, 2) ? ROWLOCK_SNAPSHOT : 0, &error))
+		return true;
+	note_error(worker, "begin", &error);
+	if (error.code == ROWLOCK_ELOST)
+		check_loss(worker, number, &belief);
+	return false;
 }
 
 /* A session whose statements do not commit by themselves any more would lose
@@ -82,13 +136,14 @@ static void check_session(const struct stale_worker *worker)
 		stale_die("autocommit stays off behind a transaction");
 }
 
-static enum stale_end end_of(const struct stale_worker *worker, int code,
+static enum stale_end end_of(struct stale_worker *worker, int code,
 			     const struct rowlock_errinfo *error)
 {
 	check_session(worker);
-	switch (code) {
-	case 0:
+	if (!code)
 		return STALE_COMMITTED;
+	note_error(worker, "commit", error);
+	switch (code) {
 	case ROWLOCK_EUNKNOWN:
 		return STALE_UNKNOWN;
 	case ROWLOCK_ELOST:
@@ -104,23 +159,31 @@ static enum stale_end end_of(const struct stale_worker *worker, int code,
 	}
 }
 
+typedef int (*commit_fn)(struct rowlock *lock, MYSQL *mysql,
+			 struct rowlock_errinfo *reterr);
+
+static enum stale_end commit_by(struct stale_worker *worker,
+				unsigned int number, commit_fn commit)
+{
+	const struct belief belief = believe(worker, number);
+	struct rowlock_errinfo error;
+	int code = commit(worker->locks[number], worker->mysql, &error);
+
+	if (code == ROWLOCK_ELOST)
+		check_loss(worker, number, &belief);
+	return end_of(worker, code, &error);
+}
+
 static enum stale_end commit_guarded(struct stale_worker *worker,
 				     unsigned int number)
 {
-	struct rowlock_errinfo error;
-	int code = rowlock_commit(worker->locks[number], worker->mysql, &error);
-
-	return end_of(worker, code, &error);
+	return commit_by(worker, number, rowlock_commit);
 }
 
 static enum stale_end commit_and_release(struct stale_worker *worker,
 					 unsigned int number)
 {
-	struct rowlock_errinfo error;
-	int code = rowlock_commit_release(worker->locks[number], worker->mysql,
-					  &error);
-
-	return end_of(worker, code, &error);
+	return commit_by(worker, number, rowlock_commit_release);
 }
 
 static void roll_back_guarded(struct stale_worker *worker, unsigned int number)
@@ -230,7 +293,7 @@ static const struct stale_form forms[] = {
 	{ "fence", acquire, begin_fenced, commit_fenced, roll_back_bare,
 	  release },
 	{ "commit", acquire, begin_guarded, commit_guarded, roll_back_guarded,
-	  release },
+	  release, .keeps = true },
 	{ "commit_release", acquire, begin_guarded, commit_and_release,
 	  roll_back_guarded, release },
 };

@@ -21,7 +21,8 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 # pylint: disable=wrong-import-position
 import servers  # noqa: E402
 from cuts import Line  # noqa: E402
-from judge import judge, told_by, truth_in  # noqa: E402
+from crew import concerning  # noqa: E402
+from judge import Told, judge, told_by, truth_in  # noqa: E402
 from tap import Tap, check, words_of  # noqa: E402
 
 ROOT = os.environ['ROWLOCK_SOURCE']
@@ -35,24 +36,39 @@ GUARDED = ('commit', 'commit_release')
 def what_somebody_has_not_seen_is_lost():
     # 3 follows 1, as 2 did.
     writes = {1: (0, 0), 2: (0, 1), 3: (0, 1), 4: (1, 0)}
-    told = {number: (0, 'c') for number in writes}
+    told = {number: Told(0, 'c') for number in writes}
     verdict = judge(told, ({0: 3, 1: 4}, writes), 1)
     check(verdict.lost == verdict.acknowledged_lost == 1, f'{verdict}')
-    check(verdict.wrong == [], f'{verdict}')
-    told[2] = (0, 'u')
+    check(verdict.wrong == {}, f'{verdict}')
+    told[2] = Told(0, 'u')
     verdict = judge(told, ({0: 3, 1: 4}, writes), 1)
     check((verdict.lost, verdict.acknowledged_lost) == (1, 0), f'{verdict}')
 
 
 def what_was_told_is_held_against_what_is_there():
     writes = {1: (0, 0), 2: (0, 1)}
-    for end, wrong in (('c', 1), ('n', 0), ('s', 0), ('b', 0), ('u', 0)):
-        told = {1: (0, 'c'), 2: (0, 'c'), 3: (0, end)}
+    for end, wrong in (('c', 1), ('n', 0), ('s', 0), ('b', 0), ('u', 0),
+                       ('d', 1)):
+        told = {1: Told(0, 'c'), 2: Told(0, 'c'), 3: Told(0, end)}
         verdict = judge(told, ({0: 2}, writes), 1)
         check(len(verdict.wrong) == wrong, f'{end}, not there: {verdict}')
-    for end, wrong in (('c', 0), ('n', 1), ('s', 1), ('b', 1), ('u', 0)):
-        verdict = judge({1: (0, 'c'), 2: (0, end)}, ({0: 2}, writes), 1)
+    for end, wrong in (('c', 0), ('n', 1), ('s', 1), ('b', 1), ('u', 0),
+                       ('d', 1)):
+        verdict = judge({1: Told(0, 'c'), 2: Told(0, end)},
+                        ({0: 2}, writes), 1)
         check(len(verdict.wrong) == wrong, f'{end}, there: {verdict}')
+
+
+def what_was_done_to_a_transaction_meanwhile_is_found():
+    told = told_by(['3 7 n from=100 client-at=1 own-at=2 connection=55 storm '
+                    'begin: -16: not begun; until=200'])
+    deeds = [['150', '1', 'broke stale-3'], ['99', '1', 'broke stale-3'],
+             ['150', '1', 'broke stale-30'], ['201', '1', 'broke stale-3'],
+             ['160', '2', 'KILL QUERY 55'], ['160', '1', 'KILL QUERY 55'],
+             ['160', '2', 'KILL CONNECTION 5'],
+             ['200', '1', 'is kept behind for 30 ms']]
+    found = list(concerning(told[7], deeds))
+    check(found == [deeds[0], deeds[4], deeds[7]], f'{told}: {found}')
 
 
 async def say_again(reader, writer):
@@ -263,6 +279,7 @@ def who_goes_on_until_it_is_ended_ends_well():
 def main():
     tests = (what_somebody_has_not_seen_is_lost,
              what_was_told_is_held_against_what_is_there,
+             what_was_done_to_a_transaction_meanwhile_is_found,
              who_is_cut_off_hears_late_or_is_closed_and_it_ends,
              what_cannot_be_done_is_said)
     tap = Tap(len(tests) + 4)

@@ -2,15 +2,14 @@
 /*
  * A round: acquire, begin, read, think, write, commit, say what was told.
  *
- * The faults are an application's: it is stopped at the worst moment, its
- * transaction is ended half way, it overlooks a deadlock, a savepoint takes
- * back what was locked, the answer to its COMMIT is lost. What comes from
- * outside is spoil.c's and the driver's.
+ * Its faults are in faults.c; what comes from outside is spoil.c's and the
+ * driver's.
  */
 #include "stale.h"
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include <unistd.h>
 
 #include "dsn.h"
-
-#define DEADLOCK 1213
 
 /* xorshift64*: the same lots for the same seed, whatever the C library. */
 unsigned int stale_draw(struct stale_worker *worker, unsigned int n)
@@ -35,12 +32,7 @@ bool stale_lot(struct stale_worker *worker, unsigned int n)
 	return n && !stale_draw(worker, n);
 }
 
-static bool fault(struct stale_worker *worker, unsigned int n)
-{
-	return worker->options->faults && stale_lot(worker, n);
-}
-
-static void nap(struct stale_worker *worker, unsigned int most_us)
+void stale_nap(struct stale_worker *worker, unsigned int most_us)
 {
 	struct timespec time = { 0, (long) stale_draw(worker, most_us) * 1000 };
 
@@ -63,21 +55,37 @@ static void come_to_an_end(int signal)
 	ends = 1;
 }
 
+unsigned int stale_port(const char *dsn)
+{
+	const char *port = strstr(dsn, "port=");
+
+	return port ? (unsigned int) atoi(port + 5) : 3306;
+}
+
+/* Any of the nodes: of three, in two of three cases another one than the
+ * client's. */
+static const char *some_node(struct stale_worker *worker)
+{
+	const struct stale_options *options = worker->options;
+
+	return options->node_count
+		   ? options->nodes[stale_draw(worker, options->node_count)]
+		   : options->dsn;
+}
+
 /* Behind a relay of its own, if there is one. */
 static void say_where(struct stale_worker *worker, char *dsn, size_t size)
 {
-	const char *given = worker->options->dsn;
-	const char *port = strstr(given, "port=");
 	char more[64];
 
+	worker->node = some_node(worker);
 	if (worker->options->direct) {
-		snprintf(dsn, size, "%s", given);
+		snprintf(dsn, size, "%s", worker->node);
 		return;
 	}
 	snprintf(more, sizeof(more), "host=127.0.0.1;port=%u",
-		 one_relay_start(&worker->relay,
-				 port ? (unsigned int) atoi(port + 5) : 3306));
-	test_dsn_with(given, more, dsn, size);
+		 one_relay_start(&worker->relay, stale_port(worker->node)));
+	test_dsn_with(worker->node, more, dsn, size);
 }
 
 static bool connected(struct stale_worker *worker)
@@ -128,83 +136,57 @@ unsigned int stale_say(MYSQL *mysql, const char *text)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ faults */
-
-/* The driver lets it go on after more than a TTL. */
-static void think(struct stale_worker *worker)
+bool stale_ask(MYSQL *mysql, const char *text, uint64_t *ret_number)
 {
-	if (stale_lot(worker, worker->options->stops))
-		raise(SIGSTOP);
-	else if (stale_lot(worker, worker->options->muses))
-		nap(worker, 1000000);
-	else if (stale_lot(worker, 3))
-		nap(worker, 3000);
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	if (mysql_query(mysql, text))
+		return false;
+	result = mysql_store_result(mysql);
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (row)
+		*ret_number = strtoull(row[0], NULL, 10);
+	mysql_free_result(result);
+	return row != NULL;
 }
 
-/* What ends a transaction, or half of it, and is not noticed. */
-static void end_half_way(struct stale_worker *worker)
+/* --------------------------------------------------------------- the story */
+
+uint64_t stale_now_ms(void)
 {
-	if (fault(worker, 150))
-		stale_say(worker->mysql, "CREATE TABLE IF NOT EXISTS "
-					 "stale_other (id INT)");
-	else if (fault(worker, 150))
-		stale_say(worker->mysql, "COMMIT");
-	else if (fault(worker, 150))
-		stale_say(worker->mysql, "ROLLBACK");
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
 }
 
-/* 0, or what it failed with; one that was chosen as a victim is said again, as
- * by somebody who does not look. */
-static unsigned int write_one(struct stale_worker *worker, const char *text)
+/* What a message has in it, be it what it may, stays one line of ASCII. */
+void stale_note(struct stale_worker *worker, const char *format, ...)
 {
-	unsigned int error = stale_say(worker->mysql, text);
+	size_t used = strlen(worker->story);
+	va_list args;
 
-	if (error == DEADLOCK && worker->options->faults)
-		error = stale_say(worker->mysql, text);
-	return error;
+	if (used && used + 1 < sizeof(worker->story))
+		worker->story[used++] = ' ';
+	va_start(args, format);
+	vsnprintf(worker->story + used, sizeof(worker->story) - used, format,
+		  args);
+	va_end(args);
+	for (char *c = worker->story + used; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 }
 
-/* Two rows that all change, in either order. */
-static unsigned int cross(struct stale_worker *worker)
+static void start_story(struct stale_worker *worker)
 {
-	unsigned int first = stale_draw(worker, 2);
-	unsigned int error = 0;
-	char text[96];
-
-	for (unsigned int i = 0; i < 2 && !error; i++) {
-		snprintf(text, sizeof(text),
-			 "UPDATE stale_cross SET n = n + 1 WHERE id = %u",
-			 (first + i) % 2);
-		error = write_one(worker, text);
-	}
-	return error;
-}
-
-/* What is taken back. */
-static unsigned int try_it_first(struct stale_worker *worker,
-				 unsigned int number)
-{
-	char text[96];
-	unsigned int error = stale_say(worker->mysql, "SAVEPOINT mine");
-
-	snprintf(text, sizeof(text),
-		 "UPDATE stale_register SET last = 0 WHERE id = %u", number);
-	if (!error)
-		error = stale_say(worker->mysql, text);
-	if (!error)
-		error = stale_say(worker->mysql, "ROLLBACK TO SAVEPOINT mine");
-	return error;
-}
-
-static void lose_the_answer(struct stale_worker *worker)
-{
-	static const enum one_relay_fate fates[] = {
-		ANSWER_IS_LOST,   ANSWER_IS_LOST,    QUESTION_IS_LATE,
-		QUESTION_IS_LATE, ANSWER_STAYS_AWAY,
-	};
-
-	if (fault(worker, 40))
-		worker->relay.fate = fates[stale_draw(worker, 5)];
+	worker->story[0] = '\0';
+	stale_note(worker, "from=%" PRIu64, stale_now_ms());
+	if (worker->mysql)
+		stale_note(worker, "client-at=%u own-at=%u connection=%lu",
+			   stale_port(worker->options->dsn),
+			   stale_port(worker->node),
+			   mysql_thread_id(worker->mysql));
 }
 
 /* --------------------------------------------------------------- the round */
@@ -213,43 +195,37 @@ static bool read_last(struct stale_worker *worker, unsigned int number,
 		      uint64_t *ret_last)
 {
 	char text[96];
-	MYSQL_RES *result;
-	MYSQL_ROW row;
 
 	snprintf(text, sizeof(text),
 		 "SELECT last FROM stale_register WHERE id = %u", number);
-	if (mysql_query(worker->mysql, text))
-		return false;
-	result = mysql_store_result(worker->mysql);
-	row = result ? mysql_fetch_row(result) : NULL;
-	if (row)
-		*ret_last = strtoull(row[0], NULL, 10);
-	mysql_free_result(result);
-	return row != NULL;
+	return stale_ask(worker->mysql, text, ret_last);
 }
 
-static unsigned int write_all(struct stale_worker *worker, unsigned int number,
-			      uint64_t last, uint64_t id)
+/* An OK is not enough: the row must be changed. A server that is told to end
+ * a statement may say that it found none. */
+static bool write_row(struct stale_worker *worker, const char *text)
 {
-	unsigned int error = 0;
+	return !stale_write_one(worker, text) &&
+	       mysql_affected_rows(worker->mysql) == 1;
+}
+
+static bool write_all(struct stale_worker *worker, unsigned int number,
+		      uint64_t last, uint64_t id)
+{
 	char text[160];
 
-	if (fault(worker, 10))
-		error = cross(worker);
-	if (!error && fault(worker, 20))
-		error = try_it_first(worker, number);
+	if (stale_write_more(worker, number))
+		return false;
 	snprintf(text, sizeof(text),
 		 "UPDATE stale_register SET last = %" PRIu64 " WHERE id = %u",
 		 id, number);
-	if (!error)
-		error = write_one(worker, text);
+	if (!write_row(worker, text))
+		return false;
 	snprintf(text, sizeof(text),
 		 "INSERT INTO stale_write (id, register, follows) "
 		 "VALUES (%" PRIu64 ", %u, %" PRIu64 ")",
 		 id, number, last);
-	if (!error)
-		error = write_one(worker, text);
-	return error;
+	return write_row(worker, text);
 }
 
 static enum stale_end write_and_commit(struct stale_worker *worker,
@@ -257,27 +233,31 @@ static enum stale_end write_and_commit(struct stale_worker *worker,
 {
 	const struct stale_form *form = worker->options->form;
 	uint64_t last = 0;
+	enum stale_end end;
 
-	end_half_way(worker);
+	stale_end_half_way(worker);
 	if (!read_last(worker, number, &last))
 		goto rolled_back;
-	think(worker);
-	if (write_all(worker, number, last, id))
+	stale_think(worker);
+	if (!write_all(worker, number, last, id))
 		goto rolled_back;
-	think(worker);
-	lose_the_answer(worker);
-	return form->commit(worker, number);
+	stale_think(worker);
+	stale_disturb(worker, true);
+	end = form->commit(worker, number);
+	stale_disturb_no_more(worker);
+	return end;
 
 rolled_back:
 	form->roll_back(worker, number);
 	return STALE_NOT;
 }
 
-static void tell(unsigned int number, uint64_t id, enum stale_end end)
+static void tell(struct stale_worker *worker, unsigned int number, uint64_t id,
+		 enum stale_end end)
 {
-	char line[64];
-	int length = snprintf(line, sizeof(line), "%u %" PRIu64 " %c\n", number,
-			      id, (char) end);
+	char line[STALE_STORY_MOST + 64];
+	int length = snprintf(line, sizeof(line), "%u %" PRIu64 " %c %s\n",
+			      number, id, (char) end, worker->story);
 
 	/* One write: it is said, or not. */
 	if (write(STDOUT_FILENO, line, (size_t) length) != length)
@@ -289,30 +269,72 @@ static void tell(unsigned int number, uint64_t id, enum stale_end end)
 static void start_anew(struct stale_worker *worker)
 {
 	if (worker->relay.fate == QUESTION_IS_LATE)
-		nap(worker, 20000);
+		stale_nap(worker, 20000);
 	stale_disconnect(worker);
 	stale_connect(worker);
 }
 
-static void play(struct stale_worker *worker, uint64_t id)
+static bool begin(struct stale_worker *worker, unsigned int number)
 {
-	const struct stale_form *form = worker->options->form;
-	unsigned int number = stale_draw(worker, worker->options->registers);
+	bool begun;
+
+	stale_disturb(worker, false);
+	begun = worker->options->form->begin(worker, number);
+	stale_disturb_no_more(worker);
+	return begun;
+}
+
+/* One transaction, under a lock that is held, or is thought to be. */
+static enum stale_end transact(struct stale_worker *worker, unsigned int number,
+			       uint64_t id)
+{
 	enum stale_end end = STALE_NOT;
 
-	if (!form->acquire(worker, number)) {
-		tell(number, id, STALE_NOT);
-		if (worker->options->direct)
-			let_it_come_back();
-		return;
-	}
-	if (form->begin(worker, number))
+	start_story(worker);
+	worker->denied = false;
+	stale_brake(worker);
+	if (worker->brake)
+		stale_note(worker, "client-behind");
+	if (begin(worker, number))
 		end = write_and_commit(worker, number, id);
-	tell(number, id, end);
-	form->release(worker, number);
+	if (worker->denied)
+		end = STALE_DENIED;
+	stale_note(worker, "until=%" PRIu64, stale_now_ms());
+	tell(worker, number, id, end);
 	if (worker->relay.fate != PASSES ||
 	    (end != STALE_COMMITTED && mysql_ping(worker->mysql)))
 		start_anew(worker);
+	return end;
+}
+
+/* Also after one whose end is not known: it may come late. */
+static bool goes_on(struct stale_worker *worker, enum stale_end end)
+{
+	worker->again = worker->options->form->keeps && !ends &&
+			(end == STALE_COMMITTED || end == STALE_UNKNOWN) &&
+			(worker->brake || stale_lot(worker, 2));
+	return worker->again;
+}
+
+/* Returns the number of writes that it has tried, which begin with @id. */
+static uint64_t play(struct stale_worker *worker, uint64_t id)
+{
+	const struct stale_form *form = worker->options->form;
+	unsigned int number = stale_draw(worker, worker->options->registers);
+	uint64_t count = 1;
+
+	start_story(worker);
+	if (!form->acquire(worker, number)) {
+		tell(worker, number, id, STALE_NOT);
+		if (worker->options->direct)
+			let_it_come_back();
+		return count;
+	}
+	while (goes_on(worker, transact(worker, number, id + count - 1)))
+		count++;
+	stale_let_go(worker);
+	form->release(worker, number);
+	return count;
 }
 
 /* Cut off as it comes, too; and where a run goes on until it is ended, the
@@ -380,7 +402,7 @@ void stale_work(const struct stale_options *options)
 		signal(SIGTERM, come_to_an_end);
 	open_all(&worker);
 	for (uint64_t i = 1;
-	     !ends && (!options->rounds || i <= options->rounds); i++)
-		play(&worker, options->worker * UINT64_C(1000000) + i);
+	     !ends && (!options->rounds || i <= options->rounds);)
+		i += play(&worker, options->worker * UINT64_C(1000000) + i);
 	close_all(&worker);
 }
