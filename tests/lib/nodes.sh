@@ -161,7 +161,7 @@ await_node()
 {
 	ticks=0
 	until takes_part "$1"; do
-		if ! kill -0 "$child" 2>/dev/null; then
+		if ! is_alive "$child"; then
 			! grep -qE 'Bind on TCP/IP port|Address already in use' \
 				"$dir/node$1/error.log" || return 1
 			fail "node $1 ended while it started" "$dir/node$1/error.log"
