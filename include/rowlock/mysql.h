@@ -254,8 +254,8 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 #define ROWLOCK_GUARD_SQL_SIZE 2048
 
 /**
- * The guard as SQL, for a connection that is no MYSQL of Connector/C: of an ORM,
- * another language, a script. Four statements, with "; " between them:
+ * The guard as SQL, for a connection that is no MYSQL of Connector/C: of an
+ * ORM, another language, a script. Four statements, with "; " between them:
  *
  *     UPDATE (SELECT 1) AS hold LEFT JOIN `schema`.business_lease AS lease
  *         ON ... SET lease.guards = ... WHERE IF(lease.name IS NULL,
@@ -319,9 +319,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
  *     CALL `schema`.rowlock_guard(_utf8mb4 X'...', ...)
  *
  * If the hold is lost it rolls the transaction back and fails (1644). The
- * procedure is made by rowlock-migrate --guard-procedure, and does its work with the rights of who
- * made it; the caller needs EXECUTE on it, and no right besides. Whether it is
- * there is not looked at here.
+ * procedure is made by rowlock-migrate --guard-procedure, and does its work
+ * with the rights of who made it; the caller needs EXECUTE on it, and no right
+ * besides. Whether it is there is not looked at here.
  *
  * All else is as rowlock_guard_sql() says.
  */

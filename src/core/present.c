@@ -18,6 +18,8 @@
  * It is one only if the hold is held before and after the look; then the look
  * that follows a break decides (breaks.c).
  *
+ * All this is asked on a lane's connection, which is there and mostly idle.
+ *
  * Failure modes: no connection, or no answer: the next beat is soon. A server
  * that is not the one which has the session is not asked.
  */
@@ -175,7 +177,7 @@ static void look_at_session(struct rowlock_client *client,
 	bool found = false;
 	uint64_t beat;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+	if (rlk_pool_get(client->pool, RLK_BAY_LANE,
 			 rlk_client_chore_until(client), false, NULL, &conn,
 			 &error))
 		return;
@@ -204,7 +206,7 @@ static bool ask(struct rowlock_client *client, struct page *page)
 	struct rlk_conn *conn;
 	bool done;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+	if (rlk_pool_get(client->pool, RLK_BAY_LANE,
 			 rlk_client_chore_until(client), false, NULL, &conn,
 			 &error))
 		return false;

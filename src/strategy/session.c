@@ -43,6 +43,7 @@ static const struct rlk_stmt_def still_there = {
 static const struct rlk_stmt_def look = {
 	"look at the session",
 	"SELECT beat FROM lease_session WHERE id = ?",
+	true, /* a server has few prepared statements for many clients */
 };
 
 /* A DELETE, and the SELECT that finds what it was to delete. */
