@@ -261,6 +261,8 @@ void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 	MYSQL_RES *result = packet->answers[statement].result;
 	struct rlk_value columns[RLK_STMT_COLUMNS];
 
+	if (result)
+		mysql_data_seek(result, 0);
 	while (result && rlk_bind_next(result, columns))
 		fn(columns, arg);
 }

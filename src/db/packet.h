@@ -65,7 +65,7 @@ uint64_t rlk_packet_affected(const struct rlk_packet *packet, int statement);
 uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement);
 
 /** Call @fn for each row of its result, with up to RLK_STMT_COLUMNS columns
- *  that are valid during the call. */
+ *  that are valid during the call. Each call begins with the first row. */
 void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 		     void *arg);
 

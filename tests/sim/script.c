@@ -289,14 +289,15 @@ static unsigned int guard(struct sim_session *session,
 	struct sim_work *work = &session->work;
 
 	sim_script_touch(session);
-	work->guard = session->request.lies ? NULL : find_lease(said);
+	session->lied = session->request.lies;
+	work->guard = session->lied ? NULL : find_lease(said);
 	work->deletes = said->op->verb == SIM_GUARD_DELETE;
 	work->guards = said->value;
 	if (said->texts && work->guard)
 		work->guards =
 		    (work->guard->guards + COUNT_OF_TEXT) & UINT32_MAX;
 	session->answer.affected = work->guard ? 1 : 0;
-	if (!work->guard && is_there_but_for_its_count(said))
+	if (!work->guard && !session->lied && is_there_but_for_its_count(said))
 		sim_judge_miscounted(session, said->name);
 	return 0;
 }

@@ -101,6 +101,7 @@ struct sim_session {
 	bool killed;  /* it will end soon */
 	bool silent;  /* no packet passes any more, either way */
 	bool hung_up; /* the client's FIN has come while it was busy */
+	bool lied; /* its last guard was answered as if it had found nothing */
 	bool autocommit;
 	unsigned int lock_wait_s;
 	unsigned int idle_s;
