@@ -311,7 +311,7 @@ static int judge_uncounted(struct rlk_guarded *guarded, int64_t until_ms,
 		return fail_with(lock, "commit", why.code,
 				 "all is rolled back, for its row was not "
 				 "found, and whether the hold is lost is not "
-				 "known; ask rowlock_verify()",
+				 "known; verify it",
 				 &why, reterr);
 	if (guarded->seen == RLK_GUARD_NO_ROW)
 		return fail_lost(guarded, reterr);

@@ -41,8 +41,7 @@ static const struct rlk_stmt_def still_there = {
 };
 
 static const struct rlk_stmt_def look = {
-	"look at the session",
-	"SELECT beat FROM lease_session WHERE id = ?",
+	"look at the session", "SELECT beat FROM lease_session WHERE id = ?",
 	true, /* a server has few prepared statements for many clients */
 };
 

@@ -5,6 +5,8 @@
  */
 #include <stdio.h>
 
+#define ACCOUNTS "guard_session_test"
+
 #include "ended.h"
 #include "guarded.h"
 #include "timeouts.h"
@@ -42,8 +44,9 @@ static void several_statements_are_forbidden_again(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
-		say(mysql, "UPDATE guard_test SET balance = balance - 10 WHERE "
-			   "id = 1");
+		say(mysql,
+		    "UPDATE " ACCOUNTS " SET balance = balance - 10 WHERE "
+		    "id = 1");
 		if (i == 0)
 			assert_ok(rowlock_commit(app->lock, mysql, &err));
 		else
@@ -73,8 +76,9 @@ static void several_statements_are_as_the_application_has_them(void **state)
 		    mysql, i ? MYSQL_OPTION_MULTI_STATEMENTS_OFF
 			     : MYSQL_OPTION_MULTI_STATEMENTS_ON));
 		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
-		say(mysql, "UPDATE guard_test SET balance = balance - 10 WHERE "
-			   "id = 1");
+		say(mysql,
+		    "UPDATE " ACCOUNTS " SET balance = balance - 10 WHERE "
+		    "id = 1");
 		assert_ok(rowlock_commit(app->lock, mysql, &err));
 		assert_int_equal(try_to_say(mysql, "DO 1; DO 2"), i ? 1064 : 0);
 		mysql_close(mysql);
@@ -104,7 +108,7 @@ static void answers_are_read_in_each_character_set(void **state)
 	/* What the server says is told by its number where its words are not.
 	 */
 	say(app->mysql, "SET character_set_results = utf16");
-	say(app->mysql, "LOCK TABLES guard_test WRITE");
+	say(app->mysql, "LOCK TABLES " ACCOUNTS " WRITE");
 	assert_code(
 	    rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err),
 	    ROWLOCK_EDB, &err);

@@ -224,6 +224,7 @@ static void read_call(struct sim_said *said, const char **at)
  */
 static void read_guard(struct sim_said *said, const char **at)
 {
+	said->texts = true;
 	said->by = SIM_BY_NAME | SIM_BY_SLOT | SIM_BY_ATTEMPT;
 	expect(at, "lease.name = ");
 	said->name = read_name(at);
