@@ -18,7 +18,8 @@
  * It is one only if the hold is held before and after the look; then the look
  * that follows a break decides (breaks.c).
  *
- * All this is asked on a lane's connection, which is there and mostly idle.
+ * All this is asked on a lane's connection, which is there and mostly idle;
+ * where it is in use, on another.
  *
  * Failure modes: no connection, or no answer: the next beat is soon. A server
  * that is not the one which has the session is not asked.
@@ -169,6 +170,20 @@ static void judge_session(struct rowlock_client *client,
 	session->beats_then = session->beats;
 }
 
+static int get_conn(struct rowlock_client *client, struct rlk_conn **ret_conn)
+{
+	const int64_t until = rlk_client_chore_until(client);
+	struct rlk_pool_waiter waiter = RLK_POOL_WAITER_NULL;
+	struct rowlock_errinfo error;
+	int code = rlk_pool_get_spare(client->pool, RLK_BAY_LANE, until,
+				      &waiter, ret_conn, &error);
+
+	return code != ROWLOCK_EBUSY
+		   ? code
+		   : rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false,
+				  NULL, ret_conn, &error);
+}
+
 static void look_at_session(struct rowlock_client *client,
 			    const struct known *known)
 {
@@ -177,9 +192,7 @@ static void look_at_session(struct rowlock_client *client,
 	bool found = false;
 	uint64_t beat;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_LANE,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error))
+	if (get_conn(client, &conn))
 		return;
 	if (is_at_home(client, conn) &&
 	    rlk_session_look(conn, known->id, &found, &beat, &error))
@@ -206,9 +219,7 @@ static bool ask(struct rowlock_client *client, struct page *page)
 	struct rlk_conn *conn;
 	bool done;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_LANE,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error))
+	if (get_conn(client, &conn))
 		return false;
 	done = is_at_home(client, conn) &&
 	       rlk_leases_there(conn, page->keys, page->key_count, found, page,

@@ -304,6 +304,7 @@ static bool was_pinged(void *arg)
 }
 
 /* The server ends one that is silent for its wait_timeout, here the TTL. */
+/* Behind a beat it would be used for a look, and not be idle. */
 static void idle_connection_is_pinged_in_time(void **state)
 {
 	struct world_of_one one = begin();
@@ -312,7 +313,9 @@ static void idle_connection_is_pinged_in_time(void **state)
 
 	(void) state;
 	assert_ok(rowlock_release(one.lock, &err));
-	for (int i = 0; i < 3; i++) {
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	for (int i = 0; i < 2; i++) {
 		assert_int_equal(was_pinged(&conn), i > 0);
 		fake_advance(10000);
 		fake_until(was_pinged, &conn);
