@@ -13,15 +13,10 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 
 # pylint: disable=wrong-import-position
-from option_file import option_file  # noqa: E402
-from patience import patience  # noqa: E402
+import shop as shops  # noqa: E402
 from tap import Tap, check  # noqa: E402
 
-CLI = os.path.join(os.environ['ROWLOCK_BUILD'], 'tools', 'rowlock')
-DSN = os.environ.get('ROWLOCK_TEST_DSN') or os.environ.get('ROWLOCK_DSN', '')
-ENTRIES = dict(pair.strip().partition('=')[::2] for pair in DSN.split(';'))
-CLIENT = shutil.which('mariadb') or shutil.which('mysql')
-SHOP = {f'SHOP_{key.upper()}': ENTRIES.get(key, '')
+SHOP = {f'SHOP_{key.upper()}': shops.ENTRIES.get(key, '')
         for key in ('host', 'port', 'user', 'password', 'database')}
 JAR = '/usr/share/java/mariadb-java-client.jar'
 GOPATH = '/usr/share/gocode'
@@ -67,7 +62,7 @@ PACKAGES = {'tdbc': 'package require tdbc::mysql',
 
 
 def environment():
-    return dict(os.environ, ROWLOCK_DSN=DSN, **SHOP, GOPATH=GOPATH,
+    return dict(os.environ, **SHOP, GOPATH=GOPATH,
                 GO111MODULE='off', NODE_PATH='/usr/share/nodejs',
                 GOCACHE=os.path.join(tempfile.gettempdir(), 'rowlock-go'))
 
@@ -79,7 +74,7 @@ def command_of(interpreter, program, driver, way):
         return ['sh', '-c', '{ echo "SET autocommit = 0; UPDATE shop SET '
                 'balance = balance - 10 WHERE id = 1;"; printf '
                 '"%s; COMMIT;\\n" "$ROWLOCK_GUARD_SQL"; } | '
-                f'{CLIENT} --no-defaults {way} {account} "$SHOP_DATABASE"']
+                f'{shops.CLIENT} --no-defaults {way} {account} "$SHOP_DATABASE"']
     path = os.path.join(HERE, 'drivers', program)
     if interpreter == 'java':
         return ['java', '-cp', JAR, path, driver, way]
@@ -89,12 +84,8 @@ def command_of(interpreter, program, driver, way):
 
 
 def why_not(interpreter, there, driver):
-    if not DSN:
-        return 'no server: set ROWLOCK_TEST_DSN'
-    if not CLIENT:
-        return 'no client of the server here'
-    if 'port' not in ENTRIES or any('ssl' in key for key in ENTRIES):
-        return 'a server without TLS, by a port'
+    if shops.why_not():
+        return shops.why_not()
     if not shutil.which(interpreter):
         return 'no such language here'
     if interpreter == 'java':
@@ -114,42 +105,24 @@ def why_not(interpreter, there, driver):
     return None if here else 'no such driver here'
 
 
-class Shop:
-    def __init__(self, directory):
-        self.name = f'test-drivers-{os.getpid()}'
-        self.options = os.path.join(directory, 'shop.cnf')
-        option_file(self.options, DSN)
-
-    def sql(self, text):
-        done = subprocess.run(
-            [CLIENT, f'--defaults-file={self.options}', '-N'], input=text,
-            capture_output=True, text=True, check=False, timeout=patience())
-        check(done.returncode == 0, done.stderr)
-        return done.stdout.split()
-
+class Shop(shops.Shop):
     def set_up(self):
         self.sql('CREATE TABLE IF NOT EXISTS shop (id INT PRIMARY KEY, balance '
                  'INT NOT NULL) ENGINE=InnoDB; REPLACE INTO shop VALUES '
                  '(1, 100);')
-
-    def run(self, command, before=''):
-        self.set_up()
-        return subprocess.run(
-            [CLI, 'run', '--guarded', self.name, '--', 'sh', '-c',
-             before + 'exec "$@"', 'sh', *command], env=environment(),
-            capture_output=True, text=True, check=False, timeout=patience())
 
     def balance(self):
         return self.sql('SELECT balance FROM shop;')
 
 
 def it_is_guarded(shop, command, works):
+    shop.set_up()
     if works:
-        done = shop.run(command)
+        done = shop.run(command, env=environment())
         check(done.returncode == 0, f'{done.returncode}: {done.stderr}')
         check(shop.balance() == ['90'], f'{shop.balance()}')
-    # Its row is another's, and its holder has not heard of that yet.
-    shop.run(command, f'{CLI} break {shop.name}; ')
+        shop.set_up()
+    shop.run_without_its_lock(command, env=environment())
     check(shop.balance() == ['100'], 'it has committed without its lock')
 
 
@@ -159,7 +132,7 @@ def main():
              for driver, ways in drivers.items() for way in ways]
     tap = Tap(len(cases))
     with tempfile.TemporaryDirectory(prefix='rowlock-test-') as directory:
-        shop = Shop(directory)
+        shop = Shop(directory, 'drivers')
         print('# server: given', flush=True)
         for interpreter, program, there, driver, way in cases:
             plain = way.lstrip('!')
@@ -169,7 +142,7 @@ def main():
                      command_of(interpreter, program, driver, plain),
                      plain == way,
                      skip=why_not(interpreter, there, driver))
-        if not why_not('sh', None, 'client'):
+        if not shops.why_not():
             shop.sql('DROP TABLE IF EXISTS shop;')
     return tap.status()
 

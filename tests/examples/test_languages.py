@@ -14,16 +14,11 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 
 # pylint: disable=wrong-import-position
-from option_file import option_file  # noqa: E402
-from patience import patience  # noqa: E402
+import shop as shops  # noqa: E402
 from tap import Tap, check  # noqa: E402
 
 MANUAL = os.path.join(os.environ['ROWLOCK_SOURCE'], 'tools', 'man',
                       'rowlock_mysql.3.scd')
-CLI = os.path.join(os.environ['ROWLOCK_BUILD'], 'tools', 'rowlock')
-DSN = os.environ.get('ROWLOCK_TEST_DSN') or os.environ.get('ROWLOCK_DSN', '')
-ENTRIES = dict(pair.strip().partition('=')[::2] for pair in DSN.split(';'))
-CLIENT = shutil.which('mariadb') or shutil.which('mysql')
 
 
 def programs():
@@ -57,27 +52,14 @@ def php():
     return None
 
 
-class Shop:
-    """Two accounts, and a directory with shop.cnf and the programs."""
+class Shop(shops.Shop):
+    """Two accounts, and the programs."""
 
     def __init__(self, directory):
-        self.directory = directory
-        self.name = f'test-languages-{os.getpid()}'
-        option_file(self.path('shop.cnf'), DSN)
+        super().__init__(directory, 'languages')
         for kind, text in programs().items():
             with open(self.path(kind), 'w', encoding='utf-8') as out:
                 out.write(text)
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
-
-    def sql(self, text):
-        done = subprocess.run(
-            [CLIENT, f'--defaults-file={self.path("shop.cnf")}', '-N'],
-            input=text, capture_output=True, text=True, check=False,
-            timeout=patience())
-        check(done.returncode == 0, done.stderr)
-        return done.stdout.split()
 
     def set_up(self):
         self.sql('CREATE TABLE IF NOT EXISTS shop_account (id INT PRIMARY KEY, '
@@ -87,36 +69,24 @@ class Shop:
     def balances(self):
         return self.sql('SELECT balance FROM shop_account ORDER BY id;')
 
-    def run(self, interpreter, kind, before):
-        return subprocess.run(
-            [CLI, 'run', '--guarded', self.name, '--', 'sh', '-c',
-             f'{before}exec {interpreter} {kind}'],
-            cwd=self.directory, env=dict(os.environ, ROWLOCK_DSN=DSN),
-            capture_output=True, text=True, check=False, timeout=patience())
-
 
 def it_commits(shop, interpreter, kind):
     shop.set_up()
-    done = shop.run(interpreter, kind, '')
+    done = shop.run([interpreter, kind])
     check(done.returncode == 0, f'{done.returncode}: {done.stderr}')
     check(shop.balances() == ['90', '10'], f'{shop.balances()}')
 
 
 def it_does_not_commit_without_its_lock(shop, interpreter, kind):
     shop.set_up()
-    done = shop.run(interpreter, kind, f'{CLI} break {shop.name}; ')
+    done = shop.run_without_its_lock([interpreter, kind])
     check(done.returncode != 0, f'it ended well: {done.stdout}')
     check(shop.balances() == ['100', '0'], f'{shop.balances()}')
 
 
 def why_not(interpreter):
-    if not DSN:
-        return 'no server: set ROWLOCK_TEST_DSN'
-    if not CLIENT:
-        return 'no client of the server here'
-    if 'port' not in ENTRIES or any('ssl' in key for key in ENTRIES):
-        return 'a server without TLS, by a port'
-    return None if interpreter else 'no such language, or no driver, here'
+    return shops.why_not() or (
+        None if interpreter else 'no such language, or no driver, here')
 
 
 def main():
@@ -132,7 +102,7 @@ def main():
                      'does not commit without its lock')):
                 tap.case(f'{kind} {words}', test, shop, interpreter, kind,
                          skip=why_not(interpreter))
-        if not why_not(CLIENT):
+        if not shops.why_not():
             shop.sql('DROP TABLE IF EXISTS shop_account;')
     return tap.status()
 
