@@ -140,11 +140,12 @@ void rlk_chores_run(void *arg)
 
 	for (;;) {
 		int64_t next = RLK_NEVER;
+		bool looked;
 
 		if (rlk_client_stopping(client))
 			return;
-		rlk_present_look(client);
-		if (!rlk_breaks_look(client))
+		looked = rlk_present_look(client);
+		if (!rlk_breaks_look(client) || !looked)
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		rlk_abandoned_clear(client, &next);
 		delete_old_sessions(client, &next);

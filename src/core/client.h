@@ -89,8 +89,8 @@ struct rlk_session {
 	int64_t next_beat_ms;
 	uint64_t breaks;        /* as the last beat read it */
 	uint64_t beats;         /* that were answered */
-	uint64_t beat_seen;     /* what its row counted at the last look, */
-	uint64_t beats_then;    /* when so many had been answered */
+	uint64_t beat_seen;     /* the count in its row at the last look, */
+	uint64_t beats_then;    /* and `beats` at that moment */
 	struct rlk_alarm alarm; /* at valid_until_ms */
 	struct rlk_list holds;  /* struct rlk_hold */
 	struct rlk_old_session *grave; /* made beforehand: losing a session
@@ -178,6 +178,7 @@ struct rowlock_client {
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
 	bool look_present; /* a beat was answered: look whether the rows are
 			      there of what we hold */
+	bool look_late;    /* that was due before this beat as well */
 	int64_t jumped_ms; /* when the server's clock was last seen to jump;
 			      RLK_NEVER: not at all */
 	struct rlk_observer observer;

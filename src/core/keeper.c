@@ -149,6 +149,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	client->look_breaks =
 	    client->look_breaks || session->breaks != beat->breaks;
 	session->breaks = beat->breaks;
+	client->look_late = client->look_present;
 	client->look_present = true;
 	rlk_sleeper_wake(&client->chores_sleeper);
 }

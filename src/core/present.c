@@ -10,16 +10,17 @@
  *
  * Rows that went: somebody has emptied the table, deleted by hand, or restored
  * a dump. No beat tells of it, as the session's row may be there. So each beat
- * is followed by a look at the rows of what we hold, by their primary key: a
- * statement for some hundred of them, and for so many in one round that the
- * server has time for others; the rest follows behind the next beat.
+ * is followed by a look at the rows of what we hold, by their primary key: 256
+ * by a statement, and by 64 statements at most, so that the server has time for
+ * others; the rest follows behind the next beat.
  *
  * A row that is missing is no verdict: its hold may be released at this moment.
  * It is one only if the hold is held before and after the look; then the look
  * that follows a break decides (breaks.c).
  *
- * All this is asked on a lane's connection, which is there and mostly idle;
- * where it is in use, on another.
+ * All this is asked on a lane's connection, which is there and mostly idle. One
+ * that is in use is tried again soon; where it is in use up to the next beat,
+ * another connection is opened.
  *
  * Failure modes: no connection, or no answer: the next beat is soon. A server
  * that is not the one which has the session is not asked.
@@ -36,7 +37,7 @@
 #include <rowlock/semaphore.h>
 #include <stdlib.h>
 
-/* Of one statement: holds, and their rows. */
+/* A statement looks at the rows of this many holds. */
 #define HOLDS_MOST 256
 #define KEYS_MOST (HOLDS_MOST + ROWLOCK_SEMAPHORE_MAX)
 
@@ -170,36 +171,40 @@ static void judge_session(struct rowlock_client *client,
 	session->beats_then = session->beats;
 }
 
-static int get_conn(struct rowlock_client *client, struct rlk_conn **ret_conn)
+/* ROWLOCK_EBUSY: try again soon. @late: not again. */
+static int get_conn(struct rowlock_client *client, bool late,
+		    struct rlk_conn **ret_conn)
 {
 	const int64_t until = rlk_client_chore_until(client);
-	struct rlk_pool_waiter waiter = RLK_POOL_WAITER_NULL;
 	struct rowlock_errinfo error;
-	int code = rlk_pool_get_spare(client->pool, RLK_BAY_LANE, until,
-				      &waiter, ret_conn, &error);
+	int code = rlk_pool_get_spare(client->pool, RLK_BAY_LANE, until, NULL,
+				      ret_conn, &error);
 
-	return code != ROWLOCK_EBUSY
-		   ? code
-		   : rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false,
-				  NULL, ret_conn, &error);
+	return code == ROWLOCK_EBUSY && late
+		   ? rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false,
+				  NULL, ret_conn, &error)
+		   : code;
 }
 
-static void look_at_session(struct rowlock_client *client,
-			    const struct known *known)
+static int look_at_session(struct rowlock_client *client, bool late,
+			   const struct known *known)
 {
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	bool found = false;
 	uint64_t beat;
+	int code;
 
-	if (get_conn(client, &conn))
-		return;
+	code = get_conn(client, late, &conn);
+	if (code)
+		return code;
 	if (is_at_home(client, conn) &&
 	    rlk_session_look(conn, known->id, &found, &beat, &error))
 		found = false;
 	rlk_pool_put(client->pool, conn);
 	if (found)
 		judge_session(client, known, beat);
+	return 0;
 }
 
 /* ------------------------------------------------------------------ look */
@@ -213,19 +218,21 @@ static void found(uint64_t attempt, void *arg)
 			page->rows[i]--;
 }
 
-static bool ask(struct rowlock_client *client, struct page *page)
+/* 0: answered. */
+static int ask(struct rowlock_client *client, bool late, struct page *page)
 {
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	bool done;
+	int code = get_conn(client, late, &conn);
 
-	if (get_conn(client, &conn))
-		return false;
+	if (code)
+		return code;
 	done = is_at_home(client, conn) &&
 	       rlk_leases_there(conn, page->keys, page->key_count, found, page,
 				&error) == RLK_DONE;
 	rlk_pool_put(client->pool, conn);
-	return done;
+	return done ? 0 : ROWLOCK_ECONNECT;
 }
 
 /* Held all the time, and not there? Gives the references back. */
@@ -241,45 +248,63 @@ static bool judge_locked(struct page *page, bool answered)
 	return missing;
 }
 
+/* How many holds this round looks at. */
 static size_t count_locked(const struct rowlock_client *client)
 {
+	const size_t most = (size_t) PAGES_MOST * HOLDS_MOST;
 	size_t count = 0;
 	struct rlk_list *node;
 	struct rlk_list *after;
 
 	rlk_list_for_each(node, after, &client->session.holds)
 	{
-		count++;
+		if (++count == most)
+			break;
 	}
 	return count;
 }
 
-void rlk_present_look(struct rowlock_client *client)
+static int look_at_holds(struct rowlock_client *client, bool late, size_t left)
 {
-	_cleanup_(free_page) struct page *page = NULL;
-	struct known known = { 0 };
-	bool answered = true;
-	size_t left = 0;
+	_cleanup_(free_page) struct page *page = malloc(sizeof(*page));
+	int code = 0;
 
-	rlk_mutex_lock(&client->mutex);
-	if (client->look_present) {
-		known = session_locked(client);
-		left = count_locked(client);
-	}
-	client->look_present = false;
-	rlk_mutex_unlock(&client->mutex);
-	if (known.id)
-		look_at_session(client, &known);
-	if (left)
-		page = malloc(sizeof(*page));
-	for (int i = 0; page && left && answered && i < PAGES_MOST; i++) {
+	for (int i = 0; page && left && !code && i < PAGES_MOST; i++) {
 		rlk_mutex_lock(&client->mutex);
 		take_locked(client, page, &left);
 		rlk_mutex_unlock(&client->mutex);
-		answered = !page->key_count || ask(client, page);
+		code = page->key_count ? ask(client, late, page) : 0;
 		rlk_mutex_lock(&client->mutex);
-		if (judge_locked(page, answered))
+		if (judge_locked(page, !code))
 			client->look_breaks = true;
 		rlk_mutex_unlock(&client->mutex);
 	}
+	return code;
+}
+
+bool rlk_present_look(struct rowlock_client *client)
+{
+	struct known known;
+	bool due, late;
+	size_t left;
+	int code;
+
+	rlk_mutex_lock(&client->mutex);
+	due = client->look_present;
+	late = client->look_late;
+	known = session_locked(client);
+	left = due ? count_locked(client) : 0;
+	client->look_present = false;
+	rlk_mutex_unlock(&client->mutex);
+	if (!due)
+		return true;
+	code = known.id ? look_at_session(client, late, &known) : 0;
+	if (code != ROWLOCK_EBUSY && left)
+		code = look_at_holds(client, late, left);
+	if (code != ROWLOCK_EBUSY)
+		return true;
+	rlk_mutex_lock(&client->mutex);
+	client->look_present = true;
+	rlk_mutex_unlock(&client->mutex);
+	return false;
 }
