@@ -184,7 +184,8 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	guard->server = guarded->identity;
 	guard->guards = hold->guards;
 	/* A lock is taken by asking; and a node that may be behind catches up.
-	 * Who wants a snapshot works for long, and does not begin in vain. */
+	 * A transaction with a snapshot takes long, and does not begin in vain.
+	 */
 	guard->asks = guard->snapshot || guard->early ||
 		      rlk_place_asks_to_catch_up(guard->place) ||
 		      !knows_guards_locked(hold) ||
@@ -231,15 +232,6 @@ void rlk_guarded_tell_rows(const struct rlk_guarded *guarded,
 		 "; but " STAY);
 }
 
-void rlk_guarded_lose(struct rlk_guarded *guarded, const char *reason)
-{
-	struct rowlock_client *client = guarded->lock->name->client;
-
-	rlk_mutex_lock(&client->mutex);
-	rlk_hold_lose_locked(guarded->hold, reason);
-	rlk_mutex_unlock(&client->mutex);
-}
-
 static int fail_begin(struct rlk_guarded *guarded, enum rlk_guard_end end,
 		      const struct rowlock_errinfo *error,
 		      struct rowlock_errinfo *reterr)
@@ -248,7 +240,7 @@ static int fail_begin(struct rlk_guarded *guarded, enum rlk_guard_end end,
 
 	switch (end) {
 	case RLK_GUARD_LOST:
-		rlk_guarded_lose(guarded, RLK_ROW_IS_GONE);
+		rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
 		return fail(lock, "begin", ROWLOCK_ELOST,
 			    "the hold was lost (its row is gone from the "
 			    "server); stop what it protects",
@@ -284,7 +276,7 @@ static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
 	if (rlk_client_conn(client, RLK_BAY_ASIDE, guarded->guard.on.until_ms,
 			    &conn, ret_error))
 		return RLK_FAILED;
-	fault = rlk_guard_outrun(conn, &guarded->guard, &request, ret_error);
+	fault = rlk_guard_outrun(conn, &request, ret_error);
 	rlk_pool_put(client->pool, conn);
 	if (fault)
 		return fault;

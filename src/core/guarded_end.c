@@ -126,7 +126,7 @@ static bool only_it_gives_back(struct rlk_guarded *guarded)
 typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
 		       struct rowlock_errinfo *ret_error);
 
-/* What became of the commit? */
+/* Did the commit take place? */
 static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
 			struct rowlock_errinfo *ret_error)
 {
@@ -152,8 +152,7 @@ static bool ask_row(struct rlk_guarded *guarded, struct rlk_conn *conn,
 {
 	struct rlk_request request = rlk_hold_request(guarded->hold);
 
-	return !rlk_guard_look(conn, &guarded->guard, &request, &guarded->seen,
-			       ret_error);
+	return !rlk_guard_look(conn, &request, &guarded->seen, ret_error);
 }
 
 static void pause_until(const struct rowlock_client *client, int64_t until_ms)
@@ -215,7 +214,7 @@ static int fail_unanswered(struct rlk_guarded *guarded,
 			   struct rowlock_errinfo *reterr)
 {
 	if (guarded->guard.releases)
-		rlk_guarded_lose(guarded, may_be_gone);
+		rlk_hold_lose(guarded->hold, may_be_gone);
 	else
 		note_may_come(guarded);
 	return fail_unknown(
@@ -240,7 +239,7 @@ static int judge(struct rlk_guarded *guarded,
 	case RLK_GUARD_ROW_IS_GONE:
 		break;
 	}
-	rlk_guarded_lose(guarded, RLK_ROW_IS_GONE);
+	rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
 	return fail_unknown(guarded,
 			    "not known, for the hold is lost; look at the data "
 			    "for what became of it",
@@ -271,7 +270,7 @@ static bool is_lost(struct rlk_guarded *guarded)
 static int fail_lost(struct rlk_guarded *guarded,
 		     struct rowlock_errinfo *reterr)
 {
-	rlk_guarded_lose(guarded, RLK_ROW_IS_GONE);
+	rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
 	return rlk_fail(reterr, ROWLOCK_ELOST,
 			"commit " RLK_LOCK_FORMAT
 			": the hold was lost (%s); all is rolled back",
@@ -347,6 +346,7 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 	struct rowlock *lock = guarded->lock;
 	const struct rowlock_client *client = lock->name->client;
 	struct rowlock_errinfo error = { 0 };
+	enum rlk_guard_end end;
 
 	/* The rest is for finding out. */
 	guarded->guard.on.until_ms =
@@ -354,7 +354,8 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 
 	if (is_lost(guarded))
 		return roll_back_lost(guarded, reterr);
-	switch (rlk_guard_commit(&guarded->guard, &request, &error)) {
+	end = rlk_guard_commit(&guarded->guard, &request, &error);
+	switch (end) {
 	case RLK_GUARD_ELSEWHERE:
 		return fail(lock, "commit", ROWLOCK_EBROKEN,
 			    "the connection is to another server than the "
@@ -365,10 +366,8 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 	case RLK_GUARD_UNCOUNTED:
 		return judge_uncounted(guarded, until_ms, &error, reterr);
 	case RLK_GUARD_BROKEN:
-		return fail_ended(guarded, "commit", RLK_GUARD_BROKEN, reterr);
 	case RLK_GUARD_REPLACED:
-		return fail_ended(guarded, "commit", RLK_GUARD_REPLACED,
-				  reterr);
+		return fail_ended(guarded, "commit", end, reterr);
 	case RLK_GUARD_UNANSWERED:
 		return find_out(guarded, until_ms, &error, reterr);
 	default:
@@ -428,7 +427,7 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	note_end(guarded, code == 0);
 	if (code)
 		rlk_guarded_tell_rows(guarded, reterr);
-	if (!code)
+	else
 		rlk_release_gone(lock, guarded->hold, until_ms);
 	rlk_guarded_untie(guarded);
 	return code;

@@ -18,7 +18,7 @@ struct rlk_guarded {
 	char identity[96]; /* of the server that has the row */
 	uint64_t breaks;   /* of the session, before it begins: what is broken
 			      later counts up */
-	/* Of its commit, behind it. */
+	/* The commit's end. */
 	enum rlk_guard_outcome outcome; /* if it was not answered */
 	uint64_t seen; /* guards of the row, if it found none */
 	bool read;     /* behind its end the row was read, and guard.guards
@@ -54,8 +54,5 @@ void rlk_guarded_untie(struct rlk_guarded *guarded);
  *  it is NULL, the error @reterr. */
 void rlk_guarded_tell_rows(const struct rlk_guarded *guarded,
 			   struct rowlock_errinfo *reterr);
-
-/** So is its hold. Takes client->mutex. */
-void rlk_guarded_lose(struct rlk_guarded *guarded, const char *reason);
 
 #endif

@@ -272,6 +272,14 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 	to_chores(hold);
 }
 
+void rlk_hold_lose(struct rlk_hold *hold, const char *reason)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+
+	rlk_hold_lose_locked(hold, reason);
+}
+
 bool rlk_hold_check_locked(struct rlk_hold *hold)
 {
 	struct rowlock_client *client = hold->name->client;

@@ -149,6 +149,9 @@ bool rlk_hold_check_locked(struct rlk_hold *hold);
  */
 void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason);
 
+/** The same. Takes client->mutex. */
+void rlk_hold_lose(struct rlk_hold *hold, const char *reason);
+
 /** HELD to RELEASING: not held any more, not free yet. */
 void rlk_hold_releasing_locked(struct rlk_hold *hold);
 

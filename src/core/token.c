@@ -48,9 +48,7 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 	rlk_pool_put(client->pool, conn);
 	if (fault || found)
 		return fault;
-	rlk_mutex_lock(&client->mutex);
-	rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
-	rlk_mutex_unlock(&client->mutex);
+	rlk_hold_lose(hold, RLK_ROW_IS_GONE);
 	return RLK_DONE;
 }
 
@@ -244,13 +242,6 @@ static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
 	return fail_drawing(hold, reterr);
 }
 
-static void lose(struct rlk_hold *hold)
-{
-	rlk_mutex_lock(&hold->name->client->mutex);
-	rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
-	rlk_mutex_unlock(&hold->name->client->mutex);
-}
-
 static bool is_lost(struct rlk_hold *hold)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -276,7 +267,7 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 		if (fault)
 			return fault;
 		if (pinned && !confirm_pinned(hold, until)) {
-			lose(hold);
+			rlk_hold_lose(hold, RLK_ROW_IS_GONE);
 			return RLK_DONE;
 		}
 		if (*ret_token)

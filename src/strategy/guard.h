@@ -120,7 +120,6 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 
 /** What the row's `guards` is; RLK_GUARD_NO_ROW: it is not there. */
 enum rlk_fault rlk_guard_look(struct rlk_conn *conn,
-			      const struct rlk_guard *guard,
 			      const struct rlk_request *request,
 			      uint64_t *ret_guards,
 			      struct rowlock_errinfo *reterr);
@@ -129,7 +128,6 @@ enum rlk_fault rlk_guard_look(struct rlk_conn *conn,
  *  on. Waits while one is under way, as rlk_guard_find_out(); RLK_BUSY: ask
  *  again. */
 enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
-				const struct rlk_guard *guard,
 				const struct rlk_request *request,
 				struct rowlock_errinfo *reterr);
 

@@ -17,9 +17,9 @@
  */
 #include "base/error.h"
 #include "db/conn.h"
-#include "db/server.h"
 #include "strategy/guard.h"
 #include "strategy/lease_private.h"
+#include "strategy/sure.h"
 
 /* Two up, as rlk_guard_count() says, from a number of ours: what others have
  * counted is no matter, and stays. */
@@ -53,26 +53,6 @@ static const struct rlk_stmt_def look_at_session = {
 };
 
 /* ------------------------------------------------------------- statements */
-
-/* On Galera each statement of ours waits by itself (db/session.c). */
-static enum rlk_fault catch_up(struct rlk_conn *conn,
-			       const struct rlk_guard *guard,
-			       struct rowlock_errinfo *reterr)
-{
-	const char *words = guard->place->catch_up->first;
-
-	return words ? rlk_stmt_text(conn, words, reterr) : RLK_DONE;
-}
-
-/* Where it stays as it is, the connection waits more often than it has to. */
-static void go_on_as_before(struct rlk_conn *conn,
-			    const struct rlk_guard *guard)
-{
-	const char *words = guard->place->catch_up->last;
-
-	if (words && rlk_conn_usable(conn))
-		rlk_stmt_text(conn, words, NULL);
-}
 
 /* Over a commit that expects @from. */
 static enum rlk_fault step_over(struct rlk_conn *conn,
@@ -169,7 +149,7 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  enum rlk_guard_outcome *ret_outcome,
 				  struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = catch_up(conn, guard, reterr);
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 	uint64_t guards = 0;
 
 	if (!fault)
@@ -183,7 +163,7 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 		    find_releaser(conn, request, breaks, ret_outcome, reterr);
 	else if (!fault)
 		*ret_outcome = RLK_GUARD_ROW_IS_GONE;
-	go_on_as_before(conn, guard);
+	rlk_sure_end(conn);
 	return fault;
 }
 
@@ -209,28 +189,26 @@ static enum rlk_fault outrun(struct rlk_conn *conn,
 }
 
 enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
-				const struct rlk_guard *guard,
 				const struct rlk_request *request,
 				struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = catch_up(conn, guard, reterr);
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 
 	if (!fault)
 		fault = outrun(conn, request, reterr);
-	go_on_as_before(conn, guard);
+	rlk_sure_end(conn);
 	return fault;
 }
 
 enum rlk_fault rlk_guard_look(struct rlk_conn *conn,
-			      const struct rlk_guard *guard,
 			      const struct rlk_request *request,
 			      uint64_t *ret_guards,
 			      struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = catch_up(conn, guard, reterr);
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 
 	if (!fault)
 		fault = read_guards(conn, &glance, request, ret_guards, reterr);
-	go_on_as_before(conn, guard);
+	rlk_sure_end(conn);
 	return fault;
 }

@@ -313,18 +313,26 @@ enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
 	return first(conn, request, ret_holder, reterr);
 }
 
+#define KEY_PARAMS 3
+
+/* The row that the request has made, and no other one of its name. */
+static void key_of(const struct rlk_request *request,
+		   struct rlk_value *ret_params)
+{
+	ret_params[0] = rlk_text(request->name);
+	ret_params[1] = rlk_u64(request->slot);
+	ret_params[2] = rlk_u64(request->attempt);
+}
+
 enum rlk_fault rlk_lease_run(struct rlk_conn *conn,
 			     const struct rlk_stmt_def *def,
 			     const struct rlk_request *request,
 			     struct rlk_reply *ret_reply,
 			     struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(request->name),
-		rlk_u64(request->slot),
-		rlk_u64(request->attempt),
-	};
+	struct rlk_value params[KEY_PARAMS];
 
+	key_of(request, params);
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
 
@@ -332,12 +340,9 @@ enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(request->name),
-		rlk_u64(request->slot),
-		rlk_u64(request->attempt),
-	};
+	struct rlk_value params[KEY_PARAMS];
 
+	key_of(request, params);
 	return rlk_sure_gone(conn, &still_there, params, reterr);
 }
 
@@ -364,15 +369,12 @@ enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
 				 bool *ret_found,
 				 struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(request->name),
-		rlk_u64(request->slot),
-		rlk_u64(request->attempt),
-	};
+	struct rlk_value params[KEY_PARAMS];
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_sure_read(conn, &confirm, params, &reply, reterr);
+	enum rlk_fault fault;
 
+	key_of(request, params);
+	fault = rlk_sure_read(conn, &confirm, params, &reply, reterr);
 	if (!fault)
 		*ret_found = reply.has_row;
 	return fault;

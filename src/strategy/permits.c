@@ -316,8 +316,7 @@ static enum rlk_fault make_sure(struct rlk_conn *conn,
 	if (fault)
 		return fault;
 	fault = count(conn, &count_rows, request, &left, reterr);
-	if (fault != RLK_PENDING)
-		rlk_sure_end(conn);
+	rlk_sure_end(conn);
 	if (fault || !left)
 		return fault;
 	return rlk_sure_fail(conn, "release", reterr);

@@ -135,8 +135,6 @@ enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
 	if (fault)
 		return fault;
 	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
-	if (fault == RLK_PENDING)
-		return fault;
 	rlk_sure_end(conn);
 	if (fault)
 		return fault;

@@ -268,8 +268,7 @@ static enum rlk_fault make_sure(struct set *set, struct rowlock_errinfo *reterr)
 	if (fault)
 		return fault;
 	fault = count(set, &count_rows, &left, reterr);
-	if (fault != RLK_PENDING)
-		rlk_sure_end(set->conn);
+	rlk_sure_end(set->conn);
 	if (fault || !left)
 		return fault;
 	return rlk_sure_fail(set->conn, "release", reterr);

@@ -36,6 +36,7 @@ enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			       : RLK_DONE;
 }
 
+/* While an answer is outstanding @conn is not usable. */
 void rlk_sure_end(struct rlk_conn *conn)
 {
 	const struct rlk_catch_up *catch_up = catch_up_of(conn);
@@ -61,9 +62,7 @@ enum rlk_fault rlk_sure_read(struct rlk_conn *conn,
 	if (fault)
 		return fault;
 	fault = rlk_stmt_run(conn, def, params, ret_reply, reterr);
-	/* While its answer is outstanding nothing can be said. */
-	if (fault != RLK_PENDING)
-		rlk_sure_end(conn);
+	rlk_sure_end(conn);
 	return fault;
 }
 
