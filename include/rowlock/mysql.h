@@ -37,7 +37,7 @@
  * its tables can be altered. From
  * its first statement to its last the commit locks the lock's row.
  *
- * What is promised of a transaction holds for tables that have transactions
+ * The promises of a transaction hold for tables that have transactions
  * (InnoDB). In those of MyISAM, Aria or MEMORY each row is there at once, and
  * no rollback removes it: what a stale holder has written there stays, whatever
  * its commit returns. So do not change such tables under a guard. Where the
@@ -99,13 +99,13 @@ enum rowlock_begin_flags {
 	 *  something in between refuses KILL: there what they ask waits on).
 	 *
 	 *  The price: the name is nobody else's until the transaction ends, and
-	 *  `business_lease` cannot be altered: who tries waits, and everybody
-	 *  behind that one. If
-	 *  the host dies, that is when the server notices (TCP keepalive,
-	 *  wait_timeout, idle_transaction_timeout). And if somebody waits to
-	 *  end the hold, the commit may meet a deadlock with him: ROWLOCK_EDB,
-	 *  1213, rolled back. Not on Galera or a group with several primaries,
-	 *  whose nodes do not see each other's locks: ROWLOCK_EUNSUPPORTED. */
+	 *  `business_lease` cannot be altered: an ALTER TABLE waits, and so
+	 *  does everybody behind it. If the host dies, that is when the server
+	 *  notices (TCP keepalive, wait_timeout, idle_transaction_timeout). If
+	 *  somebody waits to end the hold, the commit may be the victim of a
+	 *  deadlock: ROWLOCK_EDB, 1213, rolled back. Not on Galera or a group
+	 *  with several primaries, whose nodes do not see each other's locks:
+	 *  ROWLOCK_EUNSUPPORTED. */
 	ROWLOCK_EARLY_GUARD = 1 << 1,
 };
 
@@ -241,8 +241,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
  * @conn was closed or connected anew; it has to be there still.
  *
  * Returns 0: nothing of it was committed by rowlock;
- * ROWLOCK_EBROKEN: it had ended before, as rowlock_commit() says. What was done
- * since is rolled back; what the caller committed himself stays committed;
+ * ROWLOCK_EBROKEN: it had ended before, as rowlock_commit() says. A COMMIT of
+ * the caller's stands. Later statements are rolled back, but not where the
+ * session is another one by now: there they may be committed;
  * ROWLOCK_EINVAL: none was begun; ROWLOCK_ENOTOWNER; ROWLOCK_EFORKED.
  */
 ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
@@ -319,9 +320,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
  *     CALL `schema`.rowlock_guard(_utf8mb4 X'...', ...)
  *
  * If the hold is lost it rolls the transaction back and fails (1644). The
- * procedure is made by rowlock-migrate --guard-procedure, and does its work
- * with the rights of who made it; the caller needs EXECUTE on it, and no right
- * besides. Whether it is there is not looked at here.
+ * procedure is made by rowlock-migrate --guard-procedure, and works with the
+ * rights of its definer; the caller needs EXECUTE on it, and no other right.
+ * This call does not look whether the procedure is there.
  *
  * All else is as rowlock_guard_sql() says.
  */

@@ -217,7 +217,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 
 /* ------------------------------------------------------------- one step */
 
-/* A row that is not there after it was made so often is made under another
+/* A row that is not there after it was made five times is made under another
  * name, or deleted each time: that does not pass. */
 #define MAKES_MOST 5
 

@@ -9,11 +9,12 @@
  * engines are refused by name, by what they say of themselves:
  *
  *   TiDB         VERSION() 8.0.11-TiDB-v8.5.3, version_comment "TiDB Server
- *                (Apache License 2.0) ..." (pingcap/tidb,
- * vardef.VersionComment) Vitess       8.0.43-Vitess; whoever renames that
- * (mysql-server-version) keeps the version_comment "Version: ... (Git revision
- * ...) built on ..." (vitessio/vitess, servenv.AppVersion) Dolt         8.0.33,
- * version_comment "Dolt" (dolthub/go-mysql-server)
+ *                (Apache License 2.0) ..."
+ *                (pingcap/tidb, vardef.VersionComment)
+ *   Vitess       8.0.43-Vitess. An option (mysql-server-version) renames it;
+ *                the version_comment stays: "Version: ... (Git revision ...)
+ *                built on ..." (vitessio/vitess, servenv.AppVersion)
+ *   Dolt         8.0.33, version_comment "Dolt" (dolthub/go-mysql-server)
  *   MatrixOne    8.0.30-MatrixOne-v2.1.0, version_comment "MatrixOne"
  *   OceanBase    5.7.25-OceanBase_CE-v4.4.2.1, "OceanBase_CE 4.4.2.1 (r...)"
  *   PolarDB-X    5.7.25-TDDL-5.4.19 (its edition of one server says X-Cluster,
