@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Ten thousand times acquire and release, and a hundred clients: afterwards
- * there are as many descriptors, threads, connections and rows as before.
+ * there are as many descriptors, threads, connections and rows as before. A
+ * client that lives may have opened a connection more, of those that it keeps.
  * (Memory: the sanitizer and valgrind runs of the same program.)
  */
 #include <dirent.h>
@@ -9,6 +10,10 @@
 
 #include "sql.h"
 #include "test.h"
+
+/* More than a client of one thread keeps of all kinds together. A connection
+ * has two descriptors; a thread may be opening one. */
+#define KEPT_MOST 16
 
 struct census {
 	size_t descriptors;
@@ -46,6 +51,14 @@ static void assert_same(const struct census *before, const struct census *after)
 {
 	assert_int_equal(after->descriptors, before->descriptors);
 	assert_int_equal(after->threads, before->threads);
+	assert_int_equal(after->sessions, before->sessions);
+}
+
+static void assert_kept(const struct census *before, const struct census *after)
+{
+	assert_in_range(after->descriptors, 0,
+			before->descriptors + 2 * KEPT_MOST);
+	assert_in_range(after->threads, 0, before->threads + KEPT_MOST);
 	assert_int_equal(after->sessions, before->sessions);
 }
 
@@ -90,8 +103,8 @@ static void cycles(enum rowlock_strategy strategy)
 	test_figure(n * 1000.0 / test_ms(began, test_now_ns()), "/s",
 		    "%s: pairs of one thread", strategy ? "row" : "lease");
 	after = take_census(sql);
-	assert_same(&before, &after);
-	await_connections(sql, before.connections);
+	assert_kept(&before, &after);
+	await_connections(sql, before.connections + KEPT_MOST);
 	assert_int_equal(
 	    test_sql_number(
 		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
