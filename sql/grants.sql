@@ -81,9 +81,9 @@ GRANT SELECT
 -- Transactions that are tied to a lock (rowlock/mysql.h), for the account that
 -- writes the data, if that is not rowlock_app: either
 --   GRANT SELECT, UPDATE ON ROWLOCK_DATABASE.business_lease TO ...;
--- (DELETE besides for rowlock_commit_release()), by which it could take leases
--- away; or, after rowlock-migrate --guard-procedure (for which rowlock_migrate
--- needs CREATE ROUTINE besides), as a call:
+-- by which it could take leases away; or, after rowlock-migrate
+-- --guard-procedure (for which rowlock_migrate needs CREATE ROUTINE besides), as
+-- a call:
 --   GRANT EXECUTE ON PROCEDURE ROWLOCK_DATABASE.rowlock_guard TO ...;
 
 -- Data that are protected by tokens of locks on another server (rowlock_fence(),

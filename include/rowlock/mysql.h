@@ -21,8 +21,7 @@
  * For leases (ROWLOCK_LEASE) of rowlock_new(); rowlock_acquire_in() is for the
  * row strategy. The lock's tables and the data have to be on one server, in
  * whichever databases (else there is rowlock_fence()); the connection's account
- * needs SELECT and UPDATE on `business_lease` (rowlock_commit_release():
- * DELETE, too).
+ * needs SELECT and UPDATE on `business_lease`.
  *
  * On Galera, too, and in a group of MySQL with several primaries, with data
  * that all nodes change, each connection to any of them: a transaction begins
@@ -211,18 +210,15 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
 					     struct rowlock_errinfo *reterr);
 
 /**
- * rowlock_commit(), and the lock is released by the same commit: its row is
- * deleted in the transaction. So data and release are one, and a write under a
- * lock costs two commits in all, that of the acquire included.
+ * rowlock_commit(), and the lock is released by the same commit. So data and
+ * release are one, and a write under a lock costs two commits in all, that of
+ * the acquire included. The commit moves the lock's row to a name that no lock
+ * can have: a receipt, by which the outcome is found where the answer got lost.
+ * The client deletes its receipts, many at once, a few seconds later.
  *
  * Unless this returns 0 the hold is as rowlock_commit() would leave it: it goes
  * on, but after ROWLOCK_ELOST, and after ROWLOCK_EUNKNOWN: it is lost then, for
- * it may have been given back. That is the answer, too, where none came and the
- * row of a hold with a maximum is gone: others may have removed it. Where the
- * row of another is gone, and its session is there, and nobody has broken a
- * lease of that, it was the commit that gave it back: whoever deletes rows of
- * `business_lease` by hand and does not count `breaks` up, as sql/README.md
- * says, makes this wrong.
+ * it may have been given back.
  * Who waits for the name gets it as after rowlock_release(), but that it is not
  * handed over within the client: a round trip behind the commit wakes them.
  *

@@ -5,7 +5,8 @@
  *
  *   - closes the connections of row holds that were lost, and removes the rows
  *     of attempts that were given up (abandoned.c)
- *   - deletes the rows of sessions that were lost
+ *   - deletes the rows of sessions that were lost, and the receipts of
+ *     transactions that have given their lock back (receipts.c)
  *   - looks behind each beat whether the rows are there of what we hold
  *     (present.c), and which lease was broken, when a beat or that says that
  *     one was (breaks.c)
@@ -20,6 +21,7 @@
 #include "core/breaks.h"
 #include "core/doorbell.h"
 #include "core/present.h"
+#include "core/receipts.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -148,6 +150,8 @@ void rlk_chores_run(void *arg)
 		if (!rlk_breaks_look(client) || !looked)
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		rlk_abandoned_clear(client, &next);
+		if (!rlk_receipts_clear(client))
+			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		delete_old_sessions(client, &next);
 		tend_idle(client, &next);
 		end_ghosts(client, &next);

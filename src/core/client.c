@@ -13,6 +13,7 @@
 #include "core/hold.h"
 #include "core/options.h"
 #include "core/owner_end.h"
+#include "core/receipts.h"
 #include "core/threads.h"
 #include "core/waker.h"
 #include "core/watch.h"
@@ -322,6 +323,8 @@ static void close_session(struct rowlock_client *client, uint64_t id,
 	struct rlk_conn *conn = last_conn(client, until_ms);
 	struct rowlock_errinfo error;
 
+	if (conn)
+		rlk_receipts_clear_on(client, conn);
 	if (!conn || rlk_session_close(conn, id, &error))
 		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
 			"the client's session on %s stays until it expires",

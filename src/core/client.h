@@ -115,6 +115,9 @@ struct rlk_verified {
 /** So many are remembered at the most. */
 #define RLK_VERIFIED 64
 
+/** So many receipts, too. */
+#define RLK_RECEIPTS 256
+
 /** Where the next pass of a reaper goes on: behind this session, and behind
  *  this lease. All zero: from the first ones on. */
 struct rlk_reap_from {
@@ -165,6 +168,8 @@ struct rowlock_client {
 	struct rlk_list guarded;
 	struct rlk_place place; /* of the tables; from the first of these on */
 	struct rlk_verified verified[RLK_VERIFIED]; /* core/place.c */
+	uint64_t receipts[RLK_RECEIPTS]; /* to be deleted; core/receipts.h */
+	size_t receipt_count;
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
 	int64_t answered_ms;        /* a round of those was, the last time */

@@ -190,7 +190,6 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 		      rlk_place_asks_to_catch_up(guard->place) ||
 		      !knows_guards_locked(hold) ||
 		      !rlk_place_is_verified_locked(client, &guard->on);
-	guarded->breaks = client->session.breaks;
 	memcpy(guarded->identity, client->session.server,
 	       sizeof(guarded->identity));
 	rlk_list_append(&client->guarded, &guarded->node);

@@ -12,6 +12,7 @@
 #include <rowlock/mysql.h>
 
 #include "core/guarded_private.h"
+#include "core/receipts.h"
 
 /* Between two questions after a commit. */
 #define PAUSE_MS 20
@@ -109,18 +110,6 @@ static struct rlk_guarded *open_to_commit(struct rowlock *lock,
 	return NULL;
 }
 
-/* A row that is gone was given back by the commit, if nobody else may have
- * removed it: the chores did not, which do so with a hold that is lost, nor did
- * who found that its maximum was over. */
-static bool only_it_gives_back(struct rlk_guarded *guarded)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&guarded->lock->name->client->mutex);
-
-	return guarded->hold->state == RLK_HOLD_HELD &&
-	       !rlk_hold_has_maximum(guarded->hold);
-}
-
 /* A question on a connection of the client's. True: *@ret_error is no matter,
  * that was the answer. */
 typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
@@ -133,12 +122,9 @@ static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
 	struct rlk_request request = rlk_hold_request(guarded->hold);
 	enum rlk_guard_outcome outcome;
 
-	if (rlk_guard_find_out(conn, &guarded->guard, &request, guarded->breaks,
-			       &outcome, ret_error))
+	if (rlk_guard_find_out(conn, &guarded->guard, &request, &outcome,
+			       ret_error))
 		return false;
-	if (guarded->guard.releases && outcome == RLK_GUARD_WAS_COMMITTED &&
-	    !only_it_gives_back(guarded))
-		outcome = RLK_GUARD_ROW_IS_GONE;
 	guarded->outcome = outcome;
 	guarded->read =
 	    outcome != RLK_GUARD_ROW_IS_GONE &&
@@ -425,6 +411,8 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	guarded->guard.releases = true;
 	code = commit(guarded, until_ms, reterr);
 	note_end(guarded, code == 0);
+	if (code == 0 || code == ROWLOCK_EUNKNOWN)
+		rlk_receipt_note(lock->name->client, guarded->hold->attempt);
 	if (code)
 		rlk_guarded_tell_rows(guarded, reterr);
 	else

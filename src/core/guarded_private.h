@@ -16,8 +16,6 @@ struct rlk_guarded {
 	struct rlk_hold *hold; /* a reference */
 	struct rlk_guard guard;
 	char identity[96]; /* of the server that has the row */
-	uint64_t breaks;   /* of the session, before it begins: what is broken
-			      later counts up */
 	/* The commit's end. */
 	enum rlk_guard_outcome outcome; /* if it was not answered */
 	uint64_t seen; /* guards of the row, if it found none */

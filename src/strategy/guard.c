@@ -42,6 +42,7 @@
 #include "db/server.h"
 #include "db/sql.h"
 #include "strategy/lease_private.h"
+#include "strategy/receipt.h"
 
 /* Of what can fail it is the cheapest: it has no result. There is no value of
  * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
@@ -245,18 +246,28 @@ static void put_end(struct rlk_script *text, const struct rlk_guard *guard)
 					 : "; SET SESSION autocommit = 0");
 }
 
+/* The row goes there, and the lock is free. */
+static void put_receipt(struct rlk_script *text, uint64_t attempt)
+{
+	char name[RLK_RECEIPT_SIZE];
+
+	rlk_receipt_name(attempt, name);
+	rlk_script_put(text, ", name = ");
+	rlk_script_put_value(text, rlk_text(name));
+	rlk_script_put(text, ", slot = 0");
+}
+
 static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 		       const struct rlk_request *request)
 {
 	rlk_script_put(text, "RELEASE ");
 	put_savepoint(text, guard);
-	rlk_script_put(text, guard->releases ? "; DELETE FROM " : "; UPDATE ");
+	rlk_script_put(text, "; UPDATE ");
 	rlk_place_put_table(text, guard->place, "business_lease");
-	if (!guard->releases) {
-		rlk_script_put(text, " SET guards = ");
-		rlk_script_put_value(
-		    text, rlk_u64(rlk_guard_count(guard->guards, 1)));
-	}
+	rlk_script_put(text, " SET guards = ");
+	rlk_script_put_value(text, rlk_u64(rlk_guard_count(guard->guards, 1)));
+	if (guard->releases)
+		put_receipt(text, request->attempt);
 	put_row(text, request);
 	rlk_script_put(text, " AND guards = ");
 	rlk_script_put_value(text, rlk_u64(guard->guards));

@@ -62,7 +62,8 @@ struct rlk_guard {
 	bool asks;            /* its begin asks for the row, its server and its
 				 guards; else they are known. Always where
 				 place->catch_up has a word for it */
-	bool releases;        /* its commit gives the lease back */
+	bool releases;        /* its commit gives the lease back, and leaves a
+				 receipt (strategy/receipt.h) */
 	bool autocommit;      /* of the session, before */
 	bool forbids_several; /* the connection did, before */
 	bool reconnects;      /* the driver did so by itself, before */
@@ -135,23 +136,19 @@ enum rlk_fault rlk_guard_outrun(struct rlk_conn *conn,
 enum rlk_guard_outcome {
 	RLK_GUARD_WAS_COMMITTED,
 	RLK_GUARD_WAS_NOT_COMMITTED, /* nor can it be later */
-	RLK_GUARD_ROW_IS_GONE,       /* nobody can say: it need not have been
-					the commit that released it, since the
-					session is gone, too, or others have
-					broken leases of it */
+	RLK_GUARD_ROW_IS_GONE,       /* nobody can say */
 };
 
 /**
  * Did a commit that was not answered take place? One that did not can not do so
  * later: the row is changed, so that it does not find it as it was, and
- * guard->guards is what it is now. @breaks: the number that the session had.
- * Waits while the commit is under way, as long as the connection's deadline
- * allows. RLK_BUSY: the row does not say it yet; ask again.
+ * guard->guards is what it is now. Waits while the commit is under way, as long
+ * as the connection's deadline allows. RLK_BUSY: the row does not say it yet;
+ * ask again.
  */
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  struct rlk_guard *guard,
 				  const struct rlk_request *request,
-				  uint64_t breaks,
 				  enum rlk_guard_outcome *ret_outcome,
 				  struct rowlock_errinfo *reterr);
 

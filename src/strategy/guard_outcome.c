@@ -7,8 +7,9 @@
  * number. So whoever comes first, the other one finds another number, and the
  * row says for good which of them it was.
  *
- * Evidence is the row, read behind that: one more, and the commit took place;
- * two more, and it did not, and cannot any more. An UPDATE that changed no row
+ * Evidence is the row, read behind that: one more, and the commit took place
+ * (where it has given the lease back, the row is its receipt, receipt.h); two
+ * more, and it did not, and cannot any more. An UPDATE that changed no row
  * is none (one that is interrupted says the same), and neither is a smaller
  * number, which a member of a group shows that is behind: what is read here is
  * read behind all that was committed in the cluster before.
@@ -19,6 +20,7 @@
 #include "db/conn.h"
 #include "strategy/guard.h"
 #include "strategy/lease_private.h"
+#include "strategy/receipt.h"
 #include "strategy/sure.h"
 
 /* Two up, as rlk_guard_count() says, from a number of ours: what others have
@@ -43,12 +45,6 @@ static const struct rlk_stmt_def glance = {
 	"outcome",
 	"SELECT guards FROM business_lease "
 	"WHERE name = ? AND slot = ? AND attempt = ?",
-	true,
-};
-
-static const struct rlk_stmt_def look_at_session = {
-	"outcome",
-	"SELECT breaks FROM lease_session WHERE id = ?",
 	true,
 };
 
@@ -105,28 +101,28 @@ static enum rlk_fault is_open(const struct rlk_conn *conn,
 
 /* ---------------------------------------------------------------- outcome */
 
-/* Of a lease that is not there: it was the commit that gave it back, if nobody
- * else could. */
-static enum rlk_fault find_releaser(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    uint64_t breaks,
-				    enum rlk_guard_outcome *ret_outcome,
-				    struct rowlock_errinfo *reterr)
+/* Of a lease whose row is not there: one that was given back by the commit has
+ * left a receipt. */
+static enum rlk_fault find_receipt(struct rlk_conn *conn,
+				   const struct rlk_guard *guard,
+				   const struct rlk_request *request,
+				   enum rlk_guard_outcome *ret_outcome,
+				   struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = { rlk_u64(request->session) };
-	struct rlk_reply reply;
-	enum rlk_fault fault;
+	uint64_t guards = RLK_GUARD_NO_ROW;
+	enum rlk_fault fault =
+	    rlk_receipt_look(conn, request->attempt, &guards, reterr);
 
-	fault = rlk_stmt_run(conn, &look_at_session, params, &reply, reterr);
 	if (!fault)
-		*ret_outcome = reply.has_row && reply.columns[0].u64 == breaks
+		*ret_outcome = guards != RLK_GUARD_NO_ROW &&
+				       is_ahead(guards, guard->guards, 1)
 				   ? RLK_GUARD_WAS_COMMITTED
 				   : RLK_GUARD_ROW_IS_GONE;
 	return fault;
 }
 
-/* By the row, of which @guards was read. One that gives it back does not count
- * it. */
+/* By the row, of which @guards was read. One that gives it back does not leave
+ * it there. */
 static enum rlk_fault judge(struct rlk_conn *conn, struct rlk_guard *guard,
 			    uint64_t guards,
 			    enum rlk_guard_outcome *ret_outcome,
@@ -145,7 +141,6 @@ static enum rlk_fault judge(struct rlk_conn *conn, struct rlk_guard *guard,
 enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 				  struct rlk_guard *guard,
 				  const struct rlk_request *request,
-				  uint64_t breaks,
 				  enum rlk_guard_outcome *ret_outcome,
 				  struct rowlock_errinfo *reterr)
 {
@@ -159,8 +154,7 @@ enum rlk_fault rlk_guard_find_out(struct rlk_conn *conn,
 	if (!fault && guards != RLK_GUARD_NO_ROW)
 		fault = judge(conn, guard, guards, ret_outcome, reterr);
 	else if (!fault && guard->releases)
-		fault =
-		    find_releaser(conn, request, breaks, ret_outcome, reterr);
+		fault = find_receipt(conn, guard, request, ret_outcome, reterr);
 	else if (!fault)
 		*ret_outcome = RLK_GUARD_ROW_IS_GONE;
 	rlk_sure_end(conn);

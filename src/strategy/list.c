@@ -20,6 +20,8 @@
 	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"         \
 	" s.host, s.pid, s.program, t.token, t.drawn_at, t.attempt"
 
+/* The first page is of names above ''. Receipts are below it, as the collation
+ * pads with blanks (MySQL manual, "Collation Pad Attributes"). */
 static const struct rlk_stmt_def leases = {
 	"list leases",
 	"SELECT l.name," LEASE_COLUMNS

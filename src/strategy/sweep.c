@@ -30,6 +30,12 @@ const struct rlk_many_def rlk_sweep_dead = {
 	      " (SELECT 1 FROM lease_session s WHERE s.id = l.session)",
 };
 
+/* Of a session that is alive, too. */
+static const struct rlk_many_def sweep_receipts = {
+	"sweep",
+	SWEEP,
+};
+
 const struct rlk_many_def rlk_sweep_expired = {
 	"sweep",
 	SWEEP " AND l.expires_at <= UTC_TIMESTAMP(6)",
@@ -130,6 +136,17 @@ enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
 {
 	const struct removal removal = { &rlk_sweep_dead, rlk_values_of_dead,
 					 leases, count };
+
+	return remove_many(conn, &removal, ret_swept, reterr);
+}
+
+enum rlk_fault rlk_sweep_receipts(struct rlk_conn *conn,
+				  const struct rlk_dead_lease *receipts,
+				  size_t count, uint64_t *ret_swept,
+				  struct rowlock_errinfo *reterr)
+{
+	const struct removal removal = { &sweep_receipts, rlk_values_of_dead,
+					 receipts, count };
 
 	return remove_many(conn, &removal, ret_swept, reterr);
 }

@@ -50,4 +50,10 @@ enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
 				   size_t count, uint64_t *ret_swept,
 				   struct rowlock_errinfo *reterr);
 
+/** Delete @receipts (strategy/receipt.h), whatever their session is. */
+enum rlk_fault rlk_sweep_receipts(struct rlk_conn *conn,
+				  const struct rlk_dead_lease *receipts,
+				  size_t count, uint64_t *ret_swept,
+				  struct rowlock_errinfo *reterr);
+
 #endif

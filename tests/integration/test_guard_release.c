@@ -179,6 +179,67 @@ static void deleted_row_is_not_handed_over(void **state)
 	}
 }
 
+static int count(const struct rowlock_entry *entry, void *arg)
+{
+	unsigned int *shown = arg;
+
+	*shown += entry->name[0] < ' ';
+	return 0;
+}
+
+/* One that is there, of a client that lives. */
+static void receipt_is_not_listed(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+	unsigned int shown = 0;
+
+	assert_int_equal(
+	    test_sql(app->sql,
+		     "INSERT INTO business_lease (name, slot, session, "
+		     "attempt, acquired_at) SELECT CONCAT(CHAR(1), name), 0, "
+		     "session, attempt, acquired_at FROM business_lease WHERE "
+		     "name = '%s'",
+		     app->name),
+	    1);
+	assert_ok(rowlock_list(app->client, NULL, count, &shown, &err));
+	assert_int_equal(shown, 0);
+	assert_int_equal(test_sql(app->sql,
+				  "DELETE FROM business_lease WHERE name = "
+				  "CONCAT(CHAR(1), '%s')",
+				  app->name),
+			 1);
+}
+
+static void receipts_go_with_the_client(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("receipt"));
+	struct rowlock_errinfo err;
+	uint64_t session = 0;
+
+	/* Three times the room for them in one statement. */
+	for (int i = 0; i < 200; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		session = test_sql_number(app->sql,
+					  "SELECT session FROM business_lease "
+					  "WHERE name = '%s'",
+					  rowlock_name(lock));
+		assert_ok(rowlock_begin(lock, app->mysql, 0, &err));
+		assert_ok(rowlock_commit_release(lock, app->mysql, &err));
+	}
+	test_lock_end(lock);
+	test_client_end(client);
+	assert_int_equal(
+	    test_sql_number(
+		app->sql,
+		"SELECT COUNT(*) FROM business_lease WHERE session = %llu",
+		(unsigned long long) session),
+	    0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +254,9 @@ int main(void)
 		GUARD("who waits has it next", who_waits_has_it_next),
 		GUARD("a deleted row is not handed over",
 		      deleted_row_is_not_handed_over),
+		GUARD("a receipt is not listed", receipt_is_not_listed),
+		GUARD("receipts go with the client",
+		      receipts_go_with_the_client),
 	};
 
 	return test_main(tests);

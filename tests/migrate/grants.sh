@@ -189,6 +189,7 @@ held_row()
 		('seats', 2, 7, 14, UTC_TIMESTAMP(6), NULL, NULL, 0),
 		('stands', 1073741824, 7, 15, UTC_TIMESTAMP(6), NULL, 'weight=3', 0),
 		('stands', 2147483647, 7, 16, UTC_TIMESTAMP(6), NULL, 'weight=4', 0),
+		(CONCAT(CHAR(1), 'receipt'), 0, 7, 19, UTC_TIMESTAMP(6), NULL, NULL, 1),
 		('text', 2147483648, 7, 17, UTC_TIMESTAMP(6), NULL, NULL, 0),
 		('text', 2147483649, 7, 18, UTC_TIMESTAMP(6), NULL, NULL, 0);
 	INSERT INTO lock_token VALUES ('lease', 'n', 42, UTC_TIMESTAMP(6), 11),

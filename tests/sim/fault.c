@@ -208,16 +208,13 @@ static void strike_connection(enum sim_fault_kind kind)
 		session->silent = true;
 }
 
-/* Somebody deletes a lease by hand, and tells nobody. Not where transactions
- * give leases back: a row that is gone is taken for given back then, as the
- * manual says (rowlock_commit_release()). */
+/* Somebody deletes a lease by hand, and tells nobody. */
 static void strike_lease(void)
 {
 	static const struct sim_session nobody;
 	struct sim_lease *lease;
 
-	if (!sim_world.breaks || sim_world.guards || sim_locks_any() ||
-	    !sim_tables.lease_places)
+	if (!sim_world.breaks || sim_locks_any() || !sim_tables.lease_places)
 		return;
 	lease = &sim_tables.leases[sim_below(sim_tables.lease_places)];
 	if (!lease->there)

@@ -76,9 +76,12 @@ struct sim_lease *sim_writer_of(unsigned int name)
 
 struct sim_lease *sim_lease_meant(const struct sim_request *request)
 {
-	unsigned int name = sim_param_name(request, 0);
 	uint64_t slot = request->params[1].u64;
+	unsigned int name;
 
+	if (sim_receipt_of(request->params[0].text))
+		return NULL;
+	name = sim_param_name(request, 0);
 	if (slot == 0)
 		return &sim_tables.leases[name];
 	if (slot == RLK_SLOT_WRITER)
@@ -500,6 +503,8 @@ static bool lease_matches(const struct sim_request *request,
 static bool is_meant(const struct sim_request *request,
 		     const struct sim_lease *lease)
 {
+	if (sim_receipt_of(request->params[0].text))
+		return false;
 	for (unsigned int i = 0; i < request->op->conditions; i++)
 		if (!lease_matches(request, &request->op->condition[i], lease))
 			return false;
@@ -579,6 +584,10 @@ void sim_lease_delete(struct sim_session *session)
 {
 	if (session->request.lies)
 		return;
+	if (sim_receipt_of(session->request.params[0].text)) {
+		sim_receipt_delete(session);
+		return;
+	}
 	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		struct sim_lease *lease = &sim_tables.leases[i];
 

@@ -58,10 +58,11 @@ static void apply_guard(struct sim_session *session)
 
 	if (!lease)
 		return;
-	if (!session->work.deletes)
-		lease->guards = session->work.guards;
-	else
+	lease->guards = session->work.guards;
+	if (session->work.releases) {
+		sim_receipt_leave(lease);
 		sim_lease_remove(session, lease);
+	}
 }
 
 static void commit(struct sim_session *session)
@@ -291,7 +292,7 @@ static unsigned int guard(struct sim_session *session,
 	sim_script_touch(session);
 	session->lied = session->request.lies;
 	work->guard = session->lied ? NULL : find_lease(said);
-	work->deletes = said->op->verb == SIM_GUARD_DELETE;
+	work->releases = said->releases;
 	work->guards = said->value;
 	if (said->texts && work->guard)
 		work->guards =
@@ -400,7 +401,6 @@ static unsigned int do_execute(struct sim_session *session,
 		[SIM_GUARD_LOOK] = look_at_guards,
 		[SIM_GUARD_PLACE] = look_at_place,
 		[SIM_GUARD_COUNT] = guard,
-		[SIM_GUARD_DELETE] = guard,
 		[SIM_GUARD_CALL] = call_guard,
 		[SIM_GUARD_JUDGE] = judge_guard,
 		[SIM_COUNTER_READ] = read_counter,
@@ -488,7 +488,7 @@ static unsigned int step_end(const struct sim_script *script)
 	unsigned int at = script->answered;
 	enum sim_verb verb = script->said[at].op->verb;
 
-	if (verb != SIM_GUARD_COUNT && verb != SIM_GUARD_DELETE)
+	if (verb != SIM_GUARD_COUNT)
 		return at;
 	while (++at < script->count) {
 		const struct sim_said *said = &script->said[at];
@@ -618,9 +618,8 @@ static bool waits_for_row(struct sim_session *session)
 		return true;
 	if (verb == SIM_GUARD_LOOK && said->shares)
 		want = SIM_WANTS_SHARED;
-	if ((verb == SIM_GUARD_COUNT || verb == SIM_GUARD_DELETE ||
-	     verb == SIM_GUARD_CALL) &&
-	    lease && lease->there)
+	if ((verb == SIM_GUARD_COUNT || verb == SIM_GUARD_CALL) && lease &&
+	    lease->there)
 		want = SIM_WANTS_ALONE;
 	return sim_locks_hold_up_text(session, lease, want);
 }

@@ -62,6 +62,7 @@ struct sim_said {
 	bool greatest;      /* a draw that never goes back, */
 	bool floor;         /* and begins above the floor */
 	bool compares;      /* a pass for no smaller token */
+	bool releases;      /* the guard gives its lease back */
 	uint64_t tag;       /* by which it is found while it waits */
 	char savepoint[40];
 };
@@ -95,7 +96,7 @@ struct sim_work {
 	struct sim_lease *locked; /* until its end; locks.c */
 	/* What is done at its COMMIT. */
 	struct sim_lease *guard;
-	bool deletes;    /* the guard, instead of counting it */
+	bool releases;   /* the guard, and leaves a receipt */
 	uint64_t guards; /* what it is counted to */
 	uint64_t work;   /* 0: it has written nothing */
 	enum sim_book book;

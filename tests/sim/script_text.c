@@ -10,6 +10,7 @@
 #include "script.h"
 #include "server.h"
 #include "sim.h"
+#include "tables.h"
 
 static _Noreturn void unknown(const char *sql)
 {
@@ -117,12 +118,22 @@ static void read_where(struct sim_said *said, const char **at)
 	} while (skip(at, " AND "));
 }
 
-/* Of a commit: to this number. */
+/* Of a commit: to this number. One that gives the lock back leaves a receipt.
+ */
 static void read_count_of_guard(struct sim_said *said, const char **at)
 {
+	char receipt[128];
+
 	said->value = read_number(at);
+	said->releases = skip(at, ", name = ");
+	if (said->releases) {
+		read_text(at, receipt, sizeof(receipt));
+		expect(at, ", slot = 0");
+	}
 	expect(at, " WHERE ");
 	read_where(said, at);
+	if (said->releases && sim_receipt_of(receipt) != said->attempt)
+		unknown(receipt);
 }
 
 static void read_where_of_text(struct sim_said *said, const char **at)
@@ -445,9 +456,6 @@ static const struct {
 	{ { .verb = SIM_GUARD_COUNT, .label = "guard-count", .writes = true },
 	  "UPDATE " LEASES "SET guards = ",
 	  read_count_of_guard },
-	{ { .verb = SIM_GUARD_DELETE, .label = "guard-delete", .writes = true },
-	  "DELETE FROM " LEASES "WHERE ",
-	  read_where },
 	{ { .verb = SIM_GUARD_CALL, .label = "guard-call", .writes = true },
 	  "CALL `simulation`.rowlock_guard(",
 	  read_call },

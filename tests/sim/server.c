@@ -326,7 +326,7 @@ static bool may_lie(enum sim_verb verb)
 {
 	return verb == SIM_DELETE_LEASE || verb == SIM_DELETE_SESSION ||
 	       verb == SIM_BEAT || verb == SIM_OVERTAKE ||
-	       verb == SIM_GUARD_COUNT || verb == SIM_GUARD_DELETE;
+	       verb == SIM_GUARD_COUNT;
 }
 
 void sim_draw_fate(struct sim_request *request)

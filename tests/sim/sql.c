@@ -221,8 +221,9 @@ static const struct pattern patterns[] = {
 	{ SIM_BE_CONSISTENT, "be-consistent", SIM_BE_CONSISTENT_TEXT, NULL,
 	  NULL },
 	{ SIM_BE_AS_BEFORE, "be-as-before", SIM_BE_AS_BEFORE_TEXT, NULL, NULL },
-	{ SIM_LOOK_BREAKS, "outcome-session", "SELECT breaks FROM "
-	  "lease_session WHERE id = ?", NULL, NULL },
+	{ SIM_LOOK_RECEIPT, "outcome-receipt", "SELECT guards FROM "
+	  "business_lease WHERE name = ? AND slot = 0 AND attempt = ?", NULL,
+	  NULL },
 	{ SIM_BEGIN, "begin", "BEGIN", NULL, NULL },
 	{ SIM_COMMIT, "commit", "COMMIT", NULL, NULL },
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NULL },

@@ -122,7 +122,7 @@ struct rlk_value sim_stmt_param(const struct rlk_value *param)
 	value.text = sim_bell_text(param->text);
 	if (value.text)
 		return value;
-	value.text = "";
+	value.text = sim_receipt_of(param->text) ? SIM_RECEIPT : "";
 	for (unsigned int n = 0; n < SIM_NAMES; n++)
 		if (param->length == strlen(sim_names[n]) &&
 		    memcmp(param->text, sim_names[n], param->length) == 0)

@@ -25,6 +25,7 @@ void sim_tables_begin(void)
 		sim_tables.leases[i].slot = i < SIM_NAMES ? 0 : RLK_SLOT_WRITER;
 	}
 	sim_leases_begin();
+	sim_receipts_begin();
 	sim_locks_begin();
 	sim_bells_begin();
 	for (unsigned int i = 0; i < SIM_NAMES; i++) {
@@ -576,7 +577,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_BE_CONSISTENT] = sim_outcome_consistency,
 		[SIM_BE_AS_BEFORE] = sim_outcome_consistency,
 		[SIM_LOOK_GUARDS] = sim_outcome_look,
-		[SIM_LOOK_BREAKS] = sim_outcome_breaks,
+		[SIM_LOOK_RECEIPT] = sim_outcome_receipt,
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,
 		[SIM_BREAK] = break_lease,

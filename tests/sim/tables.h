@@ -135,6 +135,15 @@ struct sim_session_row *sim_session_row(uint64_t id);
 unsigned int sim_param_name(const struct sim_request *request,
 			    unsigned int param);
 
+/* Receipts, which transactions leave that give a lease back; outcome.c. */
+void sim_receipts_begin(void);
+void sim_receipt_leave(const struct sim_lease *lease);
+/** The attempt whose receipt has the name @text; 0: that is another name. */
+uint64_t sim_receipt_of(const char *text);
+/** Such a name as a parameter, which outlives its caller: the attempt is another
+ *  one. */
+#define SIM_RECEIPT "\1f"
+
 /* Row locks. */
 bool sim_rows_wait(struct sim_session *session, struct sim_row *row);
 bool sim_rows_take(struct sim_session *session, struct sim_row *row);
