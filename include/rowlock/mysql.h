@@ -408,7 +408,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
  * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end
  * of the transaction, so that no old token is collected meanwhile; nobody waits
- * for that but the reaper. Two round trips.
+ * for that but the reaper. Two round trips; three where `lock_token` has a
+ * trigger.
  *
  * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: another has the
  * lock, or @conn has no transaction open; ROWLOCK_EINVAL: @conn or
