@@ -19,6 +19,7 @@ struct rlk_guarded {
 	uint64_t breaks;   /* of the session, before it begins: what is broken
 			      later counts up */
 	/* The commit's end. */
+	bool cut; /* its connection is closed, on this side */
 	enum rlk_guard_outcome outcome; /* if it was not answered */
 	uint64_t seen; /* guards of the row, if it found none */
 	bool read;     /* behind its end the row was read, and guard.guards
