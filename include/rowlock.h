@@ -86,7 +86,7 @@ enum rowlock_error {
 	ROWLOCK_ESYSTEM = -18,  /* the system refused a thread or descriptor */
 	ROWLOCK_EFORKED = -19,  /* this client belongs to the parent process */
 	ROWLOCK_EBROKEN = -20,  /* the transaction had ended before */
-	ROWLOCK_EUNKNOWN = -21, /* whether it was committed is not known */
+	ROWLOCK_EUNKNOWN = -21, /* what became of it is not known */
 };
 
 /**
@@ -490,17 +490,17 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire(struct rowlock *lock,
 /**
  * Count one level down; at the last level give the lock up.
  *
- * Returns 0: given up (or one level less). ROWLOCK_ENOTHELD: this handle has
- * no hold; ROWLOCK_ENOTOWNER: another thread's; nothing was changed.
- * ROWLOCK_ELOST: the hold was lost before; what the lock protected may have
- * been touched by others since. And the server errors: the lock is not held
- * here any more in any case; the client goes on trying to remove the row,
- * which ends with its session at the latest.
+ * Returns 0: given up (or one level less). ROWLOCK_ENOTHELD: this handle has no
+ * hold; ROWLOCK_ENOTOWNER: another's; nothing was changed. ROWLOCK_ELOST:
+ * the hold was lost before; what the lock protected may have been touched by
+ * others since. ROWLOCK_EUNKNOWN: its row is gone, but an answer was lost, and
+ * this release may have removed it, or somebody else before. And the server
+ * errors: the lock is not held here any more in any case, whether it was lost
+ * before is not known, and the client goes on trying to remove the row, which
+ * ends with its session at the latest.
  *
  * If a thread of this client waits for the name it may have the hold from here
- * on (client option handover_ms). Then the server is not asked, and what only
- * it knows, as that somebody broke the lease a moment ago, is not told here but
- * to the next owner.
+ * on (handover_ms): a break that only the server knows is told to that one.
  *
  * Blocks for one round trip, at most call_timeout_ms; handed over, not at all.
  */
@@ -630,9 +630,9 @@ typedef void (*rowlock_execute_fn)(struct rowlock *lock, void *arg);
  *
  * Returns 0: @fn has run, and the lock was held from before its start until
  * after its end. ROWLOCK_ELOST: @fn has run, but the lock was lost before it
- * ended. Every other code is rowlock_new()'s or rowlock_acquire()'s, and says
- * that @fn has not run. An error of the release is not reported: @fn was
- * protected, and the client cleans up.
+ * ended. ROWLOCK_EUNKNOWN: @fn has run, but its release failed, or its answer
+ * was lost, so it is not known whether it was. Every other code is
+ * rowlock_new()'s or rowlock_acquire()'s, and says that @fn has not run.
  *
  * Blocks as rowlock_acquire() and rowlock_release() do. Any thread.
  */

@@ -171,10 +171,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_election_challenger(
  * Lead no longer: the next candidate is elected.
  *
  * Returns 0. ROWLOCK_ENOTHELD: it does not lead, and has lost nothing;
- * ROWLOCK_ELOST: it was lost before, and others may have led since; and the
- * server errors: it does not lead any more in any case, and the name is free
- * when its session ends at the latest. Blocks for one round trip, at most
- * call_timeout_ms.
+ * ROWLOCK_ELOST: it was lost before, and others may have led since;
+ * ROWLOCK_EUNKNOWN, as rowlock_release(); and the server errors: it does not
+ * lead any more in any case, and the name is free when its session ends at the
+ * latest. Blocks as rowlock_release().
  */
 ROWLOCK_API int rowlock_election_resign(struct rowlock_election *election,
 					struct rowlock_errinfo *reterr);

@@ -115,9 +115,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_multilock_acquire(
  * Release all names.
  *
  * Returns 0. ROWLOCK_ENOTHELD; ROWLOCK_ELOST: it was lost before, others may
- * have had some or all of the names; and the server errors: none is held any
- * more in any case, and the names are free when its session ends at the
- * latest. Blocks for one round trip, at most call_timeout_ms.
+ * have had some or all of the names; ROWLOCK_EUNKNOWN, as rowlock_release();
+ * and the server errors: none is held any more in any case, and the names are
+ * free when its session ends at the latest. Blocks as rowlock_release().
  */
 ROWLOCK_API int rowlock_multilock_release(struct rowlock_multilock *multilock,
 					  struct rowlock_errinfo *reterr);

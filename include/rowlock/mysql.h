@@ -165,10 +165,17 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * that time, for a server that is not back, or a member of a group that stays
  * behind, and for a COMMIT that the server keeps waiting: behind FLUSH TABLES
  * WITH READ LOCK or BACKUP STAGE, behind somebody who has the lock's row
- * locked, because it is large, or because it never came, while its transaction
- * still has the row (ROWLOCK_EARLY_GUARD, and a network that is silent). Such a
- * one may still come, until the lock is released or the next rowlock_begin()
- * has returned 0: those step over it, or wait.
+ * locked, or because it is large. Such a one may still come, until the lock is
+ * released or the next rowlock_begin() has returned 0: those step over it, or
+ * wait.
+ *
+ * With ROWLOCK_EARLY_GUARD a COMMIT that never came leaves its transaction
+ * open, which has the row. So the server is told to end the session of @conn,
+ * which is closed on this side by then: by a KILL of the client's account,
+ * which has to be @conn's, or to have PROCESS and CONNECTION ADMIN. It is done
+ * only where the thread that locked the row has told the number that the
+ * driver knows (a proxy may have others), and the server has not been started
+ * anew since the client's session began. Else this, too, is ROWLOCK_EUNKNOWN.
  *
  * One round trip, one text, one commit: that of the data.
  *
@@ -404,7 +411,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
  * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end
  * of the transaction, so that no old token is collected meanwhile; nobody waits
- * for that but the reaper. Two round trips.
+ * for that but the reaper. Two round trips; three where `lock_token` has a
+ * trigger.
  *
  * Returns 0, and the token in *@ret_token; ROWLOCK_ENOTHELD: another has the
  * lock, or @conn has no transaction open; ROWLOCK_EINVAL: @conn or

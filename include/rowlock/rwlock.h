@@ -186,10 +186,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_downgrade(
  * Release what it has, once.
  *
  * Returns 0. ROWLOCK_ENOTHELD; ROWLOCK_ELOST: it was lost before, others may
- * have written, or, if it wrote, read or written; and the server errors: it is
- * not held any more in any case, and others get in when its session ends at the
- * latest. Blocks for one round trip, at most call_timeout_ms; not at all where
- * others of this client go on with the same row.
+ * have written, or, if it wrote, read or written; ROWLOCK_EUNKNOWN, as
+ * rowlock_release(); and the server errors: it is not held any more in any
+ * case, and others get in when its session ends at the latest. Blocks as
+ * rowlock_release(); not at all where others of this client go on with the same
+ * row.
  */
 ROWLOCK_API int rowlock_rwlock_release(struct rowlock_rwlock *rwlock,
 				       struct rowlock_errinfo *reterr);

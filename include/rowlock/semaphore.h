@@ -129,9 +129,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_acquire(
  * Release all permits that the handle has.
  *
  * Returns 0. ROWLOCK_ENOTHELD; ROWLOCK_ELOST: they were lost before, others may
- * have had some or all of them; and the server errors: it has none any more in
- * any case, and they are free when its session ends at the latest. Blocks for
- * one round trip, at most call_timeout_ms: one statement, one commit.
+ * have had some or all of them; ROWLOCK_EUNKNOWN, as rowlock_release(); and the
+ * server errors: it has none any more in any case, and they are free when its
+ * session ends at the latest. Blocks as rowlock_release(): one statement, one
+ * commit.
  */
 ROWLOCK_API int rowlock_semaphore_release(struct rowlock_semaphore *semaphore,
 					  struct rowlock_errinfo *reterr);

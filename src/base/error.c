@@ -30,7 +30,7 @@
 	X(ROWLOCK_ESYSTEM, "refused by the operating system")                  \
 	X(ROWLOCK_EFORKED, "client belongs to the parent process")             \
 	X(ROWLOCK_EBROKEN, "the transaction had ended before")                 \
-	X(ROWLOCK_EUNKNOWN, "not known whether it was committed")
+	X(ROWLOCK_EUNKNOWN, "not known what became of it")
 
 const char *rowlock_strerror(int error)
 {

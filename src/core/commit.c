@@ -259,11 +259,11 @@ static enum rlk_fault not_sent(struct rowlock_client *client,
 }
 
 static enum rlk_fault outcome_of(const struct rlk_ticket *ticket,
-				 struct rlk_part *ret_part,
+				 struct rlk_part *ret_part, bool *ret_unsure,
 				 struct rowlock_errinfo *reterr)
 {
-	/* An earlier sending may have deleted it. */
-	ret_part->found = ticket->part.found || ticket->unsure;
+	*ret_unsure = ticket->unsure;
+	ret_part->found = ticket->part.found;
 	ret_part->token = ticket->part.token;
 	ret_part->ran_on = ticket->part.ran_on;
 	if (ticket->fault)
@@ -277,6 +277,7 @@ static enum rlk_fault outcome_of(const struct rlk_ticket *ticket,
 static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 					 const struct rlk_errand *errand,
 					 struct rlk_part *ret_part,
+					 bool *ret_unsure,
 					 struct rowlock_errinfo *reterr)
 {
 	struct rlk_lane *lane =
@@ -287,40 +288,45 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 	go_alone(lane, lane->bay, &ticket, errand);
 	if (ticket.alone)
 		go_alone(lane, RLK_BAY_ASIDE, &ticket, errand);
-	return outcome_of(&ticket, ret_part, reterr);
+	return outcome_of(&ticket, ret_part, ret_unsure, reterr);
 }
 
-/* Any act but an acquire; *@part is what to do, and what came out. */
+/* Any act but an acquire; *@part is what to do, and what came out. *@ret_unsure
+ * as a ticket's. */
 static enum rlk_fault run(struct rlk_hold *hold,
 			  const struct rlk_errand *errand,
-			  struct rlk_part *part, struct rowlock_errinfo *reterr)
+			  struct rlk_part *part, bool *ret_unsure,
+			  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
 	    rlk_ticket_new(hold, part->act, &part->request);
 
 	if (!ticket)
-		return run_without_memory(hold, errand, part, reterr);
+		return run_without_memory(hold, errand, part, ret_unsure,
+					  reterr);
 	if (rlk_commit_run(&ticket, errand) == RLK_OUT_LEFT) {
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
 			 hold->name->client->server);
 		return RLK_UNKNOWN;
 	}
-	return outcome_of(ticket, part, reterr);
+	return outcome_of(ticket, part, ret_unsure, reterr);
 }
 
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  const struct rlk_errand *errand,
-				  bool *ret_found,
+				  struct rlk_found *ret_found,
 				  struct rowlock_errinfo *reterr)
 {
 	struct rlk_part part = { .act = RLK_ACT_RELEASE,
 				 .request = rlk_hold_request(hold) };
-	enum rlk_fault fault = run(hold, errand, &part, reterr);
+	bool unsure;
+	enum rlk_fault fault = run(hold, errand, &part, &unsure, reterr);
 	uint64_t bell_conn;
 
 	if (fault)
 		return fault;
-	*ret_found = part.found;
+	ret_found->row = part.found;
+	ret_found->unsure = unsure;
 	/* A packet, and the lane's connection, have let it go already. */
 	bell_conn = atomic_exchange(&hold->bell_conn, 0);
 	if (part.ran_on && part.ran_on != bell_conn)
@@ -335,10 +341,11 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold, unsigned int which,
 {
 	struct rlk_part part = { .act = RLK_ACT_DRAW,
 				 .request = rlk_hold_request(hold) };
+	bool unsure; /* a draw does no harm */
 	enum rlk_fault fault;
 
 	part.request.which = which;
-	fault = run(hold, errand, &part, reterr);
+	fault = run(hold, errand, &part, &unsure, reterr);
 	if (!fault)
 		*ret_token = part.token;
 	return fault;

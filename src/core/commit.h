@@ -55,6 +55,13 @@ bool rlk_commit_gathers(struct rowlock_client *client);
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 				const struct rlk_errand *errand);
 
+/** What a release has found. */
+struct rlk_found {
+	bool row;    /* it was there, and is deleted now */
+	bool unsure; /* an earlier sending was not answered, and may have
+			deleted it */
+};
+
 /**
  * Give the row of @hold back, or draw a token for it, of a set for name @which:
  * one sending, together with others. RLK_DONE, and *@ret_found or *@ret_token
@@ -63,7 +70,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
  */
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  const struct rlk_errand *errand,
-				  bool *ret_found,
+				  struct rlk_found *ret_found,
 				  struct rowlock_errinfo *reterr);
 enum rlk_fault rlk_commit_draw(struct rlk_hold *hold, unsigned int which,
 			       const struct rlk_errand *errand,

@@ -7,18 +7,25 @@
 #include "base/error.h"
 #include "base/thread.h"
 
-/* The function has run: was it protected until its end? */
+/* The function has run: was it protected until its end? What our clock says is
+ * no answer: it does not know of a lease that was broken a moment ago. */
 static int finish(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;
 	int held = rowlock_held(lock);
 	int code = rowlock_release(lock, &error);
 
-	if (held && code != ROWLOCK_ELOST)
+	if (held && code == 0)
 		return 0;
-	return rlk_fail(reterr, ROWLOCK_ELOST, "execute: %s",
-			code == ROWLOCK_ELOST ? error.message
-					      : "it was lost before its end");
+	if (code == ROWLOCK_ELOST)
+		return rlk_fail(reterr, code, "execute: %s", error.message);
+	if (!held)
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				"execute: it was lost before its end");
+	return rlk_fail_db(reterr, ROWLOCK_EUNKNOWN, error.mysql,
+			   "execute: the function has run, but whether it was "
+			   "protected to its end is not known: %s",
+			   error.message);
 }
 
 int rowlock_execute(struct rowlock_client *client, const char *name,

@@ -149,7 +149,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 	const struct rlk_errand errand = {
 		.until_ms = asking->waiter->give_up_ms,
 	};
-	bool found;
+	struct rlk_found found;
 
 	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
 		rlk_mutex_lock(&asking->client->mutex);

@@ -11,6 +11,8 @@
  */
 #include <rowlock/mysql.h>
 
+#include <string.h>
+
 #include "core/guarded_private.h"
 #include "core/receipts.h"
 
@@ -115,6 +117,24 @@ static struct rlk_guarded *open_to_commit(struct rowlock *lock,
 typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
 		       struct rowlock_errinfo *ret_error);
 
+/* While its session is there, a transaction with an early guard has the row,
+ * and its COMMIT may come: so the session is ended in the server, and the
+ * question is answered. The application has closed its end of it by then. Its
+ * number is that of the thread which has locked the row, as that has said
+ * itself; and no other thread of the same run of the server ever has it, which
+ * the fence looks at. Where it cannot be ended, the question says so. */
+static void end_session(const struct rlk_guarded *guarded,
+			struct rlk_conn *conn)
+{
+	struct rlk_mark mark = { .id = guarded->guard.on_id };
+	struct rowlock_errinfo error;
+
+	if (!guarded->cut || !guarded->guard.numbered)
+		return;
+	memcpy(mark.identity, guarded->identity, sizeof(mark.identity));
+	rlk_conn_fence(conn, &mark, 0, &error);
+}
+
 /* Did the commit take place? */
 static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
 			struct rowlock_errinfo *ret_error)
@@ -122,6 +142,7 @@ static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
 	struct rlk_request request = rlk_hold_request(guarded->hold);
 	enum rlk_guard_outcome outcome;
 
+	end_session(guarded, conn);
 	if (rlk_guard_find_out(conn, &guarded->guard, &request, &outcome,
 			       ret_error))
 		return false;
@@ -238,6 +259,7 @@ static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
 {
 	struct rowlock_errinfo why;
 
+	guarded->cut = rlk_fault_class(error->mysql) == RLK_UNKNOWN;
 	if (ask_until(guarded, ask_outcome, until_ms, &why))
 		return judge(guarded, error, reterr);
 	return fail_unanswered(guarded, error, reterr);

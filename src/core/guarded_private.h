@@ -17,6 +17,7 @@ struct rlk_guarded {
 	struct rlk_guard guard;
 	char identity[96]; /* of the server that has the row */
 	/* The commit's end. */
+	bool cut; /* its connection is closed, on this side */
 	enum rlk_guard_outcome outcome; /* if it was not answered */
 	uint64_t seen; /* guards of the row, if it found none */
 	bool read;     /* behind its end the row was read, and guard.guards

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "core/handover.h"
 #include "core/threads.h"
+#include "strategy/session.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -69,27 +70,90 @@ static bool may_send_again(const struct rowlock_client *client,
 	       left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
 }
 
+/* What becomes of a level that is let go: nothing more, if all is empty. */
+struct parting {
+	const char *lost;       /* before: why */
+	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
+	struct rlk_waker *next; /* it was handed over: wake the new owner */
+	uint64_t breaks;        /* of the session, as they were known then */
+	bool doubtful;          /* others may have removed the row, and nothing
+				   tells it */
+};
+
+/* May others have removed the row of a hold that is held, without a word of it
+ * in the session's? At its maximum; and which lease was broken is being looked
+ * up. */
+static bool is_doubtful_locked(const struct rlk_hold *hold)
+{
+	return hold->suspect || hold->name->client->look_breaks ||
+	       rlk_hold_has_maximum(hold);
+}
+
+/* The row is gone, and a DELETE of ours without an answer may have been what
+ * deleted it. It was, if nobody else can have: the session is there, so the
+ * lease was never dead, and it counts no break more than were known of. */
+static bool nobody_else_removed(const struct parting *parting, int64_t until)
+{
+	const struct rlk_hold *hold = parting->hold;
+	struct rowlock_client *client = hold->name->client;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	uint64_t breaks = 0;
+	bool found = false;
+
+	if (parting->doubtful ||
+	    rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false, NULL,
+			 &conn, &error))
+		return false;
+	if (rlk_session_breaks(conn, hold->session, &found, &breaks, &error))
+		found = false;
+	rlk_pool_put(client->pool, conn);
+	return found && breaks == parting->breaks;
+}
+
+static int fail_unknown(const struct rowlock *lock,
+			struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EUNKNOWN,
+			"release " RLK_LOCK_FORMAT
+			": its row is gone, but the answer was lost, and "
+			"whether it was held until then is not known; check "
+			"what it protected",
+			RLK_LOCK_ARGS(lock));
+}
+
 /* A DELETE by attempt may be sent as often as we like. After one without an
  * answer a missing row proves nothing: that one may have deleted it. */
-static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
-			 int64_t until, struct rowlock_errinfo *reterr)
+static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
+				 struct rlk_found *found,
+				 struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->name->client;
 	struct rlk_errand errand = { .until_ms = until, .persist = true };
-	struct rlk_conn *conn;
 	bool unanswered = false;
 	enum rlk_fault fault;
-	bool found = false;
 
 	do {
-		conn = take_good_bell(hold);
-		fault = conn
-			    ? rlk_doorbell_release(hold, conn, until, &found,
-						   reterr)
-			    : rlk_commit_release(hold, &errand, &found, reterr);
+		struct rlk_conn *conn = take_good_bell(hold);
+
+		fault = conn ? rlk_doorbell_release(hold, conn, until,
+						    &found->row, reterr)
+			     : rlk_commit_release(hold, &errand, found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
 		errand.aside = fault == RLK_BUSY;
 	} while (may_send_again(client, fault, until));
+	found->unsure = found->unsure || unanswered;
+	return fault;
+}
+
+static int release_lease(struct rowlock *lock, const struct parting *parting,
+			 int64_t until, struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = parting->hold;
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_found found = { .row = false };
+	enum rlk_fault fault = delete_row(hold, until, &found, reterr);
+
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {
 		if (fault)
@@ -112,9 +176,10 @@ static int release_lease(struct rowlock *lock, struct rlk_hold *hold,
 			   lock->name->strategy->name);
 	if (fault)
 		return reterr->code;
-	if (!found && !unanswered)
-		return lost_before(lock, "its row was gone", reterr);
-	return 0;
+	if (found.row || (found.unsure && nobody_else_removed(parting, until)))
+		return 0;
+	return found.unsure ? fail_unknown(lock, reterr)
+			    : lost_before(lock, "its row was gone", reterr);
 }
 
 static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
@@ -155,18 +220,16 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	return 0;
 }
 
-/* What becomes of a level that is let go: nothing more, if all is empty. */
-struct parting {
-	const char *lost;       /* before: why */
-	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
-	struct rlk_waker *next; /* it was handed over: wake the new owner */
-};
-
 static struct parting let_go_locked(struct rowlock *lock, bool gone)
 {
 	struct rlk_hold *hold = lock->hold;
 	bool held = rlk_hold_check_locked(hold);
-	struct parting parting = { .lost = held ? NULL : hold->reason };
+	const struct rowlock_client *client = hold->name->client;
+	struct parting parting = {
+		.lost = held ? NULL : hold->reason,
+		.breaks = client->session.breaks,
+		.doubtful = is_doubtful_locked(hold),
+	};
 
 	if (hold->owner == rlk_thread_serial())
 		rlk_end_owe(-1);
@@ -204,7 +267,7 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 	else if (lock->name->strategy->pins_connection)
 		code = release_pinned(lock, parting->hold, until_ms, reterr);
 	else
-		code = release_lease(lock, parting->hold, until_ms, reterr);
+		code = release_lease(lock, parting, until_ms, reterr);
 	rlk_mutex_lock(&client->mutex);
 	if (parting->hold)
 		rlk_hold_put_locked(parting->hold);

@@ -227,6 +227,11 @@ uint64_t rlk_borrowed_id(const struct rlk_borrowed *on)
 	return mysql_thread_id(on->mysql);
 }
 
+uint64_t rlk_borrowed_affected(const struct rlk_borrowed *on)
+{
+	return mysql_affected_rows(on->mysql);
+}
+
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)
 {
 	return mysql_insert_id(on->mysql);

@@ -84,8 +84,18 @@ uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
  *  of anything. */
 bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number);
 
-/** What its last statement's LAST_INSERT_ID() was. */
+/** How many rows its last statement has changed, and what came beside that
+ *  answer as LAST_INSERT_ID(): 0 where the table has a trigger, whatever the
+ *  statement has said. */
+uint64_t rlk_borrowed_affected(const struct rlk_borrowed *on);
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on);
+
+/** The number that its last statement has told by LAST_INSERT_ID(expression);
+ *  0: it has changed no row. A round trip where it did not come beside the
+ *  answer. As rlk_borrowed_run(). */
+enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
+				   uint64_t *ret_number,
+				   struct rowlock_errinfo *reterr);
 
 /** Are texts of UTF-8 read as such on it? As the driver knows: not where the
  *  application has said SET NAMES by itself. */

@@ -32,6 +32,21 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 	return fault;
 }
 
+enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
+				   uint64_t *ret_number,
+				   struct rowlock_errinfo *reterr)
+{
+	const bool changed = rlk_borrowed_affected(on) > 0;
+	const uint64_t told = changed ? rlk_borrowed_insert_id(on) : 0;
+	size_t answered;
+
+	*ret_number = told;
+	return told || !changed
+		   ? RLK_DONE
+		   : rlk_borrowed_run(on, "SELECT LAST_INSERT_ID() LIMIT 1",
+				      ret_number, 1, &answered, reterr);
+}
+
 /* Something may have met it that was meant for the statement before. */
 static enum rlk_fault try_again(const struct rlk_borrowed *on, const char *text,
 				struct rowlock_errinfo *reterr)

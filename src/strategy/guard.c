@@ -66,6 +66,10 @@
 #define ERROR_OPEN 1568
 #define ERROR_STILL_OPEN 1766 /* and so is how consistent it is */
 
+/* Added to what an early guard reads, where the thread that locks the row has
+ * the number that the driver knows. `guards`, and one more, has 33 bits. */
+#define NUMBERED (1ull << 33)
+
 /* The first statement of a begin: the server's word that nothing is open. */
 #define BEGIN_ISOLATION 0
 
@@ -180,13 +184,28 @@ static void put_isolation(struct rlk_script *text,
 	rlk_script_put(text, ", READ WRITE; ");
 }
 
+/* What is between here and the server may count threads by itself: so the one
+ * that locks the row tells its own number, in the statement that locks it. */
+static void put_numbered(struct rlk_script *text, const struct rlk_guard *guard)
+{
+	if (!guard->early)
+		return;
+	rlk_script_put(text, " + IF(CONNECTION_ID() = ");
+	rlk_script_put_value(text, rlk_u64(guard->on_id));
+	rlk_script_put(text, ", ");
+	rlk_script_put_value(text, rlk_u64(NUMBERED));
+	rlk_script_put(text, ", 0)");
+}
+
 static void put_ask(struct rlk_script *text, const struct rlk_guard *guard,
 		    const struct rlk_request *request)
 {
 	rlk_script_put(text, guard->place->catch_up->select);
 	rlk_script_put(text, "SELECT IF(");
 	rlk_place_put_is_here(text, guard->place, guard->server);
-	rlk_script_put(text, ", guards + 1, 0) FROM ");
+	rlk_script_put(text, ", guards + 1");
+	put_numbered(text, guard);
+	rlk_script_put(text, ", 0) FROM ");
 	rlk_place_put_table(text, guard->place, "business_lease");
 	put_row(text, request);
 	rlk_script_put(text, " LIMIT 1");
@@ -572,8 +591,9 @@ enum rlk_guard_end rlk_guard_begin(struct rlk_guard *guard,
 	if (fault == RLK_UNKNOWN)
 		return RLK_GUARD_UNANSWERED;
 	if (fault == RLK_DONE && (numbers[at] || !guard->asks)) {
+		guard->numbered = numbers[at] & NUMBERED;
 		if (guard->asks)
-			guard->guards = numbers[at] - 1;
+			guard->guards = (numbers[at] & ~NUMBERED) - 1;
 		return RLK_GUARD_DONE;
 	}
 	end = judge_begin(guard, fault, answered, reterr);

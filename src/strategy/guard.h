@@ -59,6 +59,8 @@ struct rlk_guard {
 	uint64_t guards;      /* of the row, then */
 	bool snapshot;        /* REPEATABLE READ, from the begin on */
 	bool early;           /* the row is locked from the begin on */
+	bool numbered;        /* early: the thread that has locked the row has
+				 the number on_id on its server */
 	bool asks;            /* its begin asks for the row, its server and its
 				 guards; else they are known. Always where
 				 place->catch_up has a word for it */

@@ -162,16 +162,20 @@ enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
 		return end;
 	put_draw(&text, in);
 	fault = say(in, &text, &number, reterr);
+	if (!fault)
+		fault = rlk_borrowed_number(&in->on, &number, reterr);
 	/* A wait for the token's row, or the floor, is none for the lock. */
 	if (fault)
 		return fault == RLK_UNKNOWN ? RLK_ROW_IN_UNANSWERED
 					    : RLK_ROW_IN_REFUSED;
-	*ret_token = rlk_borrowed_insert_id(&in->on);
-	if (*ret_token && *ret_token < RLK_TOKEN_BOUND)
-		return RLK_ROW_IN_LOCKED;
-	rlk_fail(reterr, ROWLOCK_EDB, "%s drew %" PRIu64 ", which is no token",
-		 rlk_borrowed_host(&in->on), *ret_token);
-	return RLK_ROW_IN_REFUSED;
+	if (!number || number >= RLK_TOKEN_BOUND) {
+		rlk_fail(reterr, ROWLOCK_EDB,
+			 "%s drew %" PRIu64 ", which is no token",
+			 rlk_borrowed_host(&in->on), number);
+		return RLK_ROW_IN_REFUSED;
+	}
+	*ret_token = number;
+	return RLK_ROW_IN_LOCKED;
 }
 
 /* --------------------------------------------------------------- interrupt */

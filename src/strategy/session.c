@@ -17,6 +17,9 @@
 
 #include "strategy/sure.h"
 
+/* A beat tells them modulo one more. */
+#define BREAKS_MOST 4095
+
 static const struct rlk_stmt_def open_row = {
 	"open session",
 	"INSERT INTO lease_session"
@@ -43,6 +46,12 @@ static const struct rlk_stmt_def still_there = {
 static const struct rlk_stmt_def look = {
 	"look at the session", "SELECT beat FROM lease_session WHERE id = ?",
 	true, /* a server has few prepared statements for many clients */
+};
+
+static const struct rlk_stmt_def look_at_breaks = {
+	"look at the session",
+	"SELECT breaks FROM lease_session WHERE id = ?",
+	true,
 };
 
 /* A DELETE, and the SELECT that finds what it was to delete. */
@@ -118,15 +127,17 @@ enum rlk_fault rlk_session_beat(struct rlk_conn *conn,
 		return fault;
 	*ret_beat = (struct rlk_beat){
 		.alive = reply.affected == 1,
-		.breaks = told & 4095,
+		.breaks = told & BREAKS_MOST,
 		.server_us = (int64_t) (told >> 12),
 	};
 	return RLK_DONE;
 }
 
-enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
-				bool *ret_found, uint64_t *ret_beat,
-				struct rowlock_errinfo *reterr)
+/* @def selects one number of the row; 0 if there is none. */
+static enum rlk_fault read_row(struct rlk_conn *conn,
+			       const struct rlk_stmt_def *def, uint64_t id,
+			       bool *ret_found, uint64_t *ret_number,
+			       struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = { rlk_u64(id) };
 	struct rlk_reply reply;
@@ -134,13 +145,32 @@ enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
 
 	if (fault)
 		return fault;
-	fault = rlk_stmt_run(conn, &look, params, &reply, reterr);
+	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 	rlk_sure_end(conn);
 	if (fault)
 		return fault;
 	*ret_found = reply.has_row;
-	*ret_beat = reply.has_row ? reply.columns[0].u64 : 0;
+	*ret_number = reply.has_row ? reply.columns[0].u64 : 0;
 	return RLK_DONE;
+}
+
+enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
+				bool *ret_found, uint64_t *ret_beat,
+				struct rowlock_errinfo *reterr)
+{
+	return read_row(conn, &look, id, ret_found, ret_beat, reterr);
+}
+
+enum rlk_fault rlk_session_breaks(struct rlk_conn *conn, uint64_t id,
+				  bool *ret_found, uint64_t *ret_breaks,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault =
+	    read_row(conn, &look_at_breaks, id, ret_found, ret_breaks, reterr);
+
+	if (!fault)
+		*ret_breaks &= BREAKS_MOST;
+	return fault;
 }
 
 static enum rlk_fault run_removal(struct rlk_conn *conn,

@@ -51,6 +51,12 @@ enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
 				bool *ret_found, uint64_t *ret_beat,
 				struct rowlock_errinfo *reterr);
 
+/** How many leases were taken from it by hand, counted as a beat tells it.
+ *  *@ret_found: the row is there, and so it was all the time. */
+enum rlk_fault rlk_session_breaks(struct rlk_conn *conn, uint64_t id,
+				  bool *ret_found, uint64_t *ret_breaks,
+				  struct rowlock_errinfo *reterr);
+
 /** Delete the row, whatever it says: our own, or one we abandoned. */
 enum rlk_fault rlk_session_close(struct rlk_conn *conn, uint64_t id,
 				 struct rowlock_errinfo *reterr);

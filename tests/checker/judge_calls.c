@@ -127,7 +127,8 @@ static void judge_unreturned(struct run *run, const struct hold *hold)
 static bool is_server_error(int code)
 {
 	return code == ROWLOCK_ECONNECT || code == ROWLOCK_EDB ||
-	       code == ROWLOCK_EREADONLY || code == ROWLOCK_EAUTH;
+	       code == ROWLOCK_EREADONLY || code == ROWLOCK_EAUTH ||
+	       code == ROWLOCK_EUNKNOWN;
 }
 
 /* BUSY is for a try only, TIMEDOUT for who waited, and not before his time. */

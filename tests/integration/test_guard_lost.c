@@ -392,6 +392,104 @@ static void release_beside_it_did_not_take_place(void **state)
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
+/* Its row is locked from here on. */
+static void begin_early(const struct scene *scene)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	assert_ok(rowlock_begin(scene->lock, scene->mysql, ROWLOCK_EARLY_GUARD,
+				&err));
+	assert_int_equal(mysql_query(scene->mysql,
+				     "UPDATE guard_lost SET balance = 7 "
+				     "WHERE id = 1"),
+			 0);
+}
+
+static void late_commit_with_an_early_guard_is_ended(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	begin_early(scene);
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "nothing was committed"));
+	/* Nothing of its transaction is there any more. */
+	assert_int_equal(test_sql(scene->sql,
+				  "UPDATE guard_lost SET balance = 100 + id "
+				  "WHERE id = 1"),
+			 1);
+	sem_post(&scene->relay.deliver);
+	sem_wait(&scene->relay.delivered);
+	assert_int_equal(balance(scene), 101);
+	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
+	assert_ok(rowlock_release(scene->lock, &err));
+}
+
+static void late_release_with_an_early_guard_is_ended(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	begin_early(scene);
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_late_one_does_nothing(scene);
+	assert_int_equal(rows(scene), 1);
+	assert_goes_on(scene->lock);
+	assert_ok(rowlock_release(scene->lock, &err));
+}
+
+static void commit_with_an_early_guard_is_found_out(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	for (int lost = 0; lost < 2; lost++) {
+		begin_early(scene);
+		scene->relay.fate = lost ? ANSWER_IS_LOST : ANSWER_STAYS_AWAY;
+		assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
+		assert_int_equal(balance(scene), 7);
+		assert_ok(rowlock_verify(scene->lock, &err));
+		assert_goes_on(scene->lock);
+		if (lost)
+			return;
+		mysql_close(scene->mysql);
+		one_relay_end(&scene->relay);
+		memset(&scene->relay, 0, sizeof(scene->relay));
+		scene->mysql = connect_by(&scene->relay);
+		assert_ok(rowlock_begin(scene->lock, scene->mysql, 0, &err));
+	}
+}
+
+/* Something on the way counts connections by itself, and greets with the number
+ * that another one has on the server. */
+static void number_that_is_anothers_is_not_killed(void **state)
+{
+	struct scene *scene = *state;
+	MYSQL *other = mysql_init(NULL);
+	struct rowlock_errinfo err;
+
+	assert_non_null(other);
+	assert_non_null(mysql_real_connect(other, test_dsn(), NULL, NULL, NULL,
+					   0, NULL, CLIENT_MULTI_STATEMENTS));
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	scene->mysql->thread_id = mysql_thread_id(other);
+	assert_ok(rowlock_begin(scene->lock, scene->mysql, 0, &err));
+	begin_early(scene);
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
+		    ROWLOCK_EUNKNOWN, &err);
+	assert_int_equal(mysql_query(other, "DO 0"), 0);
+	mysql_close(other);
+	sem_post(&scene->relay.deliver);
+	sem_wait(&scene->relay.delivered);
+}
+
 /* What a begin fails with, when the connection breaks in the middle of it. */
 static void begin_that_breaks_is_none(void **state)
 {
@@ -446,6 +544,14 @@ int main(void)
 		     texts_that_count_are_not_taken_for_the_question),
 		LOST("a release beside it did not take place",
 		     release_beside_it_did_not_take_place),
+		LOST("a late commit with an early guard is ended",
+		     late_commit_with_an_early_guard_is_ended),
+		LOST("a late release with an early guard is ended",
+		     late_release_with_an_early_guard_is_ended),
+		LOST("a commit with an early guard is found out",
+		     commit_with_an_early_guard_is_found_out),
+		LOST("a number that is another's is not killed",
+		     number_that_is_anothers_is_not_killed),
 		LOST("a begin that breaks is none", begin_that_breaks_is_none),
 	};
 

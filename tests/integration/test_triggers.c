@@ -7,11 +7,10 @@
  *
  * On a server of its own.
  */
-#include <string.h>
-
+#include "guarded.h"
 #include "server.h"
-#include "sql.h"
-#include "test.h"
+
+#include <string.h>
 
 static const char *const tables[] = { "business_lease", "business_lock",
 				      "lease_session",  "lock_token",
@@ -107,6 +106,35 @@ static void tokens_are_drawn(void **state)
 	tokens_grow(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 	tokens_grow(ROWLOCK_ROW, 0);
 	tokens_grow(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
+}
+
+/* In the application's own transaction, which has the lock. */
+static void tokens_are_drawn_inside(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_ROW, 0, test_name("inside"));
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+	uint64_t last = 1000000000000000;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 3; i++) {
+		uint64_t token = 0;
+
+		assert_ok(rowlock_acquire_in(lock, mysql, 5000, &err));
+		assert_ok(rowlock_draw_in(lock, mysql, &token, &err));
+		assert_true(token > last);
+		assert_true(token ==
+			    number(mysql, "SELECT token FROM lock_token WHERE "
+					  "strategy = 'row' ORDER BY drawn_at "
+					  "DESC LIMIT 1"));
+		say(mysql, "COMMIT");
+		last = token;
+	}
+	mysql_close(mysql);
+	test_lock_end(lock);
+	test_client_end(client);
 }
 
 static void on_lost(struct rowlock *lock, void *arg)
@@ -231,6 +259,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		WITH("tokens are drawn beside an audit's triggers",
 		     tokens_are_drawn, audit_begin, audit_end),
+		WITH("tokens are drawn beside them in a transaction",
+		     tokens_are_drawn_inside, audit_begin, audit_end),
 		WITH("a break is heard of beside an audit's triggers",
 		     a_break_is_heard_of, audit_begin, audit_end),
 		WITH("a beat that changes nothing is no eviction",

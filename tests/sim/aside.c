@@ -90,11 +90,14 @@ void sim_aside_execute(struct rowlock_client *client)
 			       run_inside, &inside, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
-	sim_app_expect("execute", code,
-		       (code == ROWLOCK_EBUSY && !options.wait_ms) ||
-			   (code == ROWLOCK_ETIMEDOUT && options.wait_ms) ||
-			   (code == ROWLOCK_ELOST && !sim_world.calm));
-	if (inside.ran != (code == 0 || code == ROWLOCK_ELOST))
+	sim_app_expect(
+	    "execute", code,
+	    (code == ROWLOCK_EBUSY && !options.wait_ms) ||
+		(code == ROWLOCK_ETIMEDOUT && options.wait_ms) ||
+		((code == ROWLOCK_ELOST || code == ROWLOCK_EUNKNOWN) &&
+		 !sim_world.calm));
+	if (inside.ran !=
+	    (code == 0 || code == ROWLOCK_ELOST || code == ROWLOCK_EUNKNOWN))
 		sim_violation("execute returned %d, and its function has%s run",
 			      code, inside.ran ? "" : " not");
 	if (code == 0 && !inside.held)

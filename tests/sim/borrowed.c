@@ -88,6 +88,7 @@ static void take_answer(struct sim_borrowed *on, enum rlk_fault fault)
 		return;
 	on->autocommits = session->script.autocommits;
 	on->in_transaction = session->script.in_transaction;
+	on->affected = session->answer.affected;
 	on->insert_id = session->answer.insert_id;
 }
 
@@ -275,6 +276,11 @@ bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number)
 	(void) on;
 	(void) number;
 	return false;
+}
+
+uint64_t rlk_borrowed_affected(const struct rlk_borrowed *on)
+{
+	return of(on)->affected;
 }
 
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)

@@ -26,6 +26,7 @@ struct sim_borrowed {
 	bool recalls;    /* its last answer was no error: these are its flags */
 	bool autocommits;
 	bool in_transaction;
+	uint64_t affected;
 	uint64_t insert_id;
 };
 

@@ -191,7 +191,8 @@ static void resign(struct sim_thread *thread, struct sim_candidate *candidate)
 	      (uint64_t) (int64_t) code } });
 	sim_judge_released(handle->lock, code);
 	sim_app_expect("resign", code,
-		       code == ROWLOCK_ELOST && !sim_world.calm);
+		       (code == ROWLOCK_ELOST || code == ROWLOCK_EUNKNOWN) &&
+			   !sim_world.calm);
 }
 
 void sim_election_cycle(struct sim_thread *thread)

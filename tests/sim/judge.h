@@ -29,6 +29,9 @@ void sim_call_end(struct sim_call *call);
 /** @lock is going to be acquired, on @names, a bit each; and how that ended. */
 void sim_judge_acquire(struct rowlock *lock, unsigned int names);
 void sim_judge_acquired(struct rowlock *lock, int code);
+/** Was the lease that @attempt made taken by hand? */
+bool sim_was_broken(uint64_t attempt);
+
 /** It is going to be released for good; the call has returned. */
 void sim_judge_release(struct rowlock *lock);
 void sim_judge_released(struct rowlock *lock, int code);

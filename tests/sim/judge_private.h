@@ -80,9 +80,6 @@ void sim_judge_kept(const struct sim_session *by,
 /** judge_inside.c: is the row that @grant holds nobody's in a transaction? */
 void sim_judge_beside(const struct sim_grant *grant);
 
-/** Was the lease that @attempt made taken by hand? */
-bool sim_was_broken(uint64_t attempt);
-
 void sim_judge_sql_begin(void);
 
 #endif

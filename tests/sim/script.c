@@ -239,6 +239,7 @@ static unsigned int look_at_guards(struct sim_session *session,
 {
 	struct sim_said row = *said;
 	const struct sim_lease *lease;
+	uint64_t number = 0;
 
 	row.elsewhere = false;
 	lease = find_lease(&row);
@@ -246,9 +247,11 @@ static unsigned int look_at_guards(struct sim_session *session,
 		lock_row(session, said, lease);
 	else
 		sim_script_touch(session);
+	if (said->numbers && said->value == session->id)
+		number = 1ull << 33;
 	if (lease)
-		sim_script_tell(session,
-				said->elsewhere ? 0 : lease->guards + 1);
+		sim_script_tell(
+		    session, said->elsewhere ? 0 : number + lease->guards + 1);
 	return 0;
 }
 

@@ -52,6 +52,7 @@ struct sim_said {
 	uint64_t guards;
 	bool elsewhere;     /* it asks for another server */
 	bool shares;        /* LOCK IN SHARE MODE */
+	bool numbers;       /* ... and tells whether its thread is .value */
 	bool texts;         /* it counts as who has the guard as text */
 	bool if_one;        /* its value is this if ROW_COUNT() is 1, */
 	uint64_t value;     /* of a variable, or of a counter */

@@ -179,7 +179,13 @@ static void read_row(struct sim_said *said, const char **at)
 {
 	if (!read_place(said, at))
 		unknown(*at);
-	expect(at, ", guards + 1, 0) FROM `simulation`.business_lease WHERE ");
+	expect(at, ", guards + 1");
+	said->numbers = skip(at, " + IF(CONNECTION_ID() = ");
+	if (said->numbers) {
+		said->value = read_number(at);
+		expect(at, ", 8589934592, 0)");
+	}
+	expect(at, ", 0) FROM `simulation`.business_lease WHERE ");
 	read_where_once(said, at);
 	said->shares = skip(at, " LOCK IN SHARE MODE");
 }

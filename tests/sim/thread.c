@@ -185,10 +185,23 @@ void sim_app_expect(const char *call, int code, bool allowed)
 		      rowlock_strerror(code));
 }
 
+/* What the server is asked to delete: nobody of this client goes on with it. 0:
+ * it is not asked. */
+static uint64_t attempt_to_delete(const struct rowlock *lock)
+{
+	const struct rlk_hold *hold = lock->hold;
+
+	return hold && hold->depth == 1 && hold->state == RLK_HOLD_HELD &&
+		       !lock->name->client->handover_passes
+		   ? hold->attempt
+		   : 0;
+}
+
 /* Released for good, the cycle is complete. */
 static void release(struct sim_thread *thread, struct sim_handle *handle,
 		    bool last)
 {
+	const uint64_t attempt = attempt_to_delete(handle->lock);
 	struct sim_call call;
 	int code;
 
@@ -204,8 +217,13 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	if (last)
 		sim_judge_released(handle->lock, code);
+	if (code == 0 && attempt && sim_was_broken(attempt))
+		sim_violation("S4: '%s' was broken, and its release says that "
+			      "it was held",
+			      rowlock_name(handle->lock));
 	sim_app_expect("release", code,
-		       code == ROWLOCK_ELOST && may_be_lost(thread));
+		       (code == ROWLOCK_ELOST && may_be_lost(thread)) ||
+			   (code == ROWLOCK_EUNKNOWN && !sim_world.calm));
 }
 
 void sim_thread_release(struct sim_thread *thread, struct sim_handle *handle)

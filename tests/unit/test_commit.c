@@ -346,6 +346,21 @@ static void lost_answer_does_not_make_a_release_a_loss(void **state)
 	lanes_end();
 }
 
+/* Nobody knows of which of them the row was there. */
+static void lost_answer_does_not_hide_a_break(void **state)
+{
+	(void) state;
+	lanes_begin();
+	all_have();
+	fake_lease_break(rowlock_name(lock[1]));
+	fill_lanes();
+	all_ask(FAKE_DO_RELEASE, 0);
+	fake_next(FAKE_BATCH, lost_reply);
+	free_a_lane();
+	hear_all(ROWLOCK_EUNKNOWN);
+	lanes_end();
+}
+
 static void release_of_a_row_that_was_gone_is_a_loss(void **state)
 {
 	(void) state;
@@ -529,6 +544,8 @@ int main(void)
 		     lost_answer_is_settled_by_each_attempt),
 		FAKE("a lost answer does not make a release a loss",
 		     lost_answer_does_not_make_a_release_a_loss),
+		FAKE("a lost answer does not hide a break",
+		     lost_answer_does_not_hide_a_break),
 		FAKE("the release of a row that was gone is a loss",
 		     release_of_a_row_that_was_gone_is_a_loss),
 		FAKE("an interrupted release still tells a loss",

@@ -89,6 +89,94 @@ static void release_without_an_answer_is_sent_again(void **state)
 	fake_client_end(client);
 }
 
+/* A hold, and a release of it whose first request did not get there; what
+ * becomes of its row in between is @befalls(). */
+static void befall(uint64_t max_hold_ms, void (*befalls)(struct rowlock *lock),
+		   int code)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_client *client = client_without_handover();
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+
+	options.max_hold_ms = max_hold_ms;
+	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	befalls(lock);
+	fake_next(FAKE_RELEASE, lost_before);
+	assert_code(rowlock_release(lock, &err), code, &err);
+	if (code)
+		assert_non_null(strstr(err.message, "is not known"));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(rowlock_depth(lock), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 2);
+	fake_lock_end(lock);
+	fake_client_end(client);
+	fake_setup(NULL);
+}
+
+static void break_it(struct rowlock *lock)
+{
+	fake_lease_break(rowlock_name(lock));
+}
+
+static void evict_it(struct rowlock *lock)
+{
+	fake_session_remove(fake_call(FAKE_ACQUIRE, 0).id);
+	fake_lease_remove(rowlock_name(lock));
+}
+
+/* Nobody has: it was ours that came through. */
+static void take_it(struct rowlock *lock)
+{
+	fake_lease_remove(rowlock_name(lock));
+}
+
+static void take_it_and_fall_silent(struct rowlock *lock)
+{
+	take_it(lock);
+	fake_next(FAKE_SESSION_BREAKS,
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
+}
+
+static void leave_it(struct rowlock *lock)
+{
+	(void) lock;
+}
+
+/* Of a row that is gone, one of two DELETEs of ours need not have been what
+ * deleted it. */
+static void release_without_an_answer_tells_no_more_than_it_knows(void **state)
+{
+	(void) state;
+	befall(0, break_it, ROWLOCK_EUNKNOWN);
+	befall(0, evict_it, ROWLOCK_EUNKNOWN);
+	befall(0, take_it_and_fall_silent, ROWLOCK_EUNKNOWN);
+	befall(60000, take_it, ROWLOCK_EUNKNOWN);
+	befall(0, take_it, 0);
+	befall(60000, leave_it, 0);
+}
+
+/* What the session counts is compared with what was known when the hold was let
+ * go: of a break that is being looked up it is not known whose it was. */
+static void release_during_a_look_for_breaks_tells_no_more(void **state)
+{
+	struct rowlock_client *client = client_without_handover();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	break_it(lock);
+	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
+	fake_pass_await(FAKE_LEASES_OF, 1);
+	fake_next(FAKE_RELEASE, lost_before);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
+	fake_let(FAKE_LEASES_OF);
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 {
 	struct rowlock_client *client = client_without_handover();
@@ -285,6 +373,10 @@ int main(void)
 		     release_without_a_hold_is_refused),
 		FAKE("a release without an answer is sent again",
 		     release_without_an_answer_is_sent_again),
+		FAKE("a release without an answer tells no more than it knows",
+		     release_without_an_answer_tells_no_more_than_it_knows),
+		FAKE("a release during a look for breaks tells no more",
+		     release_during_a_look_for_breaks_tells_no_more),
 		FAKE("a release that never gets an answer goes to the chores",
 		     release_that_never_gets_an_answer_goes_to_the_chores),
 		FAKE("a release in others' way is tried again",

@@ -363,7 +363,13 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 		       task->title, task->name, acquisition->hold.server);
 		return EXIT_LOST;
 	}
-	if (r < 0 && r != ROWLOCK_ELOST)
+	if (r == ROWLOCK_EUNKNOWN)
+		report(ROWLOCK_LOG_WARNING,
+		       "%s: '%s' on %s is released, but whether it was locked "
+		       "until the command ended is not known: look at what it "
+		       "did last",
+		       task->title, task->name, acquisition->hold.server);
+	else if (r < 0 && r != ROWLOCK_ELOST)
 		return not_released(task, acquisition, error.message, code);
 	if (r == 0 && task->common->verbose)
 		report(ROWLOCK_LOG_INFO, "%s: released '%s' on %s", task->title,

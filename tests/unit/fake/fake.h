@@ -48,6 +48,7 @@ enum fake_op {
 	FAKE_LEASES_OF,
 	FAKE_LEASES_THERE,
 	FAKE_SESSION_LOOK,
+	FAKE_SESSION_BREAKS,
 	FAKE_FENCE, /* .id is the connection that is ended */
 	FAKE_KILL_QUERY,
 	FAKE_TIME,

@@ -68,6 +68,20 @@ enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+enum rlk_fault rlk_session_breaks(struct rlk_conn *conn, uint64_t id,
+				  bool *ret_found, uint64_t *ret_breaks,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_SESSION_BREAKS, .conn = conn };
+	const struct world_session *session = NULL;
+
+	if (world_begin(&op, &(struct fake_call){ .id = id }))
+		session = world_session(id);
+	*ret_found = session;
+	*ret_breaks = session ? session->breaks : 0;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
 static enum rlk_fault drop_session(struct world_op *op, uint64_t id,
 				   bool (*may)(const struct world_session *,
 					       uint64_t),
