@@ -62,16 +62,6 @@ static struct sim_grant *lease_grant(const struct sim_lease *lease)
 	return found;
 }
 
-void sim_judge_lease_made(const struct sim_session *by,
-			  const struct sim_lease *lease)
-{
-	sim_trace_world((struct sim_note){
-	    "#lease of %n: process %u attempt %u session %u",
-	    { lease->name, by->proc, lease->attempt, lease->session } });
-	if (sim_kind_of(lease) == SIM_KIND_PERMITS)
-		sim_judge_permit_made(by, lease->name);
-}
-
 /* Attempts whose leases were taken by hand, perhaps before it was known that
  * they had them. */
 #define BROKEN 64
@@ -85,6 +75,26 @@ bool sim_was_broken(uint64_t attempt)
 		if (broken[i] == attempt)
 			return true;
 	return false;
+}
+
+/* Asked for again, it has its row again. */
+static void forget_broken(uint64_t attempt)
+{
+	for (int i = 0; i < BROKEN; i++)
+		if (broken[i] == attempt)
+			broken[i] = 0;
+}
+
+void sim_judge_lease_made(const struct sim_session *by,
+			  const struct sim_lease *lease)
+{
+	sim_trace_world((struct sim_note){
+	    "#lease of %n: process %u attempt %u session %u",
+	    { lease->name, by->proc, lease->attempt, lease->session } });
+	if (sim_kind_of(lease) == SIM_KIND_PERMITS)
+		sim_judge_permit_made(by, lease->name);
+	else
+		forget_broken(lease->attempt);
 }
 
 /* By somebody else: is it dead? Those who observe may have seen the attempt's

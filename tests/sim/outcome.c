@@ -55,6 +55,15 @@ void sim_outcome_look(struct sim_session *session)
 		sim_answer_row(&session->answer, 1)[0] = rlk_u64(lease->guards);
 }
 
+void sim_outcome_breaks(struct sim_session *session)
+{
+	const struct sim_session_row *row =
+	    sim_session_row(session->request.params[0].u64);
+
+	if (row)
+		sim_answer_row(&session->answer, 1)[0] = rlk_u64(row->breaks);
+}
+
 /* --------------------------------------------------------------- receipts */
 
 #define RECEIPTS 4096

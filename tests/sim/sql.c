@@ -221,6 +221,8 @@ static const struct pattern patterns[] = {
 	{ SIM_BE_CONSISTENT, "be-consistent", SIM_BE_CONSISTENT_TEXT, NULL,
 	  NULL },
 	{ SIM_BE_AS_BEFORE, "be-as-before", SIM_BE_AS_BEFORE_TEXT, NULL, NULL },
+	{ SIM_LOOK_BREAKS, "look-at-breaks", "SELECT breaks FROM lease_session "
+	  "WHERE id = ?", NULL, NULL },
 	{ SIM_LOOK_RECEIPT, "outcome-receipt", "SELECT guards FROM "
 	  "business_lease WHERE name = ? AND slot = 0 AND attempt = ?", NULL,
 	  NULL },

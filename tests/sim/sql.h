@@ -51,6 +51,7 @@ enum sim_verb {
 	SIM_STILL_SESSION,
 	SIM_BEATS,
 	SIM_LAST_ID,
+	SIM_LOOK_BREAKS,
 	SIM_LOOK_RECEIPT,
 	SIM_GLANCE_GUARDS,
 	SIM_ALLOW_SEVERAL, /* said on the application's connections, */

@@ -577,6 +577,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_BE_CONSISTENT] = sim_outcome_consistency,
 		[SIM_BE_AS_BEFORE] = sim_outcome_consistency,
 		[SIM_LOOK_GUARDS] = sim_outcome_look,
+		[SIM_LOOK_BREAKS] = sim_outcome_breaks,
 		[SIM_LOOK_RECEIPT] = sim_outcome_receipt,
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,

@@ -140,8 +140,8 @@ void sim_receipts_begin(void);
 void sim_receipt_leave(const struct sim_lease *lease);
 /** The attempt whose receipt has the name @text; 0: that is another name. */
 uint64_t sim_receipt_of(const char *text);
-/** Such a name as a parameter, which outlives its caller: the attempt is another
- *  one. */
+/** Such a name as a parameter, which outlives its caller: the attempt is
+ * another one. */
 #define SIM_RECEIPT "\1f"
 
 /* Row locks. */

@@ -66,6 +66,7 @@ void sim_lease_remove(struct sim_session *session, struct sim_lease *lease);
 void sim_outcome_overtake(struct sim_session *session);
 void sim_outcome_consistency(struct sim_session *session);
 void sim_outcome_look(struct sim_session *session);
+void sim_outcome_breaks(struct sim_session *session);
 void sim_outcome_receipt(struct sim_session *session);
 /** The request deletes one. */
 void sim_receipt_delete(struct sim_session *session);
