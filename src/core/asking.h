@@ -6,7 +6,7 @@
  * The first waiter of a name, asking the server for it. See asking.c.
  */
 
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/rounds.h"
 
 struct rlk_asking {

@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "core/asking.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/threads.h"
 #include "core/waker.h"
 #include "strategy/candidate.h"

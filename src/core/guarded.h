@@ -6,7 +6,7 @@
  * What the calls share that tie the application's transaction to a lease.
  */
 
-#include "core/lock.h"
+#include "core/handle.h"
 
 /** The hold, if it is the caller's, and good by our clock; else NULL, and the
  *  error in *@ret_code. @what begins the message: "begin". */

@@ -6,7 +6,7 @@
  * Local hand-over: a hold goes on with another owner. See handover.c.
  */
 
-#include "core/lock.h"
+#include "core/handle.h"
 
 /**
  * Let HELD @hold, whose last level @from has just let go, go on with the next

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "base/set.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/threads.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
  */
 #include "core/threads.h"
 
-#include "core/lock.h"
+#include "core/handle.h"
 
 void rlk_notifier_run(void *arg)
 {

@@ -8,7 +8,7 @@
  * have both by now, so what depends on it asks again.
  */
 
-#include "core/lock.h"
+#include "core/handle.h"
 
 /** Have client->place, learned by a connection that is open already, or the
  *  next one of the lock's lane. Blocks for that, the first time. 0, or what

@@ -10,7 +10,7 @@
  */
 #include "core/commit.h"
 #include "core/doorbell.h"
-#include "core/lock.h"
+#include "core/handle.h"
 
 #include "base/error.h"
 #include "core/handover.h"

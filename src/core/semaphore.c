@@ -6,7 +6,7 @@
 #include "core/semaphore.h"
 
 #include "base/error.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/threads.h"
 #include "strategy/permits.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/set.h"
+#include "core/handle.h"
 #include "core/hold.h"
-#include "core/lock.h"
 #include "core/threads.h"
 #include "strategy/set.h"
 

@@ -6,7 +6,7 @@
  * Holds that handles of one client share. See share.c.
  */
 
-#include "core/lock.h"
+#include "core/handle.h"
 
 /** May one more handle join @hold without asking? Always true of what is not
  *  shared: there it is its owner who comes again. */

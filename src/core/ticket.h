@@ -7,8 +7,8 @@
  * may outlive its caller, who leaves it to its leader when his time is up.
  */
 
+#include "core/handle.h"
 #include "core/hold.h"
-#include "core/lock.h"
 
 /** A request, on the heap: it may outlive its caller. */
 struct rlk_ticket {

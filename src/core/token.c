@@ -8,7 +8,7 @@
  * is still good by our own clock when the answer is there.
  */
 #include "core/commit.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/set.h"
 
 #include "base/error.h"

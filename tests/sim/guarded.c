@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "app_private.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "judge.h"
 #include "proc.h"
 #include "server.h"

@@ -7,7 +7,7 @@
  * same instant, and ends the run when a promise does not hold.
  */
 
-#include "core/lock.h"
+#include "core/handle.h"
 #include "proc.h"
 #include "tables.h"
 

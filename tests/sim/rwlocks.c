@@ -5,7 +5,7 @@
  */
 #include "app_private.h"
 
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/rwlock.h"
 #include "judge.h"
 #include "sim.h"

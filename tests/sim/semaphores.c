@@ -4,7 +4,7 @@
  */
 #include "app_private.h"
 
-#include "core/lock.h"
+#include "core/handle.h"
 #include "core/semaphore.h"
 #include "judge.h"
 #include "sim.h"

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/lock.h"
+#include "core/handle.h"
 #include "test.h"
 
 static const struct fake_answer no_beat = { .given = true,

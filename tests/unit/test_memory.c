@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/client.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "fake/memory.h"
 #include "test.h"
 

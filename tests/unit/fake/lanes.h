@@ -9,7 +9,7 @@
  */
 
 #include "core/client.h"
-#include "core/lock.h"
+#include "core/handle.h"
 #include "fake.h"
 
 #define MANY 4

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/lock.h"
+#include "core/handle.h"
 #include "test.h"
 
 struct rowlock_client_options fake_options(void)

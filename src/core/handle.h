@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RLK_CORE_LOCK_H
-#define RLK_CORE_LOCK_H
+#ifndef RLK_CORE_HANDLE_H
+#define RLK_CORE_HANDLE_H
 
 /*
  * The handle, and who waits with it.
@@ -123,7 +123,7 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 	rlk_name_shown((lock)->name).text, (lock)->name->strategy->name,       \
 	    (lock)->name->client->server
 
-/** Where rowlock_acquire() does its work: see core/acquire.c. Where a token
+/** Where rowlock_acquire() does its work: see core/line.c. Where a token
  *  has to come with the grant, or readers have to go, the hold is not shown
  * yet. */
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
