@@ -260,8 +260,7 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 		rlk_mutex_lock(&client->mutex);
 		/* One whose connection is still talked on stays, too. */
 		if (cleared == CLEARED && !hold->conn) {
-			hold->state = RLK_HOLD_OVER;
-			rlk_hold_put_locked(hold);
+			rlk_hold_cleared_locked(hold);
 		} else {
 			rlk_list_append(&failed, node);
 		}

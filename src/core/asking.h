@@ -76,11 +76,6 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 			const struct rlk_request *request,
 			struct rlk_holder *holder);
 
-/** A question and its answer take less, as a rule: one that is begun later than
- *  that before the end of the caller's time would be cut off by it, and look
- *  like a server that is out of reach. */
-#define RLK_QUESTION_MS 20
-
 /** Between polls of a name that is held. */
 #define RLK_POLL_DELAY_MS RLK_ROUND_MS
 

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handle: made, asked, cancelled, given back. What blocks on the server is
- * in acquire.c, release.c and token.c.
+ * The handle: how it is made and tied to a hold, and the waiter that uses it.
  *
  * A handle remembers the hold that it acquired, and how often; so one whose
  * hold was lost cannot release the next one, and a nested user that shares a
  * name through another handle cannot release for its caller.
  */
-#include "core/commit.h"
+#include "core/handle.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "core/forked.h"
-#include "core/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 #define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
 _Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
@@ -234,30 +231,7 @@ int rlk_lock_make(struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-int rowlock_new(struct rowlock_client *client, const char *name,
-		const struct rowlock_options *options,
-		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
-{
-	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
-
-	if (!options)
-		options = &defaults;
-	return rlk_lock_make(client, name, rlk_strategy(options->strategy),
-			     options, ret_lock, reterr);
-}
-
-/* Wait for its callback, unless we are in it. */
-static void wait_for_callback_locked(struct rowlock *lock)
-{
-	struct rowlock_client *client = lock->name->client;
-
-	while (client->notifying == lock &&
-	       client->notifier_serial != rlk_thread_serial())
-		rlk_cond_wait(&client->notices_changed, &client->mutex);
-}
-
-/* It has calls that are due: it stands in the notifier's line, once. */
-static void queue_notices_locked(struct rowlock *lock)
+void rlk_lock_queue_notices_locked(struct rowlock *lock)
 {
 	struct rowlock_client *client = lock->name->client;
 
@@ -274,7 +248,7 @@ void rlk_lock_notify_locked(struct rowlock *lock)
 		return;
 	lock->lost_told = true;
 	if (lock->notices++ == 0)
-		queue_notices_locked(lock);
+		rlk_lock_queue_notices_locked(lock);
 }
 
 void rlk_lock_show_locked(struct rowlock *lock)
@@ -285,125 +259,6 @@ void rlk_lock_show_locked(struct rowlock *lock)
 	lock->shown = true;
 	if (lock->hold->reason)
 		rlk_lock_notify_locked(lock);
-}
-
-int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client;
-	bool held;
-
-	if (!lock)
-		return 0;
-	client = lock->name->client;
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	rlk_mutex_lock(&client->mutex);
-	wait_for_callback_locked(lock);
-	held = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
-	if (!held) {
-		/* It may still stand in the notifier's line. */
-		rlk_list_remove(&lock->in_notices);
-		if (lock->hold)
-			rlk_lock_detach_locked(lock);
-		rlk_names_put(&client->names, lock->name);
-		client->locks--;
-	}
-	rlk_mutex_unlock(&client->mutex);
-	if (held)
-		return rlk_fail(reterr, ROWLOCK_EHELD,
-				RLK_LOCK_FORMAT
-				" is still held or in use through this handle; "
-				"release it (or cancel the wait) first",
-				RLK_LOCK_ARGS(lock));
-	free(lock);
-	return 0;
-}
-
-void rowlock_freep(struct rowlock **lock)
-{
-	if (!*lock)
-		return;
-	while (rowlock_depth(*lock) > 0 && rowlock_release(*lock, NULL) == 0)
-		;
-	if (rowlock_free(*lock, NULL) == 0)
-		*lock = NULL;
-}
-
-/* -------------------------------------------------- asked, without I/O */
-
-int rowlock_held(struct rowlock *lock)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	bool held;
-
-	if (rlk_client_forked(lock->name->client))
-		return 0;
-	rlk_mutex_lock(&lock->name->client->mutex);
-	held = lock->hold && rlk_hold_check_locked(lock->hold);
-	rlk_mutex_unlock(&lock->name->client->mutex);
-	return held;
-}
-
-uint64_t rowlock_remaining_ms(struct rowlock *lock)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	int64_t left = 0;
-
-	if (rlk_client_forked(lock->name->client))
-		return 0;
-	rlk_mutex_lock(&lock->name->client->mutex);
-	if (lock->hold && rlk_hold_check_locked(lock->hold))
-		left = rlk_hold_until_locked(lock->hold) -
-		       rlk_now(lock->name->client->clock);
-	rlk_mutex_unlock(&lock->name->client->mutex);
-	return left > 0 ? (uint64_t) left : 0;
-}
-
-unsigned int rowlock_depth(struct rowlock *lock)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	unsigned int depth = 0;
-
-	if (rlk_client_forked(lock->name->client))
-		return 0;
-	rlk_mutex_lock(&lock->name->client->mutex);
-	if (lock->hold && rlk_hold_check_locked(lock->hold))
-		depth = lock->depth;
-	rlk_mutex_unlock(&lock->name->client->mutex);
-	return depth;
-}
-
-const char *rowlock_name(const struct rowlock *lock)
-{
-	return lock->name->text;
-}
-
-void rowlock_cancel(struct rowlock *lock)
-{
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
-	struct rlk_waiter *waiter;
-
-	if (rlk_client_forked(client))
-		return;
-	rlk_mutex_lock(&client->mutex);
-	waiter = lock->waiter;
-	if (!waiter) {
-		lock->cancel_next = true;
-	} else {
-		waiter->canceled = true;
-		rlk_cond_signal(&waiter->waker->cond);
-		if (waiter->conn)
-			rlk_conn_interrupt(waiter->conn);
-		if (waiter->wake >= 0)
-			eventfd_write(waiter->wake, 1);
-		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
-		rlk_commit_withdraw(client, waiter);
-		if (waiter->in_session)
-			rlk_cond_broadcast(&client->session_changed);
-	}
-	rlk_mutex_unlock(&client->mutex);
 }
 
 bool rlk_lock_is_canceled(struct rowlock *lock)
@@ -423,22 +278,77 @@ void rlk_lock_forget_cancel(struct rowlock *lock, bool before)
 		lock->cancel_next = false;
 }
 
-void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
+void rlk_lock_show(struct rowlock *lock)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
 
-	if (rlk_client_forked(client))
-		return;
-	rlk_mutex_lock(&client->mutex);
-	wait_for_callback_locked(lock);
-	lock->lost_fn = fn;
-	lock->lost_arg = arg;
-	if (!fn)
-		lock->notices = 0;
-	else if (lock->hold && !rlk_hold_check_locked(lock->hold))
-		rlk_lock_notify_locked(lock);
-	/* What was due for the function before is due for this one. */
-	queue_notices_locked(lock);
-	rlk_mutex_unlock(&client->mutex);
+	rlk_lock_show_locked(lock);
+}
+
+/* ---------------------------------------------------------------- waiter */
+
+/* How much later than its deadline an acquire may return, in part. */
+#define GRACE_MS 50
+
+static void ring(struct rlk_alarm *alarm)
+{
+	struct rlk_waiter *waiter =
+	    container_of(alarm, struct rlk_waiter, alarm);
+
+	rlk_cond_signal(&waiter->waker->cond);
+	if (waiter->in_session)
+		rlk_cond_broadcast(&waiter->name->client->session_changed);
+}
+
+void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
+		     uint64_t wait_ms)
+{
+	const struct rowlock_client *client = lock->name->client;
+	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
+
+	*waiter = (struct rlk_waiter){
+		.lock = lock,
+		.name = lock->name,
+		.owner = rlk_lock_owner(lock),
+		.alarm = { .ring = ring },
+		.until_ms = until,
+		/* A short statement that is under way at the deadline is let
+		 * end: giving it up costs a connection. */
+		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
+				      : rlk_client_call_until(client),
+		.try = wait_ms == 0,
+		.wake = -1,
+		.pool_waiter = RLK_POOL_WAITER_NULL,
+	};
+	rlk_list_init(&waiter->node);
+}
+
+bool rlk_waiter_begin(struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	waiter->waker = rlk_waker_get_locked(lock->name->client);
+	if (!waiter->waker)
+		return false;
+	waiter->canceled = lock->cancel_next;
+	lock->cancel_next = false;
+	lock->waiter = waiter;
+	lock->calls++;
+	return true;
+}
+
+void rlk_waiter_end(struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lock->waiter = NULL;
+	lock->calls--;
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+	rlk_waker_put_locked(client, waiter->waker);
 }

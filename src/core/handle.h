@@ -8,44 +8,7 @@
 
 #include "core/client.h"
 #include "core/hold.h"
-#include "core/waker.h"
-
-/**
- * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that
- * nobody else has meanwhile; whoever grants, cancels or rings wakes just this
- * one.
- */
-struct rlk_waiter {
-	struct rlk_list node; /* in its name's queue */
-	struct rowlock *lock;
-	struct rlk_name *name;
-	uint64_t owner; /* who will have it */
-	bool asking;    /* the server; until then it may be handed over */
-	bool handed;    /* it has lock->hold from the owner before, or with
-			   those who share it */
-	struct rlk_waker *waker;
-	struct rlk_alarm alarm; /* while it sleeps */
-	bool rang;
-	_Atomic bool canceled; /* written under the mutex */
-	bool in_session;       /* it sleeps on client->session_changed */
-	int64_t until_ms;      /* the caller's deadline */
-	int64_t give_up_ms;    /* no statement may last longer than that */
-	bool try;
-	bool undrawn;         /* its token is drawn later, not with its row */
-	uint64_t under;       /* a reader: the writer's attempt that lets it
-				 in; 0: none */
-	unsigned int permits; /* of a semaphore: how many it has, */
-	unsigned int count;   /* and how many are wanted */
-	bool refused;         /* by the server, once at least */
-	bool idle;            /* it asks, but not at this moment */
-	bool freed;      /* of a semaphore: one of our holds has ended since
-			    it last asked */
-	uint64_t breaks; /* of the session, when it was last asked for */
-	struct rlk_conn *conn; /* the server makes it wait: interrupt */
-	int wake;              /* an eventfd that ends another wait; -1 */
-	struct rlk_pool_waiter pool_waiter;
-	bool in_pool;
-};
+#include "core/waiter.h"
 
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rowlock {
@@ -200,5 +163,8 @@ void rlk_waiter_end(struct rlk_waiter *waiter);
 void rlk_name_next_locked(struct rlk_name *name);
 /** All of them. */
 void rlk_name_all_locked(struct rlk_name *name);
+
+/** It has calls that are due: it stands in the notifier's line, once. */
+void rlk_lock_queue_notices_locked(struct rowlock *lock);
 
 #endif

@@ -314,6 +314,12 @@ void rlk_hold_over_locked(struct rlk_hold *hold)
 	rlk_hold_put_locked(hold);
 }
 
+void rlk_hold_cleared_locked(struct rlk_hold *hold)
+{
+	move(hold, RLK_HOLD_OVER);
+	rlk_hold_put_locked(hold);
+}
+
 void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
 {
 	/* Forgotten, without memory: then a request that comes late leaves a

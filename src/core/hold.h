@@ -158,6 +158,9 @@ void rlk_hold_releasing_locked(struct rlk_hold *hold);
 /** RELEASING to OVER: the next local waiter's turn. */
 void rlk_hold_over_locked(struct rlk_hold *hold);
 
+/** ABANDONED to OVER: nothing of it is in the server any more. */
+void rlk_hold_cleared_locked(struct rlk_hold *hold);
+
 /** The session of @mark, on which nothing is sent any more, has to be ended
  *  before this hold is over in the server. The first mark stays. Without memory
  *  it is forgotten. */

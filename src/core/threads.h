@@ -56,4 +56,7 @@ int rlk_threads_start(struct rowlock_client *client,
 /** Tell all to end, and wait for it. */
 void rlk_threads_stop(struct rowlock_client *client);
 
+/** How often the connection of @hold is pinged. */
+uint64_t rlk_ping_ms(const struct rlk_hold *hold);
+
 #endif

@@ -333,3 +333,14 @@ enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
 {
 	return run_plain(conn, RLK_STAGE_PING, "ping", reterr);
 }
+
+struct rlk_value rlk_text(const char *text)
+{
+	if (!text)
+		return rlk_null();
+	return (struct rlk_value){
+		.type = RLK_TEXT,
+		.text = text,
+		.length = strlen(text),
+	};
+}

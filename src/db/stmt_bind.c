@@ -14,17 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rlk_value rlk_text(const char *text)
-{
-	if (!text)
-		return rlk_null();
-	return (struct rlk_value){
-		.type = RLK_TEXT,
-		.text = text,
-		.length = strlen(text),
-	};
-}
-
 void rlk_bind_drop(struct rlk_stmt *stmt)
 {
 	free(stmt->held);

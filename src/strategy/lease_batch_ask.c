@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "db/server.h"
 #include "db/token.h"
+#include "strategy/strategy.h"
 
 /* See the lease strategy's other statements, of which these are the plurals. */
 const struct rlk_many_def rlk_batch_looking = {
@@ -43,12 +44,6 @@ static const struct rlk_many_def ring_one = {
 static const struct rlk_many_def begin = { "begin", "BEGIN" };
 static const struct rlk_many_def commit = { "commit", "COMMIT" };
 static const struct rlk_many_def roll_back = { "rollback", "ROLLBACK" };
-
-enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr)
-{
-	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-	return RLK_FAILED;
-}
 
 static void values_of_acquire(const void *parts, size_t row,
 			      struct rlk_value *ret_values)

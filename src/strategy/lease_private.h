@@ -133,9 +133,6 @@ enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
 extern const struct rlk_many_def rlk_lease_look_many;
 #define RLK_LOOK_NAME RLK_LEASE_HOLDER_COLUMNS
 
-/** RLK_FAILED, with @reterr: nothing was sent. */
-enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);
-
 /* lease_batch.c */
 
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,

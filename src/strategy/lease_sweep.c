@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "strategy/strategy.h"
 #include "strategy/sweep.h"
 
 #include <stdlib.h>

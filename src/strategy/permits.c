@@ -27,6 +27,7 @@
 #include "db/server.h"
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"
+#include "strategy/strategy.h"
 #include "strategy/sure.h"
 
 #include <rowlock/semaphore.h>

@@ -11,6 +11,7 @@
 #include "db/token.h"
 #include "strategy/lease_private.h"
 #include "strategy/page.h"
+#include "strategy/strategy.h"
 #include "strategy/sure.h"
 
 static const struct rlk_stmt_def sessions_after = {

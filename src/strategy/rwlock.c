@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "db/server.h"
 #include "strategy/lease_private.h"
+#include "strategy/strategy.h"
 
 /* As many as there are slots behind the writer's. */
 #define READER_SLOTS 2147483647u

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "db/group.h"
 #include "db/server.h"
+#include "strategy/strategy.h"
 
 #include <stdlib.h>
 #include <string.h>

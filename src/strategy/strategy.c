@@ -4,6 +4,7 @@
  */
 #include "strategy/strategy.h"
 
+#include "base/error.h"
 #include "strategy/lease.h"
 #include "strategy/row.h"
 
@@ -34,4 +35,10 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 	default:
 		return NULL;
 	}
+}
+
+enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr)
+{
+	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	return RLK_FAILED;
 }

@@ -269,4 +269,7 @@ static inline unsigned int rlk_strategy_slot(
 /** Static. NULL if there is no such strategy. */
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);
 
+/** RLK_FAILED, with @reterr: nothing was sent. */
+enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);
+
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "strategy/lease_private.h"
+#include "strategy/strategy.h"
 
 #define SWEEP                                                                  \
 	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY)"                 \

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deadlines, connections and errors of the calls of a client, and the end of a
+ * statement or a session that one of them has left in the server.
+ */
+#include "core/client.h"
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+
+uint64_t rlk_margin(uint64_t duration_ms)
+{
+	uint64_t tenth = duration_ms / 10;
+
+	return tenth < 50 ? 50 : tenth;
+}
+
+bool rlk_client_forked(const struct rowlock_client *client)
+{
+	return client->process != rlk_process();
+}
+
+int rlk_client_fail_forked(const struct rowlock_client *client,
+			   struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EFORKED,
+			"this client of %s belongs to process %d, the parent; "
+			"make a client of your own in the child",
+			client->server, (int) client->pid);
+}
+
+int64_t rlk_client_call_until(const struct rowlock_client *client)
+{
+	return rlk_after(rlk_now(client->clock), client->call_timeout_ms);
+}
+
+int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay)
+{
+	return (int64_t) client->bays[bay].profile.idle_s * 1000 / 3;
+}
+
+bool rlk_client_stopping(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	return client->stopping;
+}
+
+int64_t rlk_client_chore_until(struct rowlock_client *client)
+{
+	if (rlk_client_stopping(client))
+		return rlk_now(client->clock);
+	return rlk_client_call_until(client);
+}
+
+struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
+				 const char *name)
+{
+	return &client->lanes[rlk_scramble(rlk_text_hash(name)) %
+			      client->lane_count];
+}
+
+int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	int64_t began = rlk_now(client->clock);
+	int code = rlk_pool_get(client->pool, bay, until_ms, true, NULL,
+				ret_conn, reterr);
+
+	if (code != ROWLOCK_ETIMEDOUT)
+		return code;
+	return rlk_fail(reterr, ROWLOCK_EDB,
+			"all %s connections of this client to %s were in use "
+			"for %" PRId64 " ms; allow more or longer calls",
+			client->bays[bay].profile.label, client->server,
+			rlk_now(client->clock) - began);
+}
+
+int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
+		    struct rowlock_errinfo *reterr)
+{
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "no answer from %s within %" PRIu64 " ms",
+			 client->server, client->call_timeout_ms);
+	return fault ? reterr->code : 0;
+}
+
+void rlk_client_kill_query(struct rowlock_client *client,
+			   const struct rlk_conn *conn, int64_t until_ms)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *control;
+	struct rlk_mark mark;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, false, NULL,
+			 &control, &error))
+		return;
+	rlk_conn_mark(conn, &mark);
+	rlk_conn_kill_query(control, &mark, &error);
+	rlk_pool_put(client->pool, control);
+}
+
+enum rlk_fault rlk_client_fence(struct rowlock_client *client,
+				const struct rlk_mark *mark, int64_t until_ms,
+				int64_t dying_until_ms, bool persist)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, persist, NULL,
+			 &conn, &error))
+		return RLK_FAILED;
+	fault = rlk_conn_fence(conn, mark, dying_until_ms, &error);
+	rlk_pool_put(client->pool, conn);
+	return fault;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_WAITER_H
+#define RLK_CORE_WAITER_H
+
+/* Somebody who waits: for a name, for the session, for a connection. */
+
+#include "core/client.h"
+#include "core/waker.h"
+
+struct rowlock;
+
+/**
+ * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that
+ * nobody else has meanwhile; whoever grants, cancels or rings wakes just this
+ * one.
+ */
+struct rlk_waiter {
+	struct rlk_list node; /* in its name's queue */
+	struct rowlock *lock;
+	struct rlk_name *name;
+	uint64_t owner; /* who will have it */
+	bool asking;    /* the server; until then it may be handed over */
+	bool handed;    /* it has lock->hold from the owner before, or with
+			   those who share it */
+	struct rlk_waker *waker;
+	struct rlk_alarm alarm; /* while it sleeps */
+	_Atomic bool canceled;  /* written under the mutex */
+	bool in_session;        /* it sleeps on client->session_changed */
+	int64_t until_ms;       /* the caller's deadline */
+	int64_t give_up_ms;     /* no statement may last longer than that */
+	bool try;
+	bool undrawn;         /* its token is drawn later, not with its row */
+	uint64_t under;       /* a reader: the writer's attempt that lets it
+				 in; 0: none */
+	unsigned int permits; /* of a semaphore: how many it has, */
+	unsigned int count;   /* and how many are wanted */
+	bool refused;         /* by the server, once at least */
+	bool idle;            /* it asks, but not at this moment */
+	bool freed;      /* of a semaphore: one of our holds has ended since
+			    it last asked */
+	uint64_t breaks; /* of the session, when it was last asked for */
+	struct rlk_conn *conn; /* the server makes it wait: interrupt */
+	int wake;              /* an eventfd that ends another wait; -1 */
+	struct rlk_pool_waiter pool_waiter;
+};
+
+/** A question and its answer take less, as a rule: one that is begun later than
+ *  that before the end of the caller's time would be cut off by it, and look
+ *  like a server that is out of reach. */
+#define RLK_QUESTION_MS 20
+
+#endif
