@@ -32,9 +32,11 @@
  */
 #include "core/abandoned.h"
 
+#include "core/call.h"
 #include "core/doorbell.h"
+#include "core/lane_bell.h"
 #include "core/owner_end.h"
-#include "core/threads.h"
+#include "db/lend.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -4,9 +4,13 @@
  * token is drawn that comes with the grant. Failure mode: without its token
  * there is no grant, and the hold is given back.
  */
-#include "core/handle.h"
+#include "core/acquire.h"
 
 #include "base/error.h"
+#include "core/call.h"
+#include "core/line.h"
+#include "core/release.h"
+#include "core/token.h"
 
 /* A part of the 100 ms that an acquire may return after its deadline. */
 #define GRACE_MS 50

@@ -20,7 +20,12 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/asking.h"
+#include "core/call.h"
+#include "core/line.h"
 #include "core/place.h"
+#include "core/waiter.h"
+#include "db/borrowed_script.h"
+#include "db/lend.h"
 #include "strategy/row_in.h"
 
 struct inside {

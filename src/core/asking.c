@@ -20,12 +20,18 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/set.h"
+#include "core/call.h"
 #include "core/clear.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
+#include "core/grant.h"
+#include "core/line.h"
+#include "core/pause.h"
 #include "core/rounds.h"
+#include "core/session.h"
 #include "core/settle.h"
-#include "core/threads.h"
+#include "core/waiter.h"
+#include "db/lend.h"
 
 #include <inttypes.h>
 

@@ -61,10 +61,6 @@ enum rlk_step rlk_end_with(struct rlk_asking *asking, int code);
 /** A failure: one that may pass is waited out, but not by a try. */
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
 
-/** A new attempt of @waiter, with all the memory that a grant will need. NULL:
- *  there is not so much. */
-struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter);
-
 /** What is asked for next, and when it was first sent. */
 struct rlk_request rlk_next_request(struct rlk_asking *asking);
 
@@ -79,17 +75,6 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 /** Between polls of a name that is held. */
 #define RLK_POLL_DELAY_MS RLK_ROUND_MS
 
-/** Sleep until it is time to ask again, or choose the round that the next
- *  question goes with: asking->round_ms. Ends early when the waiter has to
- *  go. True: it has what another of ours gave up meanwhile. */
-bool rlk_pause(struct rlk_asking *asking);
-
-/** Let others ask first, if our threads have had the name for a turn. */
-void rlk_step_back(struct rlk_asking *asking);
-
-/** The asking is over: a turn begins when the name comes from elsewhere. */
-void rlk_note_turn(struct rlk_asking *asking);
-
 /** Give asking->conn back, if it has one. */
 void rlk_put_conn(struct rlk_asking *asking);
 
@@ -97,44 +82,10 @@ void rlk_put_conn(struct rlk_asking *asking);
  *  NULL: it does not wait any more. */
 void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn);
 
-/** The answer to a question that was sent at @t0 is yes; see grant.c. */
-enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0);
-
 /**
  * Ask until it is granted or the waiter's time is up. Called and returns
  * without the mutex. On success the hold has begun.
  */
 int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr);
-
-/** The error of a wait that ended with ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT or
- *  ROWLOCK_ECANCELED. */
-int rlk_fail_waiting(const struct rowlock *lock, int code,
-		     struct rowlock_errinfo *reterr);
-
-/** Why the waiter must go now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT.
- *  A try's time is not up before it has asked. */
-int rlk_waiter_over_locked(struct rlk_waiter *waiter);
-
-/** Sleep on the waiter's condition until it is signalled, or until @at_ms.
- *  Lets the mutex go meanwhile. */
-void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms);
-
-/** The deadline of a statement that is sent for @waiter now. */
-int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter);
-
-/** Have a living session; *@ret_id is its number. ROWLOCK_EBUSY: ask again.
- *  Without the mutex. */
-int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
-		       uint64_t *ret_id, struct rowlock_errinfo *reterr);
-
-/**
- * Is the session's row where @conn leads to? If another server answers at the
- * address now, a lease there would name a session that nobody keeps alive
- * there. False, with @reterr: the next beat, which is sent at once, tells
- * whether that one knows it, too. Without the mutex.
- */
-bool rlk_session_is_at(struct rowlock_client *client,
-		       const struct rlk_conn *conn,
-		       struct rowlock_errinfo *reterr);
 
 #endif

@@ -9,8 +9,9 @@
  */
 #include "core/breaks.h"
 
+#include "core/call.h"
 #include "core/hold.h"
-#include "core/threads.h"
+#include "db/lend.h"
 #include "strategy/reap.h"
 
 #include <stdlib.h>

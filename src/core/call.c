@@ -3,12 +3,14 @@
  * Deadlines, connections and errors of the calls of a client, and the end of a
  * statement or a session that one of them has left in the server.
  */
-#include "core/client.h"
+#include "core/call.h"
 
 #include "base/error.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "db/fence.h"
+#include "db/lend.h"
 
 #include <inttypes.h>
 

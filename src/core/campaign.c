@@ -18,10 +18,15 @@
 #include "core/campaign.h"
 
 #include "base/error.h"
+#include "core/acquire.h"
 #include "core/asking.h"
+#include "core/call.h"
 #include "core/handle.h"
-#include "core/threads.h"
+#include "core/line.h"
+#include "core/release.h"
+#include "core/waiter.h"
 #include "core/waker.h"
+#include "db/lend.h"
 #include "strategy/candidate.h"
 
 /* The lock is waited for in parts. In the first, which is short, it is had if

@@ -15,13 +15,17 @@
  * Each thing is tried again until it is done; every try has a deadline, so one
  * that hangs delays the others, but does not stop them.
  */
-#include "core/threads.h"
+#include "core/chores.h"
 
 #include "core/abandoned.h"
 #include "core/breaks.h"
+#include "core/call.h"
 #include "core/doorbell.h"
+#include "core/lane_bell.h"
 #include "core/present.h"
 #include "core/receipts.h"
+#include "db/lend.h"
+#include "db/stmt.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

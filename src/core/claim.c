@@ -10,10 +10,11 @@
  * account that may not write the claim reaps as if there were none, the more
  * rarely the more clients there are.
  */
-#include "core/reaper_private.h"
+#include "core/claim.h"
 
 #include "base/error.h"
 #include "base/random.h"
+#include "core/call.h"
 #include "strategy/claim.h"
 
 /* MySQL Server Error Reference, the same in MariaDB: access to a table, or to

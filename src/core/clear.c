@@ -11,6 +11,7 @@
 #include "core/clear.h"
 
 #include "base/error.h"
+#include "core/call.h"
 
 #include <inttypes.h>
 

@@ -9,14 +9,18 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "core/call.h"
 #include "core/commit.h"
 #include "core/hold.h"
+#include "core/keeper.h"
 #include "core/options.h"
 #include "core/owner_end.h"
 #include "core/receipts.h"
 #include "core/threads.h"
+#include "core/timer.h"
 #include "core/waker.h"
 #include "core/watch.h"
+#include "db/lend.h"
 #include "db/schema.h"
 
 #include <errno.h>

@@ -8,9 +8,10 @@
 #include "core/commit.h"
 
 #include "base/error.h"
-#include "core/doorbell.h"
+#include "core/call.h"
+#include "core/lane_bell.h"
 #include "core/leader.h"
-#include "core/threads.h"
+#include "core/timer.h"
 #include "strategy/set.h"
 
 #include <stdatomic.h>

@@ -29,10 +29,14 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/call.h"
 #include "core/clear.h"
+#include "core/lane_bell.h"
 #include "core/leader.h"
+#include "core/session.h"
 #include "core/settle.h"
-#include "core/threads.h"
+#include "core/waiter.h"
+#include "db/lend.h"
 #include "strategy/bell.h"
 
 #include <stdatomic.h>

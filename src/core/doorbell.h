@@ -16,10 +16,6 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking);
 /** The same, once it has to wait; says so in the log if not. */
 bool rlk_doorbell_choose(struct rlk_asking *asking);
 
-/** Are there bells on @conn, and do they reach all clients? */
-bool rlk_doorbell_reaches(const struct rowlock_client *client,
-			  const struct rlk_conn *conn);
-
 /** Was @name wanted by others just now? Then all its acquires stand in line. */
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
@@ -54,15 +50,5 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
  * given back too. */
 void rlk_doorbell_ring_on(const struct rlk_hold *hold, struct rlk_conn *conn,
 			  int64_t until_ms);
-
-/** The row of @name is gone, but not over the lane's connection @bell_conn that
- *  has its bell: let it go there. Nothing if that is 0, or there no more. If
- *  it is in use until @until_ms, the next who gets it closes it. */
-void rlk_doorbell_ring(const struct rlk_hold *hold, uint64_t bell_conn,
-		       int64_t until_ms);
-
-/** Has @conn, which is @lane's, a bell that nobody will let go? Any thread. */
-bool rlk_doorbell_is_ghost(const struct rlk_lane *lane,
-			   const struct rlk_conn *conn);
 
 #endif

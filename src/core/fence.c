@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "db/borrowed_script.h"
 #include "strategy/resource.h"
 
 static int fail(const char *resource, int code, const char *words,

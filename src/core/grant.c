@@ -7,12 +7,14 @@
  * is asked anew. A row hold keeps its connection, whose socket is watched from
  * the same moment on.
  */
-#include "core/asking.h"
+#include "core/grant.h"
 
 #include "base/error.h"
 #include "base/random.h"
+#include "core/call.h"
 #include "core/commit.h"
-#include "core/threads.h"
+#include "core/timer.h"
+#include "db/lend.h"
 
 /* Of the same 100 ms, if the question had to be taken back first. */
 #define REFRESH_MS 70

@@ -7,6 +7,7 @@
 #include <rowlock/mysql.h>
 
 #include "base/error.h"
+#include "core/call.h"
 #include "core/guarded.h"
 #include "core/place.h"
 

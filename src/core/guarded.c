@@ -22,8 +22,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/call.h"
 #include "core/guarded_private.h"
 #include "core/place.h"
+#include "db/borrowed_script.h"
+#include "db/lend.h"
+#include "strategy/guard_outcome.h"
 
 #define FLAGS (ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD)
 

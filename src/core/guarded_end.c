@@ -13,8 +13,13 @@
 
 #include <string.h>
 
+#include "core/call.h"
 #include "core/guarded_private.h"
 #include "core/receipts.h"
+#include "core/release.h"
+#include "db/fence.h"
+#include "db/lend.h"
+#include "strategy/guard_outcome.h"
 
 /* Between two questions after a commit. */
 #define PAUSE_MS 20

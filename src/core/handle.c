@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "core/forked.h"
+#include "core/call.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -86,23 +86,6 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
 	rlk_name_shown((lock)->name).text, (lock)->name->strategy->name,       \
 	    (lock)->name->client->server
 
-/** Where rowlock_acquire() does its work: see core/line.c. Where a token
- *  has to come with the grant, or readers have to go, the hold is not shown
- * yet. */
-int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
-		struct rowlock_errinfo *reterr);
-
-/** The same, and nothing is drawn with the grant: the caller may give it back
- *  before anybody is shown a token, or calls rlk_draw_with_grant(). */
-int rlk_acquire_undrawn(struct rowlock *lock, uint64_t wait_ms,
-			struct rowlock_errinfo *reterr);
-
-/** Draw the token that comes with the grant, until @until_ms, the end of
- *  @wait_ms. The hold is not shown yet; where this fails it is given back.
- *  ROWLOCK_ELOST: it was lost before. */
-int rlk_draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
-			int64_t until_ms, struct rowlock_errinfo *reterr);
-
 /** The hold that @lock has is about to be returned to the caller: its loss is
  *  told from now on. */
 void rlk_lock_show(struct rowlock *lock);
@@ -114,40 +97,10 @@ void rlk_lock_show(struct rowlock *lock);
 bool rlk_lock_is_canceled(struct rowlock *lock);
 void rlk_lock_forget_cancel(struct rowlock *lock, bool before);
 
-/** rlk_acquire(), without waiting for others, and with a deadline of its own.
- */
-int rlk_try(struct rowlock *lock, int64_t until_ms,
-	    struct rowlock_errinfo *reterr);
-
-/** The same for a reader that attempt @writer lets in, a hold of this client:
- *  without waiting. */
-int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
-		      struct rowlock_errinfo *reterr);
-
-/** The same for @count permits of a semaphore that has @permits; 0: as many as
- *  is stored. */
-int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
-			unsigned int count, uint64_t wait_ms,
-			struct rowlock_errinfo *reterr);
-
-/** rowlock_release() with a deadline of its own. */
-int rlk_release(struct rowlock *lock, int64_t until_ms,
-		struct rowlock_errinfo *reterr);
-
-/** The row of @hold is given back already: let go of it, if @lock has it, which
- *  is its last level. Blocks only where it has a bell, until @until_ms. Takes
- *  client->mutex. */
-void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
-		      int64_t until_ms);
-
 /** The hold of @lock, checked for a call that only its owner may make, or the
  *  error in *@ret_code. */
 struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 				      struct rowlock_errinfo *reterr);
-
-/** rowlock_token() with a deadline of its own. */
-int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
-	      struct rowlock_errinfo *reterr);
 
 /** Somebody who waits with @lock, up to @wait_ms from now; 0: a try. Without
  *  its waker, which it has to get. */
@@ -159,12 +112,13 @@ void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 bool rlk_waiter_begin(struct rlk_waiter *waiter);
 void rlk_waiter_end(struct rlk_waiter *waiter);
 
-/** Wake the first waiter of @name, if it may go now. */
-void rlk_name_next_locked(struct rlk_name *name);
-/** All of them. */
-void rlk_name_all_locked(struct rlk_name *name);
-
 /** It has calls that are due: it stands in the notifier's line, once. */
 void rlk_lock_queue_notices_locked(struct rowlock *lock);
+
+/** For recipes, before they take a mutex of their own: 0; or ROWLOCK_EFORKED,
+ *  in a child of fork(), where another thread of the parent may have had it.
+ *  Does not block. */
+int rlk_check_forked(const struct rowlock *lock,
+		     struct rowlock_errinfo *reterr);
 
 #endif

@@ -22,6 +22,7 @@
 #include "core/handover.h"
 
 #include "core/asking.h"
+#include "core/waiter.h"
 
 /* Could the server tell that it is not ours any more? */
 static bool is_doubtful(const struct rlk_hold *hold)

@@ -8,8 +8,11 @@
 
 #include "base/random.h"
 #include "base/set.h"
+#include "core/call.h"
 #include "core/handle.h"
-#include "core/threads.h"
+#include "core/ping.h"
+#include "core/timer.h"
+#include "core/waiter.h"
 
 #include <assert.h>
 #include <stdlib.h>

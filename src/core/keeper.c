@@ -17,11 +17,15 @@
  * connection asks for it. If that clock is seen to jump, it decides no more who
  * is dead. As often, the keeper looks for threads whose end nobody told of.
  */
-#include "core/threads.h"
+#include "core/keeper.h"
 
 #include "base/error.h"
+#include "core/call.h"
 #include "core/clear.h"
 #include "core/hold.h"
+#include "db/lend.h"
+#include "db/retire.h"
+#include "db/stmt.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,10 +3,11 @@
  * Bells on the connection of a lane: whether they reach all clients, and how
  * they are let go.
  */
-#include "core/doorbell.h"
+#include "core/lane_bell.h"
 
+#include "core/call.h"
 #include "core/leader.h"
-#include "core/threads.h"
+#include "db/lend.h"
 #include "strategy/bell.h"
 
 #include <stdatomic.h>

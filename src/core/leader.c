@@ -20,10 +20,11 @@
 #include "core/leader.h"
 
 #include "base/error.h"
-#include "core/asking.h"
+#include "core/call.h"
 #include "core/clear.h"
-#include "core/doorbell.h"
-#include "core/threads.h"
+#include "core/lane_bell.h"
+#include "core/session.h"
+#include "db/lend.h"
 #include "strategy/bell.h"
 
 #include <stdatomic.h>

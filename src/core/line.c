@@ -8,12 +8,13 @@
  * handed to it by its last owner here (handover.c); the others sleep, each on
  * its own condition, so that one wake wakes one thread.
  */
-#include "core/asking.h"
+#include "core/line.h"
 
 #include "base/error.h"
+#include "core/asking.h"
 #include "core/handover.h"
 #include "core/share.h"
-#include "core/threads.h"
+#include "core/waiter.h"
 
 /* May it ask? Where there may be many, one that is there is no reason not to.
  */

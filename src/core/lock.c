@@ -5,8 +5,10 @@
 #include <rowlock.h>
 
 #include "base/error.h"
+#include "core/call.h"
 #include "core/commit.h"
 #include "core/handle.h"
+#include "db/lend.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/call.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,14 +3,14 @@
  * When the server is asked again: after a pause that grows, with the client's
  * others in a round, or later than others who want the name as well.
  */
-#include "core/asking.h"
+#include "core/pause.h"
 
 #include "base/random.h"
 #include "core/commit.h"
 #include "core/doorbell.h"
 #include "core/handover.h"
 #include "core/rounds.h"
-#include "core/threads.h"
+#include "core/waiter.h"
 
 #define FIRST_DELAY_MS 2     /* it doubles */
 #define FAILED_DELAY_MS 1000 /* between tries of a server that is away */

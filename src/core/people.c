@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/call.h"
 #include "core/hold.h"
 #include "core/reaper.h"
+#include "db/lend.h"
 #include "strategy/list.h"
 #include "strategy/row_break.h"
 #include "strategy/row_holders.h"

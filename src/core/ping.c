@@ -3,8 +3,9 @@
  * When the connection of a hold is to be pinged (core/pinger.c does that), and
  * one ping on the caller's thread.
  */
-#include "core/hold.h"
-#include "core/threads.h"
+#include "core/ping.h"
+
+#include "core/call.h"
 
 /* A third of what the server waits for a word on it. */
 uint64_t rlk_ping_ms(const struct rlk_hold *hold)

@@ -19,8 +19,13 @@
  * ends its hold: nothing else can be said on that connection, and two more
  * holds' pings fit before their deadlines.
  */
+#include "core/pinger.h"
+
+#include "core/call.h"
 #include "core/hold.h"
-#include "core/threads.h"
+#include "core/ping.h"
+#include "db/lend.h"
+#include "db/stmt.h"
 
 #include <assert.h>
 #include <sys/epoll.h>

@@ -7,6 +7,8 @@
 #include "core/place.h"
 
 #include "base/error.h"
+#include "core/call.h"
+#include "db/lend.h"
 
 static int learn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		 struct rlk_place *ret_place, struct rowlock_errinfo *reterr)

@@ -28,8 +28,9 @@
 #include "core/present.h"
 
 #include "base/set.h"
+#include "core/call.h"
 #include "core/hold.h"
-#include "core/threads.h"
+#include "db/lend.h"
 #include "strategy/reap.h"
 #include "strategy/session.h"
 

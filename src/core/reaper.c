@@ -8,11 +8,16 @@
  * and unlock meanwhile hardly notice, however much there is to remove. A pass
  * ends after its time, and the next one goes on from there.
  */
+#include "core/reaper.h"
+
 #include "core/reaper_private.h"
 
 #include "base/error.h"
 #include "base/random.h"
-#include "core/threads.h"
+#include "core/call.h"
+#include "core/claim.h"
+#include "core/remains.h"
+#include "db/lend.h"
 #include "strategy/reap.h"
 #include "strategy/sweep.h"
 

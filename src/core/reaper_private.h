@@ -45,15 +45,6 @@ void rlk_pass_set_until(struct rlk_pass *pass);
 /** A burst has removed @count rows. Blocks, no mutex held. */
 void rlk_pass_rest(struct rlk_pass *pass, size_t count);
 
-/** Is it our turn? Blocks on pass->conn. An error is the server's. */
-int rlk_claim_turn(struct rlk_pass *pass, bool *ret_ours,
-		   struct rowlock_errinfo *reterr);
-/** Is it still, in the middle of a pass? Now and then it asks the server. */
-bool rlk_claim_goes_on(struct rlk_pass *pass);
-/** When to ask again, if it was not refused. */
-int64_t rlk_claim_next(const struct rowlock_client *client,
-		       const struct rlk_claim *claim);
-
 /** Is its time not up? */
 bool rlk_pass_has_time(struct rlk_pass *pass);
 
@@ -64,8 +55,5 @@ bool rlk_pass_may_remove(struct rlk_pass *pass);
 /** May a pass look for more? Neither the client, nor its turn, nor its time
  *  ends. */
 bool rlk_pass_goes_on(struct rlk_pass *pass);
-
-int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr);
-int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr);
 
 #endif

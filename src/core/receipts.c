@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "core/call.h"
+#include "db/lend.h"
 #include "strategy/receipt.h"
 
 void rlk_receipt_note(struct rowlock_client *client, uint64_t attempt)

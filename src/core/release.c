@@ -8,13 +8,16 @@
  * and it dies with the session at the latest. The next local waiter's turn
  * comes when the server has answered.
  */
-#include "core/commit.h"
-#include "core/doorbell.h"
-#include "core/handle.h"
+#include "core/release.h"
 
 #include "base/error.h"
+#include "core/call.h"
+#include "core/commit.h"
+#include "core/doorbell.h"
 #include "core/handover.h"
-#include "core/threads.h"
+#include "core/lane_bell.h"
+#include "core/ping.h"
+#include "db/lend.h"
 #include "strategy/session.h"
 
 #include <stdatomic.h>

@@ -9,9 +9,10 @@
  * remove the same: then each is removed by itself, and the one that is in the
  * way stays. What else goes wrong ends the pass, and is told.
  */
-#include "core/reaper_private.h"
+#include "core/remains.h"
 
 #include "base/error.h"
+#include "core/call.h"
 #include "core/clear.h"
 #include "strategy/reap.h"
 #include "strategy/sweep.h"

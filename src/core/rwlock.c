@@ -20,8 +20,12 @@
 
 #include "base/error.h"
 #include "core/asking.h"
+#include "core/call.h"
 #include "core/clear.h"
-#include "core/threads.h"
+#include "core/line.h"
+#include "core/release.h"
+#include "core/waiter.h"
+#include "db/lend.h"
 #include "strategy/rwlock.h"
 
 /* Between two looks: a part of what it has waited, from 1 ms to this. */

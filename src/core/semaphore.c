@@ -6,8 +6,10 @@
 #include "core/semaphore.h"
 
 #include "base/error.h"
+#include "core/call.h"
 #include "core/handle.h"
-#include "core/threads.h"
+#include "core/line.h"
+#include "db/lend.h"
 #include "strategy/permits.h"
 
 /* Others are in the way for a moment: so often. */

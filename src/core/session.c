@@ -5,11 +5,14 @@
  * number: an id never comes back, and one whose INSERT got no answer is thrown
  * away, because it might still be executed.
  */
-#include "core/asking.h"
+#include "core/session.h"
 
 #include "base/error.h"
 #include "base/random.h"
-#include "core/threads.h"
+#include "core/call.h"
+#include "core/hold.h"
+#include "core/timer.h"
+#include "db/lend.h"
 
 #include <stdlib.h>
 #include <string.h>

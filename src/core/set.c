@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/set.h"
+#include "core/call.h"
 #include "core/handle.h"
 #include "core/hold.h"
-#include "core/threads.h"
 #include "strategy/set.h"
 
 #include <stdlib.h>

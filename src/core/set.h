@@ -16,11 +16,6 @@ int rlk_set_new(struct rowlock_client *client, const char *const *names,
 		size_t count, const struct rowlock_options *options,
 		struct rowlock **ret_lock, struct rowlock_errinfo *reterr);
 
-/** rowlock_token() for one name of the set, by its number in the order of the
- *  names' bytes. Draws at each call, above @floor. */
-int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t floor,
-		  uint64_t *ret_token, struct rowlock_errinfo *reterr);
-
 /** Does the calling thread hold one of the names by itself? Then waiting for
  *  the set would be waiting for itself: ROWLOCK_EDEADLOCK; else 0. */
 int rlk_set_check_own(struct rowlock *lock, struct rowlock_errinfo *reterr);

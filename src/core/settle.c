@@ -20,6 +20,11 @@
 #include "core/settle.h"
 
 #include "base/error.h"
+#include "core/call.h"
+#include "core/line.h"
+#include "core/waiter.h"
+#include "db/fence.h"
+#include "db/lend.h"
 
 /* Between two tries to end a session. */
 #define REST_MS 20

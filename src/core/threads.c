@@ -7,7 +7,14 @@
 #include "core/threads.h"
 
 #include "base/error.h"
+#include "core/chores.h"
+#include "core/deadline.h"
+#include "core/keeper.h"
+#include "core/notifier.h"
+#include "core/pinger.h"
+#include "core/reaper.h"
 #include "core/watch.h"
+#include "db/lend.h"
 
 #include <string.h>
 

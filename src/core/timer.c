@@ -2,7 +2,7 @@
 /*
  * Alarms, and sockets to watch, for the deadline thread (core/deadline.c).
  */
-#include "core/threads.h"
+#include "core/timer.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -7,12 +7,13 @@
  * too; a lease on any. What the server says of a hold counts only if the hold
  * is still good by our own clock when the answer is there.
  */
-#include "core/commit.h"
-#include "core/handle.h"
-#include "core/set.h"
+#include "core/token.h"
 
 #include "base/error.h"
-#include "core/threads.h"
+#include "core/call.h"
+#include "core/commit.h"
+#include "core/ping.h"
+#include "db/lend.h"
 #include "strategy/set.h"
 
 /* Is the grant there, says the server? A connection that does not answer is

@@ -5,9 +5,8 @@
 #include "core/waiter.h"
 
 #include "base/error.h"
-#include "core/asking.h"
-#include "core/handle.h"
-#include "core/threads.h"
+#include "core/call.h"
+#include "core/timer.h"
 
 void rlk_name_next_locked(struct rlk_name *name)
 {

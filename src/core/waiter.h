@@ -49,4 +49,21 @@ struct rlk_waiter {
  *  like a server that is out of reach. */
 #define RLK_QUESTION_MS 20
 
+/** Why the waiter must go now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT.
+ *  A try's time is not up before it has asked. */
+int rlk_waiter_over_locked(struct rlk_waiter *waiter);
+
+/** Sleep on the waiter's condition until it is signalled, or until @at_ms.
+ *  Lets the mutex go meanwhile. */
+void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms);
+
+/** The deadline of a statement that is sent for @waiter now. */
+int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter);
+
+/** Wake the first waiter of @name, if it may go now. */
+void rlk_name_next_locked(struct rlk_name *name);
+
+/** All of them. */
+void rlk_name_all_locked(struct rlk_name *name);
+
 #endif

@@ -17,6 +17,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/call.h"
+#include "db/lend.h"
 #include "strategy/list.h"
 
 #include <inttypes.h>

@@ -56,26 +56,12 @@ struct rlk_borrowed_state {
 bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 			 struct rlk_borrowed_state *ret_state);
 
-/** rlk_borrowed_ready(), and the state as the server says it is. A round trip
- *  where the driver does not know; it blocks as the application's own
- *  statements do if @on has no clock. Fails also as that statement does. */
-int rlk_borrowed_look(const struct rlk_borrowed *on,
-		      struct rlk_borrowed_state *ret_state,
-		      struct rowlock_errinfo *reterr);
-
 /** Does the driver connect it anew by itself where it was closed? What follows
  *  is said to another session then, outside of all transactions. */
 bool rlk_borrowed_reconnects(const struct rlk_borrowed *on);
 
 /** Let it, or do not. Sends nothing. */
 void rlk_borrowed_let_reconnect(const struct rlk_borrowed *on, bool let);
-
-/** Keep it on one session from here on: if the driver connects it anew by
- * itself it does so now, if it has to, by a round trip, and not any more until
- *  rlk_borrowed_let_reconnect(). *@ret_reconnects: it did. As
- *  rlk_borrowed_look(). */
-int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,
-		     struct rowlock_errinfo *reterr);
 
 /** Its number on the server: another one after a reconnect. */
 uint64_t rlk_borrowed_id(const struct rlk_borrowed *on);
@@ -89,13 +75,6 @@ bool rlk_borrowed_warned(const struct rlk_borrowed *on, unsigned int number);
  *  statement has said. */
 uint64_t rlk_borrowed_affected(const struct rlk_borrowed *on);
 uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on);
-
-/** The number that its last statement has told by LAST_INSERT_ID(expression);
- *  0: it has changed no row. A round trip where it did not come beside the
- *  answer. As rlk_borrowed_run(). */
-enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
-				   uint64_t *ret_number,
-				   struct rowlock_errinfo *reterr);
 
 /** Are texts of UTF-8 read as such on it? As the driver knows: not where the
  *  application has said SET NAMES by itself. */
@@ -123,22 +102,8 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				size_t *ret_answered,
 				struct rowlock_errinfo *reterr);
 
-/** The same with a script, which is empty then; ROWLOCK_ENOMEM: it failed. */
-enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
-				       struct rlk_script *script,
-				       uint64_t *ret_numbers, size_t most,
-				       size_t *ret_answered,
-				       struct rowlock_errinfo *reterr);
-
 /** As if by the server: whatever is said on it next fails. */
 void rlk_borrowed_close(const struct rlk_borrowed *on);
-
-/** Say @text, of one statement that restores the session: again if something
- *  meets it, a KILL QUERY or a second 1213 of Galera. A session that cannot be
- *  had as it was is closed, as if by the server. */
-enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
-				   const char *text,
-				   struct rowlock_errinfo *reterr);
 
 /** What autocommit is behind a rollback. */
 enum rlk_autocommit {
@@ -146,12 +111,6 @@ enum rlk_autocommit {
 	RLK_AUTOCOMMIT_ON,
 	RLK_AUTOCOMMIT_AS_IT_IS, /* it was never changed */
 };
-
-/** Roll back, and have @autocommit as it was before: what the application does
- *  next would be lost otherwise, or committed. Insists. */
-enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
-				      enum rlk_autocommit autocommit,
-				      struct rowlock_errinfo *reterr);
 
 /** Say a script of one statement, as the application would: it blocks as long
  * as the connection's own time-outs allow. The first column of the first row is

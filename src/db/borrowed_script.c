@@ -2,8 +2,9 @@
 /*
  * What is made of rlk_borrowed_run().
  */
+#include "db/borrowed_script.h"
+
 #include "base/error.h"
-#include "db/borrowed.h"
 #include "db/sql.h"
 
 #define TRIES 5

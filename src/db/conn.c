@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "db/io.h"
+#include "db/packet.h"
+#include "db/stmt_private.h"
 
 /* No server's clock is so far from 1970; beyond, a difference to ours is no
  * number any more. */

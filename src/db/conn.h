@@ -59,20 +59,6 @@ struct rlk_conn_profile {
 };
 
 /**
- * Connect, set the session's state, read it back, learn about the server.
- * Blocks; name resolution is not bounded by @until_ms, all else is: so it runs
- * on the pool's opener thread (db/pool.h).
- *
- * Returns 0 or the server errors: ROWLOCK_EAUTH (1044, 1045, 1130, 1698 ...),
- * ROWLOCK_ECONNECT, ROWLOCK_ESCHEMA (1049: no such database),
- * ROWLOCK_EUNSUPPORTED (too old, STATEMENT logging is found at the first write
- * instead), ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM.
- */
-int rlk_conn_open(const struct rlk_conn_target *target,
-		  const struct rlk_conn_profile *profile, int64_t until_ms,
-		  struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
-
-/**
  * Close. An idle connection says goodbye to the server (COM_QUIT) without
  * waiting; one with a reply outstanding or that is dead just ends its socket.
  * Accepts NULL, returns NULL. Does not block. In a forked child it must not be
@@ -98,10 +84,6 @@ void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms);
  * rlk_conn_set_until().
  */
 void rlk_conn_interrupt(struct rlk_conn *conn);
-
-/** COM_PING. RLK_DONE: the server answered. */
-enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
-			     struct rowlock_errinfo *reterr);
 
 /** False once it is dead or a reply is outstanding, or when a newer connection
  *  has found another server at the same address (db/opener.c). */
@@ -154,37 +136,6 @@ struct rlk_mark {
 };
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark);
-
-/**
- * Make sure, by @conn, that the session of @mark is over and none of its
- * statements can be executed any more: KILL it, and wait until its mark is
- * gone. On a server with another identity it is over already, unless that may
- * be another node of the same cluster.
- *
- * RLK_DONE: it is over. RLK_PENDING: it is dying, but not over yet at
- * @dying_until_ms or @conn's deadline (@conn is good). RLK_REFUSED: no fence
- * reaches it from here. Else nothing is known. @reterr says what failed.
- */
-enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
-			      const struct rlk_mark *mark,
-			      int64_t dying_until_ms,
-			      struct rowlock_errinfo *reterr);
-
-/**
- * By @conn, interrupt the statement that the session of @mark runs
- * (KILL QUERY), if it is still that session.
- */
-enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
-				   const struct rlk_mark *mark,
-				   struct rowlock_errinfo *reterr);
-
-/**
- * By @conn, interrupt the statement that has @tag in its text, if there is one:
- * letters, digits and '-'. Of another account it is seen and ended by who has
- * the rights for that.
- */
-enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
-				    struct rowlock_errinfo *reterr);
 
 /**
  * The server's clock now, in microseconds since 1970 (UTC_TIMESTAMP(6)): a

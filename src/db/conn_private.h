@@ -167,147 +167,23 @@ struct rlk_conn {
 
 /* io.c */
 
-/**
- * Start @call, or go on with it if it is suspended, until it has finished
- * (true) or the deadline or an interrupt has come (false: still suspended).
- * What is there already when it is gone on with is taken in any case.
- */
-bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call);
-
-/** End a suspended call without waiting and without sending anything. */
-void rlk_io_abandon(struct rlk_conn *conn);
-
-/** Sleep for @ms, at most until the deadline or an interrupt (false). */
-bool rlk_io_sleep(struct rlk_conn *conn, int ms);
-
-/** Once per process, before the first connection. */
-void rlk_io_init(void);
-
-/** The connection whose call runs on this thread, NULL if none does. */
-struct rlk_conn *rlk_io_current(void);
-
-/** Leave nothing in OpenSSL's queue of errors of this thread, neither for our
- *  other connections nor for the application's. */
-void rlk_io_forget_errors(const struct rlk_conn *conn);
-
-/** Let Connector/C's own waits (the TLS handshake) follow our deadlines. False:
- * out of memory. */
-bool rlk_io_hook(MYSQL *mysql);
-
 /* intake.c */
-
-/** Once per process, before the first connection. */
-void rlk_intake_init(void);
-
-/** False: there was no memory for that. */
-bool rlk_intake_ready(void);
-
-/** A call begins. */
-void rlk_intake_begin(struct rlk_conn *conn);
-
-/** It is about to talk to another peer. */
-void rlk_intake_another(struct rlk_conn *conn);
-
-/** Something has come that is no data; it counts, and may be too much. */
-void rlk_intake_no_data(struct rlk_conn *conn);
 
 /* login.c */
 
-/** Look at a packet of a login; @more: of the same read is behind it. Returns
- * NULL, or why it has to end: static. Connector/C must not see it then. */
-const char *rlk_login_judge(struct rlk_conn *conn,
-			    const struct rlk_frame *frame, bool more);
-
-/** @bytes were sent. */
-void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
-		     size_t count);
-
 /* answer.c */
-
-/** conn->io.call is about to ask for one, or goes on to its next one. */
-void rlk_answer_begin(struct rlk_conn *conn);
-
-/** As rlk_login_judge(), of a packet of an answer. */
-const char *rlk_answer_judge(struct rlk_conn *conn,
-			     const struct rlk_frame *frame);
-
-/** Can Connector/C read this OK packet? */
-bool rlk_answer_is_ok(const struct rlk_conn *conn,
-		      const struct rlk_frame *frame, unsigned int *ret_status);
-
-/** This error, and is it one? (It may be a report of progress.) */
-bool rlk_answer_is_error(const struct rlk_frame *frame);
 
 /* peer.c */
 
-/** Before anything is known of the user's wishes. */
-void rlk_peer_begin(struct rlk_conn *conn);
-
-/** Look at a socket as soon as it exists: close-on-exec, and short waits. */
-void rlk_peer_socket(struct rlk_conn *conn);
-
-/** Decide about TLS and passwords, when a greeting comes: then the peer is
- *  known, and nothing was sent. */
-void rlk_peer_decide(struct rlk_conn *conn);
-
-/** What the connection string or an option file says; NULL: nothing. */
-const char *rlk_peer_option(const struct rlk_conn *conn,
-			    enum mysql_option option);
-
-/** After the connect: is the connection as safe as it must be? */
-int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
-
-/** Has the connect got as far as somebody who takes it? */
-bool rlk_peer_is_there(const struct rlk_conn *conn);
-
-/** Of several hosts those behind the one that is connected to, with the comma
- *  before them. NULL: there are none. */
-const char *rlk_peer_next_hosts(const struct rlk_conn *conn);
-
-/** Is the peer a socket file, where no port counts? */
-bool rlk_peer_is_file(const struct rlk_conn *conn);
-
-/** Keepalive and how long unacknowledged data may stay so. */
-void rlk_peer_keep(struct rlk_conn *conn);
-
 /* tls.c */
-
-/** Once, after Connector/C was made ready: what is no data under TLS is counted
- *  from then on. */
-void rlk_tls_init(void);
-
-/** Where OpenSSL has the authorities that it trusts: a file, NULL if there is
- *  none, and a directory. */
-const char *rlk_tls_trusted_file(void);
-const char *rlk_tls_trusted_directory(void);
-
-/** OpenSSL's object; NULL without TLS. */
-void *rlk_tls_session(const struct rlk_conn *conn);
 
 /* session.c */
 
-/** Set the session's state, read it back, learn about the server. */
-int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
-
 /* stmt.c */
-
-void rlk_stmt_free_all(struct rlk_conn *conn);
 
 /* packet.c */
 
-void rlk_packet_drop(struct rlk_conn *conn);
-
 /* stmt.c */
-
-/** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
- * nobody will read is still to come. Everything else stays as it is. */
-enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
-				struct rowlock_errinfo *reterr);
-
-/** Run @sql unprepared; *@ret_result is NULL if it has none. */
-enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
-			      const char *label, MYSQL_RES **ret_result,
-			      struct rowlock_errinfo *reterr);
 
 /* conn.c */
 

@@ -14,6 +14,8 @@
  * option_file.c), as it would connect to the local server without a word. It
  * would do that, too, if it had no memory for its copy of a host.
  */
+#include "db/connect.h"
+
 #include "db/conn_private.h"
 
 #include <ctype.h>
@@ -28,8 +30,13 @@
 
 #include "base/error.h"
 #include "db/dsn.h"
+#include "db/intake.h"
+#include "db/io.h"
 #include "db/option_file.h"
+#include "db/peer.h"
+#include "db/session.h"
 #include "db/setting.h"
+#include "db/tls.h"
 
 /* Room for the coroutine: name resolution and OpenSSL run in it. Twice what
  * Connector/C takes by default, and still little enough for malloc() to take

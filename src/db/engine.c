@@ -27,6 +27,8 @@
  * Failure modes: an engine that hides its name behind that of MySQL is taken
  * for it.
  */
+#include "db/engine.h"
+
 #include <string.h>
 
 #include "base/error.h"

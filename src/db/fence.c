@@ -19,6 +19,8 @@
  * Issues": "it is highly likely that the wrong connection ends up being
  * killed").
  */
+#include "db/fence.h"
+
 #include "db/conn_private.h"
 
 #include <inttypes.h>
@@ -26,6 +28,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "db/io.h"
+#include "db/stmt_private.h"
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 64

@@ -16,7 +16,12 @@
  * Failure modes: the connection is dead then, its call fails as for one that
  * was lost, and the reason is in the message.
  */
-#include "db/conn_private.h"
+#include "db/intake.h"
+
+#include "db/answer.h"
+#include "db/io.h"
+#include "db/login.h"
+#include "db/peer.h"
 
 #include <string.h>
 #include <sys/socket.h>

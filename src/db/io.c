@@ -15,7 +15,10 @@
  * more than the descriptor and finds the connection in a variable of the
  * thread: a coroutine runs on the thread that started it.
  */
-#include "db/conn_private.h"
+#include "db/io.h"
+
+#include "db/intake.h"
+#include "db/peer.h"
 
 #include <dlfcn.h>
 #include <errno.h>

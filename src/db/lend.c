@@ -12,11 +12,15 @@
  * connection that arrives at the very moment of the deadline is taken, not
  * lost.
  */
+#include "db/lend.h"
+
 #include "db/pool_private.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "db/opener.h"
+#include "db/retire.h"
 
 /* Take @conn out of the idle ones; it is lent now. */
 static void lend(struct rlk_bay *bay, struct rlk_conn *conn)

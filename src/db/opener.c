@@ -13,12 +13,15 @@
  * the pool ends is left alone: it finds the pool closed, closes what it got,
  * and takes the last reference with it.
  */
-#include "db/pool_private.h"
+#include "db/opener.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "db/connect.h"
+#include "db/lend.h"
+#include "db/retire.h"
 
 #define BACKOFF_MIN_MS 20
 #define BACKOFF_MAX_MS 1000

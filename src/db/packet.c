@@ -12,6 +12,8 @@
 #include "db/packet.h"
 
 #include "db/sql.h"
+#include "db/stage.h"
+#include "db/stmt_bind.h"
 #include "db/stmt_private.h"
 
 #include <stdlib.h>

@@ -69,4 +69,6 @@ uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement);
 void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,
 		     void *arg);
 
+void rlk_packet_drop(struct rlk_conn *conn);
+
 #endif

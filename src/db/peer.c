@@ -17,7 +17,7 @@
  * gets, or no connection (login.c). What came out is looked at once more
  * afterwards.
  */
-#include "db/conn_private.h"
+#include "db/peer.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -30,6 +30,8 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "db/intake.h"
+#include "db/tls.h"
 
 /* What Connector/C, and the options, tell the server of us. */
 #define ATTRIBUTES_MOST 64

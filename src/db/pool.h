@@ -56,64 +56,6 @@ struct rlk_pool_waiter {
 		false, NULL                                                    \
 	}
 
-/**
- * A connection of bay @bay, with its deadline set to @until_ms. One that the
- * server has closed while it was idle is noticed (its socket is readable) and
- * replaced by another.
- *
- * @waiter  may be NULL: cannot be interrupted
- *
- * Returns 0; ROWLOCK_ECANCELED (interrupted); ROWLOCK_ETIMEDOUT: none was free
- * within the deadline, all of the bay's limit being lent; ROWLOCK_ECONNECT
- * with the reason of the last failure if none could be opened in that time;
- * other server errors at once, but for those that may pass (1040 and 1203, too
- * many connections; connection refused): those are tried again with back-off
- * until the deadline if @persist, and told at once otherwise.
- */
-int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
-		 bool persist, struct rlk_pool_waiter *waiter,
-		 struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
-
-/** Let the rlk_pool_get() that waits with @waiter return ROWLOCK_ECANCELED.
- *  Any thread. */
-void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter);
-
-/** The same, persisting; but ROWLOCK_EBUSY at once, without @reterr, if all of
- *  the bay's limit is lent or wanted by others. */
-int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
-		       struct rlk_pool_waiter *waiter,
-		       struct rlk_conn **ret_conn,
-		       struct rowlock_errinfo *reterr);
-
-/** Give back. One that is not usable any more, or retired, is closed. NULL is
- *  ignored. */
-void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);
-
-/** Give back, to be closed in any case. NULL is ignored. */
-void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn);
-
-/**
- * Note what @conn, which stays lent, was told: if its server takes no writes
- * (it is read-only, or a node that is not ready), all connections to that
- * server are retired. Who gives back need not say so.
- */
-void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn);
-
-/**
- * Take one idle connection of @bay that has been idle for @idle_ms or more,
- * NULL if there is none: to ping it (the server closes what is silent for
- * idle_s) and put it back. Never waits, never opens.
- */
-struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
-				    int64_t idle_ms);
-
-/**
- * Interrupt every connection that is lent now (rlk_conn_interrupt()), and all
- * who wait for one: for the end of a client, whose threads shall not wait for a
- * server that does not answer. Any thread.
- */
-void rlk_pool_interrupt_all(struct rlk_pool *pool);
-
 /** For tests and messages: connections that exist in @bay now. */
 unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay);
 

@@ -97,19 +97,6 @@ static inline bool rlk_bay_has_spare(const struct rlk_bay *bay)
 	return !bay->spec.limit || bay->lent + coming < bay->spec.limit;
 }
 
-/** Serve @wait and wake it. Under the mutex. */
-void rlk_pool_serve(struct rlk_pool_wait *wait);
-
-/** A connection that nobody has: to the first who waits, to the idle ones, or
- *  back to the caller, who closes it. Under the mutex. */
-struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn);
-
-/** A new connection has found this server. Under the mutex. */
-void rlk_pool_note_server(struct rlk_pool *pool, const struct rlk_conn *conn);
-
-/** Let openers work for those who wait in @bay. Under the mutex. */
-void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay);
-
 /** When the last reference has gone. Without the mutex. */
 void rlk_pool_destroy(struct rlk_pool *pool);
 

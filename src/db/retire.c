@@ -14,6 +14,8 @@
  * Failure modes: it may lead to the same server again. Nothing is retired for a
  * while then, so that not each refusal costs a connection.
  */
+#include "db/retire.h"
+
 #include "db/pool_private.h"
 
 #include <string.h>

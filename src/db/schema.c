@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "db/conn_private.h"
+#include "db/stmt_private.h"
 
 #define RUN "run 'rowlock-migrate'"
 #define SECRET_LEAST 16

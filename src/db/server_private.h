@@ -13,11 +13,6 @@
 int rlk_server_learn(struct rlk_server *server, const char *version,
 		     const char *where, struct rowlock_errinfo *reterr);
 
-/** Is it, by its VERSION() or its version_comment (each may be NULL), an engine
- *  that is neither MariaDB nor MySQL? 0 or ROWLOCK_EUNSUPPORTED. */
-int rlk_engine_check(const char *version, const char *comment,
-		     const char *where, struct rowlock_errinfo *reterr);
-
 /**
  * What tells a MariaDB from another one, besides its id. That is made of the
  * port and of the host's hardware address, of which containers on two hosts

@@ -11,11 +11,13 @@
  * back, whatever others have prepared. A result whose error comes after its
  * header shows when it is buffered.
  */
-#include "db/stmt_private.h"
+#include "db/stage.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "db/io.h"
+#include "db/stmt_bind.h"
 
 /* max_prepared_stmt_count, which all programs of the server share. */
 #define ERROR_NO_ROOM 1461

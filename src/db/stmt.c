@@ -11,12 +11,16 @@
  * the connection unusable, and so does a reply that we cannot show whole: the
  * statement was executed, so it must not look refused.
  */
+#include "db/stmt.h"
+
 #include "db/stmt_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "db/stage.h"
+#include "db/stmt_bind.h"
 
 static struct rlk_stmt *stmt_free(struct rlk_stmt *stmt)
 {

@@ -113,4 +113,8 @@ enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 enum rlk_fault rlk_stmt_text(struct rlk_conn *conn, const char *sql,
 			     struct rowlock_errinfo *reterr);
 
+/** COM_PING. RLK_DONE: the server answered. */
+enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
+			     struct rowlock_errinfo *reterr);
+
 #endif

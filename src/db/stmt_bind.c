@@ -9,7 +9,7 @@
  * Failure modes: a value that does not fit its room is reported, never handed
  * on cut: two names that differ behind the cut would become one.
  */
-#include "db/stmt_private.h"
+#include "db/stmt_bind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -45,56 +45,18 @@ struct rlk_stmt {
 
 /* stage.c */
 
-/** Go through the stages from conn->stage on, until all is done (RLK_DONE), or
- *  something is in the way. */
-enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
-				 struct rowlock_errinfo *reterr);
-
-/** End the run because of @what, our own reason: RLK_FAILED. */
-enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
-			      struct rowlock_errinfo *reterr);
-
-/** End the run because of the error that conn->stmt has. */
-enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
-				   struct rowlock_errinfo *reterr);
-
-/** Say conn->stmt as a text, with @params in it, from now on. */
-enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
-			       const struct rlk_value *params,
-			       struct rowlock_errinfo *reterr);
-
-/** What was answered is done; is it committed? If a transaction is open on a
- *  connection that commits by itself, somebody between us and the server has
- *  begun it: RLK_UNKNOWN, and the connection is dead. */
-enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
-				   struct rowlock_errinfo *reterr);
-
 /* stmt_bind.c */
 
-/** Does the column travel as a 64-bit number? */
-bool rlk_bind_is_number(const MYSQL_FIELD *field);
+void rlk_stmt_free_all(struct rlk_conn *conn);
 
-/** The next row of a text's answer, to RLK_STMT_COLUMNS values; what lies
- *  beyond its columns is NULL. False: there is none. */
-bool rlk_bind_next(MYSQL_RES *result, struct rlk_value *ret_columns);
+/** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
+ * nobody will read is still to come. Everything else stays as it is. */
+enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
+				struct rowlock_errinfo *reterr);
 
-/** As many parameters as the text has '?'; none is in a literal. */
-unsigned int rlk_bind_count(const char *sql);
-
-/** Keep @params, texts included, beyond the caller's return. 0 or -1. */
-int rlk_bind_hold(struct rlk_stmt *stmt, const struct rlk_value *params);
-
-/** Forget them. */
-void rlk_bind_drop(struct rlk_stmt *stmt);
-
-/** Hand @params to Connector/C; it reads them when the statement is sent. */
-int rlk_bind_params(struct rlk_stmt *stmt, const struct rlk_value *params);
-
-/** Make rooms for the columns that the prepared statement has. 0 or -1. */
-int rlk_bind_make_columns(struct rlk_stmt *stmt);
-
-/** The row that was fetched, to RLK_STMT_COLUMNS values. Returns the first
- * column whose text or number was cut, -1 if all is well. */
-int rlk_bind_read(struct rlk_stmt *stmt, struct rlk_value *ret_columns);
+/** Run @sql unprepared; *@ret_result is NULL if it has none. */
+enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
+			      const char *label, MYSQL_RES **ret_result,
+			      struct rowlock_errinfo *reterr);
 
 #endif

@@ -23,7 +23,10 @@
  * Failure modes: if Connector/C uses another library than OpenSSL, nothing is
  * known of it here, and nothing is done.
  */
-#include "db/conn_private.h"
+#include "db/tls.h"
+
+#include "db/intake.h"
+#include "db/io.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "core/set.h"
+#include "core/token.h"
 #include "recipes/told.h"
 
 struct name {

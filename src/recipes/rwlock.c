@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "core/forked.h"
+#include "core/handle.h"
 #include "core/rwlock.h"
 #include "recipes/told.h"
 

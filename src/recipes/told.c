@@ -5,7 +5,7 @@
  */
 #include "recipes/told.h"
 
-#include "core/forked.h"
+#include "core/handle.h"
 
 void rlk_told_init(struct rlk_told *told)
 {

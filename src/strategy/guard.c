@@ -39,6 +39,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "db/borrowed_script.h"
 #include "db/server.h"
 #include "db/sql.h"
 #include "strategy/lease_private.h"

@@ -16,9 +16,10 @@
  *
  * Failure modes: where the row says neither, the caller asks again.
  */
+#include "strategy/guard_outcome.h"
+
 #include "base/error.h"
 #include "db/conn.h"
-#include "strategy/guard.h"
 #include "strategy/lease_private.h"
 #include "strategy/receipt.h"
 #include "strategy/sure.h"

@@ -19,6 +19,7 @@
 #include "db/token.h"
 #include "strategy/bell.h"
 #include "strategy/draw.h"
+#include "strategy/lease_batch.h"
 #include "strategy/page.h"
 #include "strategy/sure.h"
 

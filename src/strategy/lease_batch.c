@@ -27,6 +27,9 @@
 #include "strategy/lease_batch.h"
 
 #include "db/server.h"
+#include "strategy/lease_batch_answer.h"
+#include "strategy/lease_batch_ask.h"
+#include "strategy/lease_sweep.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -53,19 +53,11 @@ static inline bool rlk_batch_answered(const struct rlk_batch *batch,
 /** The acquire that looks before it touches. */
 extern const struct rlk_many_def rlk_batch_looking;
 
-/** @again: what was sent before is rolled back first. */
-enum rlk_fault rlk_batch_send(struct rlk_batch *batch, bool again);
-
-/** Who has the names that were asked for? */
-enum rlk_fault rlk_batch_ask_who(struct rlk_batch *batch);
-
 /* lease_batch_answer.c */
 
-/** What was answered counts, also if not all was. False: who has the names that
- *  were asked for is not known yet. */
-bool rlk_batch_read(struct rlk_batch *batch);
-
-/** Who has them. One that nobody has any more is asked for again. */
-void rlk_batch_read_who(struct rlk_batch *batch);
+enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
+			       size_t count,
+			       const struct rlk_patience *patience,
+			       struct rowlock_errinfo *reterr);
 
 #endif

@@ -3,7 +3,7 @@
  * A packet of leases, answered: what became of each part. One whose answer is
  * not certain, or did not come, stays unanswered, and is asked alone.
  */
-#include "strategy/lease_batch.h"
+#include "strategy/lease_batch_answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * A packet of leases, said: the statements, and which of them go in which
  * order. Each has the rows that it is about in the order of the primary key.
  */
-#include "strategy/lease_batch.h"
+#include "strategy/lease_batch_ask.h"
 
 #include "base/error.h"
 #include "db/server.h"

@@ -98,16 +98,7 @@ extern const struct rlk_many_def rlk_sweep_expired;
 /** Sessions that are over by the server's clock: rows of an id. */
 extern const struct rlk_many_def rlk_evict_expired;
 
-void rlk_values_of_dead(const void *leases, size_t row,
-			struct rlk_value *ret_values);
-
 /* lease_sweep.c */
-
-/** batch() of sweeps. */
-enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
-				     struct rlk_part **parts, size_t count,
-				     const struct rlk_patience *patience,
-				     struct rowlock_errinfo *reterr);
 
 /** An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
  *  said: values name, session, attempt, maximum in microseconds or NULL, info
@@ -122,22 +113,11 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 
 /* lease_batch_ask.c */
 
-/** Send @packet, and wait for its answers for as long as @patience goes on. */
-enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
-				    struct rlk_packet *packet,
-				    const struct rlk_patience *patience,
-				    struct rowlock_errinfo *reterr);
-
 /** Who has the names of the rows: what rlk_lease_read_holder() reads, and then
  *  the name. */
 extern const struct rlk_many_def rlk_lease_look_many;
 #define RLK_LOOK_NAME RLK_LEASE_HOLDER_COLUMNS
 
 /* lease_batch.c */
-
-enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
-			       size_t count,
-			       const struct rlk_patience *patience,
-			       struct rowlock_errinfo *reterr);
 
 #endif

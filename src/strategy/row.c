@@ -15,6 +15,7 @@
 #include "strategy/row.h"
 
 #include "db/server.h"
+#include "db/stmt.h"
 #include "db/token.h"
 #include "strategy/draw.h"
 #include "strategy/sure.h"

@@ -16,7 +16,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "db/borrowed_script.h"
 #include "db/conn.h"
+#include "db/fence.h"
 #include "db/token.h"
 
 #define TAG "rowlock-%016" PRIx64

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "db/server.h"
+#include "strategy/set_batch.h"
 #include "strategy/strategy.h"
 #include "strategy/sure.h"
 

@@ -15,11 +15,13 @@
  * sent: they are asked for again. What does not fit into the packet, and what
  * is not certain, is left unanswered, and asked for alone.
  */
-#include "strategy/set_private.h"
+#include "strategy/set_batch.h"
 
 #include "base/text.h"
 #include "db/group.h"
 #include "db/server.h"
+#include "strategy/lease_batch.h"
+#include "strategy/lease_batch_ask.h"
 #include "strategy/strategy.h"
 
 #include <stdlib.h>

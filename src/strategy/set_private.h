@@ -44,11 +44,6 @@ void rlk_set_values_of_pair(const void *rows, size_t row,
 
 /* set_batch.c */
 
-/** batch() of sets; of sweeps, that of leases. */
-enum rlk_fault rlk_set_batch(struct rlk_conn *conn, struct rlk_part **parts,
-			     size_t count, const struct rlk_patience *patience,
-			     struct rowlock_errinfo *reterr);
-
 /** Who has the names of one set, as a look finds it. */
 struct rlk_set_seen {
 	size_t own;               /* names that its attempt has */

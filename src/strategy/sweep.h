@@ -56,4 +56,7 @@ enum rlk_fault rlk_sweep_receipts(struct rlk_conn *conn,
 				  size_t count, uint64_t *ret_swept,
 				  struct rowlock_errinfo *reterr);
 
+void rlk_values_of_dead(const void *leases, size_t row,
+			struct rlk_value *ret_values);
+
 #endif

@@ -4,6 +4,7 @@
  * that must open, a sandbox of a program's own.
  */
 #include "db_test.h"
+#include "db/connect.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -5,6 +5,7 @@
  * server, without a user to another account. The dynamic linker gives it this
  * program's strdup() instead of libc's.
  */
+#include "db/connect.h"
 #include <errmsg.h>
 #include <stdio.h>
 #include <stdlib.h>

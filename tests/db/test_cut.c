@@ -3,6 +3,8 @@
  * A stream that ends, stops or comes in pieces, at every place: from the
  * server's greeting to the last byte of the last result.
  */
+#include "db/connect.h"
+#include "db/stmt.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -17,6 +17,7 @@
 
 #include "base/macro.h"
 #include "base/thread.h"
+#include "db/connect.h"
 #include "db_test.h"
 
 #define PASSWORD "s3cret-of-mine"

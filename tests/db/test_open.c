@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "db/conn_private.h"
+#include "db/connect.h"
 #include "db_test.h"
 
 static void good_options_open(void **state)

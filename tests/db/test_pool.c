@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "db/fence.h"
+#include "db/lend.h"
 #include "db_test.h"
 
 static struct rlk_pool *pool_open(const char *dsn, unsigned int limit,

@@ -3,6 +3,8 @@
  * Connections to a server that has become read-only: all are given up, once in
  * a while.
  */
+#include "db/lend.h"
+#include "db/retire.h"
 #include <string.h>
 
 #include "db_test.h"

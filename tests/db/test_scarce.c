@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "db/lend.h"
 #include "db_test.h"
 #include "unit/fake/memory.h"
 

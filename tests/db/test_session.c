@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A server whose global settings are hostile; on a sandbox of our own. */
+#include "db/connect.h"
 #include <stdio.h>
 #include <string.h>
 

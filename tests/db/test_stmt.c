@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/stmt.h"
 #include "db/stmt_private.h"
 #include "db_test.h"
 

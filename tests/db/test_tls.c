@@ -12,7 +12,10 @@
 #include <string.h>
 
 #include "db/conn_private.h"
+#include "db/connect.h"
 #include "db/packet.h"
+#include "db/stmt.h"
+#include "db/tls.h"
 #include "db_test.h"
 #include "tls_relay.h"
 

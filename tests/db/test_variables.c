@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "db/connect.h"
 #include "db/stmt.h"
 #include "db_test.h"
 

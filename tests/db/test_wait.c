@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "db/connect.h"
+#include "db/fence.h"
+#include "db/stmt.h"
 #include "db_test.h"
 
 static const struct rlk_stmt_def lock_row = {

@@ -17,7 +17,9 @@
 
 #include "base/macro.h"
 #include "db/conn.h"
+#include "db/connect.h"
 #include "db/packet.h"
+#include "db/stmt.h"
 #include "fuzz.h"
 #include "peer.h"
 

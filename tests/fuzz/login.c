@@ -12,6 +12,7 @@
 
 #include "base/macro.h"
 #include "db/conn.h"
+#include "db/connect.h"
 #include "fuzz.h"
 #include "peer.h"
 

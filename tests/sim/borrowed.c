@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "borrowed.h"
 #include "core/client.h"
+#include "db/connect.h"
 #include "db/sql.h"
 #include "net.h"
 #include "sim.h"

@@ -13,7 +13,11 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "db/connect.h"
+#include "db/io.h"
+#include "db/packet.h"
 #include "db/schema.h"
+#include "db/stmt.h"
 #include "fault.h"
 #include "net.h"
 #include "sim.h"

@@ -8,6 +8,7 @@
 #include "death.h"
 
 #include "app.h"
+#include "core/call.h"
 #include "core/client.h"
 #include "proc.h"
 #include "sim.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "db/stmt_private.h"
 #include "net.h"
 #include "sim.h"
 #include "tables.h"

@@ -9,6 +9,7 @@
 
 #include "app_private.h"
 #include "core/set.h"
+#include "core/token.h"
 #include "judge.h"
 #include "proc.h"
 #include "sim.h"

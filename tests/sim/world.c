@@ -16,6 +16,7 @@
 
 #include "app.h"
 #include "borrowed.h"
+#include "core/call.h"
 #include "core/client.h"
 #include "core/semaphore.h"
 #include "death.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "db/connect.h"
 #include "strategy/candidate.h"
 #include "strategy/permits.h"
 #include "strategy/rwlock.h"

@@ -3,6 +3,7 @@
  * Bells in SQL: had by a connection and not by a transaction, as often as they
  * were got, and let go with the row.
  */
+#include "db/connect.h"
 #include "db/server.h"
 #include "parts.h"
 #include "strategy/bell.h"

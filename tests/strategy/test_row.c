@@ -2,6 +2,7 @@
 /*
  * Rows: locked by an open transaction, and by nothing else.
  */
+#include "db/fence.h"
 #include "ground.h"
 #include "unit/fake/memory.h"
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/macro.h"
+#include "db/answer.h"
 #include "db/conn_private.h"
 
 /* A packet without its header. */

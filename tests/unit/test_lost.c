@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/handle.h"
+#include "core/line.h"
 #include "test.h"
 
 static const struct fake_answer no_beat = { .given = true,

@@ -15,7 +15,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "db/fence.h"
+#include "db/lend.h"
+#include "db/retire.h"
 #include "db/schema.h"
+#include "db/stmt.h"
 #include "test.h"
 
 struct rlk_pool {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/handle.h"
+#include "core/line.h"
 #include "test.h"
 
 struct rowlock_client_options fake_options(void)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_CORE_CALL_H
+#define RLK_CORE_CALL_H
+
+/* Deadlines, connections and errors of a call of a client. */
+
+#include "core/client.h"
+
+/** True in a child of fork(): then nothing of the client may be touched. */
+bool rlk_client_forked(const struct rowlock_client *client);
+
+/** The error of every call in a child of fork(). */
+int rlk_client_fail_forked(const struct rowlock_client *client,
+			   struct rowlock_errinfo *reterr);
+
+/** The deadline of a call that has no wait of its own. */
+int64_t rlk_client_call_until(const struct rowlock_client *client);
+
+/** Within so long something has to be said on a connection of @bay: a third of
+ *  what the server waits for it. */
+int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay);
+
+/** The client is about to end. Takes client->mutex. */
+bool rlk_client_stopping(struct rowlock_client *client);
+
+/** The deadline of what the client's own threads say and wait for: that of a
+ *  call; once the client is about to end, now. Whoever ends it waits for them,
+ *  and has no more than a call's time itself. Takes client->mutex. */
+int64_t rlk_client_chore_until(struct rowlock_client *client);
+
+/** The lane of @name. */
+struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
+				 const char *name);
+
+/** A connection for such a call, or its error. */
+int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
+
+/** The error of @fault, 0 for none: where no answer came nobody has written it
+ *  yet. */
+int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
+		    struct rowlock_errinfo *reterr);
+
+/** Interrupt the statement that the session of @conn runs (KILL QUERY), by
+ *  another connection. */
+void rlk_client_kill_query(struct rowlock_client *client,
+			   const struct rlk_conn *conn, int64_t until_ms);
+
+/** Have the session of @mark over in the server (rlk_conn_fence()), on a
+ *  connection that is asked for here; without one RLK_FAILED. @persist: wait
+ *  out a server that is away. */
+enum rlk_fault rlk_client_fence(struct rowlock_client *client,
+				const struct rlk_mark *mark, int64_t until_ms,
+				int64_t dying_until_ms, bool persist);
+
+/** What is kept back from @duration_ms, for clocks that run differently: a
+ *  tenth, at least 50 ms (chrony may slew by 8 %). */
+uint64_t rlk_margin(uint64_t duration_ms);
+
+#endif

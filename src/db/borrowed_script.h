@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_DB_BORROWED_SCRIPT_H
+#define RLK_DB_BORROWED_SCRIPT_H
+
+/* Texts on a connection of the application's. */
+
+#include "db/borrowed.h"
+
+/** rlk_borrowed_ready(), and the state as the server says it is. A round trip
+ *  where the driver does not know; it blocks as the application's own
+ *  statements do if @on has no clock. Fails also as that statement does. */
+int rlk_borrowed_look(const struct rlk_borrowed *on,
+		      struct rlk_borrowed_state *ret_state,
+		      struct rowlock_errinfo *reterr);
+
+/** Keep it on one session from here on: if the driver connects it anew by
+ * itself it does so now, if it has to, by a round trip, and not any more until
+ *  rlk_borrowed_let_reconnect(). *@ret_reconnects: it did. As
+ *  rlk_borrowed_look(). */
+int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,
+		     struct rowlock_errinfo *reterr);
+
+/** The number that its last statement has told by LAST_INSERT_ID(expression);
+ *  0: it has changed no row. A round trip where it did not come beside the
+ *  answer. As rlk_borrowed_run(). */
+enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
+				   uint64_t *ret_number,
+				   struct rowlock_errinfo *reterr);
+
+/** The same with a script, which is empty then; ROWLOCK_ENOMEM: it failed. */
+enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
+				       struct rlk_script *script,
+				       uint64_t *ret_numbers, size_t most,
+				       size_t *ret_answered,
+				       struct rowlock_errinfo *reterr);
+
+/** Say @text, of one statement that restores the session: again if something
+ *  meets it, a KILL QUERY or a second 1213 of Galera. A session that cannot be
+ *  had as it was is closed, as if by the server. */
+enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
+				   const char *text,
+				   struct rowlock_errinfo *reterr);
+
+/** Roll back, and have @autocommit as it was before: what the application does
+ *  next would be lost otherwise, or committed. Insists. */
+enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
+				      enum rlk_autocommit autocommit,
+				      struct rowlock_errinfo *reterr);
+
+#endif
