@@ -5,8 +5,8 @@
 # a string, and the same as lines of an option file for the mariadb (maria=1) or
 # mysql client.
 #
-# The grammar, the keys and the verdicts are those of the library: src/db/dsn.c
-# and src/db/setting.c say why. tests/lib/dsn_cases holds both to the same.
+# The grammar, the keys and the verdicts are those of the library: src/config/dsn.c
+# and src/config/setting.c say why. tests/lib/dsn_cases holds both to the same.
 
 function fail(problem) {
 	print where problem

@@ -5,7 +5,7 @@
 # and exit status 1. With named=1 the file was named by somebody, with told=1 an
 # argument says where to go.
 #
-# The verdicts are those of the library: src/db/option_file.c. Other than
+# The verdicts are those of the library: src/config/option_file.c. Other than
 # Connector/C this reads every *.cnf of a directory, as MariaDB's clients do.
 
 function quoted(path) {

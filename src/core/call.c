@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "db/lend.h"
 
 #include <inttypes.h>

@@ -25,12 +25,12 @@
 #include "base/thread.h"
 #include "base/thread_end.h"
 #include "core/alarm.h"
+#include "core/beats.h"
 #include "core/names.h"
-#include "core/observer.h"
 #include "db/group.h"
 #include "db/pool.h"
 #include "strategy/guard.h"
-#include "strategy/session.h"
+#include "strategy/session_row.h"
 
 /** The pool's bays. */
 enum rlk_bay {
@@ -50,7 +50,7 @@ enum rlk_bay {
 #define RLK_BUSY_NAMES 256
 
 /** What is said of a lease goes by its name's lane: one connection, and the
- *  group commit of those who meet there. See core/commit.h. */
+ *  group commit of those who meet there. See group/commit.h. */
 struct rlk_lane {
 	struct rowlock_client *client;
 	size_t bay;
@@ -154,7 +154,7 @@ struct rowlock_client {
 	bool many_writers; /* Galera, or a group with several primaries */
 	bool observe;      /* never trust the server's clock */
 
-	struct rlk_end_watch thread_ends; /* core/owner_end.h */
+	struct rlk_end_watch thread_ends; /* hold/owner_end.h */
 
 	struct rlk_mutex mutex; /* protects all below */
 	struct rlk_names names;
@@ -164,11 +164,12 @@ struct rowlock_client {
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	/* The application's transactions that are open; core/guarded.c. */
+	/* The application's transactions that are open; guard/guarded.c. */
 	struct rlk_list guarded;
 	struct rlk_place place; /* of the tables; from the first of these on */
-	struct rlk_verified verified[RLK_VERIFIED]; /* core/place.c */
-	uint64_t receipts[RLK_RECEIPTS]; /* to be deleted; core/receipts.h */
+	struct rlk_verified verified[RLK_VERIFIED]; /* guard/place.c */
+	uint64_t
+	    receipts[RLK_RECEIPTS]; /* to be deleted; background/receipts.h */
 	size_t receipt_count;
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of holds that were lost */
@@ -178,7 +179,7 @@ struct rowlock_client {
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by their hashes. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
-	uint64_t rounds;   /* a random number: see core/rounds.h */
+	uint64_t rounds;   /* a random number: see wait/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was taken by hand: look which */
 	bool look_present; /* a beat was answered: look whether the rows are
@@ -192,13 +193,14 @@ struct rowlock_client {
 	unsigned int locks;             /* handles that are not freed */
 	bool stopping;
 
-	/* Who waits to be told that its hold is lost; see core/notifier.c. */
+	/* Who waits to be told that its hold is lost; see
+	 * background/notifier.c. */
 	struct rlk_list notices;
 	struct rlk_cond notices_changed;
 	struct rowlock *notifying;
 	uint64_t notifier_serial;
 
-	/* See core/watch.c. */
+	/* See background/watch.c. */
 	struct rlk_list watches;
 	struct rlk_cond watches_changed;
 	struct rowlock_watch *telling; /* whose function runs */

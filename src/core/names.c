@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "base/set.h"
+#include "base/set_text.h"
 #include "base/text.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alarms, and sockets to watch, for the deadline thread (core/deadline.c).
+ * Alarms, and sockets to watch, for the deadline thread
+ * (background/deadline.c).
  */
 #include "core/timer.h"
 

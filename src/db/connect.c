@@ -29,13 +29,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "db/dsn.h"
+#include "config/dsn.h"
+#include "config/option_file.h"
+#include "config/setting.h"
+#include "db/conn_setup.h"
 #include "db/intake.h"
 #include "db/io.h"
-#include "db/option_file.h"
 #include "db/peer.h"
-#include "db/session.h"
-#include "db/setting.h"
 #include "db/tls.h"
 
 /* Room for the coroutine: name resolution and OpenSSL run in it. Twice what

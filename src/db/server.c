@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 #include "db/engine.h"
-#include "db/token.h"
+#include "db/token_sql.h"
 
 #define MARIADB_MIN 100600
 #define MYSQL_MIN 80001

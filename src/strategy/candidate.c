@@ -4,7 +4,7 @@
  *
  * Failure modes: those of a lease. A candidate that died is seen until its
  * session is over by the server's clock; whoever yields to it does so for a
- * bounded time (core/campaign.c).
+ * bounded time (recipe/campaign.c).
  */
 #include "strategy/candidate.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
-#include "db/token.h"
+#include "db/token_sql.h"
 
 /* A CHECK that is not met: MariaDB, MySQL. The sum that is too large: a table
  * without it. And a NULL: the floor is not there. */

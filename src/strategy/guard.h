@@ -14,7 +14,7 @@
  */
 
 #include "db/borrowed.h"
-#include "strategy/place.h"
+#include "strategy/place_sql.h"
 #include "strategy/strategy.h"
 
 /** The guard alone, for an application that commits by itself: four statements.

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
-#include "db/token.h"
+#include "db/token_sql.h"
 #include "strategy/bell.h"
 #include "strategy/draw.h"
 #include "strategy/lease_batch.h"
@@ -52,7 +52,7 @@ static const struct rlk_stmt_def confirm = {
 /*
  * The token is drawn while the lease's row is locked in share mode, so that
  * nobody can take the lock between the look and the draw. How large it is:
- * db/token.h.
+ * db/token_sql.h.
  */
 static const struct rlk_stmt_def draw = {
 	"token",

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
-#include "db/token.h"
+#include "db/token_sql.h"
 #include "strategy/strategy.h"
 
 /* See the lease strategy's other statements, of which these are the plurals. */

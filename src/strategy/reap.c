@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "db/packet.h"
-#include "db/token.h"
+#include "db/token_sql.h"
 #include "strategy/lease_private.h"
 #include "strategy/page.h"
 #include "strategy/strategy.h"
@@ -43,9 +43,9 @@ static const struct rlk_stmt_def leases_of = {
 
 /*
  * A token's row may go when the floor is not below it: each later draw of the
- * name is above the floor (db/token.h). Time alone is no reason: `drawn_at` and
- * the token are what a clock said that may have been days ahead, and so may be
- * the one that says UTC_TIMESTAMP(6) here.
+ * name is above the floor (db/token_sql.h). Time alone is no reason: `drawn_at`
+ * and the token are what a clock said that may have been days ahead, and so may
+ * be the one that says UTC_TIMESTAMP(6) here.
  *
  * Two statements, each of which commits by itself, and not one transaction: the
  * floor is locked for one of them only, as all draws of all names read it, and
@@ -55,7 +55,7 @@ static const struct rlk_stmt_def leases_of = {
  * finds its row, which is young, or above the floor. By the order of commits
  * the floor is there first, also on a replica that keeps it.
  *
- * Not on a cluster with several writers (core/reaper.c).
+ * Not on a cluster with several writers (background/reaper.c).
  *
  * What is ahead of the clock stays, and so the floor never gets there by
  * itself: one that is near the bound would end the draws of all new names. And

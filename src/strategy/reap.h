@@ -4,7 +4,7 @@
 
 /*
  * Looking for what is dead. These only read; every removal is a statement of
- * its own that checks again (strategy/session.h).
+ * its own that checks again (strategy/session_row.h).
  *
  * As for strategies: no mutex held, may block until @conn's deadline. Texts
  * are valid during the callback only.

@@ -16,7 +16,7 @@
 
 #include "db/server.h"
 #include "db/stmt.h"
-#include "db/token.h"
+#include "db/token_sql.h"
 #include "strategy/draw.h"
 #include "strategy/sure.h"
 

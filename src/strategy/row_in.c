@@ -18,8 +18,8 @@
 #include "base/error.h"
 #include "db/borrowed_script.h"
 #include "db/conn.h"
-#include "db/fence.h"
-#include "db/token.h"
+#include "db/conn_fence.h"
+#include "db/token_sql.h"
 
 #define TAG "rowlock-%016" PRIx64
 

@@ -8,7 +8,7 @@
  */
 
 #include "db/borrowed.h"
-#include "strategy/place.h"
+#include "strategy/place_sql.h"
 
 struct rlk_row_in {
 	struct rlk_borrowed on;

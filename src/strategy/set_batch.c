@@ -194,7 +194,7 @@ static void sort_releases(struct batch *batch, struct rlk_part **parts,
 	}
 }
 
-/* In the order in which they came. Draws are asked for alone (core/commit.c).
+/* In the order in which they came. Draws are asked for alone (group/commit.c).
  */
 static void sort(struct batch *batch, struct rlk_part **parts, size_t count)
 {

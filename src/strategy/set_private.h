@@ -6,7 +6,7 @@
  * What the files of sets share: set.c asks for one, set_batch.c for many.
  */
 
-#include "base/set.h"
+#include "base/set_text.h"
 #include "strategy/lease_private.h"
 #include "strategy/set.h"
 

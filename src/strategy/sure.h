@@ -47,7 +47,8 @@ enum rlk_fault rlk_sure_read(struct rlk_conn *conn,
 /**
  * What is read between begin and end has all that was committed before
  * anywhere: a member of a group with several writers may lack it. Nothing is
- * sent elsewhere; connections to Galera wait in each statement (db/session.c).
+ * sent elsewhere; connections to Galera wait in each statement
+ * (db/conn_setup.c).
  */
 bool rlk_sure_needed(const struct rlk_conn *conn);
 enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,

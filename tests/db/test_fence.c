@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ending another session, and knowing that it has ended. */
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "db/stmt.h"
 #include <stdio.h>
 #include <string.h>

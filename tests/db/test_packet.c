@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "db/packet.h"
 #include "db_test.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "db/lend.h"
 #include "db_test.h"
 

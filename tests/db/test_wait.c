@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "db/conn_fence.h"
 #include "db/connect.h"
-#include "db/fence.h"
 #include "db/stmt.h"
 #include "db_test.h"
 

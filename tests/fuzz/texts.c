@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "db/dsn.h"
-#include "db/option_file.h"
+#include "config/dsn.h"
+#include "config/option_file.h"
 #include "fuzz.h"
 #include "history.h"
 #include "rule.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Who may include whom: the table of layers, held against the sources.
+"""What may include what, and other rules that the sources can be held against.
 
 Usage: check_layers.py SOURCE_ROOT
 """
@@ -8,32 +8,17 @@ import pathlib
 import re
 import sys
 
-# A layer and the layers that it may know besides the public headers. The
-# order is that of src/README.md: downwards only.
-LAYERS = {
-    'base': {'base'},
-    'db': {'db', 'base'},
-    'strategy': {'strategy', 'db', 'base'},
-    'core': {'core', 'strategy', 'db', 'base'},
-    'recipes': {'recipes', 'base'},
-}
-# Some files may look further: opening a client is where the layers are put
-# together (a pool of connections, a check of the tables, a strategy over both).
-# And recipes are written on the public headers but for what these do not have: a
-# set of names, and room for readers.
-WIRING = {('src/recipes/election.c', 'core/campaign.h'),
-          ('src/recipes/multilock.c', 'core/set.h'),
-          ('src/recipes/rwlock.c', 'core/rwlock.h'),
-          ('src/recipes/rwlock.c', 'core/handle.h'),
-          ('src/recipes/semaphore.c', 'core/semaphore.h'),
-          ('src/recipes/told.c', 'core/handle.h'), ('src/recipes/multilock.c', 'core/token.h')}
+# From below, as in src/README.md: a room may know itself and those before it.
+# That no call runs up is the linker's to see (test_walls.py).
+ROOMS = ['base', 'config', 'db', 'strategy', 'core', 'hold', 'group', 'wait',
+         'background', 'api', 'guard', 'recipe']
 # Macros for cleanup by scope are for everybody; they are no part of the library.
 FOR_ALL = {'base/macro.h'}
 # The tools merge connection strings and option files; what is an error there
 # is said by the same lines, which know nothing of the driver.
-SHARED = {('tools/common/sources.c', 'db/dsn.h'),
-          ('tools/common/sources.c', 'db/option_file.h'),
-          ('tools/common/sources.c', 'db/setting.h')}
+SHARED = {('tools/common/sources.c', 'config/dsn.h'),
+          ('tools/common/sources.c', 'config/option_file.h'),
+          ('tools/common/sources.c', 'config/setting.h')}
 # Trees that know the library through its public headers only.
 OUTSIDE = ['tools', 'tests/integration', 'tests/stress', 'tests/lib',
            'tests/demo', 'tests/examples']
@@ -57,30 +42,52 @@ def includes(path):
     return INCLUDE.findall(path.read_text(encoding='utf-8'))
 
 
-def layers_look_downwards(root):
+def rooms_look_downwards(root):
     for path in sources(root, 'src'):
         parts = path.relative_to(root / 'src').parts
-        if len(parts) < 2:
-            yield f'{path}: not in a layer'
+        if len(parts) < 2 or parts[0] not in ROOMS:
+            yield f'{path}: not in a room'
             continue
-        if parts[0] not in LAYERS:
-            yield f'{path}: unknown layer {parts[0]!r}'
-            continue
+        below = ROOMS[:ROOMS.index(parts[0]) + 1]
         for quote, target in includes(path):
             other = target.split('/')[0] if '/' in target else None
-            if quote == '"' and other not in LAYERS:
-                yield f'{path}: "{target}" is not in a layer'
-            wired = (str(path.relative_to(root)), target) in WIRING
-            if (other in LAYERS and other not in LAYERS[parts[0]]
-                    and not wired):
+            if quote == '"' and other not in ROOMS:
+                yield f'{path}: "{target}" is not in a room'
+            elif other in ROOMS and other not in below:
                 yield f'{path}: {parts[0]} must not include {target}'
+
+
+def no_two_files_have_one_name(root):
+    seen = {}
+    for path in sources(root, 'src'):
+        if path.name in seen:
+            yield f'{path}: {seen[path.name]} has that name'
+        seen[path.name] = path
+
+
+DECLARED = re.compile(r'^(?:(?:const|unsigned|struct|enum) )*\w+[ *]+(rlk_\w+)\(', re.M)
+
+
+def functions_are_declared_in_the_header_of_their_file(root):
+    texts = {path: path.read_text(encoding='utf-8') for path in sources(root, 'src')}
+    where = {}
+    for path, text in texts.items():
+        if path.suffix == '.c':
+            where.update((name, path.with_suffix('')) for name in DECLARED.findall(text))
+    for path, text in texts.items():
+        if path.suffix == '.h':
+            for name in DECLARED.findall(text):
+                own = where.get(name)
+                if own and path.with_suffix('') not in (
+                        own, own.with_name(own.name + '_private')):
+                    yield f'{path}: {name}() is in {own}.c'
 
 
 def outsiders_stay_outside(root):
     for path in sources(root, *OUTSIDE):
         for _, target in includes(path):
             shared = (str(path.relative_to(root)), target) in SHARED
-            if (target.split('/')[0] in LAYERS and target not in FOR_ALL
+            if (target.split('/')[0] in ROOMS and target not in FOR_ALL
                     and not shared):
                 yield f'{path}: must not include {target}'
 
@@ -126,7 +133,10 @@ def nobody_waits_by_the_wall_clock(root):
 
 
 CHECKS = [
-    ('a layer includes what is below it only', layers_look_downwards),
+    ('a room includes what is below it only', rooms_look_downwards),
+    ('no two files have one name', no_two_files_have_one_name),
+    ('a function is declared in the header of its file',
+     functions_are_declared_in_the_header_of_their_file),
     ('tools and outside tests know the public headers only',
      outsiders_stay_outside),
     ('the driver ends in db', driver_ends_in_db),

@@ -7,7 +7,7 @@
 #include <rowlock/election.h>
 
 #include "app_private.h"
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "judge.h"
 #include "sim.h"
 #include "trace.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "app_private.h"
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "judge.h"
 #include "proc.h"
 #include "server.h"
@@ -20,7 +20,7 @@
 
 #define ERROR_DEADLOCK 1213
 
-/* Between two questions after a commit, in core/guarded_end.c; and a
+/* Between two questions after a commit, in guard/guarded_end.c; and a
  * millisecond for what is rounded. */
 #define PAUSE_MS 21
 

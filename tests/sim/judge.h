@@ -7,7 +7,7 @@
  * same instant, and ends the run when a promise does not hold.
  */
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "proc.h"
 #include "tables.h"
 

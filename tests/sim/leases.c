@@ -7,7 +7,7 @@
 
 #include "judge.h"
 #include "sim.h"
-#include "strategy/rwlock.h"
+#include "strategy/sides.h"
 #include "tables_private.h"
 
 /* Attempts that made a row of each name, by some of their bits. */

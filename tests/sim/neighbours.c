@@ -10,7 +10,7 @@
 
 #include "app.h"
 #include "core/client.h"
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "net.h"
 #include "proc.h"
 #include "sim.h"

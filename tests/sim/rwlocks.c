@@ -5,9 +5,9 @@
  */
 #include "app_private.h"
 
-#include "core/handle.h"
-#include "core/rwlock.h"
+#include "hold/handle.h"
 #include "judge.h"
+#include "recipe/writer.h"
 #include "sim.h"
 #include "trace.h"
 

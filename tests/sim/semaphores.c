@@ -4,9 +4,9 @@
  */
 #include "app_private.h"
 
-#include "core/handle.h"
-#include "core/semaphore.h"
+#include "hold/handle.h"
 #include "judge.h"
+#include "recipe/semaphore_permits.h"
 #include "sim.h"
 #include "trace.h"
 

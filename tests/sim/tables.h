@@ -8,7 +8,7 @@
  */
 
 #include "server.h"
-#include "strategy/rwlock.h"
+#include "strategy/sides.h"
 
 struct sim_lease {
 	bool there;

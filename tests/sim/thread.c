@@ -7,11 +7,11 @@
 #include <rowlock.h>
 #include <string.h>
 
+#include "api/token.h"
 #include "app_private.h"
-#include "core/set.h"
-#include "core/token.h"
 #include "judge.h"
 #include "proc.h"
+#include "recipe/set_handle.h"
 #include "sim.h"
 #include "trace.h"
 

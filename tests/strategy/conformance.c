@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "ground.h"
 
 /* "Again" is no verdict: on a busy server others' transactions may be in the

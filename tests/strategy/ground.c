@@ -10,8 +10,8 @@
 #include "db/connect.h"
 #include "strategy/candidate.h"
 #include "strategy/permits.h"
-#include "strategy/rwlock.h"
 #include "strategy/set.h"
+#include "strategy/sides.h"
 
 void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
 		 const char *file, int line)

@@ -9,7 +9,7 @@
  */
 
 #include "sql.h"
-#include "strategy/session.h"
+#include "strategy/session_row.h"
 #include "strategy/strategy.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ground.h"
-#include "strategy/list.h"
+#include "strategy/listing.h"
 #include "strategy/reap.h"
 
 static void take(struct ground *ground, int who,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ground.h"
-#include "strategy/list.h"
+#include "strategy/listing.h"
 #include "strategy/reap.h"
 
 /* More than pages of leases, of rows and of attempts have. */

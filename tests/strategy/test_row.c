@@ -2,7 +2,7 @@
 /*
  * Rows: locked by an open transaction, and by nothing else.
  */
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "ground.h"
 #include "unit/fake/memory.h"
 

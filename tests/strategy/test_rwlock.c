@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ground.h"
-#include "strategy/rwlock.h"
+#include "strategy/sides.h"
 
 /* Of this ground's readers, and of the writers beside them. */
 static enum rlk_verdict read_by(struct ground *ground, int who,

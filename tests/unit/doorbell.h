@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 #define SLICE_MS 12000

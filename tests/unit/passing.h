@@ -9,8 +9,8 @@
 #include "fake/fake.h"
 
 #include "core/client.h"
-#include "core/handover.h"
 #include "test.h"
+#include "wait/handover.h"
 
 /* A name that the test's thread holds, and one or two who wait for it. */
 struct scene {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 /* 30 s and a margin of 3 s, of our own clock. */

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "core/commit.h"
-#include "core/rounds.h"
+#include "group/commit.h"
 #include "test.h"
+#include "wait/rounds.h"
 
 static void those_of_one_moment_share_a_round_trip(void **state)
 {

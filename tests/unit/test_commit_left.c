@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/commit.h"
+#include "group/commit.h"
 #include "test.h"
 
 /* ------------------------------------------------------- who leaves early */

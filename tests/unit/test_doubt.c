@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/client.h"
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 static const struct fake_answer lost_after = { .given = true,

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "db/dsn.h"
-#include "db/option_file.h"
+#include "config/dsn.h"
+#include "config/option_file.h"
 #include "test.h"
 
 static void assert_says(const char *message, const char *words)

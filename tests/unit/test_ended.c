@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 static const struct fake_answer no_beat = { .given = true,

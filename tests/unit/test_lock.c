@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 static void lock_that_is_held_is_not_freed(void **state)

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/handle.h"
-#include "core/line.h"
+#include "hold/handle.h"
 #include "test.h"
+#include "wait/line.h"
 
 static const struct fake_answer no_beat = { .given = true,
 					    .result = RLK_UNKNOWN };

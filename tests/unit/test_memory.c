@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/client.h"
-#include "core/handle.h"
 #include "fake/memory.h"
+#include "hold/handle.h"
 #include "test.h"
 
 /* Far more than any call needs. */

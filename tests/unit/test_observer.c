@@ -2,7 +2,7 @@
 /*
  * How long a session has shown the same beat.
  */
-#include "core/observer.h"
+#include "core/beats.h"
 
 #include "test.h"
 

@@ -6,7 +6,7 @@
  */
 #include "fake/fake.h"
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 #define PEOPLE 3

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "core/handle.h"
+#include "hold/handle.h"
 #include "test.h"
 
 /* As many as the model has rows for. */

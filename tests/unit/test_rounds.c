@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When the rounds of polls are. */
-#include "core/rounds.h"
+#include "wait/rounds.h"
 
 #include "test.h"
 

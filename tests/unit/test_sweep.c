@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/commit.h"
+#include "group/commit.h"
 #include "test.h"
 
 static const struct fake_answer blocked = { .given = true,

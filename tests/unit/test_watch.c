@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/list.h"
+#include "strategy/listing.h"
 #include "test.h"
 
 /* No other sleep of the client is as long: its end is that of a round. */

@@ -4,10 +4,10 @@
  *
  * Connector/C takes a connection string or option files, and no suffix of their
  * groups. So all are read here, by the lines by which the library checks them
- * (db/dsn.c, db/option_file.c), each into a table of values, and what remains
- * of the tables is written as one string. Failure modes: what the library would
- * refuse is refused with the name of its source; a value may be one that no
- * connection string can express. Values are wiped after use.
+ * (config/dsn.c, config/option_file.c), each into a table of values, and what
+ * remains of the tables is written as one string. Failure modes: what the
+ * library would refuse is refused with the name of its source; a value may be
+ * one that no connection string can express. Values are wiped after use.
  */
 #include "sources.h"
 
@@ -18,9 +18,9 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "db/dsn.h"
-#include "db/option_file.h"
-#include "db/setting.h"
+#include "config/dsn.h"
+#include "config/option_file.h"
+#include "config/setting.h"
 #include "dsn.h"
 
 /* What one source says, by rlk_setting_number(). */

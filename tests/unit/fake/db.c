@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "db/fence.h"
+#include "db/conn_fence.h"
 #include "db/lend.h"
 #include "db/retire.h"
 #include "db/schema.h"

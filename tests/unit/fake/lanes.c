@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/commit.h"
+#include "group/commit.h"
 #include "test.h"
 
 const struct fake_answer normal;

@@ -9,8 +9,8 @@
  */
 
 #include "core/client.h"
-#include "core/handle.h"
 #include "fake.h"
+#include "hold/handle.h"
 
 #define MANY 4
 

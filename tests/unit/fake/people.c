@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/handle.h"
-#include "core/line.h"
+#include "hold/handle.h"
 #include "test.h"
+#include "wait/line.h"
 
 struct rowlock_client_options fake_options(void)
 {

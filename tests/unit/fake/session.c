@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "strategy/claim.h"
-#include "strategy/list.h"
+#include "strategy/listing.h"
 #include "strategy/reap.h"
 #include "strategy/receipt.h"
 #include "strategy/row_break.h"
-#include "strategy/session.h"
+#include "strategy/session_row.h"
 #include "strategy/sweep.h"
 #include "test.h"
 

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_acquire(): the local line (line.c) and the server grant it; here the
+ * token is drawn that comes with the grant. Failure mode: without its token
+ * there is no grant, and the hold is given back.
+ */
+#include "api/acquire.h"
+
+#include "api/release.h"
+#include "api/token.h"
+#include "base/error.h"
+#include "core/call.h"
+#include "wait/line.h"
+
+/* A part of the 100 ms that an acquire may return after its deadline. */
+#define GRACE_MS 50
+
+static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+			"acquire " RLK_LOCK_FORMAT
+			": granted, but its token was not drawn in time; it is "
+			"not held",
+			RLK_LOCK_ARGS(lock));
+}
+
+static bool is_drawn(const struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->hold && lock->hold->token;
+}
+
+/* The token that comes with the grant, in what is left of the caller's time; if
+ * there is none, there is no grant. */
+static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
+			   int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = lock->name->client;
+	int64_t call = rlk_client_call_until(client);
+	bool late;
+	uint64_t token;
+	int code;
+
+	until_ms = rlk_after(until_ms, GRACE_MS);
+	late = wait_ms && rlk_now(client->clock) + RLK_QUESTION_MS >= until_ms;
+	if (call < until_ms)
+		until_ms = call;
+	code = late && !is_drawn(lock)
+		   ? fail_late(lock, reterr)
+		   : rlk_token(lock, until_ms, &token, reterr);
+	if (code)
+		rlk_release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
+	return code;
+}
+
+static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ECONNECT,
+			"acquire " RLK_LOCK_FORMAT
+			": granted, and lost again before its token was drawn; "
+			"it is not held",
+			RLK_LOCK_ARGS(lock));
+}
+
+/* A draw that did not come about, and was not refused by the server either. */
+static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
+			 const struct rowlock_errinfo *error)
+{
+	return error->mysql == 0 &&
+	       rlk_now(lock->name->client->clock) >= until_ms;
+}
+
+int rlk_draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
+			int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	int code = draw_with_grant(lock, wait_ms, until_ms, reterr);
+
+	if (wait_ms && (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
+	    no_time_left(lock, until_ms, reterr))
+		return fail_late(lock, reterr);
+	return code;
+}
+
+static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
+{
+	int64_t now = rlk_now(lock->name->client->clock);
+
+	/* Not 0: that would be a try. */
+	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
+}
+
+/* One call is granted no more often than that, and loses each of them. */
+#define GRANTS_MOST 5
+
+/* A hold that is lost before its token is drawn was never shown to the caller:
+ * he has nothing to release, and asks on for as long as he has. */
+static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
+			      int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	for (int grants = 1;; grants++) {
+		int code = rlk_acquire(lock, wait_ms, reterr);
+
+		if (code)
+			return code;
+		code = rlk_draw_with_grant(lock, wait_ms, until_ms, reterr);
+		if (code != ROWLOCK_ELOST)
+			return code;
+		/* Each try has a call's time: a second one would be late. */
+		if (wait_ms == 0 || grants == GRANTS_MOST ||
+		    rlk_now(lock->name->client->clock) >= until_ms)
+			return fail_lost(lock, reterr);
+		if (wait_ms && wait_ms != ROWLOCK_FOREVER)
+			wait_ms = time_left(lock, until_ms);
+	}
+}
+
+static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
+			    int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	bool canceled = rlk_lock_is_canceled(lock);
+	int code = acquire_with_token(lock, wait_ms, until_ms, reterr);
+
+	/* It has not waited yet: an election tries once more. */
+	rlk_lock_forget_cancel(lock, canceled || code == ROWLOCK_ELOST);
+	if (code == 0)
+		rlk_lock_show(lock);
+	return code;
+}
+
+int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
+		    struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	int64_t until;
+	int code;
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	until = wait_ms ? rlk_after(rlk_now(lock->name->client->clock), wait_ms)
+			: rlk_client_call_until(lock->name->client);
+	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
+		   ? acquire_and_draw(lock, wait_ms, until, &error)
+		   : rlk_acquire(lock, wait_ms, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

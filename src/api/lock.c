@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lock: made, asked, canceled, freed. None of it asks the server.
+ */
+#include <rowlock.h>
+
+#include "base/error.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "group/commit.h"
+#include "hold/handle.h"
+
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+int rowlock_new(struct rowlock_client *client, const char *name,
+		const struct rowlock_options *options,
+		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
+
+	if (!options)
+		options = &defaults;
+	return rlk_lock_make(client, name, rlk_strategy(options->strategy),
+			     options, ret_lock, reterr);
+}
+
+/* Wait for its callback, unless we are in it. */
+static void wait_for_callback_locked(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	while (client->notifying == lock &&
+	       client->notifier_serial != rlk_thread_serial())
+		rlk_cond_wait(&client->notices_changed, &client->mutex);
+}
+
+int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client;
+	bool held;
+
+	if (!lock)
+		return 0;
+	client = lock->name->client;
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	rlk_mutex_lock(&client->mutex);
+	wait_for_callback_locked(lock);
+	held = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
+	if (!held) {
+		/* It may still stand in the notifier's line. */
+		rlk_list_remove(&lock->in_notices);
+		if (lock->hold)
+			rlk_lock_detach_locked(lock);
+		rlk_names_put(&client->names, lock->name);
+		client->locks--;
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (held)
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				RLK_LOCK_FORMAT
+				" is still held or in use through this handle; "
+				"release it (or cancel the wait) first",
+				RLK_LOCK_ARGS(lock));
+	free(lock);
+	return 0;
+}
+
+void rowlock_freep(struct rowlock **lock)
+{
+	if (!*lock)
+		return;
+	while (rowlock_depth(*lock) > 0 && rowlock_release(*lock, NULL) == 0)
+		;
+	if (rowlock_free(*lock, NULL) == 0)
+		*lock = NULL;
+}
+
+int rowlock_held(struct rowlock *lock)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	bool held;
+
+	if (rlk_client_forked(lock->name->client))
+		return 0;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	held = lock->hold && rlk_hold_check_locked(lock->hold);
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return held;
+}
+
+uint64_t rowlock_remaining_ms(struct rowlock *lock)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int64_t left = 0;
+
+	if (rlk_client_forked(lock->name->client))
+		return 0;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	if (lock->hold && rlk_hold_check_locked(lock->hold))
+		left = rlk_hold_until_locked(lock->hold) -
+		       rlk_now(lock->name->client->clock);
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return left > 0 ? (uint64_t) left : 0;
+}
+
+unsigned int rowlock_depth(struct rowlock *lock)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	unsigned int depth = 0;
+
+	if (rlk_client_forked(lock->name->client))
+		return 0;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	if (lock->hold && rlk_hold_check_locked(lock->hold))
+		depth = lock->depth;
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return depth;
+}
+
+const char *rowlock_name(const struct rowlock *lock)
+{
+	return lock->name->text;
+}
+
+void rowlock_cancel(struct rowlock *lock)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_waiter *waiter;
+
+	if (rlk_client_forked(client))
+		return;
+	rlk_mutex_lock(&client->mutex);
+	waiter = lock->waiter;
+	if (!waiter) {
+		lock->cancel_next = true;
+	} else {
+		waiter->canceled = true;
+		rlk_cond_signal(&waiter->waker->cond);
+		if (waiter->conn)
+			rlk_conn_interrupt(waiter->conn);
+		if (waiter->wake >= 0)
+			eventfd_write(waiter->wake, 1);
+		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
+		rlk_commit_withdraw(client, waiter);
+		if (waiter->in_session)
+			rlk_cond_broadcast(&client->session_changed);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = lock->name->client;
+
+	if (rlk_client_forked(client))
+		return;
+	rlk_mutex_lock(&client->mutex);
+	wait_for_callback_locked(lock);
+	lock->lost_fn = fn;
+	lock->lost_arg = arg;
+	if (!fn)
+		lock->notices = 0;
+	else if (lock->hold && !rlk_hold_check_locked(lock->hold))
+		rlk_lock_notify_locked(lock);
+	/* What was due for the function before is due for this one. */
+	rlk_lock_queue_notices_locked(lock);
+	rlk_mutex_unlock(&client->mutex);
+}

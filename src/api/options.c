@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client's options: checked, each with a sentence of its own, and turned
+ * into what the connections need.
+ */
+#include "api/options.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/call.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Connections beside the lanes, where something has to wait for somebody's
+ * transaction; and how many of them are kept when nothing has. */
+#define ASIDE_MOST 16
+#define ASIDE_KEPT 2
+
+#define DAY_MS 86400000u
+
+struct range {
+	const char *name;
+	uint64_t value;
+	uint64_t least;
+	uint64_t most;
+};
+
+static int check_ranges(const struct rowlock_client_options *options,
+			struct rowlock_errinfo *reterr)
+{
+	const struct range ranges[] = {
+		{ "ttl_ms", options->ttl_ms, 1000, DAY_MS },
+		{ "connect_timeout_ms", options->connect_timeout_ms, 100,
+		  60000 },
+		{ "call_timeout_ms", options->call_timeout_ms, 100, 60000 },
+		{ "row_idle_ms", options->row_idle_ms, 2000, 3600000 },
+		{ "lease_connections", options->lease_connections, 1,
+		  RLK_LANES_MOST },
+		{ "wait_connections", options->wait_connections, 0, 1024 },
+		{ "lease_group", options->lease_group, 1, RLK_GROUP_MOST },
+		/* 0 stands for never */
+		{ "reap_interval_ms",
+		  options->reap_interval_ms ? options->reap_interval_ms : 100,
+		  100, DAY_MS },
+		{ "handover_ms", options->handover_ms, 0, 60000 },
+		{ "handover_passes", options->handover_passes, 0, 1000000 },
+	};
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(ranges); i++) {
+		const struct range *range = &ranges[i];
+
+		if (range->value < range->least || range->value > range->most)
+			return rlk_fail(reterr, ROWLOCK_EINVAL,
+					"client option %s is %" PRIu64
+					"; it must be from %" PRIu64
+					" to %" PRIu64,
+					range->name, range->value, range->least,
+					range->most);
+	}
+	return 0;
+}
+
+static bool is_plugin_list(const char *list)
+{
+	size_t length;
+
+	if (!list)
+		return true;
+	for (;; list += length + 1) {
+		length = strspn(list, RLK_PLUGIN_LETTERS);
+		if (!length || (list[length] && list[length] != ','))
+			return false;
+		if (!list[length])
+			return true;
+	}
+}
+
+static int check(const struct rowlock_client_options *options,
+		 struct rowlock_errinfo *reterr)
+{
+	const unsigned int known = ROWLOCK_SINGLE_WRITER |
+				   ROWLOCK_OBSERVE_BEATS |
+				   ROWLOCK_TLS_UNVERIFIED;
+	const char *problem;
+	char buffer[128];
+
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"the client options' size is wrong; begin with "
+				"ROWLOCK_CLIENT_OPTIONS_DEFAULT");
+	if (options->dsn && (options->defaults_file || options->defaults_group))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"client options: give dsn, or defaults_file "
+				"and defaults_group, not both");
+	if (options->flags & ~known)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"client options: unknown flags 0x%x",
+				options->flags & ~known);
+	if (!is_plugin_list(options->unverified_auth))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"client option unverified_auth: names of "
+				"plugins are letters, digits, '_' and '-', "
+				"with commas between them");
+	problem = options->program
+		      ? rlk_text_problem(options->program, ROWLOCK_INFO_MAX,
+					 buffer, sizeof(buffer))
+		      : NULL;
+	if (problem)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"client option program %s", problem);
+	return check_ranges(options, reterr);
+}
+
+static bool copy(char **to, const char *from)
+{
+	if (!from)
+		return true;
+	*to = strdup(from);
+	return *to != NULL;
+}
+
+/* Names of machines and programs are not ours to refuse. */
+static void make_printable(char *text)
+{
+	char buffer[128];
+
+	if (!rlk_text_problem(text, ROWLOCK_INFO_MAX, buffer, sizeof(buffer)))
+		return;
+	for (char *at = text; *at; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	text[strnlen(text, ROWLOCK_INFO_MAX)] = '\0';
+}
+
+static bool copy_texts(struct rowlock_client *client,
+		       const struct rowlock_client_options *options)
+{
+	const char *program = options->program;
+	const char *group = options->defaults_group;
+
+	if (gethostname(client->host, sizeof(client->host) - 1))
+		strcpy(client->host, "unknown");
+	make_printable(client->host);
+	if (!copy(&client->program,
+		  program ? program : program_invocation_short_name))
+		return false;
+	make_printable(client->program);
+	return copy(&client->target.dsn, options->dsn) &&
+	       copy(&client->target.unverified_auth,
+		    options->unverified_auth) &&
+	       copy(&client->target.defaults_file, options->defaults_file) &&
+	       copy(&client->target.defaults_group, group ? group : "rowlock");
+}
+
+static unsigned int seconds(uint64_t ms)
+{
+	return (unsigned int) ((ms + 999) / 1000);
+}
+
+/* The server keeps a silent session at most so long: a lease connection a TTL,
+ * a row connection the idle bound. */
+static void set_bays(struct rowlock_client *client,
+		     const struct rowlock_client_options *options)
+{
+	unsigned int ttl_s = seconds(client->ttl_ms);
+	unsigned int row_s = seconds(client->row_idle_ms);
+	unsigned int slice_s = seconds(client->row_slice_ms);
+
+	client->bays[RLK_BAY_CONTROL] = (struct rlk_pool_bay){
+		.profile = { "control", true, RLK_LOCK_WAIT_S,
+			     ttl_s > 30 ? ttl_s : 30, true, true },
+		.keep = 1,
+	};
+	for (unsigned int i = 0; i < options->lease_connections; i++)
+		client->bays[RLK_BAY_LANE + i] = (struct rlk_pool_bay){
+			.profile = { "lease", true, RLK_LOCK_WAIT_S,
+				     ttl_s > 2 ? ttl_s : 2, true },
+			.limit = 1,
+			.keep = 1,
+		};
+	client->bays[RLK_BAY_BELL] = (struct rlk_pool_bay){
+		.profile = { "bell", true, RLK_LOCK_WAIT_S,
+			     ttl_s > 2 ? ttl_s : 2, false },
+		.limit =
+		    options->wait_connections ? options->wait_connections : 1,
+		.keep = 2,
+	};
+	client->bays[RLK_BAY_ASIDE] = (struct rlk_pool_bay){
+		.profile = { "lease", true, RLK_LOCK_WAIT_S,
+			     ttl_s > 2 ? ttl_s : 2, false },
+		.limit = ASIDE_MOST,
+		.keep = ASIDE_KEPT,
+	};
+	client->bays[RLK_BAY_ROW] = (struct rlk_pool_bay){
+		.profile = { "row", false, slice_s, row_s, false },
+		.keep = 8,
+	};
+}
+
+int rlk_options_apply(struct rowlock_client *client,
+		      const struct rowlock_client_options *options,
+		      struct rowlock_errinfo *reterr)
+{
+	int code = check(options, reterr);
+
+	if (code)
+		return code;
+	client->ttl_ms = options->ttl_ms;
+	client->margin_ms = rlk_margin(options->ttl_ms);
+	client->connect_timeout_ms = options->connect_timeout_ms;
+	client->call_timeout_ms = options->call_timeout_ms;
+	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
+	/* A bit more, so that who waits, and his client, say less than 0.2
+	 * statements per second by default; not much more, as a waiter whose
+	 * host has vanished may become a holder in that time. */
+	client->row_slice_ms =
+	    (uint64_t) seconds(client->row_idle_ms * 6 / 5) * 1000;
+	client->reap_interval_ms = options->reap_interval_ms;
+	client->bells_refused = options->wait_connections == 0;
+	client->lane_count = options->lease_connections;
+	for (unsigned int i = 0; i < RLK_LANES_MOST; i++)
+		client->lanes[i].group.most = options->lease_group;
+	client->sets.group.most = options->lease_group;
+	client->sweeps.group.most = options->lease_group;
+	client->handover_ms = options->handover_ms;
+	client->handover_passes = options->handover_passes;
+	client->flags = options->flags;
+	client->log = (struct rlk_log){ options->log, options->log_arg,
+					options->log_level };
+	if (!copy_texts(client, options))
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"client: out of memory");
+	client->target.flags = options->flags;
+	client->target.program = client->program;
+	client->target.clock = client->clock;
+	client->target.log = &client->log;
+	set_bays(client, options);
+	return 0;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What people ask for: list, break, reap.
+ */
+#include <rowlock.h>
+
+#include "background/reaper.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "hold/hold.h"
+#include "strategy/listing.h"
+#include "strategy/row_break.h"
+#include "strategy/row_holders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int code_of(enum rlk_fault fault, const struct rowlock_client *client,
+		   const char *what, struct rowlock_errinfo *reterr)
+{
+	int code = rlk_client_code(client, fault, reterr);
+
+	if (code)
+		rlk_prefix(reterr, "%s: ", what);
+	return code;
+}
+
+static int connection(struct rowlock_client *client, struct rlk_conn **ret_conn,
+		      struct rowlock_errinfo *reterr)
+{
+	return rlk_client_conn(client, RLK_BAY_CONTROL,
+			       rlk_client_call_until(client), ret_conn, reterr);
+}
+
+/* ----------------------------------------------------------------- list */
+
+/* A shell's pattern as LIKE's, or a name that stands for itself. */
+static char *like_of(const char *pattern, bool wild)
+{
+	char *like = malloc(strlen(pattern) * 2 + 1);
+	char *to = like;
+
+	if (!like)
+		return NULL;
+	for (; *pattern; pattern++) {
+		if (wild && (*pattern == '*' || *pattern == '?')) {
+			*to++ = *pattern == '*' ? '%' : '_';
+			continue;
+		}
+		if (strchr("%_!", *pattern))
+			*to++ = '!';
+		*to++ = *pattern;
+	}
+	*to = '\0';
+	return like;
+}
+
+/* Rows of business_lock, a page, kept while they are probed: nothing else may
+ * be read on the connection during a callback. */
+struct row_entry {
+	char *name;
+	char *info;
+	uint64_t token;
+	bool free;
+};
+
+struct row_entries {
+	struct row_entry *entries;
+	size_t count;
+	size_t size;
+	bool no_memory;
+};
+
+static void row_entries_clear(struct row_entries *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		free(rows->entries[i].name);
+		free(rows->entries[i].info);
+	}
+	rows->count = 0;
+}
+
+static void row_entries_fini(struct row_entries *rows)
+{
+	row_entries_clear(rows);
+	free(rows->entries);
+}
+
+static bool grow(struct row_entries *rows)
+{
+	size_t size = rows->size ? rows->size * 2 : 64;
+	struct row_entry *entries;
+
+	if (rows->count < rows->size)
+		return true;
+	entries = realloc(rows->entries, size * sizeof(*entries));
+	if (!entries)
+		return false;
+	rows->entries = entries;
+	rows->size = size;
+	return true;
+}
+
+/* A rowlock_list_fn. */
+static int add_row(const struct rowlock_entry *entry, void *arg)
+{
+	struct row_entries *rows = arg;
+	struct row_entry row = {
+		.name = strdup(entry->name),
+		.info = strdup(entry->info),
+		.token = entry->token,
+	};
+
+	if (row.name && row.info && grow(rows)) {
+		rows->entries[rows->count++] = row;
+		return 0;
+	}
+	rows->no_memory = true;
+	free(row.name);
+	free(row.info);
+	return 1;
+}
+
+/* Not by their order: that of names that somebody has written by hand, with
+ * control characters, is not the one of bytes. */
+static void mark_free(const char *name, void *arg)
+{
+	struct row_entries *rows = arg;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->entries[i].name, name) == 0)
+			rows->entries[i].free = true;
+}
+
+static void tell_rows(const struct row_entries *rows,
+		      struct rlk_listing *listing)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row_entry *row = &rows->entries[i];
+		const struct rlk_row_holder *holder =
+		    row->free
+			? NULL
+			: rlk_row_holders_find(listing->holders, row->name);
+		const struct rowlock_entry entry = {
+			.size = sizeof(entry),
+			.strategy = ROWLOCK_ROW,
+			.state =
+			    row->free ? ROWLOCK_STATE_FREE : ROWLOCK_STATE_HELD,
+			.name = row->name,
+			.info = row->info,
+			.host = holder ? holder->host : "",
+			.program = "",
+			.acquired_at = holder ? holder->since : "",
+			.held_ms = holder ? holder->held_ms : 0,
+			.drawn_at = "",
+			.token = row->token,
+			.last_token = row->token,
+			.connection = holder ? holder->connection : 0,
+		};
+
+		rlk_listing_tell(listing, &entry);
+	}
+}
+
+/* @page on a connection each: whoever is told may take longer than the server
+ * waits for a connection, and no call has more time for that. */
+static int each_page(struct rowlock_client *client, struct rlk_listing *listing,
+		     enum rlk_fault (*page)(struct rlk_conn *,
+					    struct rlk_listing *,
+					    struct rowlock_errinfo *),
+		     struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_conn *conn;
+
+	while (!fault && rlk_listing_more(listing)) {
+		int code = connection(client, &conn, reterr);
+
+		if (code)
+			return code;
+		fault = page(conn, listing, reterr);
+		rlk_pool_put(client->pool, conn);
+	}
+	return code_of(fault, client, "list", reterr);
+}
+
+/* The next page of names, and which of them are free. */
+static enum rlk_fault probe_page(struct rlk_conn *conn,
+				 struct rlk_listing *names,
+				 struct row_entries *rows,
+				 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_page begin = names->page;
+	enum rlk_fault fault = rlk_list_rows(conn, names, reterr);
+
+	if (!fault && rows->count)
+		fault = rlk_list_free_rows(conn, names->like, &begin,
+					   names->page.name, mark_free, rows,
+					   reterr);
+	if (fault || !rows->no_memory)
+		return fault;
+	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	return RLK_FAILED;
+}
+
+/* First the names, then which are free: a name that is made between the two is
+ * not told of, instead of being taken for held. */
+static int list_probed(struct rowlock_client *client,
+		       struct rlk_listing *listing, struct row_entries *rows,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rlk_listing names =
+	    rlk_listing_begin(listing->like, add_row, rows);
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_conn *conn;
+
+	while (!fault && !listing->ended && rlk_listing_more(&names)) {
+		int code = connection(client, &conn, reterr);
+
+		if (code)
+			return code;
+		fault = probe_page(conn, &names, rows, reterr);
+		rlk_pool_put(client->pool, conn);
+		if (!fault)
+			tell_rows(rows, listing);
+		row_entries_clear(rows);
+	}
+	return code_of(fault, client, "list", reterr);
+}
+
+static int list_rows(struct rowlock_client *client, struct rlk_listing *listing,
+		     bool probe, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_row_holders_fini) struct rlk_row_holders holders = { 0 };
+	_cleanup_(row_entries_fini) struct row_entries rows = { 0 };
+	enum rlk_fault fault;
+	struct rlk_conn *conn;
+	int code = connection(client, &conn, reterr);
+
+	if (code)
+		return code;
+	fault = rlk_row_holders_read(conn, &holders, reterr);
+	rlk_pool_put(client->pool, conn);
+	if (fault)
+		return code_of(fault, client, "list", reterr);
+	listing->holders = &holders;
+	code = probe ? list_probed(client, listing, &rows, reterr)
+		     : each_page(client, listing, rlk_list_rows, reterr);
+	listing->holders = NULL;
+	return code;
+}
+
+static int list(struct rowlock_client *client,
+		const struct rowlock_list_options *options,
+		const struct rlk_listing *listing,
+		struct rowlock_errinfo *reterr)
+{
+	struct rlk_listing leases = *listing, rows = *listing;
+	int code = 0;
+
+	if (options->lease)
+		code = each_page(client, &leases, rlk_list_leases, reterr);
+	if (!code && options->row && !leases.ended)
+		code = list_rows(client, &rows, options->probe != 0, reterr);
+	return code;
+}
+
+int rowlock_list(struct rowlock_client *client,
+		 const struct rowlock_list_options *options, rowlock_list_fn fn,
+		 void *arg, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rowlock_list_options defaults =
+	    ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rlk_listing listing;
+	struct rowlock_errinfo error;
+	const char *pattern;
+	char *like;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!options)
+		options = &defaults;
+	if (options->size != sizeof(*options) || !fn ||
+	    (options->pattern && options->name))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"list: give a function, options that begin "
+				"with ROWLOCK_LIST_OPTIONS_DEFAULT, and a "
+				"pattern or a name, not both");
+	pattern = options->name      ? options->name
+		  : options->pattern ? options->pattern
+				     : "*";
+	like = like_of(pattern, !options->name);
+	if (!like)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM, "list: out of memory");
+	listing = rlk_listing_begin(like, fn, arg);
+	code = list(client, options, &listing, &error);
+	free(like);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* ---------------------------------------------------------------- break */
+
+/* A row hold of this very client needs nobody's leave, nor a look who has it:
+ * it is lost from here on, and its connection ends. False: it is not ours. */
+static bool lose_own(struct rowlock_client *client,
+		     const struct rlk_strategy *strategy, const char *name,
+		     struct rlk_mark *ret_mark)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	const struct rlk_name *known =
+	    rlk_names_find(&client->names, strategy, name);
+	struct rlk_hold *hold = known ? known->hold : NULL;
+
+	/* One that is being released is as good as over. */
+	if (!strategy->pins_connection || !hold || hold->state != RLK_HOLD_HELD)
+		return false;
+	rlk_conn_mark(hold->conn, ret_mark);
+	rlk_hold_lose_locked(hold, "it was broken by hand");
+	return true;
+}
+
+/* The chores close the connection, as soon as nobody talks on it; the server is
+ * not waited for there. */
+static int end_own(struct rowlock_client *client, const struct rlk_mark *mark,
+		   const char *name, struct rowlock_errinfo *reterr)
+{
+	if (rlk_client_fence(client, mark, rlk_client_call_until(client),
+			     RLK_NEVER, true))
+		return rlk_fail(reterr, ROWLOCK_ECONNECT,
+				"break '%s' (row): not held any more by this "
+				"client, but %s did not say in time that its "
+				"connection has ended",
+				name, client->server);
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"broke this client's own hold of '%s' (row)", name);
+	return 0;
+}
+
+static enum rlk_fault break_row(struct rowlock_client *client,
+				struct rlk_conn *conn, const char *name,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *bait;
+	enum rlk_fault fault;
+
+	if (connection(client, &bait, reterr))
+		return RLK_FAILED;
+	fault = rlk_row_break(conn, bait, name, ret_found, reterr);
+	rlk_pool_discard(client->pool, bait);
+	return fault;
+}
+
+/* A hold that is another's, or its row. */
+static int break_theirs(struct rowlock_client *client,
+			const struct rlk_strategy *strategy, const char *name,
+			bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code = connection(client, &conn, reterr);
+
+	if (!code) {
+		fault = strategy->end
+			    ? strategy->end(conn, name, ret_found, reterr)
+			    : break_row(client, conn, name, ret_found, reterr);
+		rlk_pool_put(client->pool, conn);
+		code = rlk_client_code(client, fault, reterr);
+	}
+	if (code)
+		rlk_prefix(reterr, "break '%s' (%s): ", name, strategy->name);
+	return code;
+}
+
+static int break_it(struct rowlock_client *client,
+		    const struct rlk_strategy *strategy, const char *name,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rlk_mark mark;
+	bool found = false;
+	int code;
+
+	if (lose_own(client, strategy, name, &mark))
+		return end_own(client, &mark, name, reterr);
+	code = break_theirs(client, strategy, name, &found, reterr);
+	if (code)
+		return code;
+	if (!found)
+		return rlk_fail(reterr, ROWLOCK_ENOTHELD,
+				"break '%s' (%s): nobody holds it on %s", name,
+				strategy->name, client->server);
+	rlk_log(&client->log, ROWLOCK_LOG_INFO, "broke the hold of '%s' (%s)",
+		name, strategy->name);
+	return 0;
+}
+
+int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
+		  const char *name, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rlk_strategy *strategy = rlk_strategy(which);
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!strategy)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"break: there is no strategy %d", (int) which);
+	code = rlk_name_check("break: the name", name,
+			      rowlock_client_server(client), reterr);
+	if (code)
+		return code;
+	code = break_it(client, strategy, name, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* ----------------------------------------------------------------- reap */
+
+int rowlock_reap(struct rowlock_client *client,
+		 const struct rowlock_reap_options *options,
+		 struct rowlock_reap_result *result,
+		 struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rowlock_reap_options defaults =
+	    ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_result ours = { .size = sizeof(ours) };
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!options)
+		options = &defaults;
+	if (options->size != sizeof(*options) || options->batch < 1 ||
+	    options->batch > 500 || !options->most_ms ||
+	    (result && result->size != sizeof(*result)))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"reap: the batch must be from 1 to 500, its "
+				"time not 0, and the sizes of options and "
+				"result those of their structs");
+	code = rlk_reap_pass(client, options, &ours, &error);
+	if (result)
+		*result = ours;
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

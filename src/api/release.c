@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_release(): one level is let go, and with the last one the row is
+ * deleted, unless a local waiter gets the hold.
+ *
+ * From the start of a release the lock is not held any more, whatever comes:
+ * if the server does not answer, the chores go on trying to remove the row,
+ * and it dies with the session at the latest. The next local waiter's turn
+ * comes when the server has answered.
+ */
+#include "api/release.h"
+
+#include "base/error.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "group/commit.h"
+#include "group/lane_bell.h"
+#include "hold/ping.h"
+#include "strategy/session_row.h"
+#include "wait/doorbell.h"
+#include "wait/handover.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static int lost_before(struct rowlock *lock, const char *reason,
+		       struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"release " RLK_LOCK_FORMAT
+			": it was lost before (%s); check what it protected",
+			RLK_LOCK_ARGS(lock), reason);
+}
+
+/* The connection that has the bell of @hold. NULL if it has none, or just pings
+ * it: then the pinger ends it. */
+static struct rlk_conn *take_bell(struct rlk_hold *hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+
+	if (!hold->conn || hold->conn_busy)
+		return NULL;
+	rlk_pinger_forget_locked(hold);
+	return TAKE_PTR(hold->conn);
+}
+
+/* The same, on the server where others write: one that has been retired is
+ * closed, and the bell goes with it. */
+static struct rlk_conn *take_good_bell(struct rlk_hold *hold)
+{
+	struct rlk_conn *conn = take_bell(hold);
+
+	if (conn && rlk_conn_retired(conn))
+		rlk_pool_discard(hold->name->client->pool, TAKE_PTR(conn));
+	return conn;
+}
+
+/* Is there time for another try, which may end as this one? */
+static bool may_send_again(const struct rowlock_client *client,
+			   enum rlk_fault fault, int64_t until_ms)
+{
+	int64_t left = until_ms - rlk_now(client->clock);
+
+	/* What is cut off while it waits for a locked row is in doubt, and
+	 * costs its connection. */
+	return rlk_commit_again(fault) &&
+	       left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
+}
+
+/* What becomes of a level that is let go: nothing more, if all is empty. */
+struct parting {
+	const char *lost;       /* before: why */
+	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
+	struct rlk_waker *next; /* it was handed over: wake the new owner */
+	uint64_t breaks;        /* of the session, as they were known then */
+	bool doubtful;          /* others may have removed the row, and nothing
+				   tells it */
+};
+
+/* May others have removed the row of a hold that is held, without a word of it
+ * in the session's? At its maximum; and which lease was broken is being looked
+ * up. */
+static bool is_doubtful_locked(const struct rlk_hold *hold)
+{
+	return hold->suspect || hold->name->client->look_breaks ||
+	       rlk_hold_has_maximum(hold);
+}
+
+/* The row is gone, and a DELETE of ours without an answer may have been what
+ * deleted it. It was, if nobody else can have: the session is there, so the
+ * lease was never dead, and it counts no break more than were known of. */
+static bool nobody_else_removed(const struct parting *parting, int64_t until)
+{
+	const struct rlk_hold *hold = parting->hold;
+	struct rowlock_client *client = hold->name->client;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	uint64_t breaks = 0;
+	bool found = false;
+
+	if (parting->doubtful ||
+	    rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false, NULL,
+			 &conn, &error))
+		return false;
+	if (rlk_session_breaks(conn, hold->session, &found, &breaks, &error))
+		found = false;
+	rlk_pool_put(client->pool, conn);
+	return found && breaks == parting->breaks;
+}
+
+static int fail_unknown(const struct rowlock *lock,
+			struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EUNKNOWN,
+			"release " RLK_LOCK_FORMAT
+			": its row is gone, but the answer was lost, and "
+			"whether it was held until then is not known; check "
+			"what it protected",
+			RLK_LOCK_ARGS(lock));
+}
+
+/* A DELETE by attempt may be sent as often as we like. After one without an
+ * answer a missing row proves nothing: that one may have deleted it. */
+static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
+				 struct rlk_found *found,
+				 struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_errand errand = { .until_ms = until, .persist = true };
+	bool unanswered = false;
+	enum rlk_fault fault;
+
+	do {
+		struct rlk_conn *conn = take_good_bell(hold);
+
+		fault = conn ? rlk_doorbell_release(hold, conn, until,
+						    &found->row, reterr)
+			     : rlk_commit_release(hold, &errand, found, reterr);
+		unanswered = unanswered || fault == RLK_UNKNOWN;
+		errand.aside = fault == RLK_BUSY;
+	} while (may_send_again(client, fault, until));
+	found->unsure = found->unsure || unanswered;
+	return fault;
+}
+
+static int release_lease(struct rowlock *lock, const struct parting *parting,
+			 int64_t until, struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = parting->hold;
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_found found = { .row = false };
+	enum rlk_fault fault = delete_row(hold, until, &found, reterr);
+
+	rlk_mutex_lock(&client->mutex);
+	if (hold->state == RLK_HOLD_RELEASING) {
+		if (fault)
+			rlk_hold_abandon_locked(hold, NULL);
+		else
+			rlk_hold_over_locked(hold);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (fault == RLK_BUSY)
+		rlk_fail_db(reterr, ROWLOCK_EDB, reterr->mysql,
+			    "a transaction on %s has its row locked; see "
+			    "information_schema.INNODB_TRX for those that are "
+			    "open",
+			    client->server);
+	if (fault)
+		rlk_prefix(reterr,
+			   "release '%s' (%s): not held any more, but its row "
+			   "may be there until it is cleaned up: ",
+			   rlk_name_shown(lock->name).text,
+			   lock->name->strategy->name);
+	if (fault)
+		return reterr->code;
+	if (found.row || (found.unsure && nobody_else_removed(parting, until)))
+		return 0;
+	return found.unsure ? fail_unknown(lock, reterr)
+			    : lost_before(lock, "its row was gone", reterr);
+}
+
+static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
+			  int64_t until, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn = NULL;
+	struct rlk_mark mark;
+	enum rlk_fault fault;
+	bool found;
+
+	rlk_mutex_lock(&client->mutex);
+	if (rlk_hold_take_conn_locked(hold, until)) {
+		conn = TAKE_PTR(hold->conn);
+		rlk_hold_put_conn_locked(hold);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (!conn)
+		return lost_before(lock, hold->reason, reterr);
+	rlk_conn_mark(conn, &mark);
+	rlk_conn_set_until(conn, until);
+	fault = hold->name->strategy->release(conn, &request, &found, reterr);
+	if (fault)
+		rlk_pool_discard(client->pool, conn);
+	else
+		rlk_pool_put(client->pool, conn);
+	rlk_mutex_lock(&client->mutex);
+	if (hold->state == RLK_HOLD_RELEASING && fault)
+		rlk_hold_abandon_locked(hold, &mark);
+	else if (hold->state == RLK_HOLD_RELEASING)
+		rlk_hold_over_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	/* Without an answer the connection has ended, and nobody knows since
+	 * when. */
+	if (fault)
+		return lost_before(lock, "its connection ended", reterr);
+	return 0;
+}
+
+static struct parting let_go_locked(struct rowlock *lock, bool gone)
+{
+	struct rlk_hold *hold = lock->hold;
+	bool held = rlk_hold_check_locked(hold);
+	const struct rowlock_client *client = hold->name->client;
+	struct parting parting = {
+		.lost = held ? NULL : hold->reason,
+		.breaks = client->session.breaks,
+		.doubtful = is_doubtful_locked(hold),
+	};
+
+	if (hold->owner == rlk_thread_serial())
+		rlk_end_owe(-1);
+	hold->depth--;
+	if (--lock->depth > 0)
+		return parting;
+	rlk_hold_get_locked(hold);
+	rlk_lock_detach_locked(lock);
+	if (held && hold->depth == 0) {
+		if (!gone)
+			parting.next = rlk_hand_over_locked(hold, lock);
+		if (!parting.next) {
+			/* They stand in line, and it was our turn. */
+			if (hold->wanted)
+				rlk_doorbell_note_busy(hold->name->client,
+						       hold->name->text);
+			rlk_hold_releasing_locked(hold);
+			parting.hold = hold;
+			return parting;
+		}
+	}
+	rlk_hold_put_locked(hold);
+	return parting;
+}
+
+/* What there is to say: to the caller, or to the server. */
+static int finish(struct rowlock *lock, const struct parting *parting,
+		  int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	int code;
+
+	if (parting->lost)
+		code = lost_before(lock, parting->lost, reterr);
+	else if (lock->name->strategy->pins_connection)
+		code = release_pinned(lock, parting->hold, until_ms, reterr);
+	else
+		code = release_lease(lock, parting, until_ms, reterr);
+	rlk_mutex_lock(&client->mutex);
+	if (parting->hold)
+		rlk_hold_put_locked(parting->hold);
+	lock->calls--;
+	rlk_mutex_unlock(&client->mutex);
+	return code;
+}
+
+int rlk_release(struct rowlock *lock, int64_t until_ms,
+		struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rowlock_errinfo error;
+	struct parting parting;
+	int code = 0;
+	bool more;
+
+	rlk_mutex_lock(&client->mutex);
+	if (!rlk_lock_hold_locked(lock, &code, reterr)) {
+		rlk_mutex_unlock(&client->mutex);
+		return code;
+	}
+	if (lock->hold->in_transaction && lock->hold->depth == 1 &&
+	    rlk_hold_check_locked(lock->hold)) {
+		rlk_mutex_unlock(&client->mutex);
+		return rlk_fail(reterr, ROWLOCK_EHELD,
+				"release " RLK_LOCK_FORMAT
+				": a transaction that was begun with it is "
+				"open; commit it, or roll it back, first",
+				RLK_LOCK_ARGS(lock));
+	}
+	parting = let_go_locked(lock, false);
+	more = parting.lost || parting.hold;
+	if (more)
+		lock->calls++;
+	rlk_mutex_unlock(&client->mutex);
+	if (parting.next)
+		rlk_cond_signal(&parting.next->cond);
+	if (more)
+		code = finish(lock, &parting, until_ms, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* Who waits for it is woken. */
+static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rlk_conn *conn = take_good_bell(hold);
+
+	if (conn)
+		rlk_doorbell_ring_on(hold, conn, until_ms);
+	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0), until_ms);
+}
+
+void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
+		      int64_t until_ms)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct parting parting = { .lost = NULL };
+
+	rlk_mutex_lock(&client->mutex);
+	lock->calls++;
+	if (lock->hold == hold)
+		parting = let_go_locked(lock, true);
+	rlk_mutex_unlock(&client->mutex);
+	if (parting.hold)
+		let_bell_go(parting.hold, until_ms);
+	rlk_mutex_lock(&client->mutex);
+	if (parting.hold && parting.hold->state == RLK_HOLD_RELEASING)
+		rlk_hold_over_locked(parting.hold);
+	if (parting.hold)
+		rlk_hold_put_locked(parting.hold);
+	lock->calls--;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	return rlk_release(lock, rlk_client_call_until(lock->name->client),
+			   reterr);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_verify() and rowlock_token(): what asks the server about a hold that
+ * goes on.
+ *
+ * A pinned hold is asked on its own connection, which the pinger uses
+ * too; a lease on any. What the server says of a hold counts only if the hold
+ * is still good by our own clock when the answer is there.
+ */
+#include "api/token.h"
+
+#include "base/error.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "group/commit.h"
+#include "hold/ping.h"
+#include "strategy/set.h"
+
+/* Is the grant there, says the server? A connection that does not answer is
+ * gone, and the hold with it: that is known. */
+static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
+{
+	struct rowlock_client *client = hold->name->client;
+	bool mine;
+
+	rlk_mutex_lock(&client->mutex);
+	mine = rlk_hold_take_conn_locked(hold, until);
+	rlk_mutex_unlock(&client->mutex);
+	return mine && rlk_ping(hold, until);
+}
+
+static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	bool found = true;
+
+	if (rlk_client_conn(client,
+			    rlk_client_lane(client, hold->name->text)->bay,
+			    until, &conn, reterr))
+		return RLK_FAILED;
+	fault = hold->name->strategy->confirm(conn, &request, &found, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 client->server);
+	rlk_pool_put(client->pool, conn);
+	if (fault || found)
+		return fault;
+	rlk_hold_lose(hold, RLK_ROW_IS_GONE);
+	return RLK_DONE;
+}
+
+static int lost(struct rowlock *lock, const char *what, const char *reason,
+		struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"%s " RLK_LOCK_FORMAT
+			": the hold was lost (%s); stop what it protects",
+			what, RLK_LOCK_ARGS(lock),
+			reason ? reason : RLK_ROW_IS_GONE);
+}
+
+/* The hold of a call by its owner, with a reference of ours; it is good by our
+ * clock, and *@ret_token is what was drawn for it, or 0. NULL: *@ret_code. */
+static struct rlk_hold *begin(struct rowlock *lock, const char *what,
+			      uint64_t *ret_token, int *ret_code,
+			      struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
+
+	if (!hold)
+		return NULL;
+	if (!rlk_hold_check_locked(hold)) {
+		*ret_code = lost(lock, what, hold->reason, reterr);
+		return NULL;
+	}
+	*ret_token = hold->token;
+	rlk_hold_get_locked(hold);
+	lock->calls++;
+	return hold;
+}
+
+/* Still good after the call, and this handle's? If another thread has let it go
+ * through the handle meanwhile, it may go on with another owner. Keeps *@token,
+ * if there is one (NULL: none): but what another handle that shares the hold
+ * has drawn and shown meanwhile stays, and is *@token. Ends what begin() began.
+ */
+static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
+	       const char *what, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	bool held = rlk_hold_check_locked(hold) && lock->hold == hold;
+	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
+
+	if (held && token && !hold->token)
+		hold->token = *token;
+	if (held && token) {
+		*token = hold->token;
+		rlk_name_know_token(hold->name, *token);
+	}
+	rlk_hold_put_locked(hold);
+	lock->calls--;
+	return code;
+}
+
+int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int64_t until = rlk_client_call_until(lock->name->client);
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+	enum rlk_fault fault = RLK_DONE;
+	uint64_t token;
+	int code = 0;
+	int ended;
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	hold = begin(lock, "verify", &token, &code, reterr);
+	if (!hold)
+		return code;
+	if (lock->name->strategy->pins_connection)
+		confirm_pinned(hold, until);
+	else
+		fault = confirm_lease(hold, until, &error);
+	ended = end(lock, hold, NULL, "verify", reterr);
+	if (ended || !fault)
+		return ended;
+	return rlk_fail_db(reterr, error.code, error.mysql,
+			   "verify '%s' (%s): nothing is known: %s",
+			   rlk_name_shown(lock->name).text,
+			   lock->name->strategy->name, error.message);
+}
+
+/* ---------------------------------------------------------------- token */
+
+/* On a connection that commits by itself, which is none of the hold's: draw, or
+ * if there is a @floor have the next draw be above it. */
+static enum rlk_fault ask_aside(struct rlk_hold *hold, unsigned int which,
+				uint64_t floor, int64_t until,
+				uint64_t *ret_token,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_strategy *strategy = hold->name->strategy;
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	request.which = which;
+	if (rlk_client_conn(client, RLK_BAY_ASIDE, until, &conn, reterr))
+		return RLK_FAILED;
+	fault = floor ? strategy->raise(conn, &request, floor, reterr)
+		      : strategy->draw(conn, &request, ret_token, reterr);
+	if (fault == RLK_PENDING)
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 client->server);
+	rlk_pool_put(client->pool, conn);
+	return fault;
+}
+
+/* What a trigger on lock_token does, or who writes into it by hand, may keep a
+ * draw from bringing a token that counts: it is not tried for ever. */
+#define DRAWS_MOST 5
+
+static enum rlk_fault fail_drawing(const struct rlk_hold *hold,
+				   struct rowlock_errinfo *reterr)
+{
+	rlk_fail(reterr, ROWLOCK_EDB,
+		 "%u draws on %s brought no token that counts, though the hold "
+		 "is there; does a trigger on lock_token change what is "
+		 "written?",
+		 DRAWS_MOST, hold->name->client->server);
+	return RLK_REFUSED;
+}
+
+/* Draw on a connection that commits by itself. A draw without an answer is
+ * not looked for: the next one is larger, and gaps do no harm. */
+static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
+			   int64_t until, uint64_t *ret_token,
+			   struct rowlock_errinfo *reterr)
+{
+	const struct rlk_errand errand = { .until_ms = until, .persist = true };
+	bool pinned = hold->name->strategy->pins_connection;
+	enum rlk_fault fault;
+
+	do
+		fault =
+		    pinned ? ask_aside(hold, which, 0, until, ret_token, reterr)
+			   : rlk_commit_draw(hold, which, &errand, ret_token,
+					     reterr);
+	while (rlk_commit_again(fault) &&
+	       rlk_now(hold->name->client->clock) < until);
+	return fault;
+}
+
+static enum rlk_fault raise_token(struct rlk_hold *hold, unsigned int which,
+				  uint64_t floor, int64_t until,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+
+	do
+		fault = ask_aside(hold, which, floor, until, NULL, reterr);
+	while (rlk_commit_again(fault) &&
+	       rlk_now(hold->name->client->clock) < until);
+	return fault;
+}
+
+/* What is drawn has to be above @floor, and what the client knows by now. */
+static uint64_t floor_of(const struct rlk_hold *hold, uint64_t floor)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+	uint64_t known = hold->name->token;
+
+	return known > floor ? known : floor;
+}
+
+/* A server that took over without the last commits, with a clock that is
+ * behind, has no row of what this client knows: it is told. */
+static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
+				 uint64_t floor, int64_t until,
+				 uint64_t *ret_token,
+				 struct rowlock_errinfo *reterr)
+{
+	for (int i = 0; i < DRAWS_MOST; i++) {
+		enum rlk_fault fault =
+		    draw(hold, which, until, ret_token, reterr);
+
+		if (fault || !*ret_token || *ret_token > floor)
+			return fault;
+		fault = raise_token(hold, which, floor, until, reterr);
+		if (fault)
+			return fault;
+	}
+	return fail_drawing(hold, reterr);
+}
+
+static bool is_lost(struct rlk_hold *hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+
+	return hold->state != RLK_HOLD_HELD;
+}
+
+/* A token is shown only when the hold is known to have been there after it
+ * was drawn: for a lease the statement itself says so. That no token was drawn
+ * does not say that it is gone: the row is looked for. */
+static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
+				  uint64_t floor, int64_t until,
+				  uint64_t *ret_token,
+				  struct rowlock_errinfo *reterr)
+{
+	bool pinned = hold->name->strategy->pins_connection;
+
+	for (int i = 0; i < DRAWS_MOST; i++) {
+		enum rlk_fault fault =
+		    draw_above(hold, which, floor, until, ret_token, reterr);
+
+		if (fault)
+			return fault;
+		if (pinned && !confirm_pinned(hold, until)) {
+			rlk_hold_lose(hold, RLK_ROW_IS_GONE);
+			return RLK_DONE;
+		}
+		if (*ret_token)
+			return RLK_DONE;
+		if (!pinned)
+			fault = confirm_lease(hold, until, reterr);
+		if (fault || is_lost(hold))
+			return fault;
+	}
+	return fail_drawing(hold, reterr);
+}
+
+/* A set has a token for each of its names: they are kept by whoever made it. */
+static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
+		    int64_t until_ms, uint64_t *ret_token,
+		    struct rowlock_errinfo *reterr)
+{
+	bool of_set = lock->name->strategy == &rlk_strategy_set;
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+	enum rlk_fault fault = RLK_DONE;
+	uint64_t token;
+	int code = 0;
+	int ended;
+
+	hold = begin(lock, "token of", &token, &code, reterr);
+	if (!hold)
+		return code;
+	if (!token)
+		fault = draw_proven(hold, which, floor_of(hold, floor),
+				    until_ms, &token, &error);
+	ended = end(lock, hold, fault || of_set ? NULL : &token, "token of",
+		    reterr);
+	if (ended)
+		return ended;
+	if (fault)
+		return rlk_fail_db(reterr, error.code, error.mysql,
+				   "token of '%s' (%s): %s",
+				   rlk_name_shown(lock->name).text,
+				   lock->name->strategy->name, error.message);
+	*ret_token = token;
+	return 0;
+}
+
+int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
+	      struct rowlock_errinfo *reterr)
+{
+	return token_of(lock, 0, 0, until_ms, ret_token, reterr);
+}
+
+int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t floor,
+		  uint64_t *ret_token, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	return token_of(lock, which, floor,
+			rlk_client_call_until(lock->name->client), ret_token,
+			reterr);
+}
+
+int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
+		  struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	return rlk_token(lock, rlk_client_call_until(lock->name->client),
+			 ret_token, reterr);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which of our leases were broken. All that we hold are under suspicion before
+ * the look begins; what the look finds is cleared, what is left was taken. A
+ * lease that is acquired meanwhile was never suspected.
+ *
+ * Failure mode: a server that tells of more rows than ours can be is not
+ * believed, and asked again.
+ */
+#include "background/breaks.h"
+
+#include "core/call.h"
+#include "db/lend.h"
+#include "hold/hold.h"
+#include "strategy/reap.h"
+
+#include <stdlib.h>
+
+/* Rows besides those of our holds: what was asked for or abandoned, and has not
+ * been deleted yet. */
+#define OTHERS_MOST 65536
+
+struct seen {
+	uint64_t *attempts;
+	size_t count;
+	size_t size;
+	size_t most;
+	bool failed; /* no memory for it, or more than there can be */
+};
+
+static void add(uint64_t attempt, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (seen->failed || seen->count == seen->most) {
+		seen->failed = true;
+		return;
+	}
+	if (seen->count == seen->size) {
+		size_t size = seen->size ? seen->size * 2 : 64;
+		uint64_t *attempts =
+		    realloc(seen->attempts, size * sizeof(*attempts));
+
+		if (!attempts) {
+			seen->failed = true;
+			return;
+		}
+		seen->attempts = attempts;
+		seen->size = size;
+	}
+	seen->attempts[seen->count++] = attempt;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a;
+	const uint64_t *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The first of those that are not smaller. */
+static size_t find(const struct seen *seen, uint64_t attempt)
+{
+	size_t from = 0;
+	size_t to = seen->count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (seen->attempts[middle] < attempt)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* With all its rows. */
+static bool is_there(const struct seen *seen, const struct rlk_hold *hold)
+{
+	size_t last = find(seen, hold->attempt) + rlk_hold_rows(hold) - 1;
+
+	return last < seen->count && seen->attempts[last] == hold->attempt;
+}
+
+/* @ret_rows: that all of them have. */
+static uint64_t suspect_all(struct rowlock_client *client, size_t *ret_rows)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+	uint64_t id = 0;
+	size_t rows = 0;
+
+	rlk_mutex_lock(&client->mutex);
+	if (client->look_breaks && client->session.state == RLK_SESSION_ALIVE)
+		id = client->session.id;
+	client->look_breaks = false;
+	rlk_list_for_each(node, after, &client->session.holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		hold->suspect = id != 0;
+		rows += rlk_hold_rows(hold);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	*ret_rows = rows;
+	return id;
+}
+
+static void lose_missing(struct rowlock_client *client, struct seen *seen)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	if (seen->count)
+		qsort(seen->attempts, seen->count, sizeof(*seen->attempts),
+		      compare);
+	rlk_mutex_lock(&client->mutex);
+	rlk_list_for_each(node, after, &client->session.holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
+		    !is_there(seen, hold))
+			rlk_hold_lose_locked(hold, "it was broken by hand");
+		else
+			hold->suspect = false;
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+bool rlk_breaks_look(struct rowlock_client *client)
+{
+	struct seen seen = { 0 };
+	uint64_t id = suspect_all(client, &seen.most);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	bool done = false;
+
+	if (!id)
+		return true;
+	seen.most += OTHERS_MOST;
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_client_chore_until(client), false, NULL, &conn,
+			 &error) == 0) {
+		done = rlk_leases_of(conn, id, add, &seen, &error) == RLK_DONE;
+		rlk_pool_put(client->pool, conn);
+	}
+	done = done && !seen.failed;
+	if (done) {
+		lose_missing(client, &seen);
+	} else {
+		rlk_mutex_lock(&client->mutex);
+		client->look_breaks = true;
+		rlk_mutex_unlock(&client->mutex);
+	}
+	free(seen.attempts);
+	return done;
+}

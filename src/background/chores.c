@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chores thread: what has to be said to the server, but by nobody in
+ * particular and not at once.
+ *
+ *   - closes the connections of row holds that were lost, and removes the rows
+ *     of attempts that were given up (abandoned.c)
+ *   - deletes the rows of sessions that were lost, and the receipts of
+ *     transactions that have given their lock back (receipts.c)
+ *   - looks behind each beat whether the rows are there of what we hold
+ *     (present.c), and which lease was broken, when a beat or that says that
+ *     one was (breaks.c)
+ *   - keeps idle connections of the pool alive and without transactions
+ *
+ * Each thing is tried again until it is done; every try has a deadline, so one
+ * that hangs delays the others, but does not stop them.
+ */
+#include "background/chores.h"
+
+#include "background/abandoned.h"
+#include "background/breaks.h"
+#include "background/present.h"
+#include "background/receipts.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "db/stmt.h"
+#include "group/lane_bell.h"
+#include "wait/doorbell.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define RETRY_MS RLK_CHORES_RETRY_MS
+
+/* --------------------------------------------------------- old sessions */
+
+static bool delete_session(struct rowlock_client *client, uint64_t id)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_client_chore_until(client), false, NULL, &conn,
+			 &error))
+		return false;
+	fault = rlk_session_close(conn, id, &error);
+	rlk_pool_put(client->pool, conn);
+	return !fault;
+}
+
+static void delete_old_sessions(struct rowlock_client *client, int64_t *next_ms)
+{
+	rlk_mutex_lock(&client->mutex);
+	while (!rlk_list_empty(&client->old_sessions)) {
+		struct rlk_old_session *old = container_of(
+		    client->old_sessions.next, struct rlk_old_session, node);
+		bool done;
+
+		rlk_mutex_unlock(&client->mutex);
+		done = delete_session(client, old->id);
+		rlk_mutex_lock(&client->mutex);
+		if (!done) {
+			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
+			break;
+		}
+		rlk_list_remove(&old->node);
+		free(old);
+	}
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* ----------------------------------------------------- idle connections */
+
+/* An idle connection must answer before its wait_timeout; a row connection
+ * also gets rid of a transaction that a refused try left open, since that
+ * would keep others from altering the table. */
+static void tend(struct rowlock_client *client, size_t bay, int64_t idle_ms)
+{
+	struct rlk_conn *conns[64];
+	size_t count = 0;
+	struct rowlock_errinfo error;
+	int64_t until;
+
+	while (count < RLK_ARRAY_SIZE(conns) &&
+	       (conns[count] = rlk_pool_take_idle(client->pool, bay, idle_ms)))
+		count++;
+	/* One deadline for all: a server that hangs does so for each. */
+	until = rlk_client_chore_until(client);
+	for (size_t i = 0; i < count; i++) {
+		rlk_conn_set_until(conns[i], until);
+		if (bay == RLK_BAY_ROW)
+			rlk_stmt_text(conns[i], "ROLLBACK", &error);
+		else
+			rlk_conn_ping(conns[i], &error);
+		rlk_pool_put(client->pool, conns[i]);
+	}
+}
+
+static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
+{
+	bool unclean;
+
+	rlk_mutex_lock(&client->mutex);
+	unclean = client->row_unclean;
+	client->row_unclean = false;
+	rlk_mutex_unlock(&client->mutex);
+	for (size_t bay = 0; bay < RLK_BAY_LANE + client->lane_count; bay++) {
+		int64_t third = rlk_client_word_ms(client, bay);
+		int64_t next = rlk_now(client->clock) + third;
+
+		tend(client, bay, unclean && bay == RLK_BAY_ROW ? 0 : third);
+		if (next < *next_ms)
+			*next_ms = next;
+	}
+}
+
+/* A lane's connection has a bell that nobody let go, as the lane was in use for
+ * long: who waits on it is woken by the connection's end. */
+static void end_ghosts(struct rowlock_client *client, int64_t *next_ms)
+{
+	for (unsigned int i = 0; i < client->lane_count; i++) {
+		struct rlk_lane *lane = &client->lanes[i];
+		uint64_t ghost = lane->ghost;
+		struct rowlock_errinfo error;
+		struct rlk_conn *conn;
+
+		if (!ghost)
+			continue;
+		if (rlk_pool_get(client->pool, lane->bay,
+				 rlk_client_chore_until(client), false, NULL,
+				 &conn, &error)) {
+			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
+			continue;
+		}
+		if (rlk_doorbell_is_ghost(lane, conn))
+			rlk_conn_spoil(conn);
+		atomic_compare_exchange_strong(&lane->ghost, &ghost, 0);
+		rlk_pool_put(client->pool, conn);
+	}
+}
+
+void rlk_chores_run(void *arg)
+{
+	struct rowlock_client *client = arg;
+
+	for (;;) {
+		int64_t next = RLK_NEVER;
+		bool looked;
+
+		if (rlk_client_stopping(client))
+			return;
+		looked = rlk_present_look(client);
+		if (!rlk_breaks_look(client) || !looked)
+			next = rlk_after(rlk_now(client->clock), RETRY_MS);
+		rlk_abandoned_clear(client, &next);
+		if (!rlk_receipts_clear(client))
+			next = rlk_after(rlk_now(client->clock), RETRY_MS);
+		delete_old_sessions(client, &next);
+		tend_idle(client, &next);
+		end_ghosts(client, &next);
+		rlk_sleeper_wait(&client->chores_sleeper, next, -1);
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Failure modes: while no server answers they stay noted. Of more than there is
+ * room for, the rest goes with the session.
+ */
+#include "background/receipts.h"
+
+#include <string.h>
+
+#include "core/call.h"
+#include "db/lend.h"
+#include "strategy/receipt.h"
+
+void rlk_receipt_note(struct rowlock_client *client, uint64_t attempt)
+{
+	bool many;
+
+	rlk_mutex_lock(&client->mutex);
+	if (client->receipt_count < RLK_ARRAY_SIZE(client->receipts))
+		client->receipts[client->receipt_count++] = attempt;
+	many = client->receipt_count >= RLK_RECEIPTS_MOST;
+	rlk_mutex_unlock(&client->mutex);
+	if (many)
+		rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+/* The oldest. They stay noted: what is noted meanwhile comes behind them. */
+static size_t copy(struct rowlock_client *client, uint64_t *ret_attempts)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	size_t count = client->receipt_count < RLK_RECEIPTS_MOST
+			   ? client->receipt_count
+			   : RLK_RECEIPTS_MOST;
+
+	memcpy(ret_attempts, client->receipts, count * sizeof(*ret_attempts));
+	return count;
+}
+
+/* The first @count of them are done. */
+static void forget(struct rowlock_client *client, size_t count)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	client->receipt_count -= count;
+	memmove(client->receipts, client->receipts + count,
+		client->receipt_count * sizeof(*client->receipts));
+}
+
+void rlk_receipts_clear_on(struct rowlock_client *client, struct rlk_conn *conn)
+{
+	uint64_t attempts[RLK_RECEIPTS_MOST];
+	struct rowlock_errinfo error;
+	size_t count;
+
+	while ((count = copy(client, attempts)) &&
+	       !rlk_receipts_delete(conn, attempts, count, &error))
+		forget(client, count);
+}
+
+static bool has_any(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	return client->receipt_count;
+}
+
+bool rlk_receipts_clear(struct rowlock_client *client)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+
+	if (!has_any(client))
+		return true;
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_client_chore_until(client), false, NULL, &conn,
+			 &error))
+		return false;
+	rlk_receipts_clear_on(client, conn);
+	rlk_pool_put(client->pool, conn);
+	return !has_any(client);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_BACKGROUND_RECEIPTS_H
+#define RLK_BACKGROUND_RECEIPTS_H
+
+/*
+ * The receipts of transactions that have given their lock back
+ * (strategy/receipt.h), until they are deleted: many at once, by the chores.
+ */
+
+#include "core/client.h"
+
+/** Nobody asks any more for what @attempt has left, if anything. Takes the
+ *  client's mutex. */
+void rlk_receipt_note(struct rowlock_client *client, uint64_t attempt);
+
+/** Delete those that were noted. False: not all; try again soon. Takes the
+ *  client's mutex, and blocks as chores do. */
+bool rlk_receipts_clear(struct rowlock_client *client);
+
+/** The same on @conn, as the last words of a client. */
+void rlk_receipts_clear_on(struct rowlock_client *client,
+			   struct rlk_conn *conn);
+
+#endif

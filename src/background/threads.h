@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_BACKGROUND_THREADS_H
+#define RLK_BACKGROUND_THREADS_H
+
+/*
+ * The threads of a client; each one's file says what it does.
+ *
+ *   deadline  decides LOST by our own clock and by the end of sockets, wakes
+ *             waiters whose time is up. No I/O, so nothing can delay it.
+ *   notifier  runs the lost callbacks, so that a slow one delays only others.
+ *   keeper    beats. On connections opened beforehand.
+ *   pinger    pings the connections of row holds, all that are due at once.
+ *   chores    pings idle connections, removes what was abandoned.
+ *   reaper    removes what dead clients left behind.
+ */
+
+#include "core/client.h"
+
+struct rlk_hold;
+
+/** Start all, or none and ROWLOCK_ESYSTEM. */
+int rlk_threads_start(struct rowlock_client *client,
+		      struct rowlock_errinfo *reterr);
+
+/** Tell all to end, and wait for it. */
+void rlk_threads_stop(struct rowlock_client *client);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Group commit; see commit.h. Here is who goes with whom: a request runs at
+ * once, is taken along by the one that runs, waits for the others of its round,
+ * or leaves when its caller's time is up. What is then done with it is the
+ * leader's (leader.c).
+ */
+#include "group/commit.h"
+
+#include "base/error.h"
+#include "core/call.h"
+#include "core/timer.h"
+#include "group/lane_bell.h"
+#include "group/leader.h"
+#include "strategy/set.h"
+
+#include <stdatomic.h>
+
+/* ------------------------------------------------- the clock, and who left */
+
+static void settle_left(struct rlk_member *member, void *lane)
+{
+	(void) lane;
+	rlk_ticket_leave(rlk_ticket_of(member), false);
+}
+
+static void ring(struct rlk_alarm *alarm)
+{
+	struct rlk_lane *lane = container_of(alarm, struct rlk_lane, alarm);
+	struct rowlock_client *client = lane->client;
+	int64_t next = rlk_group_expire(&lane->group, rlk_now(client->clock));
+
+	if (next != RLK_NEVER)
+		rlk_deadline_set_locked(client, alarm, next);
+}
+
+static void expire_at(int64_t at_ms, void *arg)
+{
+	struct rlk_lane *lane = arg;
+	struct rowlock_client *client = lane->client;
+
+	rlk_mutex_lock(&client->mutex);
+	/* Another may have come with an earlier one meanwhile. */
+	if (!lane->alarm.set || lane->alarm.at_ms > at_ms)
+		rlk_deadline_set_locked(client, &lane->alarm, at_ms);
+	rlk_mutex_unlock(&client->mutex);
+}
+
+static void init_lane(struct rowlock_client *client, struct rlk_lane *lane,
+		      size_t bay)
+{
+	static const struct rlk_group_ops ops = { expire_at, settle_left };
+
+	lane->client = client;
+	lane->bay = bay;
+	lane->alarm.ring = ring;
+	rlk_group_init(&lane->group, &ops, lane, 1, 1);
+}
+
+void rlk_commit_init(struct rowlock_client *client)
+{
+	for (size_t i = 0; i < RLK_LANES_MOST; i++)
+		init_lane(client, &client->lanes[i], RLK_BAY_LANE + i);
+	/* Not worth connections of their own. */
+	init_lane(client, &client->sets, RLK_BAY_LANE);
+	init_lane(client, &client->sweeps, RLK_BAY_CONTROL);
+}
+
+void rlk_commit_fini(struct rowlock_client *client)
+{
+	for (size_t i = 0; i < RLK_LANES_MOST; i++)
+		rlk_group_fini(&client->lanes[i].group);
+	rlk_group_fini(&client->sets.group);
+	rlk_group_fini(&client->sweeps.group);
+}
+
+/* Those of a round go by one lane, whatever their names. */
+static struct rlk_lane *lane_of_rounds(struct rowlock_client *client)
+{
+	return &client->lanes[0];
+}
+
+void rlk_commit_withdraw(struct rowlock_client *client,
+			 const struct rlk_waiter *waiter)
+{
+	rlk_group_withdraw(&lane_of_rounds(client)->group, &waiter->canceled);
+	rlk_group_withdraw(&rlk_client_lane(client, waiter->name->text)->group,
+			   &waiter->canceled);
+	rlk_group_withdraw(&client->sets.group, &waiter->canceled);
+	rlk_group_withdraw(&client->sweeps.group, &waiter->canceled);
+}
+
+static bool is_of_set(const struct rlk_ticket *ticket)
+{
+	return ticket->hold->name->strategy == &rlk_strategy_set;
+}
+
+/* A dead holder's row may be locked by somebody: that is nothing to those whose
+ * names are free, or are given back. A packet of sets is said in another way
+ * than one of leases. */
+static struct rlk_lane *lane_of(struct rowlock_client *client,
+				const struct rlk_ticket *ticket,
+				const struct rlk_errand *errand)
+{
+	if (ticket->part.act == RLK_ACT_SWEEP)
+		return &client->sweeps;
+	if (is_of_set(ticket))
+		return &client->sets;
+	return errand->not_before_ms
+		   ? lane_of_rounds(client)
+		   : rlk_client_lane(client, ticket->part.request.name);
+}
+
+/* ------------------------------------------------------------ together */
+
+/* On the lane's connection, or, after its packet has failed or the lane has
+ * not come free, aside: if this is the one that has to wait for somebody's
+ * transaction, it shall not keep the lane. */
+static void go_alone(struct rlk_lane *lane, size_t bay,
+		     struct rlk_ticket *ticket, const struct rlk_errand *errand)
+{
+	struct rlk_member *member = &ticket->member;
+
+	ticket->alone = false;
+	rlk_lead(lane, bay, &member, 1, false, errand);
+}
+
+/* It has queued for too long: its own time is up, or the leader is stuck, and
+ * there are other connections. */
+static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
+		 const struct rlk_errand *errand)
+{
+	bool canceled = errand->waiter && errand->waiter->canceled;
+	struct rowlock_errinfo error;
+
+	ticket->alone = !canceled && rlk_now(client->clock) < errand->until_ms;
+	if (ticket->alone)
+		return;
+	if (canceled)
+		rlk_fail(&error, ROWLOCK_ECANCELED, "canceled");
+	else
+		rlk_fail(&error, ROWLOCK_ETIMEDOUT,
+			 "no lease connection to %s came free in time",
+			 client->server);
+	rlk_ticket_fail(ticket, RLK_FAILED, &error);
+}
+
+/* Several statements for one request: the row and its first token, or what is
+ * left of a dead client. */
+static bool takes_several(const struct rlk_ticket *ticket)
+{
+	if (ticket->part.act == RLK_ACT_SWEEP)
+		return true;
+	return ticket->part.act == RLK_ACT_ACQUIRE &&
+	       ticket->part.request.draw && ticket->part.ask == RLK_ASK_FIRST &&
+	       !ticket->unsure;
+}
+
+/* The draw for a name of a set is that for a lease. */
+static bool goes_together(const struct rlk_ticket *ticket)
+{
+	return ticket->hold->name->strategy->batch &&
+	       !(is_of_set(ticket) && ticket->part.act == RLK_ACT_DRAW);
+}
+
+static bool gathers(const struct rlk_lane *lane)
+{
+	const struct rowlock_client *client = lane->client;
+	int64_t unshared_until = client->unshared_until_ms;
+
+	return lane->group.most > 1 &&
+	       (!unshared_until || rlk_now(client->clock) >= unshared_until);
+}
+
+static enum rlk_member_state share(struct rlk_lane *lane,
+				   struct rlk_ticket *ticket,
+				   const struct rlk_errand *errand)
+{
+	struct rlk_member *members[RLK_GROUP_MOST];
+	enum rlk_member_state state;
+	size_t count;
+
+	state = rlk_group_enter(&lane->group, &ticket->member, members, &count);
+	if (state != RLK_MEMBER_LEADING)
+		return state;
+	rlk_lead(lane, lane->bay, members, count,
+		 count > 1 || takes_several(ticket), errand);
+	rlk_group_leave(&lane->group, members, count);
+	return state;
+}
+
+bool rlk_commit_gathers(struct rowlock_client *client)
+{
+	return gathers(lane_of_rounds(client));
+}
+
+/* Its leader has it, and settles it. Until that has a connection nobody has
+ * been asked: the caller need not fear that it is granted now. */
+static enum rlk_outcome leave(struct rlk_ticket *ticket)
+{
+	bool unsent = ticket->part.act == RLK_ACT_ACQUIRE && !ticket->sent;
+
+	rlk_ticket_leave(ticket, true);
+	return unsent ? RLK_OUT_UNSENT : RLK_OUT_LEFT;
+}
+
+enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
+				const struct rlk_errand *errand)
+{
+	struct rlk_ticket *ticket = *ticket_pointer;
+	struct rowlock_client *client = ticket->hold->name->client;
+	struct rlk_lane *lane = lane_of(client, ticket, errand);
+	int64_t from_ms = rlk_now(client->clock);
+
+	if (from_ms < errand->not_before_ms)
+		from_ms = errand->not_before_ms;
+	ticket->member.until_ms = errand->until_ms;
+	ticket->member.not_before_ms = errand->not_before_ms;
+	ticket->member.queue_until_ms = rlk_linger_until(lane, from_ms);
+	if (errand->until_ms < ticket->member.queue_until_ms)
+		ticket->member.queue_until_ms = errand->until_ms;
+	if (errand->waiter)
+		ticket->member.wants_out = &errand->waiter->canceled;
+	if (errand->aside) {
+		ticket->alone = true;
+	} else if (gathers(lane) && goes_together(ticket)) {
+		switch (share(lane, ticket, errand)) {
+		case RLK_MEMBER_LEFT:
+			*ticket_pointer = NULL;
+			return leave(ticket);
+		case RLK_MEMBER_OVER:
+			over(client, ticket, errand);
+			/* The next round will do. */
+			if (ticket->alone && errand->not_before_ms)
+				return RLK_OUT_LATE;
+			break;
+		default:
+			break;
+		}
+	} else {
+		go_alone(lane, lane->bay, ticket, errand);
+	}
+	if (ticket->alone)
+		go_alone(lane, RLK_BAY_ASIDE, ticket, errand);
+	return ticket->fault == RLK_FAILED ? RLK_OUT_NOT_SENT
+					   : RLK_OUT_ANSWERED;
+}
+
+/* -------------------------------------------------------- one, and plain */
+
+static enum rlk_fault not_sent(struct rowlock_client *client,
+			       struct rowlock_errinfo *reterr)
+{
+	if (reterr->code == ROWLOCK_ETIMEDOUT)
+		rlk_fail(reterr, ROWLOCK_EDB,
+			 "all lease connections of this client to %s were in "
+			 "use; allow more or longer calls",
+			 client->server);
+	return RLK_FAILED;
+}
+
+static enum rlk_fault outcome_of(const struct rlk_ticket *ticket,
+				 struct rlk_part *ret_part, bool *ret_unsure,
+				 struct rowlock_errinfo *reterr)
+{
+	*ret_unsure = ticket->unsure;
+	ret_part->found = ticket->part.found;
+	ret_part->token = ticket->part.token;
+	ret_part->ran_on = ticket->part.ran_on;
+	if (ticket->fault)
+		*reterr = ticket->error;
+	if (ticket->fault == RLK_FAILED)
+		return not_sent(ticket->hold->name->client, reterr);
+	return ticket->fault;
+}
+
+/* To give up what one has needs no memory. */
+static enum rlk_fault run_without_memory(struct rlk_hold *hold,
+					 const struct rlk_errand *errand,
+					 struct rlk_part *ret_part,
+					 bool *ret_unsure,
+					 struct rowlock_errinfo *reterr)
+{
+	struct rlk_lane *lane =
+	    rlk_client_lane(hold->name->client, hold->name->text);
+	struct rlk_ticket ticket;
+
+	rlk_ticket_init(&ticket, hold, ret_part->act, &ret_part->request);
+	go_alone(lane, lane->bay, &ticket, errand);
+	if (ticket.alone)
+		go_alone(lane, RLK_BAY_ASIDE, &ticket, errand);
+	return outcome_of(&ticket, ret_part, ret_unsure, reterr);
+}
+
+/* Any act but an acquire; *@part is what to do, and what came out. *@ret_unsure
+ * as a ticket's. */
+static enum rlk_fault run(struct rlk_hold *hold,
+			  const struct rlk_errand *errand,
+			  struct rlk_part *part, bool *ret_unsure,
+			  struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
+	    rlk_ticket_new(hold, part->act, &part->request);
+
+	if (!ticket)
+		return run_without_memory(hold, errand, part, ret_unsure,
+					  reterr);
+	if (rlk_commit_run(&ticket, errand) == RLK_OUT_LEFT) {
+		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
+			 hold->name->client->server);
+		return RLK_UNKNOWN;
+	}
+	return outcome_of(ticket, part, ret_unsure, reterr);
+}
+
+enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
+				  const struct rlk_errand *errand,
+				  struct rlk_found *ret_found,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_part part = { .act = RLK_ACT_RELEASE,
+				 .request = rlk_hold_request(hold) };
+	bool unsure;
+	enum rlk_fault fault = run(hold, errand, &part, &unsure, reterr);
+	uint64_t bell_conn;
+
+	if (fault)
+		return fault;
+	ret_found->row = part.found;
+	ret_found->unsure = unsure;
+	/* A packet, and the lane's connection, have let it go already. */
+	bell_conn = atomic_exchange(&hold->bell_conn, 0);
+	if (part.ran_on && part.ran_on != bell_conn)
+		rlk_doorbell_ring(hold, bell_conn, errand->until_ms);
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_commit_draw(struct rlk_hold *hold, unsigned int which,
+			       const struct rlk_errand *errand,
+			       uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_part part = { .act = RLK_ACT_DRAW,
+				 .request = rlk_hold_request(hold) };
+	bool unsure; /* a draw does no harm */
+	enum rlk_fault fault;
+
+	part.request.which = which;
+	fault = run(hold, errand, &part, &unsure, reterr);
+	if (!fault)
+		*ret_token = part.token;
+	return fault;
+}
+
+bool rlk_commit_sweep(struct rlk_hold *hold, const struct rlk_request *request,
+		      struct rlk_holder *holder,
+		      const struct rlk_errand *errand)
+{
+	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
+	    rlk_ticket_new(hold, RLK_ACT_SWEEP, request);
+
+	if (!ticket)
+		return false;
+	ticket->part.holder = *holder;
+	if (rlk_commit_run(&ticket, errand) != RLK_OUT_ANSWERED ||
+	    !ticket->part.answered)
+		return false;
+	*holder = ticket->part.holder;
+	return ticket->part.found;
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The leader of a group; see leader.h.
+ *
+ * Failure modes of a packet:
+ *   - a statement fails (a deadlock, a right that is missing): those that were
+ *     answered are done, each of the others is sent again, alone
+ *   - no connection for the leader: each of the others tries, with its own
+ *     patience
+ *   - the lane's connection does not come free for long: each is sent alone
+ *   - the answer does not come for long: perhaps a row is locked by somebody's
+ *     transaction. The statement is interrupted, and again each is sent alone
+ *   - the connection is lost: its session is ended in the server, by its mark,
+ *     and then each is sent alone: a row with its attempt is its own
+ *   - that cannot be done in the leader's time: nobody knows. Who has time left
+ *     sees to it by himself, for the others the chores do
+ *   - something between us and the server does not take several statements in
+ *     one text: for a minute each is sent alone, then one packet tries again
+ */
+#include "group/leader.h"
+
+#include "base/error.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "group/lane_bell.h"
+#include "hold/clear.h"
+#include "hold/session.h"
+#include "strategy/bell.h"
+
+#include <stdatomic.h>
+
+/* A packet that takes so long, and so many times what is usual, is taken to
+ * wait for a row that is locked. */
+#define LINGER_MS 100
+#define LINGER_TIMES 8
+
+/* So long after a sweep that waited for one no neighbours go along. */
+#define LONE_MS 1000
+
+/* An interruption may take so long, and so long may its effect. */
+#define INTERRUPT_MS 1000
+
+/* What a proxy says that takes the second statement for a mistake; and how many
+ * packets in a row may end the connection without an answer. */
+#define ERROR_SYNTAX 1064
+#define CUT_PACKETS 3
+
+/* So long none is tried, then one: a proxy may have been put right, and a
+ * server that fell each time may stand. */
+#define UNSHARED_MS 60000
+
+/* ---------------------------------------------------------------- alone */
+
+static enum rlk_fault fault_of(enum rlk_verdict verdict)
+{
+	switch (verdict) {
+	case RLK_WAITING:
+		return RLK_PENDING;
+	case RLK_UNCLEAR:
+		return RLK_UNKNOWN;
+	case RLK_FAILURE:
+		return RLK_REFUSED;
+	default:
+		return RLK_DONE;
+	}
+}
+
+/* A connection with many user-level locks is slow at taking another: MariaDB
+ * keeps them in a list. */
+#define BELLS_MOST 64
+
+/* Has the lane's connection room for one more bell? And will it be the name's,
+ * to let it go with the row? */
+static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn,
+		       const char *name)
+{
+	const struct rowlock_client *client = lane->client;
+	uint64_t id = rlk_conn_id(conn);
+
+	/* Of those who sweep several have a connection at one time. */
+	if (lane != rlk_client_lane(lane->client, name))
+		return false;
+	if (lane->bell_conn != id) {
+		lane->bell_conn = id;
+		lane->bells = 0;
+	}
+	return lane->bells < BELLS_MOST && rlk_doorbell_reaches(client, conn);
+}
+
+static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)
+{
+	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_GRANTED &&
+	    part->holder.bell)
+		lane->bells++;
+	if (part->act == RLK_ACT_RELEASE && lane->bells > 0 &&
+	    part->request.bell_conn == lane->bell_conn)
+		lane->bells--;
+}
+
+static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
+				struct rlk_conn *conn,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_strategy *strategy = ticket->hold->name->strategy;
+	struct rlk_part *part = &ticket->part;
+
+	switch (part->act) {
+	case RLK_ACT_RELEASE:
+		return strategy->release(conn, &part->request, &part->found,
+					 reterr);
+	case RLK_ACT_DRAW:
+		return strategy->draw(conn, &part->request, &part->token,
+				      reterr);
+	case RLK_ACT_SWEEP:
+		part->found = rlk_clear_dead(ticket->hold->name->client, conn,
+					     &part->request, &part->holder);
+		return RLK_DONE;
+	case RLK_ACT_ACQUIRE:
+		break;
+	}
+	part->verdict = strategy->acquire(
+	    conn, &part->request, ticket->part.ask, &part->holder, reterr);
+	return fault_of(part->verdict);
+}
+
+/* Only of what was not stopped: that tells nothing about the server. What was
+ * answered while it was being stopped tells that this is its pace. */
+static void note_duration(struct rlk_lane *lane, int64_t began_ms)
+{
+	int64_t took = rlk_now(lane->client->clock) - began_ms;
+
+	lane->usual_ms = (3 * lane->usual_ms + took) / 4;
+}
+
+/* On @conn, which is given back. */
+static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
+		      struct rlk_conn *conn)
+{
+	struct rowlock_client *client = ticket->hold->name->client;
+	bool of_lane = rlk_conn_profile(conn)->packets;
+	struct rowlock_errinfo error = { .code = 0 };
+	int64_t began = rlk_now(client->clock);
+	enum rlk_fault fault;
+	struct rlk_mark mark;
+
+	/* Who waits for it behind us is woken by the server, then. */
+	ticket->part.request.bell =
+	    of_lane && ticket->hold->name->strategy->bells &&
+	    wants_bell(lane, conn, ticket->part.request.name);
+	fault = ask_alone(ticket, conn, &error);
+	ticket->part.answered = fault == RLK_DONE;
+	if (fault == RLK_DONE) {
+		ticket->part.ran_on = rlk_conn_id(conn);
+		if (of_lane)
+			count_bell(lane, &ticket->part);
+		/* One that waited for somebody's transaction tells nothing. */
+		if (of_lane && ticket->part.verdict != RLK_AGAIN)
+			note_duration(lane, began);
+		rlk_pool_put(client->pool, conn);
+		return;
+	}
+	rlk_conn_mark(conn, &mark);
+	rlk_pool_put(client->pool, conn);
+	if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
+		rlk_ticket_fail_unclear(ticket, &mark, &error);
+	else
+		rlk_ticket_fail(ticket, fault, &error);
+}
+
+/* ------------------------------------------------------------- together */
+
+/* Of one packet. */
+struct packet {
+	struct rowlock_client *client;
+	struct rlk_lane *lane;
+	struct rlk_member **members;
+	size_t count;
+	int64_t until_ms;  /* the leader's */
+	int64_t linger_ms; /* then it is interrupted; once it is: given up */
+	bool interrupted;
+};
+
+static void interrupt(struct packet *packet, struct rlk_conn *conn)
+{
+	struct rowlock_client *client = packet->client;
+	int64_t until = rlk_after(rlk_now(client->clock), INTERRUPT_MS);
+
+	if (packet->until_ms < until)
+		until = packet->until_ms;
+	packet->interrupted = true;
+	rlk_client_kill_query(client, conn, until);
+	packet->linger_ms = rlk_after(rlk_now(client->clock), INTERRUPT_MS);
+}
+
+static void set_until(const struct packet *packet, struct rlk_conn *conn)
+{
+	bool early = packet->linger_ms < packet->until_ms;
+
+	rlk_conn_set_until(conn, early ? packet->linger_ms : packet->until_ms);
+}
+
+static bool go_on(struct rlk_conn *conn, void *arg)
+{
+	struct packet *packet = arg;
+	int64_t now = rlk_now(packet->client->clock);
+
+	if (now >= packet->until_ms)
+		return false;
+	/* A statement that was in its commit may be answered as if nothing had
+	 * happened, and the rest of the packet never (seen on MariaDB 10.11):
+	 * there has to be time left to end the session. */
+	if (packet->interrupted && now >= packet->linger_ms)
+		return false;
+	if (now >= packet->linger_ms)
+		interrupt(packet, conn);
+	set_until(packet, conn);
+	return true;
+}
+
+int64_t rlk_linger_until(const struct rlk_lane *lane, int64_t now_ms)
+{
+	return rlk_after(now_ms,
+			 LINGER_MS + LINGER_TIMES * (uint64_t) lane->usual_ms);
+}
+
+/* Something on the way does not let packets pass: see what does. Said once. */
+static void stop_sharing(struct rowlock_client *client,
+			 const struct rowlock_errinfo *error)
+{
+	int64_t until = rlk_after(rlk_now(client->clock), UNSHARED_MS);
+
+	if (atomic_exchange(&client->unshared_until_ms, until))
+		return;
+	rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+		"%s, or what is between, does not take several statements in "
+		"one text, so each lease costs a round trip of its own, for "
+		"a minute at a time (%s); set lease_group to 1 to spare the "
+		"tries",
+		client->server, error->message);
+}
+
+/* Several statements make a packet; one passes everywhere. */
+static void note_passage(struct rowlock_client *client, bool several,
+			 enum rlk_fault fault, bool answered,
+			 const struct rowlock_errinfo *error)
+{
+	if (fault == RLK_REFUSED && error->mysql == ERROR_SYNTAX)
+		stop_sharing(client, error);
+	else if (!several)
+		return;
+	else if (fault != RLK_UNKNOWN || answered)
+		client->cut_packets = 0;
+	else if (++client->cut_packets >= CUT_PACKETS)
+		stop_sharing(client, error);
+}
+
+/* Those that are still to be sent; false: they are all of one kind. */
+static bool collect(const struct packet *packet, struct rlk_part **parts,
+		    size_t *ret_count)
+{
+	bool mixed = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < packet->count; i++) {
+		struct rlk_part *part =
+		    &rlk_ticket_of(packet->members[i])->part;
+
+		if (part->answered)
+			continue;
+		parts[count++] = part;
+		mixed = mixed || part->act != parts[0]->act;
+	}
+	*ret_count = count;
+	return mixed;
+}
+
+/* A row of it may be there if it is an acquire, and it was gone before if it is
+ * a release: what is sent now has to tell its own from others'. */
+static void send_alone(struct rlk_ticket *ticket, bool fenced)
+{
+	const struct rlk_part *part = &ticket->part;
+
+	ticket->alone = true;
+	ticket->part.ask = RLK_ASK_FIRST;
+	if (part->act == RLK_ACT_ACQUIRE ? !part->not_made : fenced)
+		ticket->unsure = true;
+}
+
+/* A packet that ended half way may have deleted rows, but not let go of their
+ * bells. */
+static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
+		      struct rlk_part **parts, size_t count)
+{
+	uint64_t id = rlk_conn_id(conn);
+
+	rlk_conn_set_until(conn, packet->until_ms);
+	for (size_t i = 0; i < count && rlk_conn_usable(conn); i++) {
+		const struct rlk_request *request = &parts[i]->request;
+		struct rowlock_errinfo error;
+
+		if (!parts[i]->answered || request->bell_conn != id)
+			continue;
+		if (rlk_bell_ring(conn, request, &error))
+			rlk_conn_spoil(conn);
+	}
+}
+
+/* A neighbour that somebody's transaction has locked would be in the way of
+ * each sweep that comes by, and whoever asked for it be swept alone. */
+static void note_neighbours(const struct packet *packet)
+{
+	struct rlk_lane *lane = packet->lane;
+
+	if (packet->interrupted && lane == &packet->client->sweeps)
+		lane->lone_until_ms =
+		    rlk_after(rlk_now(packet->client->clock), LONE_MS);
+}
+
+static void run_packet(struct packet *packet, struct rlk_conn *conn)
+{
+	struct rowlock_client *client = packet->client;
+	const struct rlk_patience patience = { go_on, packet };
+	struct rlk_ticket *first = rlk_ticket_of(packet->members[0]);
+	struct rlk_part **parts = packet->lane->parts;
+	struct rowlock_errinfo error = { .code = 0 };
+	int64_t began = rlk_now(client->clock);
+	enum rlk_fault fault;
+	struct rlk_mark mark;
+	size_t answered = 0;
+	bool unanswered;
+	bool fenced;
+	size_t count;
+	bool several = collect(packet, parts, &count);
+
+	packet->linger_ms = rlk_linger_until(packet->lane, began);
+	set_until(packet, conn);
+	rlk_conn_mark(conn, &mark);
+	if (count == 1 && parts[0]->act == RLK_ACT_ACQUIRE) {
+		several = parts[0]->request.draw;
+		parts[0]->request.bell =
+		    wants_bell(packet->lane, conn, parts[0]->request.name);
+	}
+	for (size_t i = 0; i < packet->count; i++)
+		rlk_ticket_of(packet->members[i])->sent = true;
+	if (count)
+		parts[0]->lone = began < packet->lane->lone_until_ms;
+	fault = count ? first->hold->name->strategy->batch(conn, parts, count,
+							   &patience, &error)
+		      : RLK_DONE;
+	note_neighbours(packet);
+	for (size_t i = 0; i < count; i++) {
+		if (!parts[i]->answered)
+			continue;
+		answered++;
+		if (parts[i]->act == RLK_ACT_SWEEP)
+			rlk_clear_tell(client, parts[i]);
+		if (parts[i]->act == RLK_ACT_ACQUIRE && parts[i]->holder.bell)
+			parts[i]->ran_on = rlk_conn_id(conn);
+		count_bell(packet->lane, parts[i]);
+	}
+	if (fault)
+		ring_rest(packet, conn, parts, count);
+	rlk_pool_put(client->pool, conn);
+	if (!fault)
+		note_duration(packet->lane, began);
+	note_passage(client, several, fault, answered > 0, &error);
+	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
+	/* End the session, so that what was sent is over for good. */
+	fenced = unanswered && answered < count &&
+		 rlk_client_fence(client, &mark, packet->until_ms,
+				  packet->until_ms, true) == RLK_DONE;
+	for (size_t i = 0; i < packet->count; i++) {
+		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
+
+		if (ticket->part.answered)
+			continue;
+		if (unanswered && !fenced)
+			rlk_ticket_fail_unclear(ticket, &mark, &error);
+		else
+			send_alone(ticket, fenced);
+	}
+}
+
+/* ----------------------------------------------------------- the leader */
+
+static bool has_acquires(const struct packet *packet)
+{
+	for (size_t i = 0; i < packet->count; i++)
+		if (rlk_ticket_of(packet->members[i])->part.act ==
+		    RLK_ACT_ACQUIRE)
+			return true;
+	return false;
+}
+
+/* An acquire may be sent only to where the session is. */
+static void check_session(const struct packet *packet, struct rlk_conn *conn)
+{
+	struct rowlock_errinfo error;
+
+	if (!has_acquires(packet) ||
+	    rlk_session_is_at(packet->client, conn, &error))
+		return;
+	for (size_t i = 0; i < packet->count; i++) {
+		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
+
+		if (ticket->part.act != RLK_ACT_ACQUIRE)
+			continue;
+		rlk_ticket_fail(ticket, RLK_DONE, &error);
+		ticket->part.verdict = RLK_AGAIN;
+		ticket->part.answered = true;
+	}
+}
+
+/* No connection: the leader was canceled, or has no time or patience left. The
+ * others have their own. */
+static void fail_leader(const struct packet *packet,
+			const struct rowlock_errinfo *error)
+{
+	rlk_ticket_fail(rlk_ticket_of(packet->members[0]), RLK_FAILED, error);
+	for (size_t i = 1; i < packet->count; i++)
+		rlk_ticket_of(packet->members[i])->alone = true;
+}
+
+/* The lane's own, but for one with a bell that nobody will let go. */
+static int get_lane(const struct packet *packet, int64_t until_ms,
+		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rlk_lane *lane = packet->lane;
+	struct rlk_pool_waiter *waiter =
+	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
+	int code;
+
+	for (;;) {
+		code = rlk_pool_get(packet->client->pool, lane->bay, until_ms,
+				    errand->persist, waiter, ret_conn, reterr);
+		if (code || !rlk_doorbell_is_ghost(lane, *ret_conn))
+			return code;
+		lane->ghost = 0;
+		rlk_pool_discard(packet->client->pool, *ret_conn);
+	}
+}
+
+/* ROWLOCK_EBUSY: somebody has the lane's connection for longer than a packet
+ * takes. One that is still being opened is worth all the time. */
+static int get_lane_soon(const struct packet *packet,
+			 const struct rlk_errand *errand,
+			 struct rlk_conn **ret_conn,
+			 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_clock *clock = packet->client->clock;
+	int64_t soon = rlk_linger_until(packet->lane, rlk_now(clock));
+	int code;
+
+	if (packet->until_ms <= soon)
+		return get_lane(packet, packet->until_ms, errand, ret_conn,
+				reterr);
+	code = get_lane(packet, soon, errand, ret_conn, reterr);
+	if (!code)
+		rlk_conn_set_until(*ret_conn, packet->until_ms);
+	if (code == ROWLOCK_ETIMEDOUT)
+		return ROWLOCK_EBUSY;
+	if (code != ROWLOCK_ECONNECT || rlk_now(clock) < soon)
+		return code;
+	return get_lane(packet, packet->until_ms, errand, ret_conn, reterr);
+}
+
+static int get_conn(const struct packet *packet, size_t bay,
+		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rlk_pool_waiter *waiter =
+	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
+	int code;
+
+	if (bay != RLK_BAY_ASIDE)
+		return get_lane_soon(packet, errand, ret_conn, reterr);
+	code = rlk_pool_get(packet->client->pool, bay, packet->until_ms, false,
+			    waiter, ret_conn, reterr);
+	/* The server may have no more of them for us. */
+	return code == ROWLOCK_ECONNECT ? get_lane(packet, packet->until_ms,
+						   errand, ret_conn, reterr)
+					: code;
+}
+
+static void send_each_alone(const struct packet *packet)
+{
+	for (size_t i = 0; i < packet->count; i++)
+		rlk_ticket_of(packet->members[i])->alone = true;
+}
+
+void rlk_lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
+	      size_t count, bool as_packet, const struct rlk_errand *errand)
+{
+	struct rowlock_client *client = lane->client;
+	int64_t call = rlk_client_call_until(client);
+	struct packet packet = {
+		.client = client,
+		.lane = lane,
+		.members = members,
+		.count = count,
+		.until_ms = call < errand->until_ms ? call : errand->until_ms,
+	};
+	struct rlk_ticket *own = rlk_ticket_of(members[0]);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	int code = get_conn(&packet, bay, errand, &conn, &error);
+
+	if (code == ROWLOCK_EBUSY)
+		send_each_alone(&packet);
+	else if (code)
+		fail_leader(&packet, &error);
+	if (code)
+		return;
+	check_session(&packet, conn);
+	if (as_packet)
+		run_packet(&packet, conn);
+	else if (!own->part.answered)
+		run_alone(lane, own, conn);
+	else
+		rlk_pool_put(client->pool, conn);
+}

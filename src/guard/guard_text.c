@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard as SQL (rowlock/mysql.h), for whoever commits by himself. Whoever
+ * has it passes as the hold's owner, and counts its row up unseen: so the hold
+ * is not handed over any more, and how often it was counted is asked for.
+ */
+#include <rowlock/mysql.h>
+
+#include "base/error.h"
+#include "core/call.h"
+#include "guard/guarded.h"
+#include "guard/place.h"
+
+static int fail(const struct rowlock *lock, int code, const char *words,
+		struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, code, "guard " RLK_LOCK_FORMAT ": %s",
+			RLK_LOCK_ARGS(lock), words);
+}
+
+typedef int (*text_fn)(const struct rlk_place *place,
+		       const struct rlk_request *request, char *ret_text,
+		       size_t size);
+
+/* The hold is not handed over from here on. */
+static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
+		struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&client->mutex);
+	int code = 0;
+	struct rlk_hold *hold =
+	    rlk_guarded_hold_locked(lock, "guard", &code, reterr);
+	struct rlk_request request;
+
+	if (!hold)
+		return code;
+	request = rlk_hold_request(hold);
+	code = write(&client->place, &request, text, size);
+	if (code)
+		return fail(lock, code,
+			    code == ROWLOCK_ENOMEM
+				? "out of memory"
+				: "its text does not fit; give "
+				  "ROWLOCK_GUARD_SQL_SIZE bytes",
+			    reterr);
+	hold->guard_told = true;
+	return 0;
+}
+
+static int learn_and_tell(struct rowlock *lock, text_fn write, char *text,
+			  size_t size, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = lock->name->client;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	if (!text)
+		return fail(lock, ROWLOCK_EINVAL,
+			    "there is no room for its text", reterr);
+	if (lock->name->strategy->pins_connection)
+		return rlk_guarded_fail_row(lock, "guard", reterr);
+	code = rlk_place_find(lock, rlk_client_call_until(client), reterr);
+	return code ? code : tell(lock, write, text, size, reterr);
+}
+
+int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
+		      struct rowlock_errinfo *reterr)
+{
+	return learn_and_tell(lock, rlk_guard_sql, text, size, reterr);
+}
+
+int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
+		       struct rowlock_errinfo *reterr)
+{
+	return learn_and_tell(lock, rlk_guard_call, text, size, reterr);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application's transactions that are tied to a hold (rowlock/mysql.h), and
+ * how they begin; how they end is in guarded_end.c.
+ *
+ * From rowlock_begin() to its end a transaction stands in client->guarded, and
+ * its hold is neither released nor handed over: a hand-over keeps the row as it
+ * is, so that the server could not tell.
+ *
+ * What its begin asks the server for is known mostly, and asked for only where
+ * it is not: how often the row was counted up, and whether the connection leads
+ * to the lock's server. The commit depends on both, and says so if one of them
+ * is otherwise.
+ *
+ * Failure modes: a begin that fails leaves the connection as it was, and
+ * nothing in client->guarded.
+ */
+#include <rowlock/mysql.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/call.h"
+#include "db/borrowed_script.h"
+#include "db/lend.h"
+#include "guard/guarded_private.h"
+#include "guard/place.h"
+#include "strategy/guard_outcome.h"
+
+#define FLAGS (ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD)
+
+int rlk_guarded_fail_row(const struct rowlock *lock, const char *what,
+			 struct rowlock_errinfo *reterr)
+{
+	return fail(lock, what, ROWLOCK_EUNSUPPORTED,
+		    "a row lock is an open transaction itself; use the lease "
+		    "strategy",
+		    reterr);
+}
+
+static int check(const struct rowlock *lock, const struct st_mysql *conn,
+		 unsigned int flags, struct rowlock_errinfo *reterr)
+{
+	if (!conn)
+		return fail(lock, "begin", ROWLOCK_EINVAL,
+			    "the connection is NULL", reterr);
+	if (flags & ~(unsigned int) FLAGS)
+		return fail(lock, "begin", ROWLOCK_EINVAL,
+			    "there is no such flag; give 0, ROWLOCK_SNAPSHOT, "
+			    "ROWLOCK_EARLY_GUARD, or both",
+			    reterr);
+	if (lock->name->strategy->pins_connection)
+		return rlk_guarded_fail_row(lock, "begin", reterr);
+	if ((flags & ROWLOCK_EARLY_GUARD) && lock->name->client->many_writers)
+		return fail(lock, "begin", ROWLOCK_EUNSUPPORTED,
+			    "the nodes of a cluster do not see each other's "
+			    "locks; begin without ROWLOCK_EARLY_GUARD",
+			    reterr);
+	return 0;
+}
+
+/* Of its row, as it is now. */
+static bool knows_guards_locked(const struct rlk_hold *hold)
+{
+	return !hold->guards_unsure && !hold->guard_told &&
+	       hold->guards < UINT16_MAX;
+}
+
+void rlk_guarded_note_locked(const struct rlk_guarded *guarded)
+{
+	const uint64_t guards = guarded->guard.guards;
+	struct rlk_hold *hold = guarded->hold;
+
+	hold->guards_unsure = false;
+	hold->guards = guards < UINT16_MAX ? (uint16_t) guards : UINT16_MAX;
+}
+
+/* @guarded has asked, and got its answer. */
+static void note_answer(const struct rlk_guarded *guarded)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	rlk_mutex_lock(&client->mutex);
+	rlk_place_verified_locked(client, &guarded->guard.on,
+				  guarded->hold->session);
+	rlk_guarded_note_locked(guarded);
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* Another transaction of ours, on the same connection: nothing need have been
+ * said in it yet. */
+static bool is_taken_locked(const struct rowlock_client *client,
+			    const struct rlk_borrowed *on)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->guarded)
+	{
+		const struct rlk_guarded *guarded =
+		    container_of(node, struct rlk_guarded, node);
+
+		if (guarded->guard.on.mysql == on->mysql &&
+		    guarded->guard.on_id == rlk_borrowed_id(on))
+			return true;
+	}
+	return false;
+}
+
+struct rlk_hold *rlk_guarded_hold_locked(struct rowlock *lock, const char *what,
+					 int *ret_code,
+					 struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
+
+	if (!hold || rlk_hold_check_locked(hold))
+		return hold;
+	*ret_code = rlk_fail(reterr, ROWLOCK_ELOST,
+			     "%s " RLK_LOCK_FORMAT
+			     ": the hold was lost (%s); stop what it protects",
+			     what, RLK_LOCK_ARGS(lock), hold->reason);
+	return NULL;
+}
+
+static int fail_open(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return fail(lock, "begin", ROWLOCK_EINVAL,
+		    "a transaction is open on the connection; commit it, or "
+		    "roll it back, first",
+		    reterr);
+}
+
+/* Can a transaction begin on it at all? And what is autocommit now? It is not
+ * connected anew from here to the transaction's end. */
+static int check_connection(struct rlk_guarded *guarded,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rlk_guard *guard = &guarded->guard;
+	const uint64_t id = rlk_borrowed_id(&guard->on);
+	struct rlk_borrowed_state state;
+	struct rowlock_errinfo error = { 0 };
+	int code = rlk_place_check_words(guard->place, &guard->on, &error);
+
+	if (!code)
+		code = rlk_borrowed_pin(&guard->on, &guard->reconnects, &error);
+	if (!code)
+		code = rlk_borrowed_look(&guard->on, &state, &error);
+	if (code)
+		return fail_with(guarded->lock, "begin", code, "not begun",
+				 &error, reterr);
+	guard->autocommit = state.autocommits;
+	/* Where a new one leads is not known. */
+	guard->asks = guard->asks || rlk_borrowed_id(&guard->on) != id;
+	return state.in_transaction ? fail_open(guarded->lock, reterr) : 0;
+}
+
+/* Ties @guarded to it. */
+static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
+	       struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_guard *guard = &guarded->guard;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&client->mutex);
+	int code = 0;
+	struct rlk_hold *hold =
+	    rlk_guarded_hold_locked(lock, "begin", &code, reterr);
+
+	if (!hold)
+		return code;
+	if (hold->in_transaction)
+		return fail(lock, "begin", ROWLOCK_EHELD,
+			    "another transaction of this hold is open; end it "
+			    "first",
+			    reterr);
+	if (is_taken_locked(client, &guard->on))
+		return fail_open(lock, reterr);
+	hold->in_transaction = true;
+	rlk_hold_get_locked(hold);
+	lock->calls++;
+	guarded->lock = lock;
+	guarded->hold = hold;
+	guard->on.rows_stay = &guard->rows_stay;
+	guard->attempt = hold->attempt;
+	guard->place = &client->place;
+	guard->server = guarded->identity;
+	guard->guards = hold->guards;
+	/* A lock is taken by asking; and a node that may be behind catches up.
+	 * A transaction with a snapshot takes long, and does not begin in vain.
+	 */
+	guard->asks = guard->snapshot || guard->early ||
+		      rlk_place_asks_to_catch_up(guard->place) ||
+		      !knows_guards_locked(hold) ||
+		      !rlk_place_is_verified_locked(client, &guard->on);
+	memcpy(guarded->identity, client->session.server,
+	       sizeof(guarded->identity));
+	rlk_list_append(&client->guarded, &guarded->node);
+	return 0;
+}
+
+/* Ends what tie() began. */
+void rlk_guarded_untie(struct rlk_guarded *guarded)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	if (guarded->guard.reconnects)
+		rlk_borrowed_let_reconnect(&guarded->guard.on, true);
+	rlk_mutex_lock(&client->mutex);
+	rlk_list_remove(&guarded->node);
+	guarded->hold->in_transaction = false;
+	guarded->lock->calls--;
+	rlk_hold_put_locked(guarded->hold);
+	rlk_mutex_unlock(&client->mutex);
+	free(guarded);
+}
+
+#define STAY "rows in tables without transactions stay, said the server (1196)"
+
+void rlk_guarded_tell_rows(const struct rlk_guarded *guarded,
+			   struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = guarded->lock;
+	size_t length;
+
+	if (!guarded->guard.rows_stay)
+		return;
+	rlk_log(&lock->name->client->log, ROWLOCK_LOG_WARNING,
+		"roll back " RLK_LOCK_FORMAT ": " STAY, RLK_LOCK_ARGS(lock));
+	if (!reterr)
+		return;
+	length = strlen(reterr->message);
+	snprintf(reterr->message + length, sizeof(reterr->message) - length,
+		 "; but " STAY);
+}
+
+static int fail_begin(struct rlk_guarded *guarded, enum rlk_guard_end end,
+		      const struct rowlock_errinfo *error,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = guarded->lock;
+
+	switch (end) {
+	case RLK_GUARD_LOST:
+		rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
+		return fail(lock, "begin", ROWLOCK_ELOST,
+			    "the hold was lost (its row is gone from the "
+			    "server); stop what it protects",
+			    reterr);
+	case RLK_GUARD_ELSEWHERE:
+		return fail(lock, "begin", ROWLOCK_EINVAL,
+			    "the connection is to another server than the "
+			    "lock's, or to a replica of it; connect to the "
+			    "lock's own",
+			    reterr);
+	default:
+		return fail_with(lock, "begin", error->code, "not begun", error,
+				 reterr);
+	}
+}
+
+static bool may_come(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return guarded->hold->commit_may_come;
+}
+
+static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
+				  struct rowlock_errinfo *ret_error)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_client_conn(client, RLK_BAY_ASIDE, guarded->guard.on.until_ms,
+			    &conn, ret_error))
+		return RLK_FAILED;
+	fault = rlk_guard_outrun(conn, &request, ret_error);
+	rlk_pool_put(client->pool, conn);
+	if (fault)
+		return fault;
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->commit_may_come = false;
+	rlk_mutex_unlock(&client->mutex);
+	return RLK_DONE;
+}
+
+/* An earlier commit of the hold that may still come would be in the way of this
+ * one's, or be taken for it: so it has to come first, or not at all. While it
+ * is under way it has the row locked. */
+static int outrun(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_clock *clock = guarded->guard.on.clock;
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+
+	if (!may_come(guarded))
+		return 0;
+	/* Where the answer is late nothing else is written there. */
+	rlk_fail(&error, ROWLOCK_ECONNECT, "no answer in time");
+	do
+		fault = outrun_once(guarded, &error);
+	while (fault == RLK_BUSY &&
+	       rlk_now(clock) < guarded->guard.on.until_ms);
+	if (!fault)
+		return 0;
+	return fail_with(guarded->lock, "begin", error.code,
+			 "an earlier commit of the hold may still take place",
+			 &error, reterr);
+}
+
+static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	struct rowlock_errinfo error = { 0 };
+	enum rlk_guard_end end;
+	int code = check_connection(guarded, reterr);
+
+	if (!code)
+		code = outrun(guarded, reterr);
+	if (code)
+		return code;
+	end = rlk_guard_begin(&guarded->guard, &request, &error);
+	if (end)
+		return fail_begin(guarded, end, &error, reterr);
+	if (guarded->guard.asks)
+		note_answer(guarded);
+	return 0;
+}
+
+/* In a transaction that is not begun yet. */
+static int tie_and_begin(struct rowlock *lock, const struct rlk_guarded *how,
+			 struct rowlock_errinfo *reterr)
+{
+	struct rlk_guarded *guarded = malloc(sizeof(*guarded));
+	int code;
+
+	if (!guarded)
+		return fail(lock, "begin", ROWLOCK_ENOMEM, "out of memory",
+			    reterr);
+	*guarded = *how;
+	code = tie(lock, guarded, reterr);
+	if (code) {
+		free(guarded);
+		return code;
+	}
+	code = begin(guarded, reterr);
+	if (code)
+		rlk_guarded_untie(guarded);
+	return code;
+}
+
+int rowlock_begin(struct rowlock *lock, struct st_mysql *conn,
+		  unsigned int flags, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client = lock->name->client;
+	const struct rlk_guarded how = {
+		.guard = {
+			.on = {
+				.mysql = conn,
+				.clock = client->clock,
+				.until_ms = rlk_client_call_until(client),
+			},
+			.snapshot = flags & ROWLOCK_SNAPSHOT,
+			.early = flags & ROWLOCK_EARLY_GUARD,
+		},
+	};
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = check(lock, conn, flags, reterr);
+	if (!code)
+		code = rlk_place_find(lock, how.guard.on.until_ms, reterr);
+	return code ? code : tie_and_begin(lock, &how, reterr);
+}

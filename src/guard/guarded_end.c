@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a transaction ends that is tied to a hold: commit, commit and release,
+ * rollback.
+ *
+ * Failure modes: what the server says of the hold at the COMMIT is decisive,
+ * also where our clock has given it up by then: that only hurries. A commit
+ * without an answer is asked after until the call's time is up; and so is the
+ * row of one that found none, on a connection of the client's, before its hold
+ * is called lost.
+ */
+#include <rowlock/mysql.h>
+
+#include <string.h>
+
+#include "api/release.h"
+#include "background/receipts.h"
+#include "core/call.h"
+#include "db/conn_fence.h"
+#include "db/lend.h"
+#include "guard/guarded_private.h"
+#include "strategy/guard_outcome.h"
+
+/* Between two questions after a commit. */
+#define PAUSE_MS 20
+
+static const char may_be_gone[] = "whether it was given back is not known";
+
+/* Of a commit. */
+static void note_end(const struct rlk_guarded *guarded, bool done)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_hold *hold = guarded->hold;
+
+	rlk_mutex_lock(&client->mutex);
+	if (guarded->read)
+		rlk_guarded_note_locked(guarded);
+	else if (!done)
+		hold->guards_unsure = true;
+	else if (hold->guards < UINT16_MAX)
+		hold->guards++;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* Also where the handle's levels were let go since, and another's not. */
+static bool is_anothers_locked(const struct rlk_guarded *guarded)
+{
+	const struct rlk_hold *hold = guarded->hold;
+
+	return hold->depth > 0 && hold->owner != RLK_OWNER_NOBODY &&
+	       hold->owner != rlk_lock_owner(guarded->lock);
+}
+
+static struct rlk_guarded *find(struct rowlock *lock,
+				const struct st_mysql *conn, const char *what,
+				int *ret_code, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&client->mutex);
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->guarded)
+	{
+		struct rlk_guarded *guarded =
+		    container_of(node, struct rlk_guarded, node);
+
+		if (guarded->lock != lock || guarded->guard.on.mysql != conn)
+			continue;
+		if (!is_anothers_locked(guarded))
+			return guarded;
+		*ret_code = fail(lock, what, ROWLOCK_ENOTOWNER,
+				 "it is held by another thread; only that one "
+				 "may do this (or use ROWLOCK_OWNER_HANDLE)",
+				 reterr);
+		return NULL;
+	}
+	*ret_code =
+	    fail(lock, what, ROWLOCK_EINVAL,
+		 "no transaction was begun with it on this connection; begin "
+		 "with rowlock_begin()",
+		 reterr);
+	return NULL;
+}
+
+/* The transaction of @lock on @conn, whose caller is its owner, in the process
+ * that began it. NULL: the code. */
+static struct rlk_guarded *open_one(struct rowlock *lock,
+				    const struct st_mysql *conn,
+				    const char *what, int *ret_code,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	if (!rlk_client_forked(client))
+		return find(lock, conn, what, ret_code, reterr);
+	*ret_code = rlk_client_fail_forked(client, reterr);
+	return NULL;
+}
+
+/* The same, to commit it. What is unread would have to be thrown away, or the
+ * connection closed: that is the caller's to say. */
+static struct rlk_guarded *open_to_commit(struct rowlock *lock,
+					  const struct st_mysql *conn,
+					  int *ret_code,
+					  struct rowlock_errinfo *reterr)
+{
+	struct rlk_guarded *guarded =
+	    open_one(lock, conn, "commit", ret_code, reterr);
+	struct rowlock_errinfo error;
+
+	if (!guarded ||
+	    rlk_borrowed_ready(&guarded->guard.on, &error) != ROWLOCK_EINVAL)
+		return guarded;
+	*ret_code = fail(lock, "commit", ROWLOCK_EINVAL, error.message, reterr);
+	return NULL;
+}
+
+/* A question on a connection of the client's. True: *@ret_error is no matter,
+ * that was the answer. */
+typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
+		       struct rowlock_errinfo *ret_error);
+
+/* While its session is there, a transaction with an early guard has the row,
+ * and its COMMIT may come: so the session is ended in the server, and the
+ * question is answered. The application has closed its end of it by then. Its
+ * number is that of the thread which has locked the row, as that has said
+ * itself; and no other thread of the same run of the server ever has it, which
+ * the fence looks at. Where it cannot be ended, the question says so. */
+static void end_session(const struct rlk_guarded *guarded,
+			struct rlk_conn *conn)
+{
+	struct rlk_mark mark = { .id = guarded->guard.on_id };
+	struct rowlock_errinfo error;
+
+	if (!guarded->cut || !guarded->guard.numbered)
+		return;
+	memcpy(mark.identity, guarded->identity, sizeof(mark.identity));
+	rlk_conn_fence(conn, &mark, 0, &error);
+}
+
+/* Did the commit take place? */
+static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
+			struct rowlock_errinfo *ret_error)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	enum rlk_guard_outcome outcome;
+
+	end_session(guarded, conn);
+	if (rlk_guard_find_out(conn, &guarded->guard, &request, &outcome,
+			       ret_error))
+		return false;
+	guarded->outcome = outcome;
+	guarded->read =
+	    outcome != RLK_GUARD_ROW_IS_GONE &&
+	    !(outcome == RLK_GUARD_WAS_COMMITTED && guarded->guard.releases);
+	return true;
+}
+
+/* Is its hold's row there, and how is it counted? */
+static bool ask_row(struct rlk_guarded *guarded, struct rlk_conn *conn,
+		    struct rowlock_errinfo *ret_error)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+
+	return !rlk_guard_look(conn, &request, &guarded->seen, ret_error);
+}
+
+static void pause_until(const struct rowlock_client *client, int64_t until_ms)
+{
+	struct rlk_sleeper sleeper;
+
+	if (rlk_sleeper_init(&sleeper, client->clock))
+		return;
+	rlk_sleeper_wait(&sleeper, until_ms, -1);
+	rlk_sleeper_fini(&sleeper);
+}
+
+/* Until it is answered, or the time is up: false, and what was in the way of it
+ * in *@ret_error. An answer that is late writes nothing there. */
+static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
+		      struct rowlock_errinfo *ret_error)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	rlk_fail(ret_error, ROWLOCK_ECONNECT, "no answer in time");
+	for (;;) {
+		int64_t next = rlk_now(client->clock) + PAUSE_MS;
+		struct rlk_conn *conn;
+		bool answered = false;
+
+		if (!rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
+				     ret_error)) {
+			answered = ask(guarded, conn, ret_error);
+			rlk_pool_put(client->pool, conn);
+		}
+		if (answered || next >= until_ms)
+			return answered;
+		pause_until(client, next);
+	}
+}
+
+/* A commit that may still come would pass for the next owner; and the next
+ * transaction of the hold has to see to it. */
+static void note_may_come(struct rlk_guarded *guarded)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->commit_may_come = true;
+	rlk_mutex_unlock(&client->mutex);
+}
+
+static int fail_unknown(const struct rlk_guarded *guarded, const char *words,
+			const struct rowlock_errinfo *error,
+			struct rowlock_errinfo *reterr)
+{
+	return fail_with(guarded->lock, "commit", ROWLOCK_EUNKNOWN, words,
+			 error, reterr);
+}
+
+/* One that gives the lock back may have done so, or do so later. */
+static int fail_unanswered(struct rlk_guarded *guarded,
+			   const struct rowlock_errinfo *error,
+			   struct rowlock_errinfo *reterr)
+{
+	if (guarded->guard.releases)
+		rlk_hold_lose(guarded->hold, may_be_gone);
+	else
+		note_may_come(guarded);
+	return fail_unknown(
+	    guarded,
+	    "not known, and it may still come, until the lock is "
+	    "released or the next rowlock_begin(); look "
+	    "at the data for what became of it",
+	    error, reterr);
+}
+
+/* @error: what the COMMIT failed with. */
+static int judge(struct rlk_guarded *guarded,
+		 const struct rowlock_errinfo *error,
+		 struct rowlock_errinfo *reterr)
+{
+	switch (guarded->outcome) {
+	case RLK_GUARD_WAS_COMMITTED:
+		return 0;
+	case RLK_GUARD_WAS_NOT_COMMITTED:
+		return fail_with(guarded->lock, "commit", error->code,
+				 "nothing was committed", error, reterr);
+	case RLK_GUARD_ROW_IS_GONE:
+		break;
+	}
+	rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
+	return fail_unknown(guarded,
+			    "not known, for the hold is lost; look at the data "
+			    "for what became of it",
+			    error, reterr);
+}
+
+static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
+		    const struct rowlock_errinfo *error,
+		    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo why;
+
+	guarded->cut = rlk_fault_class(error->mysql) == RLK_UNKNOWN;
+	if (ask_until(guarded, ask_outcome, until_ms, &why))
+		return judge(guarded, error, reterr);
+	return fail_unanswered(guarded, error, reterr);
+}
+
+/* What is known to be lost is not asked for; but our clock does not know of a
+ * row that nobody could take away. */
+static bool is_lost(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	return !rlk_hold_check_locked(guarded->hold) && !guarded->guard.early;
+}
+
+static int fail_lost(struct rlk_guarded *guarded,
+		     struct rowlock_errinfo *reterr)
+{
+	rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			"commit " RLK_LOCK_FORMAT
+			": the hold was lost (%s); all is rolled back",
+			RLK_LOCK_ARGS(guarded->lock), guarded->hold->reason);
+}
+
+/* The transaction that was begun is not there any more. */
+static bool has_ended_before(enum rlk_guard_end end)
+{
+	return end == RLK_GUARD_BROKEN || end == RLK_GUARD_REPLACED;
+}
+
+static int fail_ended(const struct rlk_guarded *guarded, const char *what,
+		      enum rlk_guard_end end, struct rowlock_errinfo *reterr)
+{
+	return fail(guarded->lock, what, ROWLOCK_EBROKEN,
+		    end == RLK_GUARD_REPLACED
+			? "the session is not the one in which the transaction "
+			  "was begun (a new connection, or a reset of it), or "
+			  "autocommit was turned on in it; what was written "
+			  "since may be committed: look at the data"
+			: "the transaction had ended before: by a COMMIT, a "
+			  "ROLLBACK, DDL, or a deadlock; what was not "
+			  "committed by then is rolled back",
+		    reterr);
+}
+
+/* The commit changed no row, and is rolled back: why? */
+static int judge_uncounted(struct rlk_guarded *guarded, int64_t until_ms,
+			   const struct rowlock_errinfo *error,
+			   struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *lock = guarded->lock;
+	struct rowlock_errinfo why;
+
+	if (!ask_until(guarded, ask_row, until_ms, &why))
+		return fail_with(lock, "commit", why.code,
+				 "all is rolled back, for its row was not "
+				 "found, and whether the hold is lost is not "
+				 "known; verify it",
+				 &why, reterr);
+	if (guarded->seen == RLK_GUARD_NO_ROW)
+		return fail_lost(guarded, reterr);
+	if (guarded->seen != guarded->guard.guards)
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "its row was counted meanwhile by whoever has the "
+			    "guard as text; all is rolled back, and the hold "
+			    "stays",
+			    reterr);
+	return fail_with(lock, "commit", ROWLOCK_EDB,
+			 "the server did not find its row, which is there (a "
+			 "KILL QUERY, max_statement_time, or a snapshot); all "
+			 "is rolled back, and the hold stays: do it again",
+			 error, reterr);
+}
+
+/* Where the transaction had ended before, that is what is to be told: what the
+ * caller has committed is committed. */
+static int roll_back_lost(struct rlk_guarded *guarded,
+			  struct rowlock_errinfo *reterr)
+{
+	enum rlk_guard_end end = rlk_guard_rollback(&guarded->guard, NULL);
+
+	return has_ended_before(end)
+		   ? fail_ended(guarded, "commit", end, reterr)
+		   : fail_lost(guarded, reterr);
+}
+
+static int commit(struct rlk_guarded *guarded, int64_t until_ms,
+		  struct rowlock_errinfo *reterr)
+{
+	struct rlk_request request = rlk_hold_request(guarded->hold);
+	struct rowlock *lock = guarded->lock;
+	const struct rowlock_client *client = lock->name->client;
+	struct rowlock_errinfo error = { 0 };
+	enum rlk_guard_end end;
+
+	/* The rest is for finding out. */
+	guarded->guard.on.until_ms =
+	    until_ms - (int64_t) client->call_timeout_ms / 2;
+
+	if (is_lost(guarded))
+		return roll_back_lost(guarded, reterr);
+	end = rlk_guard_commit(&guarded->guard, &request, &error);
+	switch (end) {
+	case RLK_GUARD_ELSEWHERE:
+		return fail(lock, "commit", ROWLOCK_EBROKEN,
+			    "the connection is to another server than the "
+			    "lock's by now; what was done on it is rolled back",
+			    reterr);
+	case RLK_GUARD_DONE:
+		return 0;
+	case RLK_GUARD_UNCOUNTED:
+		return judge_uncounted(guarded, until_ms, &error, reterr);
+	case RLK_GUARD_BROKEN:
+	case RLK_GUARD_REPLACED:
+		return fail_ended(guarded, "commit", end, reterr);
+	case RLK_GUARD_UNANSWERED:
+		return find_out(guarded, until_ms, &error, reterr);
+	default:
+		return fail_with(lock, "commit", error.code,
+				 "all is rolled back", &error, reterr);
+	}
+}
+
+int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
+		   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rlk_guarded *guarded;
+	int code = 0;
+
+	guarded = open_to_commit(lock, conn, &code, reterr);
+	if (!guarded)
+		return code;
+	code =
+	    commit(guarded, rlk_client_call_until(lock->name->client), reterr);
+	note_end(guarded, code == 0);
+	if (code)
+		rlk_guarded_tell_rows(guarded, reterr);
+	rlk_guarded_untie(guarded);
+	return code;
+}
+
+/* The hold has one level, which its transaction gives back. This handle's may
+ * have been let go, and another one's not. */
+static bool is_last_level(const struct rlk_guarded *guarded)
+{
+	const struct rowlock *lock = guarded->lock;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return guarded->hold->depth == (lock->hold == guarded->hold ? 1 : 0);
+}
+
+int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
+			   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int64_t until_ms = rlk_client_call_until(lock->name->client);
+	struct rlk_guarded *guarded;
+	int code = 0;
+
+	guarded = open_to_commit(lock, conn, &code, reterr);
+	if (!guarded)
+		return code;
+	if (!is_last_level(guarded))
+		return fail(lock, "commit", ROWLOCK_EHELD,
+			    "it is held more than once; release the other "
+			    "levels first, or commit without a release",
+			    reterr);
+	guarded->guard.releases = true;
+	code = commit(guarded, until_ms, reterr);
+	note_end(guarded, code == 0);
+	if (code == 0 || code == ROWLOCK_EUNKNOWN)
+		rlk_receipt_note(lock->name->client, guarded->hold->attempt);
+	if (code)
+		rlk_guarded_tell_rows(guarded, reterr);
+	else
+		rlk_release_gone(lock, guarded->hold, until_ms);
+	rlk_guarded_untie(guarded);
+	return code;
+}
+
+int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
+		     struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rlk_guarded *guarded;
+	enum rlk_guard_end end;
+	int code = 0;
+
+	guarded = open_one(lock, conn, "roll back", &code, reterr);
+	if (!guarded)
+		return code;
+	guarded->guard.on.until_ms = rlk_client_call_until(lock->name->client);
+	/* Where it is not answered, the server does it by itself. */
+	end = rlk_guard_rollback(&guarded->guard, NULL);
+	rlk_guarded_tell_rows(guarded, NULL);
+	if (has_ended_before(end))
+		code = fail_ended(guarded, "roll back", end, reterr);
+	rlk_guarded_untie(guarded);
+	return code;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Removing a dead holder: what a contender does that meets one, and what the
+ * reaper does for names that nobody asks for.
+ *
+ * The server's clock decides quickly, inside the statement that deletes, so
+ * that there is nothing to race with. Where it must not decide (Galera, after
+ * a jump, or because the client wants it so) only what we saw counts: the same
+ * beat for the session's TTL and a margin of our own clock.
+ */
+#include "hold/clear.h"
+
+#include "base/error.h"
+#include "core/call.h"
+
+#include <inttypes.h>
+
+#define TRIES 5
+
+/* So long must a clock that has jumped keep its pace. */
+#define QUIET_MS (24 * 60 * 60 * 1000ll)
+
+bool rlk_trusts_clock(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	return !client->observe &&
+	       (client->jumped_ms == RLK_NEVER ||
+		rlk_now(client->clock) >= client->jumped_ms + QUIET_MS);
+}
+
+void rlk_clock_jumped(struct rowlock_client *client, int64_t jump_ms)
+{
+	bool trusted = rlk_trusts_clock(client);
+
+	rlk_mutex_lock(&client->mutex);
+	client->jumped_ms = rlk_now(client->clock);
+	rlk_mutex_unlock(&client->mutex);
+	if (trusted)
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"the clock of %s jumped by %" PRId64
+			" ms: until it has kept its pace for a day, only "
+			"missing beats tell who is dead",
+			client->server, jump_ms);
+}
+
+void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
+		    uint64_t ttl_ms)
+{
+	int64_t most_ms = (int64_t) (ttl_ms + rlk_margin(ttl_ms));
+
+	if (left_us / 1000 > most_ms)
+		rlk_clock_jumped(
+		    client, (int64_t) (ttl_ms - (uint64_t) (left_us / 1000)));
+}
+
+/* Others that remove the same may be in the way for a moment. A lock that was
+ * waited for, for as long as the connection waits for locks, is somebody's who
+ * takes his time: what it is on is left for a later look. */
+static bool passes(enum rlk_fault fault, int *tries)
+{
+	return (fault == RLK_CONFLICT || fault == RLK_KILLED) &&
+	       ++*tries < TRIES;
+}
+
+bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
+		     uint64_t period_ms)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	int64_t unchanged = rlk_observer_see(&client->observer, id, beat,
+					     rlk_now(client->clock));
+
+	return unchanged >= (int64_t) (period_ms + rlk_margin(period_ms));
+}
+
+int64_t rlk_silent_in_ms(struct rowlock_client *client,
+			 const struct rlk_holder *holder)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+
+	return (int64_t) ms - rlk_observer_see(&client->observer,
+					       holder->session, holder->beat,
+					       rlk_now(client->clock));
+}
+
+static enum rlk_fault evict_once(struct rowlock_client *client,
+				 struct rlk_conn *conn,
+				 const struct rlk_candidate *session,
+				 bool *ret_evicted)
+{
+	struct rowlock_errinfo error;
+
+	if (rlk_trusts_clock(client))
+		return rlk_session_evict_expired(conn, session->id, ret_evicted,
+						 &error);
+	if (rlk_seen_silent(client, session->id, session->beat,
+			    session->ttl_ms))
+		return rlk_session_evict_silent(
+		    conn, session->id, session->beat, ret_evicted, &error);
+	return RLK_DONE;
+}
+
+void rlk_evict_tell(struct rowlock_client *client,
+		    const struct rlk_candidate *session)
+{
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"evicted session %" PRIu64 "%s%s", session->id,
+		session->who ? " of " : "", session->who ? session->who : "");
+}
+
+static enum rlk_fault evict(struct rowlock_client *client,
+			    struct rlk_conn *conn,
+			    const struct rlk_candidate *session,
+			    bool *ret_evicted)
+{
+	enum rlk_fault fault;
+	int tries = 0;
+
+	*ret_evicted = false;
+	do
+		fault = evict_once(client, conn, session, ret_evicted);
+	while (passes(fault, &tries));
+	if (!fault && *ret_evicted)
+		rlk_evict_tell(client, session);
+	return fault;
+}
+
+bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
+	       const struct rlk_candidate *session)
+{
+	bool evicted;
+
+	return !evict(client, conn, session, &evicted) && evicted;
+}
+
+/* The lease is past its maximum: by the server's clock, or as we saw it. */
+static enum rlk_fault sweep_past_maximum(struct rowlock_client *client,
+					 struct rlk_conn *conn,
+					 const struct rlk_request *request,
+					 const struct rlk_holder *holder,
+					 bool *ret_swept)
+{
+	struct rowlock_errinfo error;
+
+	if (rlk_trusts_clock(client))
+		return rlk_lease_sweep_expired(conn, request, ret_swept,
+					       &error);
+	if (!holder->looked ||
+	    !rlk_seen_silent(client, holder->attempt, 0, holder->max_ms))
+		return RLK_DONE;
+	return rlk_strategy(ROWLOCK_LEASE)
+	    ->release(conn, request, ret_swept, &error);
+}
+
+static void tell_swept(struct rowlock_client *client, const char *name,
+		       const struct rlk_holder *holder)
+{
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"swept the lease on '%s' of %s %" PRIu64, name,
+		holder->absent ? "dead session" : "session", holder->session);
+}
+
+bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
+	       const char *name, unsigned int slot,
+	       const struct rlk_holder *holder)
+{
+	const struct rlk_request request = {
+		.name = name,
+		.slot = slot,
+		.attempt = holder->attempt,
+	};
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	bool swept = false;
+	int tries = 0;
+
+	do
+		fault =
+		    holder->absent
+			? rlk_lease_sweep_dead(conn, &request, &swept, &error)
+			: sweep_past_maximum(client, conn, &request, holder,
+					     &swept);
+	while (passes(fault, &tries));
+	if (fault || !swept)
+		return false;
+	tell_swept(client, name, holder);
+	return true;
+}
+
+/* True: its session may be gone now. Also if nothing was deleted: of those who
+ * meet a dead holder at one moment one evicts, and all sweep. */
+static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
+			 const struct rlk_holder *holder)
+{
+	const struct rlk_candidate session = {
+		.id = holder->session,
+		.beat = holder->beat,
+		.ttl_ms = holder->ttl_ms,
+	};
+	bool evicted;
+
+	if (rlk_trusts_clock(client)
+		? holder->left_us > 0
+		: !holder->looked ||
+		      !rlk_seen_silent(client, session.id, session.beat,
+				       session.ttl_ms))
+		return false;
+	return !evict(client, conn, &session, &evicted);
+}
+
+/* Also while the clock is trusted: it may be seen to jump before this one's
+ * time is up, and then so much has been observed already. */
+static void note_beat(struct rowlock_client *client,
+		      const struct rlk_holder *holder)
+{
+	if (holder->looked)
+		rlk_seen_silent(client, holder->session, holder->beat,
+				holder->ttl_ms);
+	rlk_judge_left(client, holder->left_us, holder->ttl_ms);
+}
+
+bool rlk_may_be_dead(struct rowlock_client *client,
+		     const struct rlk_holder *holder)
+{
+	if (!holder->absent)
+		note_beat(client, holder);
+	if (!rlk_trusts_clock(client) || holder->absent)
+		return true;
+	return holder->left_us <= 0 ||
+	       (holder->has_max && holder->max_left_us <= 0);
+}
+
+bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
+		    const struct rlk_request *request,
+		    struct rlk_holder *holder)
+{
+	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
+	struct rowlock_errinfo error;
+
+	/* Without the server's clock we need to see its beat. */
+	if (!rlk_trusts_clock(client) && !holder->looked &&
+	    lease->look(conn, request, holder, &error))
+		return false;
+	if (!holder->known)
+		return true; /* nobody there any more */
+	if (!holder->absent && evict_holder(client, conn, holder))
+		holder->absent = true;
+	if (holder->absent || (holder->has_max && (!rlk_trusts_clock(client) ||
+						   holder->max_left_us <= 0)))
+		return rlk_sweep(client, conn, request->name, request->slot,
+				 holder);
+	return false;
+}
+
+bool rlk_clears_together(struct rowlock_client *client,
+			 const struct rlk_holder *holder)
+{
+	return holder->absent || rlk_trusts_clock(client);
+}
+
+void rlk_clear_tell(struct rowlock_client *client, const struct rlk_part *part)
+{
+	const struct rlk_candidate session = { .id = part->holder.session };
+	struct rlk_holder holder = part->holder;
+
+	holder.absent = holder.absent || holder.left_us <= 0;
+	if (part->evicted)
+		rlk_evict_tell(client, &session);
+	if (part->swept)
+		tell_swept(client, part->request.name, &holder);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handle: how it is made and tied to a hold, and the waiter that uses it.
+ *
+ * A handle remembers the hold that it acquired, and how often; so one whose
+ * hold was lost cannot release the next one, and a nested user that shares a
+ * name through another handle cannot release for its caller.
+ */
+#include "hold/handle.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
+_Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
+
+int rlk_check_forked(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = lock->name->client;
+
+	return rlk_client_forked(client)
+		   ? rlk_client_fail_forked(client, reterr)
+		   : 0;
+}
+
+uint64_t rlk_lock_owner(const struct rowlock *lock)
+{
+	/* No handle is freed as long as it owns a hold. The highest bit keeps
+	 * it apart from every thread's. */
+	if (lock->name->strategy->shared)
+		return RLK_OWNER_ALL;
+	if (lock->flags & ROWLOCK_OWNER_HANDLE)
+		return (uintptr_t) lock | RLK_OWNER_ALL;
+	return rlk_thread_serial();
+}
+
+bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
+{
+	if (!a->has_info || !b->has_info)
+		return a->has_info == b->has_info;
+	return strcmp(a->info, b->info) == 0;
+}
+
+/* By what its row in the server was made, if all handles say the same. */
+static void compare_info(struct rlk_hold *hold, const struct rowlock *lock)
+{
+	if (hold->handles && !rlk_lock_same_info(hold->handles, lock))
+		hold->mixed_info = true;
+}
+
+void rlk_lock_attach_locked(struct rowlock *lock, struct rlk_hold *hold)
+{
+	if (!lock->hold) {
+		compare_info(hold, lock);
+		lock->hold = hold;
+		lock->shown = false;
+		lock->lost_told = false;
+		rlk_hold_get_locked(hold);
+		lock->next = hold->handles;
+		hold->handles = lock;
+	}
+	lock->depth++;
+	hold->depth++;
+}
+
+void rlk_lock_detach_locked(struct rowlock *lock)
+{
+	struct rlk_hold *hold = TAKE_PTR(lock->hold);
+	struct rowlock **at = &hold->handles;
+
+	/* Who nests lets go in reverse order: it is the first. */
+	while (*at != lock)
+		at = &(*at)->next;
+	*at = TAKE_PTR(lock->next);
+	hold->depth -= lock->depth;
+	lock->depth = 0;
+	rlk_hold_put_locked(hold);
+}
+
+struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
+				      struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = lock->hold;
+
+	if (!hold) {
+		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTHELD,
+				     RLK_LOCK_FORMAT
+				     " is not held through this handle; "
+				     "acquire it first",
+				     RLK_LOCK_ARGS(lock));
+		return NULL;
+	}
+	if (hold->owner != RLK_OWNER_NOBODY &&
+	    hold->owner != rlk_lock_owner(lock)) {
+		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTOWNER,
+				     RLK_LOCK_FORMAT
+				     " is held by another thread; only that "
+				     "one may do this (or use "
+				     "ROWLOCK_OWNER_HANDLE)",
+				     RLK_LOCK_ARGS(lock));
+		return NULL;
+	}
+	return hold;
+}
+
+/* -------------------------------------------------------- made, freed */
+
+static int check_options(const struct rowlock_client *client, const char *name,
+			 const struct rowlock_options *options,
+			 struct rowlock_errinfo *reterr)
+{
+	const unsigned int known = ROWLOCK_NOT_REENTRANT |
+				   ROWLOCK_OWNER_HANDLE |
+				   ROWLOCK_TOKEN_WITH_GRANT;
+	char buffer[128];
+	const char *problem;
+
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': the options' size is wrong; begin "
+				"with ROWLOCK_OPTIONS_DEFAULT",
+				name);
+	if (!rlk_strategy(options->strategy))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': there is no strategy %d", name,
+				(int) options->strategy);
+	if (options->flags & ~known)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': unknown flags 0x%x", name,
+				options->flags & ~known);
+	if (options->max_hold_ms && (options->max_hold_ms < 1000 ||
+				     options->max_hold_ms > MAX_HOLD_MOST_MS))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': max_hold_ms must be 0 or from 1000 "
+				"to %llu (30 days)",
+				name, MAX_HOLD_MOST_MS);
+	problem = options->info
+		      ? rlk_text_problem(options->info, ROWLOCK_INFO_MAX,
+					 buffer, sizeof(buffer))
+		      : NULL;
+	if (problem)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"lock '%s': the info %s", name, problem);
+	if (options->strategy == ROWLOCK_ROW && client->many_writers &&
+	    !(client->flags & ROWLOCK_SINGLE_WRITER))
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"lock '%s': %s has several writers, between "
+				"which the row strategy does not exclude; use "
+				"lease, or ROWLOCK_SINGLE_WRITER if only one "
+				"node is ever written to",
+				name, client->server);
+	return 0;
+}
+
+int rlk_lock_check(const struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock_errinfo *reterr)
+{
+	int code = rlk_name_check("the name", name, client->server, reterr);
+
+	return code ? code : check_options(client, name, options, reterr);
+}
+
+static struct rowlock *make(const struct rowlock_options *options)
+{
+	size_t length = options->info ? strlen(options->info) + 1 : 0;
+	struct rowlock *lock = calloc(1, sizeof(*lock) + length);
+
+	if (!lock)
+		return NULL;
+	lock->flags = (uint16_t) options->flags;
+	lock->max_hold_ms = (uint32_t) options->max_hold_ms;
+	rlk_list_init(&lock->in_notices);
+	if (options->info) {
+		lock->has_info = true;
+		memcpy(lock->info, options->info, length);
+	}
+	return lock;
+}
+
+/* False: out of memory. */
+static bool give_name(struct rowlock_client *client, struct rowlock *lock,
+		      const char *name, const struct rlk_strategy *strategy)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lock->name = rlk_names_get(&client->names, strategy, name);
+	if (!lock->name)
+		return false;
+	client->locks++;
+	return true;
+}
+
+struct rowlock *rlk_lock_new(struct rowlock_client *client, const char *name,
+			     const struct rlk_strategy *strategy,
+			     const struct rowlock_options *options)
+{
+	struct rowlock *lock = make(options);
+
+	if (lock && !give_name(client, lock, name, strategy)) {
+		free(lock);
+		return NULL;
+	}
+	return lock;
+}
+
+int rlk_lock_make(struct rowlock_client *client, const char *name,
+		  const struct rlk_strategy *strategy,
+		  const struct rowlock_options *options,
+		  struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock *lock;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = rlk_lock_check(client, name, options, reterr);
+	if (code)
+		return code;
+	lock = rlk_lock_new(client, name, strategy, options);
+	if (!lock)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"lock '%s': out of memory", name);
+	*ret_lock = lock;
+	return 0;
+}
+
+void rlk_lock_queue_notices_locked(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	rlk_list_remove(&lock->in_notices);
+	if (lock->notices == 0)
+		return;
+	rlk_list_append(&client->notices, &lock->in_notices);
+	rlk_cond_broadcast(&client->notices_changed);
+}
+
+void rlk_lock_notify_locked(struct rowlock *lock)
+{
+	if (!lock->lost_fn || !lock->shown || lock->lost_told)
+		return;
+	lock->lost_told = true;
+	if (lock->notices++ == 0)
+		rlk_lock_queue_notices_locked(lock);
+}
+
+void rlk_lock_show_locked(struct rowlock *lock)
+{
+	/* Another thread may have released it already, or seen it lost. */
+	if (!lock->hold)
+		return;
+	lock->shown = true;
+	if (lock->hold->reason)
+		rlk_lock_notify_locked(lock);
+}
+
+bool rlk_lock_is_canceled(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->cancel_next;
+}
+
+void rlk_lock_forget_cancel(struct rowlock *lock, bool before)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	if (!before)
+		lock->cancel_next = false;
+}
+
+void rlk_lock_show(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	rlk_lock_show_locked(lock);
+}
+
+/* ---------------------------------------------------------------- waiter */
+
+/* How much later than its deadline an acquire may return, in part. */
+#define GRACE_MS 50
+
+static void ring(struct rlk_alarm *alarm)
+{
+	struct rlk_waiter *waiter =
+	    container_of(alarm, struct rlk_waiter, alarm);
+
+	rlk_cond_signal(&waiter->waker->cond);
+	if (waiter->in_session)
+		rlk_cond_broadcast(&waiter->name->client->session_changed);
+}
+
+void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
+		     uint64_t wait_ms)
+{
+	const struct rowlock_client *client = lock->name->client;
+	int64_t until = rlk_after(rlk_now(client->clock), wait_ms);
+
+	*waiter = (struct rlk_waiter){
+		.lock = lock,
+		.name = lock->name,
+		.owner = rlk_lock_owner(lock),
+		.alarm = { .ring = ring },
+		.until_ms = until,
+		/* A short statement that is under way at the deadline is let
+		 * end: giving it up costs a connection. */
+		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
+				      : rlk_client_call_until(client),
+		.try = wait_ms == 0,
+		.wake = -1,
+		.pool_waiter = RLK_POOL_WAITER_NULL,
+	};
+	rlk_list_init(&waiter->node);
+}
+
+bool rlk_waiter_begin(struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	waiter->waker = rlk_waker_get_locked(lock->name->client);
+	if (!waiter->waker)
+		return false;
+	waiter->canceled = lock->cancel_next;
+	lock->cancel_next = false;
+	lock->waiter = waiter;
+	lock->calls++;
+	return true;
+}
+
+void rlk_waiter_end(struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lock->waiter = NULL;
+	lock->calls--;
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+	rlk_waker_put_locked(client, waiter->waker);
+}

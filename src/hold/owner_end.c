@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * On the thread that ends the hold is lost, and no more: the callback, the log
+ * and the server are for the notifier and the chores. What is in the server is
+ * removed as with every lost hold, at once.
+ *
+ * All holds are looked through. That is rare: a thread that has released what
+ * it held is not told of (base/thread_end.h).
+ */
+#include "hold/owner_end.h"
+
+#include "hold/hold.h"
+
+static void lose_of(struct rlk_list *holds, uint64_t owner)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->owner != owner || hold->state != RLK_HOLD_HELD)
+			continue;
+		hold->owner = RLK_OWNER_NOBODY;
+		hold->orphan = true;
+		rlk_hold_lose_locked(hold, "its owner ended");
+	}
+}
+
+void rlk_owner_ended(struct rlk_end_watch *watch, uint64_t serial)
+{
+	struct rowlock_client *client =
+	    container_of(watch, struct rowlock_client, thread_ends);
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	lose_of(&client->session.holds, serial);
+	lose_of(&client->row_holds, serial);
+}
+
+void rlk_owner_end_log(const struct rlk_hold *hold)
+{
+	rlk_log(&hold->name->client->log, ROWLOCK_LOG_WARNING,
+		"'%s' (%s) is lost: the thread that held it has ended without "
+		"a release",
+		hold->name->text, hold->name->strategy->name);
+}

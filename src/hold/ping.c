@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the connection of a hold is to be pinged (background/pinger.c does
+ * that), and one ping on the caller's thread.
+ */
+#include "hold/ping.h"
+
+#include "core/call.h"
+
+/* A third of what the server waits for a word on it. */
+uint64_t rlk_ping_ms(const struct rlk_hold *hold)
+{
+	const struct rowlock_client *client = hold->name->client;
+
+	return hold->name->strategy->pins_connection
+		   ? client->row_idle_ms / 3
+		   : (uint64_t) rlk_client_word_ms(client, RLK_BAY_BELL);
+}
+
+void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms)
+{
+	struct rowlock_client *client = hold->name->client;
+	int64_t next = rlk_after(answered_ms, rlk_ping_ms(hold));
+
+	rlk_alarms_set(&client->pings, &hold->upkeep->ping, next);
+	if (next >= client->pinger_armed_ms)
+		return;
+	client->pinger_armed_ms = next;
+	rlk_sleeper_wake(&client->pinger_sleeper);
+}
+
+void rlk_pinger_forget_locked(struct rlk_hold *hold)
+{
+	if (hold->upkeep && !hold->upkeep->pinging)
+		rlk_alarms_clear(&hold->name->client->pings,
+				 &hold->upkeep->ping);
+}
+
+bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	int64_t t0 = rlk_now(client->clock);
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	bool found;
+
+	rlk_conn_set_until(hold->conn, until_ms);
+	fault =
+	    hold->name->strategy->confirm(hold->conn, &request, &found, &error);
+	rlk_mutex_lock(&client->mutex);
+	if (!fault)
+		rlk_hold_answered_locked(hold, t0);
+	else
+		rlk_hold_lose_locked(hold, "its connection does not answer");
+	rlk_hold_put_conn_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	return !fault;
+}

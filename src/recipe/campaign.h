@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_RECIPE_CAMPAIGN_H
+#define RLK_RECIPE_CAMPAIGN_H
+
+/*
+ * To stand for election with a weight: of those who wait, the one with the
+ * largest is elected first. For the recipe that makes an election of a lock.
+ */
+
+#include <rowlock.h>
+
+/** A candidate with a weight. */
+struct rlk_candidacy {
+	struct rowlock *lock;     /* whose holder leads */
+	struct rowlock *standing; /* its row as long as it waits; NULL: its
+				     weight is 0, to which nobody yields */
+	unsigned int weight;
+	uint64_t yield_ms; /* it yields for so long, and no longer */
+};
+
+/** rowlock_new() of candidacy->standing. */
+int rlk_candidacy_new(struct rowlock_client *client, const char *name,
+		      unsigned int weight, struct rowlock **ret_standing,
+		      struct rowlock_errinfo *reterr);
+
+/** rowlock_acquire() of candidacy->lock. */
+int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
+		 struct rowlock_errinfo *reterr);
+
+/** Who of a larger weight than @weight stands for @lock's name, and for how
+ *  long? *@ret_weight 0: nobody. Blocks for a call at the most. */
+int rlk_challenger(const struct rowlock *lock, unsigned int weight,
+		   unsigned int *ret_weight, uint64_t *ret_stood_ms,
+		   struct rowlock_errinfo *reterr);
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Readers and writers: what is more than a lock.
+ *
+ * A writer acquires its row as every lock is acquired: by the bell, in line,
+ * with a try of its own, and so on. From then on no reader comes in. Those who
+ * were there before it are waited for: it looks again and again who is left,
+ * and removes those that are dead. So writers do not starve, and one of them at
+ * a time polls a name.
+ *
+ * The look that grants is later than the row, which may have been broken
+ * meanwhile. So it has to show that row, too, and for an upgrade the reader's:
+ * both at the same moment prove that nobody has written in between.
+ *
+ * Failure modes: whoever gives up gives its row back, and readers come in
+ * again. A look changes nothing, so one that is not answered is made again. A
+ * writer whose row is not shown has lost it, and asks anew.
+ */
+#include "recipe/writer.h"
+
+#include "api/release.h"
+#include "base/error.h"
+#include "core/call.h"
+#include "core/waiter.h"
+#include "db/lend.h"
+#include "hold/clear.h"
+#include "strategy/sides.h"
+#include "wait/asking.h"
+#include "wait/line.h"
+
+/* Between two looks: a part of what it has waited, from 1 ms to this. */
+#define LOOK_MOST_MS 50
+#define LOOK_PART 8
+
+/* Parts of the 100 ms that an acquire may return after its deadline: so long it
+ * looks, and then gives the row back. */
+#define LOOK_GRACE_MS 40
+#define GIVE_BACK_MS 30
+
+int rlk_reader_new(struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	return rlk_lock_make(client, name, &rlk_strategy_reader, options,
+			     ret_lock, reterr);
+}
+
+int rlk_writer_new(struct rowlock_client *client, const char *name,
+		   const struct rowlock_options *options,
+		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	return rlk_lock_make(client, name, &rlk_strategy_writer, options,
+			     ret_lock, reterr);
+}
+
+/* ------------------------------------------------------------ who is left */
+
+/* A writer that waits for readers. */
+struct drain {
+	struct rowlock_client *client;
+	struct rowlock *writer;
+	const struct rowlock *reader; /* its own, or NULL */
+	struct rlk_waiter waiter;
+	int64_t began_ms;
+
+	/* What a look finds. */
+	bool looked;       /* it was answered */
+	bool writes;       /* the writer's row, with its session */
+	bool reads;        /* the same of the reader's */
+	size_t others;     /* that read */
+	bool shared;       /* its own is shared by others of this client */
+	size_t dead_count; /* of the others, perhaps */
+	struct rlk_rwlock_seen dead[RLK_READERS_MOST];
+	struct rowlock_errinfo error; /* why it failed; code 0: it did not */
+};
+
+static bool is_row_of(const struct rlk_hold *hold,
+		      const struct rlk_rwlock_seen *seen)
+{
+	return rlk_holder_is(&seen->holder, hold->attempt, hold->session);
+}
+
+static void see(const struct rlk_rwlock_seen *seen, void *arg)
+{
+	struct drain *drain = arg;
+
+	if (seen->slot == RLK_SLOT_WRITER) {
+		drain->writes = is_row_of(drain->writer->hold, seen);
+		return;
+	}
+	if (drain->reader &&
+	    seen->holder.attempt == drain->reader->hold->attempt) {
+		drain->reads = is_row_of(drain->reader->hold, seen);
+		return;
+	}
+	drain->others++;
+	/* More than were asked for may come of who is no server. */
+	if (drain->dead_count < RLK_READERS_MOST &&
+	    rlk_may_be_dead(drain->client, &seen->holder))
+		drain->dead[drain->dead_count++] = *seen;
+}
+
+/* What may pass is waited out, but not by a try: 0. */
+static int failed(const struct drain *drain, int code)
+{
+	if (drain->waiter.try)
+		return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_EDB : code;
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
+	    code == ROWLOCK_ECONNECT)
+		return 0;
+	return code;
+}
+
+static int get_conn(struct drain *drain, size_t bay, struct rlk_conn **conn,
+		    struct rowlock_errinfo *reterr)
+{
+	return rlk_pool_get(
+	    drain->client->pool, bay, rlk_waiter_io_until(&drain->waiter),
+	    !drain->waiter.try, &drain->waiter.pool_waiter, conn, reterr);
+}
+
+/* Who is left? 0: drain->others; else what ends the wait. */
+static int look(struct drain *drain)
+{
+	const struct rlk_name *name = drain->writer->name;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code;
+
+	drain->looked = drain->writes = drain->reads = false;
+	drain->others = 0;
+	drain->dead_count = 0;
+	drain->error.code = 0;
+	code = get_conn(drain, rlk_client_lane(drain->client, name->text)->bay,
+			&conn, &drain->error);
+	if (code) {
+		drain->others = 1;
+		return failed(drain, code);
+	}
+	fault = rlk_rwlock_look(conn, name->text, see, drain, &drain->error);
+	rlk_pool_put(drain->client->pool, conn);
+	drain->looked = fault == RLK_DONE;
+	if (drain->looked)
+		return 0;
+	drain->others = 1;
+	if (fault == RLK_BUSY || fault == RLK_CONFLICT || fault == RLK_KILLED)
+		drain->error.code = 0;
+	return failed(drain, drain->error.code);
+}
+
+/* Somebody's transaction may have its row locked: on a connection that nobody
+ * else waits for. True: at least one is gone. */
+static bool remove_dead(struct drain *drain)
+{
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	bool removed = false;
+
+	if (!drain->dead_count || get_conn(drain, RLK_BAY_ASIDE, &conn, &error))
+		return false;
+	for (size_t i = 0; i < drain->dead_count && rlk_conn_usable(conn);
+	     i++) {
+		struct rlk_rwlock_seen *dead = &drain->dead[i];
+		const struct rlk_request request = {
+			.name = drain->writer->name->text,
+			.slot = dead->slot,
+		};
+
+		if (rlk_clear_dead(drain->client, conn, &request,
+				   &dead->holder))
+			removed = true;
+	}
+	rlk_pool_put(drain->client->pool, conn);
+	return removed;
+}
+
+/* ---------------------------------------------------------------- the wait */
+
+/* A row that the look would have shown is not there: its hold was broken. With
+ * fewer others than a look tells of it has shown them all. */
+static void lose_what_is_gone_locked(struct drain *drain)
+{
+	if (!drain->looked)
+		return;
+	if (drain->reader && !drain->reads && drain->others < RLK_READERS_MOST)
+		rlk_hold_lose_locked(drain->reader->hold, RLK_ROW_IS_GONE);
+	if (!drain->writes)
+		rlk_hold_lose_locked(drain->writer->hold, RLK_ROW_IS_GONE);
+}
+
+/* It is held, and nobody else reads: 0. 1: wait on. */
+static int judge_locked(struct drain *drain)
+{
+	const struct rowlock *reader = drain->reader;
+
+	lose_what_is_gone_locked(drain);
+	if (reader && !rlk_hold_check_locked(reader->hold))
+		return ROWLOCK_ELOST;
+	if (!rlk_hold_check_locked(drain->writer->hold))
+		return ROWLOCK_ECONNECT;
+	drain->shared = reader && reader->hold->depth > reader->depth;
+	return drain->others || drain->shared;
+}
+
+/* Until the next look: 1; or why it is over. */
+static int pause_locked(struct drain *drain)
+{
+	struct rlk_waiter *waiter = &drain->waiter;
+	int64_t now = rlk_now(drain->client->clock);
+	int64_t delay = (now - drain->began_ms) / LOOK_PART + 1;
+	int64_t at = now + (delay < LOOK_MOST_MS ? delay : LOOK_MOST_MS);
+
+	if (waiter->try)
+		return ROWLOCK_EBUSY;
+	if (waiter->until_ms < at)
+		at = waiter->until_ms;
+	for (;;) {
+		int code = rlk_waiter_over_locked(waiter);
+
+		if (code)
+			return code;
+		if (rlk_now(drain->client->clock) >= at)
+			return 1;
+		rlk_waiter_sleep_locked(waiter, at);
+	}
+}
+
+/* 0: nobody reads any more, and it is held and shown; 1: look again. */
+static int step(struct drain *drain)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&drain->client->mutex);
+	int code = judge_locked(drain);
+
+	if (code > 0)
+		return pause_locked(drain);
+	if (code == 0)
+		rlk_lock_show_locked(drain->writer);
+	return code;
+}
+
+static int wait_for_readers(struct drain *drain)
+{
+	int code;
+
+	do {
+		do
+			code = look(drain);
+		while (!code && drain->others && remove_dead(drain));
+		if (!code)
+			code = step(drain);
+	} while (code > 0);
+	return code;
+}
+
+static int explain(const struct drain *drain, int code,
+		   struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *writer = drain->writer;
+	const struct rowlock_errinfo *error = &drain->error;
+	const char *what = code == ROWLOCK_ECANCELED ? "the wait was canceled"
+			   : drain->shared
+			       ? "is read through other handles of this client"
+			       : "is read by others";
+
+	if (code == ROWLOCK_ELOST)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": its reader was lost meanwhile (%s)",
+				RLK_LOCK_ARGS(writer),
+				drain->reader->hold->reason);
+	/* Nobody knows who reads; while it waited that was no verdict. */
+	if (error->code && code != ROWLOCK_ECANCELED)
+		return rlk_fail_db(
+		    reterr, code == ROWLOCK_ETIMEDOUT ? error->code : code,
+		    error->mysql, "acquire " RLK_LOCK_FORMAT ": %s",
+		    RLK_LOCK_ARGS(writer), error->message);
+	if (code == ROWLOCK_ECONNECT)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": granted, and lost again before its readers "
+				"had left; it is not held",
+				RLK_LOCK_ARGS(writer));
+	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
+			RLK_LOCK_ARGS(writer), what);
+}
+
+/* Until @until_ms, which may be over by now; of a try, the end of the call. */
+static int drain(struct rowlock *writer, const struct rowlock *reader,
+		 uint64_t wait_ms, int64_t until_ms,
+		 struct rowlock_errinfo *reterr)
+{
+	struct drain drain = {
+		.client = writer->name->client,
+		.writer = writer,
+		.reader = reader,
+		.began_ms = rlk_now(writer->name->client->clock),
+	};
+	int code;
+
+	rlk_waiter_init(&drain.waiter, writer, wait_ms);
+	drain.waiter.until_ms = until_ms;
+	drain.waiter.give_up_ms =
+	    wait_ms ? rlk_after(until_ms, LOOK_GRACE_MS) : until_ms;
+	if (!rlk_waiter_begin(&drain.waiter))
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"acquire " RLK_LOCK_FORMAT ": out of memory",
+				RLK_LOCK_ARGS(writer));
+	code = wait_for_readers(&drain);
+	rlk_waiter_end(&drain.waiter);
+	return code ? explain(&drain, code, reterr) : 0;
+}
+
+/* ---------------------------------------------------------------- acquire */
+
+/* The part of @wait_ms that is left until @until_ms; a try stays one. */
+static uint64_t time_left(const struct rowlock *lock, uint64_t wait_ms,
+			  int64_t until_ms)
+{
+	int64_t now = rlk_now(lock->name->client->clock);
+
+	if (wait_ms == 0 || wait_ms == ROWLOCK_FOREVER)
+		return wait_ms;
+	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
+}
+
+/* Nobody of this client joins the reader's hold any more. */
+static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&reader->name->client->mutex);
+	int code = 0;
+	struct rlk_hold *hold = rlk_lock_hold_locked(reader, &code, reterr);
+
+	if (!hold)
+		return code;
+	if (!rlk_hold_check_locked(hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				"acquire " RLK_LOCK_FORMAT
+				": its reader was lost (%s); release it first",
+				RLK_LOCK_ARGS(reader), hold->reason);
+	if (reader->name->hold == hold)
+		reader->name->hold = NULL;
+	return 0;
+}
+
+/* Of one that reads: others wait for it, so it does not wait for them. */
+static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
+		   struct rowlock_errinfo *reterr)
+{
+	int64_t late = rlk_after(until_ms, LOOK_GRACE_MS);
+	int code = rlk_try(writer, wait_ms ? late : until_ms, reterr);
+
+	if (code == ROWLOCK_EBUSY)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT
+				": another writer waits for this reader; "
+				"release it",
+				RLK_LOCK_ARGS(writer));
+	if (code == ROWLOCK_EDB && wait_ms && reterr->mysql == 0 &&
+	    rlk_now(writer->name->client->clock) >= until_ms)
+		return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+				"acquire " RLK_LOCK_FORMAT
+				": not asked for in time",
+				RLK_LOCK_ARGS(writer));
+	return code;
+}
+
+/* A try that is refused has the rest of its call. */
+static int64_t give_back_until(const struct rowlock_client *client,
+			       uint64_t wait_ms, int64_t until_ms)
+{
+	int64_t soon = rlk_after(rlk_now(client->clock), GIVE_BACK_MS);
+
+	return wait_ms || until_ms < soon ? soon : until_ms;
+}
+
+static int acquire(struct rowlock *writer, struct rowlock *reader,
+		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = writer->name->client;
+	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
+				: rlk_client_call_until(client);
+	int code = reader ? close_reader(reader, reterr) : 0;
+
+	while (!code) {
+		uint64_t left = time_left(writer, wait_ms, until);
+
+		code = reader ? try_row(writer, wait_ms, until, reterr)
+			      : rlk_acquire(writer, left, reterr);
+		if (code)
+			break;
+		code = drain(writer, reader, wait_ms, until, reterr);
+		if (code == 0)
+			return 0;
+		rlk_release(writer, give_back_until(client, wait_ms, until),
+			    NULL);
+		/* Lost while it waited: there may be time to begin anew. */
+		if (code == ROWLOCK_ECONNECT && wait_ms && !reader &&
+		    rlk_now(client->clock) < until)
+			code = 0;
+	}
+	return code;
+}
+
+int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
+		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(writer->name->client))
+		return rlk_client_fail_forked(writer->name->client, reterr);
+	code = acquire(writer, reader, wait_ms, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* *@ret_attempt is that of a writer that is held. */
+static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
+		      struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&writer->name->client->mutex);
+	int code = 0;
+	struct rlk_hold *hold = rlk_lock_hold_locked(writer, &code, reterr);
+
+	if (!hold)
+		return code;
+	if (!rlk_hold_check_locked(hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				RLK_LOCK_FORMAT ": the hold was lost (%s); "
+						"stop what it protects",
+				RLK_LOCK_ARGS(writer), hold->reason);
+	*ret_attempt = hold->attempt;
+	return 0;
+}
+
+/* There is one row for writers, and it is another's, or was. */
+static int lose_writer(struct rowlock *writer, uint64_t attempt,
+		       struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&writer->name->client->mutex);
+
+	if (writer->hold && writer->hold->attempt == attempt)
+		rlk_hold_lose_locked(writer->hold, RLK_ROW_IS_GONE);
+	return rlk_fail(reterr, ROWLOCK_ELOST,
+			RLK_LOCK_FORMAT ": the hold was lost (another writes "
+					"by now, or has written); stop what it "
+					"protects",
+			RLK_LOCK_ARGS(writer));
+}
+
+/* The reader was not let in, with @code: does @writer go on, as the caller will
+ * be told? */
+static int check_writer(struct rowlock *writer, int code,
+			struct rowlock_errinfo *error)
+{
+	struct rowlock_errinfo verified;
+
+	if (rowlock_verify(writer, &verified) != ROWLOCK_ELOST)
+		return code;
+	*error = verified;
+	return ROWLOCK_ELOST;
+}
+
+int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
+			     struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	uint64_t attempt = 0;
+	int code;
+
+	if (rlk_client_forked(writer->name->client))
+		return rlk_client_fail_forked(writer->name->client, reterr);
+	code = attempt_of(writer, &attempt, &error);
+	if (!code)
+		code = rlk_acquire_under(reader, attempt, &error);
+	if (code == ROWLOCK_EBUSY)
+		code = lose_writer(writer, attempt, &error);
+	else if (code && code != ROWLOCK_ELOST)
+		code = check_writer(writer, code, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_STRATEGY_PLACE_SQL_H
+#define RLK_STRATEGY_PLACE_SQL_H
+
+/*
+ * Where a client's tables are, for what is said on a connection that is not the
+ * client's: it may have another database, and be to another server.
+ */
+
+#include <stdbool.h>
+
+#include "db/sql.h"
+
+struct rlk_catch_up;
+struct rlk_conn;
+
+struct rlk_place {
+	char schema[260]; /* "": not learned yet */
+	const char
+	    *identity; /* an expression, static: which server it is; NULL:
+			  other nodes of its cluster will do as well */
+	const struct rlk_catch_up *catch_up;
+	char server[96]; /* which one it was that told this */
+};
+
+/** Learn it from a connection of the client's. */
+void rlk_place_learn(const struct rlk_conn *conn, struct rlk_place *ret_place);
+
+/** Does a begin have to ask for something, to wait for what its node lacks? */
+bool rlk_place_asks_to_catch_up(const struct rlk_place *place);
+
+/** A condition: true on @server, or on any of its cluster. */
+void rlk_place_put_is_here(struct rlk_script *script,
+			   const struct rlk_place *place, const char *server);
+
+/** The table @name of it. */
+void rlk_place_put_table(struct rlk_script *script,
+			 const struct rlk_place *place, const char *name);
+
+#endif

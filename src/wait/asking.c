@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking the server, until it is granted or the waiter's time is up.
+ *
+ * One step is one question: a connection, a statement, its verdict. Between
+ * steps the thread asks again at once, or sleeps where a cancel or the
+ * deadline wakes it (pause.c).
+ *
+ * lease: nobody wakes us in the server, so we ask again with growing, jittered
+ * pauses; the first question tells how long the holder's session still has,
+ * and a holder that has died is removed on the way. row: the server queues us;
+ * we wait there in slices, and take the question back
+ * (KILL QUERY) when our time is up.
+ *
+ * If no answer came, the request may still be executed. Then its session is
+ * ended first (settle.c), and only after that the same attempt is asked again.
+ */
+#include "wait/asking.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/set_text.h"
+#include "core/call.h"
+#include "core/waiter.h"
+#include "db/lend.h"
+#include "group/commit.h"
+#include "hold/clear.h"
+#include "hold/session.h"
+#include "wait/doorbell.h"
+#include "wait/grant.h"
+#include "wait/line.h"
+#include "wait/pause.h"
+#include "wait/rounds.h"
+#include "wait/settle.h"
+
+#include <inttypes.h>
+
+enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
+{
+	asking->code = code;
+	return RLK_STEP_END;
+}
+
+enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
+{
+	if (code == ROWLOCK_ECONNECT && !asking->waiter->try)
+		return RLK_STEP_LATER;
+	return rlk_end_with(asking, code);
+}
+
+/* ----------------------------------------------------------- connection */
+
+static enum rlk_step get_conn(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	int code;
+
+	asking->stray_ends = asking->client->stray_ends;
+	code = rlk_pool_get(
+	    asking->client->pool, RLK_BAY_ROW, rlk_waiter_io_until(waiter),
+	    !waiter->try, &waiter->pool_waiter, &asking->conn, &asking->error);
+	if (code == 0)
+		return RLK_STEP_AGAIN;
+	if (code == ROWLOCK_ETIMEDOUT && waiter->try)
+		return rlk_end_with(asking, ROWLOCK_EDB);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return RLK_STEP_LATER; /* the loop sees why */
+	return rlk_failed(asking, code);
+}
+
+void rlk_put_conn(struct rlk_asking *asking)
+{
+	struct rowlock_client *client = asking->client;
+
+	if (!asking->conn)
+		return;
+	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
+	if (!asking->name->strategy->pins_connection)
+		return;
+	/* It may have a transaction without locks: the chores end it. */
+	rlk_mutex_lock(&client->mutex);
+	client->row_unclean = true;
+	rlk_mutex_unlock(&client->mutex);
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
+{
+	rlk_mutex_lock(&asking->client->mutex);
+	asking->waiter->conn = conn;
+	if (conn && asking->waiter->canceled)
+		rlk_conn_interrupt(conn);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+/* ----------------------------------------------------------------- held */
+
+/* To observe a beat from the server's line: so many looks until it is over. The
+ * first of them may just miss a beat, so that it is had a part later than by
+ * one that looks all the time; the last one is at the very end. */
+#define OBSERVE_LOOKS 4
+
+static int64_t observe_ms(const struct rlk_asking *asking,
+			  const struct rlk_holder *holder)
+{
+	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+	int64_t part = (int64_t) ms / OBSERVE_LOOKS + 1;
+	int64_t left;
+
+	if (!asking->on_bell || asking->has_bell || !holder->looked ||
+	    holder->absent)
+		return RLK_POLL_DELAY_MS;
+	left = rlk_silent_in_ms(asking->client, holder);
+	return left < part ? left : part;
+}
+
+/* When the holder may be dead, as far as we know. */
+static void plan_look(struct rlk_asking *asking,
+		      const struct rlk_holder *holder)
+{
+	int64_t now = rlk_now(asking->client->clock);
+	int64_t left_ms = holder->left_us / 1000 + 1;
+
+	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
+		left_ms = holder->max_left_us / 1000 + 1;
+	if (!rlk_trusts_clock(asking->client))
+		left_ms = observe_ms(asking, holder);
+	if (left_ms < RLK_POLL_DELAY_MS)
+		left_ms = RLK_POLL_DELAY_MS;
+	asking->look_ms = now + left_ms;
+}
+
+/* Which one of the rows that one attempt may have. */
+static unsigned int row_of(const struct rlk_holder *holder)
+{
+	return holder->slot ? holder->slot : holder->which;
+}
+
+/* The one that was to be removed and is still there was alive after all: no
+ * reason to ask again at once. Whose row somebody has locked is in others' way
+ * once. */
+static bool clear_dead(struct rlk_asking *asking,
+		       const struct rlk_request *request,
+		       struct rlk_holder *holder)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_errand errand = { .waiter = asking->waiter };
+	struct rlk_set_name name;
+	struct rlk_request dead = *request;
+
+	if (!holder->known || !rlk_may_be_dead(client, holder))
+		return false;
+	if (asking->skips_line && asking->swept == holder->attempt &&
+	    asking->swept_which == row_of(holder))
+		return false;
+	name = rlk_set_name_at(request->name, holder->which);
+	dead.name = name.text;
+	dead.slot =
+	    holder->slot ? holder->slot : asking->name->strategy->held_slot;
+	dead.count = 0;
+	errand.until_ms = rlk_waiter_io_until(asking->waiter);
+	/* Those of a packet are on slot 0. */
+	errand.aside = asking->sweeps_alone || dead.slot ||
+		       !rlk_clears_together(client, holder);
+	asking->swept = holder->attempt;
+	asking->swept_which = row_of(holder);
+	asking->sweeps_alone =
+	    !rlk_commit_sweep(asking->hold, &dead, holder, &errand);
+	return !asking->sweeps_alone;
+}
+
+static void note_others(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
+
+	asking->saw_others = true;
+	asking->waiter->refused = true;
+	if (turn)
+		turn->others_seen_ms = rlk_now(asking->client->clock);
+}
+
+/* Who is not unsure has nothing in the server that he knows of; what there was
+ * of this attempt is gone, as dead or by hand, perhaps between an INSERT and
+ * the look who has what. What is made next shall not look like it to those who
+ * saw it and are about to remove it (S5), and count from then on. */
+static void begin_anew(struct rlk_asking *asking)
+{
+	asking->hold->attempt = rlk_random();
+	asking->unsure = false;
+	asking->sent_ms = 0;
+}
+
+static enum rlk_step held(struct rlk_asking *asking,
+			  const struct rlk_request *request,
+			  struct rlk_holder *holder)
+{
+	struct rowlock_client *client = asking->client;
+
+	/* Who is unsure never merely looks, so this was another's. */
+	begin_anew(asking);
+	note_others(asking);
+	asking->skips_line = clear_dead(asking, request, holder);
+	if (asking->skips_line) {
+		asking->ask = RLK_ASK_FIRST;
+		return RLK_STEP_AGAIN;
+	}
+	if (asking->waiter->try)
+		return rlk_end_with(asking, ROWLOCK_EBUSY);
+	rlk_doorbell_note_wanted(asking);
+	asking->on_bell = rlk_doorbell_choose(asking);
+	if (holder->known)
+		plan_look(asking, holder);
+	else if (asking->name->strategy->counted)
+		asking->look_ms = 0; /* kept out by those in line alone */
+	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
+								: RLK_ASK_AGAIN;
+	/* The first in line knows that the holder will not ring. */
+	return asking->on_bell && !asking->has_bell ? RLK_STEP_AGAIN
+						    : RLK_STEP_LATER;
+}
+
+/* ------------------------------------------------------------- one step */
+
+/* A row that is not there after it was made five times is made under another
+ * name, or deleted each time: that does not pass. */
+#define MAKES_MOST 5
+
+static enum rlk_step fail_making(struct rlk_asking *asking)
+{
+	return rlk_end_with(
+	    asking, rlk_fail(&asking->error, ROWLOCK_EDB,
+			     "its row was made %u times on %s, and is not "
+			     "there; does a trigger change what is written?",
+			     MAKES_MOST, asking->client->server));
+}
+
+static enum rlk_step make_row(struct rlk_asking *asking,
+			      const struct rlk_request *request)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code;
+
+	if (asking->makes == MAKES_MOST)
+		return fail_making(asking);
+	code = rlk_pool_get(asking->client->pool, RLK_BAY_ASIDE,
+			    rlk_waiter_io_until(waiter), !waiter->try,
+			    &waiter->pool_waiter, &conn, &asking->error);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return RLK_STEP_LATER;
+	if (code)
+		return rlk_failed(asking, code);
+	fault = asking->name->strategy->make(conn, request, &asking->error);
+	rlk_pool_put(asking->client->pool, conn);
+	if (fault == RLK_PENDING)
+		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 asking->client->server);
+	switch (fault) {
+	case RLK_DONE:
+		asking->makes++;
+		return RLK_STEP_AGAIN;
+	case RLK_BUSY:
+	case RLK_CONFLICT:
+	case RLK_KILLED:
+		return RLK_STEP_LATER;
+	case RLK_PENDING:
+	case RLK_UNKNOWN:
+		/* Making the row twice does no harm. */
+		return rlk_failed(asking, ROWLOCK_ECONNECT);
+	default:
+		return rlk_end_with(asking, asking->error.code);
+	}
+}
+
+/* Why an unsettled question ends the call. Who waits in the server hears
+ * nothing of it as long as another holds the name, nor if the server is gone;
+ * its time was up before that could be told (settle.c). */
+static int reason(struct rlk_asking *asking)
+{
+	int code;
+
+	rlk_mutex_lock(&asking->client->mutex);
+	code = rlk_waiter_over_locked(asking->waiter);
+	rlk_mutex_unlock(&asking->client->mutex);
+	if (code == ROWLOCK_ECANCELED)
+		return code;
+	if (code == 0 || asking->ask != RLK_ASK_WAIT)
+		return asking->error.code;
+	asking->error.code = 0;
+	asking->unheard = true;
+	return code;
+}
+
+static enum rlk_step no_answer(struct rlk_asking *asking)
+{
+	enum rlk_settled settled = rlk_settle(asking);
+
+	/* Abandoned, or asked again: then there is something to know. */
+	asking->unsure = settled == RLK_SETTLED;
+	asking->skips_line = asking->unsure;
+	if (settled == RLK_SETTLED)
+		return RLK_STEP_AGAIN;
+	if (settled == RLK_ANEW)
+		return RLK_STEP_LATER;
+	return rlk_end_with(asking, reason(asking));
+}
+
+enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+			const struct rlk_request *request,
+			struct rlk_holder *holder)
+{
+	switch (verdict) {
+	case RLK_HELD:
+		return held(asking, request, holder);
+	case RLK_ABSENT:
+		return make_row(asking, request);
+	case RLK_WAITED:
+		return RLK_STEP_AGAIN;
+	case RLK_AGAIN:
+		if (asking->name->strategy->pins_connection)
+			return RLK_STEP_AGAIN;
+		/* A mere look would not tell our own row from another's. */
+		asking->ask = asking->unsure ? RLK_ASK_FIRST : RLK_ASK_AGAIN;
+		if (!asking->unsure)
+			begin_anew(asking);
+		return RLK_STEP_LATER;
+	case RLK_WAITING:
+	case RLK_UNCLEAR:
+		return no_answer(asking);
+	default:
+		return rlk_failed(asking, asking->error.code);
+	}
+}
+
+/* How long one question may take: a wait in the server lasts a slice. */
+static int64_t question_until(const struct rlk_asking *asking)
+{
+	const struct rowlock_client *client = asking->client;
+	int64_t slice;
+
+	if (asking->ask != RLK_ASK_WAIT)
+		return rlk_waiter_io_until(asking->waiter);
+	slice = rlk_after(rlk_client_call_until(client), client->row_slice_ms);
+	return slice < asking->waiter->until_ms ? slice
+						: asking->waiter->until_ms;
+}
+
+struct rlk_request rlk_next_request(struct rlk_asking *asking)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+
+	request.max_hold_ms = asking->lock->max_hold_ms;
+	request.info = rlk_lock_info(asking->lock);
+	request.under = asking->waiter->under;
+	request.permits = asking->waiter->permits;
+	request.passes_line = asking->polls || asking->passes_line;
+	request.guess = asking->guess;
+	asking->guess = 0;
+	request.observes = asking->name->strategy->several &&
+			   !rlk_trusts_clock(asking->client);
+	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT &&
+		       !asking->waiter->undrawn;
+	if (asking->sent_ms == 0)
+		asking->sent_ms = rlk_now(asking->client->clock);
+	asking->error.code = 0;
+	return request;
+}
+
+/* On a connection that the hold will keep. */
+static enum rlk_step ask_pinned(struct rlk_asking *asking)
+{
+	const struct rlk_strategy *strategy = asking->name->strategy;
+	struct rlk_request request = rlk_next_request(asking);
+	struct rlk_holder holder = { 0 };
+	enum rlk_verdict verdict;
+	int64_t t0 = rlk_now(asking->client->clock);
+
+	rlk_conn_set_until(asking->conn, question_until(asking));
+	if (asking->ask == RLK_ASK_WAIT)
+		rlk_expose_conn(asking, asking->conn);
+	verdict = strategy->acquire(asking->conn, &request, asking->ask,
+				    &holder, &asking->error);
+	if (asking->ask == RLK_ASK_WAIT)
+		rlk_expose_conn(asking, NULL);
+	if (verdict == RLK_WAITING && strategy->resume)
+		verdict = rlk_take_back(asking);
+	else if (verdict == RLK_AGAIN)
+		rlk_end_transaction(asking,
+				    rlk_waiter_io_until(asking->waiter));
+	if (verdict == RLK_GRANTED)
+		return rlk_granted(asking, t0);
+	return rlk_judge(asking, verdict, &request, &holder);
+}
+
+/* No connection, or no time: nothing was sent. */
+static enum rlk_step not_sent(struct rlk_asking *asking)
+{
+	int code = asking->error.code;
+
+	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->try)
+		return rlk_end_with(asking, ROWLOCK_EDB);
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return RLK_STEP_LATER; /* the loop sees why */
+	return rlk_failed(asking, code);
+}
+
+/* The group will settle it, and have it abandoned if need be. */
+static enum rlk_step left(struct rlk_asking *asking)
+{
+	asking->unsure = false;
+	rlk_fail_abandoned(asking);
+	return rlk_end_with(asking, reason(asking));
+}
+
+/* The same, but there was no connection: nobody has been asked. */
+static enum rlk_step unsent(struct rlk_asking *asking)
+{
+	asking->unsure = false;
+	rlk_fail(&asking->error, ROWLOCK_ETIMEDOUT,
+		 "no lease connection to %s came free in time",
+		 asking->client->server);
+	return not_sent(asking);
+}
+
+/* With others that ask, or draw, or release at the same moment. */
+static enum rlk_step ask_shared(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_request request = rlk_next_request(asking);
+	_cleanup_(rlk_ticket_freep) struct rlk_ticket *ticket =
+	    rlk_ticket_new(asking->hold, RLK_ACT_ACQUIRE, &request);
+	const struct rlk_errand errand = {
+		.until_ms = waiter->give_up_ms,
+		.not_before_ms = asking->round_ms,
+		.persist = !waiter->try,
+		.waiter = waiter,
+	};
+	enum rlk_outcome outcome;
+
+	if (!ticket)
+		return rlk_end_with(
+		    asking,
+		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
+	asking->round_ms = 0;
+	ticket->part.ask = asking->ask;
+	ticket->unsure = asking->unsure;
+	outcome = rlk_commit_run(&ticket, &errand);
+	if (outcome == RLK_OUT_LEFT)
+		return left(asking);
+	if (outcome == RLK_OUT_UNSENT)
+		return unsent(asking);
+	if (outcome == RLK_OUT_LATE)
+		return RLK_STEP_LATER;
+	asking->ask = ticket->part.ask;
+	asking->unsure = ticket->unsure;
+	if (ticket->error.code)
+		asking->error = ticket->error;
+	if (outcome == RLK_OUT_NOT_SENT)
+		return not_sent(asking);
+	if (ticket->fault == RLK_UNKNOWN) {
+		/* Not on the connection that has the bell, if one has it. */
+		asking->has_bell = false;
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		asking->mark = ticket->mark;
+		return rlk_judge(asking, RLK_UNCLEAR, &request, NULL);
+	}
+	if (!ticket->part.answered)
+		return rlk_failed(asking, asking->error.code);
+	if (ticket->part.verdict != RLK_GRANTED)
+		return rlk_judge(asking, ticket->part.verdict, &request,
+				 &ticket->part.holder);
+	if (ticket->part.holder.bell)
+		asking->hold->bell_conn = ticket->part.ran_on;
+	asking->hold->token = ticket->part.token;
+	/* Who stands in line was overtaken: it is his turn when ours ends. */
+	if (ticket->part.holder.line && !asking->has_bell) {
+		note_others(asking);
+		rlk_doorbell_note_wanted(asking);
+	}
+	return rlk_granted(asking, asking->sent_ms);
+}
+
+enum rlk_step rlk_ask_here(struct rlk_asking *asking)
+{
+	const struct rlk_strategy *strategy = asking->name->strategy;
+	struct rlk_request request = rlk_next_request(asking);
+	struct rlk_holder holder = { 0 };
+	enum rlk_verdict verdict;
+
+	asking->said_ms = rlk_now(asking->client->clock);
+	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
+	verdict = strategy->acquire(asking->conn, &request, asking->ask,
+				    &holder, &asking->error);
+	if (verdict == RLK_GRANTED)
+		return rlk_granted(asking, asking->sent_ms);
+	return rlk_judge(asking, verdict, &request, &holder);
+}
+
+static enum rlk_step ensure_session(struct rlk_asking *asking)
+{
+	uint64_t id;
+	int code = rlk_session_ensure(asking->client, asking->waiter, &id,
+				      &asking->error);
+
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
+	    code == ROWLOCK_EBUSY)
+		return RLK_STEP_LATER;
+	if (code)
+		return rlk_failed(asking, code);
+	/* A new session: what the attempt may have left is dead. */
+	if (asking->hold->session != id) {
+		if (asking->hold->session)
+			asking->hold->attempt = rlk_random();
+		asking->unsure = false;
+	}
+	asking->hold->session = id;
+	return RLK_STEP_AGAIN;
+}
+
+static enum rlk_step ask_once(struct rlk_asking *asking)
+{
+	enum rlk_step step;
+
+	if (!asking->name->strategy->needs_session) {
+		if (asking->conn && rlk_conn_retired(asking->conn))
+			rlk_pool_discard(asking->client->pool,
+					 TAKE_PTR(asking->conn));
+		/* Waiting for a connection may have taken all the time. */
+		return asking->conn ? ask_pinned(asking) : get_conn(asking);
+	}
+	step = ensure_session(asking);
+	if (step != RLK_STEP_AGAIN)
+		return step;
+	rlk_doorbell_notice_end(asking);
+	/* Who has it keeps it, also where others have begun to poll. */
+	return !asking->round_ms &&
+		       (asking->has_bell || (asking->on_bell && !asking->polls))
+		   ? rlk_doorbell_step(asking)
+		   : ask_shared(asking);
+}
+
+/* ----------------------------------------------------------------- loop */
+
+/* The waiter's time is up, or it may go on: 0. */
+static int over(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	int code;
+
+	rlk_mutex_lock(&asking->client->mutex);
+	code = rlk_waiter_over_locked(waiter);
+	rlk_mutex_unlock(&asking->client->mutex);
+	if (!code && waiter->try &&
+	    rlk_now(asking->client->clock) >= waiter->give_up_ms)
+		code = rlk_fail(&asking->error, ROWLOCK_EDB,
+				"%s gave no verdict within %" PRIu64
+				" ms; try again, or allow longer calls",
+				asking->client->server,
+				asking->client->call_timeout_ms);
+	return code;
+}
+
+/* It ends without a grant, and nobody asked again what became of a sending
+ * without an answer: the chores delete its row, if there is one. */
+static void give_up(struct rlk_asking *asking)
+{
+	if (!asking->code || !asking->unsure)
+		return;
+	rlk_mutex_lock(&asking->client->mutex);
+	rlk_hold_abandon_locked(asking->hold, NULL);
+	rlk_mutex_unlock(&asking->client->mutex);
+}
+
+static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
+{
+	const struct rowlock *lock = asking->lock;
+	const struct rowlock_errinfo *error = &asking->error;
+	int code = asking->code;
+
+	/* It was not held by others, we just could not ask. */
+	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ECONNECT)
+		code = ROWLOCK_ECONNECT;
+	/* Nor was it: it was not asked for. */
+	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ETIMEDOUT)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT ": not asked for in "
+				"time: %s",
+				RLK_LOCK_ARGS(lock), error->message);
+	if (code == ROWLOCK_ETIMEDOUT && asking->unheard)
+		return rlk_fail(reterr, code,
+				"acquire " RLK_LOCK_FORMAT ": not had in time; "
+				"whether others hold it is not known, as %s "
+				"did not answer in the end",
+				RLK_LOCK_ARGS(lock), asking->client->server);
+	switch (code) {
+	case 0:
+		return 0;
+	case ROWLOCK_EBUSY:
+	case ROWLOCK_ETIMEDOUT:
+	case ROWLOCK_ECANCELED:
+		return rlk_fail_waiting(lock, code, reterr);
+	default:
+		return rlk_fail_db(reterr, code, error->mysql,
+				   "acquire '%s' (%s): %s",
+				   rlk_name_shown(lock->name).text,
+				   lock->name->strategy->name, error->message);
+	}
+}
+
+int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
+{
+	bool wait =
+	    asking->name->strategy->pins_connection && !asking->waiter->try;
+	enum rlk_step step = RLK_STEP_AGAIN;
+
+	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
+	asking->on_bell = rlk_doorbell_usable(asking) &&
+			  rlk_doorbell_busy(asking->client, asking->name->text);
+	if (!asking->on_bell)
+		rlk_step_back(asking);
+	while (step != RLK_STEP_END) {
+		int code = over(asking);
+
+		if (code) {
+			step = rlk_end_with(asking, code);
+			continue;
+		}
+		step = ask_once(asking);
+		if (step == RLK_STEP_LATER && rlk_pause(asking))
+			step = rlk_end_with(asking, 0);
+	}
+	rlk_note_turn(asking);
+	give_up(asking);
+	rlk_doorbell_leave(asking);
+	rlk_put_conn(asking);
+	return explain(asking, reterr);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server said yes: the hold begins, if that still counts.
+ *
+ * A lease counts only if the session that its row names is still ours, and its
+ * maximum is not over; else its row is dead or is given back, and the question
+ * is asked anew. A row hold keeps its connection, whose socket is watched from
+ * the same moment on.
+ */
+#include "wait/grant.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/call.h"
+#include "core/timer.h"
+#include "db/lend.h"
+#include "group/commit.h"
+
+/* Of the same 100 ms, if the question had to be taken back first. */
+#define REFRESH_MS 70
+
+/* A statement without an answer says nothing by itself. */
+static void no_answer(struct rlk_asking *asking)
+{
+	if (!asking->error.code)
+		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
+			 asking->client->server);
+}
+
+/* A grant counts only if the session that it names is still ours. */
+static bool begin_lease(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_session *session = &asking->client->session;
+	struct rlk_hold *hold = asking->hold;
+
+	if (session->state != RLK_SESSION_ALIVE ||
+	    session->id != hold->session ||
+	    rlk_now(asking->client->clock) >= session->valid_until_ms)
+		return false;
+	/* Where there may be many it lets it go: the next may come in, too. */
+	if (asking->has_bell && !hold->name->strategy->many) {
+		asking->has_bell = false;
+		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
+	}
+	hold->wanted = asking->wanted;
+	rlk_hold_start_locked(hold);
+	/* At once: a loss in the next moment must find who has it. */
+	rlk_lock_attach_locked(asking->lock, hold);
+	if (asking->waiter->count == 1 && !asking->waiter->refused)
+		asking->lock->slot = (uint16_t) hold->upkeep->slots[0];
+	/* A break that was seen while the answer was on its way may have been
+	 * of this very lease: the look that followed did not know it. */
+	if (session->breaks != asking->waiter->breaks) {
+		asking->client->look_breaks = true;
+		rlk_sleeper_wake(&asking->client->chores_sleeper);
+	}
+	return true;
+}
+
+static int64_t refresh_until(const struct rlk_waiter *waiter)
+{
+	int64_t call = rlk_client_call_until(waiter->name->client);
+	int64_t until = waiter->try ? waiter->give_up_ms
+				    : rlk_after(waiter->until_ms, REFRESH_MS);
+
+	return call < until ? call : until;
+}
+
+/* A grant after a long wait in the server: only an answer that was asked for
+ * just now tells until when the idle bound keeps it. */
+static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	int64_t now = rlk_now(client->clock);
+	bool found;
+
+	if (now - t0 < (int64_t) client->row_idle_ms / 3)
+		return t0;
+	rlk_conn_set_until(asking->conn, refresh_until(asking->waiter));
+	if (asking->name->strategy->confirm(asking->conn, &request, &found,
+					    &asking->error)) {
+		no_answer(asking);
+		return -1;
+	}
+	return now;
+}
+
+/* What the pool saw alive may have ended since, and the deadline thread have
+ * found no hold that had it. */
+static bool ended_meanwhile_locked(const struct rlk_asking *asking)
+{
+	return asking->client->stray_ends != asking->stray_ends &&
+	       !rlk_conn_alive(asking->hold->conn);
+}
+
+static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_hold *hold = asking->hold;
+	int error;
+
+	t0 = refresh_row(asking, t0);
+	if (t0 < 0) {
+		/* It has the row locked: only its end is sure to end that. */
+		rlk_pool_discard(client->pool, TAKE_PTR(asking->conn));
+		return rlk_failed(asking, ROWLOCK_ECONNECT);
+	}
+	rlk_mutex_lock(&client->mutex);
+	hold->conn = TAKE_PTR(asking->conn);
+	rlk_hold_start_locked(hold);
+	rlk_lock_attach_locked(asking->lock, hold);
+	error = rlk_deadline_watch_locked(client, hold->conn);
+	if (error) {
+		rlk_lock_detach_locked(asking->lock);
+		rlk_hold_lose_locked(hold, "its connection cannot be watched");
+	} else if (ended_meanwhile_locked(asking)) {
+		rlk_hold_lose_locked(hold, "its connection ended");
+	} else {
+		rlk_hold_answered_locked(hold, t0);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	if (error)
+		return rlk_end_with(asking,
+				    rlk_fail(&asking->error, ROWLOCK_ESYSTEM,
+					     "no way to watch its connection; "
+					     "raise the limit of descriptors"));
+	return rlk_end_with(asking, 0);
+}
+
+/* The maximum counts from the first sending. A grant that comes when it is
+ * over already is given back. */
+static bool too_late(struct rlk_asking *asking)
+{
+	uint64_t max = asking->lock->max_hold_ms;
+	int64_t until;
+
+	if (max == 0)
+		return false;
+	until = rlk_after(asking->sent_ms, max - rlk_margin(max));
+	asking->hold->upkeep->max_until_ms = until;
+	return rlk_now(asking->client->clock) >= until;
+}
+
+/* It came too late: its row goes, and the question is asked anew, as another
+ * attempt. */
+static enum rlk_step give_back(struct rlk_asking *asking)
+{
+	const struct rlk_errand errand = {
+		.until_ms = asking->waiter->give_up_ms,
+	};
+	struct rlk_found found;
+
+	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
+		rlk_mutex_lock(&asking->client->mutex);
+		rlk_hold_abandon_locked(asking->hold, NULL);
+		rlk_mutex_unlock(&asking->client->mutex);
+		return rlk_end_with(asking, ROWLOCK_ECONNECT);
+	}
+	asking->hold->attempt = rlk_random();
+	asking->hold->bell_conn = 0;
+	asking->hold->token = 0;
+	asking->sent_ms = 0;
+	asking->ask = RLK_ASK_FIRST;
+	return RLK_STEP_AGAIN;
+}
+
+enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
+{
+	asking->unsure = false;
+	if (asking->name->strategy->pins_connection) {
+		/* It was granted just now, not when it was first asked for. */
+		asking->sent_ms = rlk_now(asking->client->clock);
+		too_late(asking);
+		return begin_row(asking, t0);
+	}
+	if (!too_late(asking) && begin_lease(asking))
+		return rlk_end_with(asking, 0);
+	return give_back(asking);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_WAIT_GRANT_H
+#define RLK_WAIT_GRANT_H
+
+/* A grant of the server becomes a hold. */
+
+#include "wait/asking.h"
+
+/** The answer to a question that was sent at @t0 is yes; see grant.c. */
+enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0);
+
+#endif

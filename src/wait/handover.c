@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Local hand-over: what one thread gives up, the next local waiter has, without
+ * a word to the server.
+ *
+ * To the server nothing happens: the row, its attempt, the session or the
+ * connection are the same. Here the same hold goes on with another owner, who
+ * draws a token of his own: it comes from the name's row like every other, so
+ * it is larger than the one before.
+ *
+ * A hold's time among the threads of one client is a turn. It begins with the
+ * server's grant and is bounded, by passes and by time: other processes wait
+ * for the name, too, and nothing tells us so. After it the hold goes back, and
+ * our next waiter asks like everybody else.
+ *
+ * What the server might know better than we, goes back as well: a hold that is
+ * perhaps broken, one whose connection has ended. And what it shows to people
+ * or ends by itself has to be asked for anew: another info, a maximum hold. So
+ * does one whose guard was told as text, or is in a commit that may still come:
+ * that passes for the next owner.
+ */
+#include "wait/handover.h"
+
+#include "core/waiter.h"
+#include "wait/asking.h"
+
+/* Could the server tell that it is not ours any more? */
+static bool is_doubtful(const struct rlk_hold *hold)
+{
+	if (hold->name->strategy->needs_session)
+		return hold->suspect || hold->name->client->look_breaks;
+	/* The thread that talks on it will see; else the socket tells, sooner
+	 * than the deadline thread gets the mutex. */
+	return !hold->conn_busy && !rlk_conn_alive(hold->conn);
+}
+
+static bool turn_is_over(const struct rlk_hold *hold)
+{
+	const struct rowlock_client *client = hold->name->client;
+
+	return hold->passes >= client->handover_passes ||
+	       rlk_now(client->clock) >=
+		   rlk_after(hold->began_ms, client->handover_ms);
+}
+
+/* The first who still waits; before him are only those who are about to leave,
+ * canceled or late. Nobody, if the first is not asleep in the line: then two
+ * threads use one handle at the same time. */
+static struct rlk_waiter *next_in_line(const struct rlk_name *name)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &name->waiters)
+	{
+		struct rlk_waiter *waiter =
+		    container_of(node, struct rlk_waiter, node);
+
+		if (waiter->asking || waiter->handed)
+			return NULL;
+		if (!rlk_waiter_over_locked(waiter))
+			return waiter;
+	}
+	return NULL;
+}
+
+/* Does it want as many, of as many? Who says another number is to be refused,
+ * which the server does. */
+static bool is_alike(const struct rlk_waiter *waiter,
+		     const struct rlk_hold *hold)
+{
+	return waiter->count == rlk_hold_rows(hold) &&
+	       (!waiter->permits || waiter->permits == hold->upkeep->permits);
+}
+
+/* The same for permits, for which the first asks while others have some. One
+ * that is asked for the first time gets its own; who was refused is not
+ * overtaken, neither while its next question is under way nor as it wants
+ * another number. */
+static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &hold->name->waiters)
+	{
+		struct rlk_waiter *waiter =
+		    container_of(node, struct rlk_waiter, node);
+		bool leaves = waiter->handed || rlk_waiter_over_locked(waiter);
+
+		if (leaves || (waiter->asking && !waiter->refused))
+			continue;
+		return (waiter->asking && !waiter->idle) ||
+			       !is_alike(waiter, hold)
+			   ? NULL
+			   : waiter;
+	}
+	return NULL;
+}
+
+/* Would the server have been asked for just what is there? */
+static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
+		 const struct rowlock *to)
+{
+	if (hold->commit_may_come)
+		return false;
+	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
+	       !hold->guard_told && !hold->mixed_info &&
+	       rlk_lock_same_info(from, to);
+}
+
+struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
+				       const struct rowlock *from)
+{
+	struct rlk_waiter *next = hold->name->strategy->counted
+				      ? next_for_permits(hold)
+				      : next_in_line(hold->name);
+	struct rlk_turn *turn = hold->name->turn;
+
+	/* A reader that has not joined has to ask whether a writer has come; a
+	 * candidate's row is its own. */
+	if (hold->name->strategy->many && !hold->name->strategy->counted)
+		return NULL;
+	if (!next || !fits(hold, from, next->lock))
+		return NULL;
+	if (turn_is_over(hold)) {
+		if (turn)
+			turn->over = true;
+		return NULL;
+	}
+	if (is_doubtful(hold))
+		return NULL;
+	hold->passes++;
+	hold->owner = next->owner;
+	hold->token = 0;
+	/* At once: a loss in the next moment must find who has it. */
+	rlk_lock_attach_locked(next->lock, hold);
+	next->handed = true;
+	return next->waker;
+}
+
+bool rlk_handed_over_locked(struct rlk_waiter *waiter)
+{
+	if (!waiter->handed)
+		return false;
+	if (rlk_hold_check_locked(waiter->lock->hold))
+		return true;
+	/* Nobody has seen it as ours. */
+	rlk_lock_detach_locked(waiter->lock);
+	waiter->handed = false;
+	return false;
+}

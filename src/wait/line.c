@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_acquire(): re-enter, or stand in the local line and, when first,
+ * ask the server (asking.c).
+ *
+ * The line is one per name and client: first come, first served, whatever the
+ * handles. Only its first waiter uses a connection, and only if the name is not
+ * handed to it by its last owner here (handover.c); the others sleep, each on
+ * its own condition, so that one wake wakes one thread.
+ */
+#include "wait/line.h"
+
+#include "base/error.h"
+#include "core/waiter.h"
+#include "wait/asking.h"
+#include "wait/handover.h"
+#include "wait/share.h"
+
+/* May it ask? Where there may be many, one that is there is no reason not to.
+ */
+static bool is_its_turn(const struct rlk_waiter *waiter)
+{
+	const struct rlk_name *name = waiter->name;
+
+	return name->waiters.next == &waiter->node &&
+	       (!name->hold || name->strategy->many);
+}
+
+/* Wait until the name is handed to us, or it is our turn to ask. Lets the mutex
+ * go. */
+static int wait_turn_locked(struct rlk_waiter *waiter)
+{
+	while (!rlk_handed_over_locked(waiter) && !rlk_joined_locked(waiter) &&
+	       !is_its_turn(waiter)) {
+		int code = rlk_waiter_over_locked(waiter);
+
+		if (!code && waiter->try)
+			code = ROWLOCK_EBUSY;
+		if (code)
+			return code;
+		rlk_waiter_sleep_locked(waiter, waiter->until_ms);
+	}
+	/* What was handed over before the end of the wait is held. */
+	return waiter->handed ? 0 : rlk_waiter_over_locked(waiter);
+}
+
+int rlk_fail_waiting(const struct rowlock *lock, int code,
+		     struct rowlock_errinfo *reterr)
+{
+	bool counted = lock->name->strategy->counted;
+	const char *what = "the wait was canceled";
+
+	if (code == ROWLOCK_EBUSY)
+		what = counted ? "not so many permits are free"
+			       : "is held by another";
+	if (code == ROWLOCK_ETIMEDOUT)
+		what = counted ? "never were so many permits free"
+			       : "was held by others all the time";
+	if (code == ROWLOCK_ENOMEM)
+		what = "out of memory";
+	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
+			RLK_LOCK_ARGS(lock), what);
+}
+
+struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
+{
+	const struct rowlock *lock = waiter->lock;
+	struct rlk_hold *hold = rlk_hold_new_locked(lock->name);
+
+	if (!hold)
+		return NULL;
+	hold->owner = waiter->owner;
+	if (((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
+	     !rlk_hold_make_upkeep(hold)) ||
+	    (waiter->count && !rlk_hold_make_slots(hold, waiter->count))) {
+		rlk_hold_put_locked(hold);
+		return NULL;
+	}
+	if (waiter->count)
+		hold->upkeep->permits = waiter->permits;
+	return hold;
+}
+
+/* The thread asks without the mutex; the line stays as it is behind it. */
+static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
+{
+	struct rowlock *lock = waiter->lock;
+	struct rowlock_client *client = waiter->name->client;
+	struct rlk_asking asking = {
+		.client = client,
+		.name = lock->name,
+		.lock = lock,
+		.waiter = waiter,
+		.hold = rlk_make_hold_locked(waiter),
+		.guess = lock->slot,
+	};
+	int code;
+
+	if (!asking.hold)
+		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
+	lock->slot = 0;
+	waiter->asking = true;
+	rlk_mutex_unlock(&client->mutex);
+	code = rlk_ask(&asking, reterr);
+	rlk_mutex_lock(&client->mutex);
+	rlk_hold_put_locked(asking.hold);
+	return code;
+}
+
+/* Where there may be many, who asks whether there is room at this moment need
+ * not wait for those who ask, too; nor who is let in by a writer of ours: the
+ * others wait for its end. */
+static bool stands_in_line(const struct rlk_waiter *waiter)
+{
+	return !waiter->name->strategy->many ||
+	       (!waiter->try && !waiter->under);
+}
+
+/* False: out of memory. */
+static bool enter_line(struct rlk_waiter *waiter)
+{
+	struct rlk_name *name = waiter->name;
+
+	waiter->waker = rlk_waker_get_locked(name->client);
+	if (!waiter->waker)
+		return false;
+	waiter->lock->waiter = waiter;
+	if (!stands_in_line(waiter))
+		return true;
+	/* The second one makes turns of it. */
+	if (name->hold)
+		rlk_name_turn(name, name->hold->began_ms);
+	else if (!rlk_list_empty(&name->waiters))
+		rlk_name_turn(name, -RLK_NEVER);
+	rlk_list_append(&name->waiters, &waiter->node);
+	return true;
+}
+
+static void leave_line(struct rlk_waiter *waiter)
+{
+	struct rowlock_client *client = waiter->name->client;
+
+	waiter->lock->waiter = NULL;
+	rlk_list_remove(&waiter->node);
+	rlk_alarms_clear(&client->alarms, &waiter->alarm);
+	rlk_name_next_locked(waiter->name);
+	rlk_name_rest(waiter->name);
+	rlk_waker_put_locked(client, waiter->waker);
+}
+
+/* How it is to be acquired. */
+struct wanted {
+	uint64_t wait_ms;
+	int64_t until_ms; /* no statement may last longer than that */
+	uint64_t under;   /* a writer's attempt; 0: none */
+	bool undrawn;     /* its token is drawn later */
+	/* Of a semaphore. */
+	unsigned int permits;
+	unsigned int count;
+};
+
+/* Stand in line until it is handed over, joined, or asked for: then the handle
+ * has the hold. */
+static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
+			struct rowlock_errinfo *reterr)
+{
+	struct rlk_waiter waiter;
+	int code;
+
+	rlk_waiter_init(&waiter, lock, wanted->wait_ms);
+	waiter.under = wanted->under;
+	waiter.undrawn = wanted->undrawn;
+	waiter.permits = wanted->permits;
+	waiter.count = wanted->count;
+	if (waiter.give_up_ms > wanted->until_ms)
+		waiter.give_up_ms = wanted->until_ms;
+	if (!enter_line(&waiter))
+		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
+	code = stands_in_line(&waiter) ? wait_turn_locked(&waiter) : 0;
+	if (code)
+		rlk_fail_waiting(lock, code, reterr);
+	else if (!waiter.handed)
+		code = ask_locked(&waiter, reterr);
+	leave_line(&waiter);
+	/* A cancel that came too late for this wait is meant for the next part
+	 * of the same one. */
+	if (!code && waiter.canceled && lock->name->strategy->drained)
+		lock->cancel_next = true;
+	return code;
+}
+
+/* What the handle's own last hold says: 1: go on. */
+static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	if (!lock->hold)
+		return 1;
+	if (!rlk_hold_check_locked(lock->hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST,
+				"acquire " RLK_LOCK_FORMAT
+				": the last hold of this handle was lost (%s); "
+				"release it first",
+				RLK_LOCK_ARGS(lock), lock->hold->reason);
+	if (lock->hold->owner != rlk_lock_owner(lock))
+		return rlk_fail(reterr, ROWLOCK_ENOTOWNER,
+				"acquire " RLK_LOCK_FORMAT
+				": another thread holds it through this "
+				"handle; make a handle per thread",
+				RLK_LOCK_ARGS(lock));
+	return 1;
+}
+
+/* One level more for an owner that has it; 1: it has not. */
+static int reenter_locked(struct rowlock *lock, uint64_t under,
+			  struct rowlock_errinfo *reterr)
+{
+	/* Of what is shared each handle has its own, or joins the last. */
+	struct rlk_hold *hold = lock->hold ? lock->hold : lock->name->hold;
+
+	if (!hold || hold->owner != rlk_lock_owner(lock) ||
+	    !rlk_hold_check_locked(hold))
+		return 1;
+	if (!lock->hold && (under || !rlk_may_join_locked(hold)))
+		return 1;
+	if (lock->flags & ROWLOCK_NOT_REENTRANT)
+		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
+				"acquire " RLK_LOCK_FORMAT
+				": the caller holds it already, and this lock "
+				"is not reentrant",
+				RLK_LOCK_ARGS(lock));
+	rlk_lock_attach_locked(lock, hold);
+	return 0;
+}
+
+/* The handle has the hold, or the error says why not. */
+static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
+			  struct rowlock_errinfo *reterr)
+{
+	int code;
+
+	if (lock->waiter)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"acquire " RLK_LOCK_FORMAT
+				": another thread is waiting with this handle; "
+				"make a handle per thread",
+				RLK_LOCK_ARGS(lock));
+	code = own_hold_locked(lock, reterr);
+	if (code <= 0)
+		return code;
+	code = reenter_locked(lock, wanted->under, reterr);
+	if (code <= 0)
+		return code;
+	/* Its time may have come up between the two looks. */
+	if (lock->hold)
+		return own_hold_locked(lock, reterr);
+	if (lock->cancel_next) {
+		lock->cancel_next = false;
+		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
+	}
+	/* Its end will tell of what it holds then. */
+	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
+		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
+	lock->calls++;
+	code = queue_locked(lock, wanted, reterr);
+	lock->calls--;
+	return code;
+}
+
+static int acquire(struct rowlock *lock, const struct wanted *wanted,
+		   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	int code = acquire_locked(lock, wanted, reterr);
+
+	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
+		rlk_end_owe(1);
+	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT) &&
+	    !lock->name->strategy->drained)
+		rlk_lock_show_locked(lock);
+	return code;
+}
+
+int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,
+		struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .wait_ms = wait_ms,
+				       .until_ms = RLK_NEVER };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_acquire_undrawn(struct rowlock *lock, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .wait_ms = wait_ms,
+				       .until_ms = RLK_NEVER,
+				       .undrawn = true };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_try(struct rowlock *lock, int64_t until_ms,
+	    struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .until_ms = until_ms };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
+		      struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .until_ms = RLK_NEVER, .under = writer };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
+			unsigned int count, uint64_t wait_ms,
+			struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = { .wait_ms = wait_ms,
+				       .until_ms = RLK_NEVER,
+				       .permits = permits,
+				       .count = count };
+
+	return acquire(lock, &wanted, reterr);
+}

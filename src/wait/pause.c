@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the server is asked again: after a pause that grows, with the client's
+ * others in a round, or later than others who want the name as well.
+ */
+#include "wait/pause.h"
+
+#include "base/random.h"
+#include "core/waiter.h"
+#include "group/commit.h"
+#include "wait/doorbell.h"
+#include "wait/handover.h"
+#include "wait/rounds.h"
+
+#define FIRST_DELAY_MS 2     /* it doubles */
+#define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
+
+/* Nobody rings for permits, and all others stand behind the one that asks. */
+#define FIRST_IN_LINE_MS 20
+
+/* Who has had the name for a turn lets others ask first, for longer than their
+ * polls, if they were seen to want it lately. */
+#define TURN_MS 50 /* without hand-over, which has its own */
+#define STEP_BACK_MS (2 * RLK_POLL_DELAY_MS)
+#define LATELY_MS 5000
+/* Where nobody was seen it is done so often to find out: the holder cannot know
+ * who polls. */
+#define PROBE_MS 2000
+
+/* Does it ask on a connection of its own? The first in line whose holder will
+ * not ring need not, for the bell stays with it meanwhile; but the server ends
+ * a connection on which nothing is said. */
+static bool has_its_own_way(const struct rlk_asking *asking)
+{
+	if (asking->has_bell)
+		return rlk_doorbell_is_silent(asking);
+	return asking->conn || (asking->on_bell && !asking->polls);
+}
+
+/* Many names that are held cost one statement per round, not one each: who has
+ * polled for a while goes on together with the client's others. */
+static bool joins_round(struct rlk_asking *asking)
+{
+	const struct rlk_waiter *waiter = asking->waiter;
+	int64_t at;
+
+	if (has_its_own_way(asking) || asking->error.code || waiter->try ||
+	    asking->delay_ms < RLK_POLL_DELAY_MS ||
+	    !asking->name->strategy->batch ||
+	    !rlk_commit_gathers(asking->client))
+		return false;
+	at = rlk_rounds_next(asking->client->rounds,
+			     rlk_now(asking->client->clock));
+	if (at >= waiter->until_ms)
+		return false;
+	asking->round_ms = at;
+	return true;
+}
+
+static uint64_t longest(const struct rlk_asking *asking)
+{
+	if (asking->error.code == ROWLOCK_ECONNECT)
+		return FAILED_DELAY_MS;
+	return asking->has_bell && asking->name->strategy->counted
+		   ? FIRST_IN_LINE_MS
+		   : RLK_POLL_DELAY_MS;
+}
+
+bool rlk_pause(struct rlk_asking *asking)
+{
+	struct rlk_waiter *waiter = asking->waiter;
+	int64_t end_ms = waiter->try ? waiter->give_up_ms : waiter->until_ms;
+	uint64_t limit = longest(asking);
+	bool handed;
+	int64_t at;
+
+	if (!asking->has_bell)
+		rlk_put_conn(asking);
+	asking->delay_ms =
+	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
+	if (asking->delay_ms > limit)
+		asking->delay_ms = limit;
+	if (joins_round(asking))
+		return false;
+	/* Jitter, so that those who met once do not meet again and again. */
+	at = rlk_after(rlk_now(asking->client->clock),
+		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
+	if (end_ms < at)
+		at = end_ms;
+	rlk_mutex_lock(&asking->client->mutex);
+	/* One that may have left a row goes on until it knows. */
+	waiter->idle = !asking->unsure;
+	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
+	       !waiter->handed && rlk_now(asking->client->clock) < at)
+		rlk_waiter_sleep_locked(waiter, at);
+	waiter->idle = false;
+	if (waiter->freed)
+		asking->delay_ms = 0;
+	waiter->freed = false;
+	handed = rlk_handed_over_locked(waiter);
+	rlk_mutex_unlock(&asking->client->mutex);
+	return handed;
+}
+
+/* Have our threads had the name among themselves for a turn, while others want
+ * it? */
+static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
+{
+	const struct rlk_turn *turn = asking->name->turn;
+	int64_t turn_ms = asking->client->handover_ms
+			      ? (int64_t) asking->client->handover_ms
+			      : TURN_MS;
+
+	if (!turn)
+		return false;
+	if (turn->others_seen_ms <= now - LATELY_MS)
+		return turn->over && turn->probed_ms <= now - PROBE_MS;
+	return turn->over || (turn->began_ms < now - turn_ms &&
+			      turn->began_ms > now - LATELY_MS);
+}
+
+/* Nobody may keep a name among its own threads while others wait for it. Where
+ * waiters queue in the server, they get their turn by that. */
+void rlk_step_back(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_turn *turn = asking->name->turn;
+	int64_t now = rlk_now(asking->client->clock);
+	int64_t at;
+
+	if (!asking->name->strategy->needs_session ||
+	    asking->name->strategy->many || waiter->try ||
+	    !turn_is_over_locked(asking, now))
+		return;
+	/* Once for all of ours: who gives up meanwhile is followed by another,
+	 * and the name may be free. */
+	if (!turn->back_until_ms)
+		turn->back_until_ms = now + STEP_BACK_MS;
+	at = turn->back_until_ms;
+	if (waiter->until_ms < at)
+		at = waiter->until_ms;
+	while (!rlk_waiter_over_locked(waiter) &&
+	       rlk_now(asking->client->clock) < at)
+		rlk_waiter_sleep_locked(waiter, at);
+	asking->saw_others = true;
+	turn->probed_ms = now;
+}
+
+/* A turn begins when the name comes from elsewhere. */
+void rlk_note_turn(struct rlk_asking *asking)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_turn *turn = asking->name->turn;
+
+	if (asking->code || !turn)
+		return;
+	if (asking->saw_others || turn->began_ms == -RLK_NEVER)
+		turn->began_ms = rlk_now(asking->client->clock);
+	if (turn->probed_ms == -RLK_NEVER)
+		turn->probed_ms = turn->began_ms;
+	turn->over = false;
+	turn->back_until_ms = 0;
+}

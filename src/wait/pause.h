@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_WAIT_PAUSE_H
+#define RLK_WAIT_PAUSE_H
+
+/* When the server is asked again. */
+
+#include "wait/asking.h"
+
+/** Sleep until it is time to ask again, or choose the round that the next
+ *  question goes with: asking->round_ms. Ends early when the waiter has to
+ *  go. True: it has what another of ours gave up meanwhile. */
+bool rlk_pause(struct rlk_asking *asking);
+
+/** Let others ask first, if our threads have had the name for a turn. */
+void rlk_step_back(struct rlk_asking *asking);
+
+/** The asking is over: a turn begins when the name comes from elsewhere. */
+void rlk_note_turn(struct rlk_asking *asking);
+
+#endif

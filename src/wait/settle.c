@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When no answer came.
+ *
+ * A request can be executed long after its client gave up: a dead client's
+ * INSERT that was blocked lands when the row is free. So "reconnect, look,
+ * nothing there" proves nothing. First the session that the request was sent
+ * on is ended in the server, by its mark; then the database's state is final,
+ * and asking again with the same attempt tells whether it is ours.
+ *
+ * Where no fence reaches (another node of a cluster, KILL refused, no answer to
+ * it in a call's time) nothing tells that. The attempt is abandoned, its row is
+ * deleted, and whoever has time left asks on as another attempt: the row of the
+ * first may still come, but nobody will believe it (abandoned.c).
+ *
+ * If the server is away for longer than the waiter's time the attempt is
+ * abandoned, too: the chores end the session, and delete the row of just this
+ * attempt.
+ */
+#include "wait/settle.h"
+
+#include "base/error.h"
+#include "core/call.h"
+#include "core/waiter.h"
+#include "db/conn_fence.h"
+#include "db/lend.h"
+#include "wait/line.h"
+
+/* Between two tries to end a session. */
+#define REST_MS 20
+
+/* Of the 100 ms that an acquire may return after its deadline; the rest is for
+ * a busy machine. */
+#define TAKE_BACK_MS 60
+
+void rlk_fail_abandoned(struct rlk_asking *asking)
+{
+	rlk_fail(&asking->error, ROWLOCK_ECONNECT,
+		 "no answer from %s; it is not held, and is busy for others "
+		 "until this client has taken the request back",
+		 asking->client->server);
+}
+
+static enum rlk_settled abandon(struct rlk_asking *asking,
+				const struct rlk_mark *mark)
+{
+	rlk_mutex_lock(&asking->client->mutex);
+	rlk_hold_abandon_locked(asking->hold, mark);
+	rlk_mutex_unlock(&asking->client->mutex);
+	rlk_fail_abandoned(asking);
+	return RLK_UNSETTLED;
+}
+
+/* May the waiter go on? A short sleep, so that a server that is away is not
+ * asked in a circle. */
+static bool rest(struct rlk_asking *asking, uint64_t ms)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_waiter *waiter = asking->waiter;
+	int64_t now = rlk_now(asking->client->clock);
+
+	if (waiter->canceled || now >= waiter->give_up_ms)
+		return false;
+	if (ms)
+		rlk_waiter_sleep_locked(waiter, rlk_after(now, ms));
+	return !waiter->canceled;
+}
+
+static enum rlk_fault end_session(struct rlk_asking *asking,
+				  const struct rlk_mark *mark)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+			 rlk_waiter_io_until(asking->waiter), true,
+			 &asking->waiter->pool_waiter, &conn, &asking->error))
+		return RLK_FAILED;
+	fault = rlk_conn_fence(conn, mark, RLK_NEVER, &asking->error);
+	rlk_pool_put(client->pool, conn);
+	return fault;
+}
+
+/* As far as it has come: the chores do so again, as long as it may. */
+static void remove_row(struct rlk_asking *asking,
+		       const struct rlk_request *request)
+{
+	const struct rlk_strategy *strategy = asking->name->strategy;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	bool found;
+
+	if (!strategy->needs_session ||
+	    rlk_pool_get(asking->client->pool, RLK_BAY_CONTROL,
+			 rlk_waiter_io_until(asking->waiter), false,
+			 &asking->waiter->pool_waiter, &conn, &error))
+		return;
+	strategy->release(conn, request, &found, &error);
+	rlk_pool_put(asking->client->pool, conn);
+}
+
+/* Nothing that was asked so far is asked for again. */
+static enum rlk_settled begin_anew(struct rlk_asking *asking,
+				   const struct rlk_mark *mark)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rlk_hold *next;
+
+	rlk_mutex_lock(&asking->client->mutex);
+	next = rlk_make_hold_locked(asking->waiter);
+	rlk_hold_abandon_locked(asking->hold, mark);
+	if (next) {
+		rlk_hold_put_locked(asking->hold);
+		asking->hold = next;
+	}
+	rlk_mutex_unlock(&asking->client->mutex);
+	rlk_fail_abandoned(asking);
+	if (!next)
+		return RLK_UNSETTLED;
+	asking->sent_ms = 0;
+	remove_row(asking, &request);
+	return RLK_ANEW;
+}
+
+enum rlk_settled rlk_settle(struct rlk_asking *asking)
+{
+	int64_t until = rlk_client_call_until(asking->client);
+	enum rlk_fault fault;
+	struct rlk_mark mark;
+
+	if (asking->conn)
+		rlk_conn_mark(asking->conn, &asking->mark);
+	mark = asking->mark;
+	asking->has_bell = false;
+	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+	while ((fault = end_session(asking, &mark))) {
+		bool reaches = fault != RLK_REFUSED && fault != RLK_PENDING &&
+			       rlk_now(asking->client->clock) < until;
+
+		if (!rest(asking, reaches ? REST_MS : 0))
+			return abandon(asking, &mark);
+		if (!reaches)
+			return begin_anew(asking, &mark);
+	}
+	if (asking->ask == RLK_ASK_AGAIN)
+		asking->ask = RLK_ASK_FIRST;
+	return RLK_SETTLED;
+}
+
+void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rowlock_errinfo error;
+	bool found;
+
+	rlk_conn_set_until(asking->conn, until_ms);
+	if (asking->name->strategy->release(asking->conn, &request, &found,
+					    &error))
+		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+}
+
+int64_t rlk_interrupt_wait(struct rlk_asking *asking)
+{
+	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
+
+	rlk_client_kill_query(asking->client, asking->conn, until);
+	rlk_conn_set_until(asking->conn, until);
+	return until;
+}
+
+enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
+{
+	int64_t until = rlk_interrupt_wait(asking);
+	enum rlk_verdict verdict;
+
+	verdict = asking->name->strategy->resume(asking->conn, &asking->error);
+	if (verdict == RLK_AGAIN || verdict == RLK_WAITED)
+		rlk_end_transaction(asking, until);
+	return verdict == RLK_WAITING ? RLK_UNCLEAR : verdict;
+}
