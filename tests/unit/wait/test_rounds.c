@@ -40,5 +40,5 @@ int main(void)
 		TEST("clients are not in step", clients_are_not_in_step),
 	};
 
-	return test_main(tests);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

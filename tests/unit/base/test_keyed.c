@@ -50,5 +50,5 @@ int main(void)
 		TEST("a key is all of its text", key_is_all_of_its_text),
 	};
 
-	return test_main(tests);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
