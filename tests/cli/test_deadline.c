@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/deadline.h"
+#include "cli/run/deadline.h"
 
 #define START 1000000
 

@@ -43,7 +43,7 @@ SHELL = ['tools/rowlock-migrate', 'sql/peer.sh', 'sql/client.sh', 'sql/adopt.sh'
 # Whoever writes to stderr by other ways, and how often: the usage of `rowlock`
 # alone, the one door of all messages, and the child's words before its exec().
 OTHER_WAYS = {'tools/cli/main.c': 1, 'tools/common/report.c': 1,
-              'tools/cli/child.c': 1}
+              'tools/cli/run/child.c': 1}
 
 REASONS = ('-usage', '-here', '-done', '-many', '-self', '-part')
 SAYS = ('yes', 'lib', 'call') + REASONS
@@ -102,7 +102,7 @@ def is_text(word, literal):
 
 def of_c(root):
     for directory in C:
-        for path in sorted((root / directory).glob('*.c')):
+        for path in sorted((root / directory).rglob('*.c')):
             text = re.sub(r'/\*.*?\*/', '', path.read_text(encoding='utf-8'),
                           flags=re.S)
             yield from of_calls(str(path.relative_to(root)), text)
@@ -209,7 +209,7 @@ def ways(root):
     by = re.compile(r'\bstderr\b|\b(?:write|dprintf)\(STDERR_FILENO|'
                     r'\bperror\(|\bv?(?:err|warn)x?\(|\bsyslog\(')
     for directory in C:
-        for path in sorted((root / directory).glob('*.c')):
+        for path in sorted((root / directory).rglob('*.c')):
             text = re.sub(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', '',
                           path.read_text('utf-8'), flags=re.S)
             name = str(path.relative_to(root))

@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "common/report.h"
 #include "common/text.h"
-#include "task.h"
+#include "run/task.h"
 
 /* A command that has run for so long was no failure: the pause is short again.
  */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/report.h"
-#include "request.h"
+#include "run/request.h"
 
 static const char help[] =
     "usage: rowlock hold [OPTIONS] NAME\n"

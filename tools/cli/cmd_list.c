@@ -14,8 +14,8 @@
 
 #include "command.h"
 #include "common/report.h"
-#include "entries.h"
-#include "table.h"
+#include "show/entries.h"
+#include "show/table.h"
 
 /* As many as the library asks for at a time. */
 #define BLOCK 256

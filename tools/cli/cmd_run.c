@@ -7,8 +7,8 @@
  * modes: not acquired (1, or the code of -E), lock lost (124), our own (125), a
  * signal while waiting (128 and its number); else the command's own status.
  */
-#include "in_place.h"
-#include "request.h"
+#include "run/in_place.h"
+#include "run/request.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 
 #include "command.h"
 #include "common/report.h"
-#include "entries.h"
+#include "show/entries.h"
 
 static const char help[] =
     "usage: rowlock show [OPTIONS] NAME\n"

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "acquisition.h"
 #include "clock.h"
 #include "command.h"
 #include "common/report.h"
 #include "common/text.h"
+#include "run/acquisition.h"
 
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 1000

@@ -13,7 +13,7 @@
 
 #include "command.h"
 #include "common/report.h"
-#include "guard.h"
+#include "run/guard.h"
 
 static const struct command commands[] = {
 	{ "run", "run a command while holding a lock", cmd_run },

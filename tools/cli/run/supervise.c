@@ -11,7 +11,7 @@
  * group. A process in an uninterruptible wait of the kernel can survive
  * SIGKILL; we say so and leave after a while, as nothing can be done.
  */
-#include "supervise.h"
+#include "run/supervise.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 #include "clock.h"
 #include "command.h"
 #include "common/report.h"
-#include "deadline.h"
+#include "run/deadline.h"
 
 /* How long to wait for the end of what was killed. */
 #define KILLED_MS 10000

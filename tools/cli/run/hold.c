@@ -3,7 +3,7 @@
  * Calls on a lock, a multi-lock, a read/write lock, permits or a candidate; see
  * hold.h.
  */
-#include "hold.h"
+#include "run/hold.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 
 #include "command.h"
 #include "common/text.h"
-#include "entries.h"
+#include "show/entries.h"
 
 static void put_field(const char *key, const char *value)
 {

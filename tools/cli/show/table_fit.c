@@ -8,7 +8,7 @@
  * seen there goes too. Failure modes: none; below some 30 columns lines are
  * longer than the terminal.
  */
-#include "table.h"
+#include "show/table.h"
 
 /* Less than that of a text tells nobody anything. */
 #define NAME_LEAST 16

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sight.h"
+#include "show/sight.h"
 
 struct onlooker {
 	/* Set by the caller. */

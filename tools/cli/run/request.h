@@ -7,7 +7,7 @@
  * line.
  */
 
-#include "task.h"
+#include "run/task.h"
 
 struct request {
 	struct task task;

@@ -3,7 +3,7 @@
  * See challenge.h. An answer that does not come is no challenge: the leader
  * hears of a server that is away by other ways.
  */
-#include "challenge.h"
+#include "run/challenge.h"
 
 #include <errno.h>
 #include <poll.h>

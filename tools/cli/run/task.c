@@ -5,7 +5,7 @@
  *
  * Failure modes: lock lost (124), our own (125); else the command's own status.
  */
-#include "task.h"
+#include "run/task.h"
 
 #include <inttypes.h>
 #include <paths.h>
@@ -16,8 +16,8 @@
 #include "clock.h"
 #include "common/report.h"
 #include "common/text.h"
-#include "environment.h"
-#include "supervise.h"
+#include "run/environment.h"
+#include "run/supervise.h"
 
 /* As client options ttl_ms and row_idle_ms say. */
 #define LEASE_LEAST_MS 1000

@@ -8,7 +8,7 @@
  * modes: fork (no process), exec (126: found but not executable, 127: not
  * found, as a shell does).
  */
-#include "child.h"
+#include "run/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "challenge.h"
-#include "child.h"
-#include "guard.h"
-#include "hold.h"
-#include "signals.h"
+#include "run/challenge.h"
+#include "run/child.h"
+#include "run/guard.h"
+#include "run/hold.h"
+#include "run/signals.h"
 
 struct supervision {
 	const char *title; /* of the subcommand, for messages */

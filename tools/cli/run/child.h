@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "signals.h"
+#include "run/signals.h"
 #include "terminal.h"
 
 struct child {

@@ -7,7 +7,7 @@
  * another answer. Failure modes: without a thread, or an answer, only the time
  * is said.
  */
-#include "onlooker.h"
+#include "show/onlooker.h"
 
 #include <locale.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /*
  * How a lock is asked for on the command line. Failure modes: wrong use (125).
  */
-#include "request.h"
+#include "run/request.h"
 
 #include <string.h>
 

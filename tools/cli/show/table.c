@@ -12,7 +12,7 @@
  * Failure modes: out of memory (125); main() looks whether stdout could be
  * written.
  */
-#include "table.h"
+#include "show/table.h"
 
 #include <inttypes.h>
 #include <locale.h>

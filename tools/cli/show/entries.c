@@ -5,7 +5,7 @@
  * Failure modes: without memory, and where a server tells of more than is kept,
  * the list says so, and is not complete.
  */
-#include "entries.h"
+#include "show/entries.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * which nobody can catch; TTIN and TTOU, which tell a process about itself;
  * and those that tell of our own fault.
  */
-#include "signals.h"
+#include "run/signals.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * can be cancelled: the process just ends. Failure modes: the server's, and a
  * system without a thread to give.
  */
-#include "acquisition.h"
+#include "run/acquisition.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
  * One line has room for one holder: the one that has it longest. Failure modes:
  * the server's; an account that may not see who holds a row is told that.
  */
-#include "sight.h"
+#include "show/sight.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "common/text.h"
-#include "entries.h"
+#include "show/entries.h"
 
 static bool is_ours(const struct rowlock_entry *entry)
 {

@@ -8,7 +8,7 @@
  * wait, too. A keeper that is killed leaves a lock that ends by itself, as
  * after a crash, and a command that knows nothing of it.
  */
-#include "in_place.h"
+#include "run/in_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "common/report.h"
-#include "environment.h"
+#include "run/environment.h"
 
 /* What the keeper tells; small enough for a pipe to carry it in one piece. */
 struct word {

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "common/connection.h"
-#include "hold.h"
-#include "onlooker.h"
-#include "signals.h"
+#include "run/hold.h"
+#include "run/signals.h"
+#include "show/onlooker.h"
 
 struct acquisition {
 	/* What is wanted, set by the caller. */

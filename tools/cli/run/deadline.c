@@ -4,7 +4,7 @@
  *
  * No clock, no signal, no lock in here: all of it can be tested with numbers.
  */
-#include "deadline.h"
+#include "run/deadline.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
 {

@@ -8,7 +8,7 @@
  * runs already is as unguarded as it would be without one, and nothing else
  * changes.
  */
-#include "guard.h"
+#include "run/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 #include "clock.h"
 #include "common/report.h"
-#include "deadline.h"
+#include "run/deadline.h"
 
 /* Small enough for a pipe to carry it in one piece. */
 struct message {

@@ -7,7 +7,7 @@
  * looks after its process himself.
  */
 
-#include "request.h"
+#include "run/request.h"
 
 /**
  * Acquire, and execute the command in this process, while another one, the

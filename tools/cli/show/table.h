@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "entries.h"
+#include "show/entries.h"
 
 enum table_column {
 	COLUMN_STRATEGY,

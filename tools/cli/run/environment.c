@@ -3,7 +3,7 @@
  * The environment of the command, made before the fork: setenv() is not
  * async-signal-safe, and not safe while other threads read the environment.
  */
-#include "environment.h"
+#include "run/environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>

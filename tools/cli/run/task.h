@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "acquisition.h"
-#include "challenge.h"
 #include "command.h"
-#include "guard.h"
-#include "signals.h"
+#include "run/acquisition.h"
+#include "run/challenge.h"
+#include "run/guard.h"
+#include "run/signals.h"
 
 struct task {
 	const char *title; /* of the subcommand, for messages */
