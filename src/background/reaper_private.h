@@ -10,7 +10,7 @@
 #include "background/reaper.h"
 #include "core/client.h"
 
-/** A client's part in whose turn it is (claim.c). */
+/** A client's part in whose turn it is (reap_claim.c). */
 struct rlk_claim {
 	uint64_t number; /* of the present turn, if it is ours; else 0 */
 	int64_t age_ms;  /* of another's, when it was last looked at */

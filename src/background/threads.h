@@ -9,14 +9,15 @@
  *             waiters whose time is up. No I/O, so nothing can delay it.
  *   notifier  runs the lost callbacks, so that a slow one delays only others.
  *   keeper    beats. On connections opened beforehand.
- *   pinger    pings the connections of row holds, all that are due at once.
- *   chores    pings idle connections, removes what was abandoned.
+ *   pinger    pings the connections of row holds, and those that have a bell:
+ *             all that are due at once.
+ *   chores    pings idle connections, removes what was abandoned, looks for
+ *             our rows after each beat.
  *   reaper    removes what dead clients left behind.
+ *   watcher   asks which client has a watched name; from the first watch on.
  */
 
 #include "core/client.h"
-
-struct rlk_hold;
 
 /** Start all, or none and ROWLOCK_ESYSTEM. */
 int rlk_threads_start(struct rowlock_client *client,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names in the text of a set; see set.h.
+ * The names in the text of a set; see set_text.h.
  */
 #include "base/set_text.h"
 

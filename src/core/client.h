@@ -8,9 +8,9 @@
  * _locked are called with it held and return with it held; those that let it
  * go in between say so.
  *
- * Order of locks: that of who is told of threads' ends (base/thread_end.c),
- * client->mutex, then as leaves the pool's and that of the lives
- * (base/thread_end.c). Nothing else.
+ * Order of locks: the one of the watches of threads' ends (base/thread_end.c),
+ * client->mutex, then as leaves the pool's, each lane's group's (db/group.h)
+ * and the one of the lives (base/thread_end.c). Nothing else.
  */
 
 #include <rowlock.h>

@@ -165,28 +165,6 @@ struct rlk_conn {
 	size_t bay;
 };
 
-/* io.c */
-
-/* intake.c */
-
-/* login.c */
-
-/* answer.c */
-
-/* peer.c */
-
-/* tls.c */
-
-/* session.c */
-
-/* stmt.c */
-
-/* packet.c */
-
-/* stmt.c */
-
-/* conn.c */
-
 /** Write the errinfo for Connector/C's errno @number and words @text. */
 enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      unsigned int number, const char *text,

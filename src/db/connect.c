@@ -4,7 +4,7 @@
  *
  * Connector/C gets the connection string or the option files and reads them
  * itself; what we ask for is set before, and again as soon as it has read them
- * (peer.c). Then the session's state is set (session.c). Three round trips
+ * (peer.c). Then the session's state is set (conn_setup.c). Three round trips
  * after the authentication would be one more than there are.
  *
  * Failure modes: everything between "no such host" and "your password is

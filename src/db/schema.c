@@ -211,7 +211,7 @@ static int refuse(struct rlk_conn *conn, const char *problem, const char *next,
 
 /* This only reads, so whatever gives reads to one server and writes to another
  * gives it to the former; what the connection was opened with has locked
- * (session.c). Both have to be one session of one server. */
+ * (conn_setup.c). Both have to be one session of one server. */
 static int check_route(const struct rlk_conn *conn, const char *server,
 		       const char *id, struct rowlock_errinfo *reterr)
 {

@@ -341,7 +341,7 @@ static const struct rlk_stmt_def holders_mysql = {
 	.once = true,
 };
 
-/* Older MariaDBs have no id of their own (session.c): only then is there a
+/* Older MariaDBs have no id of their own (conn_setup.c): only then is there a
  * colon, which base64 does not have. */
 const char *rlk_server_identity_sql(const struct rlk_server *server)
 {

@@ -43,8 +43,6 @@ struct rlk_stmt {
 	char *text; /* one block for all texts */
 };
 
-/* stage.c */
-
 /* stmt_bind.c */
 
 void rlk_stmt_free_all(struct rlk_conn *conn);

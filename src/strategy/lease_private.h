@@ -118,6 +118,4 @@ extern const struct rlk_many_def rlk_evict_expired;
 extern const struct rlk_many_def rlk_lease_look_many;
 #define RLK_LOOK_NAME RLK_LEASE_HOLDER_COLUMNS
 
-/* lease_batch.c */
-
 #endif

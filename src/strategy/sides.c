@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers and writers, in SQL; see rwlock.h for why that excludes.
+ * Readers and writers, in SQL; see sides.h for why that excludes.
  *
  * Where a connection takes packets, a reader's INSERT and its look go in one
  * round trip; both commit by themselves, in that order. Only what the look has
