@@ -86,7 +86,7 @@ enum rowlock_error {
 	ROWLOCK_ESYSTEM = -18,  /* the system refused a thread or descriptor */
 	ROWLOCK_EFORKED = -19,  /* this client belongs to the parent process */
 	ROWLOCK_EBROKEN = -20,  /* the transaction had ended before */
-	ROWLOCK_EUNKNOWN = -21, /* what became of it is not known */
+	ROWLOCK_EUNKNOWN = -21, /* the outcome is not known */
 };
 
 /**

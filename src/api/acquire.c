@@ -94,8 +94,9 @@ static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
 /* One call is granted no more often than that, and loses each of them. */
 #define GRANTS_MOST 5
 
-/* A hold that is lost before its token is drawn was never shown to the caller:
- * he has nothing to release, and asks on for as long as he has. */
+/* A hold that is lost before its token is drawn was never shown to the caller,
+ * which has nothing to release: it is asked for again, as long as the caller's
+ * time lasts. */
 static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 			      int64_t until_ms, struct rowlock_errinfo *reterr)
 {

@@ -167,7 +167,7 @@ void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 		lock->notices = 0;
 	else if (lock->hold && !rlk_hold_check_locked(lock->hold))
 		rlk_lock_notify_locked(lock);
-	/* What was due for the function before is due for this one. */
+	/* Losses that were due for the function before are due for this one. */
 	rlk_lock_queue_notices_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
 }

@@ -68,7 +68,7 @@ static bool may_send_again(const struct rowlock_client *client,
 	       left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
 }
 
-/* What becomes of a level that is let go: nothing more, if all is empty. */
+/* Work that is left when a level is let go; none, if all fields are empty. */
 struct parting {
 	const char *lost;       /* before: why */
 	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failure modes: while no server answers they stay noted. Of more than there is
- * room for, the rest goes with the session.
+ * Failure modes: while no server answers they stay noted. Those that find no
+ * room go with the session.
  */
 #include "background/receipts.h"
 

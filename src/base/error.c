@@ -30,7 +30,7 @@
 	X(ROWLOCK_ESYSTEM, "refused by the operating system")                  \
 	X(ROWLOCK_EFORKED, "client belongs to the parent process")             \
 	X(ROWLOCK_EBROKEN, "the transaction had ended before")                 \
-	X(ROWLOCK_EUNKNOWN, "not known what became of it")
+	X(ROWLOCK_EUNKNOWN, "the outcome is not known")
 
 const char *rowlock_strerror(int error)
 {

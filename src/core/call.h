@@ -16,16 +16,16 @@ int rlk_client_fail_forked(const struct rowlock_client *client,
 /** The deadline of a call that has no wait of its own. */
 int64_t rlk_client_call_until(const struct rowlock_client *client);
 
-/** Within so long something has to be said on a connection of @bay: a third of
- *  what the server waits for it. */
+/** Milliseconds within which something has to be said on a connection of @bay:
+ * a third of the time that the server waits for it. */
 int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay);
 
 /** The client is about to end. Takes client->mutex. */
 bool rlk_client_stopping(struct rowlock_client *client);
 
-/** The deadline of what the client's own threads say and wait for: that of a
- *  call; once the client is about to end, now. Whoever ends it waits for them,
- *  and has no more than a call's time itself. Takes client->mutex. */
+/** The deadline of the statements of the client's own threads: that of a call;
+ *  once the client is about to end, now. The thread that ends it waits for
+ * them, and has no more than a call's time itself. Takes client->mutex. */
 int64_t rlk_client_chore_until(struct rowlock_client *client);
 
 /** The lane of @name. */
@@ -53,8 +53,8 @@ enum rlk_fault rlk_client_fence(struct rowlock_client *client,
 				const struct rlk_mark *mark, int64_t until_ms,
 				int64_t dying_until_ms, bool persist);
 
-/** What is kept back from @duration_ms, for clocks that run differently: a
- *  tenth, at least 50 ms (chrony may slew by 8 %). */
+/** The part of @duration_ms that is kept back for clocks that run differently:
+ * a tenth, at least 50 ms (chrony may slew by 8 %). */
 uint64_t rlk_margin(uint64_t duration_ms);
 
 #endif

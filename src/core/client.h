@@ -49,8 +49,8 @@ enum rlk_bay {
 #define RLK_LANES_MOST 16
 #define RLK_BUSY_NAMES 256
 
-/** What is said of a lease goes by its name's lane: one connection, and the
- *  group commit of those who meet there. See group/commit.h. */
+/** A lane: one connection, and the group commit of the requests that meet
+ * there. A lease's requests go by its name's lane. See group/commit.h. */
 struct rlk_lane {
 	struct rowlock_client *client;
 	size_t bay;
@@ -193,8 +193,7 @@ struct rowlock_client {
 	unsigned int locks;             /* handles that are not freed */
 	bool stopping;
 
-	/* Who waits to be told that its hold is lost; see
-	 * background/notifier.c. */
+	/* Handles whose lost callback is due; see background/notifier.c. */
 	struct rlk_list notices;
 	struct rlk_cond notices_changed;
 	struct rowlock *notifying;

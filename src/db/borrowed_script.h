@@ -14,20 +14,21 @@ int rlk_borrowed_look(const struct rlk_borrowed *on,
 		      struct rowlock_errinfo *reterr);
 
 /** Keep it on one session from here on: if the driver connects it anew by
- * itself it does so now, if it has to, by a round trip, and not any more until
+ *  itself it does so now, if it has to, by a round trip, and not any more until
  *  rlk_borrowed_let_reconnect(). *@ret_reconnects: it did. As
  *  rlk_borrowed_look(). */
 int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,
 		     struct rowlock_errinfo *reterr);
 
-/** The number that its last statement has told by LAST_INSERT_ID(expression);
- *  0: it has changed no row. A round trip where it did not come beside the
- *  answer. As rlk_borrowed_run(). */
+/** The number that its last statement has told by LAST_INSERT_ID(expression),
+ * or 0 if that has changed no row. Takes a round trip where the number did not
+ *  come beside the answer. Fails as rlk_borrowed_run(). */
 enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
 				   uint64_t *ret_number,
 				   struct rowlock_errinfo *reterr);
 
-/** The same with a script, which is empty then; ROWLOCK_ENOMEM: it failed. */
+/** rlk_borrowed_run() with a script, which is empty then; ROWLOCK_ENOMEM: it
+ *  failed. */
 enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 				       struct rlk_script *script,
 				       uint64_t *ret_numbers, size_t most,

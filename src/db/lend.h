@@ -28,8 +28,8 @@ int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
  *  Any thread. */
 void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter);
 
-/** The same, persisting; but ROWLOCK_EBUSY at once, without @reterr, if all of
- *  the bay's limit is lent or wanted by others. */
+/** rlk_pool_get(), persisting; but ROWLOCK_EBUSY at once, without @reterr, if
+ * all of the bay's limit is lent or wanted by others. */
 int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 		       struct rlk_pool_waiter *waiter,
 		       struct rlk_conn **ret_conn,

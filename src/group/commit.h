@@ -55,9 +55,9 @@ bool rlk_commit_gathers(struct rowlock_client *client);
 enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 				const struct rlk_errand *errand);
 
-/** What a release has found. */
+/** The row that a release was to delete. */
 struct rlk_found {
-	bool row;    /* it was there, and is deleted now */
+	bool row;    /* was there, and is deleted now */
 	bool unsure; /* an earlier sending was not answered, and may have
 			deleted it */
 };

@@ -185,8 +185,8 @@ static void put_isolation(struct rlk_script *text,
 	rlk_script_put(text, ", READ WRITE; ");
 }
 
-/* What is between here and the server may count threads by itself: so the one
- * that locks the row tells its own number, in the statement that locks it. */
+/* A proxy may number threads by itself: so the thread that locks the row tells
+ * its own number, in the statement that locks it. */
 static void put_numbered(struct rlk_script *text, const struct rlk_guard *guard)
 {
 	if (!guard->early)

@@ -102,8 +102,8 @@ static enum rlk_fault is_open(const struct rlk_conn *conn,
 
 /* ---------------------------------------------------------------- outcome */
 
-/* Of a lease whose row is not there: one that was given back by the commit has
- * left a receipt. */
+/* The lease's row is not there. A commit that has given it back has left a
+ * receipt. */
 static enum rlk_fault find_receipt(struct rlk_conn *conn,
 				   const struct rlk_guard *guard,
 				   const struct rlk_request *request,

@@ -31,7 +31,7 @@ const struct rlk_many_def rlk_sweep_dead = {
 	      " (SELECT 1 FROM lease_session s WHERE s.id = l.session)",
 };
 
-/* Of a session that is alive, too. */
+/* Their session may be alive. */
 static const struct rlk_many_def sweep_receipts = {
 	"sweep",
 	SWEEP,

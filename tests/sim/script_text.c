@@ -118,8 +118,8 @@ static void read_where(struct sim_said *said, const char **at)
 	} while (skip(at, " AND "));
 }
 
-/* Of a commit: to this number. One that gives the lock back leaves a receipt.
- */
+/* The number that a commit counts to. One that gives the lock back leaves a
+ * receipt. */
 static void read_count_of_guard(struct sim_said *said, const char **at)
 {
 	char receipt[128];

@@ -138,7 +138,7 @@ unsigned int sim_param_name(const struct sim_request *request,
 /* Receipts, which transactions leave that give a lease back; outcome.c. */
 void sim_receipts_begin(void);
 void sim_receipt_leave(const struct sim_lease *lease);
-/** The attempt whose receipt has the name @text; 0: that is another name. */
+/** The attempt whose receipt has the name @text, or 0 for another name. */
 uint64_t sim_receipt_of(const char *text);
 /** Such a name as a parameter, which outlives its caller: the attempt is
  * another one. */

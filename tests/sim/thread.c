@@ -186,8 +186,8 @@ void sim_app_expect(const char *call, int code, bool allowed)
 		      rowlock_strerror(code));
 }
 
-/* What the server is asked to delete: nobody of this client goes on with it. 0:
- * it is not asked. */
+/* The attempt whose row the server is asked to delete, as nobody of this client
+ * goes on with it; 0 if it is not asked. */
 static uint64_t attempt_to_delete(const struct rowlock *lock)
 {
 	const struct rlk_hold *hold = lock->hold;

@@ -89,8 +89,8 @@ static void release_without_an_answer_is_sent_again(void **state)
 	fake_client_end(client);
 }
 
-/* A hold, and a release of it whose first request did not get there; what
- * becomes of its row in between is @befalls(). */
+/* A hold, and a release of it whose first request did not get there; in between
+ * @befalls() happens to its row. */
 static void befall(uint64_t max_hold_ms, void (*befalls)(struct rowlock *lock),
 		   int code)
 {
@@ -144,8 +144,8 @@ static void leave_it(struct rowlock *lock)
 	(void) lock;
 }
 
-/* Of a row that is gone, one of two DELETEs of ours need not have been what
- * deleted it. */
+/* A row that is gone need not have been deleted by one of two DELETEs of ours.
+ */
 static void release_without_an_answer_tells_no_more_than_it_knows(void **state)
 {
 	(void) state;
@@ -157,8 +157,8 @@ static void release_without_an_answer_tells_no_more_than_it_knows(void **state)
 	befall(60000, leave_it, 0);
 }
 
-/* What the session counts is compared with what was known when the hold was let
- * go: of a break that is being looked up it is not known whose it was. */
+/* The session's count is compared with the one that was known when the hold was
+ * let go. A break that is being looked up may have been of this hold. */
 static void release_during_a_look_for_breaks_tells_no_more(void **state)
 {
 	struct rowlock_client *client = client_without_handover();
