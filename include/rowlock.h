@@ -179,48 +179,52 @@ enum rowlock_client_flags {
 	 * written out.
 	 */
 	ROWLOCK_TLS_UNVERIFIED = 1 << 2,
+	/** Read no option file: dsn and ROWLOCK_DSN say all. */
+	ROWLOCK_NO_DEFAULTS = 1 << 3,
 };
 
 struct rowlock_client_options {
 	size_t size; /* set by ROWLOCK_CLIENT_OPTIONS_DEFAULT */
 
 	/**
-	 * Where the server is, as Connector/C's connection string, e.g.
-	 * "host=db1;port=3306;user=app;password={a;b};database=app".
-	 * NULL: from option files. Not together with defaults_file or
-	 * defaults_group.
+	 * Where the server is, as a connection string:
+	 * "host=db1;port=3306;user=app;password={a;b};database=app". NULL: it
+	 * is said elsewhere. What it does not say is taken from ROWLOCK_DSN in
+	 * the environment, another such string, and then from the option files,
+	 * key by key, as the tools do (rowlock-connect(7)). All are read again
+	 * for each connection.
 	 *
-	 * What Connector/C would not understand it would ignore, and connect to
-	 * the local server: an unknown key, a number that is none, an entry
-	 * without '=', the same key with two values, an empty host or socket.
-	 * All that is ROWLOCK_EINVAL, with what to write instead, before
-	 * anything is connected; and so is a port where no host or "localhost"
-	 * leads to a socket file, and the server there listens on another port,
-	 * once it has said so. Keys are written in small letters, '_' for '-'
-	 * as you like; booleans are 0 or 1; protocol is 1 (TCP) or 2 (a socket
-	 * file).
+	 * What is not understood is ROWLOCK_EINVAL, with its place and what to
+	 * write instead, before anything is connected: an unknown key, a number
+	 * that is none, an entry without '=', the same key with two values, an
+	 * empty host or socket. So is a port where no host or "localhost" leads
+	 * to a socket file, and the server there listens on another port, once
+	 * it has said so. Nothing is taken from the environment where
+	 * secure_getenv(3) finds nothing.
 	 */
 	const char *dsn;
 	/** An option file to read instead of the standard ones (/etc/my.cnf,
-	 *  /etc/mysql/my.cnf, ~/.my.cnf). NULL: those. One that cannot be read,
-	 *  or has groups and none that is read, is ROWLOCK_EINVAL. */
+	 *  /etc/mysql/my.cnf, that in $MARIADB_HOME or else $MYSQL_HOME,
+	 *  ~/.my.cnf). NULL: those. They are read as MariaDB's own programs read
+	 *  them. One that cannot be read, that everybody can write, or that has
+	 *  groups and none that is read, is ROWLOCK_EINVAL. */
 	const char *defaults_file;
-	/** The group that is read besides [client]. NULL: "rowlock". In it,
-	 * too, an unknown key or a value that is not understood is
-	 * ROWLOCK_EINVAL, with the file and the line; [client] may have what
-	 * other programs read there, but a port that is no number. So is a
-	 * group that is missing where one is there that is written much like
-	 * it, and a file to be included that cannot be read. Of an !includedir
-	 * Connector/C reads my.cnf only: the group in another *.cnf there is
-	 * ROWLOCK_EINVAL, and so is the [client] group's host there, unless
-	 * what is read names one. */
+	/** The group that is read besides [client]. NULL: "rowlock". In it, too,
+	 *  what is not understood is ROWLOCK_EINVAL, with the file and the line;
+	 *  [client] may have what other programs read there, but a port that is
+	 *  no number. So is a group that is missing where one is there that is
+	 *  written much like it. */
 	const char *defaults_group;
+	/** "_two": read [client_two] and [rowlock_two], too. NULL:
+	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
+	const char *defaults_group_suffix;
 
 	/** How long this client's leases outlive its last heartbeat: 1,000 to
 	 *  86,400,000. Default 30,000. The heartbeat is sent every third. */
 	uint64_t ttl_ms;
-	/** Bound for opening one connection, name resolution included.
-	 *  Default 5,000; 100 to 60,000. */
+	/** Bound for opening the client's first connections, name resolution
+	 *  included: 100 to 60,000. 0 (the default): the seconds of the key
+	 *  connect-timeout, 60 at most; 5,000 if there is none. */
 	uint64_t connect_timeout_ms;
 	/** Bound for calls that have no wait of their own (release, verify,
 	 *  token, list, break, reap). Default 5,000; 100 to 60,000. */
@@ -314,8 +318,8 @@ struct rowlock_client_options {
 
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
-		sizeof(struct rowlock_client_options), NULL, NULL, NULL,       \
-		    30000, 5000, 5000, 10000, 60000, 50, 10000, 1, 16, 256, 0, \
+		sizeof(struct rowlock_client_options), NULL, NULL, NULL, NULL, \
+		    30000, 0, 5000, 10000, 60000, 50, 10000, 1, 16, 256, 0, \
 		    NULL, NULL, NULL, NULL, ROWLOCK_LOG_INFO                   \
 	}
 

@@ -299,9 +299,7 @@ static void destroy(struct rowlock_client *client)
 	rlk_names_fini(&client->names);
 	rlk_observer_fini(&client->observer);
 	free(client->session.grave);
-	free(client->target.dsn);
-	free(client->target.defaults_file);
-	free(client->target.defaults_group);
+	rlk_sources_fini(&client->target.sources);
 	free(client->target.unverified_auth);
 	free(client->program);
 	free(client);

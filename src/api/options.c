@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "config/where.h"
 #include "core/call.h"
 
 #include <errno.h>
@@ -21,6 +22,8 @@
 #define ASIDE_KEPT 2
 
 #define DAY_MS 86400000u
+#define CONNECT_MS 5000u
+#define CONNECT_MOST_MS 60000u
 
 struct range {
 	const char *name;
@@ -34,8 +37,11 @@ static int check_ranges(const struct rowlock_client_options *options,
 {
 	const struct range ranges[] = {
 		{ "ttl_ms", options->ttl_ms, 1000, DAY_MS },
-		{ "connect_timeout_ms", options->connect_timeout_ms, 100,
-		  60000 },
+		/* 0 stands for the key connect-timeout */
+		{ "connect_timeout_ms",
+		  options->connect_timeout_ms ? options->connect_timeout_ms
+					      : CONNECT_MS,
+		  100, CONNECT_MOST_MS },
 		{ "call_timeout_ms", options->call_timeout_ms, 100, 60000 },
 		{ "row_idle_ms", options->row_idle_ms, 2000, 3600000 },
 		{ "lease_connections", options->lease_connections, 1,
@@ -84,7 +90,7 @@ static int check(const struct rowlock_client_options *options,
 {
 	const unsigned int known = ROWLOCK_SINGLE_WRITER |
 				   ROWLOCK_OBSERVE_BEATS |
-				   ROWLOCK_TLS_UNVERIFIED;
+				   ROWLOCK_TLS_UNVERIFIED | ROWLOCK_NO_DEFAULTS;
 	const char *problem;
 	char buffer[128];
 
@@ -92,10 +98,6 @@ static int check(const struct rowlock_client_options *options,
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"the client options' size is wrong; begin with "
 				"ROWLOCK_CLIENT_OPTIONS_DEFAULT");
-	if (options->dsn && (options->defaults_file || options->defaults_group))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"client options: give dsn, or defaults_file "
-				"and defaults_group, not both");
 	if (options->flags & ~known)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"client options: unknown flags 0x%x",
@@ -141,6 +143,13 @@ static bool copy_texts(struct rowlock_client *client,
 {
 	const char *program = options->program;
 	const char *group = options->defaults_group;
+	const struct rlk_sources sources = {
+		.dsn = options->dsn,
+		.no_files = options->flags & ROWLOCK_NO_DEFAULTS,
+		.file = options->defaults_file,
+		.group = group ? group : "rowlock",
+		.suffix = options->defaults_group_suffix,
+	};
 
 	if (gethostname(client->host, sizeof(client->host) - 1))
 		strcpy(client->host, "unknown");
@@ -149,11 +158,8 @@ static bool copy_texts(struct rowlock_client *client,
 		  program ? program : program_invocation_short_name))
 		return false;
 	make_printable(client->program);
-	return copy(&client->target.dsn, options->dsn) &&
-	       copy(&client->target.unverified_auth,
-		    options->unverified_auth) &&
-	       copy(&client->target.defaults_file, options->defaults_file) &&
-	       copy(&client->target.defaults_group, group ? group : "rowlock");
+	return rlk_sources_copy(&sources, &client->target.sources) &&
+	       copy(&client->target.unverified_auth, options->unverified_auth);
 }
 
 static unsigned int seconds(uint64_t ms)
@@ -201,6 +207,28 @@ static void set_bays(struct rowlock_client *client,
 	};
 }
 
+/* @said_ms: by the options; 0: not there. */
+static int set_connect_timeout(struct rowlock_client *client, uint64_t said_ms,
+			       struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_where_fini) struct rlk_where where = { 0 };
+	uint64_t seconds;
+	int code;
+
+	client->connect_timeout_ms = said_ms;
+	if (said_ms)
+		return 0;
+	code = rlk_where_read(&client->target.sources, &where, reterr);
+	if (code)
+		return code;
+	seconds = rlk_where_number(&where, RLK_SETTING_CONNECT_TIMEOUT);
+	client->connect_timeout_ms = !seconds ? CONNECT_MS
+				     : seconds < CONNECT_MOST_MS / 1000
+					 ? seconds * 1000
+					 : CONNECT_MOST_MS;
+	return 0;
+}
+
 int rlk_options_apply(struct rowlock_client *client,
 		      const struct rowlock_client_options *options,
 		      struct rowlock_errinfo *reterr)
@@ -211,7 +239,6 @@ int rlk_options_apply(struct rowlock_client *client,
 		return code;
 	client->ttl_ms = options->ttl_ms;
 	client->margin_ms = rlk_margin(options->ttl_ms);
-	client->connect_timeout_ms = options->connect_timeout_ms;
 	client->call_timeout_ms = options->call_timeout_ms;
 	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
 	/* A bit more, so that who waits, and his client, say less than 0.2
@@ -239,5 +266,5 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->target.clock = client->clock;
 	client->target.log = &client->log;
 	set_bays(client, options);
-	return 0;
+	return set_connect_timeout(client, options->connect_timeout_ms, reterr);
 }

@@ -2,26 +2,17 @@
 #ifndef RLK_CONFIG_DSN_H
 #define RLK_CONFIG_DSN_H
 
-#include <rowlock.h>
-
-#include "config/setting.h"
+#include "config/where.h"
 
 /**
- * Is @dsn a connection string of which Connector/C understands every word as
- * its writer does? Nothing is connected.
+ * Read a connection string.
  *
- * @from   where it stands, for the message: "dsn", or a file and a line
- * @named  what it says of enum rlk_whom is noted here, a bit each
+ * @place  where it stands, for the message: "dsn", or a file and a line
  *
- * Returns 0, ROWLOCK_EINVAL (what is wrong, and what to write instead; never a
- * secret), ROWLOCK_ENOMEM.
+ * Returns 0; ROWLOCK_EINVAL (what is wrong, and what to write instead; never a
+ * secret); ROWLOCK_ENOMEM. On an error @where has what was said before it.
  */
-int rlk_dsn_check(const char *dsn, const char *from, unsigned int *named,
-		  struct rowlock_errinfo *reterr);
-
-/** The same, and @taker is told what it says, up to what is wrong. */
-int rlk_dsn_read(const char *dsn, const char *from, unsigned int *named,
-		 const struct rlk_setting_taker *taker,
+int rlk_dsn_read(const char *dsn, const char *place, struct rlk_where *where,
 		 struct rowlock_errinfo *reterr);
 
 #endif

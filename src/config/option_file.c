@@ -1,73 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Option files, read before Connector/C does.
+ * Option files, read as MariaDB's own programs read them (my_default.c): first
+ * /etc/my.cnf, then /etc/mysql/my.cnf, that in $MARIADB_HOME or $MYSQL_HOME,
+ * and ~/.my.cnf; "!include FILE"; "!includedir DIR" for each *.cnf in DIR. A
+ * later line is stronger than an earlier one.
  *
- * As Connector/C 3.3 reads them (ma_default.c): /etc/my.cnf, /etc/mysql/my.cnf,
- * that in $MARIADB_HOME or else $MYSQL_HOME, ~/.my.cnf; "!include FILE", and
- * "!includedir DIR" for DIR/my.cnf; a later line is the stronger one. What it
- * cannot open it does without; what a file wants included, or who called us has
- * named, or is one of these, is an error here if it cannot be read, but for one
- * of these where all is said elsewhere. It stops reading a file, without a
- * word, at a line before the first group and at a '[' without ']': those are
- * errors here, too, as they are for MariaDB's programs.
+ * [client], [client-server] and [client-mariadb] belong to other programs,
+ * too: what is no key there is passed over. In our own group it is an error.
+ * Where nothing names our group, one that is spelled nearly like it is an
+ * error as well.
  *
- * Failure modes: a file may change between our look and Connector/C's. A value
- * is shown only if it should have been a number.
+ * Failure modes: a file that cannot be read is an error if somebody named it.
  */
 #include "config/option_file.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
-#include <stdbool.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/macro.h"
 #include "config/dsn.h"
-#include "config/option_text.h"
-#include "config/setting.h"
 
-#define LINE_SIZE 4095 /* Connector/C's */
-#define DEPTH_MOST 64  /* the same */
+#define DEPTH_MOST 64
 
 enum owner { NOBODY, CLIENT, OURS };
 
 struct reader {
-	const char *group;
-	const char *suffix;
-	const struct rlk_setting_taker *taker;
+	const struct rlk_sources *sources;
+	struct rlk_where *where;
 	struct rowlock_errinfo *reterr;
-	/* What is wrong in a client's group, unless a later line sets it right;
-	 * "" if nothing. */
-	char port[400];
-	char protocol[400];
-	char alike[400];  /* a group that may be meant to be ours, */
-	char other[400];  /* or with another suffix, to have that */
-	char looked[300]; /* the files that were read */
-	char unread[400]; /* a client's host where Connector/C does not look */
-	bool found;       /* ours is there */
-	bool others;      /* so is another program's, */
-	bool read;        /* or one that we read, */
-	bool suffixed;    /* or that with the suffix */
-	bool remote;      /* the last host is another one */
-	bool complete;    /* without the files, too */
-	unsigned int named;
+	bool complete;          /* stronger sources say all that is needed */
+	char misspelt[400];     /* a group that may be meant to be ours, */
+	char misspelt_end[400]; /* or to have the suffix */
+	char looked[300];       /* the files that were read */
+	bool found;             /* our group, with the suffix if there is one */
+	bool suffixed;          /* any group that is read, with the suffix */
+	bool read;              /* any group that is read */
+	bool others;            /* any other group */
 };
 
-/* Where in a file we are. */
 struct place {
 	const char *path;
 	unsigned int line;
 	char group[64];
 	enum owner owner;
-	bool any_group;
-	bool escaped; /* the line before began with a backslash */
 };
+
+static void closep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+struct line {
+	char *text;
+	size_t size;
+};
+
+static void line_fini(struct line *line)
+{
+	if (line->text)
+		explicit_bzero(line->text, line->size);
+	free(line->text);
+}
 
 static int fail(const struct reader *reader, const struct place *place,
 		const char *problem)
@@ -76,15 +78,25 @@ static int fail(const struct reader *reader, const struct place *place,
 			place->path, place->line, place->group, problem);
 }
 
+static void trim(char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && isspace((unsigned char) text[length - 1]))
+		text[--length] = '\0';
+}
+
+/* ---------------------------------------------------------------- groups */
+
 static bool is_group(const struct reader *reader, const char *group,
 		     const char *known)
 {
+	const char *suffix = reader->sources->suffix;
 	size_t length = strlen(known);
 
 	return strncmp(group, known, length) == 0 &&
-	       (group[length] == '\0' ||
-		(reader->suffix &&
-		 strcmp(group + length, reader->suffix) == 0));
+	       (!group[length] ||
+		(suffix && strcmp(group + length, suffix) == 0));
 }
 
 static enum owner owner_of(const struct reader *reader, const char *group)
@@ -93,159 +105,38 @@ static enum owner owner_of(const struct reader *reader, const char *group)
 	    is_group(reader, group, "client-server") ||
 	    is_group(reader, group, "client-mariadb"))
 		return CLIENT;
-	return reader->group && is_group(reader, group, reader->group) ? OURS
-								       : NOBODY;
-}
-
-static bool is_local(const char *host)
-{
-	return !host || !*host || strcmp(host, "localhost") == 0;
-}
-
-/* Others may write here what Connector/C ignores; we care for what leads to
- * another server. */
-static int check_client(struct reader *reader, const struct place *place,
-			const struct rlk_setting *setting, const char *value)
-{
-	char problem[256], *room;
-	size_t host = rlk_setting_number(rlk_setting_find("host"));
-
-	if (!setting)
-		return 0;
-	rlk_setting_note(setting, value, &reader->named);
-	if (setting->kind == RLK_SETTING_DEADLY) {
-		rlk_setting_problem(setting, value, problem, sizeof(problem));
-		return fail(reader, place, problem);
-	}
-	if (rlk_setting_number(setting) == host)
-		reader->remote = !is_local(value);
-	if (setting->kind != RLK_SETTING_PORT &&
-	    setting->kind != RLK_SETTING_PROTOCOL)
-		return 0;
-	room =
-	    setting->kind == RLK_SETTING_PORT ? reader->port : reader->protocol;
-	*room = '\0';
-	/* 0 stands for the default, and "socket" for what is done anyway. */
-	if (value && (strcmp(value, "0") == 0 ||
-		      (setting->kind == RLK_SETTING_PROTOCOL &&
-		       strcasecmp(value, "socket") == 0)))
-		return 0;
-	if (rlk_setting_problem(setting, value, problem, sizeof(problem)))
-		snprintf(room, sizeof(reader->port), "%s:%u: group [%s]: %s",
-			 place->path, place->line, place->group, problem);
-	return 0;
-}
-
-static int check_ours(struct reader *reader, const struct place *place,
-		      const struct rlk_setting *setting, const char *key,
-		      const char *value)
-{
-	char buffer[300];
-
-	if (!setting)
-		return fail(
-		    reader, place,
-		    rlk_setting_unknown(key, false, buffer, sizeof(buffer)));
-	if (rlk_setting_problem(setting, value, buffer, sizeof(buffer)))
-		return fail(reader, place, buffer);
-	return check_client(reader, place, setting, value);
-}
-
-/* Connector/C reads it at once, in whichever group it is. */
-static int take_connection(struct reader *reader, const struct place *place,
-			   const char *value)
-{
-	char from[300];
-
-	snprintf(from, sizeof(from), "%s:%u: connection", place->path,
-		 place->line);
-	return rlk_dsn_read(value, from, &reader->named, reader->taker,
-			    reader->reterr);
-}
-
-static void tell(const struct reader *reader, const struct rlk_setting *setting,
-		 const char *value)
-{
-	char problem[256];
-
-	if (setting && reader->taker &&
-	    !rlk_setting_problem(setting, value, problem, sizeof(problem)))
-		reader->taker->take(setting, value, reader->taker->arg);
-}
-
-static int take_setting(struct reader *reader, const struct place *place,
-			char *line)
-{
-	const struct rlk_setting *setting;
-	char *value = strchr(line, '=');
-	int error;
-
-	if (value)
-		*value++ = '\0';
-	rlk_option_trim(line);
-	if (value)
-		value = rlk_option_unquote(value);
-	if (value && strcmp(line, "connection") == 0)
-		return take_connection(reader, place, value);
-	setting = rlk_setting_find(line);
-	if (setting && value)
-		rlk_option_cut(setting, value);
-	error = place->owner == OURS
-		    ? check_ours(reader, place, setting, line, value)
-		    : check_client(reader, place, setting, value);
-	if (!error)
-		tell(reader, setting, value);
-	return error;
-}
-
-/* Is @group the one that is asked for: with the suffix, if there is one? */
-static bool is_asked_for(const struct reader *reader, const char *group)
-{
-	size_t length = strlen(reader->group);
-
-	return strncmp(group, reader->group, length) == 0 &&
-	       strcmp(group + length, reader->suffix ? reader->suffix : "") ==
-		   0;
-}
-
-/* "[ rowlock ]" and "[rowlok]" are other groups to Connector/C; so are those
- * that only begin like ours, and somebody may want them. */
-static void compare_group(struct reader *reader, const struct place *place,
-			  const char *group)
-{
-	if (!reader->group)
-		return;
-	if (is_asked_for(reader, group))
-		reader->found = true;
-	else if (strncmp(group, reader->group, strlen(reader->group)) != 0 &&
-		 rlk_setting_alike(group, reader->group))
-		snprintf(reader->alike, sizeof(reader->alike),
-			 "%s:%u: there is no group [%s], but [%.60s]: did you "
-			 "mean that?",
-			 place->path, place->line, reader->group, group);
-}
-
-/* [rowlock_mian] is there, and the suffix _main is asked for. */
-static void compare_suffix(struct reader *reader, const struct place *place,
-			   const char *group)
-{
-	size_t length = reader->group ? strlen(reader->group) : 0;
-
-	if (!length || !reader->suffix ||
-	    strncmp(group, reader->group, length) != 0 || !group[length] ||
-	    !rlk_setting_alike(reader->suffix, group + length))
-		return;
-	snprintf(reader->other, sizeof(reader->other),
-		 "%s:%u: no group has the suffix '%.60s', but there is "
-		 "[%.60s]: did you mean that?",
-		 place->path, place->line, reader->suffix, group);
+	return is_group(reader, group, reader->sources->group) ? OURS : NOBODY;
 }
 
 static bool ends_with(const char *text, const char *end)
 {
-	size_t length = strlen(text), more = end ? strlen(end) : 0;
+	size_t length = strlen(text), more = strlen(end);
 
 	return more && length >= more && strcmp(text + length - more, end) == 0;
+}
+
+/* Notes groups that look like a misspelling of what is asked for. */
+static void compare_group(struct reader *reader, const struct place *place)
+{
+	const char *ours = reader->sources->group;
+	const char *suffix = reader->sources->suffix;
+	size_t length = strlen(ours);
+	bool begins = strncmp(place->group, ours, length) == 0;
+	const char *rest = place->group + length;
+
+	suffix = suffix ? suffix : "";
+	if (begins && strcmp(rest, suffix) == 0)
+		reader->found = true;
+	else if (!begins && rlk_setting_alike(place->group, ours))
+		snprintf(reader->misspelt, sizeof(reader->misspelt),
+			 "%s:%u: there is no group [%s], but [%s]: did you "
+			 "mean that?",
+			 place->path, place->line, ours, place->group);
+	else if (begins && *suffix && *rest && rlk_setting_alike(suffix, rest))
+		snprintf(reader->misspelt_end, sizeof(reader->misspelt_end),
+			 "%s:%u: no group has the suffix '%.60s', but there is "
+			 "[%s]: did you mean that?",
+			 place->path, place->line, suffix, place->group);
 }
 
 static int take_group(struct reader *reader, struct place *place, char *line)
@@ -254,154 +145,188 @@ static int take_group(struct reader *reader, struct place *place, char *line)
 
 	if (!end)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"%s:%u: a group without ']': Connector/C would "
-				"read no further in this file",
-				place->path, place->line);
+				"%s:%u: a group without ']'", place->path,
+				place->line);
 	*end = '\0';
-	rlk_option_trim(line);
-	place->any_group = true;
+	trim(line);
 	snprintf(place->group, sizeof(place->group), "%s", line);
-	place->owner = owner_of(reader, line);
+	place->owner = owner_of(reader, place->group);
 	if (place->owner == NOBODY)
 		reader->others = true;
 	else
 		reader->read = true;
-	if (place->owner != NOBODY && ends_with(line, reader->suffix))
-		reader->suffixed = true;
-	compare_group(reader, place, line);
-	compare_suffix(reader, place, line);
+	if (place->owner != NOBODY && reader->sources->suffix)
+		reader->suffixed =
+		    reader->suffixed ||
+		    ends_with(place->group, reader->sources->suffix);
+	compare_group(reader, place);
 	return 0;
 }
 
-static void wipe(char (*line)[LINE_SIZE])
+/* -------------------------------------------------------------- settings */
+
+static char unescaped(char c)
 {
-	explicit_bzero(*line, sizeof(*line));
+	static const char from[] = "ntrbs\"'\\", to[] = "\n\t\r\b \"'\\";
+	const char *at = strchr(from, c);
+
+	return at ? to[at - from] : '\0';
 }
 
-static void closep(FILE **file)
+/* The '#' that begins a comment: one outside of quotes. NULL: none. */
+static char *comment(char *text)
 {
-	if (*file)
-		fclose(*file);
+	char quote = '\0';
+	bool escaped = false;
+
+	for (; *text; text++) {
+		if (!quote && *text == '#')
+			return text;
+		if ((*text == '\'' || *text == '"') && !escaped)
+			quote = !quote ? *text : *text == quote ? '\0' : quote;
+		escaped = quote && *text == '\\' && !escaped;
+	}
+	return NULL;
 }
+
+/* Without its quotes and escapes, in place. */
+static char *unquote(char *value)
+{
+	char *from, *to;
+	size_t length;
+
+	while (isspace((unsigned char) *value))
+		value++;
+	trim(value);
+	length = strlen(value);
+	if (length > 1 && strchr("'\"", *value) &&
+	    value[length - 1] == *value) {
+		value[length - 1] = '\0';
+		value++;
+	}
+	for (from = to = value; *from; from++) {
+		char c = *from == '\\' && from[1] ? unescaped(from[1]) : '\0';
+
+		*to++ = c ? c : *from;
+		from += c != '\0';
+	}
+	*to = '\0';
+	return value;
+}
+
+/* Does a value that is none lead to another server, or away from TLS? */
+static bool matters(const struct rlk_setting *key)
+{
+	return key->kind == RLK_SETTING_PORT ||
+	       key->kind == RLK_SETTING_PROTOCOL ||
+	       key->kind == RLK_SETTING_BOOLEAN;
+}
+
+static int take_string(struct reader *reader, const char *dsn, const char *at)
+{
+	_cleanup_(rlk_where_fini) struct rlk_where said = { 0 };
+	int code = rlk_dsn_read(dsn, at, &said, reader->reterr);
+
+	if (!code)
+		rlk_where_lay_over(reader->where, &said);
+	return code;
+}
+
+static int take_setting(struct reader *reader, const struct place *place,
+			char *line)
+{
+	char *value = strchr(line, '='), *hash = comment(line);
+	const struct rlk_setting *key;
+	char buffer[300], at[300], on[] = "1";
+	bool glued = hash && !isspace((unsigned char) hash[-1]);
+
+	if (value && hash && hash < value)
+		value = NULL;
+	if (hash)
+		*hash = '\0';
+	if (value)
+		*value++ = '\0';
+	trim(line);
+	if (value)
+		value = unquote(value);
+	snprintf(at, sizeof(at), "%s:%u: group [%s]", place->path, place->line,
+		 place->group);
+	if (glued && value && place->owner == OURS)
+		return fail(reader, place,
+			    "'#' begins a comment: write a blank before it, or "
+			    "the value in quotes");
+	if (value && strcmp(line, "connection") == 0)
+		return take_string(reader, value, at);
+	key = rlk_setting_find(line);
+	if (!key && place->owner == CLIENT)
+		return 0;
+	if (!key)
+		return fail(
+		    reader, place,
+		    rlk_setting_unknown(line, false, buffer, sizeof(buffer)));
+	if (!value && key->kind == RLK_SETTING_BOOLEAN)
+		value = on;
+	if (rlk_setting_problem(key, value, buffer, sizeof(buffer))) {
+		if (place->owner == OURS)
+			return fail(reader, place, buffer);
+		if (!value || (*value && !matters(key)))
+			return 0;
+	}
+	if (!rlk_where_set(reader->where, key, value, at))
+		return rlk_fail(reader->reterr, ROWLOCK_ENOMEM,
+				"out of memory");
+	return 0;
+}
+
+/* ----------------------------------------------------------------- files */
 
 static int read_file(struct reader *reader, const char *path,
 		     unsigned int depth);
 
-/* Our group would be lost here, and so would a client's host, unless what is
- * read names one. */
-static int pass_over(struct reader *reader, struct place *place, char *line)
+static int is_option_file(const struct dirent *entry)
 {
-	static const char advice[] =
-	    "Connector/C reads no file of a directory but my.cnf: write "
-	    "!include and this file's name, or move it to a file that is read";
-	char *value = strchr(line, '='), *end = strchr(line, ']');
-
-	rlk_option_trim(line);
-	if (*line == '[' && end) {
-		*end = '\0';
-		rlk_option_trim(++line);
-		snprintf(place->group, sizeof(place->group), "%s", line);
-		place->owner = owner_of(reader, line);
-		return place->owner == OURS ? fail(reader, place, advice) : 0;
-	}
-	if (place->owner != CLIENT || !value)
-		return 0;
-	*value++ = '\0';
-	rlk_option_trim(line);
-	if (rlk_setting_find(line) == rlk_setting_find("host") &&
-	    !is_local(rlk_option_unquote(value)))
-		snprintf(reader->unread, sizeof(reader->unread),
-			 "%s:%u: group [%s]: %s", place->path, place->line,
-			 place->group, advice);
-	return 0;
-}
-
-/* It is read more than once, and by Connector/C after us; and a pipe to which
- * nobody writes, or a device like /dev/zero, has no end. NULL: it is neither,
- * or /dev/null, which says that nothing is said. */
-static const char *endless(const char *path)
-{
-	struct stat facts, none;
-
-	if (stat(path, &facts))
-		return NULL;
-	if (S_ISFIFO(facts.st_mode))
-		return "pipe";
-	if (!S_ISCHR(facts.st_mode) ||
-	    (stat("/dev/null", &none) == 0 && none.st_rdev == facts.st_rdev))
-		return NULL;
-	return "device";
-}
-
-static int look_into(struct reader *reader, const char *path)
-{
-	_cleanup_(closep) FILE *file = endless(path) ? NULL : fopen(path, "re");
-	_cleanup_(wipe) char line[LINE_SIZE] = "";
-	struct place place = { .path = path };
-	int error = 0;
-
-	while (file && !error && fgets(line, sizeof(line), file)) {
-		place.line++;
-		error =
-		    pass_over(reader, &place, line + strspn(line, " \t\r\v\f"));
-	}
-	return error;
-}
-
-static bool is_my_cnf(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name && strcmp(name, "/my.cnf") == 0;
+	return ends_with(entry->d_name, ".cnf");
 }
 
 static int read_directory(struct reader *reader, const char *path,
 			  unsigned int depth)
 {
-	char pattern[LINE_SIZE + 16];
-	glob_t found = { 0 };
-	int error = 0;
+	struct dirent **entries = NULL;
+	int count = scandir(path, &entries, is_option_file, alphasort);
+	char file[4096];
+	int code = 0;
 
-	if (!reader->suffix) {
-		snprintf(pattern, sizeof(pattern), "%s/my.cnf", path);
-		error = read_file(reader, pattern, depth);
+	for (int i = 0; i < count; i++) {
+		snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name);
+		if (!code)
+			code = read_file(reader, file, depth);
+		free(entries[i]);
 	}
-	snprintf(pattern, sizeof(pattern), "%s/*.cnf", path);
-	if (!error && glob(pattern, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc && !error; i++) {
-			const char *one = found.gl_pathv[i];
-
-			if (reader->suffix)
-				error = read_file(reader, one, depth);
-			else if (!is_my_cnf(one))
-				error = look_into(reader, one);
-		}
-	}
-	globfree(&found);
-	return error;
+	free(entries);
+	return code;
 }
 
 static int include(struct reader *reader, const struct place *place, char *line,
 		   unsigned int depth)
 {
-	char *path = strchr(line, ' ');
-	bool directory = path && strncmp(line, "includedir ", 11) == 0;
+	size_t length = strcspn(line, " \t\r\n");
+	bool directory = length == 10 && strncmp(line, "includedir", 10) == 0;
+	bool one = length == 7 && strncmp(line, "include", 7) == 0;
+	char *path = line + length;
 
-	if (!directory && !(path && strncmp(line, "include ", 8) == 0))
+	if ((!directory && !one) || !*path)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"%s:%u: Connector/C does not understand this "
-				"line; write !include FILE or !includedir "
+				"%s:%u: write !include FILE or !includedir "
 				"DIRECTORY",
 				place->path, place->line);
 	if (depth + 1 >= DEPTH_MOST)
 		return 0;
-	rlk_option_trim(++path);
-	if (access(path, R_OK) < 0)
+	path += strspn(path, " \t");
+	trim(path);
+	if (eaccess(path, R_OK) < 0)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"%s:%u: cannot read '%s': %s; Connector/C "
-				"would go on without it",
-				place->path, place->line, path,
-				strerror(errno));
+				"%s:%u: cannot read '%s': %s", place->path,
+				place->line, path, strerror(errno));
 	return directory ? read_directory(reader, path, depth + 1)
 			 : read_file(reader, path, depth + 1);
 }
@@ -409,202 +334,164 @@ static int include(struct reader *reader, const struct place *place, char *line,
 static int take_line(struct reader *reader, struct place *place, char *line,
 		     unsigned int depth)
 {
-	bool quoted;
-
-	while (isspace((unsigned char) *line))
-		line++;
-	quoted = !place->escaped && (*line == '"' || *line == '\'');
-	if (quoted && place->owner == OURS)
-		return fail(reader, place,
-			    "Connector/C does not read a line that begins with "
-			    "a quote; remove it");
-	if (quoted)
-		return 0;
+	line += strspn(line, " \t\r\v\f");
 	if (*line == '!')
 		return include(reader, place, line + 1, depth);
-	if (*line == '#' || *line == ';' || *line == '\0')
+	if (*line == '#' || *line == ';' || *line == '\n' || !*line)
 		return 0;
-	place->escaped = *line == '\\';
 	if (*line == '[')
 		return take_group(reader, place, line + 1);
-	if (!place->any_group)
+	if (!*place->group)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"%s:%u: a setting before the first [group]: "
-				"Connector/C would read no further in this "
-				"file; write [%s] above it",
+				"%s:%u: a setting before the first [group]; "
+				"write [%s] above it",
 				place->path, place->line,
-				reader->group ? reader->group : "client");
+				reader->sources->group);
 	return place->owner == NOBODY ? 0 : take_setting(reader, place, line);
 }
 
-/* MariaDB's own client would go on without it. */
-static bool is_everybodys(FILE *file)
+/* Files are read again for each connection, so they must not be pipes; and
+ * whoever may write them decides where the password goes. */
+static int check_file(const struct reader *reader, const char *path, int fd)
 {
 	struct stat facts;
 
-	return fstat(fileno(file), &facts) == 0 && S_ISREG(facts.st_mode) &&
-	       facts.st_mode & S_IWOTH;
+	if (fstat(fd, &facts))
+		return 0;
+	if (S_ISFIFO(facts.st_mode) ||
+	    (S_ISCHR(facts.st_mode) && strcmp(path, "/dev/null") != 0))
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: '%s' is a %s, and "
+				"is read more than once; write a file that "
+				"only this user may read (chmod 600)",
+				path,
+				S_ISFIFO(facts.st_mode) ? "pipe" : "device");
+	if (S_ISREG(facts.st_mode) && facts.st_mode & S_IWOTH)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: everybody can write '%s', and so "
+				"say where the password goes; chmod o-w it",
+				path);
+	return 0;
 }
 
 static int read_file(struct reader *reader, const char *path,
 		     unsigned int depth)
 {
-	_cleanup_(closep) FILE *file = NULL;
-	_cleanup_(wipe) char line[LINE_SIZE] = "";
+	/* A pipe that nobody writes to is not waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(closep) FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	_cleanup_(line_fini) struct line line = { NULL, 0 };
 	struct place place = { .path = path };
-	bool whole = true; /* so far; a longer line comes in pieces */
-	int error = 0;
+	int code = 0;
 
-	if (endless(path))
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: '%s' is a %s, and is read more "
-				"than once; write a file that only this user "
-				"may read (chmod 600)",
-				path, endless(path));
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (is_everybodys(file))
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: everybody can write '%s', and so "
-				"say where the password goes; chmod o-w it",
-				path);
-	while (!error && fgets(line, sizeof(line), file)) {
-		place.line += whole;
-		whole = strchr(line, '\n') || feof(file);
-		if (!whole && place.owner == OURS)
-			return fail(reader, &place,
-				    "a line longer than Connector/C reads");
-		error = take_line(reader, &place, line, depth);
+	if (!file && fd >= 0)
+		close(fd);
+	if (file)
+		code = check_file(reader, path, fd);
+	if (!file || code)
+		return code;
+	while (!code && getline(&line.text, &line.size, file) >= 0) {
+		place.line++;
+		code = take_line(reader, &place, line.text, depth);
 	}
-	if (!error && ferror(file))
+	if (!code && ferror(file))
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s; name a "
-				"file",
-				path, strerror(errno));
-	return error;
+				"option file: cannot read '%s': %s", path,
+				strerror(errno));
+	return code;
 }
 
-static void note_looked(struct reader *reader, const char *path)
+static int read_named(struct reader *reader, const char *path)
 {
 	size_t length = strlen(reader->looked);
 
+	if (eaccess(path, R_OK) < 0)
+		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+				"option file: cannot read '%s': %s; look "
+				"whether it is there, and whether this user "
+				"may read it",
+				path, strerror(errno));
 	snprintf(reader->looked + length, sizeof(reader->looked) - length,
 		 "%s%s", length ? ", " : "", path);
+	return read_file(reader, path, 0);
 }
 
 /* One that is there, and not for us, has what somebody wanted to be read. */
-static int read_in(struct reader *reader, const char *directory,
-		   const char *name)
+static int read_if_there(struct reader *reader, const char *path)
 {
-	char path[LINE_SIZE];
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (access(path, F_OK) < 0)
+	if (eaccess(path, F_OK) < 0 ||
+	    (reader->complete && eaccess(path, R_OK) < 0))
 		return 0;
-	if (access(path, R_OK) < 0 && !reader->complete)
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s; make it "
-				"this user's own, or name another one",
-				path, strerror(errno));
-	note_looked(reader, path);
-	return read_file(reader, path, 0);
+	return read_named(reader, path);
 }
 
 static int read_standard(struct reader *reader)
 {
-	const char *home = getenv("MARIADB_HOME");
-	const char *directories[] = { "/etc", "/etc/mysql", NULL };
-	int error = 0;
+	const char *home = secure_getenv("MARIADB_HOME");
+	const struct {
+		const char *directory;
+		const char *name;
+	} files[] = {
+		{ "/etc", "my.cnf" },
+		{ "/etc/mysql", "my.cnf" },
+		{ home ? home : secure_getenv("MYSQL_HOME"), "my.cnf" },
+		{ secure_getenv("HOME"), ".my.cnf" },
+	};
+	const size_t last = RLK_ARRAY_SIZE(files) - 1;
+	const char *extra = reader->sources->extra_file;
+	char path[4096];
+	int code = 0;
 
-	if (!home)
-		home = getenv("MYSQL_HOME");
-	if (home && strcmp(home, "/etc") != 0 &&
-	    strcmp(home, "/etc/mysql") != 0)
-		directories[2] = home;
-	for (size_t i = 0; i < RLK_ARRAY_SIZE(directories) && !error; i++)
-		if (directories[i])
-			error = read_in(reader, directories[i], "my.cnf");
-	home = getenv("HOME");
-	return error || !home ? error : read_in(reader, home, ".my.cnf");
+	for (size_t i = 0; i <= last && !code; i++) {
+		if (i == last && extra)
+			code = read_named(reader, extra);
+		if (code || !files[i].directory)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", files[i].directory,
+			 files[i].name);
+		code = read_if_there(reader, path);
+	}
+	return code;
 }
 
-/* Something was asked for that is in none of them, and what would be read
- * without it leads elsewhere. */
-static int check_asked_for(const struct reader *reader,
-			   const struct rlk_option_files *files)
+/* Was all found that was asked for? */
+static int check_found(const struct reader *reader)
 {
-	const char *file = files->file;
-	unsigned int named = reader->named | files->told;
-	const char *group = reader->group ? reader->group : "client";
-	const char *suffix = reader->suffix ? reader->suffix : "";
+	const char *file = reader->sources->file;
+	const char *group = reader->sources->group;
+	const char *suffix = reader->sources->suffix;
 
-	if (*reader->alike && !reader->found)
+	if (*reader->misspelt && !reader->found)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
-				reader->alike);
-	if (*reader->unread && !(named & 1u << RLK_WHOM_HOST))
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
-				reader->unread);
+				reader->misspelt);
 	if (file && reader->others && !reader->read)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
 				"option file: '%s' has groups, but neither "
 				"[client] nor [%s], so it names no server; add "
 				"[%s]",
 				file, group, group);
-	if (!*suffix || reader->suffixed)
+	if (!suffix || !*suffix || reader->suffixed)
 		return 0;
-	if (*reader->other)
+	if (*reader->misspelt_end)
 		return rlk_fail(reader->reterr, ROWLOCK_EINVAL, "%s",
-				reader->other);
-	return rlk_fail(
-	    reader->reterr, ROWLOCK_EINVAL,
-	    "option files: no group has the suffix '%s' (%s%s); write "
-	    "[client%s] or [%s%s], or leave the suffix out",
-	    suffix, *reader->looked ? "read: " : "there is no file to be read",
-	    reader->looked, suffix, group, suffix);
+				reader->misspelt_end);
+	return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+			"option files: no group has the suffix '%s' (%s%s); "
+			"write [client%s] or [%s%s], or leave the suffix out",
+			suffix, *reader->looked ? "read: " : "there is no file",
+			reader->looked, suffix, group, suffix);
 }
 
-/* Do stronger sources say all that a connection takes? */
-static bool is_complete(unsigned int told)
+int rlk_option_files_read(const struct rlk_sources *sources, bool complete,
+			  struct rlk_where *where,
+			  struct rowlock_errinfo *reterr)
 {
-	const unsigned int needed =
-	    1u << RLK_WHOM_HOST | 1u << RLK_WHOM_USER | 1u << RLK_WHOM_DATABASE;
+	struct reader reader = { .sources = sources,
+				 .where = where,
+				 .complete = complete,
+				 .reterr = reterr };
+	int code = sources->file ? read_named(&reader, sources->file)
+				 : read_standard(&reader);
 
-	return (told & needed) == needed;
-}
-
-int rlk_option_files_check(const struct rlk_option_files *files,
-			   unsigned int *ret_named,
-			   struct rowlock_errinfo *reterr)
-{
-	struct reader reader = { .group = files->group,
-				 .suffix = files->suffix,
-				 .taker = files->taker,
-				 .reterr = reterr,
-				 .complete = is_complete(files->told) };
-	const char *file = files->file;
-	unsigned int told = files->told;
-	bool remote;
-	int error;
-
-	if (file && access(file, R_OK) < 0)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s; look "
-				"whether it is there, and whether this user "
-				"may read it",
-				file, strerror(errno));
-	if (file)
-		note_looked(&reader, file);
-	error = file ? read_file(&reader, file, 0) : read_standard(&reader);
-	if (!error)
-		error = check_asked_for(&reader, files);
-	if (error)
-		return error;
-	remote = files->told_host ? !is_local(files->told_host) : reader.remote;
-	if (*reader.port && !(told & 1u << RLK_WHOM_PORT))
-		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.port);
-	if (*reader.protocol && !remote && !(told & 1u << RLK_WHOM_PROTOCOL))
-		return rlk_fail(reterr, ROWLOCK_EINVAL, "%s", reader.protocol);
-	*ret_named = reader.named;
-	return 0;
+	return code ? code : check_found(&reader);
 }

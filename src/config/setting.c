@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of keys, and what is wrong with a value.
+ * The keys of connection strings and option files: Connector/C's names for
+ * them (mariadb_lib.c: mariadb_defaults), and the option each one sets.
  *
- * Connector/C 3.3 (mariadb_lib.c: mariadb_defaults) compares keys with strcmp()
- * after each '_' became '-', hence its own "unix_socket" is never found. It
- * reads numbers and booleans with atoi(): "on" and "true" are 0 to it, and so
- * is "tcp" for a protocol. "disable-local-infile" makes it dereference NULL.
- *
- * Failure modes: a key that a later Connector/C brings is refused until it
- * stands here.
+ * Failure modes: a key that a later Connector/C brings is refused until it is
+ * added here.
  */
 #include "config/setting.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,84 +18,86 @@
 
 #include "base/macro.h"
 
-/* A key longer than this is none. */
-#define KEY_MOST 40
+/* No key is longer. */
+#define LENGTH_MOST 40
 
 #define TEXT RLK_SETTING_TEXT
 #define ADDRESS RLK_SETTING_ADDRESS
 #define SECRET RLK_SETTING_SECRET
-#define NUMBER RLK_SETTING_NUMBER
 #define BOOLEAN RLK_SETTING_BOOLEAN
+#define IGNORED RLK_SETTING_IGNORED
 
-/* The first ones in the order of enum rlk_whom. */
-static const struct rlk_setting settings[] = {
-	{ "host", ADDRESS, NULL },
-	{ "port", RLK_SETTING_PORT, NULL },
-	{ "user", TEXT, NULL },
-	{ "password", SECRET, NULL },
-	{ "database", TEXT, NULL },
-	{ "socket", ADDRESS, NULL },
-	{ "protocol", RLK_SETTING_PROTOCOL, NULL },
-	{ "servername", ADDRESS, "host" },
-	{ "passwd", SECRET, "password" },
-	{ "db", TEXT, "database" },
-	{ "connect-timeout", NUMBER, NULL },
-	{ "timeout", NUMBER, "connect-timeout" },
-	{ "init-command", TEXT, NULL },
-	{ "bind-address", TEXT, NULL },
-	{ "plugin-dir", TEXT, NULL },
-	{ "default-auth", TEXT, NULL },
-	{ "restricted-auth", TEXT, NULL },
-	{ "server-public-key", TEXT, NULL },
-	{ "secure-auth", BOOLEAN, NULL },
-	{ "character-sets-dir", TEXT, NULL },
-	{ "default-character-set", TEXT, NULL },
-	{ "compress", BOOLEAN, NULL },
-	{ "reconnect", BOOLEAN, NULL },
-	{ "local-infile", BOOLEAN, NULL },
-	{ "disable-local-infile", RLK_SETTING_DEADLY, NULL },
-	{ "report-data-truncation", BOOLEAN, NULL },
-	{ "bulk-unit-results", BOOLEAN, NULL },
-	{ "multi-results", BOOLEAN, NULL },
-	{ "multi-statements", BOOLEAN, NULL },
-	{ "multi-queries", BOOLEAN, "multi-statements" },
-	{ "return-found-rows", RLK_SETTING_SWITCH, NULL },
-	{ "interactive-timeout", RLK_SETTING_SWITCH, NULL },
-	{ "max-allowed-packet", NUMBER, NULL },
-	{ "net-buffer-length", NUMBER, NULL },
-	{ "debug", TEXT, NULL },
-	{ "pipe", BOOLEAN, NULL },
-	{ "shared-memory-base-name", TEXT, NULL },
-	{ "ssl-enforce", BOOLEAN, NULL },
-	{ "ssl-verify-server-cert", BOOLEAN, NULL },
-	{ "ssl-ca", TEXT, NULL },
-	{ "ssl-capath", TEXT, NULL },
-	{ "ssl-cert", TEXT, NULL },
-	{ "ssl-key", TEXT, NULL },
-	{ "ssl-crl", TEXT, NULL },
-	{ "ssl-crlpath", TEXT, NULL },
-	{ "ssl-cipher", TEXT, NULL },
-	{ "ssl-passphrase", SECRET, NULL },
-	{ "ssl-fp", TEXT, NULL },
-	{ "ssl-fp-list", TEXT, NULL },
-	{ "ssl-fplist", TEXT, "ssl-fp-list" },
-	{ "tls-version", TEXT, NULL },
-	{ "tls-enforce", BOOLEAN, "ssl-enforce" },
-	{ "tls-verify-peer", BOOLEAN, "ssl-verify-server-cert" },
-	{ "tls-ca", TEXT, "ssl-ca" },
-	{ "tls-capath", TEXT, "ssl-capath" },
-	{ "tls-cert", TEXT, "ssl-cert" },
-	{ "tls-key", TEXT, "ssl-key" },
-	{ "tls-crl", TEXT, "ssl-crl" },
-	{ "tls-crlpath", TEXT, "ssl-crlpath" },
-	{ "tls-cipher", TEXT, "ssl-cipher" },
-	{ "tls-passphrase", SECRET, "ssl-passphrase" },
-	{ "tls-fp", TEXT, "ssl-fp" },
-	{ "tls-fplist", TEXT, "ssl-fp-list" },
+/* The first ones in the order of the enum in setting.h. */
+static const struct rlk_setting keys[] = {
+	{ "host", ADDRESS, NULL, MARIADB_OPT_HOST },
+	{ "port", RLK_SETTING_PORT, NULL, MARIADB_OPT_PORT },
+	{ "user", TEXT, NULL, MARIADB_OPT_USER },
+	{ "password", SECRET, NULL, MARIADB_OPT_PASSWORD },
+	{ "database", TEXT, NULL, MARIADB_OPT_SCHEMA },
+	{ "socket", ADDRESS, NULL, MARIADB_OPT_UNIXSOCKET },
+	{ "protocol", RLK_SETTING_PROTOCOL, NULL, MYSQL_OPT_PROTOCOL },
+	{ "connect-timeout", RLK_SETTING_NUMBER, NULL,
+	  MYSQL_OPT_CONNECT_TIMEOUT },
+	{ "servername", ADDRESS, "host", 0 },
+	{ "passwd", SECRET, "password", 0 },
+	{ "db", TEXT, "database", 0 },
+	{ "timeout", RLK_SETTING_NUMBER, "connect-timeout", 0 },
+	{ "init-command", TEXT, NULL, MYSQL_INIT_COMMAND },
+	{ "bind-address", TEXT, NULL, MYSQL_OPT_BIND },
+	{ "plugin-dir", TEXT, NULL, MYSQL_PLUGIN_DIR },
+	{ "default-auth", TEXT, NULL, MYSQL_DEFAULT_AUTH },
+	{ "restricted-auth", TEXT, NULL, MARIADB_OPT_RESTRICTED_AUTH },
+	{ "server-public-key", TEXT, NULL, MYSQL_SERVER_PUBLIC_KEY },
+	{ "character-sets-dir", TEXT, NULL, MYSQL_SET_CHARSET_DIR },
+	{ "ssl-enforce", BOOLEAN, NULL, MYSQL_OPT_SSL_ENFORCE },
+	{ "ssl-verify-server-cert", BOOLEAN, NULL,
+	  MYSQL_OPT_SSL_VERIFY_SERVER_CERT },
+	{ "ssl-ca", TEXT, NULL, MYSQL_OPT_SSL_CA },
+	{ "ssl-capath", TEXT, NULL, MYSQL_OPT_SSL_CAPATH },
+	{ "ssl-cert", TEXT, NULL, MYSQL_OPT_SSL_CERT },
+	{ "ssl-key", TEXT, NULL, MYSQL_OPT_SSL_KEY },
+	{ "ssl-crl", TEXT, NULL, MYSQL_OPT_SSL_CRL },
+	{ "ssl-crlpath", TEXT, NULL, MYSQL_OPT_SSL_CRLPATH },
+	{ "ssl-cipher", TEXT, NULL, MYSQL_OPT_SSL_CIPHER },
+	{ "ssl-passphrase", SECRET, NULL, MARIADB_OPT_TLS_PASSPHRASE },
+	{ "ssl-fp", TEXT, NULL, MARIADB_OPT_SSL_FP },
+	{ "ssl-fp-list", TEXT, NULL, MARIADB_OPT_SSL_FP_LIST },
+	{ "ssl-fplist", TEXT, "ssl-fp-list", 0 },
+	{ "tls-version", TEXT, NULL, MARIADB_OPT_TLS_VERSION },
+	{ "tls-enforce", BOOLEAN, "ssl-enforce", 0 },
+	{ "tls-verify-peer", BOOLEAN, "ssl-verify-server-cert", 0 },
+	{ "tls-ca", TEXT, "ssl-ca", 0 },
+	{ "tls-capath", TEXT, "ssl-capath", 0 },
+	{ "tls-cert", TEXT, "ssl-cert", 0 },
+	{ "tls-key", TEXT, "ssl-key", 0 },
+	{ "tls-crl", TEXT, "ssl-crl", 0 },
+	{ "tls-crlpath", TEXT, "ssl-crlpath", 0 },
+	{ "tls-cipher", TEXT, "ssl-cipher", 0 },
+	{ "tls-passphrase", SECRET, "ssl-passphrase", 0 },
+	{ "tls-fp", TEXT, "ssl-fp", 0 },
+	{ "tls-fplist", TEXT, "ssl-fp-list", 0 },
+	{ "return-found-rows", RLK_SETTING_REFUSED, NULL, 0 },
+	{ "compress", IGNORED, NULL, 0 },
+	{ "reconnect", IGNORED, NULL, 0 },
+	{ "local-infile", IGNORED, NULL, 0 },
+	{ "disable-local-infile", IGNORED, NULL, 0 },
+	{ "secure-auth", IGNORED, NULL, 0 },
+	{ "default-character-set", IGNORED, NULL, 0 },
+	{ "report-data-truncation", IGNORED, NULL, 0 },
+	{ "bulk-unit-results", IGNORED, NULL, 0 },
+	{ "multi-results", IGNORED, NULL, 0 },
+	{ "multi-statements", IGNORED, NULL, 0 },
+	{ "multi-queries", IGNORED, "multi-statements", 0 },
+	{ "interactive-timeout", IGNORED, NULL, 0 },
+	{ "max-allowed-packet", IGNORED, NULL, 0 },
+	{ "net-buffer-length", IGNORED, NULL, 0 },
+	{ "debug", IGNORED, NULL, 0 },
+	{ "pipe", IGNORED, NULL, 0 },
+	{ "shared-memory-base-name", IGNORED, NULL, 0 },
 };
-_Static_assert(RLK_ARRAY_SIZE(settings) < RLK_SETTINGS_MOST, "too many");
+_Static_assert(RLK_ARRAY_SIZE(keys) < RLK_SETTINGS, "too many keys");
 
-/* What other drivers call it, and no count of letters would find. */
+/* Other drivers' names that are too different to be found by distance(). */
 static const char *const strangers[][2] = {
 	{ "unix-socket", "socket" }, { "hostname", "host" },
 	{ "server", "host" },        { "hostaddr", "host" },
@@ -107,9 +106,8 @@ static const char *const strangers[][2] = {
 	{ "dbname", "database" },    { "schema", "database" },
 };
 
-/* A file or a variable is read by many programs: one line there would take what
- * protects a lock from all of them, and from those that come later. So each is
- * told by itself. */
+/* Deliberately no keys: a file or variable is read by many programs, and one
+ * line there would weaken all of them. */
 static const char *const of_programs[][2] = {
 	{ "tls-unverified", "ROWLOCK_TLS_UNVERIFIED" },
 	{ "unverified-auth", "client option unverified_auth" },
@@ -122,40 +120,31 @@ static char plain(char c)
 	return c == '_' ? '-' : c;
 }
 
-static bool is_key(const char *key, const char *known)
+static bool is_key(const char *name, const char *known)
 {
-	while (*key && plain(*key) == *known)
-		key++, known++;
-	return *key == *known;
+	while (*name && plain(*name) == *known)
+		name++, known++;
+	return *name == *known;
 }
 
-const struct rlk_setting *rlk_setting_find(const char *key)
+const struct rlk_setting *rlk_setting_find(const char *name)
 {
-	for (size_t i = 0; i < RLK_ARRAY_SIZE(settings); i++)
-		if (is_key(key, settings[i].key))
-			return &settings[i];
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(keys); i++)
+		if (is_key(name, keys[i].name))
+			return &keys[i];
 	return NULL;
 }
 
-size_t rlk_setting_number(const struct rlk_setting *setting)
+const struct rlk_setting *rlk_setting_at(size_t number)
 {
-	if (setting->same_as)
-		setting = rlk_setting_find(setting->same_as);
-	return (size_t) (setting - settings);
+	return number < RLK_ARRAY_SIZE(keys) ? &keys[number] : NULL;
 }
 
-void rlk_setting_note(const struct rlk_setting *setting, const char *value,
-		      unsigned int *named)
+size_t rlk_setting_number(const struct rlk_setting *key)
 {
-	size_t number = rlk_setting_number(setting);
-
-	if (number >= RLK_WHOMS)
-		return;
-	*named &= ~(1u << number);
-	/* What is 0 to Connector/C stands for the default. */
-	if (value && *value &&
-	    (rlk_setting_is_text(setting->kind) || atoi(value)))
-		*named |= 1u << number;
+	if (key->same_as)
+		key = rlk_setting_find(key->same_as);
+	return (size_t) (key - keys);
 }
 
 static unsigned int least(unsigned int a, unsigned int b)
@@ -163,12 +152,12 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* How many letters have to be changed, added, left out or swapped with their
- * neighbour (Damerau; optimal string alignment). */
+/* Letters to change, insert, delete or swap with a neighbour (Damerau; optimal
+ * string alignment). */
 static unsigned int distance(const char *a, const char *b)
 {
 	size_t height = strlen(a), width = strlen(b);
-	unsigned int d[KEY_MOST + 1][KEY_MOST + 1];
+	unsigned int d[LENGTH_MOST + 1][LENGTH_MOST + 1];
 
 	for (size_t i = 0; i <= height; i++)
 		d[i][0] = (unsigned int) i;
@@ -188,21 +177,21 @@ static unsigned int distance(const char *a, const char *b)
 	return d[height][width];
 }
 
-/* From so many letters on it is another word. */
+/* From this distance on it is another word. */
 static unsigned int too_far(size_t length)
 {
 	return length < 4 ? 2 : 3;
 }
 
-/* Without blanks, in small letters; false: it is too long to be a key. */
-static bool simplify(const char *word, char (*ret_simple)[KEY_MOST + 1])
+/* In small letters, without blanks. False: too long to be a key. */
+static bool simplify(const char *word, char (*ret_simple)[LENGTH_MOST + 1])
 {
 	size_t length = 0;
 
 	for (; *word; word++) {
 		if (isspace((unsigned char) *word))
 			continue;
-		if (length == KEY_MOST)
+		if (length == LENGTH_MOST)
 			return false;
 		(*ret_simple)[length++] =
 		    plain((char) tolower((unsigned char) *word));
@@ -213,32 +202,31 @@ static bool simplify(const char *word, char (*ret_simple)[KEY_MOST + 1])
 
 bool rlk_setting_alike(const char *a, const char *b)
 {
-	char one[KEY_MOST + 1], other[KEY_MOST + 1];
+	char one[LENGTH_MOST + 1], other[LENGTH_MOST + 1];
 
 	return simplify(a, &one) && simplify(b, &other) &&
 	       distance(one, other) < too_far(strlen(one));
 }
 
-const char *rlk_setting_near(const char *key)
+/* The key that @name may be a misspelling of, or NULL. */
+static const char *nearest(const char *name)
 {
-	char lower[KEY_MOST + 1];
-	size_t length = strlen(key);
-	unsigned int best = too_far(length);
+	char simple[LENGTH_MOST + 1];
 	const char *near = NULL;
+	unsigned int best;
 
-	if (length > KEY_MOST)
+	if (!simplify(name, &simple))
 		return NULL;
-	for (size_t i = 0; i <= length; i++)
-		lower[i] = plain((char) tolower((unsigned char) key[i]));
+	best = too_far(strlen(simple));
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(strangers); i++)
-		if (strcmp(lower, strangers[i][0]) == 0)
+		if (strcmp(simple, strangers[i][0]) == 0)
 			return strangers[i][1];
-	for (size_t i = 0; i < RLK_ARRAY_SIZE(settings); i++) {
-		unsigned int now = distance(lower, settings[i].key);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(keys); i++) {
+		unsigned int now = distance(simple, keys[i].name);
 
-		if (now < best && settings[i].kind != RLK_SETTING_DEADLY) {
+		if (now < best) {
 			best = now;
-			near = settings[i].key;
+			near = keys[i].name;
 		}
 	}
 	return near;
@@ -257,17 +245,27 @@ static bool is_number(const char *value, long lowest, long highest)
 	       number <= highest;
 }
 
-static const char *wanted(const struct rlk_setting *setting, const char *value)
+static bool is_true(const char *value)
 {
-	switch (setting->kind) {
+	return strcmp(value, "1") == 0 || strcasecmp(value, "on") == 0 ||
+	       strcasecmp(value, "true") == 0;
+}
+
+static bool is_false(const char *value)
+{
+	return strcmp(value, "0") == 0 || strcasecmp(value, "off") == 0 ||
+	       strcasecmp(value, "false") == 0;
+}
+
+static const char *wanted(const struct rlk_setting *key, const char *value)
+{
+	switch (key->kind) {
 	case RLK_SETTING_ADDRESS:
 		return *value ? NULL
 			      : "leave it out if the local server is meant";
 	case RLK_SETTING_PORT:
-		if (is_number(value, 1, 65535))
-			return NULL;
-		return is_number(value, 0, 0)
-			   ? "leave it out for the default port, 3306"
+		return is_number(value, 0, 65535)
+			   ? NULL
 			   : "it must be a number from 1 to 65535, as in "
 			     "port=3306";
 	case RLK_SETTING_NUMBER:
@@ -276,86 +274,91 @@ static const char *wanted(const struct rlk_setting *setting, const char *value)
 			   : "it must be a number from 0 to 2147483647, "
 			     "without a unit";
 	case RLK_SETTING_BOOLEAN:
-		return is_number(value, 0, 1) ? NULL
-					      : "it must be 0 or 1, as "
-						"Connector/C takes any other "
-						"word for 0";
+		return is_true(value) || is_false(value) ? NULL
+							 : "it must be 0 or 1";
 	case RLK_SETTING_PROTOCOL:
-		return is_number(value, 1, 2)
+		return is_number(value, 0, 2) ||
+			       strcasecmp(value, "tcp") == 0 ||
+			       strcasecmp(value, "socket") == 0
 			   ? NULL
-			   : "it must be 1 (TCP) or 2 (a socket file), as "
-			     "Connector/C ignores any word for it";
-	case RLK_SETTING_SWITCH:
-		return is_number(value, 1, 1)
-			   ? NULL
-			   : "it counts whatever its value is: leave it out";
+			   : "it must be tcp or socket";
 	default:
 		return NULL;
 	}
 }
 
-const char *rlk_setting_problem(const struct rlk_setting *setting,
+unsigned int rlk_setting_value(const struct rlk_setting *key, const char *value)
+{
+	if (key->kind == RLK_SETTING_BOOLEAN)
+		return is_true(value);
+	if (strcasecmp(value, "tcp") == 0)
+		return MYSQL_PROTOCOL_TCP;
+	if (strcasecmp(value, "socket") == 0)
+		return MYSQL_PROTOCOL_SOCKET;
+	return (unsigned int) strtoul(value, NULL, 10);
+}
+
+const char *rlk_setting_problem(const struct rlk_setting *key,
 				const char *value, char *buffer, size_t size)
 {
 	const char *problem;
 
-	if (setting->kind == RLK_SETTING_DEADLY) {
+	if (key->kind == RLK_SETTING_IGNORED)
+		return NULL;
+	if (key->kind == RLK_SETTING_REFUSED) {
 		snprintf(buffer, size,
-			 "'%s' makes Connector/C crash; write local-infile=0",
-			 setting->key);
+			 "'%s' would make a held lock look free; remove it",
+			 key->name);
 		return buffer;
 	}
-	if (!value && setting->kind == RLK_SETTING_SWITCH)
-		return NULL;
 	if (!value) {
 		snprintf(buffer, size, "'%s' has no value; write %s=%s",
-			 setting->key, setting->key,
-			 rlk_setting_is_text(setting->kind) ? "TEXT" : "1");
+			 key->name, key->name,
+			 key->kind < RLK_SETTING_NUMBER ? "TEXT" : "1");
 		return buffer;
 	}
-	problem = wanted(setting, value);
+	problem = wanted(key, value);
 	if (!problem)
 		return NULL;
-	snprintf(buffer, size, "'%s' is '%.*s'; %s", setting->key, KEY_MOST,
+	snprintf(buffer, size, "'%s' is '%.*s'; %s", key->name, LENGTH_MOST,
 		 value, problem);
 	return buffer;
 }
 
-static size_t shown_length(const char *key)
+static size_t shown_length(const char *name)
 {
 	size_t n = 0;
 
-	while (n < KEY_MOST && (isalnum((unsigned char) key[n]) ||
-				(key[n] && strchr("-_ ", key[n]))))
+	while (n < LENGTH_MOST && (isalnum((unsigned char) name[n]) ||
+				   (name[n] && strchr("-_ ", name[n]))))
 		n++;
 	return n;
 }
 
-/* What tells a program the same; NULL: nothing. */
-static const char *of_program(const char *key)
+/* How a program is told the same, or NULL. */
+static const char *of_program(const char *name)
 {
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(of_programs); i++)
-		if (is_key(key, of_programs[i][0]))
+		if (is_key(name, of_programs[i][0]))
 			return of_programs[i][1];
 	return NULL;
 }
 
-const char *rlk_setting_unknown(const char *key, bool hidden, char *buffer,
+const char *rlk_setting_unknown(const char *name, bool hidden, char *buffer,
 				size_t size)
 {
-	const char *near = rlk_setting_near(key);
-	const char *other = of_program(key);
-	size_t shown = shown_length(key);
+	const char *near = nearest(name);
+	const char *other = of_program(name);
+	size_t shown = shown_length(name);
 	int n;
 
 	if (hidden)
 		n = snprintf(buffer, size,
-			     "what follows the password is no known key (it is "
-			     "not shown: a password with ';' in it goes into "
-			     "braces)");
+			     "unknown key after the password (not shown: a "
+			     "password that contains ';' must be in braces)");
 	else
 		n = snprintf(buffer, size, "unknown key '%.*s%s'", (int) shown,
-			     key, key[shown] ? "..." : "");
+			     name, name[shown] ? "..." : "");
 	if (other)
 		snprintf(buffer + n, size - (size_t) n,
 			 ": each program is told that by itself, so give %s "

@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "db/fault.h"
 #include "db/server.h"
+#include "config/where.h"
 
 struct rlk_conn;
 
@@ -36,9 +37,7 @@ struct rlk_conn;
 
 /** How to reach the server; shared by all connections of a client. */
 struct rlk_conn_target {
-	char *dsn;             /* NULL: option files */
-	char *defaults_file;   /* NULL: the standard ones */
-	char *defaults_group;  /* "rowlock" */
+	struct rlk_sources sources;
 	char *unverified_auth; /* NULL: none; as in the client's options */
 	unsigned int flags;    /* enum rowlock_client_flags */
 	const char *program;   /* connection attribute program_name */

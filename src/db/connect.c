@@ -2,17 +2,12 @@
 /*
  * Opening a connection.
  *
- * Connector/C gets the connection string or the option files and reads them
- * itself; what we ask for is set before, and again as soon as it has read them
- * (peer.c). Then the session's state is set (conn_setup.c). Three round trips
- * after the authentication would be one more than there are.
+ * Connection strings and option files are read (where.c), and Connector/C is
+ * given each value as an option: it reads neither itself. Then the session's
+ * state is set (conn_setup.c).
  *
  * Failure modes: everything between "no such host" and "your password is
- * wrong" becomes one sentence that says to whom we talked and what to do. A
- * defaults_file that cannot be read is an error here, because Connector/C
- * would silently do without it; so is a key that it does not know (dsn.c,
- * option_file.c), as it would connect to the local server without a word. It
- * would do that, too, if it had no memory for its copy of a host.
+ * wrong" becomes one sentence that says to whom we talked and what to do.
  */
 #include "db/connect.h"
 
@@ -29,9 +24,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "config/dsn.h"
-#include "config/option_file.h"
-#include "config/setting.h"
+#include "config/where.h"
 #include "db/conn_setup.h"
 #include "db/intake.h"
 #include "db/io.h"
@@ -43,11 +36,6 @@
  * it from its heap: a mapping of its own may come to lie beside a thread's
  * stack, where valgrind takes one for the other. */
 #define STACK_SIZE ((size_t) 120 * 1024)
-
-static void freep(char **text)
-{
-	free(*text);
-}
 
 static void library_init(void)
 {
@@ -80,19 +68,56 @@ static bool set_options(struct rlk_conn *conn)
 	    !set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||
 	    !rlk_io_hook(mysql))
 		return false;
-	/* An empty one it refuses. */
-	if (target->program && *target->program &&
-	    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
-			   target->program))
-		return false;
-	if (target->dsn)
-		return true;
-	/* An empty name stands for the standard files. */
-	return set_option(mysql, MYSQL_READ_DEFAULT_FILE,
-			  target->defaults_file ? target->defaults_file : "") &&
-	       (!target->defaults_group ||
-		set_option(mysql, MYSQL_READ_DEFAULT_GROUP,
-			   target->defaults_group));
+	/* It refuses an empty one. */
+	return !target->program || !*target->program ||
+	       mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
+			      target->program) == 0;
+}
+
+/* Without memory for a text Connector/C goes on without it: without a host, to
+ * the local server. */
+static bool has_all(const MYSQL *mysql, const struct rlk_where *where)
+{
+	const struct st_mysql_options *options = &mysql->options;
+	const char *const kept[] = {
+		[RLK_SETTING_HOST] = options->host,
+		[RLK_SETTING_USER] = options->user,
+		[RLK_SETTING_PASSWORD] = options->password,
+		[RLK_SETTING_DATABASE] = options->db,
+		[RLK_SETTING_SOCKET] = options->unix_socket,
+	};
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(kept); i++)
+		if (i != RLK_SETTING_PORT_NUMBER && rlk_where_says(where, i) &&
+		    !kept[i])
+			return false;
+	return true;
+}
+
+static bool set_where(MYSQL *mysql, const struct rlk_where *where)
+{
+	for (size_t i = 0; i < RLK_SETTINGS; i++) {
+		const struct rlk_setting *key = rlk_setting_at(i);
+		const char *value = where->values[i];
+		unsigned int number;
+		my_bool flag;
+		bool done;
+
+		if (!value || !*value)
+			continue;
+		number = rlk_setting_value(key, value);
+		flag = number != 0;
+		if (key->kind < RLK_SETTING_NUMBER)
+			done = set_option(mysql, key->option, value);
+		else if (key->kind == RLK_SETTING_BOOLEAN)
+			done = set_option(mysql, key->option, &flag);
+		else
+			done =
+			    !number || set_option(mysql, key->option, &number);
+		if (!done)
+			return false;
+	}
+	return has_all(mysql, where);
 }
 
 /* Not for us: it bounds how long Connector/C asks a resolver that is out of
@@ -105,73 +130,6 @@ static void bound_resolver(struct rlk_conn *conn)
 	if (left < 60 * 1000)
 		seconds = left < 1000 ? 1 : (unsigned int) (left / 1000);
 	set_option(conn->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-}
-
-static size_t length_without_blanks(const char *text)
-{
-	size_t length = strlen(text);
-
-	while (length && isspace((unsigned char) text[length - 1]))
-		length--;
-	return length;
-}
-
-/* The host argument: a connection string is known by its semicolon. For each
- * "}}" Connector/C moves what follows by one, and then reads the last character
- * of all once more ("port=333" for 33): that has to be a blank. */
-static int copy_dsn(const char *dsn, char **ret_dsn,
-		    struct rowlock_errinfo *reterr)
-{
-	size_t size, length;
-	bool ends;
-
-	if (!dsn)
-		return 0;
-	length = length_without_blanks(dsn);
-	ends = length && dsn[length - 1] == ';';
-	size = strlen(dsn) + sizeof("; ");
-	*ret_dsn = malloc(size);
-	if (!*ret_dsn)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"connect: out of memory");
-	snprintf(*ret_dsn, size, "%s%s", dsn, ends ? " " : "; ");
-	return 0;
-}
-
-/* At each connect: option files may have changed since the last one. @named:
- * what they say of enum rlk_whom. */
-static int check_target(const struct rlk_conn_target *target,
-			unsigned int *named, struct rowlock_errinfo *reterr)
-{
-	const struct rlk_option_files files = {
-		.file = target->defaults_file,
-		.group = target->defaults_group,
-	};
-
-	if (target->dsn)
-		return rlk_dsn_check(target->dsn, "dsn", named, reterr);
-	return rlk_option_files_check(&files, named, reterr);
-}
-
-/* Has Connector/C all of what it was told of enum rlk_whom? Each text is a copy
- * on the heap, and it looks at none of them. */
-static bool has_all(const MYSQL *mysql, unsigned int named)
-{
-	const struct st_mysql_options *options = &mysql->options;
-	const bool has[RLK_WHOMS] = {
-		[RLK_WHOM_HOST] = options->host,
-		[RLK_WHOM_PORT] = options->port,
-		[RLK_WHOM_USER] = options->user,
-		[RLK_WHOM_PASSWORD] = options->password,
-		[RLK_WHOM_DATABASE] = options->db,
-		[RLK_WHOM_SOCKET] = options->unix_socket,
-		[RLK_WHOM_PROTOCOL] = options->protocol,
-	};
-
-	for (size_t i = 0; i < RLK_WHOMS; i++)
-		if (named & 1u << i && !has[i])
-			return false;
-	return true;
 }
 
 /* Whom the options name, as long as no server has said who it is. */
@@ -321,11 +279,6 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	if (number == CR_SSL_CONNECTION_ERROR &&
 	    (path = unread_file(conn->mysql, &key)))
 		return fail_unread(conn, path, key, reterr);
-	if (number == CR_CONNSTR_PARSE_ERROR)
-		return rlk_fail_db(reterr, ROWLOCK_EINVAL, number,
-				   "dsn: %s; it looks like "
-				   "host=db1;user=app;database=app",
-				   mysql_error(conn->mysql));
 	if (code == ROWLOCK_EAUTH && (!user || !*user))
 		return rlk_fail_db(reterr, code, number,
 				   "connect to %s: %s; no user was named, so "
@@ -357,40 +310,26 @@ static bool ask_hosts(struct rlk_conn *conn)
 	return finished;
 }
 
-static int connect_now(struct rlk_conn *conn, unsigned int named,
+static int connect_now(struct rlk_conn *conn, const struct rlk_where *where,
 		       struct rowlock_errinfo *reterr)
 {
-	_cleanup_(freep) char *dsn = NULL;
 	const char *charset;
 	bool finished;
 	int error;
 
-	error = copy_dsn(conn->target->dsn, &dsn, reterr);
-	if (error)
-		return error;
-	if (!set_options(conn))
+	if (!set_options(conn) || !set_where(conn->mysql, where))
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
 	bound_resolver(conn);
-	conn->io.sql = dsn;
 	finished = ask_hosts(conn);
 	if (!finished) {
 		error = fail_deadline(conn, reterr);
 		rlk_io_abandon(conn);
 		return error;
 	}
-	if (!has_all(conn->mysql, named))
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"connect: Connector/C had no memory for the "
-				"address or the account");
 	if (!conn->io.connected || conn->io.cut)
 		return fail_connect(conn, reterr);
 	describe(conn);
-	if (conn->mysql->client_flag & CLIENT_FOUND_ROWS)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"connect to %s: the option return-found-rows "
-				"would make a held lock look free; remove it",
-				conn->where);
 	charset = mysql_character_set_name(conn->mysql);
 	if (!charset || strcmp(charset, "utf8mb4") != 0)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
@@ -429,13 +368,38 @@ static int conn_new(const struct rlk_conn_target *target,
 	return 0;
 }
 
+/* Without a database nothing can be locked, so what went wrong with the local
+ * server is not the point. */
+static int explain(const struct rlk_conn_target *target,
+		   const struct rlk_where *where, int code,
+		   struct rowlock_errinfo *reterr)
+{
+	const char *file = target->sources.file;
+
+	if ((code != ROWLOCK_ECONNECT && code != ROWLOCK_EAUTH) ||
+	    target->sources.dsn || target->sources.arguments ||
+	    secure_getenv("ROWLOCK_DSN") ||
+	    rlk_where_says(where, RLK_SETTING_HOST) ||
+	    rlk_where_says(where, RLK_SETTING_USER) ||
+	    rlk_where_says(where, RLK_SETTING_PASSWORD) ||
+	    rlk_where_says(where, RLK_SETTING_DATABASE))
+		return code;
+	return rlk_fail(reterr, code,
+			"no server is named, neither by the dsn nor by "
+			"ROWLOCK_DSN nor in an option file: write [rowlock] "
+			"and below it host=..., user=..., password=... and "
+			"database=... into %s, which only its owner may read "
+			"(chmod 600); see rowlock-connect(7)",
+			file ? file : "~/.my.cnf");
+}
+
 int rlk_conn_open(const struct rlk_conn_target *target,
 		  const struct rlk_conn_profile *profile, int64_t until_ms,
 		  struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = NULL;
-	unsigned int named = 0;
+	_cleanup_(rlk_where_fini) struct rlk_where where = { 0 };
 	int error;
 
 	pthread_once(&once, library_init);
@@ -443,17 +407,17 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory when the library was "
 				"made ready; start the program again");
-	error = check_target(target, &named, reterr);
+	error = rlk_where_read(&target->sources, &where, reterr);
 	if (error)
 		return error;
 	error = conn_new(target, profile, &conn, reterr);
 	if (error)
 		return error;
 	conn->until_ms = until_ms;
-	conn->port_named = named & 1u << RLK_WHOM_PORT;
-	error = connect_now(conn, named, reterr);
+	conn->port_named = rlk_where_says(&where, RLK_SETTING_PORT_NUMBER);
+	error = connect_now(conn, &where, reterr);
 	if (error)
-		return error;
+		return explain(target, &where, error, reterr);
 	conn->dead = false;
 	error = rlk_session_setup(conn, reterr);
 	if (error)

@@ -157,11 +157,6 @@ bool rlk_io_hook(MYSQL *mysql)
 	return mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, io_wait) == 0;
 }
 
-static const char *host_argument(const struct rlk_conn *conn)
-{
-	return conn->io.hosts ? conn->io.hosts : conn->io.sql;
-}
-
 static unsigned long client_flag(const struct rlk_conn *conn)
 {
 	return conn->profile.packets ? CLIENT_MULTI_STATEMENTS : 0;
@@ -175,8 +170,8 @@ static int start(struct rlk_conn *conn, enum rlk_call call)
 	switch (call) {
 	case RLK_CALL_CONNECT:
 		return mysql_real_connect_start(
-		    &io->connected, mysql, host_argument(conn), NULL, NULL,
-		    NULL, 0, NULL, client_flag(conn));
+		    &io->connected, mysql, io->hosts, NULL, NULL, NULL, 0, NULL,
+		    client_flag(conn));
 	case RLK_CALL_QUERY:
 		return mysql_real_query_start(&io->status, mysql, io->sql,
 					      strlen(io->sql));

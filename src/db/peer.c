@@ -2,12 +2,11 @@
 /*
  * Whom are we talking to, and how much of it may others read?
  *
- * Only Connector/C knows the host, once it has read the connection string and
- * the option files. But it tells of the server's greeting before it looks at it
- * (intake.c), and nothing is sent before that. By then the socket has a peer: a
- * local one leaves the options as the
+ * Only Connector/C knows which host of a list has answered. But it tells of the
+ * server's greeting before it looks at it (intake.c), and nothing is sent before
+ * that. By then the socket has a peer: a local one leaves the options as the
  * user gave them, any other gets TLS with a verified certificate, whatever the
- * option files say. Local is a socket file, or an address of loopback that was
+ * user's options say. Local is a socket file, or an address of loopback that was
  * named as such: a name that leads there may be a name of another host, told by
  * whoever answers for names.
  *
@@ -240,20 +239,8 @@ const char *rlk_peer_option(const struct rlk_conn *conn,
 	return text && *text ? text : NULL;
 }
 
-/* Option files may have changed these; nothing was sent yet. */
-static void forbid(MYSQL *mysql)
-{
-	unsigned int off = 0;
-
-	mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	set_bool(mysql, MYSQL_OPT_RECONNECT, 0);
-	/* No option takes it back. What is compressed cannot be looked at. */
-	mysql->options.compress = 0;
-	mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
-}
-
 /* Connector/C 3.4 verifies certificates unless it is told otherwise, which
- * would look like the user's wish. Option files and strings are read later. */
+ * would look like the user's wish. */
 void rlk_peer_begin(struct rlk_conn *conn)
 {
 	set_bool(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, 0);
@@ -300,7 +287,6 @@ static void learn_wishes(struct rlk_conn *conn)
 	MYSQL *mysql = conn->mysql;
 
 	conn->peer_seen = true;
-	forbid(mysql);
 	mysql_get_optionv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
 			  &conn->verify);
 	conn->asks_tls = conn->verify || asks_tls(conn);
@@ -366,7 +352,6 @@ int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	forbid(conn->mysql);
 	conn->tls = mysql_get_ssl_cipher(conn->mysql) != NULL;
 	if (conn->tls ||
 	    (!conn->needs_tls &&

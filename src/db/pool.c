@@ -32,9 +32,7 @@ static int copy_target(struct rlk_pool *pool,
 		.flags = target->flags,
 		.clock = target->clock,
 	};
-	if (copy_text(target->dsn, &copy->dsn) ||
-	    copy_text(target->defaults_file, &copy->defaults_file) ||
-	    copy_text(target->defaults_group, &copy->defaults_group) ||
+	if (!rlk_sources_copy(&target->sources, &copy->sources) ||
 	    copy_text(target->unverified_auth, &copy->unverified_auth) ||
 	    copy_text(target->program, &pool->program))
 		return -1;
@@ -62,9 +60,7 @@ void rlk_pool_destroy(struct rlk_pool *pool)
 	}
 	rlk_sleeper_fini(&pool->ended);
 	rlk_mutex_fini(&pool->mutex);
-	free(pool->target.dsn);
-	free(pool->target.defaults_file);
-	free(pool->target.defaults_group);
+	rlk_sources_fini(&pool->target.sources);
 	free(pool->target.unverified_auth);
 	free(pool->program);
 	free(pool);

@@ -306,6 +306,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		       struct rowlock_errinfo *reterr)
 {
 	static char dsn[4096], file[512], group[512], program[1024], auth[256];
+	static char suffix[256];
 	struct rowlock_client *client;
 	int r;
 
@@ -313,12 +314,14 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		abort();
 	connect_to_test();
 	r = fake_ask(NULL, reterr,
-		     "client_new dsn=%s file=%s group=%s ttl=%" PRIu64
+		     "client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
 		     " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
 		     " auth=%s flags=%u program=%s log=%d dumpable=%d",
 		     fake_hex(options->dsn, dsn, sizeof(dsn)),
 		     fake_hex(options->defaults_file, file, sizeof(file)),
 		     fake_hex(options->defaults_group, group, sizeof(group)),
+		     fake_hex(options->defaults_group_suffix, suffix,
+			      sizeof(suffix)),
 		     options->ttl_ms, options->connect_timeout_ms,
 		     options->row_idle_ms, options->reap_interval_ms,
 		     fake_hex(options->unverified_auth, auth, sizeof(auth)),

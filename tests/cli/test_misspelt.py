@@ -55,7 +55,7 @@ class Misspelt(ToolTest):
                 ("hots=db1", "unknown key 'hots': did you mean 'host'?"),
                 ("port=abc", "'port' is 'abc'"),
                 ("garbage", "unknown key 'garbage'"),
-                ("protocol=tcp", "'protocol' is 'tcp'"),
+                ("protocol=pipe", "'protocol' is 'pipe'"),
                 ("host=", "'host' is ''; leave it out"),
                 ("user=a;user=b", "'user' is there twice")):
             with self.subTest(entry):
@@ -79,6 +79,27 @@ class Misspelt(ToolTest):
         self.refused(".my.cnf:6: group [rowlock]: unknown key 'hots'")
         self.option_file(".my.cnf", f"[client]\nsocket={self.path}\nport=abc\n")
         self.refused(".my.cnf:3: group [client]: 'port' is 'abc'")
+
+    def test_what_is_wrong_is_told_with_its_source(self):
+        path = self.option_file("a.cnf", "[rowlock_s]\nhots=a\n")
+        self.environment["ROWLOCK_DSN"] = "hots=a"
+        self.refused("ROWLOCK_DSN: unknown key 'hots'")
+        self.environment["ROWLOCK_DSN"] = f"socket={self.path}"
+        self.refused("--dsn: unknown key 'hots'", "--dsn=hots=a")
+        self.refused("a.cnf:2: group [rowlock_s]: unknown key 'hots'",
+                     f"--defaults-file={path}", "--defaults-group-suffix=_s")
+        self.refused("cannot read '/nonexistent'",
+                     "--defaults-file=/nonexistent")
+        self.environment["ROWLOCK_DSN"] = ""
+        self.refused("ROWLOCK_DSN is empty")
+
+    def test_no_configuration_at_all_is_told_as_that(self):
+        path = self.option_file("b.cnf", "[client]\nsocket=/nonexistent\n")
+        self.refused("no server is named, neither by --dsn nor by ROWLOCK_DSN "
+                     "nor in an option file: write [rowlock]",
+                     f"--defaults-file={path}")
+        # What was told is not hidden.
+        self.refused("/nonexistent", "--dsn=socket=/nonexistent")
 
     def test_what_is_well_spelt_is_connected(self):
         self.environment["ROWLOCK_DSN"] = f"socket={self.path};user=app"

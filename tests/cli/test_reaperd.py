@@ -120,21 +120,11 @@ class Daemon(ToolTest):
         self.stopped(process)
 
     def test_HUP_opens_a_new_client_before_it_drops_the_old_one(self):
-        path = os.path.join(self.directory, "my.cnf")
-
-        def write(user):
-            with open(path, "w", encoding="utf-8") as out:
-                out.write(f"[rowlock_s]\nuser={user}\n")
-        write("one")
-        process = self.daemon(f"--defaults-file={path}",
-                              "--defaults-group-suffix=_s")
-        self.assertEqual(self.fake.expect("client_new").text("dsn"),
-                         "user=one;  ")
+        process = self.daemon()
+        self.fake.expect("client_new")
         self.fake.expect("reap")
-        write("two")
         process.send_signal(signal.SIGHUP)
-        self.assertEqual(self.fake.expect("client_new").text("dsn"),
-                         "user=two;  ")
+        self.fake.expect("client_new")
         self.fake.expect("client_free")
         self.fake.expect("reap")
         self.assertIn("reloaded", self.stopped(process))

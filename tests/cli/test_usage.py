@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Options, texts, passwords: what is decided before anything is held."""
-import ctypes
 import fcntl
 import os
 import shutil
@@ -9,18 +8,11 @@ import termios
 import unittest
 
 import harness
-from harness import (CLI, EAUTH, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, ESCHEMA,
-                     REAPERD, ToolTest, entry, waiting)
+from harness import (CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, REAPERD,
+                     ToolTest, entry, waiting)
 
 MIGRATE = os.path.join(harness.HERE, "..", "..", "tools", "rowlock-migrate")
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
-
-
-def drop_root_powers():
-    """Root's reading of all files, which ends at the next exec()."""
-    libc = ctypes.CDLL(None)
-    for power in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        libc.prctl(24, power, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 class Usage(ToolTest):
@@ -173,10 +165,9 @@ class Usage(ToolTest):
         for dsn in ("host=a;user=b", "host={password=x};user=b",
                     "database={a;password=b}"):
             with self.subTest(dsn):
-                self.run_tool("list", f"--dsn={dsn}",
-                              "--defaults-file=/dev/null")
+                self.run_tool("list", f"--dsn={dsn}")
                 call = self.fake.expect("client_new")
-                self.assertEqual(call.text("dsn"), f"{dsn};  ")
+                self.assertEqual(call.text("dsn"), dsn)
                 self.assertIsNone(call.text("file"))
                 self.assertIsNone(call.text("group"))
 
@@ -193,106 +184,6 @@ class Connection(ToolTest):
                          [None, None, None])
         self.assertEqual(call.number("flags"), 0)
 
-    def merged(self, *argv, dsn=None, files=None, tool=CLI):
-        """What the library is given, key by key."""
-        options = []
-        self.environment.pop("ROWLOCK_DSN", None)
-        if dsn is not None:
-            self.environment["ROWLOCK_DSN"] = dsn
-        if files is not None:
-            options.append(f"--defaults-file={self.option_file(files)}")
-        argv = ("--once", *argv) if tool == REAPERD else ("list", *argv)
-        code, _, err = self.run_tool(*argv, *options, tool=tool)
-        self.assertEqual((code, err if tool == CLI else ""), (0, ""), err)
-        text = self.fake.expect("client_new").text("dsn")
-        return dict(pair.split("=") for pair in text.strip().split(";")[:-1])
-
-    def test_each_key_is_taken_from_the_strongest_that_has_it(self):
-        files = ("[client]\nuser=f\nssl-ca=/f\nprotocol=tcp\n[rowlock]\n"
-                 "host=f\npassword=f\ndatabase=f\nconnect-timeout=3\n")
-        for tool in (CLI, REAPERD):
-            with self.subTest(tool):
-                self.assertEqual(
-                    self.merged("--dsn=host=a;ssl_ca=/a",
-                                dsn="host=e;passwd=e;db=e", files=files,
-                                tool=tool),
-                    {"host": "a", "ssl-ca": "/a", "passwd": "e", "db": "e",
-                     "user": "f", "connect-timeout": "3"})
-        self.assertEqual(self.merged("--dsn=user=a", dsn="user=e;host=e",
-                                     files=""), {"user": "a", "host": "e"})
-        self.assertEqual(self.merged("--dsn=host=db1", files="[rowlock]\n"
-                                     "user=u\npassword=p\n"),
-                         {"host": "db1", "user": "u", "password": "p"})
-        # A key alone, and a string within a file.
-        self.assertEqual(self.merged(dsn="user=e", files="[client]\n"
-                                     "connection='host=f;user=f'\n"),
-                         {"host": "f", "user": "e"})
-
-    def test_the_standard_files_are_merged_too(self):
-        self.option_file("[rowlock]\nuser=home\npassword=home\n", ".my.cnf")
-        merged = self.merged("--dsn=host=a;user=b")
-        # This machine's own file may name a socket file.
-        merged.pop("socket", None)
-        self.assertEqual(merged, {"host": "a", "user": "b", "password": "home"})
-
-    def test_a_stronger_socket_file_takes_the_place_of_host_and_port(self):
-        files = "[rowlock]\nhost=f\nport=17\nprotocol=1\nuser=f\n"
-        self.assertEqual(self.merged(dsn="socket=/e", files=files),
-                         {"socket": "/e", "user": "f"})
-        self.assertEqual(self.merged("--dsn=socket=/a", dsn="host=e;port=1",
-                                     files=files),
-                         {"socket": "/a", "user": "f"})
-        self.assertEqual(self.merged("--dsn=port=1", dsn="socket=/e",
-                                     files=files),
-                         {"socket": "/e", "port": "1", "user": "f"})
-        # Not the other way round: it is where localhost is.
-        self.assertEqual(self.merged(dsn="host=localhost",
-                                     files="[client]\nsocket=/f\n"),
-                         {"host": "localhost", "socket": "/f"})
-
-    def test_what_a_stronger_source_says_is_not_asked_of_the_files(self):
-        bad = "[client]\nport=abc\n"
-        self.assertEqual(self.merged(dsn="host=e;port=5", files=bad),
-                         {"host": "e", "port": "5"})
-        self.assertEqual(self.merged(dsn="socket=/e", files=bad),
-                         {"socket": "/e"})
-        word = "[client]\nprotocol=tcp\n"
-        self.assertEqual(self.merged(dsn="host=e", files=word), {"host": "e"})
-        for dsn, files, says in (
-                ("host=e", bad, "'port' is 'abc'"),
-                ("host=localhost", word, "'protocol' is 'tcp'"),
-                ("user=e", word, "'protocol' is 'tcp'")):
-            with self.subTest(dsn):
-                self.environment["ROWLOCK_DSN"] = dsn
-                code, _, err = self.run_tool(
-                    "list", f"--defaults-file={self.option_file(files)}")
-                self.assertEqual(code, 125)
-                self.assertIn(says, err)
-
-    def test_what_is_wrong_is_told_with_its_source(self):
-        files = self.option_file("[rowlock]\nhots=a\n")
-        for dsn, argv, says in (
-                ("hots=a", [], "ROWLOCK_DSN: unknown key 'hots'"),
-                ("host=a", ["--dsn=hots=a"], "--dsn: unknown key 'hots'"),
-                ("host=a", [f"--defaults-file={files}"],
-                 "my.cnf:2: group [rowlock]: unknown key 'hots'")):
-            with self.subTest(says):
-                self.environment["ROWLOCK_DSN"] = dsn
-                code, _, err = self.run_tool("list", *argv)
-                self.assertEqual(code, 125)
-                self.assertIn(says, err)
-        self.assertEqual(self.fake.seen, [], "the server was asked")
-
-    def test_an_empty_environment_variable_names_no_server(self):
-        self.environment["ROWLOCK_DSN"] = ""
-        code, _, err = self.run_tool("list")
-        self.assertEqual(code, 125)
-        self.assertIn("ROWLOCK_DSN is empty", err)
-        self.assertEqual(self.fake.seen, [], "the server was asked")
-        self.assertIsNone(self.connect("--defaults-file=/f")[0].text("dsn"))
-        self.assertIn("host=x;",
-                      self.connect("--dsn=host=x")[0].text("dsn"))
-
     def test_options_may_stand_before_the_command(self):
         code, _, err = self.run_tool("--defaults-file=/f", "--single-writer",
                                      "list", "--tls-unverified",
@@ -306,121 +197,14 @@ class Connection(ToolTest):
         self.assertEqual(call.number("flags"), 7)
         self.assertEqual(call.number("connect"), 1500)
 
-    def option_file(self, text, name="my.cnf"):
-        path = os.path.join(self.directory, name)
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
-        return path
-
-    def test_groups_with_the_suffix_are_read_besides(self):
-        path = self.option_file(
-            "[client]\nhost=plain\nuser=u\nport=17\n[client_two]\nhost=two\n"
-            "skip-foo\ncompress\nmax-allowed-packet=16M\nport=18\n"
-            "[rowlock]\ndatabase=d\n[rowlock_two]\npassword='a;b=}c{'\n"
-            "[rowlock_three]\nuser=three\n[mysqld]\nuser=daemon\n")
-        call, _ = self.connect(f"--defaults-file={path}",
+    def test_what_says_where_option_files_are_is_handed_over(self):
+        call, _ = self.connect("--defaults-file=/f",
                                "--defaults-group-suffix=_two")
-        self.assertIsNone(call.text("file"))
-        self.assertEqual(call.text("dsn"),
-                         "host=two;port=18;user=u;password={a;b=}}c{};"
-                         "database=d;  ")
-        call, _ = self.connect(f"--defaults-file={path}")
-        self.assertEqual(call.text("file"), path)
-
-    def test_the_group_suffix_is_taken_from_the_environment_too(self):
-        path = self.option_file("[rowlock]\nuser=a\n[rowlock_e]\nuser=b\n")
-        for key in ("MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"):
-            self.environment[key] = "_e"
-            call, _ = self.connect(f"--defaults-file={path}")
-            self.assertEqual(call.text("dsn"), "user=b;  ")
-            del self.environment[key]
-
-    def test_a_misspelt_key_is_refused_with_a_suffix_too(self):
-        for text, says in (("[rowlock]\nhots=a\n", "my.cnf:2: group [rowlock]: "
-                            "unknown key 'hots': did you mean 'host'?"),
-                           ("[rowlock_s]\nhots=a\n", "group [rowlock_s]"),
-                           ("[client_s]\nport=abc\n", "'port' is 'abc'")):
-            path = self.option_file(text)
-            code, _, err = self.run_tool("list", f"--defaults-file={path}",
-                                         "--defaults-group-suffix=_s")
-            self.assertEqual(code, 125)
-            self.assertIn(says, err)
-        path = self.option_file("[client_s]\nhots=a\n[client]\nhost=b\n"
-                                "[rowlock_t]\nhots=a\n")
-        call, _ = self.connect(f"--defaults-file={path}",
-                               "--defaults-group-suffix=_s")
-        self.assertEqual(call.text("dsn"), "host=b;  ")
-
-    def test_a_value_that_no_connection_string_can_express_is_refused(self):
-        for value in ("'a;}'", "'a;b}}c'"):
-            path = self.option_file(f"[rowlock_s]\npassword={value}\n")
-            code, _, err = self.run_tool("list", f"--defaults-file={path}",
-                                         "--defaults-group-suffix=_s")
-            self.assertEqual(code, 125)
-            self.assertIn("'password'", err)
-            self.assertNotIn("a;", err)
-
-    def test_a_brace_in_a_value_that_needs_no_quotes_is_no_trouble(self):
-        path = self.option_file("[rowlock_s]\npassword=a}}b}\n")
-        call, _ = self.connect(f"--defaults-file={path}",
-                               "--defaults-group-suffix=_s")
-        self.assertEqual(call.text("dsn"), "password=a}}b};  ")
-
-    def test_an_option_file_that_cannot_be_read_is_an_error(self):
-        code, _, err = self.run_tool("list", "--defaults-file=/nonexistent",
-                                     "--defaults-group-suffix=_s")
-        self.assertEqual(code, 125)
-        self.assertIn("cannot read '/nonexistent'", err)
-        self.assertIn("whether this user may read it", err)
-
-    def test_no_configuration_at_all_is_told_as_that(self):
-        os.remove(os.path.join(self.directory, ".my.cnf"))
-        other = self.option_file("[client]\nsocket=/x\n")
-        said = "no server is named"
-        for code in (ECONNECT, EAUTH, ESCHEMA):
-            self.fake.answers["client_new"] = [f"reply {code} local server"]
-            for argv, where in (([], "into ~/.my.cnf"),
-                                ([f"--defaults-file={other}"], f"into {other}")):
-                with self.subTest(argv, code=code):
-                    got, _, err = self.run_tool("list", *argv)
-                    self.assertEqual(got, 125)
-                    self.assertIn(said, err)
-                    self.assertIn(where, err)
-                    self.assertNotIn("local server", err)
-                    _, _, err = self.run_tool("--once", *argv, tool=REAPERD)
-                    self.assertIn(said, err)
-        # What was told, or what has another reason, is not hidden.
-        self.assertNotIn(said, self.run_tool("list", "--dsn=socket=/x")[2])
-        self.environment["ROWLOCK_DSN"] = "user=a"
-        self.assertNotIn(said, self.run_tool("list")[2])
-        del self.environment["ROWLOCK_DSN"]
-        for key in ("host", "user", "password", "database"):
-            self.option_file(f"[client]\n{key}=x\n")
-            self.assertIn("local server", self.run_tool(
-                "list", f"--defaults-file={other}")[2])
-        self.option_file("[client]\nsocket=/x\n")
-        self.fake.answers["client_new"] = [f"reply {EINVAL} other reason"]
-        self.assertIn("other reason", self.run_tool(
-            "list", f"--defaults-file={other}")[2])
-
-    def test_a_standard_option_file_that_cannot_be_read_is_an_error(self):
-        path = os.path.join(self.directory, ".my.cnf")
-        os.chmod(path, 0)
-        more = {"preexec_fn": drop_root_powers}
-        if self.run_tool(path, tool="cat", **more)[0] == 0:
-            self.skipTest("this user can read any file")
-        for dsn, complete in (("host=a;user=b", False), ("database=d", False),
-                              ("host=a;user=b;database=d", True),
-                              ("socket=/a;user=b;database=d", True)):
-            with self.subTest(dsn):
-                self.environment["ROWLOCK_DSN"] = dsn
-                code, _, err = self.run_tool("list", **more)
-                if complete:
-                    self.assertNotIn("option file", err)
-                else:
-                    self.assertEqual(code, 125, err)
-                    self.assertIn(f"option file: cannot read '{path}': "
-                                  "Permission denied", err)
+        self.assertEqual([call.text(k) for k in ("file", "group", "suffix")],
+                         ["/f", None, "_two"])
+        call, _ = self.connect("--no-defaults", "--dsn=host=x")
+        self.assertEqual((call.text("dsn"), call.number("flags")),
+                         ("host=x", 8))
 
     def test_a_failing_server_is_told_and_ends_with_125(self):
         self.fake.answers["client_new"] = [

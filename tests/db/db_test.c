@@ -45,9 +45,10 @@ const char *db_dsn_with(const char *options)
 
 struct rlk_conn_target db_target(const char *other)
 {
-	/* Never written to; strings of tests are constants. */
 	return (struct rlk_conn_target){
-		.dsn = (char *) (uintptr_t) (other ? other : dsn),
+		.sources = { .dsn = other ? other : dsn,
+			     .no_files = true,
+			     .group = "rowlock" },
 		.program = "db-test",
 		.clock = rlk_clock_real(),
 	};

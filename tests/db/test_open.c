@@ -158,8 +158,8 @@ static void missing_file_is_said(void **state)
 	char missing[] = "/nonexistent/my17.cnf";
 
 	(void) state;
-	target.dsn = NULL;
-	target.defaults_file = missing;
+	target.sources = (struct rlk_sources){ .file = missing,
+					       .group = "rowlock" };
 	assert_int_equal(rlk_conn_open(&target, &db_lease,
 				       db_in(test_patience_ms()), &conn,
 				       &error),
@@ -197,9 +197,7 @@ static int open_by_file(const char *before, mode_t mode,
 	write_options(file);
 	assert_int_equal(fchmod(fileno(file), mode), 0);
 	fclose(file);
-	target.dsn = NULL;
-	target.defaults_file = path;
-	target.defaults_group = group;
+	target.sources = (struct rlk_sources){ .file = path, .group = group };
 	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
 			     ret_conn, ret_error);
 	unlink(path);
@@ -227,8 +225,8 @@ static int open_by_path(char *path, struct rowlock_errinfo *ret_error)
 	struct rlk_conn *conn = NULL;
 	int code;
 
-	target.dsn = NULL;
-	target.defaults_file = path;
+	target.sources = (struct rlk_sources){ .file = path,
+					       .group = "rowlock" };
 	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
 			     &conn, ret_error);
 	assert_int_equal(conn == NULL, code != 0);

@@ -57,7 +57,6 @@ static int use(struct rowlock_errinfo *error)
 	enum rlk_fault fault;
 	int code;
 
-	target.defaults_group = (char *) (uintptr_t) "rowlock";
 	code = rlk_pool_new(&target, bays, 1, &pool, error);
 	assert_int_equal(code != 0, pool == NULL);
 	if (code)

@@ -138,16 +138,15 @@ int fuzz_ask(const char *dsn, unsigned int kind)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 	int64_t until = rlk_now(target.clock) + DEADLINE_MS;
-	char *text = strdup(dsn);
 
-	target.dsn = text;
+	target.sources.dsn = dsn;
+	target.sources.no_files = true;
 	if (rlk_conn_open(&target, &profile, until, &conn, &error) == 0) {
 		opened++;
 		ask(conn, kind);
 	}
 	rlk_conn_close(conn);
 	fuzz_came_back(rlk_now(target.clock) - until);
-	free(text);
 	return error.code ? 1 : 0;
 }
 

@@ -49,7 +49,8 @@ static void connect_to_it(unsigned int variant)
 		 "host=127.0.0.1;port=%u;user=u;password=" PASSWORD
 		 ";%sdatabase=d",
 		 port, more[variant % RLK_ARRAY_SIZE(more)]);
-	target.dsn = dsn;
+	target.sources.dsn = dsn;
+	target.sources.no_files = true;
 	if (rlk_conn_open(&target, &profile, until, &conn, &error) == 0) {
 		rlk_conn_close(conn);
 		fuzz_broken("it was taken for a server");

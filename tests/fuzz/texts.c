@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "config/dsn.h"
-#include "config/option_file.h"
 #include "fuzz.h"
 #include "history.h"
 #include "rule.h"
@@ -56,11 +55,12 @@ static void check_words(int code, const struct rowlock_errinfo *error,
 static void run_dsn(const unsigned char *bytes, size_t size)
 {
 	struct rowlock_errinfo error = { 0 };
-	unsigned int named = 0;
+	struct rlk_where where = { 0 };
+	int code =
+	    rlk_dsn_read(fuzz_text(bytes, size), "dsn", &where, &error);
 
-	check_words(
-	    rlk_dsn_check(fuzz_text(bytes, size), "dsn", &named, &error),
-	    &error, is_secret(bytes, size));
+	rlk_where_fini(&where);
+	check_words(code, &error, is_secret(bytes, size));
 }
 
 const struct fuzz_target fuzz_dsn = { .name = "dsn",
@@ -82,16 +82,19 @@ static void begin_options(void)
 
 static void run_options(const unsigned char *bytes, size_t size)
 {
-	const struct rlk_option_files files = { .file = path,
-						.group = "rowlock" };
+	const struct rlk_sources sources = { .file = path,
+					     .group = "rowlock" };
 	struct rowlock_errinfo error = { 0 };
-	unsigned int named = 0;
+	struct rlk_where where = { 0 };
+	int code;
 
 	if (ftruncate(file, 0) ||
 	    pwrite(file, bytes, size, 0) != (ssize_t) size)
 		abort();
-	check_words(rlk_option_files_check(&files, &named, &error), &error,
-		    is_secret(bytes, size));
+	code = rlk_where_read(&sources, &where, &error);
+	if (!code)
+		rlk_where_fini(&where);
+	check_words(code, &error, is_secret(bytes, size));
 }
 
 static void end_options(void)

@@ -33,8 +33,6 @@ OF_PROGRAMS = [
     "begin with ROWLOCK_LIST_OPTIONS_DEFAULT",
     # Below the level that the tools ask for.
     "wait_connections",
-    # They check a connection string themselves, with its own name.
-    "dsn: %s; it looks like",
 ]
 
 LITERAL = r'"((?:[^"\\\n]|\\.)*)"'

@@ -44,8 +44,9 @@ struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
 	/* A connection keeps both by reference. */
 	*place = profile;
 	target = (struct rlk_conn_target){
-		.dsn = (char *) test_dsn(),
-		.defaults_group = (char *) "rowlock",
+		.sources = { .dsn = test_dsn(),
+			     .no_files = true,
+			     .group = "rowlock" },
 		.flags = ROWLOCK_TLS_UNVERIFIED,
 		.program = "test",
 		.clock = rlk_clock_real(),

@@ -288,8 +288,9 @@ static struct rlk_conn *open_lane(void)
 	int64_t until;
 
 	target = (struct rlk_conn_target){
-		.dsn = (char *) test_dsn(),
-		.defaults_group = (char *) "rowlock",
+		.sources = { .dsn = test_dsn(),
+			     .no_files = true,
+			     .group = "rowlock" },
 		.flags = ROWLOCK_TLS_UNVERIFIED,
 		.program = "test",
 		.clock = rlk_clock_real(),

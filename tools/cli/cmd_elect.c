@@ -280,7 +280,7 @@ int cmd_elect(int argc, char **argv, struct common *common)
 	code = check_weight(&elect.task);
 	if (code >= 0)
 		return code;
-	if (!connection_check(&common->connection) || !signals_start(&signals))
+	if (!signals_start(&signals))
 		return EXIT_FAILED;
 	return stand(&elect, &signals);
 }

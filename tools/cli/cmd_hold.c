@@ -178,7 +178,7 @@ int cmd_hold(int argc, char **argv, struct common *common)
 		code = request_check(&request.task);
 	if (code >= 0)
 		return code;
-	if (!connection_check(&common->connection) || !signals_start(&signals))
+	if (!signals_start(&signals))
 		return EXIT_FAILED;
 	/* In the background it holds on without the terminal's input. */
 	signal(SIGTTIN, SIG_IGN);

@@ -103,8 +103,6 @@ int cmd_run(int argc, char **argv, struct common *common)
 		code = request_check(&request.task);
 	if (code >= 0)
 		return code;
-	if (!connection_check(&common->connection))
-		return EXIT_FAILED;
 	if (request.task.in_place)
 		return in_place_run(&request);
 	if (!signals_start(&signals) || !guard_start(&guard))

@@ -269,8 +269,6 @@ int cmd_wait(int argc, char **argv, struct common *common)
 	if (argc - optind != 1)
 		return command_misused("wait", "give one name");
 	request.name = argv[optind];
-	if (!connection_check(&common->connection))
-		return EXIT_FAILED;
 	if (request.strategy == ROWLOCK_LEASE)
 		return wait_lease(&request);
 	if (!signals_start(&signals))

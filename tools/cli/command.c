@@ -109,8 +109,6 @@ int command_open(const struct common *common,
 	struct rowlock_client_options options = command_client_options(common);
 	struct rowlock_errinfo error;
 
-	if (!connection_check(&common->connection))
-		return EXIT_FAILED;
 	/* Such a client lives for one question. */
 	options.reap_interval_ms = 0;
 	if (connection_open(&common->connection, options, ret_client, &error) <

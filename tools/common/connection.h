@@ -26,6 +26,7 @@ enum connection_option {
 	OPTION_DSN = 1000,
 	OPTION_DEFAULTS_FILE,
 	OPTION_GROUP_SUFFIX,
+	OPTION_NO_DEFAULTS,
 	OPTION_TLS_UNVERIFIED,
 	OPTION_UNVERIFIED_AUTH,
 	OPTION_SINGLE_WRITER,
@@ -41,6 +42,7 @@ enum connection_option {
 	      OPTION_DEFAULTS_FILE },                                          \
 	    { "defaults-group-suffix", required_argument, NULL,                \
 	      OPTION_GROUP_SUFFIX },                                           \
+	    { "no-defaults", no_argument, NULL, OPTION_NO_DEFAULTS },          \
 	    { "tls-unverified", no_argument, NULL, OPTION_TLS_UNVERIFIED },    \
 	    { "unverified-auth", required_argument, NULL,                      \
 	      OPTION_UNVERIFIED_AUTH },                                        \
@@ -59,9 +61,6 @@ extern const char connection_help[];
  *  the reason was reported. */
 int connection_option(struct connection *connection, int option,
 		      const char *argument);
-
-/** Do the options fit together? False: the reason was reported. */
-bool connection_check(const struct connection *connection);
 
 /**
  * Open a client.

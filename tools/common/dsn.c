@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connector/C's connection string.
- *
- * Read as parse_connection_string() of Connector/C 3.3 does: ';' ends a pair
- * unless it is between braces, blanks before a key do not count, '_' and '-'
- * are one. That parser undoubles "}}" in place and then skips the character
- * behind it, and what follows the string's end is doubled for each; hence
- * dsn_append()'s limits and dsn_finish().
+ * A connection string on a command line: is there a secret in it? The library
+ * reads it (config/dsn.c), but only later, and refuses what is no string.
  */
 #include "dsn.h"
 
@@ -57,38 +52,4 @@ bool dsn_has_secret(const char *dsn)
 		dsn = *end ? end + 1 : end;
 	}
 	return false;
-}
-
-static bool append_quoted(FILE *out, const char *value)
-{
-	fputc('{', out);
-	for (; *value; value++) {
-		if (*value == '}') {
-			if (value[1] == '}' || value[1] == '\0')
-				return false;
-			fputc('}', out);
-		}
-		fputc(*value, out);
-	}
-	fputc('}', out);
-	return true;
-}
-
-bool dsn_append(FILE *out, const char *key, const char *value)
-{
-	fputs(key, out);
-	if (value) {
-		fputc('=', out);
-		if (!strpbrk(value, "=;{"))
-			fputs(value, out);
-		else if (!append_quoted(out, value))
-			return false;
-	}
-	fputc(';', out);
-	return true;
-}
-
-void dsn_finish(FILE *out)
-{
-	fputs("  ", out);
 }

@@ -31,6 +31,7 @@ static const struct words table[] = {
 	  "(database=...) in ROWLOCK_DSN, --dsn or the option file" },
 	{ "in the dsn or the option file",
 	  "(database=...) in ROWLOCK_DSN, --dsn or the option file" },
+	{ "the dsn", "--dsn" },
 	{ "(rowlock_semaphore_resize(), or UPDATE lock_permits)",
 	  "by 'rowlock permits'" },
 	{ "; set lease_group to 1 to spare the tries", "" },

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connection strings and option files, before Connector/C reads them: a table
- * of cases that rowlock-migrate is held to as well, what its own parser makes
- * of those that we let pass, and option files in a directory of the test's own.
+ * Where the server is: a table of connection strings, option files in a
+ * directory of the test's own, and what all of them say together.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "config/dsn.h"
-#include "config/option_file.h"
 #include "test.h"
 
 static void assert_says(const char *message, const char *words)
@@ -26,11 +24,12 @@ static void assert_says(const char *message, const char *words)
 static int check(const char *dsn, struct rowlock_errinfo *error)
 {
 	char *copy = strdup(dsn);
-	unsigned int named = 0;
+	struct rlk_where where = { 0 };
 	int code;
 
 	*error = (struct rowlock_errinfo){ 0 };
-	code = rlk_dsn_check(copy, "dsn", &named, error);
+	code = rlk_dsn_read(copy, "dsn", &where, error);
+	rlk_where_fini(&where);
 	assert_string_equal(copy, dsn);
 	free(copy);
 	return code;
@@ -166,10 +165,15 @@ __attribute__((format(printf, 2, 3))) static const char *write_file(
 static int check_files(const char *path, const char *group, const char *suffix,
 		       struct rowlock_errinfo *error)
 {
-	const struct rlk_option_files files = { path, group, suffix };
-	unsigned int named;
+	const struct rlk_sources sources = { .file = path,
+					     .group = group,
+					     .suffix = suffix };
+	struct rlk_where where = { 0 };
+	int code = rlk_where_read(&sources, &where, error);
 
-	return rlk_option_files_check(&files, &named, error);
+	if (!code)
+		rlk_where_fini(&where);
+	return code;
 }
 
 static void file_is(const char *text, const char *words)
@@ -209,10 +213,14 @@ static void our_group_is_read_to_the_letter(void **state)
 		"ROWLOCK_TLS_UNVERIFIED instead");
 	file_is("[client]\nhost=db1\ntls-unverified\n", NULL);
 	file_is("[rowlock]\npassword\n", "'password' has no value");
-	file_is("[rowlock]\ncompress=on\n", "it must be 0 or 1");
-	file_is("[rowlock]\n'port=3\n", "begins with a quote");
+	file_is("[rowlock]\ncompress=on\nssl-enforce\nprotocol=TCP\n", NULL);
+	file_is("[rowlock]\nssl-enforce=maybe\n", "it must be 0 or 1");
+	file_is("[rowlock]\n'port=3\n", ":2: group [rowlock]: unknown key");
+	file_is("[rowlock]\nuser=a#b\n", ":2: group [rowlock]: '#' begins a");
+	file_is("[rowlock]\nconnection=user=a#b\n", ":2: group [rowlock]: '#'");
+	file_is("[rowlock]\nuser=\"a#b\"\npassword='\\'#hunter2'\n", NULL);
 	file_is("[rowlock]\nconnection = hots=db1\n",
-		":2: connection: unknown key 'hots'");
+		":2: group [rowlock]: unknown key 'hots'");
 	file_is("[rowlock]\nhost=\n", "'host' is ''; leave it out");
 	file_is("[mysqld]\nport=abc\n[rowlock-two]\nhots=db1\n[client]\n",
 		NULL);
@@ -229,15 +237,13 @@ static void the_clients_groups_are_others_too(void **state)
 	file_is("[client-server]\nport=abc\n", "'port' is 'abc'");
 	file_is("[client]\nport=abc\n[rowlock]\nport=3307\n", NULL);
 	file_is("[rowlock]\nport=3307\n[client]\nport=abc\n", "'port'");
-	file_is("[client]\nprotocol=tcp\n", "it must be 1 (TCP)");
-	file_is("[client]\nprotocol=tcp\n[rowlock]\nhost=localhost\n",
-		"it must be 1 (TCP)");
-	file_is("[client]\nprotocol=tcp\n[rowlock]\nhost=db1\n", NULL);
-	file_is("[client]\ndisable-local-infile\n", "crash");
-	/* Connector/C makes one connection of it, whoever's group it is. */
-	file_is("[client]\nconnection = host=db1;user=app\n", NULL);
+	file_is("[client]\nprotocol=pipe\n", ":2: group [client]: 'protocol'");
+	file_is("[client]\nssl-enforce=maybe\n", "it must be 0 or 1");
+	file_is("[client]\nprotocol=pipe\n[rowlock]\nprotocol=tcp\n", NULL);
+	file_is("[client]\ndisable-local-infile\npassword\nhost=\n", NULL);
+	file_is("[client]\nhost=db2\nconnection = host=db1;user=app\n", NULL);
 	file_is("[client]\nconnection = hots=db1\n",
-		":2: connection: unknown key 'hots'");
+		":2: group [client]: unknown key 'hots'");
 }
 
 static void a_group_much_like_ours_is_one(void **state)
@@ -258,9 +264,8 @@ static void what_ends_a_file_early_is_an_error(void **state)
 	file_is("host=db1\n[rowlock]\nuser=app\n",
 		":1: a setting before the first [group]");
 	file_is("[rowlock\nhost=db1\n", ":1: a group without ']'");
-	file_is("!including /etc/my.cnf\n",
-		":1: Connector/C does not understand");
-	file_is("\n!include\t/etc/my.cnf\n", ":2: Connector/C does not");
+	file_is("!including /etc/my.cnf\n", ":1: write !include FILE or");
+	file_is("\n!include\n", ":2: cannot read ''");
 }
 
 static void includes_are_followed(void **state)
@@ -301,34 +306,145 @@ static void includes_are_followed(void **state)
 	assert_says(error.message, "Is a directory");
 }
 
-/* By its own clients it would be read. */
-static void what_a_directory_hides_is_an_error(void **state)
+/* As by MariaDB's own programs, in the order of their names. */
+static void each_cnf_of_a_directory_is_read(void **state)
 {
 	struct rowlock_errinfo error = { 0 };
-	const char *path;
+	struct rlk_where where = { 0 };
+	struct rlk_sources sources = { .group = "rowlock" };
 	char name[96];
 
 	(void) state;
 	snprintf(name, sizeof(name), "%s/conf.d", directory);
 	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
-	path = write_file("hidden.cnf", "[client]\n!includedir %s\n", name);
-	write_file("conf.d/a.cnf", "junk\n[mysqld]\nport=1\n[client]\n#\n"
-				   "user=x\nhost=localhost\n[rowlock-x]\n");
-	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
-	write_file("conf.d/a.cnf", "\n  [ rowlock]\n[rowlock ]\nhost=db1\n");
-	assert_int_equal(check_files(path, "rowlock", NULL, &error),
+	sources.file = write_file("top.cnf", "!includedir %s\n", name);
+	write_file("conf.d/b.cnf", "[rowlock]\nhost=db2\n");
+	write_file("conf.d/a.cnf", "[rowlock]\nhost=db1\nuser=app\n");
+	write_file("conf.d/c.txt", "[rowlock]\nhost=db3\n");
+	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	assert_string_equal(where.values[RLK_SETTING_HOST], "db2");
+	assert_string_equal(where.values[RLK_SETTING_USER], "app");
+	assert_says(where.places[RLK_SETTING_HOST], "/conf.d/b.cnf:2: group");
+	rlk_where_fini(&where);
+	write_file("conf.d/a.cnf", "\n[rowlock]\nhots=db1\n");
+	assert_int_equal(rlk_where_read(&sources, &where, &error),
 			 ROWLOCK_EINVAL);
-	assert_says(error.message, "/conf.d/a.cnf:3: group [rowlock]: "
-				   "Connector/C reads no file of a directory "
-				   "but my.cnf: write !include");
-	assert_int_equal(check_files(path, "other", NULL, &error), 0);
-	write_file("conf.d/a.cnf", "[client]\nhost = 'db1'\n");
-	assert_int_equal(check_files(path, "rowlock", NULL, &error),
+	assert_says(error.message, "/conf.d/a.cnf:3: group [rowlock]: unknown");
+}
+
+/* Values as MariaDB's own programs read them. */
+static void value_is(const char *line, const char *password)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_where where = { 0 };
+	struct rlk_sources sources = { .group = "rowlock" };
+
+	sources.file = write_file("value.cnf", "[client]\n%s\n", line);
+	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	if (!where.values[RLK_SETTING_PASSWORD])
+		fail_msg("no password by: %s", line);
+	assert_string_equal(where.values[RLK_SETTING_PASSWORD], password);
+	rlk_where_fini(&where);
+}
+
+static void quotes_escapes_and_comments_are_mariadbs(void **state)
+{
+	(void) state;
+	value_is("password=a b ", "a b");
+	value_is("  password  =  'a b '", "a b ");
+	value_is("password=\"a#b\" # comment", "a#b");
+	value_is("password=a#b", "a");
+	value_is("password='a\"", "'a\"");
+	value_is("password=a\\sb\\\\c\\q", "a b\\c\\q");
+	value_is("password='it\\'s #1'", "it's #1");
+	value_is("password=a=b;c", "a=b;c");
+	value_is("passwd=x # password=y", "x");
+}
+
+static void expect(const struct rlk_where *where, size_t number,
+		   const char *value)
+{
+	const char *now =
+	    rlk_where_says(where, number) ? where->values[number] : "nothing";
+
+	if (strcmp(now, value) != 0)
+		fail_msg("key %zu is '%s', not '%s'", number, now, value);
+}
+
+/* Each key from the strongest source that has it. */
+static void sources_are_merged_key_by_key(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_where where = { 0 };
+	struct rlk_sources sources = { .group = "rowlock" };
+
+	(void) state;
+	sources.file = write_file("merge.cnf",
+				  "[client]\nhost=db1\nport=1\nuser=file\n"
+				  "password=file\ndatabase=file\nprotocol=tcp\n"
+				  "connect-timeout=7\nssl-ca=/ca.pem\n");
+	sources.dsn = "user=dsn;password=dsn";
+	sources.arguments = "user=arguments";
+	setenv("ROWLOCK_DSN", "database=env;password=env;port=2", 1);
+	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	expect(&where, RLK_SETTING_HOST, "db1");
+	expect(&where, RLK_SETTING_PORT_NUMBER, "2");
+	expect(&where, RLK_SETTING_USER, "arguments");
+	expect(&where, RLK_SETTING_PASSWORD, "dsn");
+	expect(&where, RLK_SETTING_DATABASE, "env");
+	expect(&where, RLK_SETTING_PROTOCOL_NUMBER, "tcp");
+	assert_int_equal(rlk_where_number(&where, RLK_SETTING_CONNECT_TIMEOUT),
+			 7);
+	assert_string_equal(where.places[RLK_SETTING_PASSWORD], "the dsn");
+	assert_string_equal(where.places[RLK_SETTING_DATABASE], "ROWLOCK_DSN");
+	rlk_where_fini(&where);
+	/* A connection goes to one address. */
+	setenv("ROWLOCK_DSN", "socket=/s", 1);
+	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	expect(&where, RLK_SETTING_SOCKET, "/s");
+	expect(&where, RLK_SETTING_HOST, "nothing");
+	expect(&where, RLK_SETTING_PORT_NUMBER, "nothing");
+	expect(&where, RLK_SETTING_PROTOCOL_NUMBER, "nothing");
+	rlk_where_fini(&where);
+	sources.no_files = true;
+	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	expect(&where, RLK_SETTING_DATABASE, "nothing");
+	rlk_where_fini(&where);
+	/* A variable that was not set, most likely. */
+	setenv("ROWLOCK_DSN", "", 1);
+	sources = (struct rlk_sources){ .no_files = true, .group = "rowlock" };
+	assert_int_equal(rlk_where_read(&sources, &where, &error),
 			 ROWLOCK_EINVAL);
-	assert_says(error.message, "/conf.d/a.cnf:2: group [client]: Conn");
-	/* The server is named where that counts. */
-	write_file("conf.d/my.cnf", "[rowlock]\nhost=db2\n");
-	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+	assert_says(error.message, "ROWLOCK_DSN is empty");
+	unsetenv("ROWLOCK_DSN");
+}
+
+/* /etc/my.cnf may be another's secret; what it says is not needed here. */
+static void unreadable_file_is_passed_over_if_all_is_said(void **state)
+{
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_where where = { 0 };
+	struct rlk_sources sources = { .group = "rowlock" };
+
+	(void) state;
+	if (geteuid() == 0 && seteuid(65534) != 0)
+		skip();
+	setenv("HOME", "/nowhere", 1);
+	setenv("MARIADB_HOME", directory, 1);
+	assert_int_equal(seteuid(getuid()), 0);
+	assert_int_equal(chmod(directory, 0755), 0);
+	assert_int_equal(chmod(write_file("my.cnf", "[client]\n"), 0000), 0);
+	if (getuid() == 0)
+		assert_int_equal(seteuid(65534), 0);
+	sources.dsn = "host=db1;user=app;database=d";
+	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	rlk_where_fini(&where);
+	sources.dsn = "host=db1;user=app";
+	assert_int_equal(rlk_where_read(&sources, &where, &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "/my.cnf': Permission denied");
+	assert_int_equal(seteuid(getuid()), 0);
+	assert_int_equal(unlink(write_file("my.cnf", "x")), 0);
 }
 
 static void a_file_all_for_others_is_an_error(void **state)
@@ -376,9 +492,16 @@ static void a_suffix_reads_more(void **state)
 	assert_int_equal(check_files(path, "rowlock", "_two", &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "group [rowlock_two]: unknown key 'hots'");
-	assert_int_equal(check_files(path, NULL, "_two", &error),
+	assert_int_equal(check_files(path, "other", "_two", &error),
 			 ROWLOCK_EINVAL);
 	assert_says(error.message, "group [client_two]: 'port' is 'abc'");
+	setenv("MARIADB_GROUP_SUFFIX", "_two", 1);
+	assert_int_equal(check_files(path, "other", NULL, &error),
+			 ROWLOCK_EINVAL);
+	assert_int_equal(check_files(path, "other", "_t", &error),
+			 ROWLOCK_EINVAL);
+	assert_says(error.message, "no group has the suffix '_t'");
+	unsetenv("MARIADB_GROUP_SUFFIX");
 	assert_int_equal(check_files(path, "rowlock_two", NULL, &error),
 			 ROWLOCK_EINVAL);
 }
@@ -438,8 +561,14 @@ int main(void)
 		TEST("what ends a file early is an error",
 		     what_ends_a_file_early_is_an_error),
 		TEST("includes are followed", includes_are_followed),
-		TEST("what a directory hides is an error",
-		     what_a_directory_hides_is_an_error),
+		TEST("each *.cnf of a directory is read",
+		     each_cnf_of_a_directory_is_read),
+		TEST("quotes, escapes and comments are MariaDB's",
+		     quotes_escapes_and_comments_are_mariadbs),
+		TEST("sources are merged key by key",
+		     sources_are_merged_key_by_key),
+		TEST("a file that cannot be read is passed over if all is said",
+		     unreadable_file_is_passed_over_if_all_is_said),
 		TEST("a file that is all for others is an error",
 		     a_file_all_for_others_is_an_error),
 		TEST("a suffix reads more", a_suffix_reads_more),

@@ -16,6 +16,7 @@ struct rowlock_client_options fake_options(void)
 	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 
 	options.dsn = "host=fake";
+	options.flags = ROWLOCK_NO_DEFAULTS;
 	options.row_idle_ms = 9000;
 	options.reap_interval_ms = 0;
 	options.wait_connections = 0;
