@@ -70,21 +70,6 @@ static int check_ranges(const struct rowlock_client_options *options,
 	return 0;
 }
 
-static bool is_plugin_list(const char *list)
-{
-	size_t length;
-
-	if (!list)
-		return true;
-	for (;; list += length + 1) {
-		length = strspn(list, RLK_PLUGIN_LETTERS);
-		if (!length || (list[length] && list[length] != ','))
-			return false;
-		if (!list[length])
-			return true;
-	}
-}
-
 static int check(const struct rowlock_client_options *options,
 		 struct rowlock_errinfo *reterr)
 {
@@ -102,7 +87,7 @@ static int check(const struct rowlock_client_options *options,
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"client options: unknown flags 0x%x",
 				options->flags & ~known);
-	if (!is_plugin_list(options->unverified_auth))
+	if (!rlk_is_plugin_list(options->unverified_auth))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"client option unverified_auth: names of "
 				"plugins are letters, digits, '_' and '-', "

@@ -150,7 +150,7 @@ static int read_environment(const struct rlk_sources *sources,
 	if (!dsn || *dsn)
 		return read_string(dsn, "ROWLOCK_DSN", where, reterr);
 	if (sources->arguments || sources->dsn || sources->file ||
-	    sources->suffix)
+	    sources->extra_file || sources->suffix)
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_EINVAL,
 			"ROWLOCK_DSN is empty: write a connection string into "

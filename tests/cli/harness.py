@@ -55,6 +55,9 @@ ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
 
 CLI = os.environ.get("ROWLOCK_ON_FAKE", "rowlock-on-fake")
 REAPERD = os.environ.get("REAPERD_ON_FAKE", "reaperd-on-fake")
+# With the real library.
+MIGRATE = os.path.join(os.environ.get("ROWLOCK_BUILD", "build"), "tools",
+                       "rowlock-migrate")
 
 
 class Call:

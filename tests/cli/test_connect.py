@@ -20,14 +20,13 @@ import tempfile
 import unittest
 
 import harness
-from harness import ToolTest, patience, waiting
+from harness import MIGRATE, ToolTest, patience, waiting
 from test_tls import address_of_this_host
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)),
                                     "..", ".."))
-MIGRATE = os.path.join(ROOT, "tools", "rowlock-migrate")
 NEEDED = ("mariadbd", "mariadb-install-db", "mariadb", "openssl")
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 

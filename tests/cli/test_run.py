@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 import harness
-from harness import CLI, ECONNECT, ELOST, ToolTest, patience, slack
+from harness import (CLI, ECONNECT, ELOST, MIGRATE, ToolTest, patience,
+                     slack)
 
 
 class Status(ToolTest):
@@ -49,6 +50,13 @@ class Status(ToolTest):
                              cwd=self.directory)
         with open(fifo, encoding="ascii") as job:
             job.read()
+        self.assertFalse(self.crash(process))
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        process = self.start("-Dx", "-p", tool=MIGRATE, stdin=slave,
+                             cwd=self.directory)
+        self.assertEqual(process.stderr.read(len("Password: ")), "Password: ")
         self.assertFalse(self.crash(process))
 
     def test_a_command_that_does_not_exist_is_127_and_the_lock_is_free(self):

@@ -2,16 +2,15 @@
 """Options, texts, passwords: what is decided before anything is held."""
 import fcntl
 import os
-import shutil
 import socket
 import termios
 import unittest
 
 import harness
-from harness import (CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, REAPERD,
-                     ToolTest, entry, waiting)
+from harness import (CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
+                     REAPERD, ToolTest, entry, waiting)
 
-MIGRATE = os.path.join(harness.HERE, "..", "..", "tools", "rowlock-migrate")
+TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
 
 
@@ -119,12 +118,10 @@ class Usage(ToolTest):
                 with self.subTest(tool, argv=argv):
                     self.refused(*argv, tool=tool)
         for page in ("rowlock.1", "rowlock-reaperd.8", "rowlock-migrate.8"):
-            with open(os.path.join(os.path.dirname(MIGRATE), "man",
+            with open(os.path.join(TOOLS, "man",
                                    page + ".scd"), encoding="utf-8") as text:
                 self.assertRegex(text.read(), r"\n\*125\*\n\tWrong use")
 
-    @unittest.skipUnless(shutil.which("mariadb") or shutil.which("mysql"),
-                         "rowlock-migrate needs a client")
     def test_ctrl_c_at_the_question_for_a_password_gives_the_echo_back(self):
         master, slave = os.openpty()
         self.addCleanup(os.close, master)

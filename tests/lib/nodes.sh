@@ -195,7 +195,7 @@ make_schema()
 	CREATE USER 'rowlock'@'%' IDENTIFIED BY '$(field rowlock password)';
 	GRANT ALL ON rowlock.* TO 'rowlock'@'%';
 	SQL
-	ROWLOCK_DSN=$(dsn rowlock 1) "$here/../../tools/rowlock-migrate" --no-defaults \
+	ROWLOCK_DSN=$(dsn rowlock 1) "${ROWLOCK_BUILD:-$here/../../build}/tools/rowlock-migrate" --no-defaults \
 		>"$dir/migrate.log" 2>&1 || fail "rowlock-migrate failed" "$dir/migrate.log"
 }
 

@@ -14,9 +14,12 @@ ROOMS = ['base', 'config', 'db', 'strategy', 'core', 'hold', 'group', 'wait',
          'background', 'api', 'guard', 'recipe']
 # Macros for cleanup by scope are for everybody; they are no part of the library.
 FOR_ALL = {'base/macro.h'}
-# Trees that know the library through its public headers only.
+# Trees that know the library through its public headers only. rowlock-migrate runs
+# where no tables are yet, so it has no client: it takes the library's connections.
 OUTSIDE = ['tools', 'tests/integration', 'tests/stress', 'tests/lib',
            'tests/demo', 'tests/examples']
+MAKES_TABLES = 'tools/migrate'
+FOR_MAKING_TABLES = ['base', 'config', 'db']
 # The driver's headers end in db; a test or the demo may be an application
 # with a connection of its own.
 DRIVER = re.compile(r'[<"](mysql|mariadb|errmsg|mysqld_error)')
@@ -80,8 +83,12 @@ def functions_are_declared_in_the_header_of_their_file(root):
 
 def outsiders_stay_outside(root):
     for path in sources(root, *OUTSIDE):
+        makes = path.parent == root / MAKES_TABLES
         for _, target in includes(path):
-            if target.split('/')[0] in ROOMS and target not in FOR_ALL:
+            room = target.split('/')[0]
+            if makes and room in FOR_MAKING_TABLES:
+                continue
+            if room in ROOMS and target not in FOR_ALL:
                 yield f'{path}: must not include {target}'
 
 

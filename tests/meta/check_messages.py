@@ -5,8 +5,7 @@
 Usage: check_messages.py SOURCE_ROOT [--print]
 
 messages.txt says how a row reads. The messages are taken from the sources, in
-their order: in C what is given to report() and to those that call it for
-others, in the shell what is given to say, warn and die. What a row promises is
+their order: what is given to report() and to those that call it for others. What a row promises is
 looked for in the arguments of the call: an expression that is a name, one that
 is a server, one that is the library's text. --print writes the rows as the
 sources have them, with what is there to be seen, for who adds some.
@@ -26,24 +25,22 @@ JOINED = rf'(?:{LITERAL}\s*(?:PRIu64\s*)?)+'
 # Who says something, and which of the arguments is the format.
 FORMAT_AT = {'report': 1, 'command_misused': 1, 'report_for_now': 1,
              'notify_status': 0, 'fail': 2, 'snprintf': 2, 'refuse': 0,
-             'say': 0}
+             'say': 0, 'die': 1}
 # What is put together here is said elsewhere.
 ROOMS = re.compile(r'message$|^ret_text')
 
 NAME = re.compile(r'(^|->|\.)names?(\[0\])?$')
-SERVER = re.compile(r'(->|\.|^)server$|^rowlock_client_server\(')
+SERVER = re.compile(r'(->|\.|^)(server|where)$|^rowlock_client_server\(')
 LIBRARY = re.compile(r'(^|\.|->)error(->|\.)message$|^reason$')
 
 OF_C = re.compile(r'\b\w+\(\)|\w_ms\b|\bROWLOCK_(?!DSN\b)|\bNULL\b|\w_fd\b|'
                   r'\b(eventfd|signalfd|timerfd|pthread\w*|errno)\b')
 
-C = ['tools/cli', 'tools/common', 'tools/reaper']
-SHELL = ['tools/rowlock-migrate', 'sql/peer.sh', 'sql/client.sh', 'sql/adopt.sh',
-         'sql/optional.sh']
+C = ['tools/cli', 'tools/common', 'tools/migrate', 'tools/reaper']
 # Whoever writes to stderr by other ways, and how often: the usage of `rowlock`
 # alone, the one door of all messages, and the child's words before its exec().
 OTHER_WAYS = {'tools/cli/main.c': 1, 'tools/common/report.c': 1,
-              'tools/cli/run/child.c': 1}
+              'tools/cli/run/child.c': 1, 'tools/migrate/main.c': 2}
 
 REASONS = ('-usage', '-here', '-done', '-many', '-self', '-part')
 SAYS = ('yes', 'lib', 'call') + REASONS
@@ -128,40 +125,6 @@ def of_calls(path, text):
                           word == 'command_misused')
 
 
-def shell_string(text, at):
-    """The string that begins at @at, without quotes, and where it ends."""
-    start, depth = at + 1, 0
-    at = start
-    while depth or text[at] != '"':
-        if text[at] == '\\':
-            at += 1
-        elif text.startswith('$(', at):
-            depth += 1
-        elif text[at] == ')' and depth:
-            depth -= 1
-        at += 1
-    return text[start:at], at + 1
-
-
-def of_shell(root):
-    word = re.compile(r'(?<![\w-])(say|warn|die \$EX_\w+|names \w+)\s+(?:\\\n\s*)?(?=")')
-    for path in SHELL:
-        text = re.sub(r'^\s*#.*$', '', (root / path).read_text('utf-8'),
-                      flags=re.M)
-        for match in word.finditer(text):
-            lines, at = [], match.end()
-            while at < len(text) and text[at] == '"':
-                line, at = shell_string(text, at)
-                lines.append(line)
-                at += len(re.match(r'[ \t]*(\\\n\s*)?', text[at:])[0])
-            if lines == ['$@']:
-                continue
-            said = ' / '.join(lines)
-            yield Message(path, said, "'$table'" in said,
-                          bool(re.search(r'\$where|told socket', said)),
-                          bool(re.search(r'above|^\$lines$', said)), False)
-
-
 def rows(root):
     """Of the table: path, cells, text with its mark."""
     path = None
@@ -220,7 +183,7 @@ def ways(root):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    messages = list(of_c(root)) + list(of_shell(root))
+    messages = list(of_c(root))
     if '--print' in sys.argv:
         path = None
         for message in messages:

@@ -42,6 +42,32 @@ dry_run()
 	equal "$(made)" "rowlock_guard()"
 }
 
+procedure_without_definer()
+{
+	rlm
+	account "gone_$$" "ALL ON $db.*"
+	rlm_as "gone_$$" --guard-procedure
+	rows "DROP USER gone_$$@'%'"
+	expect 3 rlm --guard-procedure --status
+	said "rowlock_guard()  has to be made again:"
+	expect 0 rlm --guard-procedure
+	said "Grant EXECUTE on it again"
+	expect 0 rlm --guard-procedure --status
+	! rows "CALL rowlock_guard('x', 7)" >"$tmp/out" 2>&1
+	grep 'ERROR 1644 .*the hold is lost' "$tmp/out"
+}
+
+procedure_not_seen()
+{
+	rlm
+	rlm --guard-procedure
+	account "hidden_$$" "SELECT ON $db.business_lease"
+	expect 2 rlm_as "hidden_$$" --guard-procedure --status || failure=1
+	said "has no right on procedure rowlock_guard" || failure=1
+	rows "DROP USER hidden_$$@'%'"
+	return "${failure:-0}"
+}
+
 procedure()
 {
 	rlm
@@ -129,6 +155,8 @@ nothing_is_left_to_commit()
 it "the tables have to be there, and then the procedure is made, once" fresh
 it "of runs at once all succeed" many_at_once
 it "--dry-run prints SQL that works and changes nothing" dry_run
+it "a procedure whose definer is gone is made again" procedure_without_definer
+it "a procedure that the account may not see is not called missing" procedure_not_seen
 it "the procedure lets who has lost the hold commit nothing" procedure
 it "who may but call it keeps no name from others" locks_nothing_of_others
 it "a call that fails keeps nothing locked, whatever the isolation" locks_nothing_under_serializable

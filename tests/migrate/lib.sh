@@ -7,7 +7,8 @@
 # Without such a server: skipped, 77.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
-migrate=$root/tools/rowlock-migrate
+build=${ROWLOCK_BUILD:-$root/build}
+migrate=$build/tools/rowlock-migrate
 # shellcheck source=tests/lib/patience.sh
 . "$root/tests/lib/patience.sh"
 number=0 failed=0
@@ -56,6 +57,21 @@ dsn_with()
 
 # rlm [OPTION...]: rowlock-migrate on the test's database
 rlm() { ROWLOCK_DSN=$(dsn_with "database=$db") "$migrate" --no-defaults "$@"; }
+
+# account NAME RIGHTS: an account of the test, which drops it; and rlm as that one
+account()
+{
+	rows "CREATE USER $1@'%' IDENTIFIED BY 'Pw-17-$$'; GRANT $2 TO $1@'%'"
+	# MySQL knows the account from its first login on.
+	echo 'DO 0' | sql --user="$1" --password="Pw-17-$$"
+}
+rlm_as()
+{
+	who=$1
+	shift
+	ROWLOCK_DSN=$(dsn_with "user=$who" "password=Pw-17-$$" "database=$db") \
+		"$migrate" --no-defaults "$@"
+}
 
 # at_once N [OPTION...]: so many of rlm side by side, all of which succeed; what
 # each says is in $tmp/out.1, $tmp/out.2, ...
@@ -138,12 +154,11 @@ close_session()
 	wait "$session" || :
 }
 
-# A copy of the tree that a test may change: $copy
-copy_tree()
+# as VARIANT [OPTION...]: as rlm, with other migrations (meson.build)
+as()
 {
-	copy=$tmp/tree
-	rm -rf "$copy"
-	mkdir -p "$copy/tools"
-	cp "$migrate" "$copy/tools/"
-	cp -R "$root/sql" "$copy/sql"
+	variant=$1
+	shift
+	ROWLOCK_DSN=$(dsn_with "database=$db") "$build/tests/migrate/migrate-$variant" \
+		--no-defaults "$@"
 }

@@ -43,32 +43,52 @@ foreign_table()
 	equal "$(rows "SHOW TABLES")" lock_token
 }
 
+# By what grants.sql gives to programs, and less.
+hidden_table()
+{
+	rlm
+	for table in business_lock business_lease lease_session lock_permits lock_token_floor; do
+		grants="${grants:+$grants; GRANT }SELECT ON $db.$table TO hidden_$$@'%'"
+	done
+	account "hidden_$$" "$grants; GRANT SELECT ON $db.rowlock_schema" || return 1
+	failure=0
+	for table in lock_token lock_status; do
+		expect 0 rlm_as "hidden_$$" --status || failure=1
+		said "$(printf '%-16s' $table)  not seen: this account has no right on it" || failure=1
+	done
+	not_said DELETE || failure=1
+	expect 2 rlm_as "hidden_$$" || failure=1
+	said "has no right on 'lock_token'" || failure=1
+	rows "REVOKE SELECT ON rowlock_schema FROM hidden_$$@'%'"
+	expect 2 rlm_as "hidden_$$" --status || failure=1
+	said "has no right on 'rowlock_schema'" || failure=1
+	rows "DROP USER hidden_$$@'%'"
+	return $failure
+}
+
 no_database()
 {
 	ROWLOCK_DSN=$ROWLOCK_TEST_DSN expect 125 "$migrate" --no-defaults --database=
-	said "no database is named"
+	said "no database is selected"
 }
 
 no_server()
 {
 	ROWLOCK_DSN="host=127.0.0.1;port=1;user=x;database=x" \
 		expect 2 "$migrate" --no-defaults --protocol=tcp
-	said "did not answer as needed"
+	said "connect to 127.0.0.1:1:"
 	said "(bind-address)?"
-	said "the server 127.0.0.1:1 did not"
 	ROWLOCK_DSN="socket=$tmp/nowhere;user=x;database=x" expect 2 "$migrate" --no-defaults
 	said "is that its socket?"
-	said "the server $tmp/nowhere did not"
 	ROWLOCK_DSN="host=nowhere.invalid;user=x;database=x" expect 2 "$migrate" --no-defaults
 	said "check the host's name"
 }
 
-# What stands above is the client's: what to do about it is ours.
 wrong_account()
 {
 	ROWLOCK_DSN=$(dsn_with "user=nobody17" "database=$db") \
 		expect 2 "$migrate" --no-defaults
-	said "check user, password and the host that the account is for"
+	said "as 'nobody17'"
 	rows "CREATE USER '$db'@'%' IDENTIFIED BY 'secret17'"
 	rows "GRANT SELECT ON \`$db\`.* TO '$db'@'%'"
 	# MySQL knows the account from its first login on.
@@ -86,7 +106,7 @@ missing_database()
 {
 	ROWLOCK_DSN=$(dsn_with "database=${db}_missing") \
 		expect 2 "$migrate" --no-defaults
-	said "make the database, or check its name"
+	said "check the database's name, or make it"
 }
 
 wrong_usage()
@@ -120,9 +140,9 @@ password_in_arguments()
 {
 	for args in --password=secret -psecret "--dsn=user=x;Password=secret" \
 		"--dsn=user=x; passwd=secret" "--dsn=user=x;ssl-passphrase=secret" \
-		"--dsn=tls_passphrase=secret" "--dsn=user=x;pwd=secret"; do
+		"--dsn=tls_passphrase=secret" "--dsn=user=x;pwd=secret" --ssl-passphrase=secret; do
 		expect 125 rlm "$args"
-		said "would show the password to everybody"
+		said "where every user of this machine can read it"
 		not_said secret
 	done
 }
@@ -131,6 +151,7 @@ it "a migration that was changed after it was applied" changed_checksum
 it "a newer schema than it knows" newer_schema
 it "a table that was dropped behind its back, until told to make it again" dropped_table
 it "somebody else's table with a name of ours" foreign_table
+it "a table that the account may not see is not called missing" hidden_table
 it "a connection without a database" no_database
 it "a database that is not there" missing_database
 it "a server that is not there" no_server

@@ -201,12 +201,15 @@ no systemd, dockerd as root), and be root or in the group docker"
 
 # ------------------------------------------------------------------- build
 
-# build_in DIRECTORY [MESON OPTION]...: quietly if all is well.
+# build_in DIRECTORY [MESON OPTION]...: quietly if all is well. What makes tables later
+# takes the program from there.
 build_in()
 {
 	dir=$1
 	shift
 	[ -d "$dir" ] || mkdir -p "$dir"
+	ROWLOCK_BUILD=$(CDPATH='' cd -- "$dir" && pwd -P)
+	export ROWLOCK_BUILD
 	if [ -f "$dir/build.ninja" ]; then
 		set -- --reconfigure "$@"
 	fi
@@ -231,9 +234,9 @@ have_server()
 {
 	if [ -n "${ROWLOCK_DSN:-}" ]; then
 		say "using the server of ROWLOCK_DSN"
-		"$root/tools/rowlock-migrate" --no-defaults --status >"$1.said" 2>&1 || {
+		"$ROWLOCK_BUILD/tools/rowlock-migrate" --no-defaults --status >"$1.said" 2>&1 || {
 			cat "$1.said" >&2
-			die "rowlock's tables are not as needed there; run tools/rowlock-migrate"
+			die "rowlock's tables are not as needed there; run $ROWLOCK_BUILD/tools/rowlock-migrate"
 		}
 		return
 	fi

@@ -2,27 +2,31 @@
 /*
  * rowlock-migrate: bring rowlock's tables in one database up to date.
  *
- * It connects as the library does (db/connect.c), by the same sources, with the
- * same rules for TLS and passwords. Its own options are those of MariaDB's
- * clients; they are stronger than --dsn.
+ * It looks at what is there (read only), takes a lock, and runs each migration
+ * that is missing. It connects as the library does (db/connect.c): by the same
+ * sources, with the same rules for TLS and passwords. Each key of a connection
+ * is an option of the command line, too, and stronger than --dsn.
  */
 #include "migrate/migrate.h"
 
+#include <fcntl.h>
 #include <getopt.h>
-#include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include "common/dsn.h"
+#include "common/connection.h"
+#include "common/report.h"
 #include "common/text.h"
 #include "config/where.h"
 #include "db/connect.h"
 
-#define CONNECT_MS 10000
-#define QUERY_MS 60000
+#define CONNECT_MS 60000
+#define IDLE_S 3600
 #define TRIES_MOST 20
 
 static const char usage[] =
@@ -32,31 +36,58 @@ static const char usage[] =
     "any time, and by many at once.\n"
     "\n"
     "What to do:\n"
-    "      --status            say what is applied and what is missing\n"
-    "      --dry-run           print the SQL that would be run\n"
+    "      --status            print what is applied and what is missing; change\n"
+    "                          nothing\n"
+    "      --dry-run           print the SQL that would be run; change nothing\n"
     "      --convert-names     adopt a business_lock table even if its names\n"
-    "                          have to be converted, or its engine, or a\n"
+    "                          have to be converted (another collation,\n"
+    "                          character set or length), or its engine, or a\n"
     "                          longer info; run once without it to read what\n"
     "                          changes\n"
-    "      --fence-only        lock_fence and rowlock_fence(), nothing else\n"
-    "      --guard-procedure   rowlock_guard(), for accounts that may not\n"
-    "                          change rowlock's tables\n"
+    "      --fence-only        for a database whose data are protected by tokens\n"
+    "                          of locks elsewhere: lock_fence and\n"
+    "                          rowlock_fence(), and nothing else\n"
+    "      --guard-procedure   besides the tables: rowlock_guard(), for accounts\n"
+    "                          that may not change them; once, after the first\n"
+    "                          run\n"
     "      --wait=SECONDS      how long to wait for another run, and for each\n"
     "                          table's metadata lock (default 60 and 10)\n"
     "      --help, --version\n"
     "\n"
     "Which server, as every MariaDB client takes it:\n"
-    "      --defaults-file=F, --defaults-group-suffix=S, --no-defaults,\n"
-    "      -h|--host, -P|--port, -u|--user, -S|--socket, --protocol,\n"
-    "      -D|--database, -p|--password (asks; a value here is refused),\n"
-    "      --ssl-ca=F, --ssl-verify-server-cert and the like\n"
-    "      --dsn=STRING        a connection string without password\n"
-    "  ROWLOCK_DSN             the same in the environment, with one if need\n"
-    "                          be\n"
-    "      --tls-unverified, --unverified-auth=LIST: see rowlock(1)\n"
+    "      --defaults-file=F, --defaults-extra-file=F,\n"
+    "      --defaults-group-suffix=S, --no-defaults, -h|--host, -P|--port,\n"
+    "      -u|--user, -S|--socket, --protocol, -D|--database,\n"
+    "      -p|--password (asks; a value here is refused), --ssl... and the\n"
+    "      other keys of rowlock-connect(7)\n"
+    "      --dsn=STRING        a connection string without password,\n"
+    "                          'host=...;port=...;user=...;database=...'\n"
+    "  ROWLOCK_DSN             the same in the environment, with a password if\n"
+    "                          need be\n"
+    "      --tls-unverified    talk to another host without verified TLS:\n"
+    "                          whoever is on the network can interfere\n"
+    "      --unverified-auth=LIST\n"
+    "                          authentication plugins that may tell the password\n"
+    "                          to a server that was not verified\n"
+    "      --connect-timeout=TIME\n"
+    "                          bound for opening the connection (60s)\n"
     "\n"
-    "Exit status: 0 up to date, or SQL printed; 2 the server; 3 --status: not\n"
-    "up to date; 4 refused; 5 busy; 125 wrong usage\n";
+    "Key by key a command line option wins over --dsn, that over ROWLOCK_DSN,\n"
+    "that over option files, of which the groups [client] and [rowlock] count.\n"
+    "The account needs CREATE, ALTER, DROP, INDEX, CREATE VIEW, SHOW VIEW,\n"
+    "SELECT, INSERT and UPDATE on the database; with --fence-only CREATE, CREATE\n"
+    "ROUTINE and SELECT, with --guard-procedure CREATE ROUTINE besides; see\n"
+    "grants.sql.\n"
+    "\n"
+    "Exit status:\n"
+    "  0    up to date, or SQL printed\n"
+    "  2    the server is out of reach, or refused a statement\n"
+    "  3    --status: not up to date\n"
+    "  4    refused: a changed or newer schema, or a table that is not adopted\n"
+    "       as it is\n"
+    "  5    busy: another run, or a program that uses the tables, did not end in\n"
+    "       time\n"
+    "  125  wrong usage, or something is missing on this machine\n";
 
 enum {
 	OPTION_STATUS = 256,
@@ -65,129 +96,123 @@ enum {
 	OPTION_FENCE,
 	OPTION_GUARD,
 	OPTION_WAIT,
-	OPTION_DSN,
-	OPTION_FILE,
-	OPTION_SUFFIX,
-	OPTION_NO_DEFAULTS,
-	OPTION_UNVERIFIED,
-	OPTION_AUTH,
+	OPTION_EXTRA_FILE,
 	OPTION_HELP,
 	OPTION_VERSION,
+	OPTION_TLS,
+	OPTION_NO_TLS,
+	OPTION_NO_VERIFY,
 	OPTION_KEY, /* a key of a connection, by its name */
 };
 
-static const struct option options[] = {
+static const struct option own_options[] = {
 	{ "status", no_argument, NULL, OPTION_STATUS },
 	{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
 	{ "convert-names", no_argument, NULL, OPTION_CONVERT },
 	{ "fence-only", no_argument, NULL, OPTION_FENCE },
 	{ "guard-procedure", no_argument, NULL, OPTION_GUARD },
 	{ "wait", required_argument, NULL, OPTION_WAIT },
-	{ "dsn", required_argument, NULL, OPTION_DSN },
-	{ "defaults-file", required_argument, NULL, OPTION_FILE },
-	{ "defaults-group-suffix", required_argument, NULL, OPTION_SUFFIX },
-	{ "no-defaults", no_argument, NULL, OPTION_NO_DEFAULTS },
-	{ "tls-unverified", no_argument, NULL, OPTION_UNVERIFIED },
-	{ "unverified-auth", required_argument, NULL, OPTION_AUTH },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ "password", optional_argument, NULL, 'p' },
 	{ "host", required_argument, NULL, 'h' },
 	{ "port", required_argument, NULL, 'P' },
 	{ "user", required_argument, NULL, 'u' },
 	{ "socket", required_argument, NULL, 'S' },
 	{ "database", required_argument, NULL, 'D' },
-	{ "protocol", required_argument, NULL, OPTION_KEY },
-	{ "ssl-enforce", optional_argument, NULL, OPTION_KEY },
-	{ "ssl-verify-server-cert", optional_argument, NULL, OPTION_KEY },
-	{ "ssl-ca", required_argument, NULL, OPTION_KEY },
-	{ "ssl-capath", required_argument, NULL, OPTION_KEY },
-	{ "ssl-cert", required_argument, NULL, OPTION_KEY },
-	{ "ssl-key", required_argument, NULL, OPTION_KEY },
-	{ NULL, 0, NULL, 0 },
+	{ "password", optional_argument, NULL, 'p' },
+	{ "ssl", optional_argument, NULL, OPTION_TLS },
+	{ "skip-ssl", no_argument, NULL, OPTION_NO_TLS },
+	{ "disable-ssl", no_argument, NULL, OPTION_NO_TLS },
+	{ "disable-ssl-verify-server-cert", no_argument, NULL,
+	  OPTION_NO_VERIFY },
+	{ "defaults-extra-file", required_argument, NULL, OPTION_EXTRA_FILE },
+	CONNECTION_OPTIONS,
 };
 
-static const struct sql_file *const fence[] = { &sql_fence,
-						&sql_fence_procedure, NULL };
-static const struct sql_file *const guard[] = { &sql_guard_procedure, NULL };
+/* The key that a letter stands for. */
+static const char *const keys_of_letters[] = {
+	['h'] = "host",   ['P'] = "port",     ['u'] = "user",
+	['S'] = "socket", ['D'] = "database",
+};
 
-void die(int code, const char *format, ...)
+/* What the command line says. */
+struct line {
+	struct run *run;
+	struct connection connection;
+	const char *extra_file;
+	bool asks_password;
+	const char *keys[RLK_SETTINGS]; /* by rlk_setting_number() */
+	char password[1024];
+};
+
+/* The first one of a name counts. */
+static void list_options(struct option *ret_options)
 {
-	char text[1024];
-	va_list args;
+	size_t count = RLK_ARRAY_SIZE(own_options);
+	const struct rlk_setting *key;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	report(ROWLOCK_LOG_ERROR, "%s", text);
-	exit(code);
-}
+	memcpy(ret_options, own_options, sizeof(own_options));
+	for (size_t i = 0; (key = rlk_setting_at(i)); i++) {
+		struct option option = { key->name, required_argument, NULL,
+					 OPTION_KEY };
 
-/* ------------------------------------------------------------- statements */
-
-void query(struct run *run, const char *sql, rlk_row_fn fn, void *arg)
-{
-	const struct rlk_stmt_def def = { "look", sql, true };
-	struct rowlock_errinfo error;
-
-	rlk_conn_set_until(run->conn, rlk_conn_now(run->conn) + QUERY_MS +
-					  run->wait_s * 1000);
-	if (rlk_stmt_each(run->conn, &def, NULL, fn, arg, &error))
-		die(EXIT_SERVER, "%s; nothing was changed", error.message);
-}
-
-unsigned int execute(struct run *run, const char *sql,
-		     struct rowlock_errinfo *ret_error)
-{
-	rlk_conn_set_until(run->conn, RLK_NEVER);
-	if (!rlk_stmt_text(run->conn, sql, ret_error))
-		return 0;
-	return ret_error->mysql ? ret_error->mysql : 2013;
-}
-
-/* ------------------------------------------------------------ the options */
-
-static void refuse_password(const char *what)
-{
-	die(EXIT_USAGE,
-	    "'%s' would show the password to everybody who lists processes. "
-	    "Put it into an option file (--defaults-file), into ROWLOCK_DSN, "
-	    "or let -p ask",
-	    what);
-}
-
-static void put_key(FILE *out, const char *key, const char *value)
-{
-	fprintf(out, "%s={", key);
-	for (; *value; value++) {
-		if (*value == '}')
-			fputc('}', out);
-		fputc(*value, out);
+		if (key->kind >= RLK_SETTING_IGNORED)
+			continue;
+		if (key->kind == RLK_SETTING_BOOLEAN)
+			option.has_arg = optional_argument;
+		if (key->kind == RLK_SETTING_SECRET)
+			option.val = OPTION_PASSWORD;
+		ret_options[count++] = option;
 	}
-	fputs("};", out);
+	ret_options[count] = (struct option){ NULL, 0, NULL, 0 };
 }
 
-static void ask_password(FILE *out)
-{
-	char password[256] = "";
-	struct termios old, quiet;
+/* --------------------------------------------------------------- password */
 
-	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &old))
+static struct termios terminal; /* as it was */
+
+static void give_echo(int signal)
+{
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+	raise(signal);
+}
+
+/* Ctrl-C gives the echo back, too. */
+static void read_password(char *password, size_t size)
+{
+	struct sigaction action = { .sa_handler = give_echo,
+				    .sa_flags = (int) SA_RESETHAND |
+						SA_NODEFER };
+	struct termios quiet = terminal;
+
+	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	quiet.c_lflag &= ~(tcflag_t) ECHO;
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
+	if (!fgets(password, (int) size, stdin))
+		*password = '\0';
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+	action.sa_handler = SIG_DFL;
+	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static void ask_password(struct line *line)
+{
+	if (tcgetattr(STDIN_FILENO, &terminal) != 0)
 		die(EXIT_USAGE,
 		    "-p asks for the password, but there is no terminal: put "
 		    "it into an option file, or into ROWLOCK_DSN");
-	quiet = old;
-	quiet.c_lflag &= ~(tcflag_t) ECHO;
-	fputs("Password: ", stderr);
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
-	if (!fgets(password, sizeof(password), stdin))
-		*password = '\0';
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
-	fputc('\n', stderr);
-	password[strcspn(password, "\n")] = '\0';
-	put_key(out, "password", password);
-	explicit_bzero(password, sizeof(password));
+	dprintf(STDERR_FILENO, "Password: ");
+	read_password(line->password, sizeof(line->password));
+	dprintf(STDERR_FILENO, "\n");
+	line->password[strcspn(line->password, "\n")] = '\0';
+	line->keys[RLK_SETTING_PASSWORD] = line->password;
 }
+
+/* ------------------------------------------------------------ the options */
 
 static void take_wait(struct run *run, const char *argument)
 {
@@ -196,145 +221,220 @@ static void take_wait(struct run *run, const char *argument)
 	run->ddl_wait_s = run->wait_s ? run->wait_s : 1;
 }
 
-static const char *key_of(int option, int index)
+/* Returns false if it is none of these. The last one of a key counts. */
+static bool take_key(struct line *line, int option,
+		     const struct option *options, int index)
 {
-	static const char letters[] = "hPuSD";
-	static const char *const keys[] = { "host", "port", "user", "socket",
-					    "database" };
-	const char *at = strchr(letters, option);
+	const char *value = optarg ? optarg : "1";
+	const char *name;
 
-	return at ? keys[at - letters] : options[index].name;
+	if (option == OPTION_KEY)
+		name = options[index].name;
+	else if (option == OPTION_TLS || option == OPTION_NO_TLS)
+		name = "ssl-enforce";
+	else if (option == OPTION_NO_VERIFY)
+		name = "ssl-verify-server-cert";
+	else if (option < (int) RLK_ARRAY_SIZE(keys_of_letters) &&
+		 keys_of_letters[option])
+		name = keys_of_letters[option];
+	else
+		return false;
+	if (option == OPTION_NO_TLS || option == OPTION_NO_VERIFY)
+		value = "0";
+	line->keys[rlk_setting_number(rlk_setting_find(name))] = value;
+	return true;
 }
 
-struct words {
-	FILE *out; /* the keys among them, as a connection string */
-	bool asks;
-};
-
-static void take_option(struct run *run, struct rlk_conn_target *target,
-			struct words *words, int option, int index)
+static void take_connection(struct line *line, int option)
 {
-	switch (option) {
-	case OPTION_STATUS:
-		run->mode = MODE_STATUS;
-		break;
-	case OPTION_DRY_RUN:
-		run->mode = MODE_DRY;
-		break;
-	case OPTION_CONVERT:
-		run->convert = true;
-		break;
-	case OPTION_FENCE:
-		run->optional = fence;
-		break;
-	case OPTION_GUARD:
-		run->optional = guard;
-		break;
-	case OPTION_WAIT:
-		take_wait(run, optarg);
-		break;
-	case OPTION_DSN:
-		if (dsn_has_secret(optarg))
-			refuse_password("--dsn with a password");
-		target->sources.dsn = optarg;
-		break;
-	case OPTION_FILE:
-		target->sources.file = optarg;
-		break;
-	case OPTION_SUFFIX:
-		target->sources.suffix = optarg;
-		break;
-	case OPTION_NO_DEFAULTS:
-		target->sources.no_files = true;
-		break;
-	case OPTION_UNVERIFIED:
-		target->flags |= ROWLOCK_TLS_UNVERIFIED;
-		break;
-	case OPTION_AUTH:
-		target->unverified_auth = optarg;
-		break;
-	case OPTION_HELP:
-		fputs(usage, stdout);
-		exit(0);
-	case OPTION_VERSION:
-		printf("rowlock-migrate %s\n", rowlock_version());
-		exit(0);
-	case 'p':
-		if (optarg)
-			refuse_password("-p...");
-		words->asks = true;
-		break;
-	case '?':
-	case ':':
+	if (option == OPTION_EXTRA_FILE) {
+		line->extra_file = optarg;
+		return;
+	}
+	if (option == 'p' && !optarg) {
+		line->asks_password = true;
+		return;
+	}
+	if (option == 'p')
+		option = OPTION_PASSWORD;
+	switch (option == OPTION_SINGLE_WRITER || option == OPTION_OBSERVE_BEATS
+		    ? 0
+		    : connection_option(&line->connection, option, optarg)) {
+	case 1:
+		return;
+	case 0:
 		die(EXIT_USAGE, "see rowlock-migrate --help");
 	default:
-		put_key(words->out, key_of(option, index),
-			optarg ? optarg : "1");
+		exit(EXIT_USAGE);
 	}
 }
 
-static void take_options(struct run *run, struct rlk_conn_target *target,
-			 int argc, char **argv)
+static void take_option(struct line *line, int option,
+			const struct option *options, int index)
 {
-	struct words words = { NULL, false };
-	char *arguments = NULL;
-	size_t size;
+	switch (option) {
+	case OPTION_STATUS:
+		line->run->mode = MODE_STATUS;
+		break;
+	case OPTION_DRY_RUN:
+		line->run->mode = MODE_DRY;
+		break;
+	case OPTION_CONVERT:
+		line->run->convert = true;
+		break;
+	case OPTION_FENCE:
+		line->run->part = &fence;
+		break;
+	case OPTION_GUARD:
+		line->run->part = &guard;
+		break;
+	case OPTION_WAIT:
+		take_wait(line->run, optarg);
+		break;
+	case OPTION_HELP:
+		put_text(usage);
+		exit(0);
+	case OPTION_VERSION:
+		put("rowlock-migrate %s", rowlock_version());
+		exit(0);
+	default:
+		if (!take_key(line, option, options, index))
+			take_connection(line, option);
+	}
+}
+
+static void take_line(struct line *line, int argc, char **argv)
+{
+	struct option options[RLK_ARRAY_SIZE(own_options) + RLK_SETTINGS + 1];
 	int option, index = 0;
 
-	words.out = open_memstream(&arguments, &size);
-	if (!words.out)
-		die(EXIT_USAGE, "out of memory");
+	list_options(options);
 	while ((option = getopt_long(argc, argv, "h:P:u:S:D:p::", options,
 				     &index)) != -1)
-		take_option(run, target, &words, option, index);
+		take_option(line, option, options, index);
 	if (optind < argc)
 		die(EXIT_USAGE, "unknown argument '%s'; see --help",
 		    argv[optind]);
-	if (words.asks)
-		ask_password(words.out);
-	fclose(words.out);
-	target->sources.arguments = size ? arguments : NULL;
+	if (!rlk_is_plugin_list(line->connection.unverified_auth))
+		die(EXIT_USAGE,
+		    "--unverified-auth: names of plugins are letters, digits, "
+		    "'_' and '-', with commas between them");
+	if (line->asks_password)
+		ask_password(line);
 }
 
-int main(int argc, char **argv)
+/* The keys of the command line as a connection string; NULL if there are none. */
+static char *write_keys(struct line *line)
 {
-	struct run run = { .wait_s = 60, .ddl_wait_s = 10 };
-	struct rlk_conn_target target = {
-		.sources = { .group = "rowlock" },
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; out && i < RLK_SETTINGS; i++) {
+		const char *at = line->keys[i];
+
+		if (!at)
+			continue;
+		fprintf(out, "%s%s={", ftell(out) > 0 ? ";" : "",
+			rlk_setting_at(i)->name);
+		for (; *at; at++)
+			fprintf(out, *at == '}' ? "}%c" : "%c", *at);
+		fputc('}', out);
+	}
+	if (!out || fclose(out) != 0)
+		die(EXIT_USAGE, "out of memory");
+	explicit_bzero(line->password, sizeof(line->password));
+	return size ? text : NULL;
+}
+
+static void connect_to_server(struct line *line)
+{
+	struct run *run = line->run;
+	struct connection *connection = &line->connection;
+	struct rlk_conn_target *target = &run->target;
+	char *keys = write_keys(line);
+	const struct rlk_conn_profile profile = {
+		.label = "migrate",
+		.autocommit = true,
+		.lock_wait_s = run->ddl_wait_s,
+		.idle_s = IDLE_S,
+		.plain = true,
+	};
+	struct rowlock_errinfo error;
+	int64_t ms = connection->connect_timeout_ms
+			 ? (int64_t) connection->connect_timeout_ms
+			 : CONNECT_MS;
+	int code;
+
+	*target = (struct rlk_conn_target){
+		.sources = { .arguments = keys,
+			     .dsn = connection->dsn,
+			     .no_files =
+				 connection->flags & ROWLOCK_NO_DEFAULTS,
+			     .file = connection->defaults_file,
+			     .extra_file = line->extra_file,
+			     .group = "rowlock",
+			     .suffix = connection->group_suffix },
+		.unverified_auth = (char *) connection->unverified_auth,
+		.flags = connection->flags,
 		.program = "rowlock-migrate",
 		.clock = rlk_clock_real(),
 	};
-	struct rlk_conn_profile profile = { "migrate", true, 0, 3600, false,
-					    true };
-	struct rowlock_errinfo error;
+	code = rlk_conn_open(target, &profile, rlk_now(target->clock) + ms,
+			     &run->conn, &error);
+	if (keys)
+		explicit_bzero(keys, strlen(keys));
+	/* No database is named, if no server says it. */
+	if (code)
+		die(code == ROWLOCK_EINVAL ||
+			    (code == ROWLOCK_ESCHEMA && !error.mysql)
+			? EXIT_USAGE
+			: EXIT_SERVER,
+		    "%s", error.message);
+	/* Connector/C replaces its own when the server tells it again. */
+	run->database = strdup(rlk_conn_schema(run->conn));
+	run->where = rlk_conn_server(run->conn)->name;
+	run->cluster = rlk_server_many_writers(rlk_conn_server(run->conn));
+}
+
+static void migrate_tables(struct run *run)
+{
 	int tries = 0;
 
-	report_init("rowlock-migrate", REPORT_PLAIN);
-	take_options(&run, &target, argc, argv);
-	profile.lock_wait_s = run.ddl_wait_s;
-	if (rlk_conn_open(&target, &profile,
-			  rlk_now(target.clock) + CONNECT_MS, &run.conn,
-			  &error))
-		die(error.code == ROWLOCK_EINVAL ? EXIT_USAGE : EXIT_SERVER,
-		    "%s", error.message);
-	run.database = rlk_conn_schema(run.conn);
-	run.where = rlk_conn_server(run.conn)->name;
-	run.cluster = rlk_server_many_writers(rlk_conn_server(run.conn));
-	if (run.optional)
-		return migrate_optional(&run);
 	do {
 		if (tries++ == TRIES_MOST)
 			die(EXIT_BUSY,
 			    "others keep changing the schema of database '%s' "
 			    "on %s; try again later",
-			    run.database, run.where);
-		look(&run);
-		compare(&run);
-		refuse_foreign_tables(&run);
-		refuse_tokens(&run);
-		plan_adoption(&run);
-		if (run.mode == MODE_STATUS)
-			put_status(&run);
-	} while (run.mode != MODE_STATUS && !migrate(&run));
-	return fflush(stdout) ? EXIT_USAGE : 0;
+			    run->database, run->where);
+		look(run);
+		compare(run);
+		try_view(run);
+		if (run->mode == MODE_STATUS)
+			put_status(run);
+		plan_adoption(run);
+	} while (!migrate(run));
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { .wait_s = 60, .ddl_wait_s = 10 };
+	struct line line = { .run = &run };
+	bool closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+
+	/* A core file would hold the password. */
+	prctl(PR_SET_DUMPABLE, 0);
+	report_init("rowlock-migrate", REPORT_PLAIN);
+	if (closed)
+		die(EXIT_USAGE, "cannot write to stdout: it is closed; give it "
+				"a file, or /dev/null");
+	take_line(&line, argc, argv);
+	connect_to_server(&line);
+	if (run.part)
+		migrate_part(&run);
+	else
+		migrate_tables(&run);
+	put_text("");
+	rlk_conn_close(run.conn);
+	return 0;
 }

@@ -3,84 +3,165 @@
 #define TOOLS_MIGRATE_H
 
 /*
- * One run of rowlock-migrate: its options, its connection, and what was found
- * in the database.
+ * One run of rowlock-migrate: its options, its connection, and what it found in
+ * the database.
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "common/report.h"
+#include "base/macro.h"
 #include "db/conn.h"
+#include "db/stmt.h"
 
-/** Exit statuses, besides 0 and EXIT_USAGE. */
+/** Exit statuses, besides 0. */
 enum {
 	EXIT_SERVER = 2,  /* out of reach, or a statement was refused */
 	EXIT_MISSING = 3, /* --status: not up to date */
 	EXIT_REFUSED = 4, /* tables that are not adopted as they are */
-	EXIT_BUSY = 5,    /* another run, or a user of the tables */
+	EXIT_BUSY = 5,    /* another run, or a program that uses the tables */
 	EXIT_USAGE = 125,
+};
+
+/** Of the server: the same numbers in MariaDB and MySQL. */
+enum {
+	ERROR_DB_DENIED = 1044,
+	ERROR_NOT_NULL = 1048,
+	ERROR_DUP_COLUMN = 1060,
+	ERROR_TABLE_DENIED = 1142,
+	ERROR_COLUMN_DENIED = 1143,
+	ERROR_LOCK_WAIT = 1205,
+	ERROR_DEADLOCK = 1213,
+	ERROR_NEEDS_PRIVILEGE = 1227,
+	ERROR_ROUTINE_EXISTS = 1304,
+	ERROR_INTERRUPTED = 1317,
+	ERROR_ROUTINE_DENIED = 1370,
+	ERROR_SIGNAL = 1644,
 };
 
 enum mode { MODE_APPLY, MODE_STATUS, MODE_DRY };
 
-/** A file of sql/, as it was when the program was built: its statements. */
+/** A file of sql/, as it was when the program was built. */
 struct sql_file {
 	const char *name; /* "0001" */
 	const char *checksum;
 	const char *const *statements; /* up to NULL */
 };
+
 extern const struct sql_file sql_files[]; /* the migrations, up to NULL */
 extern const struct sql_file sql_fence, sql_fence_procedure,
-    sql_guard_procedure;
+    sql_guard_procedure, sql_adopt;
 
-enum { VERSIONS_MOST = 32 };
+/** What is made only if an option asks for it. */
+struct part {
+	const char *name;
+	const struct sql_file *files[3]; /* in their order, up to NULL */
+	const char *call;      /* does nothing, but fails */
+	unsigned int answer;   /* with this number, if the procedure works */
+	bool with_own_rights;  /* the procedure has its definer's */
+};
+
+extern const struct part fence, guard;
+
+/** Tables and the view; their names are in schema.c. */
+enum table {
+	BUSINESS_LOCK,
+	BUSINESS_LEASE,
+	LEASE_SESSION,
+	LOCK_TOKEN,
+	LOCK_TOKEN_FLOOR,
+	LOCK_PERMITS,
+	ROWLOCK_SCHEMA,
+	LOCK_STATUS,
+	TABLES,
+};
+
+enum { VERSIONS_MOST = 64 };
 
 struct run {
 	enum mode mode;
 	bool convert;
-	const struct sql_file *const *optional; /* up to NULL; or NULL */
-	unsigned int wait_s;                    /* for another run */
-	unsigned int ddl_wait_s;                /* for a metadata lock */
+	const struct part *part; /* NULL: the tables */
+	unsigned int wait_s;     /* for another run */
+	unsigned int ddl_wait_s; /* for a metadata lock */
 
+	struct rlk_conn_target target; /* which the connection keeps */
 	struct rlk_conn *conn;
-	const char *database;
+	char *database;
 	const char *where; /* "db1:3306 (MariaDB 10.11.19)" */
 	bool cluster;
 
-	/* What was found. */
-	bool has_record, has_business_lock, has_tokens;
-	char missing_table[65];
+	bool there[TABLES];
+	bool hidden[TABLES]; /* no right on it, so it may be there or not */
 	char applied[VERSIONS_MOST][32]; /* when; "" if not */
 	char checksums[VERSIONS_MOST][65];
-	unsigned int theirs; /* the newest version that is recorded */
-	char adopt[1024];    /* the ALTER that business_lock needs, or "" */
+	uint64_t theirs;   /* the newest version that is recorded */
+	char adopt[1024];  /* the ALTER that business_lock needs, or "" */
+	char broken[512];  /* why lock_status cannot be read, or "" */
 };
+
+/* run.c: messages, answers and statements. */
 
 /** Report @format and end with @code. */
 void die(int code, const char *format, ...) RLK_PRINTF(2, 3)
     __attribute__((noreturn));
 
-/** Run @sql; a failure ends the run. Rows go to @fn. */
+/** Write @text to stdout; end the run if that fails. */
+void put_text(const char *text);
+
+/** Print a line on stdout: an answer, or with say() a message. */
+void put(const char *format, ...) RLK_PRINTF(1, 2);
+void say(const char *format, ...) RLK_PRINTF(1, 2);
+
+/** Run @sql, which changes nothing; rows go to @fn. A failure ends the run. */
 void query(struct run *run, const char *sql, rlk_row_fn fn, void *arg);
 
-/** Run @sql without an end of its time (DDL). 0, or the server's number. */
-unsigned int execute(struct run *run, const char *sql,
+/** The number that @sql has as its first column; 0 if there is no row. */
+uint64_t query_number(struct run *run, const char *sql);
+
+/** Try @sql. Returns 0 or the server's number, with its words in @ret_error. */
+unsigned int try_sql(struct run *run, const char *sql, int64_t until_ms,
 		     struct rowlock_errinfo *ret_error);
 
-/** Print @sql, or run it and end with a message if that fails. False: another
- *  run was faster, look again. */
-bool apply(struct run *run, const char *sql);
+/** As try_sql(), within the time of a question. */
+unsigned int ask(struct run *run, const char *sql,
+		 struct rowlock_errinfo *ret_error);
 
-/* adopt.c: what to do with tables that are there already. */
+/** Set a part of the session's state; with --dry-run print it. */
+void set(struct run *run, const char *sql);
+
+/** Run @sql, which may take hours; with --dry-run print it. Returns 0, or the
+ *  server's number with its words in @ret_error. */
+unsigned int apply(struct run *run, const char *sql,
+		   struct rowlock_errinfo *ret_error);
+
+/** A comment in what --dry-run prints. */
+void remark(const struct run *run, const char *format, ...) RLK_PRINTF(2, 3);
+
+/** "; give the account ...", if @number says that it lacks a right; else "". */
+const char *rights(unsigned int number);
+
+/* schema.c */
+const char *table_name(enum table table);
+void look(struct run *run);
+void compare(struct run *run);
+void try_view(struct run *run);
+bool is_missing(const struct run *run);
+unsigned int newest(void);
+
+/* apply.c */
+void set_session(struct run *run);
+void put_status(struct run *run);
+
+/** False: another run was faster, look again. */
+bool migrate(struct run *run);
+
+/* part.c */
+void migrate_part(struct run *run);
+
+/* adopt.c: tables that are there already. */
 void refuse_foreign_tables(struct run *run);
 void refuse_tokens(struct run *run);
 void plan_adoption(struct run *run);
-
-/* schema.c */
-void look(struct run *run);
-void compare(const struct run *run);
-void put_status(const struct run *run);
-bool migrate(struct run *run);
-int migrate_optional(struct run *run);
 
 #endif

@@ -75,8 +75,8 @@ class Database:
                                  'commits are not durable')
 
     def migrate(self, database):
-        run(os.path.join(self.root, 'tools', 'rowlock-migrate'),
-            '--no-defaults',
+        run(os.path.join(os.environ['ROWLOCK_BUILD'], 'tools',
+                         'rowlock-migrate'), '--no-defaults',
             env={**os.environ, 'ROWLOCK_DSN': self.dsn(database, 'root')})
 
     def second_database(self, name):

@@ -183,7 +183,9 @@ class Worker:
 
     def compile(self, names):
         files = {file for name in names for file in self.tests[name]['files']}
-        if files and run(['ninja', '-C', self.build, '-j1', *sorted(files)],
+        # It makes the tables of the sandbox.
+        files.add('tools/rowlock-migrate')
+        if run(['ninja', '-C', self.build, '-j1', *sorted(files)],
                          self.log, Listener()):
             raise Wrong('it does not build:\n' + tail(self.log))
 
@@ -195,6 +197,7 @@ class Worker:
         elif word == 'start':
             command.append(f'--owner={os.getpid()}')
         done = subprocess.run(command, check=False, text=True,
+                              env=dict(os.environ, ROWLOCK_BUILD=self.build),
                               stdin=subprocess.DEVNULL, capture_output=True,
                               start_new_session=True)
         if done.returncode:

@@ -1,0 +1,2 @@
+-- SPDX-License-Identifier: MIT
+CREATE TABLE IF NOT EXISTS extra (a INT);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Applying what is missing.
+ *
+ * DDL commits by itself, so no step is taken back: every statement can be run
+ * again instead, and a run that was killed is simply repeated. Runs at the same
+ * time exclude each other by a user-level lock. A run that finds another one to
+ * have been faster looks again.
+ *
+ * All of it is SQL, so that --dry-run prints what would be run.
+ */
+#include "migrate/migrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY "rowlock_migrate_busy"
+#define CHANGED "rowlock_migrate_changed"
+#define VIEW "VIEW lock_status AS"
+
+enum { RECORD = 1, SECRET = 6 }; /* versions that make these */
+
+void set_session(struct run *run)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
+		 "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = "
+		 "1, lock_wait_timeout = %u",
+		 run->ddl_wait_s);
+	set(run, sql);
+	/* A server that logs by STATEMENT takes no other. */
+	set(run, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+}
+
+/* Returns false if another run was faster, so that this one has to look again:
+ * it has recorded the version, or made the column; or on another node of a
+ * cluster it has changed the same table. */
+static bool step(struct run *run, const char *sql)
+{
+	struct rowlock_errinfo error;
+	unsigned int number = apply(run, sql, &error);
+
+	if (!number)
+		return true;
+	if (strstr(error.message, CHANGED) || number == ERROR_DUP_COLUMN ||
+	    (run->cluster &&
+	     (number == ERROR_DEADLOCK || number == ERROR_INTERRUPTED)))
+		return false;
+	if (strstr(error.message, BUSY))
+		die(EXIT_BUSY,
+		    "another rowlock-migrate is at work in database '%s' on %s "
+		    "for more than %u s. Try again later, or look at SHOW "
+		    "PROCESSLIST there",
+		    run->database, run->where, run->wait_s);
+	if (number == ERROR_LOCK_WAIT)
+		die(EXIT_BUSY,
+		    "a program holds a lock or has an open transaction on the "
+		    "tables of database '%s' on %s for more than %u s, and "
+		    "while we wait it keeps new ones out. Run it again at a "
+		    "quieter time, or with a longer --wait",
+		    run->database, run->where, run->ddl_wait_s);
+	die(EXIT_SERVER,
+	    "migrating database '%s' on %s stopped: %s%s. What was done stays; "
+	    "run it again when the reason is gone",
+	    run->database, run->where, error.message, rights(number));
+}
+
+/* A script for the client mariadb cannot branch, but it stops at the first
+ * error, and a statement that is just @mark is one. */
+static bool stop_unless(struct run *run, const char *condition,
+			const char *mark)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql), "SET @rowlock_do = IF(%s, 'DO 0', '%s')",
+		 condition, mark);
+	return step(run, sql) &&
+	       step(run, "PREPARE rowlock_step FROM @rowlock_do") &&
+	       step(run, "EXECUTE rowlock_step") &&
+	       step(run, "DEALLOCATE PREPARE rowlock_step");
+}
+
+static bool run_file(struct run *run, const struct sql_file *file)
+{
+	for (const char *const *sql = file->statements; *sql; sql++)
+		if (!step(run, *sql))
+			return false;
+	return true;
+}
+
+/* The lock's name has a secret, so that no account without rights can take it
+ * first. The first run makes the secret, or two at the same time. */
+static bool make_secret(struct run *run)
+{
+	remark(run, "what the lock is named by");
+	return step(run, sql_files[RECORD - 1].statements[0]) &&
+	       run_file(run, &sql_files[SECRET - 1]);
+}
+
+/* On Galera GET_LOCK() excludes on one node only, and some versions refuse it.
+ * Two runs on two nodes then apply the same statements twice, in one order on
+ * all nodes, which the statements bear. */
+static bool take_lock(struct run *run)
+{
+	struct rowlock_errinfo error;
+	char sql[96];
+
+	if (run->cluster &&
+	    ask(run, "DO GET_LOCK('rowlock-migrate.probe', 0)", &error))
+		return true;
+	snprintf(sql, sizeof(sql),
+		 "SET @rowlock_lock = GET_LOCK(@rowlock_name, %u)",
+		 run->wait_s);
+	return step(run, "SELECT CONCAT('rowlock-migrate.', LEFT(SHA2("
+			 "CONCAT('migrate', secret), 256), 40)) FROM "
+			 "rowlock_schema WHERE version = 0 INTO "
+			 "@rowlock_name") &&
+	       step(run, sql) &&
+	       stop_unless(run, "@rowlock_lock = 1", BUSY);
+}
+
+static bool apply_version(struct run *run, unsigned int version)
+{
+	const struct sql_file *file = &sql_files[version - 1];
+	char seen[96], record[256];
+
+	snprintf(seen, sizeof(seen),
+		 "SET @rowlock_seen = (SELECT COUNT(*) FROM rowlock_schema "
+		 "WHERE version = %u)",
+		 version);
+	snprintf(record, sizeof(record),
+		 "INSERT INTO rowlock_schema (version, checksum, applied_at) "
+		 "VALUES (%u, '%s', UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE "
+		 "version = version",
+		 version, file->checksum);
+	remark(run, "migration %s, if nobody was faster", file->name);
+	if (!step(run, seen) || !stop_unless(run, "@rowlock_seen = 0", CHANGED))
+		return false;
+	if (!run_file(run, file) || !step(run, record))
+		return false;
+	if (run->mode == MODE_APPLY)
+		say("applied migration %s to database '%s' on %s", file->name,
+		    run->database, run->where);
+	return true;
+}
+
+static bool adopt(struct run *run)
+{
+	remark(run, "adopt the table that is there");
+	if (!step(run, run->adopt))
+		return false;
+	if (run->mode == MODE_APPLY)
+		say("altered business_lock in database '%s' on %s",
+		    run->database, run->where);
+	return true;
+}
+
+/* Its last definition. */
+static const char *view_sql(void)
+{
+	for (unsigned int v = newest(); v > 0; v--) {
+		const char *const *sql = sql_files[v - 1].statements;
+
+		for (; *sql; sql++)
+			if (strstr(*sql, VIEW))
+				return *sql;
+	}
+	abort();
+}
+
+static bool make_view_again(struct run *run)
+{
+	remark(run, "the view, which fails");
+	if (!step(run, view_sql()))
+		return false;
+	if (run->mode == MODE_APPLY)
+		say("made lock_status again in database '%s' on %s, as it "
+		    "failed: %s",
+		    run->database, run->where, run->broken);
+	return true;
+}
+
+void put_status(struct run *run)
+{
+	put("database '%s' on %s", run->database, run->where);
+	for (unsigned int v = 1; v <= newest(); v++)
+		if (*run->applied[v])
+			put("%s  applied %s UTC", sql_files[v - 1].name,
+			    run->applied[v]);
+		else
+			put("%s  missing", sql_files[v - 1].name);
+	for (size_t i = 0; i < TABLES; i++)
+		if (run->hidden[i])
+			put("%-16s  not seen: this account has no right on it",
+			    table_name(i));
+	if (*run->broken)
+		put("%-16s  has to be made again: %s", table_name(LOCK_STATUS),
+		    run->broken);
+	plan_adoption(run);
+	if (*run->adopt)
+		put("business_lock  has to be altered: %s", run->adopt);
+	exit(is_missing(run) || *run->adopt || *run->broken ? EXIT_MISSING : 0);
+}
+
+bool migrate(struct run *run)
+{
+	if (run->mode == MODE_APPLY && !is_missing(run) && !*run->adopt &&
+	    !*run->broken) {
+		say("database '%s' on %s is up to date (version %u)",
+		    run->database, run->where, newest());
+		return true;
+	}
+	set_session(run);
+	if (!make_secret(run) || !take_lock(run))
+		return false;
+	if (*run->adopt && !adopt(run))
+		return false;
+	for (unsigned int v = 1; v <= newest(); v++)
+		if (!*run->applied[v] && !apply_version(run, v))
+			return false;
+	return !*run->broken || make_view_again(run);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What no program of rowlock's needs, and is made only if asked for.
+ * --fence-only: the table and the procedure that a database needs whose data are
+ * protected by tokens of locks elsewhere. --guard-procedure: the guard of a
+ * transaction for accounts that may not change rowlock's tables.
+ *
+ * A procedure is tried: its definer may be gone, or may have lost its rights.
+ */
+#include "migrate/migrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SUCH_ROUTINE 1305
+
+const struct part fence = {
+	.name = "fence",
+	.files = { &sql_fence, &sql_fence_procedure },
+	.call = "CALL rowlock_fence(NULL, NULL)",
+	.answer = ERROR_NOT_NULL,
+};
+
+const struct part guard = {
+	.name = "guard",
+	.files = { &sql_guard_procedure },
+	.call = "CALL rowlock_guard('', 0)",
+	.answer = ERROR_SIGNAL,
+	.with_own_rights = true,
+};
+
+enum state { THERE, MISSING, BROKEN };
+
+static void see_text(const struct rlk_value *columns, void *arg)
+{
+	snprintf(arg, 256, "%s", columns[0].text);
+}
+
+static enum state look_at_fence(struct run *run)
+{
+	char columns[256] = "";
+
+	query(run,
+	      "SELECT GROUP_CONCAT(LOWER(column_name) ORDER BY "
+	      "ordinal_position) FROM information_schema.columns WHERE "
+	      "table_schema = DATABASE() AND table_name = 'lock_fence'",
+	      see_text, columns);
+	if (*columns && strcmp(columns, "resource,token,passes,passed_at") != 0)
+		die(EXIT_REFUSED,
+		    "database '%s' on %s has a table 'lock_fence' that is not "
+		    "rowlock's. Nothing was changed. Rename it, or use another "
+		    "database",
+		    run->database, run->where);
+	return *columns ? THERE : MISSING;
+}
+
+static void check_lease(struct run *run)
+{
+	if (query_number(run,
+			 "SELECT COUNT(*) FROM information_schema.columns "
+			 "WHERE table_schema = DATABASE() AND table_name = "
+			 "'business_lease' AND column_name IN ('slot', "
+			 "'attempt', 'guards')") != 3)
+		die(EXIT_REFUSED,
+		    "database '%s' on %s has no table business_lease of "
+		    "rowlock's. Nothing was changed. Run rowlock-migrate "
+		    "without --guard-procedure first",
+		    run->database, run->where);
+}
+
+static bool is_seen(struct run *run)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT COUNT(*) FROM information_schema.routines WHERE "
+		 "routine_schema = DATABASE() AND routine_name = 'rowlock_%s'",
+		 run->part->name);
+	return query_number(run, sql) > 0;
+}
+
+/* An account that may not call it, or, with the caller's rights, not do what it
+ * does, cannot try. One that has no right on it does not even see it. */
+static enum state look_at_procedure(struct run *run,
+				    struct rowlock_errinfo *ret_error)
+{
+	unsigned int number = ask(run, run->part->call, ret_error);
+
+	if (number == ERROR_ROUTINE_DENIED && !is_seen(run))
+		die(EXIT_SERVER,
+		    "this account has no right on procedure rowlock_%s in "
+		    "database '%s' on %s, and does not see whether it is "
+		    "there%s",
+		    run->part->name, run->database, run->where, rights(number));
+	if (number == run->part->answer || number == ERROR_ROUTINE_DENIED)
+		return THERE;
+	if (number == NO_SUCH_ROUTINE)
+		return MISSING;
+	return *rights(number) && !run->part->with_own_rights ? THERE : BROKEN;
+}
+
+static void make(struct run *run, const char *sql)
+{
+	struct rowlock_errinfo error;
+	unsigned int number = apply(run, sql, &error);
+
+	/* Another run makes it, too. */
+	if (number && number != ERROR_ROUTINE_EXISTS)
+		die(EXIT_SERVER,
+		    "making the %s in database '%s' on %s stopped: %s%s. What "
+		    "was done stays; run it again when the reason is gone",
+		    run->part->name, run->database, run->where, error.message,
+		    rights(number));
+}
+
+static void tell(const struct sql_file *file, enum state state,
+		 const struct rowlock_errinfo *error)
+{
+	if (state == BROKEN)
+		put("%-16s has to be made again: %s", file->name,
+		    error->message);
+	else
+		put("%-16s %s", file->name,
+		    state == THERE ? "there" : "missing");
+}
+
+/* To drop a procedure takes the rights on it away. */
+static void replace(struct run *run, const struct rowlock_errinfo *error)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "DROP PROCEDURE IF EXISTS rowlock_%s",
+		 run->part->name);
+	make(run, sql);
+	if (run->mode == MODE_APPLY)
+		say("procedure rowlock_%s in database '%s' on %s failed, and is made "
+		    "again: %s. Grant EXECUTE on it again",
+		    run->part->name, run->database, run->where, error->message);
+}
+
+void migrate_part(struct run *run)
+{
+	bool complete = true;
+
+	if (run->part == &guard)
+		check_lease(run);
+	if (run->mode == MODE_STATUS)
+		put("database '%s' on %s", run->database, run->where);
+	else
+		set_session(run);
+	for (size_t i = 0; run->part->files[i]; i++) {
+		const struct sql_file *file = run->part->files[i];
+		struct rowlock_errinfo error;
+		enum state state = file == &sql_fence
+				       ? look_at_fence(run)
+				       : look_at_procedure(run, &error);
+
+		complete = complete && state == THERE;
+		if (run->mode == MODE_STATUS) {
+			tell(file, state, &error);
+			continue;
+		}
+		if (state == BROKEN)
+			replace(run, &error);
+		if (state != THERE)
+			make(run, file->statements[0]);
+	}
+	if (run->mode == MODE_STATUS)
+		exit(complete ? 0 : EXIT_MISSING);
+	if (run->mode == MODE_APPLY && complete)
+		say("database '%s' on %s has its %s", run->database, run->where,
+		    run->part->name);
+	else if (run->mode == MODE_APPLY)
+		say("made the %s in database '%s' on %s", run->part->name,
+		    run->database, run->where);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages, answers and statements of a run.
+ *
+ * A question has a time in which its answer has to end. A migration has none,
+ * as DDL can take hours.
+ *
+ * Failure modes: a stdout that cannot be written ends the run, as whatever reads
+ * it would take a part for the whole.
+ */
+#include "migrate/migrate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/report.h"
+#include "common/text.h"
+
+#ifndef QUESTION_MS
+#define QUESTION_MS 60000
+#endif
+
+#define LOST 2013 /* of Connector/C: the connection ended */
+
+static char *format_text(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		exit(EXIT_USAGE);
+	return text;
+}
+
+void die(int code, const char *format, ...)
+{
+	_cleanup_(text_freep) char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	report(ROWLOCK_LOG_ERROR, "%s", text);
+	exit(code);
+}
+
+void put_text(const char *text)
+{
+	fputs(text, stdout);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		die(EXIT_USAGE,
+		    "cannot write to stdout: is its disk full? What was to be "
+		    "shown there is not all");
+}
+
+static void put_line(const char *before, const char *line)
+{
+	fputs(before, stdout);
+	text_escape(stdout, line, false);
+	put_text("\n");
+}
+
+void put(const char *format, ...)
+{
+	_cleanup_(text_freep) char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	put_line("", text);
+}
+
+void say(const char *format, ...)
+{
+	_cleanup_(text_freep) char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	put_line("rowlock-migrate: ", text);
+}
+
+/* The library's advice is for programs that use the tables. */
+static void cut_advice(const struct run *run, struct rowlock_errinfo *error)
+{
+	char *end = strstr(error->message, run->where);
+
+	if (end)
+		end[strlen(run->where)] = '\0';
+}
+
+static int64_t question_ends(const struct run *run)
+{
+	return rlk_conn_now(run->conn) + QUESTION_MS + run->ddl_wait_s * 1000;
+}
+
+void query(struct run *run, const char *sql, rlk_row_fn fn, void *arg)
+{
+	const struct rlk_stmt_def def = { "look", sql, true };
+	struct rowlock_errinfo error;
+
+	rlk_conn_set_until(run->conn, question_ends(run));
+	if (rlk_stmt_each(run->conn, &def, NULL, fn, arg, &error) == RLK_DONE)
+		return;
+	cut_advice(run, &error);
+	die(EXIT_SERVER, "%s%s; nothing was changed", error.message,
+	    rights(error.mysql));
+}
+
+static void see_number(const struct rlk_value *columns, void *arg)
+{
+	*(uint64_t *) arg = columns[0].u64;
+}
+
+uint64_t query_number(struct run *run, const char *sql)
+{
+	uint64_t number = 0;
+
+	query(run, sql, see_number, &number);
+	return number;
+}
+
+unsigned int try_sql(struct run *run, const char *sql, int64_t until_ms,
+		     struct rowlock_errinfo *ret_error)
+{
+	enum rlk_fault fault;
+
+	rlk_conn_set_until(run->conn, until_ms);
+	fault = rlk_stmt_text(run->conn, sql, ret_error);
+	if (fault == RLK_DONE)
+		return 0;
+	if (fault == RLK_PENDING)
+		die(EXIT_SERVER, "no answer in time from %s", run->where);
+	cut_advice(run, ret_error);
+	return ret_error->mysql ? ret_error->mysql : LOST;
+}
+
+unsigned int ask(struct run *run, const char *sql,
+		 struct rowlock_errinfo *ret_error)
+{
+	return try_sql(run, sql, question_ends(run), ret_error);
+}
+
+/* A body of a procedure, and some texts, have ';' in them. */
+static void print_sql(const char *sql)
+{
+	if (strchr(sql, ';'))
+		printf("DELIMITER //\n%s//\nDELIMITER ;\n", sql);
+	else
+		printf("%s;\n", sql);
+}
+
+void set(struct run *run, const char *sql)
+{
+	if (run->mode == MODE_DRY)
+		print_sql(sql);
+	else
+		query(run, sql, NULL, NULL);
+}
+
+unsigned int apply(struct run *run, const char *sql,
+		   struct rowlock_errinfo *ret_error)
+{
+	if (run->mode != MODE_DRY)
+		return try_sql(run, sql, RLK_NEVER, ret_error);
+	print_sql(sql);
+	return 0;
+}
+
+void remark(const struct run *run, const char *format, ...)
+{
+	va_list args;
+
+	if (run->mode != MODE_DRY)
+		return;
+	fputs("\n-- ", stdout);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	fputc('\n', stdout);
+}
+
+const char *rights(unsigned int number)
+{
+	switch (number) {
+	case ERROR_DB_DENIED:
+	case ERROR_TABLE_DENIED:
+	case ERROR_COLUMN_DENIED:
+	case ERROR_NEEDS_PRIVILEGE:
+	case ERROR_ROUTINE_DENIED:
+		return "; check the database's name, and give the account the "
+		       "rights that grants.sql has for rowlock_migrate";
+	default:
+		return "";
+	}
+}
