@@ -272,13 +272,15 @@ static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	char problem[128];
 	int code = read_version(conn, &version, reterr);
 
-	if (code || version == RLK_SCHEMA_VERSION)
+	if (code || (version >= RLK_SCHEMA_LEAST && version <= RLK_SCHEMA_MOST))
 		return code;
 	snprintf(problem, sizeof(problem),
-		 "the tables have version %llu, this library needs %d",
-		 (unsigned long long) version, RLK_SCHEMA_VERSION);
+		 "the tables have version %llu, this library works with %d to "
+		 "%d",
+		 (unsigned long long) version, RLK_SCHEMA_LEAST,
+		 RLK_SCHEMA_MOST);
 	return refuse(conn, problem,
-		      version < RLK_SCHEMA_VERSION
+		      version < RLK_SCHEMA_LEAST
 			  ? RUN
 			  : "use a newer version of rowlock",
 		      reterr);

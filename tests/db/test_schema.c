@@ -55,25 +55,32 @@ static void missing_tables_are_said(void **state)
 	       "table lock_token_floor", "rowlock-migrate");
 }
 
-#define RECORDED "version = " TEXT_OF(RLK_SCHEMA_VERSION)
 #define TEXT_OF(number) TEXT(number)
 #define TEXT(text) #text
+#define RECORD(version)                                                        \
+	"INSERT INTO rowlock_schema (version, checksum, applied_at) VALUES "   \
+	"(" TEXT_OF(version) ", '', UTC_TIMESTAMP(6))"
+#define FORGET(version)                                                        \
+	"DELETE FROM rowlock_schema WHERE version = " TEXT_OF(version)
 
 static void other_versions_are_said(void **state)
 {
-	char older[32];
+	(void) state;
+	refuse(FORGET(RLK_SCHEMA_LEAST), RECORD(RLK_SCHEMA_LEAST),
+	       "version 6, this library works with 7 to 8", "rowlock-migrate");
+	refuse(RECORD(1 + RLK_SCHEMA_MOST), FORGET(1 + RLK_SCHEMA_MOST),
+	       "version 9, this library works with 7 to 8",
+	       "newer version of rowlock");
+}
+
+static void the_next_version_is_taken(void **state)
+{
+	struct rowlock_errinfo error;
 
 	(void) state;
-	snprintf(older, sizeof(older), "version %d", RLK_SCHEMA_VERSION - 1);
-	refuse("DELETE FROM rowlock_schema WHERE " RECORDED,
-	       "INSERT INTO rowlock_schema (version, checksum, applied_at) "
-	       "VALUES (" TEXT_OF(RLK_SCHEMA_VERSION) ", '', "
-						      "UTC_TIMESTAMP(6))",
-	       older, "rowlock-migrate");
-	refuse("INSERT INTO rowlock_schema (version, checksum, applied_at) "
-	       "VALUES (99, '', UTC_TIMESTAMP(6))",
-	       "DELETE FROM rowlock_schema WHERE version = 99", "version 99",
-	       "newer version of rowlock");
+	db_root(RECORD(RLK_SCHEMA_MOST));
+	assert_int_equal(check(&error), 0);
+	db_root(FORGET(RLK_SCHEMA_MOST));
 }
 
 static void missing_secret_is_said(void **state)
@@ -188,6 +195,7 @@ int main(void)
 		TEST("missing tables are said", missing_tables_are_said),
 		TEST("an older and a newer schema are said",
 		     other_versions_are_said),
+		TEST("the next version is taken", the_next_version_is_taken),
 		TEST("a missing secret is said", missing_secret_is_said),
 		TEST("another engine is said", other_engines_are_said),
 		TEST("other columns are said", other_columns_are_said),
