@@ -24,9 +24,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "config/where.h"
 #include "db/fault.h"
 #include "db/server.h"
-#include "config/where.h"
 
 struct rlk_conn;
 

@@ -279,11 +279,10 @@ static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		 "%d",
 		 (unsigned long long) version, RLK_SCHEMA_LEAST,
 		 RLK_SCHEMA_MOST);
-	return refuse(conn, problem,
-		      version < RLK_SCHEMA_LEAST
-			  ? RUN
-			  : "use a newer version of rowlock",
-		      reterr);
+	return refuse(
+	    conn, problem,
+	    version < RLK_SCHEMA_LEAST ? RUN : "use a newer version of rowlock",
+	    reterr);
 }
 
 /* Without one the names of bells would be anybody's to know. */

@@ -19,7 +19,17 @@
 #include "common/report.h"
 
 /* The statements of adopt.sql. */
-enum { FOREIGN, SHAPE, SPELLED, BLANK, NOT_UTF8, LONG, LONG_INFO, SAME, TOKENS };
+enum {
+	FOREIGN,
+	SHAPE,
+	SPELLED,
+	BLANK,
+	NOT_UTF8,
+	LONG,
+	LONG_INFO,
+	SAME,
+	TOKENS
+};
 
 static void see_foreign(const struct rlk_value *columns, void *arg)
 {

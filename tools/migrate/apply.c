@@ -21,20 +21,6 @@
 
 enum { RECORD = 1, SECRET = 6 }; /* versions that make these */
 
-void set_session(struct run *run)
-{
-	char sql[160];
-
-	snprintf(sql, sizeof(sql),
-		 "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
-		 "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = "
-		 "1, lock_wait_timeout = %u",
-		 run->ddl_wait_s);
-	set(run, sql);
-	/* A server that logs by STATEMENT takes no other. */
-	set(run, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-}
-
 /* Returns false if another run was faster, so that this one has to look again:
  * it has recorded the version, or made the column; or on another node of a
  * cluster it has changed the same table. */
@@ -68,6 +54,20 @@ static bool step(struct run *run, const char *sql)
 	    run->database, run->where, error.message, rights(number));
 }
 
+void set_session(struct run *run)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
+		 "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = "
+		 "1, lock_wait_timeout = %u",
+		 run->ddl_wait_s);
+	step(run, sql);
+	/* A server that logs by STATEMENT takes no other. */
+	step(run, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+}
+
 /* A script for the client mariadb cannot branch, but it stops at the first
  * error, and a statement that is just @mark is one. */
 static bool stop_unless(struct run *run, const char *condition,
@@ -95,7 +95,7 @@ static bool run_file(struct run *run, const struct sql_file *file)
  * first. The first run makes the secret, or two at the same time. */
 static bool make_secret(struct run *run)
 {
-	remark(run, "what the lock is named by");
+	remark(run, "what the lock is named by", "");
 	return step(run, sql_files[RECORD - 1].statements[0]) &&
 	       run_file(run, &sql_files[SECRET - 1]);
 }
@@ -118,8 +118,7 @@ static bool take_lock(struct run *run)
 			 "CONCAT('migrate', secret), 256), 40)) FROM "
 			 "rowlock_schema WHERE version = 0 INTO "
 			 "@rowlock_name") &&
-	       step(run, sql) &&
-	       stop_unless(run, "@rowlock_lock = 1", BUSY);
+	       step(run, sql) && stop_unless(run, "@rowlock_lock = 1", BUSY);
 }
 
 static bool apply_version(struct run *run, unsigned int version)
@@ -136,7 +135,7 @@ static bool apply_version(struct run *run, unsigned int version)
 		 "VALUES (%u, '%s', UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE "
 		 "version = version",
 		 version, file->checksum);
-	remark(run, "migration %s, if nobody was faster", file->name);
+	remark(run, "if nobody was faster, migration ", file->name);
 	if (!step(run, seen) || !stop_unless(run, "@rowlock_seen = 0", CHANGED))
 		return false;
 	if (!run_file(run, file) || !step(run, record))
@@ -149,7 +148,7 @@ static bool apply_version(struct run *run, unsigned int version)
 
 static bool adopt(struct run *run)
 {
-	remark(run, "adopt the table that is there");
+	remark(run, "adopt the table that is there", "");
 	if (!step(run, run->adopt))
 		return false;
 	if (run->mode == MODE_APPLY)
@@ -173,7 +172,7 @@ static const char *view_sql(void)
 
 static bool make_view_again(struct run *run)
 {
-	remark(run, "the view, which fails");
+	remark(run, "the view, which fails", "");
 	if (!step(run, view_sql()))
 		return false;
 	if (run->mode == MODE_APPLY)
@@ -195,9 +194,9 @@ void put_status(struct run *run)
 	for (size_t i = 0; i < TABLES; i++)
 		if (run->hidden[i])
 			put("%-16s  not seen: this account has no right on it",
-			    table_name(i));
+			    tables[i]);
 	if (*run->broken)
-		put("%-16s  has to be made again: %s", table_name(LOCK_STATUS),
+		put("%-16s  has to be made again: %s", tables[LOCK_STATUS],
 		    run->broken);
 	plan_adoption(run);
 	if (*run->adopt)

@@ -36,19 +36,24 @@ static const char usage[] =
     "any time, and by many at once.\n"
     "\n"
     "What to do:\n"
-    "      --status            print what is applied and what is missing; change\n"
+    "      --status            print what is applied and what is missing; "
+    "change\n"
     "                          nothing\n"
-    "      --dry-run           print the SQL that would be run; change nothing\n"
+    "      --dry-run           print the SQL that would be run; change "
+    "nothing\n"
     "      --convert-names     adopt a business_lock table even if its names\n"
     "                          have to be converted (another collation,\n"
     "                          character set or length), or its engine, or a\n"
     "                          longer info; run once without it to read what\n"
     "                          changes\n"
-    "      --fence-only        for a database whose data are protected by tokens\n"
+    "      --fence-only        for a database whose data are protected by "
+    "tokens\n"
     "                          of locks elsewhere: lock_fence and\n"
     "                          rowlock_fence(), and nothing else\n"
-    "      --guard-procedure   besides the tables: rowlock_guard(), for accounts\n"
-    "                          that may not change them; once, after the first\n"
+    "      --guard-procedure   besides the tables: rowlock_guard(), for "
+    "accounts\n"
+    "                          that may not change them; once, after the "
+    "first\n"
     "                          run\n"
     "      --wait=SECONDS      how long to wait for another run, and for each\n"
     "                          table's metadata lock (default 60 and 10)\n"
@@ -62,20 +67,24 @@ static const char usage[] =
     "      other keys of rowlock-connect(7)\n"
     "      --dsn=STRING        a connection string without password,\n"
     "                          'host=...;port=...;user=...;database=...'\n"
-    "  ROWLOCK_DSN             the same in the environment, with a password if\n"
+    "  ROWLOCK_DSN             the same in the environment, with a password "
+    "if\n"
     "                          need be\n"
     "      --tls-unverified    talk to another host without verified TLS:\n"
     "                          whoever is on the network can interfere\n"
     "      --unverified-auth=LIST\n"
-    "                          authentication plugins that may tell the password\n"
+    "                          authentication plugins that may tell the "
+    "password\n"
     "                          to a server that was not verified\n"
     "      --connect-timeout=TIME\n"
     "                          bound for opening the connection (60s)\n"
     "\n"
     "Key by key a command line option wins over --dsn, that over ROWLOCK_DSN,\n"
-    "that over option files, of which the groups [client] and [rowlock] count.\n"
+    "that over option files, of which the groups [client] and [rowlock] "
+    "count.\n"
     "The account needs CREATE, ALTER, DROP, INDEX, CREATE VIEW, SHOW VIEW,\n"
-    "SELECT, INSERT and UPDATE on the database; with --fence-only CREATE, CREATE\n"
+    "SELECT, INSERT and UPDATE on the database; with --fence-only CREATE, "
+    "CREATE\n"
     "ROUTINE and SELECT, with --guard-procedure CREATE ROUTINE besides; see\n"
     "grants.sql.\n"
     "\n"
@@ -83,19 +92,16 @@ static const char usage[] =
     "  0    up to date, or SQL printed\n"
     "  2    the server is out of reach, or refused a statement\n"
     "  3    --status: not up to date\n"
-    "  4    refused: a changed or newer schema, or a table that is not adopted\n"
+    "  4    refused: a changed or newer schema, or a table that is not "
+    "adopted\n"
     "       as it is\n"
-    "  5    busy: another run, or a program that uses the tables, did not end in\n"
+    "  5    busy: another run, or a program that uses the tables, did not end "
+    "in\n"
     "       time\n"
     "  125  wrong usage, or something is missing on this machine\n";
 
 enum {
-	OPTION_STATUS = 256,
-	OPTION_DRY_RUN,
-	OPTION_CONVERT,
-	OPTION_FENCE,
-	OPTION_GUARD,
-	OPTION_WAIT,
+	OPTION_WAIT = 256,
 	OPTION_EXTRA_FILE,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -105,20 +111,18 @@ enum {
 	OPTION_KEY, /* a key of a connection, by its name */
 };
 
+static int mode, convert, part; /* which getopt_long() sets */
+static const struct part *const parts[] = { NULL, &fence, &guard };
+
 static const struct option own_options[] = {
-	{ "status", no_argument, NULL, OPTION_STATUS },
-	{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
-	{ "convert-names", no_argument, NULL, OPTION_CONVERT },
-	{ "fence-only", no_argument, NULL, OPTION_FENCE },
-	{ "guard-procedure", no_argument, NULL, OPTION_GUARD },
+	{ "status", no_argument, &mode, MODE_STATUS },
+	{ "dry-run", no_argument, &mode, MODE_DRY },
+	{ "convert-names", no_argument, &convert, 1 },
+	{ "fence-only", no_argument, &part, 1 },
+	{ "guard-procedure", no_argument, &part, 2 },
 	{ "wait", required_argument, NULL, OPTION_WAIT },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ "host", required_argument, NULL, 'h' },
-	{ "port", required_argument, NULL, 'P' },
-	{ "user", required_argument, NULL, 'u' },
-	{ "socket", required_argument, NULL, 'S' },
-	{ "database", required_argument, NULL, 'D' },
 	{ "password", optional_argument, NULL, 'p' },
 	{ "ssl", optional_argument, NULL, OPTION_TLS },
 	{ "skip-ssl", no_argument, NULL, OPTION_NO_TLS },
@@ -127,12 +131,6 @@ static const struct option own_options[] = {
 	  OPTION_NO_VERIFY },
 	{ "defaults-extra-file", required_argument, NULL, OPTION_EXTRA_FILE },
 	CONNECTION_OPTIONS,
-};
-
-/* The key that a letter stands for. */
-static const char *const keys_of_letters[] = {
-	['h'] = "host",   ['P'] = "port",     ['u'] = "user",
-	['S'] = "socket", ['D'] = "database",
 };
 
 /* What the command line says. */
@@ -171,32 +169,28 @@ static void list_options(struct option *ret_options)
 
 static struct termios terminal; /* as it was */
 
-static void give_echo(int signal)
+/* Of one who leaves the question by Ctrl-C, too. */
+static void give_echo(int number)
 {
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
-	raise(signal);
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
-/* Ctrl-C gives the echo back, too. */
 static void read_password(char *password, size_t size)
 {
-	struct sigaction action = { .sa_handler = give_echo,
-				    .sa_flags = (int) SA_RESETHAND |
-						SA_NODEFER };
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
 	struct termios quiet = terminal;
 
-	sigaction(SIGHUP, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(signals); i++)
+		signal(signals[i], give_echo);
 	quiet.c_lflag &= ~(tcflag_t) ECHO;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
 	if (!fgets(password, (int) size, stdin))
 		*password = '\0';
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
-	action.sa_handler = SIG_DFL;
-	sigaction(SIGHUP, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(signals); i++)
+		signal(signals[i], SIG_DFL);
 }
 
 static void ask_password(struct line *line)
@@ -221,86 +215,72 @@ static void take_wait(struct run *run, const char *argument)
 	run->ddl_wait_s = run->wait_s ? run->wait_s : 1;
 }
 
-/* Returns false if it is none of these. The last one of a key counts. */
-static bool take_key(struct line *line, int option,
-		     const struct option *options, int index)
-{
-	const char *value = optarg ? optarg : "1";
-	const char *name;
-
-	if (option == OPTION_KEY)
-		name = options[index].name;
-	else if (option == OPTION_TLS || option == OPTION_NO_TLS)
-		name = "ssl-enforce";
-	else if (option == OPTION_NO_VERIFY)
-		name = "ssl-verify-server-cert";
-	else if (option < (int) RLK_ARRAY_SIZE(keys_of_letters) &&
-		 keys_of_letters[option])
-		name = keys_of_letters[option];
-	else
-		return false;
-	if (option == OPTION_NO_TLS || option == OPTION_NO_VERIFY)
-		value = "0";
-	line->keys[rlk_setting_number(rlk_setting_find(name))] = value;
-	return true;
-}
-
-static void take_connection(struct line *line, int option)
-{
-	if (option == OPTION_EXTRA_FILE) {
-		line->extra_file = optarg;
-		return;
-	}
-	if (option == 'p' && !optarg) {
-		line->asks_password = true;
-		return;
-	}
-	if (option == 'p')
-		option = OPTION_PASSWORD;
-	switch (option == OPTION_SINGLE_WRITER || option == OPTION_OBSERVE_BEATS
-		    ? 0
-		    : connection_option(&line->connection, option, optarg)) {
-	case 1:
-		return;
-	case 0:
-		die(EXIT_USAGE, "see rowlock-migrate --help");
-	default:
-		exit(EXIT_USAGE);
-	}
-}
-
-static void take_option(struct line *line, int option,
-			const struct option *options, int index)
+/* NULL: the option is no key of a connection. */
+static const char *key_of(int option, const struct option *options, int index)
 {
 	switch (option) {
-	case OPTION_STATUS:
-		line->run->mode = MODE_STATUS;
-		break;
-	case OPTION_DRY_RUN:
-		line->run->mode = MODE_DRY;
-		break;
-	case OPTION_CONVERT:
-		line->run->convert = true;
-		break;
-	case OPTION_FENCE:
-		line->run->part = &fence;
-		break;
-	case OPTION_GUARD:
-		line->run->part = &guard;
-		break;
+	case 'h':
+		return "host";
+	case 'P':
+		return "port";
+	case 'u':
+		return "user";
+	case 'S':
+		return "socket";
+	case 'D':
+		return "database";
+	case OPTION_TLS:
+	case OPTION_NO_TLS:
+		return "ssl-enforce";
+	case OPTION_NO_VERIFY:
+		return "ssl-verify-server-cert";
+	default:
+		return option == OPTION_KEY ? options[index].name : NULL;
+	}
+}
+
+/* The last one of a key counts. */
+static void take_key(struct line *line, const char *key, int option)
+{
+	bool no = option == OPTION_NO_TLS || option == OPTION_NO_VERIFY;
+
+	line->keys[rlk_setting_number(rlk_setting_find(key))] = no ? "0"
+								: optarg
+								    ? optarg
+								    : "1";
+}
+
+static void take_option(struct line *line, int option)
+{
+	int taken;
+
+	switch (option) {
 	case OPTION_WAIT:
 		take_wait(line->run, optarg);
-		break;
+		return;
 	case OPTION_HELP:
 		put_text(usage);
 		exit(0);
 	case OPTION_VERSION:
 		put("rowlock-migrate %s", rowlock_version());
 		exit(0);
-	default:
-		if (!take_key(line, option, options, index))
-			take_connection(line, option);
+	case OPTION_EXTRA_FILE:
+		line->extra_file = optarg;
+		return;
+	case 'p':
+		line->asks_password = true;
+		option = optarg ? OPTION_PASSWORD : 0;
+		break;
+	case OPTION_SINGLE_WRITER:
+	case OPTION_OBSERVE_BEATS:
+		option = '?';
 	}
+	taken =
+	    option ? connection_option(&line->connection, option, optarg) : 1;
+	if (taken == 0)
+		die(EXIT_USAGE, "see rowlock-migrate --help");
+	if (taken < 0)
+		exit(EXIT_USAGE);
 }
 
 static void take_line(struct line *line, int argc, char **argv)
@@ -310,8 +290,17 @@ static void take_line(struct line *line, int argc, char **argv)
 
 	list_options(options);
 	while ((option = getopt_long(argc, argv, "h:P:u:S:D:p::", options,
-				     &index)) != -1)
-		take_option(line, option, options, index);
+				     &index)) != -1) {
+		const char *key = key_of(option, options, index);
+
+		if (key)
+			take_key(line, key, option);
+		else
+			take_option(line, option);
+	}
+	line->run->mode = (enum mode) mode;
+	line->run->convert = convert;
+	line->run->part = parts[part];
 	if (optind < argc)
 		die(EXIT_USAGE, "unknown argument '%s'; see --help",
 		    argv[optind]);
@@ -323,7 +312,8 @@ static void take_line(struct line *line, int argc, char **argv)
 		ask_password(line);
 }
 
-/* The keys of the command line as a connection string; NULL if there are none. */
+/* The keys of the command line as a connection string; NULL if there are none.
+ */
 static char *write_keys(struct line *line)
 {
 	char *text = NULL;

@@ -56,14 +56,14 @@ extern const struct sql_file sql_fence, sql_fence_procedure,
 struct part {
 	const char *name;
 	const struct sql_file *files[3]; /* in their order, up to NULL */
-	const char *call;      /* does nothing, but fails */
-	unsigned int answer;   /* with this number, if the procedure works */
-	bool with_own_rights;  /* the procedure has its definer's */
+	const char *call;                /* does nothing, but fails */
+	unsigned int answer;  /* with this number, if the procedure works */
+	bool with_own_rights; /* the procedure has its definer's */
 };
 
 extern const struct part fence, guard;
 
-/** Tables and the view; their names are in schema.c. */
+/** Tables and the view, and their names. */
 enum table {
 	BUSINESS_LOCK,
 	BUSINESS_LEASE,
@@ -75,6 +75,8 @@ enum table {
 	LOCK_STATUS,
 	TABLES,
 };
+
+extern const char *const tables[TABLES];
 
 enum { VERSIONS_MOST = 64 };
 
@@ -95,9 +97,9 @@ struct run {
 	bool hidden[TABLES]; /* no right on it, so it may be there or not */
 	char applied[VERSIONS_MOST][32]; /* when; "" if not */
 	char checksums[VERSIONS_MOST][65];
-	uint64_t theirs;   /* the newest version that is recorded */
-	char adopt[1024];  /* the ALTER that business_lock needs, or "" */
-	char broken[512];  /* why lock_status cannot be read, or "" */
+	uint64_t theirs;  /* the newest version that is recorded */
+	char adopt[1024]; /* the ALTER that business_lock needs, or "" */
+	char broken[512]; /* why lock_status cannot be read, or "" */
 };
 
 /* run.c: messages, answers and statements. */
@@ -109,9 +111,9 @@ void die(int code, const char *format, ...) RLK_PRINTF(2, 3)
 /** Write @text to stdout; end the run if that fails. */
 void put_text(const char *text);
 
-/** Print a line on stdout: an answer, or with say() a message. */
+/** Print a line on stdout: an answer, or a message. */
 void put(const char *format, ...) RLK_PRINTF(1, 2);
-void say(const char *format, ...) RLK_PRINTF(1, 2);
+#define say(...) put("rowlock-migrate: " __VA_ARGS__)
 
 /** Run @sql, which changes nothing; rows go to @fn. A failure ends the run. */
 void query(struct run *run, const char *sql, rlk_row_fn fn, void *arg);
@@ -119,30 +121,22 @@ void query(struct run *run, const char *sql, rlk_row_fn fn, void *arg);
 /** The number that @sql has as its first column; 0 if there is no row. */
 uint64_t query_number(struct run *run, const char *sql);
 
-/** Try @sql. Returns 0 or the server's number, with its words in @ret_error. */
-unsigned int try_sql(struct run *run, const char *sql, int64_t until_ms,
-		     struct rowlock_errinfo *ret_error);
-
-/** As try_sql(), within the time of a question. */
+/** Try @sql, within the time of a question. Returns 0, or the server's number
+ *  with its words in @ret_error. */
 unsigned int ask(struct run *run, const char *sql,
 		 struct rowlock_errinfo *ret_error);
 
-/** Set a part of the session's state; with --dry-run print it. */
-void set(struct run *run, const char *sql);
-
-/** Run @sql, which may take hours; with --dry-run print it. Returns 0, or the
- *  server's number with its words in @ret_error. */
+/** As ask(), for what may take hours; with --dry-run print it. */
 unsigned int apply(struct run *run, const char *sql,
 		   struct rowlock_errinfo *ret_error);
 
 /** A comment in what --dry-run prints. */
-void remark(const struct run *run, const char *format, ...) RLK_PRINTF(2, 3);
+void remark(const struct run *run, const char *what, const char *which);
 
 /** "; give the account ...", if @number says that it lacks a right; else "". */
 const char *rights(unsigned int number);
 
 /* schema.c */
-const char *table_name(enum table table);
 void look(struct run *run);
 void compare(struct run *run);
 void try_view(struct run *run);

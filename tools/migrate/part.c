@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What no program of rowlock's needs, and is made only if asked for.
- * --fence-only: the table and the procedure that a database needs whose data are
- * protected by tokens of locks elsewhere. --guard-procedure: the guard of a
+ * --fence-only: the table and the procedure that a database needs whose data
+ * are protected by tokens of locks elsewhere. --guard-procedure: the guard of a
  * transaction for accounts that may not change rowlock's tables.
  *
  * A procedure is tried: its definer may be gone, or may have lost its rights.
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_SUCH_TABLE 1146
 #define NO_SUCH_ROUTINE 1305
 
 const struct part fence = {
@@ -31,42 +32,40 @@ const struct part guard = {
 };
 
 enum state { THERE, MISSING, BROKEN };
-
-static void see_text(const struct rlk_value *columns, void *arg)
-{
-	snprintf(arg, 256, "%s", columns[0].text);
-}
+static const char *const words[] = { "there", "missing",
+				     "has to be made again: " };
 
 static enum state look_at_fence(struct run *run)
 {
-	char columns[256] = "";
+	struct rowlock_errinfo error;
+	unsigned int number =
+	    ask(run,
+		"SELECT resource, token, passes, passed_at FROM lock_fence "
+		"LIMIT 0",
+		&error);
 
-	query(run,
-	      "SELECT GROUP_CONCAT(LOWER(column_name) ORDER BY "
-	      "ordinal_position) FROM information_schema.columns WHERE "
-	      "table_schema = DATABASE() AND table_name = 'lock_fence'",
-	      see_text, columns);
-	if (*columns && strcmp(columns, "resource,token,passes,passed_at") != 0)
+	if (number == NO_SUCH_TABLE)
+		return MISSING;
+	if (number)
 		die(EXIT_REFUSED,
 		    "database '%s' on %s has a table 'lock_fence' that is not "
-		    "rowlock's. Nothing was changed. Rename it, or use another "
-		    "database",
-		    run->database, run->where);
-	return *columns ? THERE : MISSING;
+		    "rowlock's, or not for this account: %s. Nothing was "
+		    "changed. Rename it, or use another database",
+		    run->database, run->where, error.message);
+	return THERE;
 }
 
 static void check_lease(struct run *run)
 {
-	if (query_number(run,
-			 "SELECT COUNT(*) FROM information_schema.columns "
-			 "WHERE table_schema = DATABASE() AND table_name = "
-			 "'business_lease' AND column_name IN ('slot', "
-			 "'attempt', 'guards')") != 3)
+	struct rowlock_errinfo error;
+
+	if (ask(run, "SELECT slot, attempt, guards FROM business_lease LIMIT 0",
+		&error))
 		die(EXIT_REFUSED,
 		    "database '%s' on %s has no table business_lease of "
-		    "rowlock's. Nothing was changed. Run rowlock-migrate "
+		    "rowlock's: %s. Nothing was changed. Run rowlock-migrate "
 		    "without --guard-procedure first",
-		    run->database, run->where);
+		    run->database, run->where, error.message);
 }
 
 static bool is_seen(struct run *run)
@@ -114,17 +113,6 @@ static void make(struct run *run, const char *sql)
 		    rights(number));
 }
 
-static void tell(const struct sql_file *file, enum state state,
-		 const struct rowlock_errinfo *error)
-{
-	if (state == BROKEN)
-		put("%-16s has to be made again: %s", file->name,
-		    error->message);
-	else
-		put("%-16s %s", file->name,
-		    state == THERE ? "there" : "missing");
-}
-
 /* To drop a procedure takes the rights on it away. */
 static void replace(struct run *run, const struct rowlock_errinfo *error)
 {
@@ -134,7 +122,8 @@ static void replace(struct run *run, const struct rowlock_errinfo *error)
 		 run->part->name);
 	make(run, sql);
 	if (run->mode == MODE_APPLY)
-		say("procedure rowlock_%s in database '%s' on %s failed, and is made "
+		say("procedure rowlock_%s in database '%s' on %s failed, and "
+		    "is made "
 		    "again: %s. Grant EXECUTE on it again",
 		    run->part->name, run->database, run->where, error->message);
 }
@@ -158,7 +147,8 @@ void migrate_part(struct run *run)
 
 		complete = complete && state == THERE;
 		if (run->mode == MODE_STATUS) {
-			tell(file, state, &error);
+			put("%-16s %s%s", file->name, words[state],
+			    state == BROKEN ? error.message : "");
 			continue;
 		}
 		if (state == BROKEN)

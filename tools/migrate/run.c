@@ -5,8 +5,8 @@
  * A question has a time in which its answer has to end. A migration has none,
  * as DDL can take hours.
  *
- * Failure modes: a stdout that cannot be written ends the run, as whatever reads
- * it would take a part for the whole.
+ * Failure modes: a stdout that cannot be written ends the run, as whatever
+ * reads it would take a part for the whole.
  */
 #include "migrate/migrate.h"
 
@@ -54,13 +54,6 @@ void put_text(const char *text)
 		    "shown there is not all");
 }
 
-static void put_line(const char *before, const char *line)
-{
-	fputs(before, stdout);
-	text_escape(stdout, line, false);
-	put_text("\n");
-}
-
 void put(const char *format, ...)
 {
 	_cleanup_(text_freep) char *text = NULL;
@@ -69,18 +62,8 @@ void put(const char *format, ...)
 	va_start(args, format);
 	text = format_text(format, args);
 	va_end(args);
-	put_line("", text);
-}
-
-void say(const char *format, ...)
-{
-	_cleanup_(text_freep) char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = format_text(format, args);
-	va_end(args);
-	put_line("rowlock-migrate: ", text);
+	text_escape(stdout, text, false);
+	put_text("\n");
 }
 
 /* The library's advice is for programs that use the tables. */
@@ -123,8 +106,8 @@ uint64_t query_number(struct run *run, const char *sql)
 	return number;
 }
 
-unsigned int try_sql(struct run *run, const char *sql, int64_t until_ms,
-		     struct rowlock_errinfo *ret_error)
+static unsigned int try_sql(struct run *run, const char *sql, int64_t until_ms,
+			    struct rowlock_errinfo *ret_error)
 {
 	enum rlk_fault fault;
 
@@ -153,14 +136,6 @@ static void print_sql(const char *sql)
 		printf("%s;\n", sql);
 }
 
-void set(struct run *run, const char *sql)
-{
-	if (run->mode == MODE_DRY)
-		print_sql(sql);
-	else
-		query(run, sql, NULL, NULL);
-}
-
 unsigned int apply(struct run *run, const char *sql,
 		   struct rowlock_errinfo *ret_error)
 {
@@ -170,17 +145,10 @@ unsigned int apply(struct run *run, const char *sql,
 	return 0;
 }
 
-void remark(const struct run *run, const char *format, ...)
+void remark(const struct run *run, const char *what, const char *which)
 {
-	va_list args;
-
-	if (run->mode != MODE_DRY)
-		return;
-	fputs("\n-- ", stdout);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	fputc('\n', stdout);
+	if (run->mode == MODE_DRY)
+		printf("\n-- %s%s\n", what, which);
 }
 
 const char *rights(unsigned int number)

@@ -2,9 +2,9 @@
 /*
  * What is there: the tables, and the record of the migrations.
  *
- * An account that has no right on a table does not see it in information_schema.
- * Whether such a table is there is not known, so it is called hidden, never
- * missing.
+ * An account that has no right on a table does not see it in
+ * information_schema. Whether such a table is there is not known, so it is
+ * called hidden, never missing.
  */
 #include "migrate/migrate.h"
 
@@ -17,21 +17,10 @@
 	"('business_lock', 'business_lease', 'lease_session', 'lock_token', "  \
 	"'lock_token_floor', 'lock_permits', 'rowlock_schema', 'lock_status')"
 
-static const char *const tables[TABLES] = {
-	[BUSINESS_LOCK] = "business_lock",
-	[BUSINESS_LEASE] = "business_lease",
-	[LEASE_SESSION] = "lease_session",
-	[LOCK_TOKEN] = "lock_token",
-	[LOCK_TOKEN_FLOOR] = "lock_token_floor",
-	[LOCK_PERMITS] = "lock_permits",
-	[ROWLOCK_SCHEMA] = "rowlock_schema",
-	[LOCK_STATUS] = "lock_status",
+const char *const tables[TABLES] = {
+	"business_lock",    "business_lease", "lease_session",  "lock_token",
+	"lock_token_floor", "lock_permits",   "rowlock_schema", "lock_status",
 };
-
-const char *table_name(enum table table)
-{
-	return tables[table];
-}
 
 static bool is_denied(unsigned int number)
 {
@@ -143,7 +132,7 @@ static void check_tables(const struct run *run)
 			    "its migration is recorded. If it was dropped by "
 			    "mistake: DELETE FROM rowlock_schema WHERE version "
 			    "> 0; then run this again, what is there is kept",
-			    table_name(i), run->database, run->where);
+			    tables[i], run->database, run->where);
 }
 
 static void check_hidden(const struct run *run)
@@ -155,7 +144,7 @@ static void check_hidden(const struct run *run)
 			    "this account has no right on '%s' in database "
 			    "'%s' on %s, and does not see whether it is "
 			    "there%s. Nothing was changed",
-			    table_name(i), run->database, run->where,
+			    tables[i], run->database, run->where,
 			    rights(ERROR_TABLE_DENIED));
 }
 
@@ -189,6 +178,5 @@ void try_view(struct run *run)
 	if (is_denied(number))
 		run->hidden[LOCK_STATUS] = true;
 	else if (number)
-		snprintf(run->broken, sizeof(run->broken), "%s",
-			 error.message);
+		snprintf(run->broken, sizeof(run->broken), "%s", error.message);
 }
