@@ -201,8 +201,8 @@ no systemd, dockerd as root), and be root or in the group docker"
 
 # ------------------------------------------------------------------- build
 
-# build_in DIRECTORY [MESON OPTION]...: quietly if all is well. What makes tables later
-# takes the program from there.
+# build_in DIRECTORY [MESON OPTION]...: quietly if all is well. The tables of a server
+# are made by the program from there.
 build_in()
 {
 	dir=$1

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What to do with tables that are there already.
+ * Tables that are there already are adopted, or refused.
  *
  * A business_lock table may come from programs that use the same scheme by
- * hand. What changes no meaning (a longer column, a default) is altered in one
- * ALTER, which InnoDB does whole or not at all. What changes which names are
- * equal, or the engine, is explained with the rows concerned and waits for
+ * hand. Changes that alter no meaning (a longer column, a default) are made in
+ * one ALTER, which InnoDB does whole or not at all. Changes of the engine, or
+ * of which names are equal, are explained with the rows concerned and wait for
  * --convert-names. Rows that would not survive stop everything.
  *
- * What is asked is in adopt.sql.
+ * The questions are in adopt.sql.
  */
 #include "migrate/migrate.h"
 

@@ -133,7 +133,7 @@ static const struct option own_options[] = {
 	CONNECTION_OPTIONS,
 };
 
-/* What the command line says. */
+/* The command line, read. */
 struct line {
 	struct run *run;
 	struct connection connection;
@@ -169,7 +169,7 @@ static void list_options(struct option *ret_options)
 
 static struct termios terminal; /* as it was */
 
-/* Of one who leaves the question by Ctrl-C, too. */
+/* Also when the question is left by Ctrl-C. */
 static void give_echo(int number)
 {
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);

@@ -23,7 +23,7 @@ enum {
 	EXIT_USAGE = 125,
 };
 
-/** Of the server: the same numbers in MariaDB and MySQL. */
+/** Error numbers of the server, the same in MariaDB and MySQL. */
 enum {
 	ERROR_DB_DENIED = 1044,
 	ERROR_NOT_NULL = 1048,
@@ -52,7 +52,7 @@ extern const struct sql_file sql_files[]; /* the migrations, up to NULL */
 extern const struct sql_file sql_fence, sql_fence_procedure,
     sql_guard_procedure, sql_adopt;
 
-/** What is made only if an option asks for it. */
+/** A part that is made only if an option asks for it. */
 struct part {
 	const char *name;
 	const struct sql_file *files[3]; /* in their order, up to NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What no program of rowlock's needs, and is made only if asked for.
+ * Parts that no program of rowlock's needs, and that are made only if asked
+ * for.
  * --fence-only: the table and the procedure that a database needs whose data
  * are protected by tokens of locks elsewhere. --guard-procedure: the guard of a
  * transaction for accounts that may not change rowlock's tables.

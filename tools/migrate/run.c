@@ -24,6 +24,8 @@
 
 #define LOST 2013 /* of Connector/C: the connection ended */
 
+static char *format_text(const char *format, va_list args) RLK_PRINTF(1, 0);
+
 static char *format_text(const char *format, va_list args)
 {
 	char *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is there: the tables, and the record of the migrations.
+ * The tables that are there, and the record of the migrations.
  *
  * An account that has no right on a table does not see it in
  * information_schema. Whether such a table is there is not known, so it is
