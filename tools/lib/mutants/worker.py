@@ -184,8 +184,9 @@ class Worker:
     def compile(self, names):
         files = {file for name in names for file in self.tests[name]['files']}
         # It makes the tables of the sandbox.
-        files.add('tools/rowlock-migrate')
-        if run(['ninja', '-C', self.build, '-j1', *sorted(files)],
+        if any(self.needs_server(self.tests[name]) for name in names):
+            files.add('tools/rowlock-migrate')
+        if files and run(['ninja', '-C', self.build, '-j1', *sorted(files)],
                          self.log, Listener()):
             raise Wrong('it does not build:\n' + tail(self.log))
 
