@@ -19,7 +19,7 @@ fresh()
 		"business_lease business_lock lease_session lock_permits lock_status lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
-	for n in 1 2 3 4 5 6; do
+	for n in 1 2 3 4 5 6 7; do
 		equal "$(rows "SELECT checksum FROM rowlock_schema WHERE version = $n")" \
 			"$(sha256sum <"$root/sql/schema/000$n.sql" | cut -d ' ' -f 1)"
 	done
@@ -154,7 +154,8 @@ second_migration()
 	expect 4 rlm
 	said "has schema version 8; this rowlock-migrate knows up to 7"
 	# Programs of version 7 go on meanwhile, but not with what takes two numbers.
-	export ROWLOCK_DSN="$(dsn_with "database=$db")"
+	ROWLOCK_DSN=$(dsn_with "database=$db")
+	export ROWLOCK_DSN
 	expect 0 "$build/tools/rowlock" run --no-defaults -n job true
 	rows "INSERT INTO rowlock_schema VALUES (9, '', UTC_TIMESTAMP(6), NULL)"
 	expect 125 "$build/tools/rowlock" run --no-defaults -n job true

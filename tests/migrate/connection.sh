@@ -58,7 +58,7 @@ words_of_tls()
 		expect 3 rlm --status $option --skip-ssl --disable-ssl-verify-server-cert
 	done
 	expect 125 rlm --status --ssl=maybe
-	for value in '' , a, 'a b' ../a 'a;b'; do
+	for value in '' ',' 'a,' 'a b' ../a 'a;b'; do
 		expect 125 rlm --status --unverified-auth="$value"
 		said "--unverified-auth: names of"
 	done
