@@ -14,7 +14,7 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "group/commit.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "hold/ping.h"
 #include "strategy/session_row.h"
 #include "wait/doorbell.h"
@@ -318,7 +318,8 @@ static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 
 	if (conn)
 		rlk_doorbell_ring_on(hold, conn, until_ms);
-	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0), until_ms);
+	rlk_commit_bell_ring(hold, atomic_exchange(&hold->bell_conn, 0),
+			     until_ms);
 }
 
 void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,

@@ -34,7 +34,7 @@
 
 #include "core/call.h"
 #include "db/lend.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "hold/owner_end.h"
 #include "wait/doorbell.h"
 
@@ -152,8 +152,8 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 /* Or those who wait for the name would sleep a slice. */
 static void ring(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0),
-			  rlk_client_chore_until(client));
+	rlk_commit_bell_ring(hold, atomic_exchange(&hold->bell_conn, 0),
+			     rlk_client_chore_until(client));
 }
 
 /* ---------------------------------------------------------- connections */

@@ -18,9 +18,9 @@
  * It is one only if the hold is held before and after the look; then the look
  * that follows a break decides (breaks.c).
  *
- * All this is asked on a lane's connection, which is there and mostly idle. One
- * that is in use is tried again soon; where it is in use up to the next beat,
- * another connection is opened.
+ * All this is asked on the commit connection, which is there and mostly idle.
+ * One that is in use is tried again soon; where it is in use up to the next
+ * beat, another connection is opened.
  *
  * Failure modes: no connection, or no answer: the next beat is soon. A server
  * that is not the one which has the session is not asked.
@@ -178,7 +178,7 @@ static int get_conn(struct rowlock_client *client, bool late,
 {
 	const int64_t until = rlk_client_chore_until(client);
 	struct rowlock_errinfo error;
-	int code = rlk_pool_get_spare(client->pool, RLK_BAY_LANE, until, NULL,
+	int code = rlk_pool_get_spare(client->pool, RLK_BAY_COMMIT, until, NULL,
 				      ret_conn, &error);
 
 	return code == ROWLOCK_EBUSY && late

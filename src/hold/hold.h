@@ -96,7 +96,7 @@ struct rlk_hold {
 	uint64_t attempt;
 	uint64_t session; /* lease */
 	uint64_t token;   /* 0: not drawn */
-	/* A connection of its lane that has its bell; 0. Whoever takes the
+	/* The commit connection that has its bell; 0. A thread that takes the
 	 * number away sees to the bell. */
 	_Atomic uint64_t bell_conn;
 	struct rlk_list node;      /* session.holds, row_holds or abandoned */
