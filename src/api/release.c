@@ -288,7 +288,7 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 		rlk_mutex_unlock(&client->mutex);
 		return code;
 	}
-	if (lock->hold->in_transaction && lock->hold->depth == 1 &&
+	if (lock->hold->guard.in_transaction && lock->hold->depth == 1 &&
 	    rlk_hold_check_locked(lock->hold)) {
 		rlk_mutex_unlock(&client->mutex);
 		return rlk_fail(reterr, ROWLOCK_EHELD,

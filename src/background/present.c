@@ -94,8 +94,8 @@ static void add_hold_locked(struct page *page, struct rlk_hold *hold)
  * have; its end tells. */
 static bool is_believed(const struct rlk_hold *hold)
 {
-	return hold->state == RLK_HOLD_HELD && !hold->in_transaction &&
-	       !hold->commit_may_come;
+	return hold->state == RLK_HOLD_HELD && !hold->guard.in_transaction &&
+	       !hold->guard.commit_may_come;
 }
 
 /* The next of *@left holds; what was taken goes to the end of the list. */

@@ -45,7 +45,7 @@ static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
 				: "its text does not fit; give "
 				  "ROWLOCK_GUARD_SQL_SIZE bytes",
 			    reterr);
-	hold->guard_told = true;
+	hold->guard.told = true;
 	return 0;
 }
 

@@ -36,9 +36,9 @@ static void note_end(const struct rlk_guarded *guarded, bool done)
 	if (guarded->read)
 		rlk_guarded_note_locked(guarded);
 	else if (!done)
-		hold->guards_unsure = true;
-	else if (hold->guards < UINT16_MAX)
-		hold->guards++;
+		hold->guard.unsure = true;
+	else if (hold->guard.count < UINT16_MAX)
+		hold->guard.count++;
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -208,7 +208,7 @@ static void note_may_come(struct rlk_guarded *guarded)
 	struct rowlock_client *client = guarded->lock->name->client;
 
 	rlk_mutex_lock(&client->mutex);
-	guarded->hold->commit_may_come = true;
+	guarded->hold->guard.commit_may_come = true;
 	rlk_mutex_unlock(&client->mutex);
 }
 
