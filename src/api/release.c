@@ -20,7 +20,6 @@
 #include "wait/doorbell.h"
 #include "wait/handover.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 static int lost_before(struct rowlock *lock, const char *reason,
@@ -318,8 +317,7 @@ static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 
 	if (conn)
 		rlk_doorbell_ring_on(hold, conn, until_ms);
-	rlk_commit_bell_ring(hold, atomic_exchange(&hold->bell_conn, 0),
-			     until_ms);
+	rlk_commit_bell_ring(hold, until_ms);
 }
 
 void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,

@@ -25,9 +25,7 @@
 #include "db/lend.h"
 #include "db/stmt.h"
 #include "group/commit_bell.h"
-#include "wait/doorbell.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #define RETRY_MS RLK_CHORES_RETRY_MS

@@ -64,8 +64,8 @@ struct rlk_commit {
 				     was locked; the leader's */
 };
 
-/** The bells of the commit connection; see group/commit_bell.h. Whoever has the
- *  connection may change them. */
+/** The bells of the commit connection; see group/commit_bell.h. Only a thread
+ *  that has the connection changes them. */
 struct rlk_commit_bells {
 	_Atomic uint64_t conn; /* the last one that had a bell */
 	unsigned int count;

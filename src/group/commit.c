@@ -14,8 +14,6 @@
 #include "group/leader.h"
 #include "strategy/set.h"
 
-#include <stdatomic.h>
-
 /* ------------------------------------------------- the clock, and who left */
 
 static void settle_left(struct rlk_member *member, void *commit)
@@ -307,16 +305,15 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				 .request = rlk_hold_request(hold) };
 	bool unsure;
 	enum rlk_fault fault = run(hold, errand, &part, &unsure, reterr);
-	uint64_t bell_conn;
 
 	if (fault)
 		return fault;
 	ret_found->row = part.found;
 	ret_found->unsure = unsure;
-	/* A packet, and the commit connection, have let it go already. */
-	bell_conn = atomic_exchange(&hold->bell_conn, 0);
-	if (part.ran_on && part.ran_on != bell_conn)
-		rlk_commit_bell_ring(hold, bell_conn, errand->until_ms);
+	/* A packet, and the commit connection, have let its bell go already. */
+	if (!part.ran_on || part.ran_on == hold->bell_conn)
+		hold->bell_conn = 0;
+	rlk_commit_bell_ring(hold, errand->until_ms);
 	return RLK_DONE;
 }
 

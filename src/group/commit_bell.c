@@ -89,10 +89,10 @@ bool rlk_commit_bell_is_ghost(struct rowlock_client *client,
 	       atomic_exchange(&bells->ghost, false);
 }
 
-void rlk_commit_bell_ring(const struct rlk_hold *hold, uint64_t bell_conn,
-			  int64_t until_ms)
+void rlk_commit_bell_ring(struct rlk_hold *hold, int64_t until_ms)
 {
 	struct rowlock_client *client = hold->name->client;
+	uint64_t bell_conn = atomic_exchange(&hold->bell_conn, 0);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	int64_t soon;

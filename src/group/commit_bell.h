@@ -19,12 +19,10 @@ bool rlk_commit_bell_wanted(const struct rlk_ticket *ticket,
 void rlk_commit_bell_count(struct rowlock_client *client,
 			   const struct rlk_part *part);
 
-/** The row of @hold is gone, but was not deleted over @bell_conn, the commit
- *  connection that has its bell: let it go there. Nothing if that is 0, or
- *  there no more. If it is in use until @until_ms, the next thread that gets
- *  it closes it. */
-void rlk_commit_bell_ring(const struct rlk_hold *hold, uint64_t bell_conn,
-			  int64_t until_ms);
+/** The row of @hold is gone, but was not deleted over the commit connection
+ * that has its bell: let it go there, if there is one. If that is in use until
+ *  @until_ms, the next thread that gets it closes it. */
+void rlk_commit_bell_ring(struct rlk_hold *hold, int64_t until_ms);
 
 /** Is @conn the commit connection, and does it have a bell that nobody will let
  *  go? Then the caller closes it. True once. */

@@ -13,9 +13,9 @@
 #include "group/commit.h"
 #include "hold/clear.h"
 
-/* To observe a beat from the server's line: so many looks until it is over. The
- * first of them may just miss a beat, so that it is had a part later than by
- * one that looks all the time; the last one is at the very end. */
+/* To observe a beat from the server's line: the number of looks until it is
+ * over. The first one may just miss a beat, and the next one sees it a part
+ * later than a waiter that looks all the time; the last one is at the end. */
 #define OBSERVE_LOOKS 4
 
 static int64_t observe_ms(const struct rlk_asking *asking,
