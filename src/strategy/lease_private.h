@@ -33,19 +33,6 @@ int64_t rlk_lease_left_us(const struct rlk_holder *holder);
 /** The maximum hold as the statements take it; SQL's NULL if there is none. */
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
 
-/** A statement that was to change the request's row, by its attempt, has
- *  changed none: rlk_sure_gone(). */
-enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
-				   const struct rlk_request *request,
-				   struct rowlock_errinfo *reterr);
-
-/** Run a statement whose parameters are name, slot and attempt. */
-enum rlk_fault rlk_lease_run(struct rlk_conn *conn,
-			     const struct rlk_stmt_def *def,
-			     const struct rlk_request *request,
-			     struct rlk_reply *ret_reply,
-			     struct rowlock_errinfo *reterr);
-
 /* The operations of a strategy, on the request's slot. */
 
 enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
@@ -54,10 +41,6 @@ enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
 				   struct rlk_holder *ret_holder,
 				   struct rowlock_errinfo *reterr);
 enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
-				 const struct rlk_request *request,
-				 bool *ret_found,
-				 struct rowlock_errinfo *reterr);
-enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 bool *ret_found,
 				 struct rowlock_errinfo *reterr);

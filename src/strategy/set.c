@@ -21,10 +21,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "db/server.h"
+#include "strategy/attempt.h"
 #include "strategy/set_batch.h"
-#include "strategy/strategy.h"
-#include "strategy/sure.h"
 
 #include <string.h>
 
@@ -55,28 +53,6 @@ const struct rlk_many_def rlk_set_insert = {
 	"ON l.name = q.n AND l.slot = 0) "
 	"ORDER BY p.n "
 	"ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2)",
-};
-
-/* In a table of few rows the servers would rather read, and lock, all of them
- * (see sweep.c). */
-const struct rlk_many_def rlk_set_delete = {
-	"release",
-	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY) "
-	"WHERE l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })",
-};
-
-/* Held means: the row is there and its session is. */
-static const struct rlk_many_def confirm_all = {
-	"verify",
-	"SELECT COUNT(*) FROM business_lease l "
-	"JOIN lease_session s ON s.id = l.session "
-	"WHERE l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })",
-};
-
-static const struct rlk_many_def count_rows = {
-	"look",
-	"SELECT COUNT(*) FROM business_lease l "
-	"WHERE l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })",
 };
 
 static struct rlk_value text_of(const struct rlk_set_row *row)
@@ -191,9 +167,6 @@ static void see(const struct rlk_value *columns, void *arg)
 	rlk_set_see(&look->seen, look->set->rows, look->set->count, columns);
 }
 
-static enum rlk_fault give_back(struct set *set, bool *ret_found,
-				struct rowlock_errinfo *reterr);
-
 /* Fewer rows were made than it has names: who has them? */
 static enum rlk_verdict who_has_them(struct set *set,
 				     struct rlk_holder *ret_holder,
@@ -210,7 +183,8 @@ static enum rlk_verdict who_has_them(struct set *set,
 	if (look.seen.own == set->count)
 		return RLK_GRANTED; /* by an earlier sending */
 	if (look.seen.own) {
-		fault = give_back(set, &found, reterr);
+		fault = rlk_attempt_release(set->conn, set->request, &found,
+					    reterr);
 		if (fault)
 			return rlk_verdict_of(fault);
 	} else if (!look.seen.others) {
@@ -242,79 +216,6 @@ static enum rlk_verdict set_acquire(struct rlk_conn *conn,
 		return RLK_GRANTED;
 	return ask == RLK_ASK_AGAIN ? RLK_HELD
 				    : who_has_them(&set, ret_holder, reterr);
-}
-
-static void read_count(const struct rlk_value *columns, void *arg)
-{
-	*(uint64_t *) arg = columns[0].u64;
-}
-
-/* How many of its rows are there, as @def counts. */
-static enum rlk_fault count(struct set *set, const struct rlk_many_def *def,
-			    uint64_t *ret_count, struct rowlock_errinfo *reterr)
-{
-	enum rlk_fault fault = run(set, def, rlk_set_values_of_pair, reterr);
-
-	*ret_count = 0;
-	if (!fault)
-		rlk_packet_each(set->packet, 0, read_count, ret_count);
-	return fault;
-}
-
-/* As rlk_lease_make_sure(). */
-static enum rlk_fault make_sure(struct set *set, struct rowlock_errinfo *reterr)
-{
-	uint64_t left;
-	enum rlk_fault fault = rlk_sure_begin(set->conn, reterr);
-
-	if (fault)
-		return fault;
-	fault = count(set, &count_rows, &left, reterr);
-	rlk_sure_end(set->conn);
-	if (fault || !left)
-		return fault;
-	return rlk_sure_fail(set->conn, "release", reterr);
-}
-
-static enum rlk_fault give_back(struct set *set, bool *ret_found,
-				struct rowlock_errinfo *reterr)
-{
-	enum rlk_fault fault =
-	    run(set, &rlk_set_delete, rlk_set_values_of_pair, reterr);
-	uint64_t removed;
-
-	if (fault)
-		return fault;
-	removed = rlk_packet_affected(set->packet, 0);
-	*ret_found = removed == set->count;
-	return removed ? RLK_DONE : make_sure(set, reterr);
-}
-
-static enum rlk_fault set_release(struct rlk_conn *conn,
-				  const struct rlk_request *request,
-				  bool *ret_found,
-				  struct rowlock_errinfo *reterr)
-{
-	struct set set;
-
-	init(&set, conn, request);
-	return give_back(&set, ret_found, reterr);
-}
-
-static enum rlk_fault set_confirm(struct rlk_conn *conn,
-				  const struct rlk_request *request,
-				  bool *ret_found,
-				  struct rowlock_errinfo *reterr)
-{
-	struct set set;
-	uint64_t there;
-	enum rlk_fault fault;
-
-	init(&set, conn, request);
-	fault = count(&set, &confirm_all, &there, reterr);
-	if (!fault)
-		*ret_found = there == set.count;
-	return fault;
 }
 
 /* The request of one of its names, whose text is in *@name. */
@@ -355,9 +256,9 @@ const struct rlk_strategy rlk_strategy_set = {
 	.needs_session = true,
 	.several = true,
 	.acquire = set_acquire,
-	.release = set_release,
+	.release = rlk_attempt_release,
 	.batch = rlk_set_batch,
-	.confirm = set_confirm,
+	.confirm = rlk_attempt_confirm,
 	.draw = set_draw,
 	.raise = set_raise,
 };

@@ -33,9 +33,6 @@ size_t rlk_set_rows(const struct rlk_request *request,
 extern const struct rlk_many_def rlk_set_insert;
 #define RLK_SET_RACE 1242
 
-/** Delete rows by name and attempt: rlk_set_values_of_pair(). */
-extern const struct rlk_many_def rlk_set_delete;
-
 /** Both for an array of struct rlk_set_row. */
 void rlk_set_values_of_row(const void *rows, size_t row,
 			   struct rlk_value *ret_values);
