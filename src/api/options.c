@@ -224,7 +224,6 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->lane_count = options->lease_connections;
 	for (unsigned int i = 0; i < RLK_LANES_MOST; i++)
 		client->lanes[i].group.most = options->lease_group;
-	client->sets.group.most = options->lease_group;
 	client->sweeps.group.most = options->lease_group;
 	client->handover_ms = options->handover_ms;
 	client->handover_passes = options->handover_passes;

@@ -206,8 +206,6 @@ struct rowlock_client {
 	uint64_t watcher_serial;
 
 	struct rlk_lane lanes[RLK_LANES_MOST];
-	struct rlk_lane sets;   /* for multi-locks, on the first lane's
-				   connection */
 	struct rlk_lane sweeps; /* for those who meet dead holders */
 	/* The way to the server takes no packets: until then each request goes
 	 * alone. 0: it does, as far as is known. */

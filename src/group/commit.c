@@ -12,7 +12,6 @@
 #include "core/timer.h"
 #include "group/lane_bell.h"
 #include "group/leader.h"
-#include "strategy/set.h"
 
 #include <stdatomic.h>
 
@@ -61,8 +60,7 @@ void rlk_commit_init(struct rowlock_client *client)
 {
 	for (size_t i = 0; i < RLK_LANES_MOST; i++)
 		init_lane(client, &client->lanes[i], RLK_BAY_LANE + i);
-	/* Not worth connections of their own. */
-	init_lane(client, &client->sets, RLK_BAY_LANE);
+	/* Not worth a connection of its own. */
 	init_lane(client, &client->sweeps, RLK_BAY_CONTROL);
 }
 
@@ -70,7 +68,6 @@ void rlk_commit_fini(struct rowlock_client *client)
 {
 	for (size_t i = 0; i < RLK_LANES_MOST; i++)
 		rlk_group_fini(&client->lanes[i].group);
-	rlk_group_fini(&client->sets.group);
 	rlk_group_fini(&client->sweeps.group);
 }
 
@@ -86,26 +83,17 @@ void rlk_commit_withdraw(struct rowlock_client *client,
 	rlk_group_withdraw(&lane_of_rounds(client)->group, &waiter->canceled);
 	rlk_group_withdraw(&rlk_client_lane(client, waiter->name->text)->group,
 			   &waiter->canceled);
-	rlk_group_withdraw(&client->sets.group, &waiter->canceled);
 	rlk_group_withdraw(&client->sweeps.group, &waiter->canceled);
 }
 
-static bool is_of_set(const struct rlk_ticket *ticket)
-{
-	return ticket->hold->name->strategy == &rlk_strategy_set;
-}
-
 /* A dead holder's row may be locked by somebody: that is nothing to those whose
- * names are free, or are given back. A packet of sets is said in another way
- * than one of leases. */
+ * names are free, or are given back. */
 static struct rlk_lane *lane_of(struct rowlock_client *client,
 				const struct rlk_ticket *ticket,
 				const struct rlk_errand *errand)
 {
 	if (ticket->part.act == RLK_ACT_SWEEP)
 		return &client->sweeps;
-	if (is_of_set(ticket))
-		return &client->sets;
 	return errand->not_before_ms
 		   ? lane_of_rounds(client)
 		   : rlk_client_lane(client, ticket->part.request.name);
@@ -154,13 +142,6 @@ static bool takes_several(const struct rlk_ticket *ticket)
 	return ticket->part.act == RLK_ACT_ACQUIRE &&
 	       ticket->part.request.draw && ticket->part.ask == RLK_ASK_FIRST &&
 	       !ticket->unsure;
-}
-
-/* The draw for a name of a set is that for a lease. */
-static bool goes_together(const struct rlk_ticket *ticket)
-{
-	return ticket->hold->name->strategy->batch &&
-	       !(is_of_set(ticket) && ticket->part.act == RLK_ACT_DRAW);
 }
 
 static bool gathers(const struct rlk_lane *lane)
@@ -223,7 +204,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 		ticket->member.wants_out = &errand->waiter->canceled;
 	if (errand->aside) {
 		ticket->alone = true;
-	} else if (gathers(lane) && goes_together(ticket)) {
+	} else if (gathers(lane) && ticket->hold->name->strategy->batch) {
 		switch (share(lane, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;

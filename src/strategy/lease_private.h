@@ -81,24 +81,4 @@ extern const struct rlk_many_def rlk_sweep_expired;
 /** Sessions that are over by the server's clock: rows of an id. */
 extern const struct rlk_many_def rlk_evict_expired;
 
-/* lease_sweep.c */
-
-/** An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
- *  said: values name, session, attempt, maximum in microseconds or NULL, info
- *  or NULL. */
-#define RLK_LEASE_INSERT_P                                                     \
-	"INSERT INTO business_lease (name, slot, session, attempt, "           \
-	"acquired_at, expires_at, info) "                                      \
-	"WITH p (n, c, a, m, i) AS ("                                          \
-	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "        \
-	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "                          \
-	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
-
-/* lease_batch_ask.c */
-
-/** Who has the names of the rows: what rlk_lease_read_holder() reads, and then
- *  the name. */
-extern const struct rlk_many_def rlk_lease_look_many;
-#define RLK_LOOK_NAME RLK_LEASE_HOLDER_COLUMNS
-
 #endif
