@@ -45,13 +45,15 @@ static bool failed_at(const struct rlk_batch *batch, int statement)
 	return rlk_packet_answered(batch->packet) == (size_t) statement;
 }
 
-/* A name's row is locked: look before touching any. */
+/* A name's row is locked: look before touching any. But a lease that was given
+ * back by then, and committed, would seem to have been lost. */
 static enum rlk_fault send_all(struct rlk_batch *batch)
 {
 	enum rlk_fault fault = rlk_batch_send(batch, false);
 
 	if (fault != RLK_BUSY || batch->acquire == &rlk_batch_looking ||
 	    batch->sees_line ||
+	    (batch->of[RLK_BATCH_RELEASES].count && !batch->together) ||
 	    !failed_at(batch, batch->of[RLK_BATCH_LEASES].statement))
 		return fault;
 	batch->acquire = &rlk_batch_looking;
