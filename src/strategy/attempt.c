@@ -8,6 +8,7 @@
  */
 #include "strategy/attempt.h"
 
+#include "base/macro.h"
 #include "strategy/sure.h"
 
 static const struct rlk_stmt_def release_one = {
@@ -71,6 +72,22 @@ static void values_of_row(const void *request, size_t row,
 }
 
 /* ------------------------------------------------------------ statements */
+
+void rlk_attempt_put(struct rlk_script *script, const char *table,
+		     const struct rlk_request *request)
+{
+	static const char *const columns[] = { "name = ", "slot = ",
+					       "attempt = " };
+	struct rlk_value values[RLK_ARRAY_SIZE(columns)];
+
+	values_of_row(request, 0, values);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(columns); i++) {
+		rlk_script_put(script, i ? " AND " : "");
+		rlk_script_put(script, table);
+		rlk_script_put(script, columns[i]);
+		rlk_script_put_value(script, values[i]);
+	}
+}
 
 enum rlk_fault rlk_attempt_run(struct rlk_conn *conn,
 			       const struct rlk_stmt_def *def,

@@ -10,6 +10,7 @@
  */
 
 #include "base/set_text.h"
+#include "db/sql.h"
 #include "strategy/strategy.h"
 
 /** A row of business_lease by its primary key, and its attempt. */
@@ -68,6 +69,11 @@ enum rlk_fault rlk_attempt_confirm(struct rlk_conn *conn,
 enum rlk_fault rlk_attempt_make_sure(struct rlk_conn *conn,
 				     const struct rlk_request *request,
 				     struct rowlock_errinfo *reterr);
+
+/** The condition that a row is the request's only one. @table: "", or how the
+ *  table is called, and a dot. */
+void rlk_attempt_put(struct rlk_script *script, const char *table,
+		     const struct rlk_request *request);
 
 /** Run a statement whose parameters are the name, slot and attempt of the
  *  request's only row. */
