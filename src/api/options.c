@@ -219,7 +219,6 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->reap_interval_ms = options->reap_interval_ms;
 	client->bells_refused = options->wait_connections == 0;
 	client->leases.group.most = options->lease_group;
-	client->sets.group.most = options->lease_group;
 	client->sweeps.group.most = options->lease_group;
 	client->handover_ms = options->handover_ms;
 	client->handover_passes = options->handover_passes;

@@ -27,7 +27,6 @@
  */
 #include "background/present.h"
 
-#include "base/set_text.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "hold/hold.h"
@@ -63,31 +62,16 @@ static void free_page(struct page **page)
 
 /* ------------------------------------------------------------------ page */
 
-static void add_key(struct page *page, const struct rlk_lease_key *key)
-{
-	page->keys[page->key_count++] = *key;
-}
-
 static void add_hold_locked(struct page *page, struct rlk_hold *hold)
 {
 	const struct rlk_request request = rlk_hold_request(hold);
-	struct rlk_lease_key key = { .name = request.name,
-				     .slot = request.slot,
-				     .attempt = request.attempt };
+	size_t rows = rlk_attempt_rows(&request);
 
 	rlk_hold_get_locked(hold);
-	page->rows[page->hold_count] = rlk_hold_rows(hold);
+	page->rows[page->hold_count] = rows;
 	page->holds[page->hold_count++] = hold;
-	for (unsigned int i = 0; i < request.count; i++) {
-		key.length = rlk_set_length(key.name);
-		key.slot = request.slots[i];
-		add_key(page, &key);
-	}
-	while (!request.count && *key.name) {
-		key.length = rlk_set_length(key.name);
-		add_key(page, &key);
-		key.name += key.length + (key.name[key.length] != '\0');
-	}
+	for (size_t i = 0; i < rows; i++)
+		page->keys[page->key_count++] = rlk_attempt_key(&request, i);
 }
 
 /* A transaction of the application's may give its row back just now, or may

@@ -205,7 +205,6 @@ struct rowlock_client {
 	uint64_t watcher_serial;
 
 	struct rlk_commit leases;
-	struct rlk_commit sets;
 	struct rlk_commit sweeps; /* of dead holders */
 	struct rlk_commit_bells bells;
 	/* The way to the server takes no packets: until then each request goes

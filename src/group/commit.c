@@ -12,7 +12,6 @@
 #include "core/timer.h"
 #include "group/commit_bell.h"
 #include "group/leader.h"
-#include "strategy/set.h"
 
 /* ------------------------------------------------- the clock, and who left */
 
@@ -59,14 +58,12 @@ static void init_one(struct rowlock_client *client, struct rlk_commit *commit,
 void rlk_commit_init(struct rowlock_client *client)
 {
 	init_one(client, &client->leases, RLK_BAY_COMMIT);
-	init_one(client, &client->sets, RLK_BAY_COMMIT);
 	init_one(client, &client->sweeps, RLK_BAY_CONTROL);
 }
 
 void rlk_commit_fini(struct rowlock_client *client)
 {
 	rlk_group_fini(&client->leases.group);
-	rlk_group_fini(&client->sets.group);
 	rlk_group_fini(&client->sweeps.group);
 }
 
@@ -74,24 +71,16 @@ void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter)
 {
 	rlk_group_withdraw(&client->leases.group, &waiter->canceled);
-	rlk_group_withdraw(&client->sets.group, &waiter->canceled);
 	rlk_group_withdraw(&client->sweeps.group, &waiter->canceled);
 }
 
-static bool is_of_set(const struct rlk_ticket *ticket)
-{
-	return ticket->hold->name->strategy == &rlk_strategy_set;
-}
-
 /* A dead holder's row may be locked by somebody: that is nothing to those whose
- * names are free, or are given back. A packet of sets is said in another way
- * than one of leases. */
+ * names are free, or are given back. */
 static struct rlk_commit *commit_of(struct rowlock_client *client,
 				    const struct rlk_ticket *ticket)
 {
-	if (ticket->part.act == RLK_ACT_SWEEP)
-		return &client->sweeps;
-	return is_of_set(ticket) ? &client->sets : &client->leases;
+	return ticket->part.act == RLK_ACT_SWEEP ? &client->sweeps
+						 : &client->leases;
 }
 
 /* ------------------------------------------------------------ together */
@@ -137,13 +126,6 @@ static bool takes_several(const struct rlk_ticket *ticket)
 	return ticket->part.act == RLK_ACT_ACQUIRE &&
 	       ticket->part.request.draw && ticket->part.ask == RLK_ASK_FIRST &&
 	       !ticket->unsure;
-}
-
-/* The draw for a name of a set is that for a lease. */
-static bool goes_together(const struct rlk_ticket *ticket)
-{
-	return ticket->hold->name->strategy->batch &&
-	       !(is_of_set(ticket) && ticket->part.act == RLK_ACT_DRAW);
 }
 
 static bool gathers(const struct rlk_commit *commit)
@@ -207,7 +189,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 		ticket->member.wants_out = &errand->waiter->canceled;
 	if (errand->aside) {
 		ticket->alone = true;
-	} else if (gathers(commit) && goes_together(ticket)) {
+	} else if (gathers(commit) && ticket->hold->name->strategy->batch) {
 		switch (share(commit, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;

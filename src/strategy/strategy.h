@@ -120,6 +120,9 @@ struct rlk_part {
 	uint64_t token;  /* of a draw, or an acquire; 0: not drawn */
 	uint64_t ran_on; /* core's: which connection, if it was alone or has
 			    got the bell; else 0 */
+	size_t seen;     /* batch()'s: how many of its rows are there, */
+	size_t others;   /* how many of its names another has, */
+	uint8_t kind;    /* and with which statement it goes */
 };
 
 /** Called when the deadline of a connection has come while an answer is
