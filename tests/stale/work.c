@@ -266,12 +266,29 @@ static void tell(struct stale_worker *worker, unsigned int number, uint64_t id,
 		_exit(1);
 }
 
+/* A late COMMIT may wait for the node that this worker keeps behind: Galera's
+ * flow control stops all nodes for one. stale_disconnect() waits for the
+ * COMMIT, so the node is let go first where that takes more than a second. */
+static void deliver_behind_brake(struct stale_worker *worker)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	sem_post(&worker->relay.deliver);
+	if (sem_timedwait(&worker->relay.delivered, &until))
+		stale_let_go(worker);
+}
+
 /* A late question comes before the next transaction, or in the middle of
  * somebody's. */
 static void start_anew(struct stale_worker *worker)
 {
-	if (worker->relay.fate == QUESTION_IS_LATE)
+	if (worker->relay.fate == QUESTION_IS_LATE) {
 		stale_nap(worker, 20000);
+		if (worker->brake)
+			deliver_behind_brake(worker);
+	}
 	stale_disconnect(worker);
 	stale_connect(worker);
 }
