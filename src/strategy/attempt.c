@@ -142,7 +142,7 @@ static enum rlk_fault count(struct rlk_conn *conn, const struct look *look,
 	return fault;
 }
 
-/* As rlk_sure_read(), where rows are missing. */
+/* That rows are missing is believed behind the barrier only (sure.h). */
 static enum rlk_fault count_for_sure(struct rlk_conn *conn,
 				     const struct look *look,
 				     const struct rlk_request *request,
