@@ -2,6 +2,7 @@
 /*
  * The statements that find out what became of a commit without an answer.
  */
+#include "judge.h"
 #include "sim.h"
 #include "tables_private.h"
 
