@@ -10,6 +10,7 @@
 #include "core/call.h"
 #include "guard/guarded.h"
 #include "guard/place.h"
+#include "strategy/guard_sql.h"
 
 static int fail(const struct rowlock *lock, int code, const char *words,
 		struct rowlock_errinfo *reterr)

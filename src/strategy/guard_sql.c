@@ -2,13 +2,14 @@
 /*
  * The guard as text, for an application that commits by itself.
  */
-#include "strategy/guard.h"
+#include "strategy/guard_sql.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "db/sql.h"
 #include "strategy/attempt.h"
+#include "strategy/guard.h"
 
 /* One more of those who have the guard as text (strategy/guard.h). */
 #define COUNT_TEXT "(lease.guards + 268435456) & 4294967295"

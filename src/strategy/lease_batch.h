@@ -85,17 +85,6 @@ static inline bool rlk_batch_done(const struct rlk_batch *batch, size_t kind)
 					     : batch->of[kind].statement);
 }
 
-/* lease_batch_rows.c */
-
-/** Sort the rows of @parts into @batch. A part that does not fit is left out,
- *  and so unanswered. False: no memory. */
-bool rlk_batch_sort(struct rlk_batch *batch, struct rlk_part **parts,
-		    size_t count);
-
-/** The first of @rows with @name; NULL: none has it. */
-struct rlk_batch_row *rlk_batch_find(const struct rlk_batch_rows *rows,
-				     const struct rlk_value *name);
-
 /* lease_batch_ask.c */
 
 /** The acquire that looks before it touches. */

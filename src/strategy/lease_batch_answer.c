@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "strategy/attempt.h"
+#include "strategy/lease_batch_rows.h"
 
 /* By which a set is refused that was free: another has come in between. */
 #define ERROR_ROWS 1242
