@@ -205,15 +205,15 @@ struct rowlock_client_options {
 	const char *dsn;
 	/** An option file to read instead of the standard ones (/etc/my.cnf,
 	 *  /etc/mysql/my.cnf, that in $MARIADB_HOME or else $MYSQL_HOME,
-	 *  ~/.my.cnf). NULL: those. They are read as MariaDB's own programs read
-	 *  them. One that cannot be read, that everybody can write, or that has
-	 *  groups and none that is read, is ROWLOCK_EINVAL. */
+	 *  ~/.my.cnf). NULL: those. They are read as MariaDB's own programs
+	 * read them. One that cannot be read, that everybody can write, or that
+	 * has groups and none that is read, is ROWLOCK_EINVAL. */
 	const char *defaults_file;
-	/** The group that is read besides [client]. NULL: "rowlock". In it, too,
-	 *  what is not understood is ROWLOCK_EINVAL, with the file and the line;
-	 *  [client] may have what other programs read there, but a port that is
-	 *  no number. So is a group that is missing where one is there that is
-	 *  written much like it. */
+	/** The group that is read besides [client]. NULL: "rowlock". In it,
+	 * too, what is not understood is ROWLOCK_EINVAL, with the file and the
+	 * line; [client] may have what other programs read there, but a port
+	 * that is no number. So is a group that is missing where one is there
+	 * that is written much like it. */
 	const char *defaults_group;
 	/** "_two": read [client_two] and [rowlock_two], too. NULL:
 	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
@@ -262,13 +262,6 @@ struct rowlock_client_options {
 	 */
 	uint64_t handover_ms;
 	unsigned int handover_passes;
-	/** How many connections the lease strategy uses for acquire, release
-	 *  and token. Each name goes by one of them. More than one is seldom
-	 *  faster: what meets on one connection shares its commits. What has to
-	 *  wait for somebody's transaction, or for one that does, goes by up to
-	 *  16 others, opened when they are needed; what finds all of them in
-	 *  use waits for one, until its deadline. Default 1; 1 to 16. */
-	unsigned int lease_connections;
 	/** How many leases this client may wait for in the server at a time,
 	 *  each on a connection of its own, which it keeps as long as it has
 	 *  what it waited for. Those that find none free ask again and again,
@@ -284,7 +277,12 @@ struct rowlock_client_options {
 	 *  go together, as one statement of each kind. Default 256; 1 to 256;
 	 *  1: each by itself, for a proxy that forbids several statements in
 	 *  one text. Where one does, the client finds out, says so in the log
-	 *  once, goes on one by one, and tries again once a minute. */
+	 *  once, goes on one by one, and tries again once a minute.
+	 *
+	 *  All of them use one connection, the commit connection. A request
+	 *  that has to wait for somebody's transaction, or for one that does,
+	 *  uses one of up to 16 others, opened when they are needed; if all are
+	 *  in use, it waits for one until its deadline. */
 	unsigned int lease_group;
 	/** enum rowlock_client_flags. Default 0. */
 	unsigned int flags;
@@ -319,8 +317,8 @@ struct rowlock_client_options {
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, NULL, NULL, NULL, \
-		    30000, 0, 5000, 10000, 60000, 50, 10000, 1, 16, 256, 0, \
-		    NULL, NULL, NULL, NULL, ROWLOCK_LOG_INFO                   \
+		    30000, 0, 5000, 10000, 60000, 50, 10000, 16, 256, 0, NULL, \
+		    NULL, NULL, NULL, ROWLOCK_LOG_INFO                         \
 	}
 
 /**

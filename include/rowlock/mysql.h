@@ -240,7 +240,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
 /**
  * Roll the transaction back that was begun with @lock on @conn. The hold stays.
  * The transaction is over when this returns; if @conn does not answer, or has a
- * result unread, it is closed, and the server rolls back by itself. Also after
+ * result unread, it is closed, and the server rolls back by itself. With
+ * ROWLOCK_EARLY_GUARD the server is told to end the session of @conn then, as
+ * by rowlock_commit(), so that the lock's row is free. Also after
  * @conn was closed or connected anew; it has to be there still.
  *
  * Returns 0: nothing of it was committed by rowlock;

@@ -173,8 +173,7 @@ static int build(struct rowlock_client *client,
 	if (!code)
 		code = open_descriptors(client, reterr);
 	if (!code)
-		code = rlk_pool_new(&client->target, client->bays,
-				    RLK_BAY_LANE + client->lane_count,
+		code = rlk_pool_new(&client->target, client->bays, RLK_BAYS,
 				    &client->pool, reterr);
 	if (!code)
 		code = look_at_server(client, reterr);

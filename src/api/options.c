@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Connections beside the lanes, where something has to wait for somebody's
- * transaction; and how many of them are kept when nothing has. */
+/* Connections beside the commit connection, where something has to wait for
+ * somebody's transaction; and how many of them are kept when nothing has. */
 #define ASIDE_MOST 16
 #define ASIDE_KEPT 2
 
@@ -44,8 +44,6 @@ static int check_ranges(const struct rowlock_client_options *options,
 		  100, CONNECT_MOST_MS },
 		{ "call_timeout_ms", options->call_timeout_ms, 100, 60000 },
 		{ "row_idle_ms", options->row_idle_ms, 2000, 3600000 },
-		{ "lease_connections", options->lease_connections, 1,
-		  RLK_LANES_MOST },
 		{ "wait_connections", options->wait_connections, 0, 1024 },
 		{ "lease_group", options->lease_group, 1, RLK_GROUP_MOST },
 		/* 0 stands for never */
@@ -166,13 +164,12 @@ static void set_bays(struct rowlock_client *client,
 			     ttl_s > 30 ? ttl_s : 30, true, true },
 		.keep = 1,
 	};
-	for (unsigned int i = 0; i < options->lease_connections; i++)
-		client->bays[RLK_BAY_LANE + i] = (struct rlk_pool_bay){
-			.profile = { "lease", true, RLK_LOCK_WAIT_S,
-				     ttl_s > 2 ? ttl_s : 2, true },
-			.limit = 1,
-			.keep = 1,
-		};
+	client->bays[RLK_BAY_COMMIT] = (struct rlk_pool_bay){
+		.profile = { "lease", true, RLK_LOCK_WAIT_S,
+			     ttl_s > 2 ? ttl_s : 2, true },
+		.limit = 1,
+		.keep = 1,
+	};
 	client->bays[RLK_BAY_BELL] = (struct rlk_pool_bay){
 		.profile = { "bell", true, RLK_LOCK_WAIT_S,
 			     ttl_s > 2 ? ttl_s : 2, false },
@@ -233,10 +230,7 @@ int rlk_options_apply(struct rowlock_client *client,
 	    (uint64_t) seconds(client->row_idle_ms * 6 / 5) * 1000;
 	client->reap_interval_ms = options->reap_interval_ms;
 	client->bells_refused = options->wait_connections == 0;
-	client->lane_count = options->lease_connections;
-	for (unsigned int i = 0; i < RLK_LANES_MOST; i++)
-		client->lanes[i].group.most = options->lease_group;
-	client->sets.group.most = options->lease_group;
+	client->leases.group.most = options->lease_group;
 	client->sweeps.group.most = options->lease_group;
 	client->handover_ms = options->handover_ms;
 	client->handover_passes = options->handover_passes;

@@ -14,13 +14,12 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "group/commit.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "hold/ping.h"
 #include "strategy/session_row.h"
 #include "wait/doorbell.h"
 #include "wait/handover.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 static int lost_before(struct rowlock *lock, const char *reason,
@@ -288,7 +287,7 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 		rlk_mutex_unlock(&client->mutex);
 		return code;
 	}
-	if (lock->hold->in_transaction && lock->hold->depth == 1 &&
+	if (lock->hold->guard.in_transaction && lock->hold->depth == 1 &&
 	    rlk_hold_check_locked(lock->hold)) {
 		rlk_mutex_unlock(&client->mutex);
 		return rlk_fail(reterr, ROWLOCK_EHELD,
@@ -318,7 +317,7 @@ static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 
 	if (conn)
 		rlk_doorbell_ring_on(hold, conn, until_ms);
-	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0), until_ms);
+	rlk_commit_bell_ring(hold, until_ms);
 }
 
 void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,

@@ -38,9 +38,7 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 	enum rlk_fault fault;
 	bool found = true;
 
-	if (rlk_client_conn(client,
-			    rlk_client_lane(client, hold->name->text)->bay,
-			    until, &conn, reterr))
+	if (rlk_client_conn(client, RLK_BAY_COMMIT, until, &conn, reterr))
 		return RLK_FAILED;
 	fault = hold->name->strategy->confirm(conn, &request, &found, reterr);
 	if (fault == RLK_PENDING)

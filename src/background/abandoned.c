@@ -34,12 +34,10 @@
 
 #include "core/call.h"
 #include "db/lend.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "hold/owner_end.h"
-#include "wait/doorbell.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 
 /* The other chores wait no longer for a round. */
 #define ROUND_MS 1000
@@ -152,8 +150,7 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 /* Or those who wait for the name would sleep a slice. */
 static void ring(struct rowlock_client *client, struct rlk_hold *hold)
 {
-	rlk_doorbell_ring(hold, atomic_exchange(&hold->bell_conn, 0),
-			  rlk_client_chore_until(client));
+	rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
 }
 
 /* ---------------------------------------------------------- connections */

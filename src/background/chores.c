@@ -24,10 +24,8 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "db/stmt.h"
-#include "group/lane_bell.h"
-#include "wait/doorbell.h"
+#include "group/commit_bell.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #define RETRY_MS RLK_CHORES_RETRY_MS
@@ -105,7 +103,7 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	unclean = client->row_unclean;
 	client->row_unclean = false;
 	rlk_mutex_unlock(&client->mutex);
-	for (size_t bay = 0; bay < RLK_BAY_LANE + client->lane_count; bay++) {
+	for (size_t bay = 0; bay < RLK_BAYS; bay++) {
 		int64_t third = rlk_client_word_ms(client, bay);
 		int64_t next = rlk_now(client->clock) + third;
 
@@ -115,29 +113,24 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	}
 }
 
-/* A lane's connection has a bell that nobody let go, as the lane was in use for
- * long: who waits on it is woken by the connection's end. */
-static void end_ghosts(struct rowlock_client *client, int64_t *next_ms)
+/* The commit connection has a bell that nobody let go, as it was in use for
+ * long: a waiter on that is woken by the connection's end. */
+static void end_ghost(struct rowlock_client *client, int64_t *next_ms)
 {
-	for (unsigned int i = 0; i < client->lane_count; i++) {
-		struct rlk_lane *lane = &client->lanes[i];
-		uint64_t ghost = lane->ghost;
-		struct rowlock_errinfo error;
-		struct rlk_conn *conn;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
 
-		if (!ghost)
-			continue;
-		if (rlk_pool_get(client->pool, lane->bay,
-				 rlk_client_chore_until(client), false, NULL,
-				 &conn, &error)) {
-			*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
-			continue;
-		}
-		if (rlk_doorbell_is_ghost(lane, conn))
-			rlk_conn_spoil(conn);
-		atomic_compare_exchange_strong(&lane->ghost, &ghost, 0);
-		rlk_pool_put(client->pool, conn);
+	if (!client->bells.ghost)
+		return;
+	if (rlk_pool_get(client->pool, RLK_BAY_COMMIT,
+			 rlk_client_chore_until(client), false, NULL, &conn,
+			 &error)) {
+		*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
+		return;
 	}
+	if (rlk_commit_bell_is_ghost(client, conn))
+		rlk_conn_spoil(conn);
+	rlk_pool_put(client->pool, conn);
 }
 
 void rlk_chores_run(void *arg)
@@ -158,7 +151,7 @@ void rlk_chores_run(void *arg)
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		delete_old_sessions(client, &next);
 		tend_idle(client, &next);
-		end_ghosts(client, &next);
+		end_ghost(client, &next);
 		rlk_sleeper_wait(&client->chores_sleeper, next, -1);
 	}
 }

@@ -18,16 +18,15 @@
  * It is one only if the hold is held before and after the look; then the look
  * that follows a break decides (breaks.c).
  *
- * All this is asked on a lane's connection, which is there and mostly idle. One
- * that is in use is tried again soon; where it is in use up to the next beat,
- * another connection is opened.
+ * All this is asked on the commit connection, which is there and mostly idle.
+ * One that is in use is tried again soon; where it is in use up to the next
+ * beat, another connection is opened.
  *
  * Failure modes: no connection, or no answer: the next beat is soon. A server
  * that is not the one which has the session is not asked.
  */
 #include "background/present.h"
 
-#include "base/set_text.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "hold/hold.h"
@@ -63,39 +62,24 @@ static void free_page(struct page **page)
 
 /* ------------------------------------------------------------------ page */
 
-static void add_key(struct page *page, const struct rlk_lease_key *key)
-{
-	page->keys[page->key_count++] = *key;
-}
-
 static void add_hold_locked(struct page *page, struct rlk_hold *hold)
 {
 	const struct rlk_request request = rlk_hold_request(hold);
-	struct rlk_lease_key key = { .name = request.name,
-				     .slot = request.slot,
-				     .attempt = request.attempt };
+	size_t rows = rlk_attempt_rows(&request);
 
 	rlk_hold_get_locked(hold);
-	page->rows[page->hold_count] = rlk_hold_rows(hold);
+	page->rows[page->hold_count] = rows;
 	page->holds[page->hold_count++] = hold;
-	for (unsigned int i = 0; i < request.count; i++) {
-		key.length = rlk_set_length(key.name);
-		key.slot = request.slots[i];
-		add_key(page, &key);
-	}
-	while (!request.count && *key.name) {
-		key.length = rlk_set_length(key.name);
-		add_key(page, &key);
-		key.name += key.length + (key.name[key.length] != '\0');
-	}
+	for (size_t i = 0; i < rows; i++)
+		page->keys[page->key_count++] = rlk_attempt_key(&request, i);
 }
 
 /* A transaction of the application's may give its row back just now, or may
  * have; its end tells. */
 static bool is_believed(const struct rlk_hold *hold)
 {
-	return hold->state == RLK_HOLD_HELD && !hold->in_transaction &&
-	       !hold->commit_may_come;
+	return hold->state == RLK_HOLD_HELD && !hold->guard.in_transaction &&
+	       !hold->guard.commit_may_come;
 }
 
 /* The next of *@left holds; what was taken goes to the end of the list. */
@@ -178,7 +162,7 @@ static int get_conn(struct rowlock_client *client, bool late,
 {
 	const int64_t until = rlk_client_chore_until(client);
 	struct rowlock_errinfo error;
-	int code = rlk_pool_get_spare(client->pool, RLK_BAY_LANE, until, NULL,
+	int code = rlk_pool_get_spare(client->pool, RLK_BAY_COMMIT, until, NULL,
 				      ret_conn, &error);
 
 	return code == ROWLOCK_EBUSY && late

@@ -60,13 +60,6 @@ int64_t rlk_client_chore_until(struct rowlock_client *client)
 	return rlk_client_call_until(client);
 }
 
-struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
-				 const char *name)
-{
-	return &client->lanes[rlk_scramble(rlk_text_hash(name)) %
-			      client->lane_count];
-}
-
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {

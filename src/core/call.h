@@ -28,10 +28,6 @@ bool rlk_client_stopping(struct rowlock_client *client);
  * them, and has no more than a call's time itself. Takes client->mutex. */
 int64_t rlk_client_chore_until(struct rowlock_client *client);
 
-/** The lane of @name. */
-struct rlk_lane *rlk_client_lane(struct rowlock_client *client,
-				 const char *name);
-
 /** A connection for such a call, or its error. */
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);

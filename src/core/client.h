@@ -9,7 +9,7 @@
  * go in between say so.
  *
  * Order of locks: the one of the watches of threads' ends (base/thread_end.c),
- * client->mutex, then as leaves the pool's, each lane's group's (db/group.h)
+ * client->mutex, then as leaves the pool's, each group's (db/group.h)
  * and the one of the lives (base/thread_end.c). Nothing else.
  */
 
@@ -38,20 +38,20 @@ enum rlk_bay {
 	RLK_BAY_ROW,     /* row holds and waits; autocommit off */
 	RLK_BAY_BELL,    /* lease: waits, and holds that were got by waiting */
 	RLK_BAY_ASIDE,   /* what may have to wait for somebody's transaction, or
-			    for a lane that does */
-	RLK_BAY_LANE,    /* lease: one for each lane, with one connection */
+			    for a packet that does */
+	RLK_BAY_COMMIT,  /* the commit connection: leases and sets */
+	RLK_BAYS,
 };
 
 /** innodb_lock_wait_timeout of connections that should not wait: with 0 a
  *  contention of milliseconds already fails on MariaDB. */
 #define RLK_LOCK_WAIT_S 1
 
-#define RLK_LANES_MOST 16
 #define RLK_BUSY_NAMES 256
 
-/** A lane: one connection, and the group commit of the requests that meet
- * there. A lease's requests go by its name's lane. See group/commit.h. */
-struct rlk_lane {
+/** Group commit of requests of one kind: those that meet share a round trip on
+ *  a connection of @bay. See group/commit.h. */
+struct rlk_commit {
 	struct rowlock_client *client;
 	size_t bay;
 	struct rlk_group group;
@@ -62,16 +62,16 @@ struct rlk_lane {
 	_Atomic int64_t usual_ms; /* what a packet takes */
 	int64_t lone_until_ms;    /* sweeps go without neighbours: one of those
 				     was locked; the leader's */
-	/* Bells that its connection has; of whoever has that connection. */
-	uint64_t bell_conn;
-	unsigned int bells;
-	/* A connection with a bell that nobody will let go: to be closed. Of
-	 * two it is not known which has ended already: RLK_GHOST_ANY. */
-	_Atomic uint64_t ghost;
 };
 
-/** Whichever connection the lane has. */
-#define RLK_GHOST_ANY UINT64_MAX
+/** The bells of the commit connection; see group/commit_bell.h. Only a thread
+ *  that has the connection changes them. */
+struct rlk_commit_bells {
+	_Atomic uint64_t conn; /* the last one that had a bell */
+	unsigned int count;
+	_Atomic bool ghost; /* it has one that nobody will let go: to be closed.
+			       Any thread sets it */
+};
 
 /** The client's present session. A session that is lost is abandoned: its id
  *  moves to client->old_sessions, and the next acquire opens another. */
@@ -147,8 +147,7 @@ struct rowlock_client {
 	char host[256];
 
 	struct rlk_conn_target target;
-	unsigned int lane_count;
-	struct rlk_pool_bay bays[RLK_BAY_LANE + RLK_LANES_MOST];
+	struct rlk_pool_bay bays[RLK_BAYS];
 	struct rlk_pool *pool;
 	char server[300];  /* its name, for messages */
 	bool many_writers; /* Galera, or a group with several primaries */
@@ -205,10 +204,9 @@ struct rowlock_client {
 	struct rowlock_watch *telling; /* whose function runs */
 	uint64_t watcher_serial;
 
-	struct rlk_lane lanes[RLK_LANES_MOST];
-	struct rlk_lane sets;   /* for multi-locks, on the first lane's
-				   connection */
-	struct rlk_lane sweeps; /* for those who meet dead holders */
+	struct rlk_commit leases;
+	struct rlk_commit sweeps; /* of dead holders */
+	struct rlk_commit_bells bells;
 	/* The way to the server takes no packets: until then each request goes
 	 * alone. 0: it does, as far as is known. */
 	_Atomic int64_t unshared_until_ms;

@@ -8,19 +8,18 @@
  * the same patience, one alarm serves thousands of requests.
  *
  * Failure modes: a leader that is stuck keeps those whom it took until their
- * deadlines, and those who queue likewise if there is no other lane.
+ * deadlines, and those who queue likewise.
  */
 #include "db/group.h"
 
 #include "base/clock.h"
 
 void rlk_group_init(struct rlk_group *group, const struct rlk_group_ops *ops,
-		    void *arg, unsigned int lanes, unsigned int most)
+		    void *arg, unsigned int most)
 {
 	*group = (struct rlk_group){
 		.ops = ops,
 		.arg = arg,
-		.lanes = lanes,
 		.most = most,
 		.next_expiry_ms = RLK_NEVER,
 	};
@@ -92,7 +91,7 @@ static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 	return true;
 }
 
-/* Lead at once if a lane is idle; nobody queues then. True: it has to wait. */
+/* Lead at once if no thread leads; nobody queues then. True: it has to wait. */
 static bool must_wait(struct rlk_group *group, struct rlk_member *member,
 		      struct rlk_member **members, size_t *ret_count)
 {
@@ -103,8 +102,8 @@ static bool must_wait(struct rlk_group *group, struct rlk_member *member,
 	rlk_mutex_lock(&group->mutex);
 	if (member->wants_out && *member->wants_out) {
 		member->state = RLK_MEMBER_OVER;
-	} else if (!member->not_before_ms && group->busy < group->lanes) {
-		group->busy++;
+	} else if (!member->not_before_ms && !group->led) {
+		group->led = true;
 		member->state = RLK_MEMBER_LEADING;
 		*ret_count = take_locked(group, member, members);
 	} else {
@@ -183,7 +182,7 @@ void rlk_group_leave(struct rlk_group *group, struct rlk_member **members,
 			members[i]->state = RLK_MEMBER_DONE;
 	}
 	next = next_leader_locked(group);
-	group->busy -= !next;
+	group->led = next;
 	rlk_mutex_unlock(&group->mutex);
 	if (next)
 		rlk_event_set(&next->event);
@@ -272,12 +271,12 @@ static void lead_queued_locked(struct rlk_group *group)
 {
 	struct rlk_member *leader;
 
-	if (group->busy == group->lanes)
+	if (group->led)
 		return;
 	leader = next_leader_locked(group);
 	if (!leader)
 		return;
-	group->busy++;
+	group->led = true;
 	rlk_event_set(&leader->event);
 }
 

@@ -6,9 +6,9 @@
  * Group commit: requests of one moment share one round trip, without a thread
  * of its own.
  *
- * Who brings a request and finds a lane idle leads: it does its own I/O at
- * once, and pays nothing for the others that there are not. Who finds all lanes
- * busy queues and sleeps. When a leader is done, the one of those who queue
+ * A thread that brings a request leads if no other does: it does its own I/O at
+ * once, and pays nothing for the others that there are not. Behind a leader it
+ * queues and sleeps. When the leader is done, the one of those who queue
  * that can stay longest becomes the next leader, and takes with it all that is
  * queued by then. So one is seldom led by another who has to leave before it:
  *
@@ -22,7 +22,7 @@
  *
  * A request that asks again and again is in no hurry: it may say when it is to
  * be sent at the earliest. All whose time has come then go together, led by one
- * of them; until then it queues, and a lane is not kept from being idle.
+ * of them; until then it queues, and keeps nobody from leading.
  *
  * Each caller leaves at its own deadline, or when it wants to. What was never
  * sent is OVER; also what has queued for too long behind a leader that is
@@ -80,16 +80,15 @@ struct rlk_group {
 	struct rlk_mutex mutex;
 	struct rlk_list early; /* queued, and not to be sent yet */
 	struct rlk_list queue;
-	struct rlk_list taken; /* of all lanes */
-	unsigned int lanes;    /* how many may lead at a time */
-	unsigned int busy;
+	struct rlk_list taken;
+	bool led;               /* some thread leads */
 	unsigned int most;      /* requests of one packet */
 	int64_t next_expiry_ms; /* when rlk_group_expire() is due */
 };
 
-/** @lanes at least 1, @most from 1 to RLK_GROUP_MOST. */
+/** @most from 1 to RLK_GROUP_MOST. */
 void rlk_group_init(struct rlk_group *group, const struct rlk_group_ops *ops,
-		    void *arg, unsigned int lanes, unsigned int most);
+		    void *arg, unsigned int most);
 void rlk_group_fini(struct rlk_group *group);
 
 void rlk_member_init(struct rlk_member *member);

@@ -169,9 +169,9 @@ static int start(struct rlk_conn *conn, enum rlk_call call)
 
 	switch (call) {
 	case RLK_CALL_CONNECT:
-		return mysql_real_connect_start(
-		    &io->connected, mysql, io->hosts, NULL, NULL, NULL, 0, NULL,
-		    client_flag(conn));
+		return mysql_real_connect_start(&io->connected, mysql,
+						io->hosts, NULL, NULL, NULL, 0,
+						NULL, client_flag(conn));
 	case RLK_CALL_QUERY:
 		return mysql_real_query_start(&io->status, mysql, io->sql,
 					      strlen(io->sql));

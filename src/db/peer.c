@@ -3,12 +3,12 @@
  * Whom are we talking to, and how much of it may others read?
  *
  * Only Connector/C knows which host of a list has answered. But it tells of the
- * server's greeting before it looks at it (intake.c), and nothing is sent before
- * that. By then the socket has a peer: a local one leaves the options as the
- * user gave them, any other gets TLS with a verified certificate, whatever the
- * user's options say. Local is a socket file, or an address of loopback that was
- * named as such: a name that leads there may be a name of another host, told by
- * whoever answers for names.
+ * server's greeting before it looks at it (intake.c), and nothing is sent
+ * before that. By then the socket has a peer: a local one leaves the options as
+ * the user gave them, any other gets TLS with a verified certificate, whatever
+ * the user's options say. Local is a socket file, or an address of loopback
+ * that was named as such: a name that leads there may be a name of another
+ * host, told by whoever answers for names.
  *
  * Connector/C 3.3 takes SSL_ENFORCE alone, or an authority, as a wish and goes
  * on in clear text with a server that has no TLS; with SSL_VERIFY_SERVER_CERT

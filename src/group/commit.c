@@ -10,25 +10,23 @@
 #include "base/error.h"
 #include "core/call.h"
 #include "core/timer.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "group/leader.h"
-#include "strategy/set.h"
-
-#include <stdatomic.h>
 
 /* ------------------------------------------------- the clock, and who left */
 
-static void settle_left(struct rlk_member *member, void *lane)
+static void settle_left(struct rlk_member *member, void *commit)
 {
-	(void) lane;
+	(void) commit;
 	rlk_ticket_leave(rlk_ticket_of(member), false);
 }
 
 static void ring(struct rlk_alarm *alarm)
 {
-	struct rlk_lane *lane = container_of(alarm, struct rlk_lane, alarm);
-	struct rowlock_client *client = lane->client;
-	int64_t next = rlk_group_expire(&lane->group, rlk_now(client->clock));
+	struct rlk_commit *commit =
+	    container_of(alarm, struct rlk_commit, alarm);
+	struct rowlock_client *client = commit->client;
+	int64_t next = rlk_group_expire(&commit->group, rlk_now(client->clock));
 
 	if (next != RLK_NEVER)
 		rlk_deadline_set_locked(client, alarm, next);
@@ -36,93 +34,67 @@ static void ring(struct rlk_alarm *alarm)
 
 static void expire_at(int64_t at_ms, void *arg)
 {
-	struct rlk_lane *lane = arg;
-	struct rowlock_client *client = lane->client;
+	struct rlk_commit *commit = arg;
+	struct rowlock_client *client = commit->client;
 
 	rlk_mutex_lock(&client->mutex);
 	/* Another may have come with an earlier one meanwhile. */
-	if (!lane->alarm.set || lane->alarm.at_ms > at_ms)
-		rlk_deadline_set_locked(client, &lane->alarm, at_ms);
+	if (!commit->alarm.set || commit->alarm.at_ms > at_ms)
+		rlk_deadline_set_locked(client, &commit->alarm, at_ms);
 	rlk_mutex_unlock(&client->mutex);
 }
 
-static void init_lane(struct rowlock_client *client, struct rlk_lane *lane,
-		      size_t bay)
+static void init_one(struct rowlock_client *client, struct rlk_commit *commit,
+		     size_t bay)
 {
 	static const struct rlk_group_ops ops = { expire_at, settle_left };
 
-	lane->client = client;
-	lane->bay = bay;
-	lane->alarm.ring = ring;
-	rlk_group_init(&lane->group, &ops, lane, 1, 1);
+	commit->client = client;
+	commit->bay = bay;
+	commit->alarm.ring = ring;
+	rlk_group_init(&commit->group, &ops, commit, 1);
 }
 
 void rlk_commit_init(struct rowlock_client *client)
 {
-	for (size_t i = 0; i < RLK_LANES_MOST; i++)
-		init_lane(client, &client->lanes[i], RLK_BAY_LANE + i);
-	/* Not worth connections of their own. */
-	init_lane(client, &client->sets, RLK_BAY_LANE);
-	init_lane(client, &client->sweeps, RLK_BAY_CONTROL);
+	init_one(client, &client->leases, RLK_BAY_COMMIT);
+	init_one(client, &client->sweeps, RLK_BAY_CONTROL);
 }
 
 void rlk_commit_fini(struct rowlock_client *client)
 {
-	for (size_t i = 0; i < RLK_LANES_MOST; i++)
-		rlk_group_fini(&client->lanes[i].group);
-	rlk_group_fini(&client->sets.group);
+	rlk_group_fini(&client->leases.group);
 	rlk_group_fini(&client->sweeps.group);
-}
-
-/* Those of a round go by one lane, whatever their names. */
-static struct rlk_lane *lane_of_rounds(struct rowlock_client *client)
-{
-	return &client->lanes[0];
 }
 
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter)
 {
-	rlk_group_withdraw(&lane_of_rounds(client)->group, &waiter->canceled);
-	rlk_group_withdraw(&rlk_client_lane(client, waiter->name->text)->group,
-			   &waiter->canceled);
-	rlk_group_withdraw(&client->sets.group, &waiter->canceled);
+	rlk_group_withdraw(&client->leases.group, &waiter->canceled);
 	rlk_group_withdraw(&client->sweeps.group, &waiter->canceled);
 }
 
-static bool is_of_set(const struct rlk_ticket *ticket)
-{
-	return ticket->hold->name->strategy == &rlk_strategy_set;
-}
-
 /* A dead holder's row may be locked by somebody: that is nothing to those whose
- * names are free, or are given back. A packet of sets is said in another way
- * than one of leases. */
-static struct rlk_lane *lane_of(struct rowlock_client *client,
-				const struct rlk_ticket *ticket,
-				const struct rlk_errand *errand)
+ * names are free, or are given back. */
+static struct rlk_commit *commit_of(struct rowlock_client *client,
+				    const struct rlk_ticket *ticket)
 {
-	if (ticket->part.act == RLK_ACT_SWEEP)
-		return &client->sweeps;
-	if (is_of_set(ticket))
-		return &client->sets;
-	return errand->not_before_ms
-		   ? lane_of_rounds(client)
-		   : rlk_client_lane(client, ticket->part.request.name);
+	return ticket->part.act == RLK_ACT_SWEEP ? &client->sweeps
+						 : &client->leases;
 }
 
 /* ------------------------------------------------------------ together */
 
-/* On the lane's connection, or, after its packet has failed or the lane has
+/* On the connection of its group, or, after its packet has failed or that has
  * not come free, aside: if this is the one that has to wait for somebody's
- * transaction, it shall not keep the lane. */
-static void go_alone(struct rlk_lane *lane, size_t bay,
+ * transaction, it shall not keep the others. */
+static void go_alone(struct rlk_commit *commit, size_t bay,
 		     struct rlk_ticket *ticket, const struct rlk_errand *errand)
 {
 	struct rlk_member *member = &ticket->member;
 
 	ticket->alone = false;
-	rlk_lead(lane, bay, &member, 1, false, errand);
+	rlk_lead(commit, bay, &member, 1, false, errand);
 }
 
 /* It has queued for too long: its own time is up, or the leader is stuck, and
@@ -156,23 +128,16 @@ static bool takes_several(const struct rlk_ticket *ticket)
 	       !ticket->unsure;
 }
 
-/* The draw for a name of a set is that for a lease. */
-static bool goes_together(const struct rlk_ticket *ticket)
+static bool gathers(const struct rlk_commit *commit)
 {
-	return ticket->hold->name->strategy->batch &&
-	       !(is_of_set(ticket) && ticket->part.act == RLK_ACT_DRAW);
-}
-
-static bool gathers(const struct rlk_lane *lane)
-{
-	const struct rowlock_client *client = lane->client;
+	const struct rowlock_client *client = commit->client;
 	int64_t unshared_until = client->unshared_until_ms;
 
-	return lane->group.most > 1 &&
+	return commit->group.most > 1 &&
 	       (!unshared_until || rlk_now(client->clock) >= unshared_until);
 }
 
-static enum rlk_member_state share(struct rlk_lane *lane,
+static enum rlk_member_state share(struct rlk_commit *commit,
 				   struct rlk_ticket *ticket,
 				   const struct rlk_errand *errand)
 {
@@ -180,18 +145,19 @@ static enum rlk_member_state share(struct rlk_lane *lane,
 	enum rlk_member_state state;
 	size_t count;
 
-	state = rlk_group_enter(&lane->group, &ticket->member, members, &count);
+	state =
+	    rlk_group_enter(&commit->group, &ticket->member, members, &count);
 	if (state != RLK_MEMBER_LEADING)
 		return state;
-	rlk_lead(lane, lane->bay, members, count,
+	rlk_lead(commit, commit->bay, members, count,
 		 count > 1 || takes_several(ticket), errand);
-	rlk_group_leave(&lane->group, members, count);
+	rlk_group_leave(&commit->group, members, count);
 	return state;
 }
 
 bool rlk_commit_gathers(struct rowlock_client *client)
 {
-	return gathers(lane_of_rounds(client));
+	return gathers(&client->leases);
 }
 
 /* Its leader has it, and settles it. Until that has a connection nobody has
@@ -209,22 +175,22 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 {
 	struct rlk_ticket *ticket = *ticket_pointer;
 	struct rowlock_client *client = ticket->hold->name->client;
-	struct rlk_lane *lane = lane_of(client, ticket, errand);
+	struct rlk_commit *commit = commit_of(client, ticket);
 	int64_t from_ms = rlk_now(client->clock);
 
 	if (from_ms < errand->not_before_ms)
 		from_ms = errand->not_before_ms;
 	ticket->member.until_ms = errand->until_ms;
 	ticket->member.not_before_ms = errand->not_before_ms;
-	ticket->member.queue_until_ms = rlk_linger_until(lane, from_ms);
+	ticket->member.queue_until_ms = rlk_linger_until(commit, from_ms);
 	if (errand->until_ms < ticket->member.queue_until_ms)
 		ticket->member.queue_until_ms = errand->until_ms;
 	if (errand->waiter)
 		ticket->member.wants_out = &errand->waiter->canceled;
 	if (errand->aside) {
 		ticket->alone = true;
-	} else if (gathers(lane) && goes_together(ticket)) {
-		switch (share(lane, ticket, errand)) {
+	} else if (gathers(commit) && ticket->hold->name->strategy->batch) {
+		switch (share(commit, ticket, errand)) {
 		case RLK_MEMBER_LEFT:
 			*ticket_pointer = NULL;
 			return leave(ticket);
@@ -238,10 +204,10 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 			break;
 		}
 	} else {
-		go_alone(lane, lane->bay, ticket, errand);
+		go_alone(commit, commit->bay, ticket, errand);
 	}
 	if (ticket->alone)
-		go_alone(lane, RLK_BAY_ASIDE, ticket, errand);
+		go_alone(commit, RLK_BAY_ASIDE, ticket, errand);
 	return ticket->fault == RLK_FAILED ? RLK_OUT_NOT_SENT
 					   : RLK_OUT_ANSWERED;
 }
@@ -281,14 +247,13 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 					 bool *ret_unsure,
 					 struct rowlock_errinfo *reterr)
 {
-	struct rlk_lane *lane =
-	    rlk_client_lane(hold->name->client, hold->name->text);
+	struct rlk_commit *commit = &hold->name->client->leases;
 	struct rlk_ticket ticket;
 
 	rlk_ticket_init(&ticket, hold, ret_part->act, &ret_part->request);
-	go_alone(lane, lane->bay, &ticket, errand);
+	go_alone(commit, commit->bay, &ticket, errand);
 	if (ticket.alone)
-		go_alone(lane, RLK_BAY_ASIDE, &ticket, errand);
+		go_alone(commit, RLK_BAY_ASIDE, &ticket, errand);
 	return outcome_of(&ticket, ret_part, ret_unsure, reterr);
 }
 
@@ -322,16 +287,15 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				 .request = rlk_hold_request(hold) };
 	bool unsure;
 	enum rlk_fault fault = run(hold, errand, &part, &unsure, reterr);
-	uint64_t bell_conn;
 
 	if (fault)
 		return fault;
 	ret_found->row = part.found;
 	ret_found->unsure = unsure;
-	/* A packet, and the lane's connection, have let it go already. */
-	bell_conn = atomic_exchange(&hold->bell_conn, 0);
-	if (part.ran_on && part.ran_on != bell_conn)
-		rlk_doorbell_ring(hold, bell_conn, errand->until_ms);
+	/* A packet, and the commit connection, have let its bell go already. */
+	if (!part.ran_on || part.ran_on == hold->bell_conn)
+		hold->bell_conn = 0;
+	rlk_commit_bell_ring(hold, errand->until_ms);
 	return RLK_DONE;
 }
 

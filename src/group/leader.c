@@ -7,7 +7,7 @@
  *     answered are done, each of the others is sent again, alone
  *   - no connection for the leader: each of the others tries, with its own
  *     patience
- *   - the lane's connection does not come free for long: each is sent alone
+ *   - the connection does not come free for long: each is sent alone
  *   - the answer does not come for long: perhaps a row is locked by somebody's
  *     transaction. The statement is interrupted, and again each is sent alone
  *   - the connection is lost: its session is ended in the server, by its mark,
@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "hold/clear.h"
 #include "hold/session.h"
 #include "strategy/bell.h"
@@ -65,38 +65,6 @@ static enum rlk_fault fault_of(enum rlk_verdict verdict)
 	}
 }
 
-/* A connection with many user-level locks is slow at taking another: MariaDB
- * keeps them in a list. */
-#define BELLS_MOST 64
-
-/* Has the lane's connection room for one more bell? And will it be the name's,
- * to let it go with the row? */
-static bool wants_bell(struct rlk_lane *lane, const struct rlk_conn *conn,
-		       const char *name)
-{
-	const struct rowlock_client *client = lane->client;
-	uint64_t id = rlk_conn_id(conn);
-
-	/* Of those who sweep several have a connection at one time. */
-	if (lane != rlk_client_lane(lane->client, name))
-		return false;
-	if (lane->bell_conn != id) {
-		lane->bell_conn = id;
-		lane->bells = 0;
-	}
-	return lane->bells < BELLS_MOST && rlk_doorbell_reaches(client, conn);
-}
-
-static void count_bell(struct rlk_lane *lane, const struct rlk_part *part)
-{
-	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_GRANTED &&
-	    part->holder.bell)
-		lane->bells++;
-	if (part->act == RLK_ACT_RELEASE && lane->bells > 0 &&
-	    part->request.bell_conn == lane->bell_conn)
-		lane->bells--;
-}
-
 static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 				struct rlk_conn *conn,
 				struct rowlock_errinfo *reterr)
@@ -125,19 +93,19 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 
 /* Only of what was not stopped: that tells nothing about the server. What was
  * answered while it was being stopped tells that this is its pace. */
-static void note_duration(struct rlk_lane *lane, int64_t began_ms)
+static void note_duration(struct rlk_commit *commit, int64_t began_ms)
 {
-	int64_t took = rlk_now(lane->client->clock) - began_ms;
+	int64_t took = rlk_now(commit->client->clock) - began_ms;
 
-	lane->usual_ms = (3 * lane->usual_ms + took) / 4;
+	commit->usual_ms = (3 * commit->usual_ms + took) / 4;
 }
 
 /* On @conn, which is given back. */
-static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
+static void run_alone(struct rlk_commit *commit, struct rlk_ticket *ticket,
 		      struct rlk_conn *conn)
 {
 	struct rowlock_client *client = ticket->hold->name->client;
-	bool of_lane = rlk_conn_profile(conn)->packets;
+	bool aside = !rlk_conn_profile(conn)->packets;
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
@@ -145,17 +113,16 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 
 	/* Who waits for it behind us is woken by the server, then. */
 	ticket->part.request.bell =
-	    of_lane && ticket->hold->name->strategy->bells &&
-	    wants_bell(lane, conn, ticket->part.request.name);
+	    !aside && rlk_commit_bell_wanted(ticket, conn);
 	fault = ask_alone(ticket, conn, &error);
 	ticket->part.answered = fault == RLK_DONE;
 	if (fault == RLK_DONE) {
 		ticket->part.ran_on = rlk_conn_id(conn);
-		if (of_lane)
-			count_bell(lane, &ticket->part);
+		if (!aside)
+			rlk_commit_bell_count(client, &ticket->part);
 		/* One that waited for somebody's transaction tells nothing. */
-		if (of_lane && ticket->part.verdict != RLK_AGAIN)
-			note_duration(lane, began);
+		if (!aside && ticket->part.verdict != RLK_AGAIN)
+			note_duration(commit, began);
 		rlk_pool_put(client->pool, conn);
 		return;
 	}
@@ -172,7 +139,7 @@ static void run_alone(struct rlk_lane *lane, struct rlk_ticket *ticket,
 /* Of one packet. */
 struct packet {
 	struct rowlock_client *client;
-	struct rlk_lane *lane;
+	struct rlk_commit *commit;
 	struct rlk_member **members;
 	size_t count;
 	int64_t until_ms;  /* the leader's */
@@ -217,10 +184,10 @@ static bool go_on(struct rlk_conn *conn, void *arg)
 	return true;
 }
 
-int64_t rlk_linger_until(const struct rlk_lane *lane, int64_t now_ms)
+int64_t rlk_linger_until(const struct rlk_commit *commit, int64_t now_ms)
 {
-	return rlk_after(now_ms,
-			 LINGER_MS + LINGER_TIMES * (uint64_t) lane->usual_ms);
+	return rlk_after(now_ms, LINGER_MS + LINGER_TIMES *
+						 (uint64_t) commit->usual_ms);
 }
 
 /* Something on the way does not let packets pass: see what does. Said once. */
@@ -309,10 +276,10 @@ static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
  * each sweep that comes by, and whoever asked for it be swept alone. */
 static void note_neighbours(const struct packet *packet)
 {
-	struct rlk_lane *lane = packet->lane;
+	struct rlk_commit *commit = packet->commit;
 
-	if (packet->interrupted && lane == &packet->client->sweeps)
-		lane->lone_until_ms =
+	if (packet->interrupted && commit == &packet->client->sweeps)
+		commit->lone_until_ms =
 		    rlk_after(rlk_now(packet->client->clock), LONE_MS);
 }
 
@@ -321,7 +288,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	struct rowlock_client *client = packet->client;
 	const struct rlk_patience patience = { go_on, packet };
 	struct rlk_ticket *first = rlk_ticket_of(packet->members[0]);
-	struct rlk_part **parts = packet->lane->parts;
+	struct rlk_part **parts = packet->commit->parts;
 	struct rowlock_errinfo error = { .code = 0 };
 	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
@@ -332,18 +299,18 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	size_t count;
 	bool several = collect(packet, parts, &count);
 
-	packet->linger_ms = rlk_linger_until(packet->lane, began);
+	packet->linger_ms = rlk_linger_until(packet->commit, began);
 	set_until(packet, conn);
 	rlk_conn_mark(conn, &mark);
 	if (count == 1 && parts[0]->act == RLK_ACT_ACQUIRE) {
 		several = parts[0]->request.draw;
-		parts[0]->request.bell =
-		    wants_bell(packet->lane, conn, parts[0]->request.name);
+		parts[0]->request.bell = rlk_commit_bell_wanted(
+		    container_of(parts[0], struct rlk_ticket, part), conn);
 	}
 	for (size_t i = 0; i < packet->count; i++)
 		rlk_ticket_of(packet->members[i])->sent = true;
 	if (count)
-		parts[0]->lone = began < packet->lane->lone_until_ms;
+		parts[0]->lone = began < packet->commit->lone_until_ms;
 	fault = count ? first->hold->name->strategy->batch(conn, parts, count,
 							   &patience, &error)
 		      : RLK_DONE;
@@ -356,13 +323,13 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 			rlk_clear_tell(client, parts[i]);
 		if (parts[i]->act == RLK_ACT_ACQUIRE && parts[i]->holder.bell)
 			parts[i]->ran_on = rlk_conn_id(conn);
-		count_bell(packet->lane, parts[i]);
+		rlk_commit_bell_count(client, parts[i]);
 	}
 	if (fault)
 		ring_rest(packet, conn, parts, count);
 	rlk_pool_put(client->pool, conn);
 	if (!fault)
-		note_duration(packet->lane, began);
+		note_duration(packet->commit, began);
 	note_passage(client, several, fault, answered > 0, &error);
 	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
 	/* End the session, so that what was sent is over for good. */
@@ -421,48 +388,47 @@ static void fail_leader(const struct packet *packet,
 		rlk_ticket_of(packet->members[i])->alone = true;
 }
 
-/* The lane's own, but for one with a bell that nobody will let go. */
-static int get_lane(const struct packet *packet, int64_t until_ms,
-		    const struct rlk_errand *errand, struct rlk_conn **ret_conn,
-		    struct rowlock_errinfo *reterr)
+/* That of the group, but for one with a bell that nobody will let go. */
+static int get_own(const struct packet *packet, int64_t until_ms,
+		   const struct rlk_errand *errand, struct rlk_conn **ret_conn,
+		   struct rowlock_errinfo *reterr)
 {
-	struct rlk_lane *lane = packet->lane;
+	struct rowlock_client *client = packet->client;
 	struct rlk_pool_waiter *waiter =
 	    errand->waiter ? &errand->waiter->pool_waiter : NULL;
 	int code;
 
 	for (;;) {
-		code = rlk_pool_get(packet->client->pool, lane->bay, until_ms,
+		code = rlk_pool_get(client->pool, packet->commit->bay, until_ms,
 				    errand->persist, waiter, ret_conn, reterr);
-		if (code || !rlk_doorbell_is_ghost(lane, *ret_conn))
+		if (code || !rlk_commit_bell_is_ghost(client, *ret_conn))
 			return code;
-		lane->ghost = 0;
-		rlk_pool_discard(packet->client->pool, *ret_conn);
+		rlk_pool_discard(client->pool, *ret_conn);
 	}
 }
 
-/* ROWLOCK_EBUSY: somebody has the lane's connection for longer than a packet
+/* ROWLOCK_EBUSY: another thread has the connection for longer than a packet
  * takes. One that is still being opened is worth all the time. */
-static int get_lane_soon(const struct packet *packet,
-			 const struct rlk_errand *errand,
-			 struct rlk_conn **ret_conn,
-			 struct rowlock_errinfo *reterr)
+static int get_own_soon(const struct packet *packet,
+			const struct rlk_errand *errand,
+			struct rlk_conn **ret_conn,
+			struct rowlock_errinfo *reterr)
 {
 	const struct rlk_clock *clock = packet->client->clock;
-	int64_t soon = rlk_linger_until(packet->lane, rlk_now(clock));
+	int64_t soon = rlk_linger_until(packet->commit, rlk_now(clock));
 	int code;
 
 	if (packet->until_ms <= soon)
-		return get_lane(packet, packet->until_ms, errand, ret_conn,
-				reterr);
-	code = get_lane(packet, soon, errand, ret_conn, reterr);
+		return get_own(packet, packet->until_ms, errand, ret_conn,
+			       reterr);
+	code = get_own(packet, soon, errand, ret_conn, reterr);
 	if (!code)
 		rlk_conn_set_until(*ret_conn, packet->until_ms);
 	if (code == ROWLOCK_ETIMEDOUT)
 		return ROWLOCK_EBUSY;
 	if (code != ROWLOCK_ECONNECT || rlk_now(clock) < soon)
 		return code;
-	return get_lane(packet, packet->until_ms, errand, ret_conn, reterr);
+	return get_own(packet, packet->until_ms, errand, ret_conn, reterr);
 }
 
 static int get_conn(const struct packet *packet, size_t bay,
@@ -474,13 +440,13 @@ static int get_conn(const struct packet *packet, size_t bay,
 	int code;
 
 	if (bay != RLK_BAY_ASIDE)
-		return get_lane_soon(packet, errand, ret_conn, reterr);
+		return get_own_soon(packet, errand, ret_conn, reterr);
 	code = rlk_pool_get(packet->client->pool, bay, packet->until_ms, false,
 			    waiter, ret_conn, reterr);
 	/* The server may have no more of them for us. */
-	return code == ROWLOCK_ECONNECT ? get_lane(packet, packet->until_ms,
-						   errand, ret_conn, reterr)
-					: code;
+	return code == ROWLOCK_ECONNECT
+		   ? get_own(packet, packet->until_ms, errand, ret_conn, reterr)
+		   : code;
 }
 
 static void send_each_alone(const struct packet *packet)
@@ -489,14 +455,15 @@ static void send_each_alone(const struct packet *packet)
 		rlk_ticket_of(packet->members[i])->alone = true;
 }
 
-void rlk_lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
-	      size_t count, bool as_packet, const struct rlk_errand *errand)
+void rlk_lead(struct rlk_commit *commit, size_t bay,
+	      struct rlk_member **members, size_t count, bool as_packet,
+	      const struct rlk_errand *errand)
 {
-	struct rowlock_client *client = lane->client;
+	struct rowlock_client *client = commit->client;
 	int64_t call = rlk_client_call_until(client);
 	struct packet packet = {
 		.client = client,
-		.lane = lane,
+		.commit = commit,
 		.members = members,
 		.count = count,
 		.until_ms = call < errand->until_ms ? call : errand->until_ms,
@@ -516,7 +483,7 @@ void rlk_lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
 	if (as_packet)
 		run_packet(&packet, conn);
 	else if (!own->part.answered)
-		run_alone(lane, own, conn);
+		run_alone(commit, own, conn);
 	else
 		rlk_pool_put(client->pool, conn);
 }

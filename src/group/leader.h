@@ -12,16 +12,17 @@
 #include "group/commit.h"
 
 /**
- * Send the @count requests of @members, the leader's own first, on the lane's
- * connection or on one of @bay. Blocks until errand->until_ms, or as long as a
- * call may take, whichever is earlier; no mutex held.
+ * Send the @count requests of @members, the leader's own first, on the
+ * connection of @commit or on one of @bay. Blocks until errand->until_ms, or as
+ * long as a call may take, whichever is earlier; no mutex held.
  *
  * @as_packet  as one text of statements, else it is one request, on its own
  */
-void rlk_lead(struct rlk_lane *lane, size_t bay, struct rlk_member **members,
-	      size_t count, bool as_packet, const struct rlk_errand *errand);
+void rlk_lead(struct rlk_commit *commit, size_t bay,
+	      struct rlk_member **members, size_t count, bool as_packet,
+	      const struct rlk_errand *errand);
 
 /** When something that began at @now_ms takes suspiciously long. */
-int64_t rlk_linger_until(const struct rlk_lane *lane, int64_t now_ms);
+int64_t rlk_linger_until(const struct rlk_commit *commit, int64_t now_ms);
 
 #endif

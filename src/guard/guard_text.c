@@ -10,6 +10,7 @@
 #include "core/call.h"
 #include "guard/guarded.h"
 #include "guard/place.h"
+#include "strategy/guard_sql.h"
 
 static int fail(const struct rowlock *lock, int code, const char *words,
 		struct rowlock_errinfo *reterr)
@@ -45,7 +46,7 @@ static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
 				: "its text does not fit; give "
 				  "ROWLOCK_GUARD_SQL_SIZE bytes",
 			    reterr);
-	hold->guard_told = true;
+	hold->guard.told = true;
 	return 0;
 }
 

@@ -64,8 +64,8 @@ static int check(const struct rowlock *lock, const struct st_mysql *conn,
 /* Of its row, as it is now. */
 static bool knows_guards_locked(const struct rlk_hold *hold)
 {
-	return !hold->guards_unsure && !hold->guard_told &&
-	       hold->guards < UINT16_MAX;
+	return !hold->guard.unsure && !hold->guard.told &&
+	       hold->guard.count < UINT16_MAX;
 }
 
 void rlk_guarded_note_locked(const struct rlk_guarded *guarded)
@@ -73,8 +73,9 @@ void rlk_guarded_note_locked(const struct rlk_guarded *guarded)
 	const uint64_t guards = guarded->guard.guards;
 	struct rlk_hold *hold = guarded->hold;
 
-	hold->guards_unsure = false;
-	hold->guards = guards < UINT16_MAX ? (uint16_t) guards : UINT16_MAX;
+	hold->guard.unsure = false;
+	hold->guard.count =
+	    guards < UINT16_MAX ? (uint16_t) guards : UINT16_MAX;
 }
 
 /* @guarded has asked, and got its answer. */
@@ -170,14 +171,14 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 
 	if (!hold)
 		return code;
-	if (hold->in_transaction)
+	if (hold->guard.in_transaction)
 		return fail(lock, "begin", ROWLOCK_EHELD,
 			    "another transaction of this hold is open; end it "
 			    "first",
 			    reterr);
 	if (is_taken_locked(client, &guard->on))
 		return fail_open(lock, reterr);
-	hold->in_transaction = true;
+	hold->guard.in_transaction = true;
 	rlk_hold_get_locked(hold);
 	lock->calls++;
 	guarded->lock = lock;
@@ -186,7 +187,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	guard->attempt = hold->attempt;
 	guard->place = &client->place;
 	guard->server = guarded->identity;
-	guard->guards = hold->guards;
+	guard->guards = hold->guard.count;
 	/* A lock is taken by asking; and a node that may be behind catches up.
 	 * A transaction with a snapshot takes long, and does not begin in vain.
 	 */
@@ -209,7 +210,7 @@ void rlk_guarded_untie(struct rlk_guarded *guarded)
 		rlk_borrowed_let_reconnect(&guarded->guard.on, true);
 	rlk_mutex_lock(&client->mutex);
 	rlk_list_remove(&guarded->node);
-	guarded->hold->in_transaction = false;
+	guarded->hold->guard.in_transaction = false;
 	guarded->lock->calls--;
 	rlk_hold_put_locked(guarded->hold);
 	rlk_mutex_unlock(&client->mutex);
@@ -265,7 +266,7 @@ static bool may_come(struct rlk_guarded *guarded)
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
-	return guarded->hold->commit_may_come;
+	return guarded->hold->guard.commit_may_come;
 }
 
 static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
@@ -284,7 +285,7 @@ static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
 	if (fault)
 		return fault;
 	rlk_mutex_lock(&client->mutex);
-	guarded->hold->commit_may_come = false;
+	guarded->hold->guard.commit_may_come = false;
 	rlk_mutex_unlock(&client->mutex);
 	return RLK_DONE;
 }

@@ -36,9 +36,9 @@ static void note_end(const struct rlk_guarded *guarded, bool done)
 	if (guarded->read)
 		rlk_guarded_note_locked(guarded);
 	else if (!done)
-		hold->guards_unsure = true;
-	else if (hold->guards < UINT16_MAX)
-		hold->guards++;
+		hold->guard.unsure = true;
+	else if (hold->guard.count < UINT16_MAX)
+		hold->guard.count++;
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -123,11 +123,12 @@ typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
 		       struct rowlock_errinfo *ret_error);
 
 /* While its session is there, a transaction with an early guard has the row,
- * and its COMMIT may come: so the session is ended in the server, and the
- * question is answered. The application has closed its end of it by then. Its
- * number is that of the thread which has locked the row, as that has said
- * itself; and no other thread of the same run of the server ever has it, which
- * the fence looks at. Where it cannot be ended, the question says so. */
+ * and its COMMIT may come, or its ROLLBACK only late. So the session is ended
+ * in the server, and a question is answered. The application has closed its end
+ * of it by then. Its number is that of the thread which has locked the row, as
+ * that has said itself; and no other thread of the same run of the server ever
+ * has it, which the fence looks at. Where it cannot be ended, the question says
+ * so. */
 static void end_session(const struct rlk_guarded *guarded,
 			struct rlk_conn *conn)
 {
@@ -165,6 +166,15 @@ static bool ask_row(struct rlk_guarded *guarded, struct rlk_conn *conn,
 	struct rlk_request request = rlk_hold_request(guarded->hold);
 
 	return !rlk_guard_look(conn, &request, &guarded->seen, ret_error);
+}
+
+/* Nothing: to end its session is enough. */
+static bool ask_nothing(struct rlk_guarded *guarded, struct rlk_conn *conn,
+			struct rowlock_errinfo *ret_error)
+{
+	(void) ret_error;
+	end_session(guarded, conn);
+	return true;
 }
 
 static void pause_until(const struct rowlock_client *client, int64_t until_ms)
@@ -208,7 +218,7 @@ static void note_may_come(struct rlk_guarded *guarded)
 	struct rowlock_client *client = guarded->lock->name->client;
 
 	rlk_mutex_lock(&client->mutex);
-	guarded->hold->commit_may_come = true;
+	guarded->hold->guard.commit_may_come = true;
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -448,6 +458,26 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	return code;
 }
 
+/* Where it is not answered, the server does it by itself when it notices that
+ * the connection is closed. Until then an early guard has the row. */
+static enum rlk_guard_end roll_back(struct rlk_guarded *guarded,
+				    int64_t until_ms)
+{
+	const struct rowlock_client *client = guarded->lock->name->client;
+	struct rowlock_errinfo error;
+	enum rlk_guard_end end;
+
+	guarded->guard.on.until_ms = until_ms;
+	if (guarded->guard.early)
+		guarded->guard.on.until_ms -=
+		    (int64_t) client->call_timeout_ms / 2;
+	end = rlk_guard_rollback(&guarded->guard, NULL);
+	guarded->cut = end == RLK_GUARD_UNANSWERED;
+	if (guarded->cut && guarded->guard.early)
+		ask_until(guarded, ask_nothing, until_ms, &error);
+	return end;
+}
+
 int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 		     struct rowlock_errinfo *reterr)
 {
@@ -459,9 +489,7 @@ int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 	guarded = open_one(lock, conn, "roll back", &code, reterr);
 	if (!guarded)
 		return code;
-	guarded->guard.on.until_ms = rlk_client_call_until(lock->name->client);
-	/* Where it is not answered, the server does it by itself. */
-	end = rlk_guard_rollback(&guarded->guard, NULL);
+	end = roll_back(guarded, rlk_client_call_until(lock->name->client));
 	rlk_guarded_tell_rows(guarded, NULL);
 	if (has_ended_before(end))
 		code = fail_ended(guarded, "roll back", end, reterr);

@@ -42,8 +42,7 @@ int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 	rlk_mutex_unlock(&client->mutex);
 	if (known)
 		return 0;
-	code = learn(client, rlk_client_lane(client, lock->name->text)->bay,
-		     until_ms, &place, reterr);
+	code = learn(client, RLK_BAY_COMMIT, until_ms, &place, reterr);
 	if (code)
 		return code;
 	rlk_mutex_lock(&client->mutex);

@@ -11,7 +11,7 @@
 #include "hold/handle.h"
 
 /** Have client->place, learned by a connection that is open already, or the
- *  next one of the lock's lane. Blocks for that, the first time. 0, or what
+ *  next commit connection. Blocks for that, the first time. 0, or what
  *  rlk_client_conn() says. */
 int rlk_place_find(const struct rowlock *lock, int64_t until_ms,
 		   struct rowlock_errinfo *reterr);

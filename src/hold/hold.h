@@ -68,6 +68,18 @@ struct rlk_upkeep {
 #define RLK_OWNER_NOBODY 0
 #define RLK_OWNER_ALL (1ull << 63)
 
+/** The application's transactions that are tied to a hold. */
+struct rlk_hold_guard {
+	bool in_transaction : 1;  /* one is open */
+	bool told : 1;            /* the application has the guard as text, and
+				     commits by itself */
+	bool commit_may_come : 1; /* one that was not answered, and that nobody
+				     could ask after */
+	bool unsure : 1;          /* the count may be another one */
+	uint16_t count; /* of guards in the row, unless that is unsure, or at
+			   its most */
+};
+
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
 	enum rlk_hold_state state : 7;
@@ -78,17 +90,11 @@ struct rlk_hold {
 	bool wanted : 1;     /* lease: others wanted the name, too, when it was
 				granted */
 	bool orphan : 1;     /* lost by its owner's end, and not logged yet */
-	bool in_transaction : 1;  /* one of the application's is tied to it, and
-				     open */
-	bool guard_told : 1;      /* the application has its guard as text, and
-				     commits by itself */
-	bool commit_may_come : 1; /* one that was not answered, and that nobody
-				     could ask after */
-	bool guards_unsure : 1;   /* what follows may be otherwise */
-	uint16_t guards; /* of its row, unless that is unsure, or at its most */
+	unsigned int passes : 20; /* how often it was handed over since
+				     began_ms; an option bounds it */
+	struct rlk_hold_guard guard;
 	unsigned int refs;
 	unsigned int depth;
-	unsigned int passes;   /* how often it was handed over since began_ms */
 	int64_t began_ms;      /* when the server granted it */
 	struct rlk_name *name; /* name->hold while HELD or RELEASING, but of
 				  many the last only */
@@ -96,7 +102,7 @@ struct rlk_hold {
 	uint64_t attempt;
 	uint64_t session; /* lease */
 	uint64_t token;   /* 0: not drawn */
-	/* A connection of its lane that has its bell; 0. Whoever takes the
+	/* The commit connection that has its bell; 0. A thread that takes the
 	 * number away sees to the bell. */
 	_Atomic uint64_t bell_conn;
 	struct rlk_list node;      /* session.holds, row_holds or abandoned */

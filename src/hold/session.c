@@ -59,8 +59,7 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 	enum rlk_fault fault;
 	int64_t t0;
 
-	if (rlk_pool_get(client->pool,
-			 rlk_client_lane(client, waiter->name->text)->bay,
+	if (rlk_pool_get(client->pool, RLK_BAY_COMMIT,
 			 rlk_waiter_io_until(waiter), false,
 			 &waiter->pool_waiter, &conn, reterr))
 		return RLK_FAILED;

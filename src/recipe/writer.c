@@ -131,8 +131,7 @@ static int look(struct drain *drain)
 	drain->others = 0;
 	drain->dead_count = 0;
 	drain->error.code = 0;
-	code = get_conn(drain, rlk_client_lane(drain->client, name->text)->bay,
-			&conn, &drain->error);
+	code = get_conn(drain, RLK_BAY_COMMIT, &conn, &drain->error);
 	if (code) {
 		drain->others = 1;
 		return failed(drain, code);

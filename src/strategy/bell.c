@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
-#include "strategy/lease_private.h"
+#include "strategy/attempt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -178,7 +178,7 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 	rung = reply.has_row;
 	*ret_found = rung || reply.affected == 1;
 	if (!*ret_found)
-		fault = rlk_lease_make_sure(conn, request, reterr);
+		fault = rlk_attempt_make_sure(conn, request, reterr);
 	if (fault)
 		return fault;
 	/* Without a row nothing was rung. The row is gone in any case: what

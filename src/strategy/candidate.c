@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "strategy/attempt.h"
 #include "strategy/lease_private.h"
 
 #include <rowlock/election.h>
@@ -39,7 +40,7 @@ const struct rlk_strategy rlk_strategy_candidate = {
 	.slot = slot_of,
 	.acquire = rlk_lease_acquire,
 	.release = rlk_lease_release,
-	.confirm = rlk_lease_confirm,
+	.confirm = rlk_attempt_confirm,
 	.look = rlk_lease_look,
 };
 

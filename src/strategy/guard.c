@@ -36,22 +36,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "db/borrowed_script.h"
 #include "db/server.h"
 #include "db/sql.h"
-#include "strategy/lease_private.h"
+#include "strategy/attempt.h"
 #include "strategy/receipt.h"
 
 /* Of what can fail it is the cheapest: it has no result. There is no value of
  * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
 #define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, %d, 2)"
 #define ERROR_JUDGE 1231
-
-/* One more of those who have the guard as text (strategy/guard.h). */
-#define COUNT_TEXT "(lease.guards + 268435456) & 4294967295"
 
 #define ERROR_SYNTAX 1064
 #define ERROR_ROWS 1242
@@ -91,27 +87,10 @@ enum {
 
 /* ------------------------------------------------------------------ texts */
 
-/* @table: "", or how the table is called, and a dot. */
-static void put_condition(struct rlk_script *text, const char *table,
-			  const struct rlk_request *request)
-{
-	rlk_script_put(text, table);
-	rlk_script_put(text, "name = ");
-	rlk_script_put_value(text, rlk_text(request->name));
-	rlk_script_put(text, " AND ");
-	rlk_script_put(text, table);
-	rlk_script_put(text, "slot = ");
-	rlk_script_put_value(text, rlk_u64(request->slot));
-	rlk_script_put(text, " AND ");
-	rlk_script_put(text, table);
-	rlk_script_put(text, "attempt = ");
-	rlk_script_put_value(text, rlk_u64(request->attempt));
-}
-
 static void put_row(struct rlk_script *text, const struct rlk_request *request)
 {
 	rlk_script_put(text, " WHERE ");
-	put_condition(text, "", request);
+	rlk_attempt_put(text, "", request);
 }
 
 static void put_savepoint(struct rlk_script *text,
@@ -297,61 +276,6 @@ static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 	put_end(text, guard);
 }
 
-/* Ends @text. */
-static int take_words(struct rlk_script *text, char *ret_text, size_t size)
-{
-	const char *words = rlk_script_end(text);
-	int code = ROWLOCK_ENOMEM;
-
-	if (words)
-		code = strlen(words) < size ? 0 : ROWLOCK_EINVAL;
-	if (!code)
-		memcpy(ret_text, words, strlen(words) + 1);
-	rlk_sql_fini(&text->sql);
-	return code;
-}
-
-/* The first statement judges, as several drivers read no other answer of a
- * text. It joins a table that always has a row, so its condition is evaluated
- * where the lease has none. The others are for a client that passes over
- * errors: they end its connection. */
-int rlk_guard_sql(const struct rlk_place *place,
-		  const struct rlk_request *request, char *ret_text,
-		  size_t size)
-{
-	struct rlk_script text = { .failed = false };
-
-	rlk_script_put(&text, "UPDATE (SELECT 1) AS hold LEFT JOIN ");
-	rlk_place_put_table(&text, place, "business_lease");
-	rlk_script_put(&text, " AS lease ON ");
-	put_condition(&text, "lease.", request);
-	rlk_script_put(&text,
-		       " SET lease.guards = " COUNT_TEXT
-		       " WHERE IF(lease.name IS NULL, (SELECT 1 UNION SELECT "
-		       "2), 1) = 1; "
-		       "SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', "
-		       "'KILL CONNECTION_ID()'); "
-		       "PREPARE rowlock_guard FROM @rowlock_guard; "
-		       "EXECUTE rowlock_guard");
-	return take_words(&text, ret_text, size);
-}
-
-int rlk_guard_call(const struct rlk_place *place,
-		   const struct rlk_request *request, char *ret_text,
-		   size_t size)
-{
-	struct rlk_script text = { .failed = false };
-
-	rlk_script_put(&text, "CALL ");
-	rlk_place_put_table(&text, place, "rowlock_guard");
-	rlk_script_put(&text, "(");
-	rlk_script_put_value(&text, rlk_text(request->name));
-	rlk_script_put(&text, ", ");
-	rlk_script_put_value(&text, rlk_u64(request->attempt));
-	rlk_script_put(&text, ")");
-	return take_words(&text, ret_text, size);
-}
-
 static enum rlk_fault say(const struct rlk_guard *guard,
 			  struct rlk_script *text, uint64_t *ret_numbers,
 			  size_t *ret_answered, struct rowlock_errinfo *reterr)
@@ -415,15 +339,20 @@ static enum rlk_guard_end undo(const struct rlk_guard *guard,
 
 /* Connected anew, it may have what was written since in a transaction that
  * nothing guards: the next COMMIT would be a stale one. */
-static void leave_new_one(const struct rlk_guard *guard)
+static bool was_replaced(const struct rlk_guard *guard,
+			 struct rowlock_errinfo *reterr)
 {
 	struct rlk_borrowed_state state;
 
+	if (rlk_borrowed_id(&guard->on) == guard->on_id)
+		return false;
 	if (rlk_borrowed_look(&guard->on, &state, NULL))
 		rlk_borrowed_close(&guard->on);
 	else if (state.in_transaction)
 		rlk_borrowed_roll_back(&guard->on, RLK_AUTOCOMMIT_AS_IT_IS,
 				       NULL);
+	rlk_fail(reterr, ROWLOCK_ECONNECT, "it was connected anew meanwhile");
+	return true;
 }
 
 /* By the last answer that had flags: whatever was written since the begin came
@@ -453,12 +382,8 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 	enum rlk_fault fault;
 	size_t answered;
 
-	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
-		leave_new_one(guard);
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "it was connected anew meanwhile");
+	if (was_replaced(guard, reterr))
 		return RLK_GUARD_REPLACED;
-	}
 	guard->commits_itself = autocommits_again(guard);
 	rlk_script_put(&text, "RELEASE ");
 	put_savepoint(&text, guard);
@@ -643,12 +568,8 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	enum rlk_fault fault;
 	size_t answered;
 
-	if (rlk_borrowed_id(&guard->on) != guard->on_id) {
-		leave_new_one(guard);
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "it was connected anew meanwhile");
+	if (was_replaced(guard, reterr))
 		return RLK_GUARD_REPLACED;
-	}
 	guard->commits_itself = autocommits_again(guard);
 	fault =
 	    say_several(guard, put_commit, request, numbers, &answered, reterr);

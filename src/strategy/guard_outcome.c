@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "db/conn.h"
-#include "strategy/lease_private.h"
+#include "strategy/attempt.h"
 #include "strategy/receipt.h"
 #include "strategy/sure.h"
 
@@ -76,7 +76,7 @@ static enum rlk_fault read_guards(struct rlk_conn *conn,
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_lease_run(conn, how, request, &reply, reterr);
+	    rlk_attempt_run(conn, how, request, &reply, reterr);
 
 	if (!fault)
 		*ret_guards =

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "db/server.h"
 #include "db/token_sql.h"
+#include "strategy/attempt.h"
 #include "strategy/bell.h"
 #include "strategy/draw.h"
 #include "strategy/lease_batch.h"
@@ -27,26 +28,6 @@ static const struct rlk_stmt_def look = {
 	"look",
 	"SELECT " RLK_LEASE_HOLDER RLK_LEASE_OF_SESSION
 	"WHERE l.name = ? AND l.slot = ?",
-};
-
-static const struct rlk_stmt_def release = {
-	"release",
-	"DELETE FROM business_lease"
-	" WHERE name = ? AND slot = ? AND attempt = ?",
-};
-
-static const struct rlk_stmt_def still_there = {
-	"release",
-	"SELECT attempt FROM business_lease"
-	" WHERE name = ? AND slot = ? AND attempt = ?",
-};
-
-/* Held means: the row is there and its session is. */
-static const struct rlk_stmt_def confirm = {
-	"verify",
-	"SELECT s.id FROM business_lease l"
-	" JOIN lease_session s ON s.id = l.session"
-	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
 
 /*
@@ -314,71 +295,14 @@ enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
 	return first(conn, request, ret_holder, reterr);
 }
 
-#define KEY_PARAMS 3
-
-/* The row that the request has made, and no other one of its name. */
-static void key_of(const struct rlk_request *request,
-		   struct rlk_value *ret_params)
-{
-	ret_params[0] = rlk_text(request->name);
-	ret_params[1] = rlk_u64(request->slot);
-	ret_params[2] = rlk_u64(request->attempt);
-}
-
-enum rlk_fault rlk_lease_run(struct rlk_conn *conn,
-			     const struct rlk_stmt_def *def,
-			     const struct rlk_request *request,
-			     struct rlk_reply *ret_reply,
-			     struct rowlock_errinfo *reterr)
-{
-	struct rlk_value params[KEY_PARAMS];
-
-	key_of(request, params);
-	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
-}
-
-enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
-				   const struct rlk_request *request,
-				   struct rowlock_errinfo *reterr)
-{
-	struct rlk_value params[KEY_PARAMS];
-
-	key_of(request, params);
-	return rlk_sure_gone(conn, &still_there, params, reterr);
-}
-
 enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 bool *ret_found,
 				 struct rowlock_errinfo *reterr)
 {
-	struct rlk_reply reply;
-	enum rlk_fault fault;
-
 	if (request->bell_conn && request->bell_conn == rlk_conn_id(conn))
 		return rlk_bell_release(conn, request, ret_found, reterr);
-	fault = rlk_lease_run(conn, &release, request, &reply, reterr);
-	if (fault)
-		return fault;
-	*ret_found = reply.affected == 1;
-	return *ret_found ? RLK_DONE
-			  : rlk_lease_make_sure(conn, request, reterr);
-}
-
-enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
-				 const struct rlk_request *request,
-				 bool *ret_found,
-				 struct rowlock_errinfo *reterr)
-{
-	struct rlk_value params[KEY_PARAMS];
-	struct rlk_reply reply;
-	enum rlk_fault fault;
-
-	key_of(request, params);
-	fault = rlk_sure_read(conn, &confirm, params, &reply, reterr);
-	if (!fault)
-		*ret_found = reply.has_row;
-	return fault;
+	return rlk_attempt_release(conn, request, ret_found, reterr);
 }
 
 enum rlk_fault rlk_lease_draw(struct rlk_conn *conn,
@@ -459,11 +383,11 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	if (breaking->fault)
 		return;
 	reply.affected = 0;
-	breaking->fault = rlk_lease_run(breaking->conn, &break_lease, &request,
-					&reply, breaking->reterr);
+	breaking->fault = rlk_attempt_run(breaking->conn, &break_lease,
+					  &request, &reply, breaking->reterr);
 	if (!breaking->fault && !reply.affected)
-		breaking->fault = rlk_lease_make_sure(breaking->conn, &request,
-						      breaking->reterr);
+		breaking->fault = rlk_attempt_make_sure(
+		    breaking->conn, &request, breaking->reterr);
 	if (breaking->fault || !reply.affected)
 		return;
 	breaking->found = true;
@@ -506,7 +430,7 @@ const struct rlk_strategy rlk_strategy_lease = {
 	.acquire = rlk_lease_acquire,
 	.release = rlk_lease_release,
 	.batch = rlk_lease_batch,
-	.confirm = rlk_lease_confirm,
+	.confirm = rlk_attempt_confirm,
 	.draw = rlk_lease_draw,
 	.raise = rlk_lease_raise,
 	.look = rlk_lease_look,

@@ -21,61 +21,23 @@
  * middle leaves nothing open: a transaction that is sent to a node of Galera as
  * one text may be answered OK and not be there (tests/galera).
  *
- * If fewer rows were made than asked for, one more statement tells who has each
- * name; but not if all were asked for again, and none was free.
+ * Behind that comes an INSERT for each *wave* of sets, that is of several names
+ * by one attempt (lease_batch_rows.c). It commits by itself. A wave that lost a
+ * race has made nothing, and those behind it were not sent: they are asked for
+ * again.
+ *
+ * If fewer rows were made than an INSERT asked for, one more statement tells
+ * who has each name; but not if all were asked for again, and none was free.
  */
 #include "strategy/lease_batch.h"
 
 #include "db/server.h"
 #include "strategy/lease_batch_answer.h"
 #include "strategy/lease_batch_ask.h"
+#include "strategy/lease_batch_rows.h"
 #include "strategy/lease_sweep.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-static int compare(const void *a, const void *b)
-{
-	const struct rlk_part *one = *(struct rlk_part *const *) a;
-	const struct rlk_part *other = *(struct rlk_part *const *) b;
-
-	if (one->act != other->act)
-		return one->act < other->act ? -1 : 1;
-	return strcmp(one->request.name, other->request.name);
-}
-
-static size_t count_act(struct rlk_part **parts, size_t count, enum rlk_act act)
-{
-	size_t found = 0;
-
-	while (found < count && parts[found]->act == act)
-		found++;
-	return found;
-}
-
-/* Those that were held when they were asked for before. */
-static size_t count_polls(const struct rlk_batch *batch)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < batch->acquire_count; i++)
-		count += batch->acquires[i]->ask == RLK_ASK_AGAIN;
-	return count;
-}
-
-static void sort(struct rlk_batch *batch, struct rlk_part **parts, size_t count)
-{
-	qsort(parts, count, sizeof(*parts), compare);
-	batch->acquires = parts;
-	batch->acquire_count = count_act(parts, count, RLK_ACT_ACQUIRE);
-	batch->poll_count = count_polls(batch);
-	parts += batch->acquire_count;
-	count -= batch->acquire_count;
-	batch->releases = parts;
-	batch->release_count = count_act(parts, count, RLK_ACT_RELEASE);
-	batch->draws = parts + batch->release_count;
-	batch->draw_count = count - batch->release_count;
-}
 
 /* ---------------------------------------------------------- transaction */
 
@@ -84,13 +46,16 @@ static bool failed_at(const struct rlk_batch *batch, int statement)
 	return rlk_packet_answered(batch->packet) == (size_t) statement;
 }
 
-/* A name's row is locked: look before touching any. */
+/* A name's row is locked: look before touching any. But a lease that was given
+ * back by then, and committed, would seem to have been lost. */
 static enum rlk_fault send_all(struct rlk_batch *batch)
 {
 	enum rlk_fault fault = rlk_batch_send(batch, false);
 
 	if (fault != RLK_BUSY || batch->acquire == &rlk_batch_looking ||
-	    batch->sees_line || !failed_at(batch, batch->acquire_statement))
+	    batch->sees_line ||
+	    (batch->of[RLK_BATCH_RELEASES].count && !batch->together) ||
+	    !failed_at(batch, batch->of[RLK_BATCH_LEASES].statement))
 		return fault;
 	batch->acquire = &rlk_batch_looking;
 	batch->first_draw = false;
@@ -114,39 +79,19 @@ static enum rlk_fault end_transaction(struct rlk_batch *batch,
 	if (rlk_conn_usable(conn) && rlk_stmt_text(conn, "ROLLBACK", &error))
 		rlk_conn_spoil(conn);
 	if (batch->takes_bell)
-		rlk_lease_drop_bell(conn, &batch->acquires[0]->request);
+		rlk_lease_drop_bell(
+		    conn, &batch->of[RLK_BATCH_LEASES].rows[0].part->request);
 	return fault;
-}
-
-/* What is refused has made nothing, nor has what was to come behind it. Of an
- * INSERT that was interrupted nobody knows. */
-static bool made_nothing(const struct rlk_batch *batch, enum rlk_fault fault)
-{
-	int last = batch->together ? batch->commit_statement
-				   : batch->acquire_statement;
-
-	return (fault == RLK_BUSY || fault == RLK_CONFLICT ||
-		fault == RLK_REFUSED) &&
-	       !rlk_batch_answered(batch, last);
 }
 
 /* ------------------------------------------------------------ all of it */
 
-/* Some were held, or are ours from an earlier sending: who has what? */
-static enum rlk_fault look(struct rlk_batch *batch)
-{
-	enum rlk_fault fault = rlk_batch_ask_who(batch);
-
-	if (!fault)
-		rlk_batch_read_who(batch);
-	return fault;
-}
-
-/* What goes with the INSERT of a single acquire. */
+/* The INSERT of a single acquire may draw, and take or see the bell. */
 static void choose_for_one(struct rlk_batch *batch,
 			   const struct rlk_dialect *dialect)
 {
-	const struct rlk_request *request = &batch->acquires[0]->request;
+	const struct rlk_request *request =
+	    &batch->of[RLK_BATCH_LEASES].rows[0].part->request;
 	const struct rlk_many_def *ringing = dialect->lease_acquire_one_ringing;
 	const struct rlk_many_def *seeing =
 	    dialect->lease_acquire_one_seeing_line;
@@ -161,44 +106,64 @@ static void choose_for_one(struct rlk_batch *batch,
 	batch->bell = rlk_bell_of(batch->conn, request);
 }
 
+/* How are leases asked for? A name that was held before is not touched. */
+static void choose(struct rlk_batch *batch, size_t count)
+{
+	const struct rlk_dialect *dialect =
+	    rlk_server_dialect(rlk_conn_server(batch->conn));
+	const struct rlk_many_def *locking = dialect->lease_acquire_many;
+	const struct rlk_batch_rows *leases = &batch->of[RLK_BATCH_LEASES];
+	bool firsts = true;
+
+	for (size_t i = 0; i < leases->count; i++)
+		if (leases->rows[i].part->ask == RLK_ASK_AGAIN)
+			firsts = false;
+	batch->acquire = locking && firsts ? locking : &rlk_batch_looking;
+	if (count == 1 && leases->count == 1 && firsts)
+		choose_for_one(batch, dialect);
+	batch->together =
+	    locking && !rlk_conn_server(batch->conn)->galera && leases->count &&
+	    (batch->of[RLK_BATCH_RELEASES].count || batch->first_draw);
+}
+
+static enum rlk_fault run(struct rlk_batch *batch)
+{
+	enum rlk_fault fault = send_all(batch);
+	bool unclear;
+
+	if (!batch->packet)
+		return fault;
+	if (batch->together &&
+	    !rlk_batch_answered(batch, batch->commit_statement))
+		fault = end_transaction(batch, fault);
+	fault = rlk_batch_read(batch, fault, &unclear);
+	if (fault || !unclear)
+		return fault;
+	/* Some were held, or are ours from an earlier sending. */
+	fault = rlk_batch_ask_who(batch);
+	rlk_batch_read_who(batch);
+	return fault;
+}
+
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 			       size_t count,
 			       const struct rlk_patience *patience,
 			       struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
-	const struct rlk_many_def *locking = dialect->lease_acquire_many;
 	struct rlk_batch batch = {
 		.conn = conn,
 		.patience = patience,
 		.reterr = reterr,
 	};
 	enum rlk_fault fault;
-	bool nothing;
-	bool firsts;
-	bool known;
 
 	if (parts[0]->act == RLK_ACT_SWEEP)
 		return rlk_lease_sweep_batch(conn, parts, count, patience,
 					     reterr);
-	sort(&batch, parts, count);
-	firsts = batch.poll_count == 0;
-	batch.acquire = locking && firsts ? locking : &rlk_batch_looking;
-	if (count == 1 && batch.acquire_count == 1 && firsts)
-		choose_for_one(&batch, dialect);
-	batch.together = locking && !rlk_conn_server(conn)->galera &&
-			 batch.acquire_count &&
-			 (batch.release_count || batch.first_draw);
-	fault = send_all(&batch);
-	if (!batch.packet)
-		return fault;
-	if (batch.together &&
-	    !rlk_batch_answered(&batch, batch.commit_statement))
-		fault = end_transaction(&batch, fault);
-	nothing = made_nothing(&batch, fault);
-	for (size_t i = 0; i < batch.acquire_count; i++)
-		batch.acquires[i]->not_made = nothing;
-	known = rlk_batch_read(&batch);
-	return known || fault ? fault : look(&batch);
+	if (!rlk_batch_sort(&batch, parts, count))
+		return rlk_lease_fail_memory(reterr);
+	choose(&batch, count);
+	fault = run(&batch);
+	free(batch.rows);
+	return fault;
 }

@@ -6,11 +6,13 @@
 
 #include "strategy/lease_batch.h"
 
-/** What was answered counts, also if not all was. False: who has the names that
- *  were asked for is not known yet. */
-bool rlk_batch_read(struct rlk_batch *batch);
+/** Read the answers that came, also if not all did. Returns @fault, of the
+ *  packet, but RLK_DONE where a set has lost a race: it is asked for again.
+ *  *@ret_unclear: who has the names of some is not known yet. */
+enum rlk_fault rlk_batch_read(struct rlk_batch *batch, enum rlk_fault fault,
+			      bool *ret_unclear);
 
-/** Who has them. One that nobody has any more is asked for again. */
+/** Read who has them. A lease that nobody has any more is asked for again. */
 void rlk_batch_read_who(struct rlk_batch *batch);
 
 #endif

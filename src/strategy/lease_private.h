@@ -33,19 +33,6 @@ int64_t rlk_lease_left_us(const struct rlk_holder *holder);
 /** The maximum hold as the statements take it; SQL's NULL if there is none. */
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
 
-/** A statement that was to change the request's row, by its attempt, has
- *  changed none: rlk_sure_gone(). */
-enum rlk_fault rlk_lease_make_sure(struct rlk_conn *conn,
-				   const struct rlk_request *request,
-				   struct rowlock_errinfo *reterr);
-
-/** Run a statement whose parameters are name, slot and attempt. */
-enum rlk_fault rlk_lease_run(struct rlk_conn *conn,
-			     const struct rlk_stmt_def *def,
-			     const struct rlk_request *request,
-			     struct rlk_reply *ret_reply,
-			     struct rowlock_errinfo *reterr);
-
 /* The operations of a strategy, on the request's slot. */
 
 enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
@@ -54,10 +41,6 @@ enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
 				   struct rlk_holder *ret_holder,
 				   struct rowlock_errinfo *reterr);
 enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
-				 const struct rlk_request *request,
-				 bool *ret_found,
-				 struct rowlock_errinfo *reterr);
-enum rlk_fault rlk_lease_confirm(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 bool *ret_found,
 				 struct rowlock_errinfo *reterr);
@@ -97,25 +80,5 @@ extern const struct rlk_many_def rlk_sweep_dead;
 extern const struct rlk_many_def rlk_sweep_expired;
 /** Sessions that are over by the server's clock: rows of an id. */
 extern const struct rlk_many_def rlk_evict_expired;
-
-/* lease_sweep.c */
-
-/** An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
- *  said: values name, session, attempt, maximum in microseconds or NULL, info
- *  or NULL. */
-#define RLK_LEASE_INSERT_P                                                     \
-	"INSERT INTO business_lease (name, slot, session, attempt, "           \
-	"acquired_at, expires_at, info) "                                      \
-	"WITH p (n, c, a, m, i) AS ("                                          \
-	"{SELECT ?0 COLLATE utf8mb4_bin, ?1, ?2, ?3, ?4| UNION ALL }) "        \
-	"SELECT p.n, 0, p.c, p.a, UTC_TIMESTAMP(6), "                          \
-	"UTC_TIMESTAMP(6) + INTERVAL p.m MICROSECOND, p.i FROM p "
-
-/* lease_batch_ask.c */
-
-/** Who has the names of the rows: what rlk_lease_read_holder() reads, and then
- *  the name. */
-extern const struct rlk_many_def rlk_lease_look_many;
-#define RLK_LOOK_NAME RLK_LEASE_HOLDER_COLUMNS
 
 #endif

@@ -25,10 +25,10 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "db/server.h"
+#include "strategy/attempt.h"
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
-#include "strategy/sure.h"
 
 #include <rowlock/semaphore.h>
 
@@ -85,27 +85,6 @@ static const struct rlk_stmt_def insert_guess = {
 	"WHERE l.name = q.name AND l.slot > q.permits "
 	"AND l.slot <= " LAST_SLOT ") LOCK IN SHARE MODE "
 	"ON DUPLICATE KEY UPDATE attempt = business_lease.attempt",
-};
-
-static const struct rlk_many_def release = {
-	"release",
-	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY) "
-	"WHERE l.name IN ({?0|, }) AND l.slot IN ({?1|, }) "
-	"AND l.attempt IN ({?2|, })",
-};
-
-static const struct rlk_many_def count_rows = {
-	"look",
-	"SELECT COUNT(*) FROM business_lease l WHERE l.name IN ({?0|, }) "
-	"AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, })",
-};
-
-/* Held means: the row is there and its session is. */
-static const struct rlk_many_def confirm_all = {
-	"verify",
-	"SELECT COUNT(*) FROM business_lease l "
-	"JOIN lease_session s ON s.id = l.session WHERE l.name IN ({?0|, }) "
-	"AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, })",
 };
 
 static const struct rlk_stmt_def make = {
@@ -260,103 +239,19 @@ static void values_of_insert(const void *of, size_t row,
 	ret_values[7] = rlk_u64(last_slot(asking));
 }
 
-static void values_of_row(const void *of, size_t row,
-			  struct rlk_value *ret_values)
-{
-	const struct rlk_request *request = of;
-
-	ret_values[0] = rlk_text(request->name);
-	ret_values[1] = rlk_u64(request->slots[row]);
-	ret_values[2] = rlk_u64(request->attempt);
-}
-
-/* @def, for each of the request's rows. */
-static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_many_def *def,
-			  const struct rlk_request *request,
-			  struct rlk_packet **ret_packet,
-			  struct rowlock_errinfo *reterr)
-{
-	struct rlk_packet *packet = rlk_packet_begin(conn);
-
-	if (!packet || rlk_packet_add(packet, def, values_of_row, request,
-				      request->count) < 0)
-		return rlk_lease_fail_memory(reterr);
-	*ret_packet = packet;
-	return rlk_packet_run(packet, reterr);
-}
-
-static void read_count(const struct rlk_value *columns, void *arg)
-{
-	*(uint64_t *) arg = columns[0].u64;
-}
-
-static enum rlk_fault count(struct rlk_conn *conn,
-			    const struct rlk_many_def *def,
-			    const struct rlk_request *request,
-			    uint64_t *ret_count, struct rowlock_errinfo *reterr)
-{
-	struct rlk_packet *packet = NULL;
-	enum rlk_fault fault = run(conn, def, request, &packet, reterr);
-
-	*ret_count = 0;
-	if (!fault)
-		rlk_packet_each(packet, 0, read_count, ret_count);
-	return fault;
-}
-
 /* ------------------------------------------------------------ operations */
-
-/* As rlk_lease_make_sure(). */
-static enum rlk_fault make_sure(struct rlk_conn *conn,
-				const struct rlk_request *request,
-				struct rowlock_errinfo *reterr)
-{
-	uint64_t left;
-	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
-
-	if (fault)
-		return fault;
-	fault = count(conn, &count_rows, request, &left, reterr);
-	rlk_sure_end(conn);
-	if (fault || !left)
-		return fault;
-	return rlk_sure_fail(conn, "release", reterr);
-}
 
 static enum rlk_fault permits_release(struct rlk_conn *conn,
 				      const struct rlk_request *request,
 				      bool *ret_found,
 				      struct rowlock_errinfo *reterr)
 {
-	struct rlk_packet *packet = NULL;
-	enum rlk_fault fault;
-	uint64_t removed;
-
 	/* It has asked for none yet. The row of slot 0 is a lock's. */
 	if (!request->slots[0]) {
 		*ret_found = false;
 		return RLK_DONE;
 	}
-	fault = run(conn, &release, request, &packet, reterr);
-	if (fault)
-		return fault;
-	removed = rlk_packet_affected(packet, 0);
-	*ret_found = removed == request->count;
-	return removed ? RLK_DONE : make_sure(conn, request, reterr);
-}
-
-static enum rlk_fault permits_confirm(struct rlk_conn *conn,
-				      const struct rlk_request *request,
-				      bool *ret_found,
-				      struct rowlock_errinfo *reterr)
-{
-	uint64_t there;
-	enum rlk_fault fault =
-	    count(conn, &confirm_all, request, &there, reterr);
-
-	if (!fault)
-		*ret_found = there == request->count;
-	return fault;
+	return rlk_attempt_release(conn, request, ret_found, reterr);
 }
 
 static enum rlk_fault permits_make(struct rlk_conn *conn,
@@ -542,7 +437,7 @@ const struct rlk_strategy rlk_strategy_permits = {
 	.acquire = permits_acquire,
 	.make = permits_make,
 	.release = permits_release,
-	.confirm = permits_confirm,
+	.confirm = rlk_attempt_confirm,
 	.look = permits_look_for,
 };
 

@@ -206,25 +206,10 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 	return fault;
 }
 
-/* No attempt is ever another row's: so three lists find what triples would. */
 static const struct rlk_many_def leases_there = {
 	"look at our leases",
-	"SELECT l.attempt FROM business_lease l WHERE l.name IN ({?0|, }) "
-	"AND l.slot IN ({?1|, }) AND l.attempt IN ({?2|, })",
+	"SELECT l.attempt FROM business_lease l WHERE " RLK_ATTEMPT_ROWS,
 };
-
-static void values_of_key(const void *keys, size_t row,
-			  struct rlk_value *ret_values)
-{
-	const struct rlk_lease_key *key =
-	    (const struct rlk_lease_key *) keys + row;
-
-	ret_values[0] = (struct rlk_value){ .type = RLK_TEXT,
-					    .text = key->name,
-					    .length = key->length };
-	ret_values[1] = rlk_u64(key->slot);
-	ret_values[2] = rlk_u64(key->attempt);
-}
 
 static enum rlk_fault ask_there(struct rlk_conn *conn,
 				const struct rlk_lease_key *keys, size_t count,
@@ -234,7 +219,7 @@ static enum rlk_fault ask_there(struct rlk_conn *conn,
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	enum rlk_fault fault;
 
-	if (!packet || rlk_packet_add(packet, &leases_there, values_of_key,
+	if (!packet || rlk_packet_add(packet, &leases_there, rlk_values_of_key,
 				      keys, count) < 0)
 		return rlk_lease_fail_memory(reterr);
 	*ret_packet = packet;

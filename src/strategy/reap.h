@@ -10,6 +10,7 @@
  * are valid during the callback only.
  */
 
+#include "strategy/attempt.h"
 #include "strategy/strategy.h"
 
 struct rlk_session_seen {
@@ -62,14 +63,6 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr);
-
-/** One row of a lease, as its client believes it. @name is not terminated. */
-struct rlk_lease_key {
-	const char *name;
-	size_t length;
-	unsigned int slot;
-	uint64_t attempt;
-};
 
 /** Tell @fn the attempt of each of @keys, @count of them, whose row is there.
  *  One statement, by the primary key; @conn's profile allows packets. */

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "db/server.h"
+#include "strategy/attempt.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
 
@@ -257,7 +258,7 @@ const struct rlk_strategy rlk_strategy_reader = {
 	.held_slot = RLK_SLOT_WRITER,
 	.acquire = reader_acquire,
 	.release = rlk_lease_release,
-	.confirm = rlk_lease_confirm,
+	.confirm = rlk_attempt_confirm,
 	.draw = rlk_lease_draw,
 	.raise = rlk_lease_raise,
 	.look = reader_look,
@@ -275,7 +276,7 @@ const struct rlk_strategy rlk_strategy_writer = {
 	.held_slot = RLK_SLOT_WRITER,
 	.acquire = rlk_lease_acquire,
 	.release = rlk_lease_release,
-	.confirm = rlk_lease_confirm,
+	.confirm = rlk_attempt_confirm,
 	.draw = rlk_lease_draw,
 	.raise = rlk_lease_raise,
 	.look = rlk_lease_look,

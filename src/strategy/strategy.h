@@ -120,6 +120,9 @@ struct rlk_part {
 	uint64_t token;  /* of a draw, or an acquire; 0: not drawn */
 	uint64_t ran_on; /* core's: which connection, if it was alone or has
 			    got the bell; else 0 */
+	size_t seen;     /* batch()'s: how many of its rows are there, */
+	size_t others;   /* how many of its names another has, */
+	uint8_t kind;    /* and with which statement it goes */
 };
 
 /** Called when the deadline of a connection has come while an answer is
@@ -192,16 +195,18 @@ struct rlk_strategy {
 				  struct rowlock_errinfo *reterr);
 
 	/**
-	 * Ask for all of @parts, of different names and slot 0, in one round
-	 * trip; another one if some are held. The order of @parts is changed.
+	 * Ask for all of @parts, leases and sets of slot 0, in one round trip;
+	 * another one if some are held. The order of @parts is changed.
 	 * Either all of them are sweeps, or none is; what is swept is absent,
 	 * or over by the server's clock, which is to decide.
-	 * RLK_DONE: all are answered, but for a release that found no row and
-	 * a draw that brought no token, which have to be asked alone. Else all
-	 * that are not have to be. A release or a draw among them was not
-	 * executed, but after RLK_PENDING and RLK_UNKNOWN that is open; an
-	 * acquire may have been. A connection that is RLK_PENDING has to be
-	 * given up. NULL: requests cannot be put together.
+	 * RLK_DONE: all are answered, but for a release that did not find all
+	 * its rows, a draw that brought no token, a set that is there in part,
+	 * and parts for which there was no room. Those have to be asked alone;
+	 * after another fault all that are not answered have to be. A release
+	 * or a draw among them was not executed, but after RLK_PENDING and
+	 * RLK_UNKNOWN that is open; an acquire may have been. A connection that
+	 * is RLK_PENDING has to be given up. NULL: requests cannot be put
+	 * together.
 	 *
 	 * A single first acquire may draw, and take its bell; others have
 	 * both by acquire() and draw().

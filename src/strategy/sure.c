@@ -47,11 +47,12 @@ void rlk_sure_end(struct rlk_conn *conn)
 		rlk_conn_spoil(conn);
 }
 
-enum rlk_fault rlk_sure_read(struct rlk_conn *conn,
-			     const struct rlk_stmt_def *def,
-			     const struct rlk_value *params,
-			     struct rlk_reply *ret_reply,
-			     struct rowlock_errinfo *reterr)
+/* An empty answer is believed behind the barrier only. */
+static enum rlk_fault read_for_sure(struct rlk_conn *conn,
+				    const struct rlk_stmt_def *def,
+				    const struct rlk_value *params,
+				    struct rlk_reply *ret_reply,
+				    struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, def, params, ret_reply, reterr);
@@ -83,7 +84,7 @@ enum rlk_fault rlk_sure_gone(struct rlk_conn *conn,
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_sure_read(conn, still, params, &reply, reterr);
+	    read_for_sure(conn, still, params, &reply, reterr);
 
 	if (fault || !reply.has_row)
 		return fault;

@@ -36,14 +36,6 @@ enum rlk_fault rlk_sure_gone(struct rlk_conn *conn,
 enum rlk_fault rlk_sure_fail(const struct rlk_conn *conn, const char *label,
 			     struct rowlock_errinfo *reterr);
 
-/** rlk_stmt_run() of a SELECT whose empty answer is believed: asked again
- *  behind the barrier below if it is empty. */
-enum rlk_fault rlk_sure_read(struct rlk_conn *conn,
-			     const struct rlk_stmt_def *def,
-			     const struct rlk_value *params,
-			     struct rlk_reply *ret_reply,
-			     struct rowlock_errinfo *reterr);
-
 /**
  * What is read between begin and end has all that was committed before
  * anywhere: a member of a group with several writers may lack it. Nothing is

@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/set_text.h"
 #include "core/call.h"
 #include "core/waiter.h"
 #include "db/lend.h"
@@ -28,6 +27,7 @@
 #include "hold/session.h"
 #include "wait/doorbell.h"
 #include "wait/grant.h"
+#include "wait/holder.h"
 #include "wait/line.h"
 #include "wait/pause.h"
 #include "wait/rounds.h"
@@ -95,80 +95,6 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 /* ----------------------------------------------------------------- held */
 
-/* To observe a beat from the server's line: so many looks until it is over. The
- * first of them may just miss a beat, so that it is had a part later than by
- * one that looks all the time; the last one is at the very end. */
-#define OBSERVE_LOOKS 4
-
-static int64_t observe_ms(const struct rlk_asking *asking,
-			  const struct rlk_holder *holder)
-{
-	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
-	int64_t part = (int64_t) ms / OBSERVE_LOOKS + 1;
-	int64_t left;
-
-	if (!asking->on_bell || asking->has_bell || !holder->looked ||
-	    holder->absent)
-		return RLK_POLL_DELAY_MS;
-	left = rlk_silent_in_ms(asking->client, holder);
-	return left < part ? left : part;
-}
-
-/* When the holder may be dead, as far as we know. */
-static void plan_look(struct rlk_asking *asking,
-		      const struct rlk_holder *holder)
-{
-	int64_t now = rlk_now(asking->client->clock);
-	int64_t left_ms = holder->left_us / 1000 + 1;
-
-	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
-		left_ms = holder->max_left_us / 1000 + 1;
-	if (!rlk_trusts_clock(asking->client))
-		left_ms = observe_ms(asking, holder);
-	if (left_ms < RLK_POLL_DELAY_MS)
-		left_ms = RLK_POLL_DELAY_MS;
-	asking->look_ms = now + left_ms;
-}
-
-/* Which one of the rows that one attempt may have. */
-static unsigned int row_of(const struct rlk_holder *holder)
-{
-	return holder->slot ? holder->slot : holder->which;
-}
-
-/* The one that was to be removed and is still there was alive after all: no
- * reason to ask again at once. Whose row somebody has locked is in others' way
- * once. */
-static bool clear_dead(struct rlk_asking *asking,
-		       const struct rlk_request *request,
-		       struct rlk_holder *holder)
-{
-	struct rowlock_client *client = asking->client;
-	struct rlk_errand errand = { .waiter = asking->waiter };
-	struct rlk_set_name name;
-	struct rlk_request dead = *request;
-
-	if (!holder->known || !rlk_may_be_dead(client, holder))
-		return false;
-	if (asking->skips_line && asking->swept == holder->attempt &&
-	    asking->swept_which == row_of(holder))
-		return false;
-	name = rlk_set_name_at(request->name, holder->which);
-	dead.name = name.text;
-	dead.slot =
-	    holder->slot ? holder->slot : asking->name->strategy->held_slot;
-	dead.count = 0;
-	errand.until_ms = rlk_waiter_io_until(asking->waiter);
-	/* Those of a packet are on slot 0. */
-	errand.aside = asking->sweeps_alone || dead.slot ||
-		       !rlk_clears_together(client, holder);
-	asking->swept = holder->attempt;
-	asking->swept_which = row_of(holder);
-	asking->sweeps_alone =
-	    !rlk_commit_sweep(asking->hold, &dead, holder, &errand);
-	return !asking->sweeps_alone;
-}
-
 static void note_others(struct rlk_asking *asking)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -201,7 +127,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	/* Who is unsure never merely looks, so this was another's. */
 	begin_anew(asking);
 	note_others(asking);
-	asking->skips_line = clear_dead(asking, request, holder);
+	asking->skips_line = rlk_holder_clear(asking, request, holder);
 	if (asking->skips_line) {
 		asking->ask = RLK_ASK_FIRST;
 		return RLK_STEP_AGAIN;
@@ -211,7 +137,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	rlk_doorbell_note_wanted(asking);
 	asking->on_bell = rlk_doorbell_choose(asking);
 	if (holder->known)
-		plan_look(asking, holder);
+		rlk_holder_plan_look(asking, holder);
 	else if (asking->name->strategy->counted)
 		asking->look_ms = 0; /* kept out by those in line alone */
 	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST

@@ -32,7 +32,7 @@
 #include "core/call.h"
 #include "core/waiter.h"
 #include "db/lend.h"
-#include "group/lane_bell.h"
+#include "group/commit_bell.h"
 #include "group/leader.h"
 #include "hold/clear.h"
 #include "hold/session.h"
@@ -145,7 +145,7 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
-	if (!rlk_doorbell_reaches(client, asking->conn)) {
+	if (!rlk_commit_bell_reaches(client, asking->conn)) {
 		rlk_fail(&asking->error, ROWLOCK_EDB,
 			 "%s has no user-level locks", client->server);
 		return refuse(asking);
@@ -194,7 +194,7 @@ static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
 {
 	struct rowlock_client *client = asking->client;
-	int64_t usual = rlk_client_lane(client, asking->name->text)->usual_ms;
+	int64_t usual = client->leases.usual_ms;
 
 	return rlk_now(client->clock) - began_ms > 2 * usual;
 }

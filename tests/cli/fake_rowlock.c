@@ -313,21 +313,21 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	if (options->size != sizeof(*options))
 		abort();
 	connect_to_test();
-	r = fake_ask(NULL, reterr,
-		     "client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
-		     " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
-		     " auth=%s flags=%u program=%s log=%d dumpable=%d",
-		     fake_hex(options->dsn, dsn, sizeof(dsn)),
-		     fake_hex(options->defaults_file, file, sizeof(file)),
-		     fake_hex(options->defaults_group, group, sizeof(group)),
-		     fake_hex(options->defaults_group_suffix, suffix,
-			      sizeof(suffix)),
-		     options->ttl_ms, options->connect_timeout_ms,
-		     options->row_idle_ms, options->reap_interval_ms,
-		     fake_hex(options->unverified_auth, auth, sizeof(auth)),
-		     options->flags,
-		     fake_hex(options->program, program, sizeof(program)),
-		     options->log != NULL, prctl(PR_GET_DUMPABLE));
+	r = fake_ask(
+	    NULL, reterr,
+	    "client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
+	    " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
+	    " auth=%s flags=%u program=%s log=%d dumpable=%d",
+	    fake_hex(options->dsn, dsn, sizeof(dsn)),
+	    fake_hex(options->defaults_file, file, sizeof(file)),
+	    fake_hex(options->defaults_group, group, sizeof(group)),
+	    fake_hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
+	    options->ttl_ms, options->connect_timeout_ms, options->row_idle_ms,
+	    options->reap_interval_ms,
+	    fake_hex(options->unverified_auth, auth, sizeof(auth)),
+	    options->flags,
+	    fake_hex(options->program, program, sizeof(program)),
+	    options->log != NULL, prctl(PR_GET_DUMPABLE));
 	if (r < 0)
 		return r;
 	client = calloc(1, sizeof(*client));

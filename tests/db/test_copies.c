@@ -110,8 +110,8 @@ static void an_option_file_that_is_half_copied_leads_nowhere(void **state)
 	assert_true(length > 0 && length < (int) sizeof(text));
 	assert_int_equal(write(fd, text, (size_t) length), length);
 	close(fd);
-	target.sources = (struct rlk_sources){ .file = path,
-					       .group = "rowlock" };
+	target.sources =
+	    (struct rlk_sources){ .file = path, .group = "rowlock" };
 	try_each(&target);
 	unlink(path);
 }

@@ -158,8 +158,8 @@ static void missing_file_is_said(void **state)
 	char missing[] = "/nonexistent/my17.cnf";
 
 	(void) state;
-	target.sources = (struct rlk_sources){ .file = missing,
-					       .group = "rowlock" };
+	target.sources =
+	    (struct rlk_sources){ .file = missing, .group = "rowlock" };
 	assert_int_equal(rlk_conn_open(&target, &db_lease,
 				       db_in(test_patience_ms()), &conn,
 				       &error),
@@ -225,8 +225,8 @@ static int open_by_path(char *path, struct rowlock_errinfo *ret_error)
 	struct rlk_conn *conn = NULL;
 	int code;
 
-	target.sources = (struct rlk_sources){ .file = path,
-					       .group = "rowlock" };
+	target.sources =
+	    (struct rlk_sources){ .file = path, .group = "rowlock" };
 	code = rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
 			     &conn, ret_error);
 	assert_int_equal(conn == NULL, code != 0);

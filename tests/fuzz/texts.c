@@ -56,8 +56,7 @@ static void run_dsn(const unsigned char *bytes, size_t size)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
-	int code =
-	    rlk_dsn_read(fuzz_text(bytes, size), "dsn", &where, &error);
+	int code = rlk_dsn_read(fuzz_text(bytes, size), "dsn", &where, &error);
 
 	rlk_where_fini(&where);
 	check_words(code, &error, is_secret(bytes, size));
@@ -82,8 +81,7 @@ static void begin_options(void)
 
 static void run_options(const unsigned char *bytes, size_t size)
 {
-	const struct rlk_sources sources = { .file = path,
-					     .group = "rowlock" };
+	const struct rlk_sources sources = { .file = path, .group = "rowlock" };
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
 	int code;

@@ -124,8 +124,6 @@ static void client_options_out_of_range(void **state)
 	REFUSED(reap_interval_ms, 99);
 	REFUSED(handover_ms, 60001);
 	REFUSED(handover_passes, 1000001);
-	REFUSED(lease_connections, 0);
-	REFUSED(lease_connections, 65);
 	REFUSED(lease_group, 0);
 	REFUSED(lease_group, 257);
 	REFUSED(flags, 1u << 20);

@@ -466,6 +466,22 @@ static void commit_with_an_early_guard_is_found_out(void **state)
 	}
 }
 
+/* The row is not locked any more, though the server has not heard anything. */
+static void rollback_with_an_early_guard_frees_the_row(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	begin_early(scene);
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	assert_ok(rowlock_release(scene->lock, &err));
+	assert_int_equal(rows(scene), 0);
+	sem_post(&scene->relay.deliver);
+	sem_wait(&scene->relay.delivered);
+	assert_int_equal(balance(scene), 100);
+}
+
 /* Something on the way counts connections by itself, and greets with the number
  * that another one has on the server. */
 static void number_that_is_anothers_is_not_killed(void **state)
@@ -550,6 +566,8 @@ int main(void)
 		     late_release_with_an_early_guard_is_ended),
 		LOST("a commit with an early guard is found out",
 		     commit_with_an_early_guard_is_found_out),
+		LOST("a rollback with an early guard frees the row",
+		     rollback_with_an_early_guard_frees_the_row),
 		LOST("a number that is another's is not killed",
 		     number_that_is_anothers_is_not_killed),
 		LOST("a begin that breaks is none", begin_that_breaks_is_none),

@@ -51,7 +51,7 @@ static void an_idle_client_costs_little(void **state)
 		    "connections per idle client");
 	/* Acquire, release. One may have looked twice. */
 	assert_true(statements <= 2 * CLIENTS + 3);
-	/* Two that beat, one of the lane. */
+	/* Two that beat, the commit connection. */
 	assert_true(connections <= 3 * CLIENTS + 3);
 	for (int i = 0; i < CLIENTS; i++)
 		test_client_end(clients[i]);

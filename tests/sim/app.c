@@ -69,7 +69,6 @@ int sim_app_client(struct rowlock_client **ret_client,
 	options.connect_timeout_ms = sim_world.connect_ms;
 	options.reap_interval_ms =
 	    sim_below(3) ? (uint64_t) sim_between(100, 2000) : 0;
-	options.lease_connections = (unsigned int) sim_between(1, 4);
 	options.wait_connections = waits[sim_below(RLK_ARRAY_SIZE(waits))];
 	options.lease_group = sim_world.group;
 	draw_handover(&options);

@@ -251,12 +251,12 @@ static void check_code(const struct play *play, const struct sim_call *call,
 		sim_violation("a hold is lost that its transaction had kept");
 	/* Nobody else counts: its own client has, and did not know. */
 	if ((code == ROWLOCK_ELOST || code == ROWLOCK_EBROKEN) && hold &&
-	    !hold->guard_told && sim_judge_was_miscounted(play->work))
+	    !hold->guard.told && sim_judge_was_miscounted(play->work))
 		sim_violation("S6: a commit returned %d (%s), and the row of "
 			      "its hold is there, as it was but for its count",
 			      code, rowlock_strerror(code));
 	if (code == ROWLOCK_EUNKNOWN && hold && hold->state == RLK_HOLD_HELD &&
-	    !hold->guard_told &&
+	    !hold->guard.told &&
 	    sim_proc_ms(sim_self->proc) + PAUSE_MS < call->until_ms)
 		sim_violation("S6: it is not known whether a transaction was "
 			      "committed, though there was time to find out");

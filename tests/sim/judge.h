@@ -113,6 +113,9 @@ uint64_t sim_judge_guarded(const struct rowlock *lock, unsigned int name,
 void sim_judge_miscounted(const struct sim_session *session, unsigned int name);
 /** Was that so of this one? */
 bool sim_judge_was_miscounted(uint64_t work);
+/** The row of @name was counted on by its client, so that no earlier commit
+ *  finds it. */
+void sim_judge_overtaken(unsigned int name);
 /** Its call returned @code; @wrote: it has written its counter. */
 void sim_judge_outcome(uint64_t work, bool wrote, int code);
 /** It is being committed in the server, with @number as the counter of @name.

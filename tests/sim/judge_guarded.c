@@ -29,7 +29,8 @@ struct work {
 	bool committed;
 	bool miscounted;
 	bool told;
-	int code; /* what its call returned */
+	bool overtaken; /* its row counts as if it had not come: it cannot */
+	int code;       /* what its call returned */
 };
 
 static struct work works[WORKS];
@@ -77,7 +78,8 @@ static bool is_pending(const struct work *work)
 
 	if (!work->told || work->guard == SIM_GUARD_IS_TOLD)
 		return true;
-	return work->code == ROWLOCK_EUNKNOWN && !work->committed && session &&
+	return work->code == ROWLOCK_EUNKNOWN && !work->committed &&
+	       !work->overtaken && session &&
 	       sim_event_is_set(&session->step) &&
 	       session->phase != SIM_REPLYING;
 }
@@ -208,6 +210,14 @@ void sim_judge_miscounted(const struct sim_session *session, unsigned int name)
 
 	if (work && !work->told && session_of(work) == session)
 		work->miscounted = true;
+}
+
+void sim_judge_overtaken(unsigned int name)
+{
+	struct work *work = find(latest[name].work);
+
+	if (work)
+		work->overtaken = true;
 }
 
 bool sim_judge_was_miscounted(uint64_t which)

@@ -2,6 +2,7 @@
 /*
  * The statements that find out what became of a commit without an answer.
  */
+#include "judge.h"
 #include "sim.h"
 #include "tables_private.h"
 
@@ -44,6 +45,7 @@ void sim_outcome_overtake(struct sim_session *session)
 	lease->guards =
 	    (lease->guards & ~(uint64_t) OWN) | ((lease->guards + 2) & OWN);
 	session->answer.affected = 1;
+	sim_judge_overtaken(lease->name);
 }
 
 void sim_outcome_look(struct sim_session *session)

@@ -305,18 +305,13 @@ static const struct {
 	  "q.name AND l.slot > p.t AND l.slot <= 1073741823) <= p.k - p.t "
 	  "ORDER BY p.s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE attempt = "
 	  "(SELECT 1 UNION SELECT 2)", NULL, { 0, 1, 2, 3, 4, 5, 6, 7 } },
-	{ SIM_COUNT, "count-permits", "SELECT COUNT(*) FROM business_lease l "
+	{ SIM_COUNT, "count", "SELECT COUNT(*) FROM business_lease l "
 	  "WHERE " PERMITS, NULL, { 0, 1, 2 } },
-	{ SIM_COUNT_LIVE, "confirm-permits", "SELECT COUNT(*) FROM "
+	{ SIM_COUNT_LIVE, "confirm-many", "SELECT COUNT(*) FROM "
 	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE "
 	  PERMITS, NULL, { 0, 1, 2 } },
-	{ SIM_DELETE_LEASE, "delete-permits", "DELETE l FROM business_lease l "
+	{ SIM_DELETE_LEASE, "delete-some", "DELETE l FROM business_lease l "
 	  "FORCE INDEX (PRIMARY) WHERE " PERMITS, NULL, { 0, 1, 2 } },
-	{ SIM_COUNT, "count-set", NULL, "SELECT COUNT(*) FROM business_lease "
-	  "l WHERE ", { 0, SIM_ZERO, 1 } },
-	{ SIM_COUNT_LIVE, "confirm-set", NULL, "SELECT COUNT(*) FROM "
-	  "business_lease l JOIN lease_session s ON s.id = l.session WHERE ",
-	  { 0, SIM_ZERO, 1 } },
 	{ SIM_ACQUIRE_SEEING, "insert-one-seeing", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, 0 + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), 0))"

@@ -36,7 +36,7 @@ enum sim_verb {
 	SIM_LOOK_CANDIDATES,
 	SIM_LEASES_OF_NAME,
 	SIM_PRESENT,
-	SIM_COUNT,      /* of a set: how many rows are there, */
+	SIM_COUNT,      /* of an attempt: how many rows are there, */
 	SIM_COUNT_LIVE, /* and have a session */
 	SIM_AHEAD,
 	SIM_LIST_LEASES,

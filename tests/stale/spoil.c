@@ -81,12 +81,10 @@ void stale_spoil(const struct stale_options *options)
 	struct rowlock_client_options wanted = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 	struct stale_worker spoiler = { .options = options,
 					.lots = options->seed + 1 };
-	struct rowlock_errinfo error;
 
 	wanted.dsn = options->dsn;
 	wanted.program = "spoiler";
-	if (rowlock_client_new(&wanted, &spoiler.client, &error))
-		stale_die("%s", error.message);
+	spoiler.client = stale_open_client(options, &wanted);
 	spoiler.aside = stale_open(options);
 	while (go_on(stale_draw(&spoiler, options->pace_ms)))
 		if (stale_lot(&spoiler, 3))

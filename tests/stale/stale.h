@@ -120,6 +120,11 @@ MYSQL *stale_open(const struct stale_options *options);
 /** To any; NULL: it cannot be got now. */
 MYSQL *stale_open_softly(const char *dsn);
 
+/** Tries again while others end its connections or statements. */
+struct rowlock_client *stale_open_client(
+    const struct stale_options *options,
+    const struct rowlock_client_options *wanted);
+
 /** A new connection of the application's, behind a relay. */
 void stale_connect(struct stale_worker *worker);
 void stale_disconnect(struct stale_worker *worker);

@@ -18,6 +18,8 @@
 
 #include "dsn.h"
 
+#define ERROR_INTERRUPTED 1317 /* KILL QUERY */
+
 /* xorshift64*: the same lots for the same seed, whatever the C library. */
 unsigned int stale_draw(struct stale_worker *worker, unsigned int n)
 {
@@ -264,12 +266,29 @@ static void tell(struct stale_worker *worker, unsigned int number, uint64_t id,
 		_exit(1);
 }
 
+/* A late COMMIT may wait for the node that this worker keeps behind: Galera's
+ * flow control stops all nodes for one. stale_disconnect() waits for the
+ * COMMIT, so the node is let go first where that takes more than a second. */
+static void deliver_behind_brake(struct stale_worker *worker)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	sem_post(&worker->relay.deliver);
+	if (sem_timedwait(&worker->relay.delivered, &until))
+		stale_let_go(worker);
+}
+
 /* A late question comes before the next transaction, or in the middle of
  * somebody's. */
 static void start_anew(struct stale_worker *worker)
 {
-	if (worker->relay.fate == QUESTION_IS_LATE)
+	if (worker->relay.fate == QUESTION_IS_LATE) {
 		stale_nap(worker, 20000);
+		if (worker->brake)
+			deliver_behind_brake(worker);
+	}
 	stale_disconnect(worker);
 	stale_connect(worker);
 }
@@ -337,14 +356,36 @@ static uint64_t play(struct stale_worker *worker, uint64_t id)
 	return count;
 }
 
-/* Cut off as it comes, too; and where a run goes on until it is ended, the
- * server may be of no use for a while. */
+/* Others end connections and statements while this process starts. A run that
+ * goes on until it is ended also outlives a server that is of no use. */
+static bool will_pass(const struct stale_options *options,
+		      const struct rowlock_errinfo *error)
+{
+	return !options->rounds || error->code == ROWLOCK_ECONNECT ||
+	       error->mysql == ERROR_INTERRUPTED;
+}
+
+struct rowlock_client *stale_open_client(
+    const struct stale_options *options,
+    const struct rowlock_client_options *wanted)
+{
+	struct rowlock_client *client;
+	struct rowlock_errinfo error;
+
+	while (rowlock_client_new(wanted, &client, &error)) {
+		if (!will_pass(options, &error))
+			stale_die("%s", error.message);
+		if (ends)
+			_exit(0);
+		let_it_come_back();
+	}
+	return client;
+}
+
 static void open_client(struct stale_worker *worker)
 {
 	const struct stale_options *options = worker->options;
 	struct rowlock_client_options wanted = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
-	struct rowlock_errinfo error;
-	int code;
 
 	wanted.dsn = options->dsn;
 	wanted.program = "stale";
@@ -352,13 +393,7 @@ static void open_client(struct stale_worker *worker)
 	wanted.call_timeout_ms = 4000;
 	wanted.flags = (options->observe ? ROWLOCK_OBSERVE_BEATS : 0) |
 		       (options->tls_unverified ? ROWLOCK_TLS_UNVERIFIED : 0);
-	while ((code = rowlock_client_new(&wanted, &worker->client, &error))) {
-		if (code != ROWLOCK_ECONNECT && options->rounds)
-			stale_die("%s", error.message);
-		if (ends)
-			_exit(0);
-		let_it_come_back();
-	}
+	worker->client = stale_open_client(options, &wanted);
 }
 
 static void open_all(struct stale_worker *worker)

@@ -159,7 +159,7 @@ static void bells_of_names_differ(void **state)
 	ring(ground, 1, "bell-A");
 }
 
-/* As a lane's connection asks that has room for a bell; MySQL takes none. */
+/* As the commit connection asks that has room for a bell; MySQL takes none. */
 static struct rlk_request ringing(struct ground *ground, const char *name)
 {
 	struct rlk_request request = ground_request(ground, 0, name);
@@ -278,9 +278,9 @@ static void release_rings_found_or_not(void **state)
 	}
 }
 
-static struct rlk_conn *open_lane(void)
+static struct rlk_conn *open_commit(void)
 {
-	static const struct rlk_conn_profile profile = { "lane", true, 1, 60,
+	static const struct rlk_conn_profile profile = { "lease", true, 1, 60,
 							 true };
 	static struct rlk_conn_target target;
 	struct rlk_conn *conn = NULL;
@@ -310,7 +310,7 @@ static void batch_rings_what_its_connection_has(void **state)
 	struct rlk_part *both[] = { &parts[0], &parts[1] };
 	const struct rlk_patience patience = { NULL, NULL };
 	struct rowlock_errinfo err;
-	struct rlk_conn *lane = open_lane();
+	struct rlk_conn *commit = open_commit();
 	uint64_t owner;
 	bool got;
 
@@ -320,19 +320,19 @@ static void batch_rings_what_its_connection_has(void **state)
 		assert_int_equal(ground_ask(ground, 0, &parts[i].request,
 					    RLK_ASK_FIRST, NULL),
 				 RLK_GRANTED);
-		assert_done(rlk_bell_wait(lane, &parts[i].request, 0, &got,
+		assert_done(rlk_bell_wait(commit, &parts[i].request, 0, &got,
 					  &owner, &err),
 			    &err);
 	}
 	/* The other's bell is on a connection that is not there any more. */
-	parts[0].request.bell_conn = rlk_conn_id(lane);
-	parts[1].request.bell_conn = rlk_conn_id(lane) + 1000000;
-	assert_done(ground->strategy->batch(lane, both, 2, &patience, &err),
+	parts[0].request.bell_conn = rlk_conn_id(commit);
+	parts[1].request.bell_conn = rlk_conn_id(commit) + 1000000;
+	assert_done(ground->strategy->batch(commit, both, 2, &patience, &err),
 		    &err);
 	assert_true(parts[0].found && parts[1].found);
 	assert_true(owner_of(ground, name) == 0);
-	assert_true(owner_of(ground, other) == rlk_conn_id(lane));
-	rlk_conn_close(lane);
+	assert_true(owner_of(ground, other) == rlk_conn_id(commit));
+	rlk_conn_close(commit);
 }
 
 int main(void)

@@ -162,6 +162,35 @@ static void what_is_left_of_one_is_given_back(void **state)
 	assert_int_equal(sets_rows(ground, &trio, 0), 0);
 }
 
+#define ERROR_UNKNOWN_VARIABLE 1193
+
+/* A member of a group may lack rows that are committed elsewhere. This server
+ * is in none, so that it does not know what the barrier is made of. */
+static void rows_that_are_missing_are_counted_behind_the_barrier(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_server *server =
+	    (struct rlk_server *) (uintptr_t) rlk_conn_server(ground->conns[0]);
+	const struct rlk_server before = *server;
+	struct sets_trio trio = sets_trio("member");
+	struct rlk_request request = ground_request(ground, 0, trio.all);
+	struct rowlock_errinfo err = { 0 };
+	bool found = true;
+
+	take(ground, 0, &request);
+	server->flavour = RLK_MYSQL;
+	server->multi_primary = true;
+	assert_true(ground_confirm(ground, 0, &request));
+	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 trio.names[1]);
+	assert_int_equal(
+	    ground->strategy->confirm(ground->conns[0], &request, &found, &err),
+	    RLK_REFUSED);
+	assert_int_equal(err.mysql, ERROR_UNKNOWN_VARIABLE);
+	*server = before;
+	assert_false(ground_release(ground, 0, &request));
+}
+
 static void each_name_has_a_token_of_its_own(void **state)
 {
 	struct ground *ground = *state;
@@ -254,6 +283,9 @@ int main(void)
 		   the_holder_that_ends_first_is_told),
 		ON(GROUND_SETS, "what is left of a set is given back",
 		   what_is_left_of_one_is_given_back),
+		ON(GROUND_SETS,
+		   "rows that are missing are counted behind the barrier",
+		   rows_that_are_missing_are_counted_behind_the_barrier),
 		ON(GROUND_SETS, "each name has a token of its own",
 		   each_name_has_a_token_of_its_own),
 		ON(GROUND_SETS, "a race that is lost makes nothing",

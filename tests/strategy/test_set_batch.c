@@ -214,6 +214,68 @@ static void a_race_that_is_lost_is_asked_for_again(void **state)
 	assert_int_equal(sets_rows(ground, &trio, 0), 0);
 }
 
+/* A lease comes before a set that wants its name; what is drawn for a name of a
+ * set is that name's. */
+static void leases_and_sets_go_in_one_packet(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio one = sets_trio("one");
+	struct sets_trio two = sets_trio("two");
+	struct rlk_part given = parts_ask(ground, 0, one.all);
+	struct rlk_part drawn = parts_ask(ground, 0, two.first_two);
+	struct rlk_part parts[5];
+
+	parts_run_all(ground, 0, &given, 1);
+	parts_run_all(ground, 0, &drawn, 1);
+	parts[0] = parts_ask(ground, 0, one.first_two);
+	parts[1] = parts_ask(ground, 1, one.last_two);
+	parts[2] = parts_ask(ground, 1, one.last);
+	parts[3] = release_of(&given);
+	parts[4] = parts_of(RLK_ACT_DRAW, &drawn.request);
+	parts[4].request.which = 1;
+	parts_run_all(ground, 0, parts, 5);
+	assert_int_equal(parts[0].verdict, RLK_GRANTED);
+	assert_int_equal(parts[1].verdict, RLK_HELD);
+	assert_true(parts[1].holder.known);
+	assert_int_equal(parts[2].verdict, RLK_GRANTED);
+	assert_int_equal(sets_rows(ground, &one, parts[0].request.attempt), 2);
+	assert_int_equal(sets_rows(ground, &one, parts[1].request.attempt), 0);
+	assert_int_equal(sets_rows(ground, &one, parts[2].request.attempt), 1);
+	assert_true(parts[4].token ==
+		    test_sql_number(ground->sql,
+				    "SELECT token FROM lock_token WHERE "
+				    "strategy = 'lease' AND name = '%s'",
+				    two.names[1]));
+	release_all(ground, &drawn, 1);
+	release_all(ground, &parts[0], 1);
+	release_all(ground, &parts[2], 1);
+}
+
+/* A set of one name has the text of a lease. */
+static void lease_and_a_set_of_its_name_exclude_each_other(void **state)
+{
+	struct ground *ground = *state;
+	struct sets_trio trio = sets_trio("twins");
+	struct rlk_part parts[] = {
+		parts_ask(ground, 0, trio.names[0]),
+		parts_ask(ground, 1, trio.names[0]),
+		parts_ask(ground, 1, trio.names[0]),
+	};
+	unsigned int granted = 0;
+
+	parts_run_all(ground, 0, parts, 3);
+	for (int i = 0; i < 3; i++) {
+		if (parts[i].verdict == RLK_GRANTED) {
+			granted++;
+			release_all(ground, &parts[i], 1);
+			continue;
+		}
+		assert_int_equal(parts[i].verdict, RLK_HELD);
+		assert_true(parts[i].holder.known);
+	}
+	assert_int_equal(granted, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +293,11 @@ int main(void)
 		   what_was_made_before_is_granted),
 		ON(GROUND_SETS, "a race that is lost is asked for again",
 		   a_race_that_is_lost_is_asked_for_again),
+		ON(GROUND_SETS, "leases and sets go in one packet",
+		   leases_and_sets_go_in_one_packet),
+		ON(GROUND_SETS,
+		   "a lease and a set of its name exclude each other",
+		   lease_and_a_set_of_its_name_exclude_each_other),
 	};
 
 	return test_main(tests);

@@ -163,8 +163,8 @@ static void a_server_that_stays_so_is_not_stormed(void **state)
 	for (int i = 0; i < 300; i++)
 		assert_code(try_it(lock, &err), ROWLOCK_EREADONLY, &err);
 	opened = proxy_counts(proxy).connections - before;
-	/* Once in a second all of those that are in use: one of the lane, the
-	 * keeper's two, and the chores' one. */
+	/* Once in a second all of those that are in use: the commit connection,
+	 * the keeper's two, and the chores' one. */
 	most = 4 * (unsigned long) (2 + (test_now_ns() - began) / 1000000000);
 	if (opened > most)
 		fail_msg("%lu connections were opened, not %lu at the most",

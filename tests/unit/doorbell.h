@@ -22,7 +22,6 @@ static inline struct rowlock_client *client_of(unsigned int waits)
 	struct rowlock_client_options options = fake_options();
 
 	options.wait_connections = waits;
-	options.lease_connections = 1;
 	options.handover_passes = 0;
 	return fake_client_with(&options);
 }

@@ -78,21 +78,6 @@ static void numbers_outside_their_range_are_refused(void **state)
 	}
 }
 
-static void number_of_lease_connections_has_limits(void **state)
-{
-	struct rowlock_client_options options = fake_options();
-
-	(void) state;
-	options.lease_connections = 0;
-	refuse(&options, "lease_connections");
-	options.lease_connections = RLK_LANES_MOST + 1;
-	refuse(&options, "lease_connections");
-	options.lease_connections = RLK_LANES_MOST;
-	allow(&options);
-	options.lease_connections = 1;
-	allow(&options);
-}
-
 static void bounds_of_a_turn_may_be_0_and_have_limits(void **state)
 {
 	struct rowlock_client_options options = fake_options();
@@ -200,7 +185,7 @@ static void strings_and_sizes_are_copied(void **state)
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.idle_s, 3);
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.lock_wait_s, 4);
 	assert_false(client->bays[RLK_BAY_ROW].profile.autocommit);
-	assert_true(client->bays[RLK_BAY_LANE].profile.autocommit);
+	assert_true(client->bays[RLK_BAY_COMMIT].profile.autocommit);
 	fake_client_end(client);
 }
 
@@ -498,8 +483,6 @@ int main(void)
 		     client_without_descriptors_says_so),
 		FAKE("numbers outside their range are refused",
 		     numbers_outside_their_range_are_refused),
-		FAKE("the number of lease connections has limits",
-		     number_of_lease_connections_has_limits),
 		FAKE("the bounds of a turn may be 0 and have limits",
 		     bounds_of_a_turn_may_be_0_and_have_limits),
 		FAKE("the size of a group has limits",

@@ -548,7 +548,7 @@ static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
 	/* A try has no time of its own to run out. */
 	fake_next(FAKE_GET, (struct fake_answer){ 0 });
 	fake_next(FAKE_GET, none);
-	fake_next(FAKE_GET, none); /* nor beside the lane */
+	fake_next(FAKE_GET, none); /* nor aside */
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
 	fake_lock_end(lock);
 	fake_client_end(client);

@@ -52,18 +52,18 @@ static void settle_left(struct rlk_member *member, void *arg)
 	settled = member;
 }
 
-static void begin(unsigned int lanes, unsigned int most)
+static void begin(unsigned int most)
 {
 	static const struct rlk_group_ops ops = { expire_at, settle_left };
 
 	expiries = 0;
 	settled = NULL;
-	rlk_group_init(&group, &ops, &group, lanes, most);
+	rlk_group_init(&group, &ops, &group, most);
 }
 
 static void end(void)
 {
-	assert_int_equal(group.busy, 0);
+	assert_false(group.led);
 	assert_true(rlk_list_empty(&group.early));
 	assert_true(rlk_list_empty(&group.queue));
 	assert_true(rlk_list_empty(&group.taken));
@@ -140,7 +140,7 @@ static void lone_request_leads_at_once(void **state)
 	struct person a;
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	for (int i = 0; i < 3; i++) {
 		come(&a, 1000, 0);
 		assert_int_equal(hear(&a), RLK_MEMBER_LEADING);
@@ -161,7 +161,7 @@ static void those_who_come_meanwhile_go_together(void **state)
 	struct person *leader = NULL;
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	come(&first, 1000, 0);
 	assert_int_equal(hear(&first), RLK_MEMBER_LEADING);
 	for (size_t i = 0; i < 3; i++)
@@ -187,7 +187,7 @@ static void one_who_can_stay_longest_leads(void **state)
 	struct person others[3];
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	come(&first, 500, 0);
 	hear(&first);
 	for (size_t i = 0; i < 3; i++)
@@ -207,7 +207,7 @@ static void no_more_than_allowed_go_together(void **state)
 	struct person others[4];
 
 	(void) state;
-	begin(1, 3);
+	begin(3);
 	come(&first, 1000, 0);
 	hear(&first);
 	for (size_t i = 0; i < 4; i++)
@@ -225,29 +225,6 @@ static void no_more_than_allowed_go_together(void **state)
 	end();
 }
 
-static void as_many_lead_as_there_are_lanes(void **state)
-{
-	struct person a;
-	struct person b;
-	struct person c;
-
-	(void) state;
-	begin(2, 256);
-	come(&a, 1000, 0);
-	assert_int_equal(hear(&a), RLK_MEMBER_LEADING);
-	come(&b, 1000, 0);
-	assert_int_equal(hear(&b), RLK_MEMBER_LEADING);
-	come(&c, 1000, 1);
-	assert_int_equal(group.busy, 2);
-	leave(&b);
-	assert_int_equal(hear(&c), RLK_MEMBER_LEADING);
-	assert_int_equal(group.busy, 2);
-	leave(&c);
-	assert_int_equal(group.busy, 1);
-	leave(&a);
-	end();
-}
-
 static void one_whose_time_is_up_before_it_is_sent_is_over(void **state)
 {
 	struct person first;
@@ -255,7 +232,7 @@ static void one_whose_time_is_up_before_it_is_sent_is_over(void **state)
 	struct person late;
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	come(&first, 9000, 0);
 	hear(&first);
 	come(&late, 2000, 1);
@@ -291,7 +268,7 @@ static void one_whose_time_is_up_afterwards_leaves_its_answer(void **state)
 	struct person soon;
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	come(&first, 9000, 0);
 	hear(&first);
 	come(&leader, 2000, 1);
@@ -339,7 +316,7 @@ static void those_that_come_early_go_together_in_time(void **state)
 	struct person late;
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	for (unsigned int i = 0; i < 2; i++)
 		come_early(&others[i], 1000, i + 1);
 	come_early(&late, 2000, 3);
@@ -376,7 +353,7 @@ static void one_that_is_early_can_go(void **state)
 	unsigned int early = 1;
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	rlk_member_init(&one.member);
 	one.member.until_ms = 9000;
 	one.member.queue_until_ms = 9000;
@@ -397,7 +374,7 @@ static void alarm_is_set_only_for_an_earlier_deadline(void **state)
 	struct person others[3];
 
 	(void) state;
-	begin(1, 256);
+	begin(256);
 	come(&first, 1000, 0);
 	hear(&first);
 	for (size_t i = 0; i < 3; i++)
@@ -424,7 +401,7 @@ static void who_wants_out_goes_unless_it_leads(void **state)
 	struct person late;
 
 	(void) state;
-	begin(1, 2);
+	begin(2);
 	come(&first, 9000, 0);
 	hear(&first);
 	first.member.wants_out = &out[0];
@@ -470,8 +447,8 @@ static _Atomic unsigned int together;
 
 static void lead(struct rlk_member **members, size_t count)
 {
-	if (++leading > 2)
-		fake_problem("more lead than there are lanes");
+	if (++leading > 1)
+		fake_problem("two lead at a time");
 	for (size_t i = 0; i < count; i++)
 		container_of(members[i], struct request, member)->answers++;
 	together += count > 1;
@@ -510,7 +487,7 @@ static void each_of_many_is_answered_once(void **state)
 	pthread_t threads[THREADS];
 
 	(void) state;
-	begin(2, 5);
+	begin(5);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, come_often, NULL), 0);
@@ -532,8 +509,6 @@ int main(void)
 		     one_who_can_stay_longest_leads),
 		FAKE("no more than allowed go together",
 		     no_more_than_allowed_go_together),
-		FAKE("as many lead as there are lanes",
-		     as_many_lead_as_there_are_lanes),
 		FAKE("one whose time is up before it is sent is over",
 		     one_whose_time_is_up_before_it_is_sent_is_over),
 		FAKE("one whose time is up afterwards leaves its answer",

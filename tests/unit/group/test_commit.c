@@ -3,7 +3,7 @@
  * Group commit from the callers' side: what each is told, whatever becomes of
  * the packet that its request is in.
  */
-#include "fake/lanes.h"
+#include "fake/crowd.h"
 
 #include <string.h>
 
@@ -14,36 +14,36 @@
 static void those_of_one_moment_share_a_round_trip(void **state)
 {
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
-	free_a_lane();
+	leader_goes();
 	all_hold();
 	assert_int_equal(fake_count(FAKE_BATCH), 1);
 	assert_int_equal(fake_call(FAKE_BATCH, 0).id, MANY);
 	/* Theirs, and what was there before. */
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 1 + LANES);
-	lanes_end();
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	crowd_end();
 }
 
 static void releases_and_draws_go_along(void **state)
 {
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
-	fill_lanes();
+	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
 		fake_tell(person[i], i % 2 ? FAKE_DO_RELEASE : FAKE_DO_TOKEN,
 			  lock[i], 0);
 		await_queued(i + 1);
 	}
-	free_a_lane();
+	leader_goes();
 	hear_all(0);
 	assert_int_equal(fake_count(FAKE_BATCH), 1);
 	assert_int_equal(fake_count(FAKE_DRAW), 0);
 	assert_int_equal(fake_lease("job-1"), 0);
 	assert_int_not_equal(fake_lease("job-0"), 0);
-	lanes_end();
+	crowd_end();
 }
 
 static void lone_thread_is_in_no_group(void **state)
@@ -52,19 +52,19 @@ static void lone_thread_is_in_no_group(void **state)
 	uint64_t token;
 
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	for (int i = 0; i < 3; i++) {
 		assert_ok(rowlock_acquire(lock[0], 0, &err));
 		assert_ok(rowlock_token(lock[0], &token, &err));
 		assert_ok(rowlock_release(lock[0], &err));
 	}
 	assert_int_equal(fake_count(FAKE_BATCH), 0);
-	lanes_end();
+	crowd_end();
 }
 
 static bool are_all_early(void *arg)
 {
-	struct rlk_group *group = &client->lanes[0].group;
+	struct rlk_group *group = &client->leases.group;
 	unsigned int left = MANY;
 	struct rlk_list *node;
 
@@ -78,11 +78,11 @@ static bool are_all_early(void *arg)
 
 static bool are_in_a_round(void *arg)
 {
-	struct rlk_group *group = &client->lanes[0].group;
+	struct rlk_group *group = &client->leases.group;
 	bool idle;
 
 	rlk_mutex_lock(&group->mutex);
-	idle = group->busy == 0;
+	idle = !group->led;
 	rlk_mutex_unlock(&group->mutex);
 	return idle && are_all_early(arg);
 }
@@ -94,12 +94,9 @@ static int64_t until_the_next_round(void)
 
 /* All wait for names of another client. Each asks by itself at first, as it may
  * be free soon. */
-static void all_poll(unsigned int lease_connections)
+static void all_poll(void)
 {
-	struct rowlock_client_options options = fake_options();
-
-	options.lease_connections = lease_connections;
-	lanes_begin_with(options);
+	crowd_begin();
 	fake_session_add(77);
 	for (unsigned int i = 0; i < MANY; i++) {
 		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
@@ -114,8 +111,7 @@ static void polls_of_many_names_cost_one_packet_per_round(void **state)
 	unsigned int batches;
 
 	(void) state;
-	/* Also where their names go by different lanes otherwise. */
-	all_poll(4);
+	all_poll();
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
 	for (unsigned int i = 0; i < 5; i++) {
@@ -131,12 +127,12 @@ static void polls_of_many_names_cost_one_packet_per_round(void **state)
 	fake_advance((uint64_t) until_the_next_round());
 	all_hold();
 	assert_int_equal(fake_count(FAKE_BATCH), batches + 6);
-	lanes_end();
+	crowd_end();
 }
 
 static bool all_queue(void *ret_until_ms)
 {
-	struct rlk_group *group = &client->lanes[0].group;
+	struct rlk_group *group = &client->leases.group;
 	unsigned int left = MANY;
 	struct rlk_list *node;
 
@@ -162,7 +158,7 @@ static void round_passes_in_vain(void)
 	fake_until(are_all_early, NULL);
 }
 
-/* Whoever has the lane has it for long, and they are in no hurry. */
+/* The leader keeps the connection for long, and they are in no hurry. */
 static void round_that_is_late_is_left_out(void **state)
 {
 	struct rowlock_errinfo err;
@@ -170,27 +166,27 @@ static void round_that_is_late_is_left_out(void **state)
 	unsigned int batches;
 
 	(void) state;
-	all_poll(1);
+	all_poll();
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
 	fake_next(FAKE_ACQUIRE, held_back);
-	fake_tell(of_lane[0], FAKE_DO_ACQUIRE, in_lane[0], 5000);
+	fake_tell(leader, FAKE_DO_ACQUIRE, leaders_lock, 5000);
 	fake_await(FAKE_ACQUIRE, acquires + 1);
-	/* More would take so long that the lane is taken from it. */
+	/* More would take so long that the leader is interrupted. */
 	round_passes_in_vain();
 	round_passes_in_vain();
 	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires + 1);
 	assert_int_equal(fake_count(FAKE_BATCH), batches);
 	fake_let(FAKE_ACQUIRE);
-	assert_ok(fake_hear(of_lane[0], &err));
+	assert_ok(fake_hear(leader, &err));
 	for (unsigned int i = 0; i < MANY; i++)
 		fake_lease_remove(rowlock_name(lock[i]));
 	fake_advance((uint64_t) until_the_next_round());
 	all_hold();
 	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires + 1);
 	assert_int_equal(fake_count(FAKE_BATCH), batches + 1);
-	assert_ok(fake_ask(of_lane[0], FAKE_DO_RELEASE, in_lane[0], 0));
-	lanes_end();
+	assert_ok(fake_ask(leader, FAKE_DO_RELEASE, leaders_lock, 0));
+	crowd_end();
 }
 
 static void stop_of_the_process_does_not_part_a_round(void **state)
@@ -199,7 +195,7 @@ static void stop_of_the_process_does_not_part_a_round(void **state)
 	unsigned int batches;
 
 	(void) state;
-	all_poll(LANES);
+	all_poll();
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
 	for (unsigned int i = 0; i < MANY; i++)
@@ -209,7 +205,7 @@ static void stop_of_the_process_does_not_part_a_round(void **state)
 	all_hold();
 	assert_int_equal(fake_count(FAKE_ACQUIRE), acquires);
 	assert_int_equal(fake_count(FAKE_BATCH), batches + 1);
-	lanes_end();
+	crowd_end();
 }
 
 static void group_of_one_is_none(void **state)
@@ -218,17 +214,16 @@ static void group_of_one_is_none(void **state)
 
 	(void) state;
 	options.lease_group = 1;
-	options.lease_connections = LANES;
-	lanes_begin_with(options);
-	fill_lanes();
+	crowd_begin_with(options);
+	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++)
 		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
 	/* They wait for the connection itself. */
-	fake_await_wanted(RLK_BAY_LANE);
-	free_a_lane();
+	fake_await_wanted(RLK_BAY_COMMIT);
+	leader_goes();
 	all_hold();
 	assert_int_equal(fake_count(FAKE_BATCH), 0);
-	lanes_end();
+	crowd_end();
 }
 
 static void what_fails_half_way_is_sent_alone(void **state)
@@ -238,29 +233,29 @@ static void what_fails_half_way_is_sent_alone(void **state)
 
 	for (size_t i = 0; i < TEST_SIZE(faults); i++) {
 		fake_setup(state);
-		lanes_begin();
-		fill_lanes();
+		crowd_begin();
+		leader_asks();
 		all_ask(FAKE_DO_ACQUIRE, 10000);
 		fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
 							    .result = faults[i],
 							    .half = 1 });
-		free_a_lane();
+		leader_goes();
 		all_hold();
 		assert_int_equal(fake_count(FAKE_BATCH), 1);
 		/* All but the first, whose answer counts. */
-		assert_int_equal(fake_count(FAKE_ACQUIRE),
-				 1 + LANES + MANY - 1);
+		assert_int_equal(fake_count(FAKE_ACQUIRE), 2 + MANY - 1);
 		assert_int_equal(fake_count(FAKE_FENCE), 0);
-		lanes_end();
+		crowd_end();
 	}
 }
 
 /* The server may have no more of them for us. */
-static void without_a_connection_aside_the_lane_is_taken(void **state)
+static void without_a_connection_aside_the_commit_connection_is_taken(
+    void **state)
 {
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	/* The packet's, and that of the first that is sent alone. */
 	fake_next(FAKE_GET, normal);
@@ -269,28 +264,28 @@ static void without_a_connection_aside_the_lane_is_taken(void **state)
 	fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
 						    .result = RLK_CONFLICT,
 						    .half = 1 });
-	free_a_lane();
+	leader_goes();
 	all_hold();
 	assert_int_equal(fake_count(FAKE_BATCH), 1);
-	lanes_end();
+	crowd_end();
 }
 
 static void lost_answer_is_settled_by_each_attempt(void **state)
 {
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	fake_next(FAKE_BATCH, lost_reply);
-	free_a_lane();
+	leader_goes();
 	all_hold();
 	/* Once for all of them; then each finds its own row, which a question
 	 * that only looks would take for another's. */
 	assert_int_equal(fake_count(FAKE_FENCE), 1);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 1 + LANES + MANY);
-	for (unsigned int i = 1 + LANES; i < 1 + LANES + MANY; i++)
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2 + MANY);
+	for (unsigned int i = 2; i < 2 + MANY; i++)
 		assert_int_equal(fake_call(FAKE_ACQUIRE, i).ask, RLK_ASK_FIRST);
-	lanes_end();
+	crowd_end();
 }
 
 /* All have seen that others hold, and rest before they ask again. */
@@ -310,7 +305,7 @@ static bool do_all_rest(void *arg)
 static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
 {
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	fake_session_add(77);
 	for (unsigned int i = 0; i < MANY; i++) {
 		fake_lease_add(rowlock_name(lock[i]), 1000 + i, 77);
@@ -318,100 +313,100 @@ static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
 		fake_await(FAKE_ACQUIRE, 2 + i);
 	}
 	fake_until(do_all_rest, NULL);
-	fill_lanes();
+	leader_asks();
 	for (int i = 0; i < MANY; i++)
 		fake_lease_remove(rowlock_name(lock[i]));
 	fake_next(FAKE_BATCH, lost_reply);
 	fake_advance(100);
 	await_queued(MANY);
-	free_a_lane();
-	fake_await(FAKE_ACQUIRE, 1 + LANES + 2 * MANY);
-	for (unsigned int i = 1 + LANES + MANY; i < 1 + LANES + 2 * MANY; i++)
+	leader_goes();
+	fake_await(FAKE_ACQUIRE, 2 + 2 * MANY);
+	for (unsigned int i = 2 + MANY; i < 2 + 2 * MANY; i++)
 		assert_int_equal(fake_call(FAKE_ACQUIRE, i).ask, RLK_ASK_FIRST);
 	all_hold();
-	lanes_end();
+	crowd_end();
 }
 
 static void lost_answer_does_not_make_a_release_a_loss(void **state)
 {
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_RELEASE, 0);
 	fake_next(FAKE_BATCH, lost_reply);
-	free_a_lane();
+	leader_goes();
 	hear_all(0);
 	assert_int_equal(fake_count(FAKE_FENCE), 1);
-	lanes_end();
+	crowd_end();
 }
 
 /* Nobody knows of which of them the row was there. */
 static void lost_answer_does_not_hide_a_break(void **state)
 {
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
 	fake_lease_break(rowlock_name(lock[1]));
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_RELEASE, 0);
 	fake_next(FAKE_BATCH, lost_reply);
-	free_a_lane();
+	leader_goes();
 	hear_all(ROWLOCK_EUNKNOWN);
-	lanes_end();
+	crowd_end();
 }
 
 static void release_of_a_row_that_was_gone_is_a_loss(void **state)
 {
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
 		fake_lease_remove(rowlock_name(lock[i]));
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_RELEASE, 0);
-	free_a_lane();
+	leader_goes();
 	hear_all(ROWLOCK_ELOST);
 	assert_int_equal(fake_count(FAKE_BATCH), 1);
-	lanes_end();
+	crowd_end();
 }
 
 /* That one half was executed tells nothing about the other. */
 static void interrupted_release_still_tells_a_loss(void **state)
 {
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
 		fake_lease_remove(rowlock_name(lock[i]));
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_RELEASE, 0);
 	fake_next(FAKE_BATCH, (struct fake_answer){ .given = true,
 						    .skip = true,
 						    .result = RLK_KILLED });
-	free_a_lane();
+	leader_goes();
 	hear_all(ROWLOCK_ELOST);
-	lanes_end();
+	crowd_end();
 }
 
 static void what_may_have_been_granted_is_not_left_behind(void **state)
 {
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	fake_next(FAKE_BATCH, lost_reply);
 	/* And from then on the server refuses. */
 	fake_always(FAKE_ACQUIRE,
 		    (struct fake_answer){
 			.given = true, .skip = true, .result = RLK_FAILURE });
-	free_a_lane();
+	leader_goes();
 	hear_all(ROWLOCK_EDB);
 	for (int i = 0; i < MANY; i++) {
 		assert_int_equal(rowlock_held(lock[i]), 0);
 		fake_pass_until(is_free, lock[i]);
 	}
-	lanes_end();
+	crowd_end();
 }
 
 /* A server that is read-only refuses the packet, and then each of its acquires:
@@ -423,8 +418,8 @@ static void what_was_refused_leaves_nothing_behind(void **state)
 	unsigned int before;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	before = fake_count(FAKE_RELEASE);
 	last = fake_lock(client, ROWLOCK_LEASE, 0, "last");
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -436,7 +431,7 @@ static void what_was_refused_leaves_nothing_behind(void **state)
 			  (struct fake_answer){ .given = true,
 						.skip = true,
 						.result = RLK_FAILURE });
-	free_a_lane();
+	leader_goes();
 	hear_all(ROWLOCK_EDB);
 	/* One that is in doubt is cleaned up after them. */
 	fake_next(FAKE_ACQUIRE, lost_reply);
@@ -449,42 +444,42 @@ static void what_was_refused_leaves_nothing_behind(void **state)
 			    rowlock_name(last));
 	fake_pass_until(is_free, last);
 	fake_lock_end(last);
-	lanes_end();
+	crowd_end();
 }
 
 static void group_that_cannot_be_fenced_is_settled_one_by_one(void **state)
 {
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	fake_next(FAKE_BATCH, lost_reply);
 	fake_next(FAKE_FENCE, refused);
-	free_a_lane();
+	leader_goes();
 	all_hold();
 	assert_int_equal(fake_count(FAKE_FENCE), 1 + MANY);
-	lanes_end();
+	crowd_end();
 }
 
 static void packet_that_lingers_is_interrupted(void **state)
 {
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	fake_next(FAKE_BATCH, (struct fake_answer){ .wait = true,
 						    .given = true,
 						    .skip = true,
 						    .result = RLK_KILLED });
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_BATCH, 1);
 	fake_pass_await(FAKE_KILL_QUERY, 1);
 	/* It learns that it was, and each goes alone. */
 	fake_let(FAKE_BATCH);
 	all_hold();
 	assert_int_equal(fake_count(FAKE_FENCE), 0);
-	assert_int_equal(client->lanes[0].usual_ms, 0);
-	lanes_end();
+	assert_int_equal(client->leases.usual_ms, 0);
+	crowd_end();
 }
 
 static bool all_are_told(void *arg)
@@ -502,12 +497,12 @@ static void interrupted_packet_without_an_answer_is_not_waited_for(void **state)
 	int64_t began;
 
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	client->call_timeout_ms = 9000;
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	fake_next(FAKE_BATCH, held_back);
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_BATCH, 1);
 	fake_pass_await(FAKE_KILL_QUERY, 1);
 	began = fake_now();
@@ -515,7 +510,7 @@ static void interrupted_packet_without_an_answer_is_not_waited_for(void **state)
 	assert_true(fake_now() - began < 4000);
 	assert_int_equal(fake_count(FAKE_FENCE), 1);
 	all_hold();
-	lanes_end();
+	crowd_end();
 }
 
 int main(void)
@@ -538,8 +533,9 @@ int main(void)
 		FAKE("a group of one is none", group_of_one_is_none),
 		FAKE("what fails half way is sent alone",
 		     what_fails_half_way_is_sent_alone),
-		FAKE("without a connection aside the lane is taken",
-		     without_a_connection_aside_the_lane_is_taken),
+		FAKE(
+		    "without a connection aside the commit connection is taken",
+		    without_a_connection_aside_the_commit_connection_is_taken),
 		FAKE("a lost answer is settled by each attempt",
 		     lost_answer_is_settled_by_each_attempt),
 		FAKE("a lost answer does not make a release a loss",

@@ -3,7 +3,7 @@
  * Group commit: who leaves before the answer is there, whose leader has trouble
  * of its own, and what happens where packets do not pass.
  */
-#include "fake/lanes.h"
+#include "fake/crowd.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void send_and_hold_back(enum fake_verb verb, uint64_t short_ms)
 		await_queued(i + 1);
 	}
 	fake_next(FAKE_BATCH, held_back);
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_BATCH, 1);
 }
 
@@ -31,8 +31,8 @@ static void each_leaves_at_its_own_deadline(void **state)
 	int64_t began;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	began = fake_now();
 	send_and_hold_back(FAKE_DO_ACQUIRE, 30);
 	assert_code(fake_pass_hear(person[MANY - 1], &err), ROWLOCK_ECONNECT,
@@ -46,7 +46,7 @@ static void each_leaves_at_its_own_deadline(void **state)
 	fake_pass_until(is_free, lock[MANY - 1]);
 	assert_int_equal(rowlock_held(lock[MANY - 1]), 0);
 	assert_code(rowlock_acquire(lock[MANY - 1], 1000, &err), 0, &err);
-	lanes_end();
+	crowd_end();
 }
 
 static void one_that_was_never_sent_leaves_nothing(void **state)
@@ -55,19 +55,19 @@ static void one_that_was_never_sent_leaves_nothing(void **state)
 	unsigned int releases;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	releases = fake_count(FAKE_RELEASE);
 	fake_tell(person[0], FAKE_DO_ACQUIRE, lock[0], 30);
 	await_queued(1);
 	assert_code(fake_pass_hear(person[0], &err), ROWLOCK_ETIMEDOUT, &err);
 	/* Nobody knows whether others have it. */
 	assert_non_null(strstr(err.message, "not asked for in time"));
-	free_a_lane();
-	fake_until(is_a_lane_free, NULL);
+	leader_goes();
+	fake_until(is_leader_gone, NULL);
 	assert_int_equal(fake_count(FAKE_BATCH), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), releases);
-	lanes_end();
+	crowd_end();
 }
 
 /* Its leader waits for a connection. What it sends then is given back. */
@@ -77,8 +77,8 @@ static void one_that_was_taken_and_not_sent_is_late(void **state)
 	unsigned int gets;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
 		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i],
 			  i == MANY - 1 ? 30 : 4000);
@@ -86,7 +86,7 @@ static void one_that_was_taken_and_not_sent_is_late(void **state)
 	}
 	gets = fake_count(FAKE_GET);
 	fake_next(FAKE_GET, (struct fake_answer){ .wait = true });
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_GET, gets + 1);
 	assert_code(fake_pass_hear(person[MANY - 1], &err), ROWLOCK_ETIMEDOUT,
 		    &err);
@@ -96,7 +96,7 @@ static void one_that_was_taken_and_not_sent_is_late(void **state)
 		assert_code(fake_hear(person[i], &err), 0, &err);
 	fake_pass_until(is_free, lock[MANY - 1]);
 	assert_int_equal(rowlock_held(lock[MANY - 1]), 0);
-	lanes_end();
+	crowd_end();
 }
 
 /* All leave: the leader last, since it gives up its packet then. */
@@ -105,12 +105,12 @@ static void group_that_gets_no_answer_is_abandoned(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 450);
 	fake_always(FAKE_FENCE, refused);
 	fake_next(FAKE_BATCH, held_back);
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_BATCH, 1);
 	for (int i = 0; i < MANY; i++)
 		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ECONNECT,
@@ -118,7 +118,7 @@ static void group_that_gets_no_answer_is_abandoned(void **state)
 	/* As it is not known what became of it, it is cleaned up: by the
 	 * chores, once the leader has left it to them. */
 	fake_pass_await(FAKE_RELEASE, MANY);
-	lanes_end();
+	crowd_end();
 }
 
 static void release_whose_answer_stays_away_is_over_in_time(void **state)
@@ -126,13 +126,13 @@ static void release_whose_answer_stays_away_is_over_in_time(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_RELEASE, 0);
 	fake_always(FAKE_FENCE, refused);
 	fake_next(FAKE_BATCH, held_back);
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_BATCH, 1);
 	for (int i = 0; i < MANY; i++) {
 		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ECONNECT,
@@ -142,7 +142,7 @@ static void release_whose_answer_stays_away_is_over_in_time(void **state)
 	/* The chores go on. */
 	for (int i = 0; i < MANY; i++)
 		fake_pass_until(is_free, lock[i]);
-	lanes_end();
+	crowd_end();
 }
 
 static void draw_whose_answer_stays_away_says_so(void **state)
@@ -150,13 +150,13 @@ static void draw_whose_answer_stays_away_says_so(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
-	fill_lanes();
+	leader_asks();
 	all_ask(FAKE_DO_TOKEN, 0);
 	fake_always(FAKE_FENCE, refused);
 	fake_always(FAKE_BATCH, held_back);
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_BATCH, 1);
 	for (int i = 0; i < MANY; i++) {
 		assert_code(fake_pass_hear(person[i], &err), ROWLOCK_ECONNECT,
@@ -164,7 +164,7 @@ static void draw_whose_answer_stays_away_says_so(void **state)
 		assert_string_not_equal(err.message, "");
 	}
 	fake_always(FAKE_BATCH, normal);
-	lanes_end();
+	crowd_end();
 }
 
 /* --------------------------------------------------------------- cancels */
@@ -174,18 +174,18 @@ static void cancel_reaches_who_queues(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 0);
 	rowlock_cancel(lock[1]);
 	assert_code(fake_hear(person[1], &err), ROWLOCK_ECANCELED, &err);
 	await_queued(MANY - 1);
-	free_a_lane();
+	leader_goes();
 	for (int i = 0; i < MANY; i++)
 		if (i != 1)
 			assert_code(fake_hear(person[i], &err), 0, &err);
 	assert_int_equal(fake_lease("job-1"), 0);
-	lanes_end();
+	crowd_end();
 }
 
 static void cancel_reaches_who_was_taken(void **state)
@@ -193,8 +193,8 @@ static void cancel_reaches_who_was_taken(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	send_and_hold_back(FAKE_DO_ACQUIRE, 3000);
 	rowlock_cancel(lock[MANY - 1]);
 	assert_code(fake_hear(person[MANY - 1], &err), ROWLOCK_ECANCELED, &err);
@@ -202,7 +202,7 @@ static void cancel_reaches_who_was_taken(void **state)
 	for (int i = 0; i < MANY - 1; i++)
 		assert_code(fake_hear(person[i], &err), 0, &err);
 	fake_pass_until(is_free, lock[MANY - 1]);
-	lanes_end();
+	crowd_end();
 }
 
 /* ----------------------------------------------------- the leader's trouble */
@@ -213,8 +213,8 @@ static void canceled_leader_is_nothing_to_the_others(void **state)
 	unsigned int gets;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	/* It waits for a connection. */
 	gets = fake_count(FAKE_GET);
@@ -222,7 +222,7 @@ static void canceled_leader_is_nothing_to_the_others(void **state)
 		  (struct fake_answer){ .wait = true,
 					.given = true,
 					.result = ROWLOCK_ECANCELED });
-	free_a_lane();
+	leader_goes();
 	fake_await(FAKE_GET, gets + 1);
 	rowlock_cancel(lock[0]);
 	fake_let(FAKE_GET);
@@ -230,7 +230,7 @@ static void canceled_leader_is_nothing_to_the_others(void **state)
 	for (int i = 1; i < MANY; i++)
 		assert_code(fake_hear(person[i], &err), 0, &err);
 	assert_int_equal(fake_lease("job-0"), 0);
-	lanes_end();
+	crowd_end();
 }
 
 static void leader_without_a_connection_is_nothing_to_the_others(void **state)
@@ -238,10 +238,10 @@ static void leader_without_a_connection_is_nothing_to_the_others(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
+	crowd_begin();
 	all_have();
 	assert_ok(rowlock_release(lock[0], &err));
-	fill_lanes();
+	leader_asks();
 	/* A try can stay longest, and does not wait for a server. */
 	for (unsigned int i = 0; i < MANY; i++) {
 		fake_tell(person[i], i ? FAKE_DO_RELEASE : FAKE_DO_ACQUIRE,
@@ -250,11 +250,11 @@ static void leader_without_a_connection_is_nothing_to_the_others(void **state)
 	}
 	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
 						  .result = ROWLOCK_ECONNECT });
-	free_a_lane();
+	leader_goes();
 	assert_code(fake_hear(person[0], &err), ROWLOCK_ECONNECT, &err);
 	for (int i = 1; i < MANY; i++)
 		assert_code(fake_hear(person[i], &err), 0, &err);
-	lanes_end();
+	crowd_end();
 }
 
 /* Until a beat has shown that it knows us. Not even an empty packet is sent. */
@@ -263,19 +263,19 @@ static void nothing_is_asked_of_another_server(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	lanes_begin();
-	fill_lanes();
+	crowd_begin();
+	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
 	fake_next(FAKE_BEAT, held_back);
 	strcpy(fake_server.identity, "another");
-	free_a_lane();
-	fake_until(is_a_lane_free, NULL);
+	leader_goes();
+	fake_until(is_leader_gone, NULL);
 	fake_let(FAKE_BEAT);
 	for (int i = 0; i < MANY; i++)
 		assert_code(fake_pass_hear(person[i], &err), 0, &err);
 	for (unsigned int i = 0; i < fake_count(FAKE_BATCH); i++)
 		assert_int_not_equal(fake_call(FAKE_BATCH, i).id, 0);
-	lanes_end();
+	crowd_end();
 }
 
 /* ------------------------------------------------- ways that take no packets
@@ -285,7 +285,7 @@ static void round_of_packets(struct fake_answer answer)
 {
 	struct rowlock_errinfo err;
 
-	fill_lanes();
+	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
 		bool held = rowlock_held(lock[i]) == 1;
 
@@ -294,12 +294,10 @@ static void round_of_packets(struct fake_answer answer)
 		await_queued(i + 1);
 	}
 	fake_next(FAKE_BATCH, answer);
-	free_a_lane();
+	leader_goes();
 	hear_all(0);
-	for (int i = 0; i < LANES; i++) {
-		assert_code(fake_hear(of_lane[i], &err), 0, &err);
-		assert_ok(rowlock_release(in_lane[i], &err));
-	}
+	assert_code(fake_hear(leader, &err), 0, &err);
+	assert_ok(rowlock_release(leaders_lock, &err));
 }
 
 /* Some hold, some do not: a packet of both kinds. */
@@ -307,7 +305,7 @@ static void begin_mixed(void)
 {
 	struct rowlock_errinfo err;
 
-	lanes_begin();
+	crowd_begin();
 	for (int i = 0; i < MANY; i += 2)
 		assert_code(fake_ask(person[i], FAKE_DO_ACQUIRE, lock[i], 0), 0,
 			    &err);
@@ -353,7 +351,7 @@ static void syntax_error_ends_the_sharing(void **state)
 		fake_await(FAKE_BEAT, beats + 1);
 	}
 	assert_true(rlk_commit_gathers(client));
-	lanes_end();
+	crowd_end();
 }
 
 static void connections_that_end_again_and_again_do(void **state)
@@ -369,7 +367,7 @@ static void connections_that_end_again_and_again_do(void **state)
 	all_share(true);
 	round_of_packets(lost_request);
 	all_share(false);
-	lanes_end();
+	crowd_end();
 }
 
 static void other_refusals_do_not(void **state)
@@ -384,7 +382,7 @@ static void other_refusals_do_not(void **state)
 	for (int i = 0; i < 4; i++)
 		round_of_packets(right);
 	all_share(true);
-	lanes_end();
+	crowd_end();
 }
 
 int main(void)

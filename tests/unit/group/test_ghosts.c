@@ -207,20 +207,20 @@ static bool bell_is_gone(void *arg)
 	return fake_bell(arg) == 0;
 }
 
-/* It was taken with the lane's connection, which somebody has for long when the
+/* It was taken with the commit connection, which is in use for long when the
  * name is given back: so the connection is ended when it comes free. */
-static void bell_on_a_lane_in_use_is_no_ghost_for_long(void **state)
+static void bell_on_a_connection_in_use_is_no_ghost_for_long(void **state)
 {
 	char name[] = "job";
 	struct one bob = one(client_of(4), name);
 	struct one eve = one(bob.client, "other");
-	uint64_t lane;
+	uint64_t commit;
 
 	(void) state;
 	acquire(&bob, ROWLOCK_FOREVER);
 	is_granted(&bob);
-	lane = fake_call(FAKE_ACQUIRE, 0).conn;
-	assert_int_equal(fake_bell("job"), lane);
+	commit = fake_call(FAKE_ACQUIRE, 0).conn;
+	assert_int_equal(fake_bell("job"), commit);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	acquire(&eve, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 2);
@@ -229,7 +229,7 @@ static void bell_on_a_lane_in_use_is_no_ghost_for_long(void **state)
 	assert_int_equal(fake_lease("job"), 0);
 	/* It was not waited for. */
 	assert_true(fake_busy(eve.person));
-	assert_int_equal(fake_bell("job"), lane);
+	assert_int_equal(fake_bell("job"), commit);
 	fake_let(FAKE_ACQUIRE);
 	is_granted(&eve);
 	fake_pass_until(bell_is_gone, name);
@@ -238,8 +238,8 @@ static void bell_on_a_lane_in_use_is_no_ghost_for_long(void **state)
 	end(&bob);
 }
 
-/* The lane's connection before had a bell, too, of a name that is given back
- * last, while the lane is in use. */
+/* The commit connection before had a bell, too, of a name that is given back
+ * last, while the present one is in use. */
 static void bell_is_no_ghost_though_an_older_one_is_missed_as_well(void **state)
 {
 	const struct fake_answer lost = { .given = true,
@@ -278,6 +278,40 @@ static void bell_is_no_ghost_though_an_older_one_is_missed_as_well(void **state)
 	end(&carl);
 }
 
+/* The connection ended before anybody could close it. */
+static void ghost_of_a_lost_connection_does_not_end_the_next_one(void **state)
+{
+	const struct fake_answer lost = {
+		.wait = true, .given = true, .skip = true, .result = RLK_UNKNOWN
+	};
+	struct one bob = one(client_of(4), "job");
+	struct one eve = one(bob.client, "other");
+	struct one carl = one(bob.client, "third");
+	uint64_t commit;
+
+	(void) state;
+	acquire(&bob, ROWLOCK_FOREVER);
+	is_granted(&bob);
+	commit = fake_bell("job");
+	fake_next(FAKE_ACQUIRE, lost);
+	acquire(&eve, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 2);
+	fake_tell(bob.person, FAKE_DO_RELEASE, bob.lock, 0);
+	is_granted_in_time(&bob);
+	fake_let(FAKE_ACQUIRE);
+	is_granted_in_time(&eve);
+	assert_int_not_equal(fake_bell("other"), 0);
+	assert_int_not_equal(fake_bell("other"), commit);
+	acquire(&carl, ROWLOCK_FOREVER);
+	is_granted(&carl);
+	assert_int_equal(fake_bell("third"), fake_bell("other"));
+	assert_int_equal(release(&carl), 0);
+	assert_int_equal(release(&eve), 0);
+	leave(&carl);
+	leave(&eve);
+	end(&bob);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -296,8 +330,10 @@ int main(void)
 		     dead_holders_name_is_taken_at_once_though_its_bell_lives),
 		FAKE("bell is no ghost though an older one is missed as well",
 		     bell_is_no_ghost_though_an_older_one_is_missed_as_well),
-		FAKE("bell on a lane in use is no ghost for long",
-		     bell_on_a_lane_in_use_is_no_ghost_for_long),
+		FAKE("ghost of a lost connection does not end the next one",
+		     ghost_of_a_lost_connection_does_not_end_the_next_one),
+		FAKE("bell on a connection in use is no ghost for long",
+		     bell_on_a_connection_in_use_is_no_ghost_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

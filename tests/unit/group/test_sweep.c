@@ -3,7 +3,7 @@
  * Many of the dead at once: for those who ask for their names at one moment,
  * and for the reaper. And what becomes of the others where one is in the way.
  */
-#include "fake/lanes.h"
+#include "fake/crowd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const struct fake_answer blocked = { .given = true,
 /* All names have dead holders. */
 static void begin(void)
 {
-	lanes_begin();
+	crowd_begin();
 	for (unsigned int i = 0; i < MANY; i++)
 		fake_lease_add(rowlock_name(lock[i]), 100 + i, 77);
 }
@@ -52,7 +52,7 @@ static void those_who_meet_the_dead_share_a_sweep(void **state)
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 2);
 	assert_int_equal(fake_call(FAKE_SWEEP_MANY, 0).id, 1);
 	assert_int_equal(fake_call(FAKE_SWEEP_MANY, 1).id, MANY - 1);
-	lanes_end();
+	crowd_end();
 }
 
 static void one_that_is_in_the_way_is_swept_alone(void **state)
@@ -65,7 +65,7 @@ static void one_that_is_in_the_way_is_swept_alone(void **state)
 	all_hold();
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 2);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), MANY - 1);
-	lanes_end();
+	crowd_end();
 }
 
 static void who_waits_for_a_sweep_leaves_at_its_deadline(void **state)
@@ -84,7 +84,7 @@ static void who_waits_for_a_sweep_leaves_at_its_deadline(void **state)
 	fake_let(FAKE_SWEEP_MANY);
 	fake_pass_hear(person[0], &err);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
-	lanes_end();
+	crowd_end();
 }
 
 /* What is still there after a sweep was alive after all: it is asked for once
@@ -108,7 +108,7 @@ static void holder_that_is_still_there_is_not_swept_again(void **state)
 		assert_code(fake_hear(person[i], &err), ROWLOCK_EBUSY, &err);
 		assert_int_equal(fake_lease(rowlock_name(lock[i])), 200 + i);
 	}
-	lanes_end();
+	crowd_end();
 }
 
 /* --------------------------------------------------------------- reaper */

@@ -310,6 +310,9 @@ static void lease_that_is_held_takes_336_bytes(void **state)
 	fake_client_end(client);
 }
 
+_Static_assert(sizeof(struct rowlock_client) < 16384,
+	       "a client takes less than 16 KiB");
+
 /* The hold, and a ticket for each of the two: the rest is there. */
 static void lone_pair_takes_three_allocations(void **state)
 {

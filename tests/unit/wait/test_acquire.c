@@ -273,7 +273,6 @@ static void cancel_ends_a_wait_for_a_connection(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	options.lease_connections = 1;
 	options.lease_group = 1;
 	client = fake_client_with(&options);
 	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -282,7 +281,7 @@ static void cancel_ends_a_wait_for_a_connection(void **state)
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
 	fake_tell(eve, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
-	fake_await_wanted(RLK_BAY_LANE);
+	fake_await_wanted(RLK_BAY_COMMIT);
 	rowlock_cancel(b);
 	assert_code(fake_hear(eve, &err), ROWLOCK_ECANCELED, &err);
 	fake_let(FAKE_ACQUIRE);

@@ -69,7 +69,7 @@ static struct one pinged(struct one *bob)
 	unsigned int pings = 0;
 
 	fake_advance(9000);
-	/* So that the lane's connection is not pinged, too. */
+	/* So that the commit connection is not pinged as well. */
 	acquire(&eve, ROWLOCK_FOREVER);
 	is_granted(&eve);
 	fake_always(FAKE_PING, let);
@@ -162,7 +162,7 @@ static void lost_session_lets_its_bells_go(void **state)
 	end(&bob);
 }
 
-/* As often as a lane's connection may have bells: each counts once. */
+/* More often than the commit connection may have bells: each counts once. */
 static void holds_that_outlast_their_maximum_let_their_bells_go(void **state)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -242,7 +242,7 @@ struct queue {
 static bool have_queued(void *arg)
 {
 	const struct queue *queue = arg;
-	struct rlk_group *group = &queue->client->lanes[0].group;
+	struct rlk_group *group = &queue->client->leases.group;
 	const struct rlk_list *node;
 	unsigned int count = 0;
 

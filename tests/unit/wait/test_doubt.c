@@ -28,7 +28,7 @@ static const struct fake_answer no_answer = { .given = true,
 					      .result = RLK_UNKNOWN };
 static const struct fake_answer normal = { .given = false };
 
-/* A lane's connection is idle for a TTL at the most, 30 s here; a margin, a
+/* The commit connection is idle for a TTL at the most, 30 s here; a margin, a
  * round and a lock's wait come to it. */
 #define DOUBT_MS (30000 + 3000 + 1500 + 1000)
 

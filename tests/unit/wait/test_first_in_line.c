@@ -151,23 +151,23 @@ static void first_in_line_that_lost_its_bell_stands_in_it_again(void **state)
 	end(&bob);
 }
 
-/* Whatever was sent with others' went over the lane: its session is ended, not
- * that of the connection that has the bell. */
+/* Whatever was sent with others' went over the commit connection: its session
+ * is ended, not that of the connection that has the bell. */
 static void unanswered_round_of_those_with_bells_is_settled(void **state)
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
-	uint64_t lane;
+	uint64_t commit;
 
 	(void) state;
 	ask_together(&bob, &ann);
-	lane = fake_call(FAKE_BATCH, 1).conn;
+	commit = fake_call(FAKE_BATCH, 1).conn;
 	fake_next(FAKE_BATCH, no_answer);
 	/* The leader cannot end it, so each sees to it by himself. */
 	fake_next(FAKE_FENCE, refused);
 	fake_pass_await(FAKE_FENCE, 3);
 	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(fake_call(FAKE_FENCE, i).id, lane);
+		assert_int_equal(fake_call(FAKE_FENCE, i).id, commit);
 	become_free(&bob, &ann);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);

@@ -139,7 +139,7 @@ static void calls_of_a_holder_say_that_all_connections_are_busy(void **state)
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ECONNECT, &err);
 	assert_int_equal(rowlock_held(lock), 1);
 	fake_next(FAKE_GET, all_busy);
-	fake_next(FAKE_GET, all_busy); /* beside the lane, too */
+	fake_next(FAKE_GET, all_busy); /* aside, too */
 	assert_code(rowlock_release(lock, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	/* The chores remove the row. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ROWLOCK_TEST_LANES_H
-#define ROWLOCK_TEST_LANES_H
+#ifndef ROWLOCK_TEST_CROWD_H
+#define ROWLOCK_TEST_CROWD_H
 
 /*
- * For the tests of group commit: a client, a thread whose acquire keeps its
- * only lanes as long as they are held back, and some others, each with a lock
- * of its own, who then have to queue.
+ * For the tests of group commit: a client, a leader, whose acquire keeps the
+ * commit connection as long as its answer is held back, and a crowd that has to
+ * queue then: threads with a lock of their own each.
  */
 
 #include "core/client.h"
@@ -21,11 +21,8 @@ extern const struct fake_answer refused;
 extern const struct fake_answer lost_request;
 
 extern struct rowlock_client *client;
-/** One lane, so that all names meet there. */
-#define LANES 1
-
-extern struct rowlock *in_lane[LANES];
-extern struct fake_person *of_lane[LANES];
+extern struct rowlock *leaders_lock;
+extern struct fake_person *leader;
 extern struct rowlock *lock[MANY];
 extern struct fake_person *person[MANY];
 
@@ -33,17 +30,17 @@ extern struct fake_person *person[MANY];
 extern unsigned int warnings;
 
 /** The session is there, and nobody holds anything. */
-void lanes_begin(void);
-void lanes_begin_with(struct rowlock_client_options options);
+void crowd_begin(void);
+void crowd_begin_with(struct rowlock_client_options options);
 /** Everything that was begun comes to its end. */
-void lanes_end(void);
+void crowd_end(void);
 
-/** Both lanes are taken by acquires whose answers stay away. */
-void fill_lanes(void);
-/** One of them comes: who queues, goes. */
-void free_a_lane(void);
+/** The leader asks, and the answer stays away. */
+void leader_asks(void);
+/** The answer comes: the next one leads all that queue. */
+void leader_goes(void);
 /** Has its acquire returned? */
-bool is_a_lane_free(void *arg);
+bool is_leader_gone(void *arg);
 /** Wait until so many queue. */
 void await_queued(unsigned int count);
 /** The same of those that have met a dead holder. */

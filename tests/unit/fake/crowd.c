@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lanes.h. */
-#include "lanes.h"
+/* See crowd.h. */
+#include "crowd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,9 @@ const struct fake_answer lost_request = { .given = true,
 					  .skip = true,
 					  .result = RLK_UNKNOWN };
 
-/* A client, two threads whose acquires keep both lanes, and many others. */
 struct rowlock_client *client;
-struct rowlock *in_lane[LANES];
-struct fake_person *of_lane[LANES];
+struct rowlock *leaders_lock;
+struct fake_person *leader;
 struct rowlock *lock[MANY];
 struct fake_person *person[MANY];
 
@@ -36,7 +35,7 @@ static void note_warning(enum rowlock_log_level level, const char *message,
 		warnings++;
 }
 
-void lanes_begin_with(struct rowlock_client_options options)
+void crowd_begin_with(struct rowlock_client_options options)
 {
 	struct rowlock_errinfo err;
 
@@ -45,14 +44,9 @@ void lanes_begin_with(struct rowlock_client_options options)
 	options.log = note_warning;
 	options.log_level = ROWLOCK_LOG_WARNING;
 	client = fake_client_with(&options);
-	for (int i = 0; i < LANES; i++) {
-		char name[] = "lane-0";
-
-		name[5] = (char) ('0' + i);
-		in_lane[i] = fake_lock(client, ROWLOCK_LEASE,
-				       ROWLOCK_OWNER_HANDLE, name);
-		of_lane[i] = fake_person();
-	}
+	leaders_lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "leader");
+	leader = fake_person();
 	for (int i = 0; i < MANY; i++) {
 		char name[] = "job-0";
 
@@ -66,24 +60,18 @@ void lanes_begin_with(struct rowlock_client_options options)
 	assert_ok(rowlock_release(lock[0], &err));
 }
 
-void lanes_begin(void)
+void crowd_begin(void)
 {
-	struct rowlock_client_options options = fake_options();
-
-	options.lease_connections = LANES;
-	lanes_begin_with(options);
+	crowd_begin_with(fake_options());
 }
 
-/* Both lanes are taken by acquires whose answers stay away. */
-void fill_lanes(void)
+void leader_asks(void)
 {
 	unsigned int before = fake_count(FAKE_ACQUIRE);
 
-	for (unsigned int i = 0; i < LANES; i++) {
-		fake_next(FAKE_ACQUIRE, held_back);
-		fake_tell(of_lane[i], FAKE_DO_ACQUIRE, in_lane[i], 60000);
-		fake_await(FAKE_ACQUIRE, before + i + 1);
-	}
+	fake_next(FAKE_ACQUIRE, held_back);
+	fake_tell(leader, FAKE_DO_ACQUIRE, leaders_lock, 60000);
+	fake_await(FAKE_ACQUIRE, before + 1);
 }
 
 struct queued {
@@ -110,7 +98,7 @@ static bool are_queued(void *arg)
 
 void await_queued(unsigned int count)
 {
-	struct queued queued = { &client->lanes[0].group, count };
+	struct queued queued = { &client->leases.group, count };
 
 	fake_until(are_queued, &queued);
 }
@@ -131,8 +119,7 @@ void all_ask(enum fake_verb verb, uint64_t wait_ms)
 	}
 }
 
-/* One lane comes free: who queues, goes. */
-void free_a_lane(void)
+void leader_goes(void)
 {
 	fake_let(FAKE_ACQUIRE);
 }
@@ -153,28 +140,24 @@ static void drop(struct rowlock *gone)
 	fake_lock_end(gone);
 }
 
-bool is_a_lane_free(void *arg)
+bool is_leader_gone(void *arg)
 {
 	(void) arg;
-	return !fake_busy(of_lane[0]);
+	return !fake_busy(leader);
 }
 
 /* Everything that was begun comes to its end. */
-void lanes_end(void)
+void crowd_end(void)
 {
 	struct rowlock_errinfo err;
 
 	fake_always(FAKE_ACQUIRE, normal);
 	fake_always(FAKE_FENCE, normal);
-	for (int i = 0; i < LANES; i++) {
-		fake_let(FAKE_ACQUIRE);
-		if (fake_busy(of_lane[i]))
-			fake_pass_hear(of_lane[i], &err);
-	}
-	for (int i = 0; i < LANES; i++) {
-		fake_person_end(of_lane[i]);
-		drop(in_lane[i]);
-	}
+	fake_let(FAKE_ACQUIRE);
+	if (fake_busy(leader))
+		fake_pass_hear(leader, &err);
+	fake_person_end(leader);
+	drop(leaders_lock);
 	for (int i = 0; i < MANY; i++) {
 		fake_person_end(person[i]);
 		drop(lock[i]);

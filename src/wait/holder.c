@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The holder that a question has met: when it may be dead, and its removal.
+ *
+ * The server's clock tells when its session expires. Where that clock does not
+ * decide, its beats are observed: the questions are the looks.
+ */
+#include "wait/holder.h"
+
+#include "base/set_text.h"
+#include "core/call.h"
+#include "core/waiter.h"
+#include "group/commit.h"
+#include "hold/clear.h"
+
+/* To observe a beat from the server's line: the number of looks until it is
+ * over. The first one may just miss a beat, and the next one sees it a part
+ * later than a waiter that looks all the time; the last one is at the end. */
+#define OBSERVE_LOOKS 4
+
+static int64_t observe_ms(const struct rlk_asking *asking,
+			  const struct rlk_holder *holder)
+{
+	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
+	int64_t part = (int64_t) ms / OBSERVE_LOOKS + 1;
+	int64_t left;
+
+	if (!asking->on_bell || asking->has_bell || !holder->looked ||
+	    holder->absent)
+		return RLK_POLL_DELAY_MS;
+	left = rlk_silent_in_ms(asking->client, holder);
+	return left < part ? left : part;
+}
+
+void rlk_holder_plan_look(struct rlk_asking *asking,
+			  const struct rlk_holder *holder)
+{
+	int64_t now = rlk_now(asking->client->clock);
+	int64_t left_ms = holder->left_us / 1000 + 1;
+
+	if (holder->has_max && holder->max_left_us / 1000 + 1 < left_ms)
+		left_ms = holder->max_left_us / 1000 + 1;
+	if (!rlk_trusts_clock(asking->client))
+		left_ms = observe_ms(asking, holder);
+	if (left_ms < RLK_POLL_DELAY_MS)
+		left_ms = RLK_POLL_DELAY_MS;
+	asking->look_ms = now + left_ms;
+}
+
+/* Which one of the rows that one attempt may have. */
+static unsigned int row_of(const struct rlk_holder *holder)
+{
+	return holder->slot ? holder->slot : holder->which;
+}
+
+/* A holder that was to be removed and is still there was alive after all: no
+ * reason to ask again at once. One whose row somebody has locked is in others'
+ * way once. */
+bool rlk_holder_clear(struct rlk_asking *asking,
+		      const struct rlk_request *request,
+		      struct rlk_holder *holder)
+{
+	struct rowlock_client *client = asking->client;
+	struct rlk_errand errand = { .waiter = asking->waiter };
+	struct rlk_set_name name;
+	struct rlk_request dead = *request;
+
+	if (!holder->known || !rlk_may_be_dead(client, holder))
+		return false;
+	if (asking->skips_line && asking->swept == holder->attempt &&
+	    asking->swept_which == row_of(holder))
+		return false;
+	name = rlk_set_name_at(request->name, holder->which);
+	dead.name = name.text;
+	dead.slot =
+	    holder->slot ? holder->slot : asking->name->strategy->held_slot;
+	dead.count = 0;
+	errand.until_ms = rlk_waiter_io_until(asking->waiter);
+	/* Those of a packet are on slot 0. */
+	errand.aside = asking->sweeps_alone || dead.slot ||
+		       !rlk_clears_together(client, holder);
+	asking->swept = holder->attempt;
+	asking->swept_which = row_of(holder);
+	asking->sweeps_alone =
+	    !rlk_commit_sweep(asking->hold, &dead, holder, &errand);
+	return !asking->sweeps_alone;
+}

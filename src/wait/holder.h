@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RLK_WAIT_HOLDER_H
+#define RLK_WAIT_HOLDER_H
+
+/* The holder that a question has met. */
+
+#include "wait/asking.h"
+
+/** Note when @holder may be dead, as far as is known: asking->look_ms. */
+void rlk_holder_plan_look(struct rlk_asking *asking,
+			  const struct rlk_holder *holder);
+
+/** Remove @holder of the name that @request is about, if it is dead. It may be
+ *  looked up anew. True: the name may be free now, so ask again at once. */
+bool rlk_holder_clear(struct rlk_asking *asking,
+		      const struct rlk_request *request,
+		      struct rlk_holder *holder);
+
+#endif
