@@ -328,12 +328,12 @@ int main(void)
 		FAKE("dead holder's name is taken at once, though its bell "
 		     "lives",
 		     dead_holders_name_is_taken_at_once_though_its_bell_lives),
+		FAKE("bell on a connection in use is no ghost for long",
+		     bell_on_a_connection_in_use_is_no_ghost_for_long),
 		FAKE("bell is no ghost though an older one is missed as well",
 		     bell_is_no_ghost_though_an_older_one_is_missed_as_well),
 		FAKE("ghost of a lost connection does not end the next one",
 		     ghost_of_a_lost_connection_does_not_end_the_next_one),
-		FAKE("bell on a connection in use is no ghost for long",
-		     bell_on_a_connection_in_use_is_no_ghost_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
