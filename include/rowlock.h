@@ -203,17 +203,14 @@ struct rowlock_client_options {
 	 * secure_getenv(3) finds nothing.
 	 */
 	const char *dsn;
-	/** An option file to read instead of the standard ones (/etc/my.cnf,
-	 *  /etc/mysql/my.cnf, that in $MARIADB_HOME or else $MYSQL_HOME,
-	 *  ~/.my.cnf). NULL: those. They are read as MariaDB's own programs
-	 * read them. One that cannot be read, that everybody can write, or that
-	 * has groups and none that is read, is ROWLOCK_EINVAL. */
+	/** An option file to read instead of the standard ones. NULL: those.
+	 * They are read as MariaDB's own programs read them. One that cannot be
+	 * read, that everybody can write, or that has groups and none that is
+	 * read, is ROWLOCK_EINVAL. */
 	const char *defaults_file;
-	/** The group that is read besides [client]. NULL: "rowlock". In it,
-	 * too, what is not understood is ROWLOCK_EINVAL, with the file and the
-	 * line; [client] may have what other programs read there, but a port
-	 * that is no number. So is a group that is missing where one is there
-	 * that is written much like it. */
+	/** The group that is read besides [client]. NULL: "rowlock". What is
+	 * not understood in it is ROWLOCK_EINVAL, and so is a group that is
+	 * missing where one is there that is written much like it. */
 	const char *defaults_group;
 	/** "_two": read [client_two] and [rowlock_two], too. NULL:
 	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */

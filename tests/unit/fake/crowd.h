@@ -41,7 +41,7 @@ void leader_asks(void);
 void leader_goes(void);
 /** Has its acquire returned? */
 bool is_leader_gone(void *arg);
-/** Wait until so many queue. */
+/** Wait until @count waiters queue. */
 void await_queued(unsigned int count);
 /** The same of those that have met a dead holder. */
 void await_sweeps_queued(unsigned int count);
