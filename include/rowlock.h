@@ -188,19 +188,19 @@ struct rowlock_client_options {
 
 	/**
 	 * Where the server is, as a connection string:
-	 * "host=db1;port=3306;user=app;password={a;b};database=app". NULL: it
-	 * is said elsewhere. What it does not say is taken from ROWLOCK_DSN in
-	 * the environment, another such string, and then from the option files,
-	 * key by key, as the tools do (rowlock-connect(7)). All are read again
-	 * for each connection.
+	 * "host=db1;port=3306;user=app;password={a;b};database=app". NULL if
+	 * it is said elsewhere. Keys that it lacks are taken from ROWLOCK_DSN
+	 * in the environment, another such string, and then from the option
+	 * files, one by one, as the tools do (rowlock-connect(7)). All are read
+	 * again for each connection.
 	 *
-	 * What is not understood is ROWLOCK_EINVAL, with its place and what to
-	 * write instead, before anything is connected: an unknown key, a number
-	 * that is none, an entry without '=', the same key with two values, an
-	 * empty host or socket. So is a port where no host or "localhost" leads
-	 * to a socket file, and the server there listens on another port, once
-	 * it has said so. Nothing is taken from the environment where
-	 * secure_getenv(3) finds nothing.
+	 * All that is not understood is ROWLOCK_EINVAL, with its place and what
+	 * to write instead, before anything is connected: an unknown key, a
+	 * number that is none, an entry without '=', the same key with two
+	 * values, an empty host or socket. So is a port where no host or
+	 * "localhost" leads to a socket file, and the server there listens on
+	 * another port, once it has said so. Nothing is taken from the
+	 * environment where secure_getenv(3) finds nothing.
 	 */
 	const char *dsn;
 	/** An option file to read instead of the standard ones. NULL: those.
@@ -208,9 +208,9 @@ struct rowlock_client_options {
 	 * read, that everybody can write, or that has groups and none that is
 	 * read, is ROWLOCK_EINVAL. */
 	const char *defaults_file;
-	/** The group that is read besides [client]. NULL: "rowlock". What is
-	 * not understood in it is ROWLOCK_EINVAL, and so is a group that is
-	 * missing where one is there that is written much like it. */
+	/** The group that is read besides [client]. NULL: "rowlock". All
+	 * in it that is not understood is ROWLOCK_EINVAL, and so is a group
+	 * that is missing where one is there that is written much like it. */
 	const char *defaults_group;
 	/** "_two": read [client_two] and [rowlock_two], too. NULL:
 	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
