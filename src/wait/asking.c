@@ -345,7 +345,9 @@ static enum rlk_step left(struct rlk_asking *asking)
 static enum rlk_step unsent(struct rlk_asking *asking)
 {
 	asking->unsure = false;
-	rlk_fail(&asking->error, ROWLOCK_ETIMEDOUT,
+	rlk_fail(&asking->error,
+		 asking->waiter->canceled ? ROWLOCK_ECANCELED
+					  : ROWLOCK_ETIMEDOUT,
 		 "no lease connection to %s came free in time",
 		 asking->client->server);
 	return not_sent(asking);

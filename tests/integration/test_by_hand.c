@@ -137,11 +137,12 @@ static void a_row_of_several_is_missed(void **state)
 	assert_ok(rowlock_semaphore_acquire(permits, 2, 0, &err));
 	assert_ok(rowlock_rwlock_acquire_read(sides[0], 0, &err));
 	assert_ok(rowlock_rwlock_acquire_write(sides[1], 0, &err));
-	for (size_t i = 1; i < TEST_SIZE(names); i++)
-		delete_by_hand(names[i]);
-	for (size_t i = 0; i < TEST_SIZE(lost); i++)
+	/* One that is missed has all looked at. */
+	for (size_t i = 0; i < TEST_SIZE(lost); i++) {
+		delete_by_hand(names[i + 1]);
 		assert_event(&lost[i], "the loss of what lacks the row of '%s'",
 			     names[i + 1]);
+	}
 	rowlock_multilock_freep(&set);
 	rowlock_semaphore_freep(&permits);
 	rowlock_rwlock_freep(&sides[0]);

@@ -91,10 +91,9 @@ void sim_judge_lease_made(const struct sim_session *by,
 	sim_trace_world((struct sim_note){
 	    "#lease of %n: process %u attempt %u session %u",
 	    { lease->name, by->proc, lease->attempt, lease->session } });
+	forget_broken(lease->attempt);
 	if (sim_kind_of(lease) == SIM_KIND_PERMITS)
 		sim_judge_permit_made(by, lease->name);
-	else
-		forget_broken(lease->attempt);
 }
 
 /* By somebody else: is it dead? Those who observe may have seen the attempt's

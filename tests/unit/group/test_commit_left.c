@@ -205,6 +205,33 @@ static void cancel_reaches_who_was_taken(void **state)
 	crowd_end();
 }
 
+/* Its leader waits for a connection. */
+static void cancel_reaches_a_try_that_was_taken_and_not_sent(void **state)
+{
+	struct rowlock_errinfo err;
+	unsigned int gets;
+
+	(void) state;
+	crowd_begin();
+	leader_asks();
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i],
+			  i == MANY - 1 ? 0 : 60000);
+		await_queued(i + 1);
+	}
+	gets = fake_count(FAKE_GET);
+	fake_next(FAKE_GET, (struct fake_answer){ .wait = true });
+	leader_goes();
+	fake_await(FAKE_GET, gets + 1);
+	rowlock_cancel(lock[MANY - 1]);
+	assert_code(fake_hear(person[MANY - 1], &err), ROWLOCK_ECANCELED, &err);
+	fake_let(FAKE_GET);
+	for (int i = 0; i < MANY - 1; i++)
+		assert_code(fake_hear(person[i], &err), 0, &err);
+	fake_pass_until(is_free, lock[MANY - 1]);
+	crowd_end();
+}
+
 /* ----------------------------------------------------- the leader's trouble */
 
 static void canceled_leader_is_nothing_to_the_others(void **state)
@@ -403,6 +430,8 @@ int main(void)
 		FAKE("a cancel reaches who queues", cancel_reaches_who_queues),
 		FAKE("a cancel reaches who was taken",
 		     cancel_reaches_who_was_taken),
+		FAKE("a cancel reaches a try that was taken and not sent",
+		     cancel_reaches_a_try_that_was_taken_and_not_sent),
 		FAKE("a canceled leader is nothing to the others",
 		     canceled_leader_is_nothing_to_the_others),
 		FAKE("a leader without a connection is nothing to the others",
