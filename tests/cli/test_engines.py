@@ -7,16 +7,10 @@ no tables; who is not is told its name.
 import os
 import re
 import struct
-import sys
 
 import harness
+from false_server import EOF_PACKET, OK, FalseServer, Talk, column, text
 from harness import ToolTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                                "..", "migrate"))
-# pylint: disable=wrong-import-position
-from false_server import (EOF_PACKET, OK, FalseServer, Talk, column,  # noqa: E402
-                          text)
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 
@@ -161,7 +155,7 @@ class Engines(ToolTest):
     def serve(self, greets, version=None, comment="", **more):
         manners = {"number": GREETED, "lacks": None, "reads": None,
                    "wsrep": None, "said": [], **more}
-        server = FalseServer(talk=Session, version=greets.encode(), lets_in=True,
+        server = FalseServer(talk=Session, version=greets.encode(),
                              really=version or greets, comment=comment,
                              **manners)
         self.addCleanup(server.__exit__)

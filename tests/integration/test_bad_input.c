@@ -109,9 +109,12 @@ static void refused_client(struct rowlock_client_options options, int want,
 
 static void client_options_out_of_range(void **state)
 {
+	struct rowlock_client_options options = test_client_options(1000);
 	char *program = repeat("x", 256, "");
 
 	(void) state;
+	options.defaults_file = "/nonexistent";
+	refused_client(options, ROWLOCK_EINVAL, "cannot read '/nonexistent'");
 	REFUSED(ttl_ms, 0);
 	REFUSED(ttl_ms, 999);
 	REFUSED(ttl_ms, 86400001);
@@ -128,7 +131,6 @@ static void client_options_out_of_range(void **state)
 	REFUSED(lease_group, 257);
 	REFUSED(flags, 1u << 20);
 	REFUSED(program, program);
-	REFUSED(defaults_file, "/nonexistent"); /* not together with dsn */
 	REFUSED(size, 3);
 	free(program);
 }

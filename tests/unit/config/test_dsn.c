@@ -539,6 +539,9 @@ static int make_directory(void **state)
 	const char *base = getenv("TMPDIR");
 
 	(void) state;
+	unsetenv("ROWLOCK_DSN");
+	unsetenv("MARIADB_GROUP_SUFFIX");
+	unsetenv("MYSQL_GROUP_SUFFIX");
 	snprintf(directory, sizeof(directory), "%.40s/rowlock-dsn.XXXXXX",
 		 base && *base ? base : "/tmp");
 	return mkdtemp(directory) ? 0 : -1;
