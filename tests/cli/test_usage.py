@@ -143,7 +143,9 @@ class Usage(ToolTest):
     def test_a_password_on_the_command_line_is_refused(self):
         for dsn in ("host=a;password=x", "password={x}", "PASSWORD=x",
                     " passwd = x", "host={a;b};pwd=x", "a=1; pwd=x", "a=1;ssl_passphrase=x",
-                    "host=a;;password=x", "tls-passphrase=x"):
+                    "host=a;;password=x", "tls-passphrase=x",
+                    "database=a{b;password=x", "user=a}b{;pwd=x;db=c}",
+                    "database={a}}b};password=x"):
             with self.subTest(dsn):
                 self.refused("list", f"--dsn={dsn}", says="ROWLOCK_DSN")
                 self.refused(f"--dsn={dsn}", tool=REAPERD,
@@ -161,7 +163,7 @@ class Usage(ToolTest):
 
     def test_a_dsn_without_a_password_is_passed_on(self):
         for dsn in ("host=a;user=b", "host={password=x};user=b",
-                    "database={a;password=b}"):
+                    "database={a;password=b}", "user= {a}};password=b}"):
             with self.subTest(dsn):
                 self.run_tool("list", f"--dsn={dsn}")
                 call = self.fake.expect("client_new")

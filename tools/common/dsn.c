@@ -9,20 +9,21 @@
 #include <string.h>
 #include <strings.h>
 
-/* The end of the pair that begins at @pair: its ';' or the string's NUL. */
+/* The end of the pair that begins at @pair: its ';' or the string's NUL. Only a
+ * '{' that begins the value quotes, and "}}" within is one '}'. */
 static const char *pair_end(const char *pair)
 {
-	bool quoted = false;
+	const char *at = pair + strcspn(pair, ";=");
 
-	for (; *pair; pair++) {
-		if (*pair == '{')
-			quoted = true;
-		else if (*pair == '}')
-			quoted = false;
-		else if (*pair == ';' && !quoted)
-			break;
-	}
-	return pair;
+	if (*at != '=')
+		return at;
+	at++;
+	while (isspace((unsigned char) *at))
+		at++;
+	if (*at == '{')
+		for (at++; *at && (*at != '}' || at[1] == '}'); at++)
+			at += *at == '}';
+	return at + strcspn(at, ";");
 }
 
 /* password, passwd, and whatever names or abbreviates a pass phrase: refusing
