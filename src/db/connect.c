@@ -13,7 +13,6 @@
 
 #include "db/conn_private.h"
 
-#include <ctype.h>
 #include <errmsg.h>
 #include <errno.h>
 #include <pthread.h>
