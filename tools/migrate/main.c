@@ -312,8 +312,7 @@ static void take_line(struct line *line, int argc, char **argv)
 		ask_password(line);
 }
 
-/* The keys of the command line as a connection string; NULL if there are none.
- */
+/* The keys of the command line as a connection string; "" if there are none. */
 static char *write_keys(struct line *line)
 {
 	char *text = NULL;
@@ -334,7 +333,7 @@ static char *write_keys(struct line *line)
 	if (!out || fclose(out) != 0)
 		die(EXIT_USAGE, "out of memory");
 	explicit_bzero(line->password, sizeof(line->password));
-	return size ? text : NULL;
+	return text;
 }
 
 static void connect_to_server(struct line *line)
@@ -357,7 +356,7 @@ static void connect_to_server(struct line *line)
 	int code;
 
 	*target = (struct rlk_conn_target){
-		.sources = { .arguments = keys,
+		.sources = { .arguments = *keys ? keys : NULL,
 			     .dsn = connection->dsn,
 			     .no_files =
 				 connection->flags & ROWLOCK_NO_DEFAULTS,
@@ -372,8 +371,9 @@ static void connect_to_server(struct line *line)
 	};
 	code = rlk_conn_open(target, &profile, rlk_now(target->clock) + ms,
 			     &run->conn, &error);
-	if (keys)
-		explicit_bzero(keys, strlen(keys));
+	explicit_bzero(keys, strlen(keys));
+	free(keys);
+	target->sources.arguments = NULL;
 	/* No database is named, if no server says it. */
 	if (code)
 		die(code == ROWLOCK_EINVAL ||
@@ -426,5 +426,6 @@ int main(int argc, char **argv)
 		migrate_tables(&run);
 	put_text("");
 	rlk_conn_close(run.conn);
+	free(run.database);
 	return 0;
 }
