@@ -34,6 +34,9 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 		return NULL;
 	if (conn->mysql) {
 		rlk_io_abandon(conn);
+		/* The one text among its options that mysql_close() of
+		 * Connector/C 3.3 does not free. */
+		mysql_optionsv(conn->mysql, MYSQL_SERVER_PUBLIC_KEY, NULL);
 		mysql_close(conn->mysql);
 		rlk_io_forget_errors(conn);
 	}
