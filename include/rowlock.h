@@ -470,8 +470,9 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  *
  * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_EDEADLOCK (ROWLOCK_NOT_REENTRANT, and the owner
- * has it); ROWLOCK_ELOST: this handle's last hold was lost and not released
- * yet, release it first; ROWLOCK_ENOTOWNER, ROWLOCK_EINVAL: another thread
+ * has it); ROWLOCK_ELOST, once (not with ROWLOCK_NOT_REENTRANT): this handle's
+ * last hold was lost and not released yet; it is over now, and the next acquire
+ * starts afresh; ROWLOCK_ENOTOWNER, ROWLOCK_EINVAL: another thread
  * holds it, or waits, with this handle; and the server errors. After a server
  * error the lock is not held here; if the answer was lost, a row of ours may
  * keep the name busy until the server answers the client again. A request whose

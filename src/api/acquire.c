@@ -118,13 +118,15 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 }
 
 static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
-			    int64_t until_ms, struct rowlock_errinfo *reterr)
+			    struct rowlock_errinfo *reterr)
 {
-	bool canceled = rlk_lock_is_canceled(lock);
-	int code = acquire_with_token(lock, wait_ms, until_ms, reterr);
+	const struct rowlock_client *client = lock->name->client;
+	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
+				: rlk_client_call_until(client);
+	bool canceled = rlk_lock_begin_parts(lock);
+	int code = acquire_with_token(lock, wait_ms, until, reterr);
 
-	/* It has not waited yet: an election tries once more. */
-	rlk_lock_forget_cancel(lock, canceled || code == ROWLOCK_ELOST);
+	rlk_lock_end_parts(lock, canceled);
 	if (code == 0)
 		rlk_lock_show(lock);
 	return code;
@@ -135,16 +137,16 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
-	int64_t until;
 	int code;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	until = wait_ms ? rlk_after(rlk_now(lock->name->client->clock), wait_ms)
-			: rlk_client_call_until(lock->name->client);
-	code = lock->flags & ROWLOCK_TOKEN_WITH_GRANT
-		   ? acquire_and_draw(lock, wait_ms, until, &error)
-		   : rlk_acquire(lock, wait_ms, &error);
+	if (lock->recipe)
+		code = lock->recipe->acquire(lock, wait_ms, &error);
+	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT)
+		code = acquire_and_draw(lock, wait_ms, &error);
+	else
+		code = rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -64,6 +64,9 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 				" is still held or in use through this handle; "
 				"release it (or cancel the wait) first",
 				RLK_LOCK_ARGS(lock));
+	if (lock->recipe && lock->recipe->fini)
+		lock->recipe->fini(lock->recipe);
+	free(lock->recipe);
 	free(lock);
 	return 0;
 }
@@ -78,6 +81,13 @@ void rowlock_freep(struct rowlock **lock)
 		*lock = NULL;
 }
 
+/* Not while a part of its acquire is to come: its token, or the end of others
+ * that read. */
+static bool is_shown_locked(const struct rowlock *lock)
+{
+	return lock->hold && lock->shown && rlk_hold_check_locked(lock->hold);
+}
+
 int rowlock_held(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
@@ -86,7 +96,7 @@ int rowlock_held(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	held = lock->hold && rlk_hold_check_locked(lock->hold);
+	held = is_shown_locked(lock);
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return held;
 }
@@ -99,7 +109,7 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	if (lock->hold && rlk_hold_check_locked(lock->hold))
+	if (is_shown_locked(lock))
 		left = rlk_hold_until_locked(lock->hold) -
 		       rlk_now(lock->name->client->clock);
 	rlk_mutex_unlock(&lock->name->client->mutex);
@@ -114,7 +124,7 @@ unsigned int rowlock_depth(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	if (lock->hold && rlk_hold_check_locked(lock->hold))
+	if (is_shown_locked(lock))
 		depth = lock->depth;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return depth;

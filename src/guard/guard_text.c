@@ -62,8 +62,9 @@ static int learn_and_tell(struct rowlock *lock, text_fn write, char *text,
 	if (!text)
 		return fail(lock, ROWLOCK_EINVAL,
 			    "there is no room for its text", reterr);
-	if (lock->name->strategy->pins_connection)
-		return rlk_guarded_fail_row(lock, "guard", reterr);
+	code = rlk_guarded_check_kind(lock, "guard", reterr);
+	if (code)
+		return code;
 	code = rlk_place_find(lock, rlk_client_call_until(client), reterr);
 	return code ? code : tell(lock, write, text, size, reterr);
 }

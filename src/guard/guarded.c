@@ -31,18 +31,28 @@
 
 #define FLAGS (ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD)
 
-int rlk_guarded_fail_row(const struct rowlock *lock, const char *what,
-			 struct rowlock_errinfo *reterr)
+int rlk_guarded_check_kind(const struct rowlock *lock, const char *what,
+			   struct rowlock_errinfo *reterr)
 {
+	const struct rlk_strategy *strategy = lock->name->strategy;
+
+	if (strategy == rlk_strategy(ROWLOCK_LEASE))
+		return 0;
 	return fail(lock, what, ROWLOCK_EUNSUPPORTED,
-		    "a row lock is an open transaction itself; use the lease "
-		    "strategy",
+		    strategy->pins_connection
+			? "a row lock is an open transaction itself; use the "
+			  "lease strategy"
+			: "only a lock of a single name, or an election, can "
+			  "guard a transaction: no permits, no multi-lock, no "
+			  "read/write lock",
 		    reterr);
 }
 
 static int check(const struct rowlock *lock, const struct st_mysql *conn,
 		 unsigned int flags, struct rowlock_errinfo *reterr)
 {
+	int code;
+
 	if (!conn)
 		return fail(lock, "begin", ROWLOCK_EINVAL,
 			    "the connection is NULL", reterr);
@@ -51,8 +61,9 @@ static int check(const struct rowlock *lock, const struct st_mysql *conn,
 			    "there is no such flag; give 0, ROWLOCK_SNAPSHOT, "
 			    "ROWLOCK_EARLY_GUARD, or both",
 			    reterr);
-	if (lock->name->strategy->pins_connection)
-		return rlk_guarded_fail_row(lock, "begin", reterr);
+	code = rlk_guarded_check_kind(lock, "begin", reterr);
+	if (code)
+		return code;
 	if ((flags & ROWLOCK_EARLY_GUARD) && lock->name->client->many_writers)
 		return fail(lock, "begin", ROWLOCK_EUNSUPPORTED,
 			    "the nodes of a cluster do not see each other's "

@@ -14,8 +14,9 @@ struct rlk_hold *rlk_guarded_hold_locked(struct rowlock *lock, const char *what,
 					 int *ret_code,
 					 struct rowlock_errinfo *reterr);
 
-/** ROWLOCK_EUNSUPPORTED, for a lock of the row strategy. */
-int rlk_guarded_fail_row(const struct rowlock *lock, const char *what,
-			 struct rowlock_errinfo *reterr);
+/** May @lock guard a transaction? 0; or ROWLOCK_EUNSUPPORTED: it is of the row
+ *  strategy, or has not one row only. */
+int rlk_guarded_check_kind(const struct rowlock *lock, const char *what,
+			   struct rowlock_errinfo *reterr);
 
 #endif

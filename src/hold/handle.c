@@ -172,7 +172,7 @@ static struct rowlock *make(const struct rowlock_options *options)
 
 	if (!lock)
 		return NULL;
-	lock->flags = (uint16_t) options->flags;
+	lock->flags = (uint8_t) options->flags;
 	lock->max_hold_ms = (uint32_t) options->max_hold_ms;
 	rlk_list_init(&lock->in_notices);
 	if (options->info) {
@@ -261,20 +261,30 @@ void rlk_lock_show_locked(struct rowlock *lock)
 		rlk_lock_notify_locked(lock);
 }
 
-bool rlk_lock_is_canceled(struct rowlock *lock)
+bool rlk_lock_holds(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
+	return lock->hold && rlk_hold_check_locked(lock->hold);
+}
+
+bool rlk_lock_begin_parts(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	lock->calls++;
 	return lock->cancel_next;
 }
 
-void rlk_lock_forget_cancel(struct rowlock *lock, bool before)
+void rlk_lock_end_parts(struct rowlock *lock, bool keep)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
-	if (!before)
+	lock->calls--;
+	if (!keep)
 		lock->cancel_next = false;
 }
 

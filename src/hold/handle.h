@@ -10,29 +10,42 @@
 #include "core/waiter.h"
 #include "hold/hold.h"
 
+/** The part of a recipe (recipe/) that its handle knows, and frees: it is the
+ *  first member of a struct of the recipe. */
+struct rlk_recipe {
+	/** rowlock_acquire() of it. */
+	int (*acquire)(struct rowlock *lock, uint64_t wait_ms,
+		       struct rowlock_errinfo *reterr);
+	/** Called by rowlock_free(), without a mutex, before the memory is
+	 *  freed. NULL: nothing. */
+	void (*fini)(struct rlk_recipe *recipe);
+};
+
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rowlock {
 	struct rlk_name *name; /* a reference; with it the client */
-	uint16_t flags;        /* enum rowlock_flags */
-	uint16_t slot;         /* under client->mutex: of the permit that it had
-				  last, if that came at once; else 0 */
+	uint8_t flags;         /* enum rowlock_flags */
+	bool has_info;
+	uint16_t slot; /* under client->mutex: of the permit that it had last,
+			  if that came at once; else 0 */
 	uint32_t max_hold_ms;
+	struct rlk_recipe *recipe; /* NULL: none */
 
 	/* Under client->mutex. */
-	struct rlk_hold *hold; /* the one that it acquired, also when lost */
-	struct rowlock *next;  /* in hold->handles */
-	unsigned int depth;    /* its own share of the hold's */
-	unsigned int calls;    /* under way */
+	struct rlk_hold *hold;   /* the one that it acquired, also when lost */
+	struct rowlock *next;    /* in hold->handles */
+	unsigned int depth;      /* its own share of the hold's */
+	unsigned int calls : 16; /* under way */
+	unsigned int notices : 13; /* calls of lost_fn that are due */
+	bool shown : 1;     /* of the present hold: its acquire returned 0, or
+			       is about to */
+	bool lost_told : 1; /* of the present hold; see notifier.c */
+	bool cancel_next : 1;
 	struct rlk_waiter *waiter;
 	rowlock_lost_fn lost_fn;
 	void *lost_arg;
 	struct rlk_list in_notices;
-	unsigned int notices; /* calls of lost_fn that are due */
-	bool shown;           /* of the present hold: its acquire returned 0 */
-	bool lost_told;       /* of the present hold; see notifier.c */
-	bool cancel_next;
 
-	bool has_info;
 	char info[];
 };
 
@@ -90,12 +103,16 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);
  *  told from now on. */
 void rlk_lock_show(struct rowlock *lock);
 
-/** A call that waits in parts, or says more than the one that acquires, is
- * under way all the time: what a cancel between them has left for the next
- * acquire ends the next part, and is forgotten at the end of the call. Not if
- * it was there before: keep what the first of these says. */
-bool rlk_lock_is_canceled(struct rowlock *lock);
-void rlk_lock_forget_cancel(struct rowlock *lock, bool before);
+/** Does the handle hold its name, whether or not that is shown already? Takes
+ *  client->mutex. */
+bool rlk_lock_holds(struct rowlock *lock);
+
+/** An acquire that waits in parts, or says more than the one that asks, is
+ *  under way all the time: what a cancel between them has left for the next
+ *  acquire ends the next part, and is forgotten at the end. Not if it was there
+ *  before: @keep is what the first of these says. */
+bool rlk_lock_begin_parts(struct rowlock *lock);
+void rlk_lock_end_parts(struct rowlock *lock, bool keep);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the
  *  error in *@ret_code. */

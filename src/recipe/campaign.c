@@ -42,6 +42,7 @@
 
 /* A campaign that is under way. */
 struct campaign {
+	struct rowlock *lock;
 	const struct rlk_candidacy *candidacy;
 	struct rowlock_client *client;
 	uint64_t wait_ms;
@@ -71,18 +72,18 @@ static int64_t end_of(const struct campaign *campaign)
 
 /* ------------------------------------------------------------------- row */
 
-int rlk_candidacy_new(struct rowlock_client *client, const char *name,
-		      unsigned int weight, struct rowlock **ret_standing,
-		      struct rowlock_errinfo *reterr)
+int rlk_candidacy_stand(struct rlk_candidacy *candidacy,
+			struct rowlock_client *client, const char *name,
+			struct rowlock_errinfo *reterr)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	char info[RLK_CANDIDATE_INFO];
 
-	rlk_candidate_info(info, weight);
+	rlk_candidate_info(info, candidacy->weight);
 	options.info = info;
 	options.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	return rlk_lock_make(client, name, &rlk_strategy_candidate, &options,
-			     ret_standing, reterr);
+			     &candidacy->standing, reterr);
 }
 
 /* If it cannot be had, it is tried again after the next part. The last of them
@@ -133,20 +134,12 @@ int rlk_challenger(const struct rowlock *lock, unsigned int weight,
 		   unsigned int *ret_weight, uint64_t *ret_stood_ms,
 		   struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
 	struct rlk_heaviest heaviest;
-	struct rowlock_errinfo error;
-	int code;
+	int code = look(lock, weight, rlk_client_call_until(lock->name->client),
+			&heaviest, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	code = look(lock, weight, rlk_client_call_until(client), &heaviest,
-		    &error);
 	if (code) {
-		rlk_prefix(&error, "challenger of '%s': ", lock->name->text);
-		if (reterr)
-			*reterr = error;
+		rlk_prefix(reterr, "challenger of '%s': ", lock->name->text);
 		return code;
 	}
 	*ret_weight = heaviest.weight;
@@ -163,7 +156,7 @@ static bool yields(struct campaign *campaign)
 	struct rowlock_errinfo error;
 
 	if (now_of(campaign) >= campaign->yields_until_ms ||
-	    look(candidacy->lock, candidacy->weight,
+	    look(campaign->lock, candidacy->weight,
 		 call_until(campaign, campaign->until_ms), &heaviest, &error))
 		return false;
 	if (heaviest.weight && campaign->yields_until_ms == RLK_NEVER)
@@ -175,7 +168,7 @@ static bool yields(struct campaign *campaign)
 /* Until @at_ms, or a cancel. */
 static int pause_until(const struct campaign *campaign, int64_t at_ms)
 {
-	struct rowlock *lock = campaign->candidacy->lock;
+	struct rowlock *lock = campaign->lock;
 	struct rlk_waiter waiter;
 	int code;
 
@@ -196,7 +189,7 @@ static int pause_until(const struct campaign *campaign, int64_t at_ms)
 static int give_way(const struct campaign *campaign,
 		    struct rowlock_errinfo *reterr)
 {
-	struct rowlock *lock = campaign->candidacy->lock;
+	struct rowlock *lock = campaign->lock;
 	int code;
 
 	rlk_release(lock, end_of(campaign), NULL);
@@ -225,7 +218,7 @@ static uint64_t part_of(const struct campaign *campaign, uint64_t most_ms)
 /* It was lost while other things were said: nobody was shown it. */
 static int start_over(struct campaign *campaign, struct rowlock_errinfo *reterr)
 {
-	struct rowlock *lock = campaign->candidacy->lock;
+	struct rowlock *lock = campaign->lock;
 
 	rlk_release(lock, end_of(campaign), NULL);
 	campaign->part_ms = now_of(campaign);
@@ -240,13 +233,13 @@ static int start_over(struct campaign *campaign, struct rowlock_errinfo *reterr)
  * row is still there. */
 static int take_lead(struct campaign *campaign, struct rowlock_errinfo *reterr)
 {
-	struct rowlock *lock = campaign->candidacy->lock;
+	struct rowlock *lock = campaign->lock;
 	int code;
 
 	leave(campaign);
 	code = rlk_draw_with_grant(lock, campaign->wait_ms, campaign->until_ms,
 				   reterr);
-	if (code == ROWLOCK_ELOST || (code == 0 && !rowlock_held(lock)))
+	if (code == ROWLOCK_ELOST || (code == 0 && !rlk_lock_holds(lock)))
 		return start_over(campaign, reterr);
 	return code;
 }
@@ -255,7 +248,7 @@ static int take_lead(struct campaign *campaign, struct rowlock_errinfo *reterr)
 static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 		       struct rowlock_errinfo *reterr)
 {
-	struct rowlock *lock = campaign->candidacy->lock;
+	struct rowlock *lock = campaign->lock;
 	uint64_t part = part_of(campaign, most_ms);
 	int64_t end =
 	    part ? rlk_after(now_of(campaign), part) : campaign->until_ms;
@@ -297,35 +290,27 @@ static int wait_all(struct campaign *campaign, struct rowlock_errinfo *reterr)
 	return code;
 }
 
-int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
+int rlk_campaign(struct rowlock *lock, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock *lock = candidacy->lock;
 	struct rowlock_client *client = lock->name->client;
 	struct campaign campaign = {
-		.candidacy = candidacy,
+		.lock = lock,
+		.candidacy =
+		    container_of(lock->recipe, struct rlk_candidacy, recipe),
 		.client = client,
 		.wait_ms = wait_ms,
+		.until_ms = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
+				    : rlk_client_call_until(client),
 		.yields_until_ms = RLK_NEVER,
 	};
-	struct rowlock_errinfo error;
-	bool canceled;
-	int code;
+	bool canceled = rlk_lock_begin_parts(lock);
+	int code = wait_all(&campaign, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	campaign.until_ms = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
-				    : rlk_client_call_until(client);
-	canceled = rlk_lock_is_canceled(lock);
-	code = wait_all(&campaign, &error);
-	rlk_lock_forget_cancel(lock, canceled || code == ROWLOCK_ELOST);
-	if (code == 0) {
+	rlk_lock_end_parts(lock, canceled);
+	if (code)
+		leave(&campaign);
+	else
 		rlk_lock_show(lock);
-		return 0;
-	}
-	leave(&campaign);
-	if (reterr)
-		*reterr = error;
 	return code;
 }

@@ -7,24 +7,24 @@
  * largest is elected first. For the recipe that makes an election of a lock.
  */
 
-#include <rowlock.h>
+#include "hold/handle.h"
 
-/** A candidate with a weight. */
+/** A candidate with a weight: what its lock has besides. */
 struct rlk_candidacy {
-	struct rowlock *lock;     /* whose holder leads */
+	struct rlk_recipe recipe;
 	struct rowlock *standing; /* its row as long as it waits; NULL: its
 				     weight is 0, to which nobody yields */
 	unsigned int weight;
 	uint64_t yield_ms; /* it yields for so long, and no longer */
 };
 
-/** rowlock_new() of candidacy->standing. */
-int rlk_candidacy_new(struct rowlock_client *client, const char *name,
-		      unsigned int weight, struct rowlock **ret_standing,
-		      struct rowlock_errinfo *reterr);
+/** Make candidacy->standing, for a weight that is not 0. */
+int rlk_candidacy_stand(struct rlk_candidacy *candidacy,
+			struct rowlock_client *client, const char *name,
+			struct rowlock_errinfo *reterr);
 
-/** rowlock_acquire() of candidacy->lock. */
-int rlk_campaign(const struct rlk_candidacy *candidacy, uint64_t wait_ms,
+/** rowlock_acquire() of such a candidate. @reterr is not NULL. */
+int rlk_campaign(struct rowlock *lock, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr);
 
 /** Who of a larger weight than @weight stands for @lock's name, and for how

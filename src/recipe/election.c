@@ -1,32 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A candidate: a lock of its own, whose token comes with the grant and is the
- * term; and, if it has a weight, what recipe/campaign.h has for those.
- *
- * Failure modes: those of the lock. A leadership that was lost stays with the
- * handle until it is released; a campaign does that first.
+ * A candidate: a lock whose token, the term, comes with the grant; and, if it
+ * has a weight, what recipe/campaign.h has for those.
  */
 #include <rowlock/election.h>
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "core/call.h"
 #include "recipe/campaign.h"
-#include "recipe/told.h"
 
 #define YIELD_MOST_MS 3600000ull
 
-struct rowlock_election {
-	struct rowlock *lock;
-	_Atomic uint64_t term; /* of the last election; 0: resigned */
-	struct rlk_told told;
-	bool weighted;
-	struct rlk_candidacy candidacy;
-};
-
 static int check(const char *name,
 		 const struct rowlock_election_options *options,
+		 const struct rowlock_options *lock,
 		 struct rowlock_errinfo *reterr)
 {
 	const char *shown = name ? name : "";
@@ -49,7 +38,7 @@ static int check(const char *name,
 				"%llu",
 				shown, YIELD_MOST_MS);
 	if (options->weight != ROWLOCK_UNWEIGHTED &&
-	    options->strategy == ROWLOCK_ROW)
+	    lock->strategy == ROWLOCK_ROW)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"election '%.150s': candidates of the row "
 				"strategy have no weight; use ROWLOCK_LEASE",
@@ -57,199 +46,84 @@ static int check(const char *name,
 	return 0;
 }
 
-/* Nobody yields to a weight of 0: it needs no row. */
-static int make_candidacy(struct rowlock_election *election,
-			  struct rowlock_client *client, const char *name,
-			  const struct rowlock_election_options *options,
-			  struct rowlock_errinfo *reterr)
+static void forget(struct rlk_recipe *recipe)
 {
-	struct rlk_candidacy *candidacy = &election->candidacy;
+	rowlock_free(
+	    container_of(recipe, struct rlk_candidacy, recipe)->standing, NULL);
+}
 
-	election->weighted = options->weight != ROWLOCK_UNWEIGHTED;
-	candidacy->lock = election->lock;
-	candidacy->yield_ms = options->yield_ms;
-	if (options->weight <= 0)
-		return 0;
+/* Nobody yields to a weight of 0: it needs no row. */
+static int give_weight(struct rowlock *lock,
+		       const struct rowlock_election_options *options,
+		       struct rowlock_errinfo *reterr)
+{
+	struct rlk_candidacy *candidacy = calloc(1, sizeof(*candidacy));
+
+	if (!candidacy)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+				"election '%s': out of memory",
+				lock->name->text);
+	candidacy->recipe.acquire = rlk_campaign;
+	candidacy->recipe.fini = forget;
 	candidacy->weight = (unsigned int) options->weight;
-	return rlk_candidacy_new(client, name, candidacy->weight,
-				 &candidacy->standing, reterr);
+	candidacy->yield_ms = options->yield_ms;
+	lock->recipe = &candidacy->recipe;
+	return candidacy->weight
+		   ? rlk_candidacy_stand(candidacy, lock->name->client,
+					 lock->name->text, reterr)
+		   : 0;
 }
 
 int rowlock_election_new(struct rowlock_client *client, const char *name,
 			 const struct rowlock_election_options *options,
-			 struct rowlock_election **ret_election,
+			 struct rowlock **ret_lock,
 			 struct rowlock_errinfo *reterr)
 {
 	const struct rowlock_election_options defaults =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_election *election;
+	struct rowlock_options like = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *lock;
 	int code;
 
 	if (!options)
 		options = &defaults;
-	code = check(name, options, reterr);
+	if (options->size == sizeof(*options) && options->lock)
+		like = *options->lock;
+	code = check(name, options, &like, reterr);
 	if (code)
 		return code;
-	election = calloc(1, sizeof(*election));
-	if (!election)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"election '%.150s': out of memory",
-				name ? name : "");
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	lock.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT |
-		     ROWLOCK_TOKEN_WITH_GRANT;
-	code = rowlock_new(client, name, &lock, &election->lock, reterr);
-	if (!code)
-		code = make_candidacy(election, client, name, options, reterr);
+	like.flags |= ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT |
+		      ROWLOCK_TOKEN_WITH_GRANT;
+	code = rowlock_new(client, name, &like, &lock, reterr);
+	if (code)
+		return code;
+	if (options->weight != ROWLOCK_UNWEIGHTED)
+		code = give_weight(lock, options, reterr);
 	if (code) {
-		rowlock_free(election->lock, NULL);
-		free(election);
+		rowlock_free(lock, NULL);
 		return code;
 	}
-	rlk_told_init(&election->told);
-	*ret_election = election;
+	*ret_lock = lock;
 	return 0;
 }
 
-int rowlock_election_free(struct rowlock_election *election,
-			  struct rowlock_errinfo *reterr)
-{
-	int code;
-
-	if (!election)
-		return 0;
-	code = rowlock_free(election->lock, reterr);
-	if (code)
-		return code;
-	rowlock_free(election->candidacy.standing, NULL);
-	rlk_told_fini(&election->told);
-	free(election);
-	return 0;
-}
-
-static int ask(struct rowlock_election *election, uint64_t wait_ms,
-	       struct rowlock_errinfo *reterr)
-{
-	return election->weighted
-		   ? rlk_campaign(&election->candidacy, wait_ms, reterr)
-		   : rowlock_acquire(election->lock, wait_ms, reterr);
-}
-
-/* What was lost before has to be released first. Its term, too, or it would be
- * shown from the grant on until the new one is known. */
-static int acquire(struct rowlock_election *election, uint64_t wait_ms,
-		   struct rowlock_errinfo *reterr)
-{
-	struct rowlock_errinfo error;
-	int code = ask(election, wait_ms, &error);
-
-	if (code == ROWLOCK_ELOST &&
-	    rowlock_release(election->lock, NULL) == ROWLOCK_ELOST) {
-		atomic_store(&election->term, 0);
-		code = ask(election, wait_ms, &error);
-	}
-	if (code && reterr)
-		*reterr = error;
-	return code;
-}
-
-int rowlock_election_campaign(struct rowlock_election *election,
-			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
-{
-	uint64_t term;
-	int code = acquire(election, wait_ms, reterr);
-
-	if (code)
-		return code;
-	/* It was drawn with the grant. */
-	code = rowlock_token(election->lock, &term, reterr);
-	if (code) {
-		rowlock_release(election->lock, NULL);
-		return code;
-	}
-	atomic_store(&election->term, term);
-	return 0;
-}
-
-int rowlock_election_is_leader(struct rowlock_election *election)
-{
-	return rowlock_election_term(election) != 0;
-}
-
-/* A term that was seen before and after it was held is the one of that. */
-uint64_t rowlock_election_term(struct rowlock_election *election)
-{
-	uint64_t term = atomic_load(&election->term);
-	uint64_t before;
-
-	do {
-		before = term;
-		if (!before || !rowlock_held(election->lock))
-			return 0;
-		term = atomic_load(&election->term);
-	} while (term != before);
-	return term;
-}
-
-uint64_t rowlock_election_remaining_ms(struct rowlock_election *election)
-{
-	return atomic_load(&election->term)
-		   ? rowlock_remaining_ms(election->lock)
-		   : 0;
-}
-
-int rowlock_election_verify(struct rowlock_election *election,
-			    struct rowlock_errinfo *reterr)
-{
-	return rowlock_verify(election->lock, reterr);
-}
-
-int rowlock_election_challenger(struct rowlock_election *election,
-				unsigned int *ret_weight,
+int rowlock_election_challenger(struct rowlock *lock, unsigned int *ret_weight,
 				uint64_t *ret_stood_ms,
 				struct rowlock_errinfo *reterr)
 {
-	return rlk_challenger(election->lock, election->candidacy.weight,
-			      ret_weight, ret_stood_ms, reterr);
-}
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	unsigned int weight = 0;
+	int code;
 
-int rowlock_election_resign(struct rowlock_election *election,
-			    struct rowlock_errinfo *reterr)
-{
-	int code = rowlock_release(election->lock, reterr);
-
-	if (code != ROWLOCK_EFORKED)
-		atomic_store(&election->term, 0);
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (lock->recipe && lock->recipe->acquire == rlk_campaign)
+		weight =
+		    container_of(lock->recipe, struct rlk_candidacy, recipe)
+			->weight;
+	code = rlk_challenger(lock, weight, ret_weight, ret_stood_ms, &error);
+	if (code && reterr)
+		*reterr = error;
 	return code;
-}
-
-void rowlock_election_cancel(struct rowlock_election *election)
-{
-	rowlock_cancel(election->lock);
-}
-
-const char *rowlock_election_name(const struct rowlock_election *election)
-{
-	return rowlock_name(election->lock);
-}
-
-static void lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_election *election = arg;
-	rowlock_election_lost_fn fn;
-	void *fn_arg;
-
-	(void) lock;
-	fn = (rowlock_election_lost_fn) rlk_told_get(&election->told, &fn_arg);
-	if (fn)
-		fn(election, fn_arg);
-}
-
-void rowlock_election_on_lost(struct rowlock_election *election,
-			      rowlock_election_lost_fn fn, void *arg)
-{
-	rlk_told_set(&election->told, election->lock, (rlk_told_fn) fn, arg,
-		     lost, election);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A multi-lock: a handle on a set of names (recipe/set_handle.h) that owns what
- * it holds, and the tokens that were drawn for each of them. The rest is the
- * lock's.
+ * A multi-lock: a lock of a set of names (strategy/set.h), and the tokens that
+ * were drawn for each of them. The names are sorted and become one text, which
+ * is the name of the set in this client. So two handles on the same names, in
+ * whatever order they are given, share one local line and one hold.
  */
 #include <rowlock/multilock.h>
 
@@ -12,192 +13,254 @@
 #include "api/token.h"
 #include "base/error.h"
 #include "base/set_text.h"
-#include "recipe/set_handle.h"
-#include "recipe/told.h"
+#include "core/call.h"
+#include "recipe/recipe.h"
+#include "strategy/set.h"
+#include "wait/line.h"
 
 struct name {
-	uint64_t token; /* the last that was shown; 0: none */
-	bool drawn;     /* for the present hold */
+	uint64_t token;   /* the last that was shown; 0: none */
+	uint64_t attempt; /* of the hold that it was drawn for, */
+	uint64_t passes;  /* and how often that had been handed over */
 };
 
-struct rowlock_multilock {
-	struct rowlock *lock; /* its name is the text of all of them */
-	struct rlk_told told;
-
-	size_t count;
+struct set {
+	struct rlk_recipe recipe;
 	struct name names[]; /* in the order of the names' bytes */
 };
 
-static int check(const char *const *names, size_t count,
-		 const struct rowlock_multilock_options *options,
-		 struct rowlock_errinfo *reterr)
+/* Does the thread hold the name, by a handle of its own? */
+static bool is_own_locked(struct rowlock_client *client, const char *name)
 {
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"multi-lock: the options' size is wrong; begin "
-				"with ROWLOCK_MULTILOCK_OPTIONS_DEFAULT");
+	const struct rlk_name *found =
+	    rlk_names_find(&client->names, rlk_strategy(ROWLOCK_LEASE), name);
+
+	return found && found->hold &&
+	       found->hold->owner == rlk_thread_serial() &&
+	       rlk_hold_check_locked(found->hold);
+}
+
+/* A thread that holds one of the names by itself would wait for itself. */
+static int check_own(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	size_t count = rlk_set_count(lock->name->text);
+
+	for (size_t i = 0; i < count; i++) {
+		struct rlk_set_name name = rlk_set_name_at(lock->name->text, i);
+
+		if (is_own_locked(client, name.text))
+			return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
+					"acquire " RLK_LOCK_FORMAT
+					": the caller holds '%s' already, by a "
+					"lock of its own; release that first",
+					RLK_LOCK_ARGS(lock), name.text);
+	}
+	return 0;
+}
+
+static int acquire(struct rowlock *lock, uint64_t wait_ms,
+		   struct rowlock_errinfo *reterr)
+{
+	int code = check_own(lock, reterr);
+
+	return code ? code : rlk_acquire(lock, wait_ms, reterr);
+}
+
+/* ------------------------------------------------------------------- made */
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+/* NULL: out of memory. */
+static const char **sort(const char *const *names, size_t count)
+{
+	const char **sorted = malloc(count * sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	memcpy(sorted, names, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare);
+	return sorted;
+}
+
+static int check_names(struct rowlock_client *client, const char *const *names,
+		       size_t count, const struct rowlock_options *options,
+		       struct rowlock_errinfo *reterr)
+{
 	if (!names || count < 1 || count > ROWLOCK_MULTILOCK_MAX)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"multi-lock: %zu names%s; give 1 to %d", count,
+				"%zu names%s; give 1 to %d", count,
 				names ? "" : " in an array that is NULL",
 				ROWLOCK_MULTILOCK_MAX);
-	if (options->strategy == ROWLOCK_ROW)
-		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"multi-lock: the row strategy has none; use "
-				"ROWLOCK_LEASE");
+	for (size_t i = 0; i < count; i++) {
+		int code =
+		    names[i] ? rlk_lock_check(client, names[i], options, reterr)
+			     : rlk_fail(reterr, ROWLOCK_ENAME,
+					"name %zu is NULL", i);
+
+		if (code)
+			return code;
+	}
 	return 0;
+}
+
+/* The names are sorted. 0 or ROWLOCK_EINVAL. */
+static int find_twice(const char *const *names, size_t count,
+		      struct rowlock_errinfo *reterr)
+{
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			return rlk_fail(reterr, ROWLOCK_EINVAL,
+					"the name '%s' is given twice; give "
+					"each name once",
+					names[i]);
+	return 0;
+}
+
+/* NULL: out of memory. */
+static char *join(const char *const *names, size_t count)
+{
+	size_t size = 0;
+	char *text;
+	char *at;
+
+	for (size_t i = 0; i < count; i++)
+		size += strlen(names[i]) + 1;
+	text = malloc(size);
+	if (!text)
+		return NULL;
+	at = text;
+	for (size_t i = 0; i < count; i++) {
+		at = stpcpy(at, names[i]);
+		*at++ = RLK_SET_BETWEEN;
+	}
+	at[-1] = '\0';
+	return text;
+}
+
+/* NULL: out of memory. */
+static struct rowlock *make(struct rowlock_client *client,
+			    const char *const *names, size_t count,
+			    const struct rowlock_options *options)
+{
+	struct set *set = calloc(1, sizeof(*set) + count * sizeof(*set->names));
+	char *text = set ? join(names, count) : NULL;
+	struct rowlock *lock =
+	    text ? rlk_lock_new(client, text, &rlk_strategy_set, options)
+		 : NULL;
+
+	free(text);
+	if (!lock) {
+		free(set);
+		return NULL;
+	}
+	set->recipe.acquire = acquire;
+	lock->recipe = &set->recipe;
+	return lock;
+}
+
+static int new (struct rowlock_client *client, const char *const *names,
+		size_t count, const struct rowlock_options *options,
+		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	int code = check_names(client, names, count, options, reterr);
+	const char **sorted;
+
+	if (code)
+		return code;
+	sorted = sort(names, count);
+	code = sorted ? find_twice(sorted, count, reterr) : 0;
+	if (!code) {
+		*ret_lock =
+		    sorted ? make(client, sorted, count, options) : NULL;
+		if (!*ret_lock)
+			code =
+			    rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	}
+	free(sorted);
+	return code;
 }
 
 int rowlock_multilock_new(struct rowlock_client *client,
 			  const char *const *names, size_t count,
-			  const struct rowlock_multilock_options *options,
-			  struct rowlock_multilock **ret_multilock,
+			  const struct rowlock_options *options,
+			  struct rowlock **ret_lock,
 			  struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_multilock_options defaults =
-	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_multilock *multilock;
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_options lock;
+	struct rowlock *made;
 	int code;
 
-	if (!options)
-		options = &defaults;
-	code = check(names, count, options, reterr);
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = rlk_recipe_options("multi-lock", NULL, options, &lock, reterr);
 	if (code)
 		return code;
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	lock.max_hold_ms = options->max_hold_ms;
-	lock.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
-	for (size_t i = 0; i < count; i++)
-		if (!names[i])
-			return rlk_fail(reterr, ROWLOCK_ENAME,
-					"multi-lock: name %zu is NULL", i);
-	multilock =
-	    calloc(1, sizeof(*multilock) + count * sizeof(*multilock->names));
-	if (!multilock)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"multi-lock: out of memory");
-	code =
-	    rlk_set_new(client, names, count, &lock, &multilock->lock, reterr);
-	if (code) {
-		free(multilock);
+	code = new (client, names, count, &lock, &made, reterr);
+	if (code)
 		rlk_prefix(reterr, "multi-lock: ");
-		return code;
-	}
-	multilock->count = count;
-	rlk_told_init(&multilock->told);
-	*ret_multilock = multilock;
-	return 0;
-}
-
-int rowlock_multilock_free(struct rowlock_multilock *multilock,
-			   struct rowlock_errinfo *reterr)
-{
-	int code;
-
-	if (!multilock)
-		return 0;
-	code = rowlock_free(multilock->lock, reterr);
-	if (code)
-		return code;
-	rlk_told_fini(&multilock->told);
-	free(multilock);
-	return 0;
-}
-
-int rowlock_multilock_acquire(struct rowlock_multilock *multilock,
-			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
-{
-	int code = rlk_set_check_own(multilock->lock, reterr);
-
-	if (!code)
-		code = rowlock_acquire(multilock->lock, wait_ms, reterr);
-	for (size_t i = 0; !code && i < multilock->count; i++)
-		multilock->names[i].drawn = false;
+	else
+		*ret_lock = made;
 	return code;
 }
 
-int rowlock_multilock_release(struct rowlock_multilock *multilock,
-			      struct rowlock_errinfo *reterr)
+/* ------------------------------------------------------------------ token */
+
+/* The hold that goes on; its attempt is 0 if none does. */
+static struct name present(struct rowlock *lock)
 {
-	return rowlock_release(multilock->lock, reterr);
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	struct name present = { 0 };
+
+	if (lock->hold && rlk_hold_check_locked(lock->hold)) {
+		present.attempt = lock->hold->attempt;
+		present.passes = lock->hold->passes;
+	}
+	return present;
 }
 
-int rowlock_multilock_held(struct rowlock_multilock *multilock)
+int rowlock_multilock_token(struct rowlock *lock, const char *name,
+			    uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	return rowlock_held(multilock->lock);
-}
-
-int rowlock_multilock_verify(struct rowlock_multilock *multilock,
-			     struct rowlock_errinfo *reterr)
-{
-	return rowlock_verify(multilock->lock, reterr);
-}
-
-uint64_t rowlock_multilock_remaining_ms(struct rowlock_multilock *multilock)
-{
-	return rowlock_remaining_ms(multilock->lock);
-}
-
-int rowlock_multilock_token(struct rowlock_multilock *multilock,
-			    const char *name, uint64_t *ret_token,
-			    struct rowlock_errinfo *reterr)
-{
-	size_t which = multilock->count;
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const char *text = lock->name->text;
+	size_t count = rlk_set_count(text);
+	struct name now;
 	struct name *found;
+	size_t which;
 	int code;
 
-	if (name)
-		which = rlk_set_find(rowlock_name(multilock->lock), name);
-	if (which == multilock->count)
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (lock->name->strategy != &rlk_strategy_set)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"token of " RLK_LOCK_FORMAT
+				": it is no multi-lock; use rowlock_token()",
+				RLK_LOCK_ARGS(lock));
+	which = name ? rlk_set_find(text, name) : count;
+	if (which == count)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"token of '%.150s': it is none of the names of "
 				"this multi-lock",
 				name ? name : "(NULL)");
-	found = &multilock->names[which];
-	if (!found->drawn || !rowlock_held(multilock->lock)) {
-		code = rlk_set_token(multilock->lock, (unsigned int) which,
-				     found->token, &found->token, reterr);
+	found = &container_of(lock->recipe, struct set, recipe)->names[which];
+	now = present(lock);
+	if (!now.attempt || found->attempt != now.attempt ||
+	    found->passes != now.passes) {
+		code = rlk_set_token(lock, (unsigned int) which, found->token,
+				     &found->token, reterr);
 		if (code)
 			return code;
-		found->drawn = true;
+		found->attempt = now.attempt;
+		found->passes = now.passes;
 	}
 	*ret_token = found->token;
 	return 0;
-}
-
-void rowlock_multilock_cancel(struct rowlock_multilock *multilock)
-{
-	rowlock_cancel(multilock->lock);
-}
-
-static void lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_multilock *multilock = arg;
-	rowlock_multilock_lost_fn fn;
-	void *fn_arg;
-
-	(void) lock;
-	fn =
-	    (rowlock_multilock_lost_fn) rlk_told_get(&multilock->told, &fn_arg);
-	if (fn)
-		fn(multilock, fn_arg);
-}
-
-void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
-			       rowlock_multilock_lost_fn fn, void *arg)
-{
-	rlk_told_set(&multilock->told, multilock->lock, (rlk_told_fn) fn, arg,
-		     lost, multilock);
-}
-
-void rowlock_multilock_freep(struct rowlock_multilock **multilock)
-{
-	if (!*multilock)
-		return;
-	if (rowlock_multilock_held(*multilock))
-		rowlock_multilock_release(*multilock, NULL);
-	if (rowlock_multilock_free(*multilock, NULL) == 0)
-		*multilock = NULL;
 }

@@ -1,464 +1,241 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A read/write lock: a reader's side and a writer's (recipe/writer.h), each a
- * lock of the handle's own, and which of them counts. From one side to the
- * other it goes by having both for a moment.
+ * A read/write lock: two locks, a reader's and a writer's (recipe/writer.h),
+ * that know each other. From one to the other it goes by holding both for a
+ * moment.
  *
- * Failure modes: those of the locks. Where the side that was left tells that
- * it had been lost before, others may have written in between: then the other
- * side is given back, too.
+ * Failure modes: those of the locks. Where the one that was left tells that it
+ * had been lost before, others may have written in between: then the other one
+ * is given back, too.
  */
 #include <rowlock/rwlock.h>
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/thread.h"
-#include "hold/handle.h"
-#include "recipe/told.h"
+#include "core/call.h"
+#include "recipe/recipe.h"
 #include "recipe/writer.h"
+#include "strategy/sides.h"
+#include "wait/line.h"
 
-struct rowlock_rwlock {
-	struct rowlock *reader;
-	struct rowlock *writer;
-
-	_Atomic enum rowlock_rwlock_mode mode; /* also of what was lost */
-	unsigned int reads; /* how often it is to be released */
-	bool gone;          /* lost between two modes, to be released, too */
-
-	struct rlk_told told;
-	struct rlk_mutex mutex;  /* protects what follows; nothing is called
-				    with it */
-	struct rowlock *waiting; /* the side that is being acquired */
-	bool cancel_next;
+struct side {
+	struct rlk_recipe recipe;
+	struct rowlock *other; /* NULL once that is freed */
 };
 
-/* The side that counts; NULL: none. */
-static struct rowlock *side(struct rowlock_rwlock *rwlock)
+static struct side *side_of(const struct rowlock *lock)
 {
-	enum rowlock_rwlock_mode mode = rwlock->mode;
-
-	if (mode == ROWLOCK_RWLOCK_READ)
-		return rwlock->reader;
-	return mode == ROWLOCK_RWLOCK_WRITE ? rwlock->writer : NULL;
+	return container_of(lock->recipe, struct side, recipe);
 }
 
-static const char *name_of(const struct rowlock_rwlock *rwlock)
+/* Those of a pair do not wait for each other. */
+static int check_other(const struct rowlock *lock, const char *advice,
+		       struct rowlock_errinfo *reterr)
 {
-	return rowlock_name(rwlock->writer);
+	struct rowlock *other = side_of(lock)->other;
+
+	if (!other || !rlk_lock_holds(other))
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
+			"acquire " RLK_LOCK_FORMAT ": %s", RLK_LOCK_ARGS(lock),
+			advice);
 }
 
-/* @how: for what it would have to be, or "". */
-static int fail_not_held(const struct rowlock_rwlock *rwlock, const char *what,
-			 const char *how, struct rowlock_errinfo *reterr)
+static int read(struct rowlock *reader, uint64_t wait_ms,
+		struct rowlock_errinfo *reterr)
 {
-	int code = rlk_check_forked(rwlock->reader, reterr);
+	int code = check_other(reader,
+			       "its writer holds it, which may read, too; or "
+			       "use rowlock_rwlock_downgrade()",
+			       reterr);
 
-	if (code)
-		return code;
-	if (rwlock->gone)
-		return rlk_fail(reterr, ROWLOCK_ELOST,
-				"%s '%s': the last hold of this handle was "
-				"lost; release it first",
-				what, name_of(rwlock));
-	return rlk_fail(reterr, ROWLOCK_ENOTHELD,
-			"%s '%s': it is not held%s through this handle; "
-			"acquire it first",
-			what, name_of(rwlock), how);
+	return code ? code : rlk_acquire(reader, wait_ms, reterr);
 }
 
-/* ------------------------------------------------------------ made, freed */
-
-static int check(const char *name, const struct rowlock_rwlock_options *options,
+static int write(struct rowlock *writer, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"read/write lock '%.150s': the options' size "
-				"is wrong; begin with "
-				"ROWLOCK_RWLOCK_OPTIONS_DEFAULT",
-				name ? name : "");
-	if (options->strategy == ROWLOCK_ROW)
-		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"read/write lock '%.150s': the row strategy "
-				"has none; use ROWLOCK_LEASE",
-				name ? name : "");
-	return 0;
+	int code = check_other(writer,
+			       "its reader holds it; use "
+			       "rowlock_rwlock_upgrade()",
+			       reterr);
+
+	return code ? code : rlk_writer_acquire(writer, NULL, wait_ms, reterr);
 }
 
-static int make_sides(struct rowlock_rwlock *rwlock,
-		      struct rowlock_client *client, const char *name,
-		      const struct rowlock_rwlock_options *options,
-		      struct rowlock_errinfo *reterr)
+/* ------------------------------------------------------------------- made */
+
+static void forget(struct rlk_recipe *recipe)
 {
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct side *side = container_of(recipe, struct side, recipe);
+
+	if (side->other)
+		side_of(side->other)->other = NULL;
+}
+
+static int make(struct rowlock_client *client, const char *name,
+		const struct rlk_strategy *strategy,
+		const struct rowlock_options *options,
+		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
+{
+	struct side *side = calloc(1, sizeof(*side));
+
+	if (side) {
+		side->recipe.acquire =
+		    strategy == &rlk_strategy_reader ? read : write;
+		side->recipe.fini = forget;
+	}
+	return rlk_recipe_make(client, name, strategy, options,
+			       side ? &side->recipe : NULL, ret_lock, reterr);
+}
+
+static int make_both(struct rowlock_client *client, const char *name,
+		     const struct rowlock_options *options,
+		     struct rowlock **ret_reader, struct rowlock **ret_writer,
+		     struct rowlock_errinfo *reterr)
+{
+	struct rowlock_options reading = *options;
+	struct rowlock *reader;
 	int code;
 
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	lock.flags = ROWLOCK_OWNER_HANDLE;
-	code = rlk_reader_new(client, name, &lock, &rwlock->reader, reterr);
+	reading.flags = ROWLOCK_OWNER_HANDLE;
+	code =
+	    make(client, name, &rlk_strategy_reader, &reading, &reader, reterr);
 	if (code)
 		return code;
-	lock.flags |= ROWLOCK_NOT_REENTRANT;
-	code = rlk_writer_new(client, name, &lock, &rwlock->writer, reterr);
-	if (code)
-		rowlock_free(rwlock->reader, NULL);
-	return code;
+	code = make(client, name, &rlk_strategy_writer, options, ret_writer,
+		    reterr);
+	if (code) {
+		rowlock_free(reader, NULL);
+		return code;
+	}
+	side_of(reader)->other = *ret_writer;
+	side_of(*ret_writer)->other = reader;
+	*ret_reader = reader;
+	return 0;
 }
 
 int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
-		       const struct rowlock_rwlock_options *options,
-		       struct rowlock_rwlock **ret_rwlock,
+		       const struct rowlock_options *options,
+		       struct rowlock **ret_reader, struct rowlock **ret_writer,
 		       struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_rwlock_options defaults =
-	    ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_rwlock *rwlock;
+	struct rowlock_options lock;
 	int code;
 
-	if (!options)
-		options = &defaults;
-	code = check(name, options, reterr);
+	code =
+	    rlk_recipe_options("read/write lock", name, options, &lock, reterr);
 	if (code)
 		return code;
-	rwlock = calloc(1, sizeof(*rwlock));
-	if (!rwlock)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"read/write lock '%.150s': out of memory",
+	if (lock.max_hold_ms)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"read/write lock '%.150s': it has no maximum "
+				"hold; leave out max_hold_ms",
 				name ? name : "");
-	code = make_sides(rwlock, client, name, options, reterr);
-	if (code) {
-		free(rwlock);
+	code = make_both(client, name, &lock, ret_reader, ret_writer, reterr);
+	if (code)
 		rlk_prefix(reterr, "read/write lock: ");
-		return code;
-	}
-	rlk_mutex_init(&rwlock->mutex);
-	rlk_told_init(&rwlock->told);
-	*ret_rwlock = rwlock;
-	return 0;
+	return code;
 }
 
-/* Both, or none: first the one that may be in use, which of both it is. Between
- * two parts of one wait neither is. */
-int rowlock_rwlock_free(struct rowlock_rwlock *rwlock,
-			struct rowlock_errinfo *reterr)
-{
-	bool waits;
-	bool writes;
-	int code;
+/* ----------------------------------------------------- upgrade, downgrade */
 
-	if (!rwlock)
-		return 0;
-	code = rlk_check_forked(rwlock->reader, reterr);
-	if (code)
-		return code;
-	rlk_mutex_lock(&rwlock->mutex);
-	waits = rwlock->waiting != NULL;
-	rlk_mutex_unlock(&rwlock->mutex);
-	if (waits)
-		return rlk_fail(reterr, ROWLOCK_EHELD,
-				"read/write lock '%s': a call on it is under "
-				"way; cancel it first",
-				name_of(rwlock));
-	writes = rwlock->mode == ROWLOCK_RWLOCK_WRITE;
-	code = rowlock_free(writes ? rwlock->writer : rwlock->reader, reterr);
-	if (code)
-		return code;
-	rowlock_free(writes ? rwlock->reader : rwlock->writer, NULL);
-	rlk_mutex_fini(&rwlock->mutex);
-	rlk_told_fini(&rwlock->told);
-	free(rwlock);
-	return 0;
-}
-
-/* ---------------------------------------------------------------- acquire */
-
-/* From here on rowlock_rwlock_cancel() reaches @lock. */
-static int begin(struct rowlock_rwlock *rwlock, struct rowlock *lock,
+/* @to was acquired beside @from, with @code. That @from was lost before tells
+ * that others may have written: then @to is nothing to rely on. */
+static int leave(struct rowlock *from, struct rowlock *to, int code,
 		 struct rowlock_errinfo *reterr)
 {
-	int code = rlk_check_forked(lock, reterr);
-	bool canceled;
-	bool busy;
-
-	if (code)
+	if (code && code != ROWLOCK_ELOST)
 		return code;
-	if (rwlock->gone)
-		return fail_not_held(rwlock, "acquire", "", reterr);
-	rlk_mutex_lock(&rwlock->mutex);
-	busy = rwlock->waiting != NULL;
-	canceled = !busy && rwlock->cancel_next;
-	if (!busy) {
-		rwlock->cancel_next = false;
-		rwlock->waiting = canceled ? NULL : lock;
-	}
-	rlk_mutex_unlock(&rwlock->mutex);
-	if (busy)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"acquire '%s': another thread is waiting with "
-				"this handle; make a handle per thread",
-				name_of(rwlock));
-	if (canceled)
-		return rlk_fail(reterr, ROWLOCK_ECANCELED,
-				"acquire '%s': the wait was canceled",
-				name_of(rwlock));
-	return 0;
-}
-
-static void end(struct rowlock_rwlock *rwlock)
-{
-	rlk_mutex_lock(&rwlock->mutex);
-	rwlock->waiting = NULL;
-	rlk_mutex_unlock(&rwlock->mutex);
-}
-
-/* It has the other side already: held, or lost. */
-static int fail_other(struct rowlock_rwlock *rwlock, const char *what,
-		      struct rowlock_errinfo *reterr)
-{
-	int code = rlk_check_forked(rwlock->reader, reterr);
-
-	if (code)
-		return code;
-	if (!rowlock_held(side(rwlock)))
-		return rlk_fail(reterr, ROWLOCK_ELOST,
-				"acquire '%s': the last hold of this handle "
-				"was lost; release it first",
-				name_of(rwlock));
-	return rlk_fail(reterr, ROWLOCK_EDEADLOCK, "acquire '%s': %s",
-			name_of(rwlock), what);
-}
-
-int rowlock_rwlock_acquire_read(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
-				struct rowlock_errinfo *reterr)
-{
-	int code;
-
-	if (rwlock->mode == ROWLOCK_RWLOCK_WRITE)
-		return fail_other(rwlock,
-				  "this handle has it for writing, which "
-				  "includes reading; or use "
-				  "rowlock_rwlock_downgrade()",
-				  reterr);
-	code = begin(rwlock, rwlock->reader, reterr);
-	if (code)
-		return code;
-	code = rowlock_acquire(rwlock->reader, wait_ms, reterr);
-	if (code == 0) {
-		rwlock->reads++;
-		rwlock->mode = ROWLOCK_RWLOCK_READ;
-	}
-	end(rwlock);
-	return code;
-}
-
-int rowlock_rwlock_acquire_write(struct rowlock_rwlock *rwlock,
-				 uint64_t wait_ms,
-				 struct rowlock_errinfo *reterr)
-{
-	int code;
-
-	if (rwlock->mode == ROWLOCK_RWLOCK_READ)
-		return fail_other(rwlock,
-				  "this handle has it for reading; use "
-				  "rowlock_rwlock_upgrade()",
-				  reterr);
-	code = begin(rwlock, rwlock->writer, reterr);
-	if (code)
-		return code;
-	code = rlk_writer_acquire(rwlock->writer, NULL, wait_ms, reterr);
-	if (code == 0)
-		rwlock->mode = ROWLOCK_RWLOCK_WRITE;
-	end(rwlock);
-	return code;
-}
-
-/* @left is not needed any more. That it was lost before tells that others may
- * have written: then @kept is nothing to rely on. */
-static int leave(struct rowlock_rwlock *rwlock, struct rowlock *left,
-		 struct rowlock *kept, struct rowlock_errinfo *reterr)
-{
-	struct rowlock_errinfo error;
-	int code = rowlock_release(left, &error);
-
+	if (code == ROWLOCK_ELOST)
+		rowlock_release(from, NULL);
+	else
+		code = rowlock_release(from, reterr);
 	if (code != ROWLOCK_ELOST)
 		return 0;
-	if (reterr)
-		*reterr = error;
-	rowlock_release(kept, NULL);
-	rwlock->mode = ROWLOCK_RWLOCK_NONE;
-	rwlock->reads = 0;
-	rwlock->gone = true;
+	rowlock_release(to, NULL);
 	return code;
 }
 
-static int upgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
+/* @lock is one of a pair, on the side of @strategy. */
+static int check_side(const struct rowlock *lock,
+		      const struct rlk_strategy *strategy,
+		      struct rowlock_errinfo *reterr)
+{
+	bool reads = strategy == &rlk_strategy_reader;
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (lock->name->strategy == strategy && side_of(lock)->other)
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+			RLK_LOCK_FORMAT
+			" is no %s of a read/write lock, or its %s was freed; "
+			"make both by rowlock_rwlock_new()",
+			RLK_LOCK_ARGS(lock), reads ? "reader" : "writer",
+			reads ? "writer" : "reader");
+}
+
+static int upgrade(struct rowlock *reader, uint64_t wait_ms,
 		   struct rowlock_errinfo *reterr)
 {
-	int code =
-	    rlk_writer_acquire(rwlock->writer, rwlock->reader, wait_ms, reterr);
-
-	if (code)
-		return code;
-	rwlock->mode = ROWLOCK_RWLOCK_WRITE;
-	rwlock->reads = 0;
-	return leave(rwlock, rwlock->reader, rwlock->writer, reterr);
-}
-
-int rowlock_rwlock_upgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
-			   struct rowlock_errinfo *reterr)
-{
+	struct rowlock *writer;
+	unsigned int depth;
 	int code;
 
-	if (rwlock->mode != ROWLOCK_RWLOCK_READ)
-		return fail_not_held(rwlock, "upgrade", " for reading", reterr);
-	code = rlk_check_forked(rwlock->reader, reterr);
+	code = check_side(reader, &rlk_strategy_reader, reterr);
 	if (code)
 		return code;
-	if (rwlock->reads > 1)
+	depth = rowlock_depth(reader);
+	if (depth > 1)
 		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
-				"upgrade '%s': this handle reads %u times; "
-				"release it until it reads once",
-				name_of(rwlock), rwlock->reads);
-	code = begin(rwlock, rwlock->writer, reterr);
-	if (code)
-		return code;
-	code = upgrade(rwlock, wait_ms, reterr);
-	end(rwlock);
-	if (code)
+				RLK_LOCK_FORMAT
+				" reads %u times; release it until it reads "
+				"once",
+				RLK_LOCK_ARGS(reader), depth);
+	writer = side_of(reader)->other;
+	code = rlk_writer_acquire(writer, reader, wait_ms, reterr);
+	return leave(reader, writer, code, reterr);
+}
+
+int rowlock_rwlock_upgrade(struct rowlock *reader, uint64_t wait_ms,
+			   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	int code = upgrade(reader, wait_ms, &error);
+
+	if (code && reterr) {
+		*reterr = error;
 		rlk_prefix(reterr, "upgrade: ");
+	}
 	return code;
 }
 
-int rowlock_rwlock_downgrade(struct rowlock_rwlock *rwlock,
+static int downgrade(struct rowlock *writer, struct rowlock_errinfo *reterr)
+{
+	struct rowlock *reader;
+	int code;
+
+	code = check_side(writer, &rlk_strategy_writer, reterr);
+	if (code)
+		return code;
+	reader = side_of(writer)->other;
+	code = rlk_reader_acquire_under(reader, writer, reterr);
+	return leave(writer, reader, code, reterr);
+}
+
+int rowlock_rwlock_downgrade(struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
-	int code;
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	int code = downgrade(writer, &error);
 
-	if (rwlock->mode != ROWLOCK_RWLOCK_WRITE)
-		return fail_not_held(rwlock, "downgrade", " for writing",
-				     reterr);
-	code = rlk_reader_acquire_under(rwlock->reader, rwlock->writer, reterr);
-	if (code == 0) {
-		rwlock->mode = ROWLOCK_RWLOCK_READ;
-		rwlock->reads = 1;
-		code = leave(rwlock, rwlock->writer, rwlock->reader, reterr);
-	}
-	if (code)
+	if (code && reterr) {
+		*reterr = error;
 		rlk_prefix(reterr, "downgrade: ");
+	}
 	return code;
-}
-
-static int release_nothing(struct rowlock_rwlock *rwlock,
-			   struct rowlock_errinfo *reterr)
-{
-	if (!rwlock->gone || rlk_check_forked(rwlock->reader, NULL))
-		return fail_not_held(rwlock, "release", "", reterr);
-	rwlock->gone = false;
-	return rlk_fail(reterr, ROWLOCK_ELOST,
-			"release '%s': it was lost before; check what it "
-			"protected",
-			name_of(rwlock));
-}
-
-int rowlock_rwlock_release(struct rowlock_rwlock *rwlock,
-			   struct rowlock_errinfo *reterr)
-{
-	struct rowlock *lock = side(rwlock);
-	int code;
-
-	if (!lock)
-		return release_nothing(rwlock, reterr);
-	code = rowlock_release(lock, reterr);
-	if (code == ROWLOCK_EFORKED)
-		return code;
-	if (lock == rwlock->writer || --rwlock->reads == 0)
-		rwlock->mode = ROWLOCK_RWLOCK_NONE;
-	return code;
-}
-
-void rowlock_rwlock_cancel(struct rowlock_rwlock *rwlock)
-{
-	struct rowlock *waiting;
-
-	if (rlk_check_forked(rwlock->reader, NULL))
-		return;
-	rlk_mutex_lock(&rwlock->mutex);
-	waiting = rwlock->waiting;
-	rwlock->cancel_next = !waiting;
-	rlk_mutex_unlock(&rwlock->mutex);
-	if (waiting)
-		rowlock_cancel(waiting);
-}
-
-/* ------------------------------------------------------------------ asked */
-
-enum rowlock_rwlock_mode rowlock_rwlock_held(struct rowlock_rwlock *rwlock)
-{
-	enum rowlock_rwlock_mode mode = rwlock->mode;
-
-	if (mode == ROWLOCK_RWLOCK_READ && rowlock_held(rwlock->reader))
-		return mode;
-	if (mode == ROWLOCK_RWLOCK_WRITE && rowlock_held(rwlock->writer))
-		return mode;
-	return ROWLOCK_RWLOCK_NONE;
-}
-
-int rowlock_rwlock_verify(struct rowlock_rwlock *rwlock,
-			  struct rowlock_errinfo *reterr)
-{
-	struct rowlock *lock = side(rwlock);
-
-	return lock ? rowlock_verify(lock, reterr)
-		    : fail_not_held(rwlock, "verify", "", reterr);
-}
-
-uint64_t rowlock_rwlock_remaining_ms(struct rowlock_rwlock *rwlock)
-{
-	struct rowlock *lock = side(rwlock);
-
-	return lock ? rowlock_remaining_ms(lock) : 0;
-}
-
-int rowlock_rwlock_token(struct rowlock_rwlock *rwlock, uint64_t *ret_token,
-			 struct rowlock_errinfo *reterr)
-{
-	struct rowlock *lock = side(rwlock);
-
-	return lock ? rowlock_token(lock, ret_token, reterr)
-		    : fail_not_held(rwlock, "token of", "", reterr);
-}
-
-static void lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_rwlock *rwlock = arg;
-	rowlock_rwlock_lost_fn fn;
-	void *fn_arg;
-
-	(void) lock;
-	fn = (rowlock_rwlock_lost_fn) rlk_told_get(&rwlock->told, &fn_arg);
-	if (fn)
-		fn(rwlock, fn_arg);
-}
-
-void rowlock_rwlock_on_lost(struct rowlock_rwlock *rwlock,
-			    rowlock_rwlock_lost_fn fn, void *arg)
-{
-	rlk_told_set(&rwlock->told, rwlock->reader, (rlk_told_fn) fn, arg, lost,
-		     rwlock);
-	rlk_told_set(&rwlock->told, rwlock->writer, (rlk_told_fn) fn, arg, lost,
-		     rwlock);
-}
-
-void rowlock_rwlock_freep(struct rowlock_rwlock **rwlock)
-{
-	if (!*rwlock)
-		return;
-	while (rowlock_rwlock_held(*rwlock) &&
-	       rowlock_rwlock_release(*rwlock, NULL) == 0)
-		;
-	if (rowlock_rwlock_free(*rwlock, NULL) == 0)
-		*rwlock = NULL;
 }

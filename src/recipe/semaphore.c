@@ -1,180 +1,186 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A semaphore: a handle on permits (recipe/semaphore_permits.h) that owns what
- * it holds, and how many there are to be. The rest is the lock's.
+ * A semaphore: a lock of one or more permits (strategy/permits.h); and the
+ * questions that are about the semaphore, not a hold.
  */
 #include <rowlock/semaphore.h>
 
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "recipe/semaphore_permits.h"
-#include "recipe/told.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "recipe/recipe.h"
+#include "strategy/permits.h"
+#include "wait/line.h"
 
-struct rowlock_semaphore {
-	struct rowlock *lock;
-	unsigned int permits; /* 0: as many as is stored */
-	struct rlk_told told;
+/* Tries while others are in the way for a moment. */
+#define TRIES 5
+
+struct semaphore {
+	struct rlk_recipe recipe;
+	unsigned int permits; /* how many there are; 0: as many as is stored */
 };
 
-static int check(const char *name, unsigned int permits,
-		 const struct rowlock_semaphore_options *options,
-		 struct rowlock_errinfo *reterr)
+static int acquire(struct rowlock *lock, unsigned int count, uint64_t wait_ms,
+		   struct rowlock_errinfo *reterr)
 {
-	const char *shown = name ? name : "";
-
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"semaphore '%.150s': the options' size is "
-				"wrong; begin with "
-				"ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT",
-				shown);
-	if (permits != ROWLOCK_PERMITS_STORED &&
-	    (permits < 1 || permits > ROWLOCK_SEMAPHORE_MAX))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"semaphore '%.150s': %u permits; give 1 to %d, "
-				"or ROWLOCK_PERMITS_STORED",
-				shown, permits, ROWLOCK_SEMAPHORE_MAX);
-	if (options->strategy == ROWLOCK_ROW)
-		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"semaphore '%.150s': the row strategy has "
-				"none; use ROWLOCK_LEASE",
-				shown);
-	return 0;
-}
-
-int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
-			  unsigned int permits,
-			  const struct rowlock_semaphore_options *options,
-			  struct rowlock_semaphore **ret_semaphore,
-			  struct rowlock_errinfo *reterr)
-{
-	const struct rowlock_semaphore_options defaults =
-	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_semaphore *semaphore;
-	int code;
-
-	if (!options)
-		options = &defaults;
-	code = check(name, permits, options, reterr);
-	if (code)
-		return code;
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	lock.max_hold_ms = options->max_hold_ms;
-	lock.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
-	semaphore = calloc(1, sizeof(*semaphore));
-	if (!semaphore)
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"semaphore '%.150s': out of memory",
-				name ? name : "");
-	code = rlk_permits_new(client, name, &lock, &semaphore->lock, reterr);
-	if (code) {
-		free(semaphore);
-		rlk_prefix(reterr, "semaphore: ");
-		return code;
-	}
-	semaphore->permits = permits == ROWLOCK_PERMITS_STORED ? 0 : permits;
-	rlk_told_init(&semaphore->told);
-	*ret_semaphore = semaphore;
-	return 0;
-}
-
-int rowlock_semaphore_free(struct rowlock_semaphore *semaphore,
-			   struct rowlock_errinfo *reterr)
-{
-	int code;
-
-	if (!semaphore)
-		return 0;
-	code = rowlock_free(semaphore->lock, reterr);
-	if (code)
-		return code;
-	rlk_told_fini(&semaphore->told);
-	free(semaphore);
-	return 0;
-}
-
-int rowlock_semaphore_acquire(struct rowlock_semaphore *semaphore,
-			      unsigned int count, uint64_t wait_ms,
-			      struct rowlock_errinfo *reterr)
-{
+	const struct semaphore *semaphore =
+	    container_of(lock->recipe, struct semaphore, recipe);
 	unsigned int most =
 	    semaphore->permits ? semaphore->permits : ROWLOCK_SEMAPHORE_MAX;
 
 	if (count < 1 || count > most)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"acquire '%s': %u permits; give 1 to %u",
-				rowlock_name(semaphore->lock), count, most);
-	return rlk_permits_acquire(semaphore->lock, semaphore->permits, count,
-				   wait_ms, reterr);
+				rowlock_name(lock), count, most);
+	return rlk_acquire_permits(lock, semaphore->permits, count, wait_ms,
+				   reterr);
 }
 
-int rowlock_semaphore_release(struct rowlock_semaphore *semaphore,
-			      struct rowlock_errinfo *reterr)
+static int acquire_one(struct rowlock *lock, uint64_t wait_ms,
+		       struct rowlock_errinfo *reterr)
 {
-	return rowlock_release(semaphore->lock, reterr);
+	return acquire(lock, 1, wait_ms, reterr);
 }
 
-unsigned int rowlock_semaphore_held(struct rowlock_semaphore *semaphore)
+int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
+			  unsigned int permits,
+			  const struct rowlock_options *options,
+			  struct rowlock **ret_lock,
+			  struct rowlock_errinfo *reterr)
 {
-	return rlk_permits_held(semaphore->lock);
+	struct rowlock_options lock;
+	struct semaphore *semaphore;
+	int code;
+
+	code = rlk_recipe_options("semaphore", name, options, &lock, reterr);
+	if (code)
+		return code;
+	if (permits != ROWLOCK_PERMITS_STORED &&
+	    (permits < 1 || permits > ROWLOCK_SEMAPHORE_MAX))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"semaphore '%.150s': %u permits; give 1 to %d, "
+				"or ROWLOCK_PERMITS_STORED",
+				name ? name : "", permits,
+				ROWLOCK_SEMAPHORE_MAX);
+	semaphore = calloc(1, sizeof(*semaphore));
+	if (semaphore) {
+		semaphore->recipe.acquire = acquire_one;
+		semaphore->permits =
+		    permits == ROWLOCK_PERMITS_STORED ? 0 : permits;
+	}
+	code = rlk_recipe_make(client, name, &rlk_strategy_permits, &lock,
+			       semaphore ? &semaphore->recipe : NULL, ret_lock,
+			       reterr);
+	if (code)
+		rlk_prefix(reterr, "semaphore: ");
+	return code;
 }
 
-int rowlock_semaphore_verify(struct rowlock_semaphore *semaphore,
-			     struct rowlock_errinfo *reterr)
+static int fail_kind(const struct rowlock *lock, const char *what,
+		     struct rowlock_errinfo *reterr)
 {
-	return rowlock_verify(semaphore->lock, reterr);
+	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+			"%s " RLK_LOCK_FORMAT
+			": it is no semaphore; make one by "
+			"rowlock_semaphore_new()",
+			what, RLK_LOCK_ARGS(lock));
 }
 
-uint64_t rowlock_semaphore_remaining_ms(struct rowlock_semaphore *semaphore)
+int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
+			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
-	return rowlock_remaining_ms(semaphore->lock);
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (lock->name->strategy != &rlk_strategy_permits)
+		return fail_kind(lock, "acquire permits of", reterr);
+	code = acquire(lock, count, wait_ms, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
 }
 
-void rowlock_semaphore_cancel(struct rowlock_semaphore *semaphore)
+unsigned int rowlock_semaphore_held(struct rowlock *lock)
 {
-	rowlock_cancel(semaphore->lock);
-}
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	unsigned int held = 0;
 
-static void lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_semaphore *semaphore = arg;
-	rowlock_semaphore_lost_fn fn;
-	void *fn_arg;
-
-	(void) lock;
-	fn =
-	    (rowlock_semaphore_lost_fn) rlk_told_get(&semaphore->told, &fn_arg);
-	if (fn)
-		fn(semaphore, fn_arg);
-}
-
-void rowlock_semaphore_on_lost(struct rowlock_semaphore *semaphore,
-			       rowlock_semaphore_lost_fn fn, void *arg)
-{
-	rlk_told_set(&semaphore->told, semaphore->lock, (rlk_told_fn) fn, arg,
-		     lost, semaphore);
-}
-
-void rowlock_semaphore_freep(struct rowlock_semaphore **semaphore)
-{
-	if (!*semaphore)
-		return;
-	if (rowlock_held((*semaphore)->lock))
-		rowlock_semaphore_release(*semaphore, NULL);
-	if (rowlock_semaphore_free(*semaphore, NULL) == 0)
-		*semaphore = NULL;
+	if (rlk_client_forked(lock->name->client))
+		return 0;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	if (lock->name->strategy == &rlk_strategy_permits && lock->hold &&
+	    rlk_hold_check_locked(lock->hold))
+		held = lock->hold->upkeep->count;
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return held;
 }
 
 /* --------------------------------------------------------- the semaphore */
+
+/* Have @name @permits; 0: look how many it has. */
+static int exchange(struct rowlock_client *client, const char *name,
+		    unsigned int permits, struct rlk_permits_seen *ret_seen,
+		    struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_conn *conn;
+	int code =
+	    rlk_client_conn(client, RLK_BAY_CONTROL,
+			    rlk_client_call_until(client), &conn, reterr);
+
+	if (code)
+		return code;
+	for (int tries = 0; tries < TRIES; tries++) {
+		fault = permits
+			    ? rlk_permits_set(conn, name, permits, reterr)
+			    : rlk_permits_look(conn, name, ret_seen, reterr);
+		if (fault != RLK_CONFLICT && fault != RLK_BUSY)
+			break;
+	}
+	rlk_pool_put(client->pool, conn);
+	code = rlk_client_code(client, fault, reterr);
+	if (code)
+		rlk_prefix(reterr, "%s semaphore '%s': ",
+			   permits ? "resize" : "look at", name);
+	return code;
+}
+
+static int speak(struct rowlock_client *client, const char *name,
+		 unsigned int permits, struct rlk_permits_seen *ret_seen,
+		 struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo error;
+	int code;
+
+	if (rlk_client_forked(client))
+		return rlk_client_fail_forked(client, reterr);
+	code = rlk_lock_check(client, name, &defaults, &error);
+	if (!code)
+		code = exchange(client, name, permits, ret_seen, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
 
 int rowlock_semaphore_count(struct rowlock_client *client, const char *name,
 			    unsigned int *ret_permits, unsigned int *ret_used,
 			    struct rowlock_errinfo *reterr)
 {
-	return rlk_permits_count(client, name, ret_permits, ret_used, reterr);
+	struct rlk_permits_seen seen;
+	int code = speak(client, name, 0, &seen, reterr);
+
+	if (code)
+		return code;
+	*ret_permits = seen.permits;
+	*ret_used = seen.used;
+	return 0;
 }
 
 int rowlock_semaphore_resize(struct rowlock_client *client, const char *name,
@@ -187,5 +193,5 @@ int rowlock_semaphore_resize(struct rowlock_client *client, const char *name,
 				"to %d",
 				name ? name : "", permits,
 				ROWLOCK_SEMAPHORE_MAX);
-	return rlk_permits_resize(client, name, permits, reterr);
+	return speak(client, name, permits, NULL, reterr);
 }

@@ -37,22 +37,6 @@
 #define LOOK_GRACE_MS 40
 #define GIVE_BACK_MS 30
 
-int rlk_reader_new(struct rowlock_client *client, const char *name,
-		   const struct rowlock_options *options,
-		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
-{
-	return rlk_lock_make(client, name, &rlk_strategy_reader, options,
-			     ret_lock, reterr);
-}
-
-int rlk_writer_new(struct rowlock_client *client, const char *name,
-		   const struct rowlock_options *options,
-		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
-{
-	return rlk_lock_make(client, name, &rlk_strategy_writer, options,
-			     ret_lock, reterr);
-}
-
 /* ------------------------------------------------------------ who is left */
 
 /* A writer that waits for readers. */
@@ -336,7 +320,7 @@ static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
 	if (!rlk_hold_check_locked(hold))
 		return rlk_fail(reterr, ROWLOCK_ELOST,
 				"acquire " RLK_LOCK_FORMAT
-				": its reader was lost (%s); release it first",
+				": its reader was lost (%s)",
 				RLK_LOCK_ARGS(reader), hold->reason);
 	if (reader->name->hold == hold)
 		reader->name->hold = NULL;
@@ -405,15 +389,10 @@ static int acquire(struct rowlock *writer, struct rowlock *reader,
 int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_errinfo error;
-	int code;
+	bool canceled = rlk_lock_begin_parts(writer);
+	int code = acquire(writer, reader, wait_ms, reterr);
 
-	if (rlk_client_forked(writer->name->client))
-		return rlk_client_fail_forked(writer->name->client, reterr);
-	code = acquire(writer, reader, wait_ms, &error);
-	if (code && reterr)
-		*reterr = error;
+	rlk_lock_end_parts(writer, canceled);
 	return code;
 }
 
@@ -469,21 +448,14 @@ static int check_writer(struct rowlock *writer, int code,
 int rlk_reader_acquire_under(struct rowlock *reader, struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_errinfo error;
 	uint64_t attempt = 0;
-	int code;
+	int code = attempt_of(writer, &attempt, reterr);
 
-	if (rlk_client_forked(writer->name->client))
-		return rlk_client_fail_forked(writer->name->client, reterr);
-	code = attempt_of(writer, &attempt, &error);
 	if (!code)
-		code = rlk_acquire_under(reader, attempt, &error);
+		code = rlk_acquire_under(reader, attempt, reterr);
 	if (code == ROWLOCK_EBUSY)
-		code = lose_writer(writer, attempt, &error);
-	else if (code && code != ROWLOCK_ELOST)
-		code = check_writer(writer, code, &error);
-	if (code && reterr)
-		*reterr = error;
+		return lose_writer(writer, attempt, reterr);
+	if (code && code != ROWLOCK_ELOST)
+		return check_writer(writer, code, reterr);
 	return code;
 }

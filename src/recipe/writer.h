@@ -3,24 +3,14 @@
 #define RLK_RECIPE_WRITER_H
 
 /*
- * The two sides of a read/write lock (strategy/sides.h), for the recipe that
- * makes one of them. Each side is a lock: all of rowlock.h that takes a struct
- * rowlock works on it, but that a writer's is acquired here. The readers of a
- * client share holds (wait/share.h).
+ * Acquiring a side of a read/write lock (strategy/sides.h). The readers of a
+ * client share holds (wait/share.h). @reterr is not NULL.
  */
 
 #include <rowlock.h>
 
-/** rowlock_new() for a side. Only the lease strategy has them. */
-int rlk_reader_new(struct rowlock_client *client, const char *name,
-		   const struct rowlock_options *options,
-		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr);
-int rlk_writer_new(struct rowlock_client *client, const char *name,
-		   const struct rowlock_options *options,
-		   struct rowlock **ret_lock, struct rowlock_errinfo *reterr);
-
 /**
- * rowlock_acquire() for a writer: first against other writers, and then until
+ * rowlock_acquire() of a writer: first against other writers, and then until
  * nobody reads any more.
  *
  * @reader  NULL, or the caller's own, which is held and stays so. Then other

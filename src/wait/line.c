@@ -189,24 +189,45 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	return code;
 }
 
+/* A hold that was lost is over with the next acquire. That of a re-entrant
+ * handle may be within what the hold protected: it is told of the loss, once.
+ * 1: go on. */
+static int drop_lost_locked(struct rowlock *lock,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = lock->hold;
+	int code = 1;
+
+	if (!(lock->flags & ROWLOCK_NOT_REENTRANT))
+		code = rlk_fail(reterr, ROWLOCK_ELOST,
+				"acquire " RLK_LOCK_FORMAT
+				": the last hold of this handle was lost (%s), "
+				"and is over now; check what it protected, "
+				"then acquire it anew",
+				RLK_LOCK_ARGS(lock), hold->reason);
+	if (hold->owner == rlk_thread_serial())
+		rlk_end_owe(-(int) lock->depth);
+	rlk_lock_detach_locked(lock);
+	return code;
+}
+
 /* What the handle's own last hold says: 1: go on. */
 static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	if (!lock->hold)
+	const struct rlk_hold *hold = lock->hold;
+
+	if (!hold)
 		return 1;
-	if (!rlk_hold_check_locked(lock->hold))
-		return rlk_fail(reterr, ROWLOCK_ELOST,
-				"acquire " RLK_LOCK_FORMAT
-				": the last hold of this handle was lost (%s); "
-				"release it first",
-				RLK_LOCK_ARGS(lock), lock->hold->reason);
-	if (lock->hold->owner != rlk_lock_owner(lock))
+	if (hold->owner != RLK_OWNER_NOBODY &&
+	    hold->owner != rlk_lock_owner(lock))
 		return rlk_fail(reterr, ROWLOCK_ENOTOWNER,
 				"acquire " RLK_LOCK_FORMAT
 				": another thread holds it through this "
 				"handle; make a handle per thread",
 				RLK_LOCK_ARGS(lock));
-	return 1;
+	return rlk_hold_check_locked(lock->hold)
+		   ? 1
+		   : drop_lost_locked(lock, reterr);
 }
 
 /* One level more for an owner that has it; 1: it has not. */
@@ -250,8 +271,9 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	if (code <= 0)
 		return code;
 	/* Its time may have come up between the two looks. */
-	if (lock->hold)
-		return own_hold_locked(lock, reterr);
+	code = own_hold_locked(lock, reterr);
+	if (code <= 0)
+		return code;
 	if (lock->cancel_next) {
 		lock->cancel_next = false;
 		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);

@@ -15,7 +15,7 @@ static void open_set(struct bench_worker *worker)
 {
 	char names[NAMES][BENCH_NAME_SIZE + 8];
 	const char *pointers[NAMES];
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo error;
 
 	for (size_t i = 0; i < NAMES; i++) {
@@ -32,7 +32,7 @@ static void acquire(struct bench_worker *worker)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_multilock_acquire(worker->state, ROWLOCK_FOREVER, &error))
+	if (rowlock_acquire(worker->state, ROWLOCK_FOREVER, &error))
 		bench_die("%s", error.message);
 }
 
@@ -40,15 +40,15 @@ static void release(struct bench_worker *worker)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_multilock_release(worker->state, &error))
+	if (rowlock_release(worker->state, &error))
 		bench_die("%s", error.message);
 }
 
 static void close_set(struct bench_worker *worker)
 {
-	struct rowlock_multilock *multilock = worker->state;
+	struct rowlock *multilock = worker->state;
 
-	rowlock_multilock_freep(&multilock);
+	rowlock_freep(&multilock);
 }
 
 const struct bench_system bench_multilock = {

@@ -9,20 +9,22 @@
 
 static void open_rwlock(struct bench_worker *worker)
 {
-	struct rowlock_rwlock *rwlock;
+	struct rowlock *reader;
+	struct rowlock *writer;
 	struct rowlock_errinfo error;
 
 	if (rowlock_rwlock_new(bench_rowlock_client(), worker->name, NULL,
-			       &rwlock, &error))
+			       &reader, &writer, &error))
 		bench_die("%s", error.message);
-	worker->state = rwlock;
+	rowlock_free(writer, NULL);
+	worker->state = reader;
 }
 
 static void acquire(struct bench_worker *worker)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_rwlock_acquire_read(worker->state, ROWLOCK_FOREVER, &error))
+	if (rowlock_acquire(worker->state, ROWLOCK_FOREVER, &error))
 		bench_die("%s", error.message);
 }
 
@@ -30,15 +32,15 @@ static void release(struct bench_worker *worker)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_rwlock_release(worker->state, &error))
+	if (rowlock_release(worker->state, &error))
 		bench_die("%s", error.message);
 }
 
 static void close_rwlock(struct bench_worker *worker)
 {
-	struct rowlock_rwlock *rwlock = worker->state;
+	struct rowlock *reader = worker->state;
 
-	rowlock_rwlock_freep(&rwlock);
+	rowlock_freep(&reader);
 }
 
 const struct bench_system bench_readers = {

@@ -11,7 +11,7 @@
 
 static void open_semaphore(struct bench_worker *worker)
 {
-	struct rowlock_semaphore *semaphore;
+	struct rowlock *semaphore;
 	struct rowlock_errinfo error;
 
 	if (rowlock_semaphore_new(bench_rowlock_client(), worker->name, PERMITS,
@@ -33,15 +33,15 @@ static void release(struct bench_worker *worker)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_semaphore_release(worker->state, &error))
+	if (rowlock_release(worker->state, &error))
 		bench_die("%s", error.message);
 }
 
 static void close_semaphore(struct bench_worker *worker)
 {
-	struct rowlock_semaphore *semaphore = worker->state;
+	struct rowlock *semaphore = worker->state;
 
-	rowlock_semaphore_freep(&semaphore);
+	rowlock_freep(&semaphore);
 }
 
 const struct bench_system bench_semaphore = {

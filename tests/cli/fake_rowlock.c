@@ -25,8 +25,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <rowlock.h>
+#include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/mysql.h>
+#include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,8 +40,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "fake_rowlock.h"
 
 struct rowlock_client {
 	uint64_t ttl_ms;
@@ -59,6 +60,10 @@ struct rowlock {
 	uint64_t ends_ms;
 	rowlock_lost_fn fn;
 	void *arg;
+	char before[64]; /* what the test is told before an acquire; "": nothing
+			  */
+	unsigned int permits;
+	struct rowlock *twin; /* of a pair, as long as it is there */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -255,8 +260,8 @@ static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
 	return code;
 }
 
-int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
-	     const char *format, ...)
+static int ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
+	       const char *format, ...)
 {
 	va_list args;
 	int code;
@@ -278,7 +283,7 @@ int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
 	return code;
 }
 
-const char *fake_hex(const char *text, char *buffer, size_t size)
+static const char *hex(const char *text, char *buffer, size_t size)
 {
 	size_t n = 0;
 
@@ -313,21 +318,19 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	if (options->size != sizeof(*options))
 		abort();
 	connect_to_test();
-	r = fake_ask(
-	    NULL, reterr,
-	    "client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
-	    " connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
-	    " auth=%s flags=%u program=%s log=%d dumpable=%d",
-	    fake_hex(options->dsn, dsn, sizeof(dsn)),
-	    fake_hex(options->defaults_file, file, sizeof(file)),
-	    fake_hex(options->defaults_group, group, sizeof(group)),
-	    fake_hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
-	    options->ttl_ms, options->connect_timeout_ms, options->row_idle_ms,
-	    options->reap_interval_ms,
-	    fake_hex(options->unverified_auth, auth, sizeof(auth)),
-	    options->flags,
-	    fake_hex(options->program, program, sizeof(program)),
-	    options->log != NULL, prctl(PR_GET_DUMPABLE));
+	r = ask(NULL, reterr,
+		"client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
+		" connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
+		" auth=%s flags=%u program=%s log=%d dumpable=%d",
+		hex(options->dsn, dsn, sizeof(dsn)),
+		hex(options->defaults_file, file, sizeof(file)),
+		hex(options->defaults_group, group, sizeof(group)),
+		hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
+		options->ttl_ms, options->connect_timeout_ms,
+		options->row_idle_ms, options->reap_interval_ms,
+		hex(options->unverified_auth, auth, sizeof(auth)),
+		options->flags, hex(options->program, program, sizeof(program)),
+		options->log != NULL, prctl(PR_GET_DUMPABLE));
 	if (r < 0)
 		return r;
 	client = calloc(1, sizeof(*client));
@@ -367,10 +370,9 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 
 	if (options->size != sizeof(*options))
 		abort();
-	r = fake_ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
-		     fake_hex(name, text, sizeof(text)),
-		     (int) options->strategy, options->flags,
-		     fake_hex(options->info, info, sizeof(info)));
+	r = ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
+		hex(name, text, sizeof(text)), (int) options->strategy,
+		options->flags, hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;
 	lock = calloc(1, sizeof(*lock));
@@ -388,6 +390,11 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		return 0;
 	if (lock->held && !lock->lost)
 		return ROWLOCK_EHELD;
+	if (lock->twin) {
+		lock->twin->twin = NULL;
+		free(lock);
+		return 0;
+	}
 	pthread_mutex_lock(&mutex);
 	the_lock = NULL;
 	pthread_mutex_unlock(&mutex);
@@ -402,14 +409,16 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	char text[512];
 	uint64_t bound =
 	    lock->row ? lock->client->row_idle_ms : lock->client->ttl_ms;
-	int r;
+	int r = lock->before[0] ? ask(NULL, reterr, "%s", lock->before) : 0;
 
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&mutex);
 	the_lock = lock;
 	set_end_locked(true, bound - bound / 10);
 	pthread_mutex_unlock(&mutex);
-	r = fake_ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
-		     fake_hex(lock->name, text, sizeof(text)), wait_ms);
+	r = ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
+		hex(lock->name, text, sizeof(text)), wait_ms);
 	pthread_mutex_lock(&mutex);
 	lock->held = r == 0;
 	pthread_mutex_unlock(&mutex);
@@ -418,12 +427,17 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	int r = fake_ask(NULL, reterr, "release");
+	int r = ask(NULL, reterr, "release");
 
 	if (lock->lost && r == 0)
 		r = fill(reterr, ROWLOCK_ELOST, "lost");
 	lock->held = false;
 	return r;
+}
+
+const char *rowlock_name(const struct rowlock *lock)
+{
+	return lock->name;
 }
 
 int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
@@ -586,8 +600,8 @@ int rowlock_list(struct rowlock_client *client,
 	listed = false;
 	entry_count = 0;
 	say("list pattern=%s name=%s row=%d lease=%d probe=%d",
-	    fake_hex(options->pattern, pattern, sizeof(pattern)),
-	    fake_hex(options->name, name, sizeof(name)), options->row,
+	    hex(options->pattern, pattern, sizeof(pattern)),
+	    hex(options->name, name, sizeof(name)), options->row,
 	    options->lease, options->probe);
 	while (!listed)
 		pthread_cond_wait(&changed, &mutex);
@@ -606,8 +620,8 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,
 	char text[512];
 
 	(void) client;
-	return fake_ask(NULL, reterr, "break strategy=%d name=%s",
-			(int) strategy, fake_hex(name, text, sizeof(text)));
+	return ask(NULL, reterr, "break strategy=%d name=%s", (int) strategy,
+		   hex(name, text, sizeof(text)));
 }
 
 int rowlock_reap(struct rowlock_client *client,
@@ -621,8 +635,8 @@ int rowlock_reap(struct rowlock_client *client,
 	if (result->size != sizeof(*result))
 		abort();
 	memset(reaped, 0, sizeof(reaped));
-	r = fake_ask(NULL, reterr, "reap batch=%u most=%" PRIu64,
-		     options->batch, options->most_ms);
+	r = ask(NULL, reterr, "reap batch=%u most=%" PRIu64, options->batch,
+		options->most_ms);
 	result->evicted = reaped[0];
 	result->swept = reaped[1];
 	result->tokens = reaped[2];
@@ -630,106 +644,142 @@ int rowlock_reap(struct rowlock_client *client,
 	return r;
 }
 
-/* A multi-lock is the fake lock of all its names, with '+' between them. */
-struct rowlock_multilock {
-	struct rowlock *lock;
-	rowlock_multilock_lost_fn fn;
-	void *arg;
-};
-
-int rowlock_multilock_new(struct rowlock_client *client,
-			  const char *const *names, size_t count,
-			  const struct rowlock_multilock_options *options,
-			  struct rowlock_multilock **ret_multilock,
-			  struct rowlock_errinfo *reterr)
+/* Both of a pair are the lock that was asked for: the first one to be freed
+ * goes without a word. */
+int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
+		       const struct rowlock_options *options,
+		       struct rowlock **ret_reader, struct rowlock **ret_writer,
+		       struct rowlock_errinfo *reterr)
 {
-	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_multilock *multilock = calloc(1, sizeof(*multilock));
-	char all[1024] = "";
-	int r;
-
-	if (options->size != sizeof(*options))
-		abort();
-	for (size_t i = 0; i < count; i++)
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
-			 i ? "+" : "", names[i]);
-	lock.strategy = options->strategy;
-	lock.info = options->info;
-	r = rowlock_new(client, all, &lock, &multilock->lock, reterr);
-	if (r < 0)
-		free(multilock);
-	else
-		*ret_multilock = multilock;
-	return r;
-}
-
-int rowlock_multilock_free(struct rowlock_multilock *multilock,
-			   struct rowlock_errinfo *reterr)
-{
-	int r;
-
-	if (!multilock)
-		return 0;
-	r = rowlock_free(multilock->lock, reterr);
-	if (r == 0)
-		free(multilock);
-	return r;
-}
-
-int rowlock_multilock_acquire(struct rowlock_multilock *multilock,
-			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
-{
-	return rowlock_acquire(multilock->lock, wait_ms, reterr);
-}
-
-int rowlock_multilock_release(struct rowlock_multilock *multilock,
-			      struct rowlock_errinfo *reterr)
-{
-	return rowlock_release(multilock->lock, reterr);
-}
-
-int rowlock_multilock_token(struct rowlock_multilock *multilock,
-			    const char *name, uint64_t *ret_token,
-			    struct rowlock_errinfo *reterr)
-{
-	int r = fake_ask(NULL, reterr, "token");
+	struct rowlock *reader, *writer;
+	int r = rowlock_new(client, name, options, &reader, reterr);
 
 	if (r < 0)
 		return r;
-	r = rowlock_token(multilock->lock, ret_token, reterr);
+	writer = calloc(1, sizeof(*writer));
+	*writer = *reader;
+	reader->twin = writer;
+	writer->twin = reader;
+	snprintf(reader->before, sizeof(reader->before), "read");
+	snprintf(writer->before, sizeof(writer->before), "write");
+	*ret_reader = reader;
+	*ret_writer = writer;
+	return 0;
+}
+
+/* It is the fake lock of all its names, with '+' between them. */
+int rowlock_multilock_new(struct rowlock_client *client,
+			  const char *const *names, size_t count,
+			  const struct rowlock_options *options,
+			  struct rowlock **ret_lock,
+			  struct rowlock_errinfo *reterr)
+{
+	char all[1024] = "";
+
+	for (size_t i = 0; i < count; i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+			 i ? "+" : "", names[i]);
+	return rowlock_new(client, all, options, ret_lock, reterr);
+}
+
+int rowlock_multilock_token(struct rowlock *lock, const char *name,
+			    uint64_t *ret_token, struct rowlock_errinfo *reterr)
+{
+	int r = ask(NULL, reterr, "token");
+
+	if (r < 0)
+		return r;
+	r = rowlock_token(lock, ret_token, reterr);
 	*ret_token += strlen(name);
 	return r;
 }
 
-int rowlock_multilock_held(struct rowlock_multilock *multilock)
+/* ---------------------------------------------------------------- elections */
+
+int rowlock_election_new(struct rowlock_client *client, const char *name,
+			 const struct rowlock_election_options *options,
+			 struct rowlock **ret_lock,
+			 struct rowlock_errinfo *reterr)
 {
-	return rowlock_held(multilock->lock);
+	struct rowlock_options lock = *options->lock;
+	int r;
+
+	if (options->size != sizeof(*options))
+		abort();
+	r = rowlock_new(client, name, &lock, ret_lock, reterr);
+	if (r == 0)
+		snprintf((*ret_lock)->before, sizeof((*ret_lock)->before),
+			 "campaign weight=%d", options->weight);
+	return r;
 }
 
-uint64_t rowlock_multilock_remaining_ms(struct rowlock_multilock *multilock)
+/* The answer is code 1 and "WEIGHT MS", or code 0: nobody. */
+int rowlock_election_challenger(struct rowlock *lock, unsigned int *ret_weight,
+				uint64_t *ret_stood_ms,
+				struct rowlock_errinfo *reterr)
 {
-	return rowlock_remaining_ms(multilock->lock);
-}
-
-void rowlock_multilock_cancel(struct rowlock_multilock *multilock)
-{
-	rowlock_cancel(multilock->lock);
-}
-
-static void multilock_lost(struct rowlock *lock, void *arg)
-{
-	struct rowlock_multilock *multilock = arg;
+	struct rowlock_errinfo told = { .message = "" };
+	unsigned long stood_ms = 0;
+	int r = ask(NULL, &told, "challenger");
 
 	(void) lock;
-	multilock->fn(multilock, multilock->arg);
+	*ret_weight = 0;
+	if (r < 0)
+		*reterr = told;
+	else
+		sscanf(told.message, "%u %lu", ret_weight, &stood_ms);
+	*ret_stood_ms = stood_ms;
+	return r < 0 ? r : 0;
 }
 
-void rowlock_multilock_on_lost(struct rowlock_multilock *multilock,
-			       rowlock_multilock_lost_fn fn, void *arg)
+/* --------------------------------------------------------------- semaphores */
+
+int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
+			  unsigned int permits,
+			  const struct rowlock_options *options,
+			  struct rowlock **ret_lock,
+			  struct rowlock_errinfo *reterr)
 {
-	if (fn) {
-		multilock->fn = fn;
-		multilock->arg = arg;
-	}
-	rowlock_on_lost(multilock->lock, fn ? multilock_lost : NULL, multilock);
+	int r = rowlock_new(client, name, options, ret_lock, reterr);
+
+	if (r == 0)
+		(*ret_lock)->permits = permits;
+	return r;
+}
+
+int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
+			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
+{
+	snprintf(lock->before, sizeof(lock->before), "permits-%u-of-%u", count,
+		 lock->permits);
+	return rowlock_acquire(lock, wait_ms, reterr);
+}
+
+int rowlock_semaphore_count(struct rowlock_client *client, const char *name,
+			    unsigned int *ret_permits, unsigned int *ret_used,
+			    struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo told = { .message = "" };
+	char text[512];
+	int r =
+	    ask(NULL, &told, "count name=%s", hex(name, text, sizeof(text)));
+
+	(void) client;
+	*ret_permits = *ret_used = 0;
+	if (r < 0)
+		*reterr = told;
+	else
+		sscanf(told.message, "%u %u", ret_permits, ret_used);
+	return r < 0 ? r : 0;
+}
+
+int rowlock_semaphore_resize(struct rowlock_client *client, const char *name,
+			     unsigned int permits,
+			     struct rowlock_errinfo *reterr)
+{
+	char text[512];
+
+	(void) client;
+	return ask(NULL, reterr, "resize name=%s permits=%u",
+		   hex(name, text, sizeof(text)), permits);
 }

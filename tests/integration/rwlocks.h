@@ -15,42 +15,97 @@
 
 #define TTL_MS 10000
 
-static inline struct rowlock_rwlock *make(struct rowlock_client *client,
-					  const char *name)
-{
-	struct rowlock_rwlock *rwlock = NULL;
-	struct rowlock_errinfo err;
+/* A reader and a writer, and calls that both kinds of waits and tests can be
+ * given. */
+struct rw {
+	struct rowlock *reader;
+	struct rowlock *writer;
+};
 
-	assert_ok(rowlock_rwlock_new(client, name, NULL, &rwlock, &err));
-	return rwlock;
+typedef int (*rw_call)(struct rw rw, uint64_t wait_ms,
+		       struct rowlock_errinfo *reterr);
+
+enum rw_mode { RW_NONE, RW_READ, RW_WRITE };
+
+static inline int rw_read(struct rw rw, uint64_t wait_ms,
+			  struct rowlock_errinfo *reterr)
+{
+	return rowlock_acquire(rw.reader, wait_ms, reterr);
 }
 
-static inline void end(struct rowlock_rwlock *rwlock)
+static inline int rw_write(struct rw rw, uint64_t wait_ms,
+			   struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_rwlock_free(rwlock, &err));
+	return rowlock_acquire(rw.writer, wait_ms, reterr);
 }
 
-static inline void expect_read(struct rowlock_rwlock *rwlock, int code)
+static inline int rw_upgrade(struct rw rw, uint64_t wait_ms,
+			     struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo err;
-
-	assert_code(rowlock_rwlock_acquire_read(rwlock, 0, &err), code, &err);
+	return rowlock_rwlock_upgrade(rw.reader, wait_ms, reterr);
 }
 
-static inline void expect_write(struct rowlock_rwlock *rwlock, int code)
+static inline int rw_downgrade(struct rw rw, uint64_t wait_ms,
+			       struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo err;
-
-	assert_code(rowlock_rwlock_acquire_write(rwlock, 0, &err), code, &err);
+	(void) wait_ms;
+	return rowlock_rwlock_downgrade(rw.writer, reterr);
 }
 
-static inline void release(struct rowlock_rwlock *rwlock)
+static inline enum rw_mode rw_held(struct rw rw)
+{
+	return rowlock_held(rw.reader)   ? RW_READ
+	       : rowlock_held(rw.writer) ? RW_WRITE
+					 : RW_NONE;
+}
+
+/* The one that is held, or was. */
+static inline struct rowlock *rw_side(struct rw rw)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_rwlock_release(rwlock, &err));
+	return rowlock_verify(rw.reader, &err) == ROWLOCK_ENOTHELD ? rw.writer
+								   : rw.reader;
+}
+
+static inline struct rw make(struct rowlock_client *client, const char *name)
+{
+	struct rw rw = { NULL, NULL };
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_rwlock_new(client, name, NULL, &rw.reader, &rw.writer,
+				     &err));
+	return rw;
+}
+
+static inline void end(struct rw rw)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_free(rw.reader, &err));
+	assert_ok(rowlock_free(rw.writer, &err));
+}
+
+static inline void expect_read(struct rw rw, int code)
+{
+	struct rowlock_errinfo err;
+
+	assert_code(rw_read(rw, 0, &err), code, &err);
+}
+
+static inline void expect_write(struct rw rw, int code)
+{
+	struct rowlock_errinfo err;
+
+	assert_code(rw_write(rw, 0, &err), code, &err);
+}
+
+static inline void release(struct rw rw)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_release(
+	    rw_held(rw) == RW_WRITE ? rw.writer : rw.reader, &err));
 }
 
 static inline uint64_t rows_of(struct test_sql *sql, const char *name)
@@ -63,8 +118,8 @@ static inline uint64_t rows_of(struct test_sql *sql, const char *name)
 
 struct pair {
 	struct rowlock_client *clients[2];
-	struct rowlock_rwlock *one;
-	struct rowlock_rwlock *two; /* of the other client */
+	struct rw one;
+	struct rw two; /* of the other client */
 	struct test_sql *sql;
 	const char *name;
 };
@@ -96,9 +151,8 @@ static inline void pair_end(struct pair *pair)
 /* ------------------------------------------------------------------ waits */
 
 struct wait {
-	struct rowlock_rwlock *rwlock;
-	int (*call)(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
-		    struct rowlock_errinfo *reterr);
+	struct rw rw;
+	rw_call call;
 	uint64_t wait_ms;
 	pthread_t thread;
 	struct test_event over;
@@ -110,17 +164,14 @@ static inline void *run_wait(void *arg)
 {
 	struct wait *wait = arg;
 
-	wait->code = wait->call(wait->rwlock, wait->wait_ms, &wait->err);
+	wait->code = wait->call(wait->rw, wait->wait_ms, &wait->err);
 	test_event_set(&wait->over);
 	return NULL;
 }
 
-static inline void begin_wait(struct wait *waiting,
-			      struct rowlock_rwlock *rwlock,
-			      int (*call)(struct rowlock_rwlock *, uint64_t,
-					  struct rowlock_errinfo *))
+static inline void begin_wait(struct wait *waiting, struct rw rw, rw_call call)
 {
-	*waiting = (struct wait){ .rwlock = rwlock,
+	*waiting = (struct wait){ .rw = rw,
 				  .call = call,
 				  .wait_ms = ROWLOCK_FOREVER,
 				  .over = test_event_new() };

@@ -15,11 +15,10 @@
 
 #define TTL_MS 10000
 
-static inline struct rowlock_semaphore *make(struct rowlock_client *client,
-					     const char *name,
-					     unsigned int permits)
+static inline struct rowlock *make(struct rowlock_client *client,
+				   const char *name, unsigned int permits)
 {
-	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock *semaphore = NULL;
 	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_semaphore_new(client, name, permits, NULL, &semaphore,
@@ -27,15 +26,15 @@ static inline struct rowlock_semaphore *make(struct rowlock_client *client,
 	return semaphore;
 }
 
-static inline void end(struct rowlock_semaphore *semaphore)
+static inline void end(struct rowlock *semaphore)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_semaphore_free(semaphore, &err));
+	assert_ok(rowlock_free(semaphore, &err));
 }
 
-static inline void expect(struct rowlock_semaphore *semaphore,
-			  unsigned int count, int code)
+static inline void expect(struct rowlock *semaphore, unsigned int count,
+			  int code)
 {
 	struct rowlock_errinfo err;
 
@@ -45,11 +44,11 @@ static inline void expect(struct rowlock_semaphore *semaphore,
 			 code == 0 ? count : 0);
 }
 
-static inline void release(struct rowlock_semaphore *semaphore)
+static inline void release(struct rowlock *semaphore)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_semaphore_release(semaphore, &err));
+	assert_ok(rowlock_release(semaphore, &err));
 	assert_int_equal(rowlock_semaphore_held(semaphore), 0);
 }
 
@@ -69,8 +68,8 @@ static inline void expect_count(struct rowlock_client *client, const char *name,
 
 struct pair {
 	struct rowlock_client *clients[2];
-	struct rowlock_semaphore *one;
-	struct rowlock_semaphore *two; /* of the other client */
+	struct rowlock *one;
+	struct rowlock *two; /* of the other client */
 	struct test_sql *sql;
 	const char *name;
 };
@@ -108,7 +107,7 @@ static inline void pair_end(struct pair *pair)
 /* ------------------------------------------------------------------ waits */
 
 struct wait {
-	struct rowlock_semaphore *semaphore;
+	struct rowlock *semaphore;
 	unsigned int count;
 	pthread_t thread;
 	struct test_event over;
@@ -126,8 +125,7 @@ static inline void *run_wait(void *arg)
 	return NULL;
 }
 
-static inline void begin_wait(struct wait *wait,
-			      struct rowlock_semaphore *semaphore,
+static inline void begin_wait(struct wait *wait, struct rowlock *semaphore,
 			      unsigned int count)
 {
 	*wait = (struct wait){ .semaphore = semaphore,
@@ -147,14 +145,14 @@ static inline void end_wait(struct wait *wait, int code, const char *what)
 
 /* Until somebody stands in line: then who comes is refused, also if there are
  * enough. */
-static inline void await_line(struct rowlock_semaphore *other)
+static inline void await_line(struct rowlock *other)
 {
 	uint64_t began = test_now_ns();
 	struct rowlock_errinfo err;
 	int code;
 
 	while ((code = rowlock_semaphore_acquire(other, 1, 0, NULL)) == 0) {
-		assert_ok(rowlock_semaphore_release(other, &err));
+		assert_ok(rowlock_release(other, &err));
 		test_keep_waiting(began, "somebody to stand in line");
 	}
 	assert_int_equal(code, ROWLOCK_EBUSY);

@@ -254,10 +254,9 @@ static void semaphore_has_as_many_permits_as_is_written(void **state)
 	const char *name = test_name("permits");
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_semaphore *held = make(client, name, 2);
-	struct rowlock_semaphore *says = make(client, name, 2);
-	struct rowlock_semaphore *asks =
-	    make(client, name, ROWLOCK_PERMITS_STORED);
+	struct rowlock *held = make(client, name, 2);
+	struct rowlock *says = make(client, name, 2);
+	struct rowlock *asks = make(client, name, ROWLOCK_PERMITS_STORED);
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -272,9 +271,9 @@ static void semaphore_has_as_many_permits_as_is_written(void **state)
 	assert_ok(rowlock_semaphore_acquire(asks, 1, 0, &err));
 	test_sql(sql, "UPDATE lock_permits SET permits = 1 WHERE name = '%s'",
 		 name);
-	assert_ok(rowlock_semaphore_verify(held, &err));
-	assert_ok(rowlock_semaphore_verify(asks, &err));
-	assert_ok(rowlock_semaphore_release(asks, &err));
+	assert_ok(rowlock_verify(held, &err));
+	assert_ok(rowlock_verify(asks, &err));
+	assert_ok(rowlock_release(asks, &err));
 	assert_code(rowlock_semaphore_acquire(asks, 1, 0, &err), ROWLOCK_EBUSY,
 		    &err);
 	for (unsigned int permits = 0; permits <= 1001; permits += 1001)
@@ -300,7 +299,7 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	    test_client_options(test_ttl_ms(60000));
 	const char *name = test_name("number");
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_semaphore *semaphore;
+	struct rowlock *semaphore;
 	struct rowlock_client *client;
 	struct rowlock_errinfo err;
 	struct rowlock *lock;
@@ -313,7 +312,7 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	semaphore = make(client, name, 1);
 	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	assert_ok(rowlock_semaphore_acquire(semaphore, 1, 0, &err));
-	assert_ok(rowlock_semaphore_release(semaphore, &err));
+	assert_ok(rowlock_release(semaphore, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(sql, "START TRANSACTION");
 	test_sql(sql, "UPDATE lock_permits SET permits = 2 WHERE name = '%s'",

@@ -89,21 +89,9 @@ static void a_restored_session_is_given_up(void **state)
 	test_sql_end(sql);
 }
 
-static void set_lost(struct rowlock_multilock *multilock, void *arg)
+static void set_lost(struct rowlock *lock, void *arg)
 {
-	(void) multilock;
-	test_event_set(arg);
-}
-
-static void permits_lost(struct rowlock_semaphore *semaphore, void *arg)
-{
-	(void) semaphore;
-	test_event_set(arg);
-}
-
-static void side_lost(struct rowlock_rwlock *rwlock, void *arg)
-{
-	(void) rwlock;
+	(void) lock;
 	test_event_set(arg);
 }
 
@@ -115,38 +103,36 @@ static void a_row_of_several_is_missed(void **state)
 				test_name("writer") };
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	struct test_event lost[4];
-	struct rowlock_multilock *set;
-	struct rowlock_semaphore *permits;
-	struct rowlock_rwlock *sides[2];
+	struct rowlock *locks[4];
+	struct rowlock *others[2];
 	struct rowlock_errinfo err;
 
 	(void) state;
-	for (size_t i = 0; i < TEST_SIZE(lost); i++)
-		lost[i] = test_event_new();
-	assert_ok(rowlock_multilock_new(client, names, 2, NULL, &set, &err));
 	assert_ok(
-	    rowlock_semaphore_new(client, names[2], 3, NULL, &permits, &err));
-	for (size_t i = 0; i < 2; i++) {
-		assert_ok(rowlock_rwlock_new(client, names[3 + i], NULL,
-					     &sides[i], &err));
-		rowlock_rwlock_on_lost(sides[i], side_lost, &lost[2 + i]);
+	    rowlock_multilock_new(client, names, 2, NULL, &locks[0], &err));
+	assert_ok(
+	    rowlock_semaphore_new(client, names[2], 3, NULL, &locks[1], &err));
+	assert_ok(rowlock_rwlock_new(client, names[3], NULL, &locks[2],
+				     &others[0], &err));
+	assert_ok(rowlock_rwlock_new(client, names[4], NULL, &others[1],
+				     &locks[3], &err));
+	for (size_t i = 0; i < TEST_SIZE(lost); i++) {
+		lost[i] = test_event_new();
+		rowlock_on_lost(locks[i], set_lost, &lost[i]);
+		assert_ok(i == 1
+			      ? rowlock_semaphore_acquire(locks[i], 2, 0, &err)
+			      : rowlock_acquire(locks[i], 0, &err));
 	}
-	rowlock_multilock_on_lost(set, set_lost, &lost[0]);
-	rowlock_semaphore_on_lost(permits, permits_lost, &lost[1]);
-	assert_ok(rowlock_multilock_acquire(set, 0, &err));
-	assert_ok(rowlock_semaphore_acquire(permits, 2, 0, &err));
-	assert_ok(rowlock_rwlock_acquire_read(sides[0], 0, &err));
-	assert_ok(rowlock_rwlock_acquire_write(sides[1], 0, &err));
 	/* One that is missed has all looked at. */
 	for (size_t i = 0; i < TEST_SIZE(lost); i++) {
 		delete_by_hand(names[i + 1]);
 		assert_event(&lost[i], "the loss of what lacks the row of '%s'",
 			     names[i + 1]);
 	}
-	rowlock_multilock_freep(&set);
-	rowlock_semaphore_freep(&permits);
-	rowlock_rwlock_freep(&sides[0]);
-	rowlock_rwlock_freep(&sides[1]);
+	for (size_t i = 0; i < TEST_SIZE(locks); i++)
+		rowlock_freep(&locks[i]);
+	for (size_t i = 0; i < TEST_SIZE(others); i++)
+		rowlock_freep(&others[i]);
 	test_client_end(client);
 	for (size_t i = 0; i < TEST_SIZE(lost); i++)
 		test_event_end(&lost[i]);

@@ -76,28 +76,30 @@ static void end_observer(struct rowlock_observer *observer, struct seen *seen)
 	test_event_end(&seen->event);
 }
 
-static struct rowlock_election *candidate(struct rowlock_client *client,
-					  const char *name,
-					  enum rowlock_strategy strategy,
-					  const char *info)
+static struct rowlock *candidate(struct rowlock_client *client,
+				 const char *name,
+				 enum rowlock_strategy strategy,
+				 const char *info)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct rowlock_election *election = NULL;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *election = NULL;
 	struct rowlock_errinfo err;
 
-	options.strategy = strategy;
-	options.info = info;
+	options.lock = &lock;
+	lock.strategy = strategy;
+	lock.info = info;
 	assert_ok(
 	    rowlock_election_new(client, name, &options, &election, &err));
 	return election;
 }
 
-static void end_candidate(struct rowlock_election *election)
+static void end_candidate(struct rowlock *election)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_free(election, &err));
+	assert_ok(rowlock_free(election, &err));
 }
 
 static void observer_is_told_of_each_leader(void **state)
@@ -105,9 +107,9 @@ static void observer_is_told_of_each_leader(void **state)
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	const char *name = test_name("crown");
-	struct rowlock_election *a =
+	struct rowlock *a =
 	    candidate(client, name, ROWLOCK_LEASE, "10.0.0.1:80");
-	struct rowlock_election *b =
+	struct rowlock *b =
 	    candidate(other, name, ROWLOCK_LEASE, "10.0.0.2:80");
 	struct rowlock_observer *observer;
 	struct rowlock_errinfo err;
@@ -118,26 +120,26 @@ static void observer_is_told_of_each_leader(void **state)
 	observer = observe(other, name, &seen);
 	assert_int_equal(seen.state, ROWLOCK_LEADER_NONE);
 	assert_true(seen.term == 0);
-	assert_ok(rowlock_election_campaign(a, 0, &err));
-	term = rowlock_election_term(a);
+	assert_ok(rowlock_acquire(a, 0, &err));
+	term = test_term(a);
 	await_state(&seen, ROWLOCK_LEADER_PRESENT, term);
 	assert_string_equal(seen.info, "10.0.0.1:80");
 	assert_int_equal(seen.pid, getpid());
 	assert_int_equal(strlen(seen.since),
 			 strlen("2026-11-20 12:00:00.000000"));
-	assert_code(rowlock_election_campaign(b, 0, &err), ROWLOCK_EBUSY, &err);
-	assert_ok(rowlock_election_resign(a, &err));
+	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_ok(rowlock_release(a, &err));
 	await_state(&seen, ROWLOCK_LEADER_NONE, term);
-	assert_ok(rowlock_election_campaign(b, ROWLOCK_FOREVER, &err));
-	assert_true(rowlock_election_term(b) > term);
-	await_state(&seen, ROWLOCK_LEADER_PRESENT, rowlock_election_term(b));
+	assert_ok(rowlock_acquire(b, ROWLOCK_FOREVER, &err));
+	assert_true(test_term(b) > term);
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, test_term(b));
 	assert_string_equal(seen.info, "10.0.0.2:80");
 	/* Whoever comes later is told what is. */
 	end_observer(observer, &seen);
 	observer = observe(client, name, &seen);
-	await_state(&seen, ROWLOCK_LEADER_PRESENT, rowlock_election_term(b));
+	await_state(&seen, ROWLOCK_LEADER_PRESENT, test_term(b));
 	assert_int_equal(seen.told, 1);
-	assert_ok(rowlock_election_resign(b, &err));
+	assert_ok(rowlock_release(b, &err));
 	end_observer(observer, &seen);
 	end_candidate(a);
 	end_candidate(b);
@@ -173,8 +175,7 @@ static void the_end_of_a_long_reign_is_told(void **state)
 	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *name = test_name("long");
-	struct rowlock_election *election =
-	    candidate(client, name, ROWLOCK_LEASE, NULL);
+	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
 	struct rowlock_observer *observer = NULL;
 	struct rowlock_observer *other;
 	struct test_sql *sql = test_sql_open();
@@ -184,13 +185,13 @@ static void the_end_of_a_long_reign_is_told(void **state)
 	uint64_t term;
 
 	(void) state;
-	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
 	term = make_old(sql, name);
 	options.interval_ms = 3600000;
 	assert_ok(rowlock_observer_new(client, name, &options, see, &seen,
 				       &observer, &err));
 	await_state(&seen, ROWLOCK_LEADER_PRESENT, term);
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_ok(rowlock_release(election, &err));
 	end_candidate(election);
 	collect_tokens();
 	assert_int_equal(
@@ -215,8 +216,7 @@ static void holder_of_the_lock_leads(void **state)
 	const char *name = test_name("one");
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(10000));
-	struct rowlock_election *election =
-	    candidate(client, name, ROWLOCK_LEASE, NULL);
+	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
 	struct rowlock_observer *observer;
 	struct rowlock_errinfo err;
 	struct seen seen;
@@ -225,23 +225,22 @@ static void holder_of_the_lock_leads(void **state)
 	(void) state;
 	observer = observe(client, name, &seen);
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
-	assert_code(rowlock_election_campaign(election, 0, &err), ROWLOCK_EBUSY,
-		    &err);
+	assert_code(rowlock_acquire(election, 0, &err), ROWLOCK_EBUSY, &err);
 	token = test_actor_ask(&actor, "token");
 	assert_true(token > 0);
 	await_state(&seen, ROWLOCK_LEADER_PRESENT, (uint64_t) token);
 	assert_int_equal(seen.pid, actor.pid);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	assert_ok(rowlock_election_campaign(election, 0, &err));
-	assert_true(rowlock_election_term(election) > (uint64_t) token);
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
+	assert_true(test_term(election) > (uint64_t) token);
+	assert_ok(rowlock_release(election, &err));
 	end_observer(observer, &seen);
 	end_candidate(election);
 	test_actor_end(&actor);
 	test_client_end(client);
 }
 
-static void note_loss(struct rowlock_election *election, void *arg)
+static void note_loss(struct rowlock *election, void *arg)
 {
 	(void) election;
 	test_event_set(arg);
@@ -251,23 +250,21 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *name = test_name("broken");
-	struct rowlock_election *election =
-	    candidate(client, name, strategy, NULL);
+	struct rowlock *election = candidate(client, name, strategy, NULL);
 	struct test_event lost = test_event_new();
 	struct rowlock_errinfo err;
 	uint64_t term;
 
-	rowlock_election_on_lost(election, note_loss, &lost);
-	assert_ok(rowlock_election_campaign(election, 0, &err));
-	term = rowlock_election_term(election);
+	rowlock_on_lost(election, note_loss, &lost);
+	assert_ok(rowlock_acquire(election, 0, &err));
+	term = test_term(election);
 	assert_ok(rowlock_break(client, strategy, name, &err));
-	assert_code(rowlock_election_verify(election, &err), ROWLOCK_ELOST,
-		    &err);
-	assert_int_equal(rowlock_election_is_leader(election), 0);
+	assert_code(rowlock_verify(election, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(rowlock_held(election), 0);
 	assert_event(&lost, "the lost callback");
-	assert_ok(rowlock_election_campaign(election, 0, &err));
-	assert_true(rowlock_election_term(election) > term);
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
+	assert_true(test_term(election) > term);
+	assert_ok(rowlock_release(election, &err));
 	end_candidate(election);
 	test_event_end(&lost);
 	test_client_end(client);
@@ -285,27 +282,24 @@ static void broken_leader_is_told_row(void **state)
 	broken_leader_is_told(ROWLOCK_ROW);
 }
 
-static bool has_nothing(struct rowlock_client *client,
-			struct rowlock_election *election,
+static bool has_nothing(struct rowlock_client *client, struct rowlock *election,
 			struct rowlock_observer *observer)
 {
-	struct rowlock_election *other = NULL;
+	struct rowlock *other = NULL;
 	struct rowlock_observer *another = NULL;
 	unsigned int weight;
 	uint64_t stood_ms;
 
-	rowlock_election_cancel(election);
-	rowlock_election_on_lost(election, NULL, NULL);
-	return rowlock_election_is_leader(election) == 0 &&
-	       rowlock_election_term(election) == 0 &&
-	       rowlock_election_remaining_ms(election) == 0 &&
-	       rowlock_election_campaign(election, 0, NULL) ==
-		   ROWLOCK_EFORKED &&
-	       rowlock_election_verify(election, NULL) == ROWLOCK_EFORKED &&
+	rowlock_cancel(election);
+	rowlock_on_lost(election, NULL, NULL);
+	return rowlock_held(election) == 0 && test_term(election) == 0 &&
+	       rowlock_remaining_ms(election) == 0 &&
+	       rowlock_acquire(election, 0, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_verify(election, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_election_challenger(election, &weight, &stood_ms,
 					   NULL) == ROWLOCK_EFORKED &&
-	       rowlock_election_resign(election, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_election_free(election, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_release(election, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_free(election, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_observer_free(observer, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_election_new(client, "a", NULL, &other, NULL) ==
 		   ROWLOCK_EFORKED &&
@@ -318,20 +312,22 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *name = test_name("fork");
-	struct rowlock_election *election = NULL;
+	struct rowlock *election = NULL;
 	struct rowlock_observer *observer;
 	struct rowlock_errinfo err;
 	struct seen seen;
 	int status;
 	pid_t pid;
 
-	options.strategy = strategy;
+	options.lock = &lock;
+	lock.strategy = strategy;
 	options.weight = weight;
 	assert_ok(
 	    rowlock_election_new(client, name, &options, &election, &err));
-	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
 	observer = observe(client, name, &seen);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -339,8 +335,8 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 		_exit(has_nothing(client, election, observer) ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_ok(rowlock_election_verify(election, &err));
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_ok(rowlock_verify(election, &err));
+	assert_ok(rowlock_release(election, &err));
 	end_observer(observer, &seen);
 	end_candidate(election);
 	test_client_end(client);
@@ -357,7 +353,7 @@ static void a_child_of_fork_has_nothing_of_a_leader(void **state)
 static void election_costs_what_its_lock_costs(void **state)
 {
 	struct rowlock_client *client = test_client(60000);
-	struct rowlock_election *election =
+	struct rowlock *election =
 	    candidate(client, test_name("cost"), ROWLOCK_LEASE, NULL);
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_errinfo err;
@@ -366,13 +362,12 @@ static void election_costs_what_its_lock_costs(void **state)
 	(void) state;
 	for (int round = 0; round < 5; round++) {
 		before = test_sql_status(sql, "Questions");
-		assert_ok(rowlock_election_campaign(election, 0, &err));
+		assert_ok(rowlock_acquire(election, 0, &err));
 		for (int i = 0; i < 1000; i++) {
-			assert_int_equal(rowlock_election_is_leader(election),
-					 1);
-			assert_true(rowlock_election_term(election) > 0);
+			assert_int_equal(rowlock_held(election), 1);
+			assert_true(test_term(election) > 0);
 		}
-		assert_ok(rowlock_election_resign(election, &err));
+		assert_ok(rowlock_release(election, &err));
 		cost = test_sql_status(sql, "Questions") - 1 - before;
 		if (cost < least)
 			least = cost;

@@ -36,11 +36,11 @@ static void name_them(struct names *names, const char *word, size_t count)
 	}
 }
 
-static struct rowlock_multilock *make_with(
-    struct rowlock_client *client, const struct names *names,
-    const struct rowlock_multilock_options *options)
+static struct rowlock *make_with(struct rowlock_client *client,
+				 const struct names *names,
+				 const struct rowlock_options *options)
 {
-	struct rowlock_multilock *multilock = NULL;
+	struct rowlock *multilock = NULL;
 	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_multilock_new(client, names->pointers, names->count,
@@ -48,17 +48,17 @@ static struct rowlock_multilock *make_with(
 	return multilock;
 }
 
-static struct rowlock_multilock *make(struct rowlock_client *client,
-				      const struct names *names)
+static struct rowlock *make(struct rowlock_client *client,
+			    const struct names *names)
 {
 	return make_with(client, names, NULL);
 }
 
-static void end(struct rowlock_multilock *multilock)
+static void end(struct rowlock *multilock)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_multilock_free(multilock, &err));
+	assert_ok(rowlock_free(multilock, &err));
 }
 
 static uint64_t rows_of(struct test_sql *sql, const struct names *names)
@@ -90,7 +90,7 @@ static void all_names_are_held_or_none(void **state)
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
@@ -98,30 +98,28 @@ static void all_names_are_held_or_none(void **state)
 	(void) state;
 	name_them(&names, "seats", NAMES);
 	multilock = make(client, &names);
-	assert_false(rowlock_multilock_held(multilock));
-	assert_code(rowlock_multilock_release(multilock, &err),
-		    ROWLOCK_ENOTHELD, &err);
+	assert_false(rowlock_held(multilock));
+	assert_code(rowlock_release(multilock, &err), ROWLOCK_ENOTHELD, &err);
 	for (size_t i = 0; i < NAMES; i++) {
 		one = test_lock(other, ROWLOCK_LEASE, 0, names.text[i]);
 		assert_ok(rowlock_acquire(one, 0, &err));
-		assert_code(rowlock_multilock_acquire(multilock, 0, &err),
-			    ROWLOCK_EBUSY, &err);
+		assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY,
+			    &err);
 		assert_non_null(strstr(err.message, names.text[NAMES - 1]));
 		assert_int_equal(rows_of(sql, &names), 1);
 		assert_ok(rowlock_release(one, &err));
 		test_lock_end(one);
 	}
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
-	assert_true(rowlock_multilock_held(multilock));
-	assert_true(rowlock_multilock_remaining_ms(multilock) > 0);
-	assert_ok(rowlock_multilock_verify(multilock, &err));
+	assert_ok(rowlock_acquire(multilock, 0, &err));
+	assert_true(rowlock_held(multilock));
+	assert_true(rowlock_remaining_ms(multilock) > 0);
+	assert_ok(rowlock_verify(multilock, &err));
 	for (size_t i = 0; i < NAMES; i++)
 		assert_int_equal(try(other, names.text[i]), ROWLOCK_EBUSY);
-	assert_code(rowlock_multilock_free(multilock, &err), ROWLOCK_EHELD,
+	assert_code(rowlock_free(multilock, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EDEADLOCK,
 		    &err);
-	assert_code(rowlock_multilock_acquire(multilock, 0, &err),
-		    ROWLOCK_EDEADLOCK, &err);
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_release(multilock, &err));
 	assert_int_equal(rows_of(sql, &names), 0);
 	end(multilock);
 	test_client_end(other);
@@ -130,7 +128,7 @@ static void all_names_are_held_or_none(void **state)
 }
 
 struct wait {
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	pthread_t thread;
 	struct test_event over;
 	int code;
@@ -141,14 +139,13 @@ static void *wait(void *arg)
 {
 	struct wait *wait = arg;
 
-	wait->code = rowlock_multilock_acquire(wait->multilock, ROWLOCK_FOREVER,
-					       &wait->err);
+	wait->code =
+	    rowlock_acquire(wait->multilock, ROWLOCK_FOREVER, &wait->err);
 	test_event_set(&wait->over);
 	return NULL;
 }
 
-static void begin_wait(struct wait *waiting,
-		       struct rowlock_multilock *multilock)
+static void begin_wait(struct wait *waiting, struct rowlock *multilock)
 {
 	*waiting =
 	    (struct wait){ .multilock = multilock, .over = test_event_new() };
@@ -169,7 +166,7 @@ static void who_waits_holds_nothing(void **state)
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct names names;
@@ -188,7 +185,7 @@ static void who_waits_holds_nothing(void **state)
 	}
 	assert_ok(rowlock_release(one, &err));
 	assert_int_equal(end_wait(&waiting, "all names to be free"), 0);
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
 	test_client_end(other);
@@ -200,7 +197,7 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct names names;
@@ -211,15 +208,15 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 	multilock = make(client, &names);
 	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[1]);
 	assert_ok(rowlock_acquire(one, 0, &err));
-	assert_code(rowlock_multilock_acquire(multilock, 50, &err),
-		    ROWLOCK_ETIMEDOUT, &err);
+	assert_code(rowlock_acquire(multilock, 50, &err), ROWLOCK_ETIMEDOUT,
+		    &err);
 	begin_wait(&waiting, multilock);
-	rowlock_multilock_cancel(multilock);
+	rowlock_cancel(multilock);
 	assert_int_equal(end_wait(&waiting, "a wait to be canceled"),
 			 ROWLOCK_ECANCELED);
 	assert_ok(rowlock_release(one, &err));
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
 	test_client_end(other);
@@ -230,7 +227,7 @@ static void come_free(unsigned int flags)
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(10000));
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_client *client;
 	struct test_actor actor;
 	struct rowlock_errinfo err;
@@ -243,12 +240,11 @@ static void come_free(unsigned int flags)
 	actor =
 	    test_actor_start(ROWLOCK_LEASE, names.text[1], test_ttl_ms(1000));
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
-	assert_code(rowlock_multilock_acquire(multilock, 0, &err),
-		    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY, &err);
 	test_actor_kill(&actor);
-	assert_ok(rowlock_multilock_acquire(
-	    multilock, (uint64_t) test_patience_ms(), &err));
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(
+	    rowlock_acquire(multilock, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_release(multilock, &err));
 	end(multilock);
 	test_client_end(client);
 }
@@ -266,9 +262,9 @@ static void names_of_one_seen_dead_come_free(void **state)
 	come_free(ROWLOCK_OBSERVE_BEATS);
 }
 
-static void lost(struct rowlock_multilock *multilock, void *arg)
+static void lost(struct rowlock *multilock, void *arg)
 {
-	assert_false(rowlock_multilock_held(multilock));
+	assert_false(rowlock_held(multilock));
 	test_event_set(arg);
 }
 
@@ -278,8 +274,8 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 	struct rowlock_client *client = test_client(test_ttl_ms(1000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_event told = test_event_new();
-	struct rowlock_multilock *multilock;
-	struct rowlock_multilock *next;
+	struct rowlock *multilock;
+	struct rowlock *next;
 	struct rowlock_errinfo err;
 	struct names names;
 
@@ -287,24 +283,20 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 	name_them(&names, "broken", NAMES);
 	multilock = make(client, &names);
 	next = make(other, &names);
-	rowlock_multilock_on_lost(multilock, lost, &told);
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	rowlock_on_lost(multilock, lost, &told);
+	assert_ok(rowlock_acquire(multilock, 0, &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, names.text[1], &err));
 	assert_event(&told, "the loss of one name of three to be noticed");
-	assert_code(rowlock_multilock_verify(multilock, &err), ROWLOCK_ELOST,
-		    &err);
-	assert_ok(rowlock_multilock_acquire(next, (uint64_t) test_patience_ms(),
-					    &err));
-	assert_ok(rowlock_multilock_release(next, &err));
-	assert_code(rowlock_multilock_release(multilock, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_verify(multilock, &err), ROWLOCK_ELOST, &err);
+	assert_ok(rowlock_acquire(next, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_release(next, &err));
+	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
 	/* It is noticed by whoever asks, too. */
-	rowlock_multilock_on_lost(multilock, NULL, NULL);
-	assert_ok(rowlock_multilock_acquire(
-	    multilock, (uint64_t) test_patience_ms(), &err));
+	rowlock_on_lost(multilock, NULL, NULL);
+	assert_ok(
+	    rowlock_acquire(multilock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, names.text[0], &err));
-	assert_code(rowlock_multilock_release(multilock, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(try(other, names.text[2]), 0);
 	end(next);
 	end(multilock);
@@ -316,7 +308,7 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 static void each_name_has_its_tokens(void **state)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	uint64_t tokens[NAMES];
 	struct names names;
@@ -329,7 +321,7 @@ static void each_name_has_its_tokens(void **state)
 	assert_code(
 	    rowlock_multilock_token(multilock, names.text[0], &token, &err),
 	    ROWLOCK_ENOTHELD, &err);
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_acquire(multilock, 0, &err));
 	for (int i = 0; i < NAMES; i++) {
 		assert_ok(rowlock_multilock_token(multilock, names.text[i],
 						  &tokens[i], &err));
@@ -341,18 +333,18 @@ static void each_name_has_its_tokens(void **state)
 		    ROWLOCK_EINVAL, &err);
 	assert_code(rowlock_multilock_token(multilock, NULL, &token, &err),
 		    ROWLOCK_EINVAL, &err);
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_release(multilock, &err));
 	/* Others that lock a name by itself draw from the same row. */
 	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[1]);
 	assert_ok(rowlock_acquire(one, 0, &err));
 	assert_ok(rowlock_token(one, &token, &err));
 	assert_true(token > tokens[1]);
 	assert_ok(rowlock_release(one, &err));
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_acquire(multilock, 0, &err));
 	assert_ok(rowlock_multilock_token(multilock, names.text[1], &tokens[1],
 					  &err));
 	assert_true(tokens[1] > token);
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
 	test_client_end(client);
@@ -360,12 +352,11 @@ static void each_name_has_its_tokens(void **state)
 
 static void each_hold_has_a_maximum_and_an_info(void **state)
 {
-	struct rowlock_multilock_options options =
-	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct test_event told = test_event_new();
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	struct names names;
 
@@ -374,9 +365,9 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 	options.max_hold_ms = 1000;
 	name_them(&names, "maximum", NAMES);
 	multilock = make_with(client, &names, &options);
-	rowlock_multilock_on_lost(multilock, lost, &told);
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
-	assert_true(rowlock_multilock_remaining_ms(multilock) < 1000);
+	rowlock_on_lost(multilock, lost, &told);
+	assert_ok(rowlock_acquire(multilock, 0, &err));
+	assert_true(rowlock_remaining_ms(multilock) < 1000);
 	assert_int_equal(
 	    test_sql_number(sql,
 			    "SELECT COUNT(*) FROM business_lease WHERE name "
@@ -384,8 +375,7 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 			    names.text[0]),
 	    1);
 	assert_event(&told, "a maximum of a second to be over");
-	assert_code(rowlock_multilock_release(multilock, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
 	end(multilock);
 	test_event_end(&told);
 	test_sql_end(sql);
@@ -393,9 +383,9 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 }
 
 /* The least of five, as below. */
-static uint64_t cost(struct test_sql *sql, struct rowlock_multilock *multilock,
+static uint64_t cost(struct test_sql *sql, struct rowlock *multilock,
 		     const struct names *names,
-		     void (*act)(struct rowlock_multilock *multilock,
+		     void (*act)(struct rowlock *multilock,
 				 const struct names *names))
 {
 	uint64_t least = UINT64_MAX;
@@ -412,18 +402,16 @@ static uint64_t cost(struct test_sql *sql, struct rowlock_multilock *multilock,
 	return least;
 }
 
-static void verify(struct rowlock_multilock *multilock,
-		   const struct names *names)
+static void verify(struct rowlock *multilock, const struct names *names)
 {
 	struct rowlock_errinfo err;
 
 	(void) names;
-	assert_ok(rowlock_multilock_verify(multilock, &err));
-	assert_true(rowlock_multilock_held(multilock));
+	assert_ok(rowlock_verify(multilock, &err));
+	assert_true(rowlock_held(multilock));
 }
 
-static void draw_twice(struct rowlock_multilock *multilock,
-		       const struct names *names)
+static void draw_twice(struct rowlock *multilock, const struct names *names)
 {
 	struct rowlock_errinfo err;
 	uint64_t token;
@@ -434,32 +422,30 @@ static void draw_twice(struct rowlock_multilock *multilock,
 			    multilock, names->pointers[name], &token, &err));
 }
 
-static void hold_and_draw_twice(struct rowlock_multilock *multilock,
+static void hold_and_draw_twice(struct rowlock *multilock,
 				const struct names *names)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_acquire(multilock, 0, &err));
 	draw_twice(multilock, names);
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_release(multilock, &err));
 }
 
-static void try_in_vain(struct rowlock_multilock *multilock,
-			const struct names *names)
+static void try_in_vain(struct rowlock *multilock, const struct names *names)
 {
 	struct rowlock_errinfo err;
 
 	(void) names;
-	assert_code(rowlock_multilock_acquire(multilock, 0, &err),
-		    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY, &err);
 }
 
 static void each_call_has_its_price(void **state)
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_multilock *multilock;
-	struct rowlock_multilock *other;
+	struct rowlock *multilock;
+	struct rowlock *other;
 	struct rowlock_errinfo err;
 	struct names names;
 
@@ -471,13 +457,13 @@ static void each_call_has_its_price(void **state)
 					  .pointers = { names.pointers[0] } });
 	assert_int_equal(cost(sql, multilock, &names, hold_and_draw_twice),
 			 2 + NAMES);
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
+	assert_ok(rowlock_acquire(multilock, 0, &err));
 	assert_int_equal(cost(sql, multilock, &names, verify), 1);
 	draw_twice(multilock, &names);
 	assert_int_equal(cost(sql, multilock, &names, draw_twice), 0);
 	/* One that is busy: the INSERT, and a look who has it. */
 	assert_int_equal(cost(sql, other, &names, try_in_vain), 2);
-	assert_ok(rowlock_multilock_release(multilock, &err));
+	assert_ok(rowlock_release(multilock, &err));
 	end(other);
 	end(multilock);
 	test_client_end(client);
@@ -492,22 +478,21 @@ static void a_set_costs_two_statements(void **state)
 
 	(void) state;
 	for (size_t count = 1; count <= ROWLOCK_MULTILOCK_MAX; count *= 4) {
-		struct rowlock_multilock *multilock;
+		struct rowlock *multilock;
 		uint64_t least = UINT64_MAX;
 		struct names names;
 
 		name_them(&names, "cost", count);
 		multilock = make(client, &names);
-		assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
-		assert_ok(rowlock_multilock_release(multilock, &err));
+		assert_ok(rowlock_acquire(multilock, 0, &err));
+		assert_ok(rowlock_release(multilock, &err));
 		/* Of the client's own threads one asks now and then. */
 		for (int round = 0; round < 5; round++) {
 			uint64_t before = test_sql_status(sql, "Questions");
 			uint64_t took;
 
-			assert_ok(
-			    rowlock_multilock_acquire(multilock, 0, &err));
-			assert_ok(rowlock_multilock_release(multilock, &err));
+			assert_ok(rowlock_acquire(multilock, 0, &err));
+			assert_ok(rowlock_release(multilock, &err));
 			took = test_sql_status(sql, "Questions") - 1 - before;
 			if (took < least)
 				least = took;
@@ -522,11 +507,10 @@ static void a_set_costs_two_statements(void **state)
 /* ------------------------------------------------------------ bad input */
 
 static void expect(struct rowlock_client *client, const char *const *names,
-		   size_t count,
-		   const struct rowlock_multilock_options *options, int code,
-		   const char *says)
+		   size_t count, const struct rowlock_options *options,
+		   int code, const char *says)
 {
-	struct rowlock_multilock *multilock = (void *) &multilock;
+	struct rowlock *multilock = (void *) &multilock;
 	struct rowlock_errinfo err = { 0 };
 
 	assert_code(rowlock_multilock_new(client, names, count, options,
@@ -539,8 +523,7 @@ static void expect(struct rowlock_client *client, const char *const *names,
 
 static void bad_input_is_refused(void **state)
 {
-	struct rowlock_multilock_options options =
-	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *twice[] = { "b", "a", "b" };
 	const char *null[] = { "a", NULL };
@@ -569,14 +552,14 @@ static void bad_input_is_refused(void **state)
 	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "max_hold_ms");
 	options.size = 1;
 	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "size");
-	assert_ok(rowlock_multilock_free(NULL, &err));
+	assert_ok(rowlock_free(NULL, &err));
 	test_client_end(client);
 }
 
 static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
@@ -586,12 +569,12 @@ static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
 	multilock = make(client, &names);
 	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
 	assert_ok(rowlock_acquire(one, 0, &err));
-	assert_code(rowlock_multilock_acquire(multilock, 50, &err),
-		    ROWLOCK_EDEADLOCK, &err);
+	assert_code(rowlock_acquire(multilock, 50, &err), ROWLOCK_EDEADLOCK,
+		    &err);
 	assert_non_null(strstr(err.message, names.text[2]));
 	assert_ok(rowlock_release(one, &err));
-	assert_ok(rowlock_multilock_acquire(multilock, 0, &err));
-	rowlock_multilock_freep(&multilock);
+	assert_ok(rowlock_acquire(multilock, 0, &err));
+	rowlock_freep(&multilock);
 	assert_null(multilock);
 	test_lock_end(one);
 	test_client_end(client);
@@ -640,7 +623,7 @@ static size_t choose(struct member *member, const char **names, int *which)
 
 static int live_once(struct member *member)
 {
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	const char *names[CROWD_NAMES];
 	int which[CROWD_NAMES];
 	size_t count = choose(member, names, which);
@@ -649,8 +632,8 @@ static int live_once(struct member *member)
 
 	if (code)
 		return code;
-	code = rowlock_multilock_acquire(
-	    multilock, (uint64_t) test_patience_ms(), &member->err);
+	code = rowlock_acquire(multilock, (uint64_t) test_patience_ms(),
+			       &member->err);
 	if (code)
 		return code;
 	for (size_t i = 0; i < count; i++)
@@ -660,8 +643,8 @@ static int live_once(struct member *member)
 		if (atomic_exchange(&member->holders[which[i]], 0) !=
 		    member->number)
 			(*member->overlaps)++;
-	code = rowlock_multilock_release(multilock, &member->err);
-	rowlock_multilock_freep(&multilock);
+	code = rowlock_release(multilock, &member->err);
+	rowlock_freep(&multilock);
 	return code;
 }
 

@@ -24,7 +24,7 @@ static _Atomic int holders[THREADS * NAMES];
 static _Atomic bool over;
 
 struct person {
-	struct rowlock_multilock *multilock;
+	struct rowlock *multilock;
 	pthread_t thread;
 	int number;
 	int rounds;
@@ -78,7 +78,7 @@ static void end(struct person *people)
 	struct rowlock_errinfo err;
 
 	for (int i = 0; i < THREADS; i++)
-		assert_ok(rowlock_multilock_free(people[i].multilock, &err));
+		assert_ok(rowlock_free(people[i].multilock, &err));
 }
 
 static void check_alone(struct person *person)
@@ -99,15 +99,14 @@ static void *take_turns(void *arg)
 	for (int i = 0; i < person->rounds && !over; i++) {
 		struct rowlock_errinfo err = { 0 };
 
-		if (rowlock_multilock_acquire(person->multilock,
-					      (uint64_t) test_patience_ms(),
-					      &err)) {
+		if (rowlock_acquire(person->multilock,
+				    (uint64_t) test_patience_ms(), &err)) {
 			person->failures++;
 			person->err = err;
 			continue;
 		}
 		check_alone(person);
-		if (rowlock_multilock_release(person->multilock, &err)) {
+		if (rowlock_release(person->multilock, &err)) {
 			person->failures++;
 			person->err = err;
 		}

@@ -90,7 +90,7 @@ static void leave(unsigned int place)
 	pthread_mutex_unlock(&shared->mutex);
 }
 
-static int use_once(struct rowlock_semaphore *semaphore, unsigned int place,
+static int use_once(struct rowlock *semaphore, unsigned int place,
 		    unsigned int number, struct rowlock_errinfo *err)
 {
 	unsigned int count = 1 + (unsigned int) rand() % MOST_WANTED;
@@ -111,14 +111,14 @@ static int use_once(struct rowlock_semaphore *semaphore, unsigned int place,
 	enter(place, number, count);
 	usleep((useconds_t) rand() % 2000);
 	leave(place);
-	return rowlock_semaphore_release(semaphore, err);
+	return rowlock_release(semaphore, err);
 }
 
 static int live(unsigned int place, unsigned int number)
 {
 	struct rowlock_client_options options =
 	    test_client_options(shared->ttl_ms);
-	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock *semaphore = NULL;
 	struct rowlock_client *client = NULL;
 	struct rowlock_errinfo err = { 0 };
 	int code;
@@ -142,7 +142,7 @@ static int live(unsigned int place, unsigned int number)
 	}
 	if (code)
 		fprintf(stderr, "# client %u: %s\n", number, err.message);
-	rowlock_semaphore_freep(&semaphore);
+	rowlock_freep(&semaphore);
 	rowlock_client_free(client, NULL);
 	return code ? 1 : 0;
 }
@@ -183,7 +183,7 @@ static bool kill_one_that_has_some(void)
 static double have_all(void)
 {
 	struct rowlock_client *client = test_client(shared->ttl_ms);
-	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock *semaphore = NULL;
 	uint64_t began = test_now_ns();
 	struct rowlock_errinfo err;
 	double took;
@@ -193,8 +193,8 @@ static double have_all(void)
 	assert_ok(rowlock_semaphore_acquire(
 	    semaphore, PERMITS, (uint64_t) test_patience_ms(), &err));
 	took = test_ms(began, test_now_ns());
-	assert_ok(rowlock_semaphore_release(semaphore, &err));
-	assert_ok(rowlock_semaphore_free(semaphore, &err));
+	assert_ok(rowlock_release(semaphore, &err));
+	assert_ok(rowlock_free(semaphore, &err));
 	test_client_end(client);
 	return took;
 }

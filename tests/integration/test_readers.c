@@ -59,7 +59,8 @@ static struct shared *shared;
 struct client {
 	unsigned int place;
 	unsigned int number;
-	struct rowlock_rwlock *rwlock;
+	struct rowlock *reader;
+	struct rowlock *writer;
 	struct rowlock_errinfo err;
 };
 
@@ -99,10 +100,10 @@ static void stay(void)
 	usleep((useconds_t) (rand() % 3000));
 }
 
-static int give_back(struct client *client)
+static int give_back(struct client *client, struct rowlock *lock)
 {
 	leave(client);
-	return rowlock_rwlock_release(client->rwlock, &client->err);
+	return rowlock_release(lock, &client->err);
 }
 
 /* A try, or until it is had: on a busy machine a short time might end in the
@@ -128,7 +129,7 @@ static int go_up_and_down(struct client *client)
 {
 	uint64_t seen = shared->version;
 	int code =
-	    rowlock_rwlock_upgrade(client->rwlock, some_time(), &client->err);
+	    rowlock_rwlock_upgrade(client->reader, some_time(), &client->err);
 
 	if (code)
 		return refused(code);
@@ -138,7 +139,7 @@ static int go_up_and_down(struct client *client)
 		shared->changes++;
 	/* From somewhere in this call on others may read. */
 	shared->in[client->place] = IN(client->number, false);
-	code = rowlock_rwlock_downgrade(client->rwlock, &client->err);
+	code = rowlock_rwlock_downgrade(client->writer, &client->err);
 	if (code)
 		return code;
 	enter(client, false);
@@ -149,8 +150,7 @@ static int go_up_and_down(struct client *client)
 
 static int read_once(struct client *client)
 {
-	int code = rowlock_rwlock_acquire_read(client->rwlock, some_time(),
-					       &client->err);
+	int code = rowlock_acquire(client->reader, some_time(), &client->err);
 	int released;
 
 	if (code)
@@ -160,7 +160,12 @@ static int read_once(struct client *client)
 	stay();
 	if (rand() % 8 == 0)
 		code = go_up_and_down(client);
-	released = give_back(client);
+	/* A change that lost it has left nothing to release. */
+	if (code == ROWLOCK_ELOST)
+		return code;
+	released =
+	    give_back(client, rowlock_held(client->writer) ? client->writer
+							   : client->reader);
 	return code ? code : released;
 }
 
@@ -179,8 +184,7 @@ static void note_wait(uint64_t began_ns)
 static int write_once(struct client *client)
 {
 	uint64_t began = test_now_ns();
-	int code = rowlock_rwlock_acquire_write(client->rwlock, some_time(),
-						&client->err);
+	int code = rowlock_acquire(client->writer, some_time(), &client->err);
 	uint64_t seen;
 
 	if (code)
@@ -192,7 +196,7 @@ static int write_once(struct client *client)
 	stay();
 	if (shared->version++ != seen)
 		shared->changes++;
-	return give_back(client);
+	return give_back(client, client->writer);
 }
 
 static int live(unsigned int place, unsigned int number)
@@ -208,21 +212,22 @@ static int live(unsigned int place, unsigned int number)
 	code = rowlock_client_new(&options, &connected, &client.err);
 	if (!code)
 		code = rowlock_rwlock_new(connected, shared->name, NULL,
-					  &client.rwlock, &client.err);
+					  &client.reader, &client.writer,
+					  &client.err);
 	while (!code && !shared->clients.over) {
 		code =
 		    place < readers ? read_once(&client) : write_once(&client);
 		/* A machine that stands still for a TTL. */
 		if (code == ROWLOCK_ELOST) {
 			leave(&client);
-			rowlock_rwlock_release(client.rwlock, NULL);
 			code = 0;
 		}
 	}
 	if (code)
 		fprintf(stderr, "# client %u: %s\n", number,
 			client.err.message);
-	rowlock_rwlock_freep(&client.rwlock);
+	rowlock_freep(&client.reader);
+	rowlock_freep(&client.writer);
 	rowlock_client_free(connected, NULL);
 	return code ? 1 : 0;
 }

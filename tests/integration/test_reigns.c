@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Candidates are processes; whoever leads is killed, stopped for longer than
- * its TTL, or resigns. Never do two lead by rowlock_election_is_leader(), terms
+ * its TTL, or resigns. Never do two lead by rowlock_held(), terms
  * follow each other, and an observer is told of them in that order.
  *
  *     test_reigns [KILLS [TTL_MS]]    4 and 1000 by default; half as many are
@@ -64,9 +64,9 @@ static void nap(long us)
 	nanosleep(&time, NULL);
 }
 
-static void reign(struct rowlock_election *election)
+static void reign(struct rowlock *election)
 {
-	uint64_t term = rowlock_election_term(election);
+	uint64_t term = test_term(election);
 	struct reign *mine;
 
 	if (!term)
@@ -81,7 +81,7 @@ static void reign(struct rowlock_election *election)
 	for (int i = 0; !shared->over && (term % 7 || i < 50); i++) {
 		uint64_t before = test_now_ns();
 
-		if (rowlock_election_term(election) != term)
+		if (test_term(election) != term)
 			return;
 		mine->to_ns = before;
 		nap(500);
@@ -90,11 +90,10 @@ static void reign(struct rowlock_election *election)
 
 /* A machine is slow at times: it was not elected in all that time, or no answer
  * came. */
-static int campaign(struct rowlock_election *election,
-		    struct rowlock_errinfo *err)
+static int campaign(struct rowlock *election, struct rowlock_errinfo *err)
 {
 	uint64_t began = test_now_ns();
-	int code = rowlock_election_campaign(election, WAIT_MS, err);
+	int code = rowlock_acquire(election, WAIT_MS, err);
 
 	if (code == ROWLOCK_ECONNECT &&
 	    test_ms(began, test_now_ns()) >= WAIT_MS)
@@ -105,7 +104,7 @@ static int campaign(struct rowlock_election *election,
 static int stand(void)
 {
 	struct rowlock_client_options options = test_client_options(ttl_ms);
-	struct rowlock_election *election = NULL;
+	struct rowlock *election = NULL;
 	struct rowlock_client *client = NULL;
 	struct rowlock_errinfo err = { 0 };
 	int code;
@@ -123,14 +122,14 @@ static int stand(void)
 		if (code)
 			break;
 		reign(election);
-		code = rowlock_election_resign(election, &err);
+		code = rowlock_release(election, &err);
 		if (code == ROWLOCK_ELOST || code == ROWLOCK_ENOTHELD)
 			code = 0;
 	}
 	if (code)
 		fprintf(stderr, "# candidate %d: %s\n", (int) getpid(),
 			err.message);
-	rowlock_election_free(election, NULL);
+	rowlock_free(election, NULL);
 	rowlock_client_free(client, NULL);
 	return code ? 1 : 0;
 }

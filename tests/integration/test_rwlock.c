@@ -17,33 +17,31 @@ static void many_read_or_one_writes(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_NONE);
-	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ENOTHELD,
+	assert_int_equal(rw_held(pair.one), RW_NONE);
+	assert_code(rowlock_release(pair.one.reader, &err), ROWLOCK_ENOTHELD,
 		    &err);
 	expect_read(pair.one, 0);
-	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ENOTHELD,
-		    &err);
-	/* It is held. */
-	assert_non_null(strstr(err.message, "is not held for writing"));
+	assert_code(rw_downgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
+	assert_non_null(strstr(err.message, "is not held through this handle"));
 	expect_read(pair.two, 0);
 	assert_int_equal(rows_of(pair.sql, pair.name), 2);
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
-	assert_ok(rowlock_rwlock_verify(pair.two, &err));
-	assert_true(rowlock_rwlock_remaining_ms(pair.two) > 0);
+	assert_int_equal(rw_held(pair.one), RW_READ);
+	assert_ok(rowlock_verify(pair.two.reader, &err));
+	assert_true(rowlock_remaining_ms(pair.two.reader) > 0);
 	release(pair.two);
 	expect_write(pair.two, ROWLOCK_EBUSY);
 	/* It has left nothing behind. */
 	assert_int_equal(rows_of(pair.sql, pair.name), 1);
 	release(pair.one);
 	expect_write(pair.two, 0);
-	assert_int_equal(rowlock_rwlock_held(pair.two), ROWLOCK_RWLOCK_WRITE);
+	assert_int_equal(rw_held(pair.two), RW_WRITE);
 	expect_read(pair.one, ROWLOCK_EBUSY);
 	expect_write(pair.one, ROWLOCK_EBUSY);
-	assert_code(rowlock_rwlock_free(pair.two, &err), ROWLOCK_EHELD, &err);
-	assert_ok(rowlock_rwlock_verify(pair.two, &err));
+	assert_code(rowlock_free(pair.two.writer, &err), ROWLOCK_EHELD, &err);
+	assert_ok(rowlock_verify(pair.two.writer, &err));
 	release(pair.two);
 	expect_read(pair.one, 0);
-	assert_code(rowlock_rwlock_free(pair.one, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_free(pair.one.reader, &err), ROWLOCK_EHELD, &err);
 	release(pair.one);
 	pair_end(&pair);
 }
@@ -73,8 +71,7 @@ static void a_handle_reads_as_often_as_it_releases(void **state)
 	expect_read(pair.one, 0);
 	expect_read(pair.one, 0);
 	expect_write(pair.one, ROWLOCK_EDEADLOCK);
-	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err),
-		    ROWLOCK_EDEADLOCK, &err);
+	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_EDEADLOCK, &err);
 	release(pair.one);
 	expect_write(pair.two, ROWLOCK_EBUSY);
 	release(pair.one);
@@ -91,25 +88,24 @@ static void a_waiting_writer_keeps_new_readers_out(void **state)
 {
 	struct pair pair = pair_new("intent");
 	struct rowlock_client *third = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock_rwlock *late = make(third, pair.name);
+	struct rw late = make(third, pair.name);
 	struct rowlock_errinfo err;
 	struct wait reading;
 	struct wait writing;
 
 	(void) state;
 	expect_read(pair.one, 0);
-	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
+	begin_wait(&writing, pair.two, rw_write);
 	await_writer(&pair);
-	assert_int_equal(rowlock_rwlock_held(pair.two), ROWLOCK_RWLOCK_NONE);
+	assert_int_equal(rw_held(pair.two), RW_NONE);
 	expect_read(late, ROWLOCK_EBUSY);
-	begin_wait(&reading, late, rowlock_rwlock_acquire_read);
+	begin_wait(&reading, late, rw_read);
 	/* Who reads may do so once more. */
 	expect_read(pair.one, 0);
 	release(pair.one);
 	release(pair.one);
 	end_wait(&writing, 0, "a writer to get in after the last reader");
-	assert_code(rowlock_rwlock_acquire_read(pair.one, 20, &err),
-		    ROWLOCK_ETIMEDOUT, &err);
+	assert_code(rw_read(pair.one, 20, &err), ROWLOCK_ETIMEDOUT, &err);
 	release(pair.two);
 	end_wait(&reading, 0, "a reader to get in after the writer");
 	release(late);
@@ -127,25 +123,23 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 	(void) state;
 	/* For readers. */
 	expect_read(pair.one, 0);
-	assert_code(rowlock_rwlock_acquire_write(pair.two, 50, &err),
-		    ROWLOCK_ETIMEDOUT, &err);
+	assert_code(rw_write(pair.two, 50, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_non_null(strstr(err.message, "is read by others"));
-	begin_wait(&waiting, pair.two, rowlock_rwlock_acquire_write);
+	begin_wait(&waiting, pair.two, rw_write);
 	await_writer(&pair);
-	rowlock_rwlock_cancel(pair.two);
+	rowlock_cancel(pair.two.writer);
 	end_wait(&waiting, ROWLOCK_ECANCELED, "a writer to be canceled");
 	assert_int_equal(rows_of(pair.sql, pair.name), 1);
 	release(pair.one);
 	/* For a writer. */
 	expect_write(pair.one, 0);
-	assert_code(rowlock_rwlock_acquire_read(pair.two, 50, &err),
-		    ROWLOCK_ETIMEDOUT, &err);
-	begin_wait(&waiting, pair.two, rowlock_rwlock_acquire_read);
-	rowlock_rwlock_cancel(pair.two);
+	assert_code(rw_read(pair.two, 50, &err), ROWLOCK_ETIMEDOUT, &err);
+	begin_wait(&waiting, pair.two, rw_read);
+	rowlock_cancel(pair.two.reader);
 	end_wait(&waiting, ROWLOCK_ECANCELED, "a reader to be canceled");
 	release(pair.one);
 	/* The next one, if none waits. */
-	rowlock_rwlock_cancel(pair.two);
+	rowlock_cancel(pair.two.writer);
 	expect_write(pair.two, ROWLOCK_ECANCELED);
 	expect_write(pair.two, 0);
 	release(pair.two);
@@ -157,41 +151,34 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 /* How a holder has the name. */
 struct side {
 	const char *name;
-	int (*call)(struct rowlock_rwlock *, uint64_t,
-		    struct rowlock_errinfo *);
+	rw_call call;
 };
 
 static bool have_side(struct rowlock_client *client, void *arg)
 {
 	const struct side *side = arg;
-	struct rowlock_rwlock *rwlock = NULL;
+	struct rw rw;
 
-	return rowlock_rwlock_new(client, side->name, NULL, &rwlock, NULL) ==
-		   0 &&
-	       side->call(rwlock, 0, NULL) == 0;
+	return rowlock_rwlock_new(client, side->name, NULL, &rw.reader,
+				  &rw.writer, NULL) == 0 &&
+	       side->call(rw, 0, NULL) == 0;
 }
 
-static pid_t start_holder(const char *name,
-			  int (*call)(struct rowlock_rwlock *, uint64_t,
-				      struct rowlock_errinfo *))
+static pid_t start_holder(const char *name, rw_call call)
 {
 	struct side side = { name, call };
 
 	return holder_start(test_ttl_ms(SHORT_TTL_MS), have_side, &side);
 }
 
-static void outlive(int (*dead)(struct rowlock_rwlock *, uint64_t,
-				struct rowlock_errinfo *),
-		    int (*next)(struct rowlock_rwlock *, uint64_t,
-				struct rowlock_errinfo *),
-		    unsigned int flags)
+static void outlive(rw_call dead, rw_call next, unsigned int flags)
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	const char *name = test_name("dead");
 	pid_t holder = start_holder(name, dead);
 	struct rowlock_client *client;
-	struct rowlock_rwlock *rwlock;
+	struct rw rwlock;
 	struct rowlock_errinfo err;
 
 	options.flags |= flags;
@@ -208,23 +195,21 @@ static void outlive(int (*dead)(struct rowlock_rwlock *, uint64_t,
 static void dead_holders_are_removed(void **state)
 {
 	(void) state;
-	outlive(rowlock_rwlock_acquire_read, rowlock_rwlock_acquire_write, 0);
-	outlive(rowlock_rwlock_acquire_write, rowlock_rwlock_acquire_write, 0);
-	outlive(rowlock_rwlock_acquire_write, rowlock_rwlock_acquire_read, 0);
+	outlive(rw_read, rw_write, 0);
+	outlive(rw_write, rw_write, 0);
+	outlive(rw_write, rw_read, 0);
 }
 
 static void holders_that_were_seen_dead_are_removed(void **state)
 {
 	(void) state;
-	outlive(rowlock_rwlock_acquire_read, rowlock_rwlock_acquire_write,
-		ROWLOCK_OBSERVE_BEATS);
-	outlive(rowlock_rwlock_acquire_write, rowlock_rwlock_acquire_read,
-		ROWLOCK_OBSERVE_BEATS);
+	outlive(rw_read, rw_write, ROWLOCK_OBSERVE_BEATS);
+	outlive(rw_write, rw_read, ROWLOCK_OBSERVE_BEATS);
 }
 
-static void lost(struct rowlock_rwlock *rwlock, void *arg)
+static void lost(struct rowlock *lock, void *arg)
 {
-	assert_int_equal(rowlock_rwlock_held(rwlock), ROWLOCK_RWLOCK_NONE);
+	assert_false(rowlock_held(lock));
 	test_event_set(arg);
 }
 
@@ -240,25 +225,29 @@ static void a_loss_is_told_to_all_who_share(void **state)
 {
 	struct pair pair = pair_new("lost");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_rwlock *readers[2] = { make(client, pair.name),
-					      make(client, pair.name) };
+	struct rw readers[2] = { make(client, pair.name),
+				 make(client, pair.name) };
 	struct test_event told[2] = { test_event_new(), test_event_new() };
 	struct rowlock_errinfo err;
 
 	(void) state;
 	for (int i = 0; i < 2; i++) {
-		rowlock_rwlock_on_lost(readers[i], lost, &told[i]);
-		assert_ok(rowlock_rwlock_acquire_read(readers[i], 1000, &err));
+		rowlock_on_lost(readers[i].reader, lost, &told[i]);
+		assert_ok(rw_read(readers[i], 1000, &err));
 	}
 	evict(pair.sql, pair.name);
 	for (int i = 0; i < 2; i++) {
 		assert_event(&told[i], "the loss of what %d shares", i);
-		expect_read(readers[i], ROWLOCK_ELOST);
-		expect_write(readers[i], ROWLOCK_ELOST);
-		assert_code(rowlock_rwlock_upgrade(readers[i], 0, &err),
+		assert_code(rowlock_verify(readers[i].reader, &err),
 			    ROWLOCK_ELOST, &err);
-		assert_code(rowlock_rwlock_release(readers[i], &err),
-			    ROWLOCK_ELOST, &err);
+		/* Whatever comes next is told of it, once. */
+		if (i == 0)
+			expect_read(readers[i], ROWLOCK_ELOST);
+		else
+			assert_code(rw_upgrade(readers[i], 0, &err),
+				    ROWLOCK_ELOST, &err);
+		assert_code(rowlock_release(readers[i].reader, &err),
+			    ROWLOCK_ENOTHELD, &err);
 		expect_read(readers[i], 0);
 		release(readers[i]);
 		end(readers[i]);
@@ -286,16 +275,16 @@ static void a_break_ends_whoever_reads_or_writes(void **state)
 	assert_ok(
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
 	assert_int_equal(rows_of(pair.sql, pair.name), 0);
-	assert_code(rowlock_rwlock_verify(pair.one, &err), ROWLOCK_ELOST, &err);
-	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ELOST,
+	assert_code(rowlock_verify(pair.one.reader, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(pair.one.reader, &err), ROWLOCK_ELOST,
 		    &err);
-	assert_code(rowlock_rwlock_release(pair.two, &err), ROWLOCK_ELOST,
+	assert_code(rowlock_release(pair.two.reader, &err), ROWLOCK_ELOST,
 		    &err);
 	expect_write(pair.two, 0);
 	assert_ok(
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
 	expect_read(pair.one, 0);
-	assert_code(rowlock_rwlock_release(pair.two, &err), ROWLOCK_ELOST,
+	assert_code(rowlock_release(pair.two.writer, &err), ROWLOCK_ELOST,
 		    &err);
 	release(pair.one);
 	pair_end(&pair);
@@ -306,14 +295,14 @@ static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 {
 	struct pair pair = pair_new("anew");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_rwlock *writer = make(client, pair.name);
+	struct rw writer = make(client, pair.name);
 	struct test_event told = test_event_new();
 	struct wait writing;
 
 	(void) state;
 	expect_read(pair.one, 0);
-	rowlock_rwlock_on_lost(writer, lost, &told);
-	begin_wait(&writing, writer, rowlock_rwlock_acquire_write);
+	rowlock_on_lost(writer.writer, lost, &told);
+	begin_wait(&writing, writer, rw_write);
 	await_writer(&pair);
 	test_sql(pair.sql,
 		 "DELETE s FROM lease_session s JOIN business_lease l "
@@ -328,8 +317,8 @@ static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 	release(pair.one);
 	end_wait(&writing, 0, "a writer that had to ask anew");
 	/* It was told of nothing that it had not been shown. */
-	rowlock_rwlock_on_lost(writer, NULL, NULL);
-	assert_int_equal(rowlock_rwlock_held(writer), ROWLOCK_RWLOCK_WRITE);
+	rowlock_on_lost(writer.writer, NULL, NULL);
+	assert_int_equal(rw_held(writer), RW_WRITE);
 	release(writer);
 	end(writer);
 	test_event_end(&told);
@@ -360,12 +349,12 @@ static void wait_while(const char *word, void (*ends)(const struct pair *pair))
 	struct wait writing;
 
 	expect_read(pair.one, 0);
-	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
+	begin_wait(&writing, pair.two, rw_write);
 	await_writer(&pair);
 	ends(&pair);
 	end_wait(&writing, 0, "a writer whose row was broken");
-	assert_ok(rowlock_rwlock_verify(pair.two, &err));
-	assert_code(rowlock_rwlock_release(pair.one, &err), ROWLOCK_ELOST,
+	assert_ok(rowlock_verify(pair.two.writer, &err));
+	assert_code(rowlock_release(pair.one.reader, &err), ROWLOCK_ELOST,
 		    &err);
 	expect_write(pair.one, ROWLOCK_EBUSY);
 	release(pair.two);
@@ -382,8 +371,8 @@ static void a_writer_whose_row_is_broken_asks_anew(void **state)
 /* -------------------------------------------------------------- the price */
 
 /* The least of five: of the client's own threads one asks now and then. */
-static uint64_t cost(struct test_sql *sql, struct rowlock_rwlock *rwlock,
-		     void (*act)(struct rowlock_rwlock *rwlock))
+static uint64_t cost(struct test_sql *sql, struct rw rwlock,
+		     void (*act)(struct rw rwlock))
 {
 	uint64_t least = UINT64_MAX;
 
@@ -400,60 +389,60 @@ static uint64_t cost(struct test_sql *sql, struct rowlock_rwlock *rwlock,
 	return least;
 }
 
-static void read_and_release(struct rowlock_rwlock *rwlock)
+static void read_and_release(struct rw rwlock)
 {
 	expect_read(rwlock, 0);
 	release(rwlock);
 }
 
-static void join_and_release(struct rowlock_rwlock *rwlock)
+static void join_and_release(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_rwlock_acquire_read(rwlock, 1000, &err));
+	assert_ok(rw_read(rwlock, 1000, &err));
 	release(rwlock);
 }
 
-static void write_and_release(struct rowlock_rwlock *rwlock)
+static void write_and_release(struct rw rwlock)
 {
 	expect_write(rwlock, 0);
 	release(rwlock);
 }
 
-static void go_up_and_down(struct rowlock_rwlock *rwlock)
+static void go_up_and_down(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
 
 	expect_read(rwlock, 0);
-	assert_ok(rowlock_rwlock_upgrade(rwlock, 0, &err));
-	assert_ok(rowlock_rwlock_downgrade(rwlock, &err));
+	assert_ok(rw_upgrade(rwlock, 0, &err));
+	assert_ok(rw_downgrade(rwlock, 0, &err));
 	release(rwlock);
 }
 
-static void read_with_a_token(struct rowlock_rwlock *rwlock)
+static void read_with_a_token(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
 	uint64_t token;
 
 	expect_read(rwlock, 0);
 	for (int i = 0; i < 3; i++)
-		assert_ok(rowlock_rwlock_token(rwlock, &token, &err));
+		assert_ok(rowlock_token(rwlock.reader, &token, &err));
 	release(rwlock);
 }
 
-static void nest(struct rowlock_rwlock *rwlock)
+static void nest(struct rw rwlock)
 {
 	expect_read(rwlock, 0);
-	assert_true(rowlock_rwlock_remaining_ms(rwlock) > 0);
-	assert_int_equal(rowlock_rwlock_held(rwlock), ROWLOCK_RWLOCK_READ);
+	assert_true(rowlock_remaining_ms(rwlock.reader) > 0);
+	assert_int_equal(rw_held(rwlock), RW_READ);
 	release(rwlock);
 }
 
-static void verify(struct rowlock_rwlock *rwlock)
+static void verify(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_rwlock_verify(rwlock, &err));
+	assert_ok(rowlock_verify(rwlock.reader, &err));
 }
 
 static void each_act_has_its_price(void **state)
@@ -462,8 +451,8 @@ static void each_act_has_its_price(void **state)
 	struct rowlock_client *client;
 	struct test_sql *sql = test_sql_open();
 	const char *name = test_name("cost");
-	struct rowlock_rwlock *first;
-	struct rowlock_rwlock *rwlock;
+	struct rw first;
+	struct rw rwlock;
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -477,7 +466,7 @@ static void each_act_has_its_price(void **state)
 	/* And for each way a row, and the end of the one before; up, a look. */
 	assert_int_equal(cost(sql, rwlock, go_up_and_down), 3 + 3 + 3);
 	assert_int_equal(cost(sql, rwlock, read_with_a_token), 3 + 1);
-	assert_ok(rowlock_rwlock_acquire_read(first, 1000, &err));
+	assert_ok(rw_read(first, 1000, &err));
 	assert_int_equal(cost(sql, rwlock, join_and_release), 0);
 	assert_int_equal(cost(sql, first, nest), 0);
 	assert_int_equal(cost(sql, first, verify), 1);
@@ -492,8 +481,8 @@ static void each_act_has_its_price(void **state)
 static void readers_that_come_all_the_time_let_a_writer_in(void **state)
 {
 	struct pair pair = pair_new("relay");
-	struct rowlock_rwlock *other = make(pair.clients[0], pair.name);
-	struct rowlock_rwlock *turns[2] = { pair.one, other };
+	struct rw other = make(pair.clients[0], pair.name);
+	struct rw turns[2] = { pair.one, other };
 	struct rowlock_errinfo err;
 	uint64_t began = test_now_ns();
 	struct wait writing;
@@ -502,10 +491,10 @@ static void readers_that_come_all_the_time_let_a_writer_in(void **state)
 
 	(void) state;
 	expect_read(turns[0], 0);
-	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
+	begin_wait(&writing, pair.two, rw_write);
 	/* One of them reads at each moment. */
 	for (int next = 1; code == 0; next = !next) {
-		code = rowlock_rwlock_acquire_read(turns[next], 1, &err);
+		code = rw_read(turns[next], 1, &err);
 		release(turns[!next]);
 		passes++;
 		test_keep_waiting(began,
@@ -520,23 +509,21 @@ static void readers_that_come_all_the_time_let_a_writer_in(void **state)
 	pair_end(&pair);
 }
 
-static int use_all(struct rowlock_rwlock *rwlock)
+static int use_all(struct rw rwlock)
 {
 	uint64_t token;
 
-	rowlock_rwlock_cancel(rwlock);
-	rowlock_rwlock_on_lost(rwlock, NULL, NULL);
-	return rowlock_rwlock_acquire_read(rwlock, 0, NULL) ==
-		   ROWLOCK_EFORKED &&
-	       rowlock_rwlock_acquire_write(rwlock, 0, NULL) ==
-		   ROWLOCK_EFORKED &&
-	       rowlock_rwlock_upgrade(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_rwlock_downgrade(rwlock, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_rwlock_verify(rwlock, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_rwlock_token(rwlock, &token, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_rwlock_release(rwlock, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_rwlock_free(rwlock, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_rwlock_held(rwlock) == ROWLOCK_RWLOCK_NONE;
+	rowlock_cancel(rwlock.writer);
+	rowlock_on_lost(rwlock.writer, NULL, NULL);
+	return rw_read(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
+	       rw_write(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
+	       rw_upgrade(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
+	       rw_downgrade(rwlock, 0, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_verify(rwlock.reader, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_token(rwlock.reader, &token, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_release(rwlock.reader, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_free(rwlock.reader, NULL) == ROWLOCK_EFORKED &&
+	       rw_held(rwlock) == RW_NONE;
 }
 
 static void a_child_of_fork_has_nothing_of_it(void **state)
@@ -554,7 +541,7 @@ static void a_child_of_fork_has_nothing_of_it(void **state)
 		_exit(use_all(pair.one) && use_all(pair.two) ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_ok(rowlock_rwlock_verify(pair.one, &err));
+	assert_ok(rowlock_verify(pair.one.reader, &err));
 	release(pair.one);
 	pair_end(&pair);
 }
@@ -562,24 +549,26 @@ static void a_child_of_fork_has_nothing_of_it(void **state)
 /* -------------------------------------------------------------- bad input */
 
 static void expect_refusal(struct rowlock_client *client, const char *name,
-			   const struct rowlock_rwlock_options *options,
-			   int code, const char *says)
+			   const struct rowlock_options *options, int code,
+			   const char *says)
 {
-	struct rowlock_rwlock *rwlock = (void *) &rwlock;
+	struct rw rw = { (void *) &rw, (void *) &rw };
 	struct rowlock_errinfo err = { 0 };
 
-	assert_code(rowlock_rwlock_new(client, name, options, &rwlock, &err),
+	assert_code(rowlock_rwlock_new(client, name, options, &rw.reader,
+				       &rw.writer, &err),
 		    code, &err);
-	assert_ptr_equal(rwlock, (void *) &rwlock);
+	assert_ptr_equal(rw.reader, (void *) &rw);
+	assert_ptr_equal(rw.writer, (void *) &rw);
 	if (!strstr(err.message, says))
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
 static void bad_input_is_refused(void **state)
 {
-	struct rowlock_rwlock_options options = ROWLOCK_RWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock_rwlock *rwlock = make(client, test_name("bad"));
+	struct rw rwlock = make(client, test_name("bad"));
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -593,16 +582,33 @@ static void bad_input_is_refused(void **state)
 	options.strategy = (enum rowlock_strategy) 7;
 	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "no strategy 7");
 	options.strategy = ROWLOCK_LEASE;
+	options.max_hold_ms = 1000;
+	expect_refusal(client, "a", &options, ROWLOCK_EUNSUPPORTED,
+		       "max_hold_ms");
+	options.max_hold_ms = 0;
+	options.flags = ROWLOCK_TOKEN_WITH_GRANT;
+	expect_refusal(client, "a", &options, ROWLOCK_EUNSUPPORTED,
+		       "ROWLOCK_TOKEN_WITH_GRANT");
+	options.flags = 1u << 10;
+	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "flags");
+	options.flags = 0;
 	options.info = "\n";
 	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "info");
 	options.size = 1;
 	expect_refusal(client, "a", &options, ROWLOCK_EINVAL, "size");
-	assert_code(rowlock_rwlock_verify(rwlock, &err), ROWLOCK_ENOTHELD,
+	assert_code(rowlock_verify(rwlock.reader, &err), ROWLOCK_ENOTHELD,
 		    &err);
-	assert_ok(rowlock_rwlock_free(NULL, &err));
+	assert_ok(rowlock_free(NULL, &err));
 	expect_read(rwlock, 0);
-	rowlock_rwlock_freep(&rwlock);
-	assert_null(rwlock);
+	rowlock_freep(&rwlock.reader);
+	assert_null(rwlock.reader);
+	/* The one that is left is a lock still, but of no pair. */
+	expect_write(rwlock, 0);
+	assert_code(rw_downgrade(rwlock, 0, &err), ROWLOCK_EUNSUPPORTED, &err);
+	assert_code(rowlock_rwlock_upgrade(rwlock.writer, 0, &err),
+		    ROWLOCK_EUNSUPPORTED, &err);
+	rowlock_freep(&rwlock.writer);
+	assert_null(rwlock.writer);
 	test_client_end(client);
 }
 

@@ -17,13 +17,12 @@
 static void as_many_come_in_as_there_are(void **state)
 {
 	struct pair pair = pair_new("many", 3);
-	struct rowlock_semaphore *third =
+	struct rowlock *third =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_code(rowlock_semaphore_release(pair.one, &err), ROWLOCK_ENOTHELD,
-		    &err);
+	assert_code(rowlock_release(pair.one, &err), ROWLOCK_ENOTHELD, &err);
 	expect_count(pair.clients[0], pair.name, 0, 0);
 	expect(pair.one, 2, 0);
 	expect_count(pair.clients[1], pair.name, 3, 2);
@@ -33,14 +32,13 @@ static void as_many_come_in_as_there_are(void **state)
 	assert_int_equal(rows_of(pair.sql, pair.name), 2);
 	expect(pair.two, 1, 0);
 	expect(third, 1, ROWLOCK_EBUSY);
-	assert_ok(rowlock_semaphore_verify(pair.one, &err));
-	assert_ok(rowlock_semaphore_verify(pair.two, &err));
-	assert_true(rowlock_semaphore_remaining_ms(pair.two) > 0);
+	assert_ok(rowlock_verify(pair.one, &err));
+	assert_ok(rowlock_verify(pair.two, &err));
+	assert_true(rowlock_remaining_ms(pair.two) > 0);
 	assert_code(rowlock_semaphore_acquire(pair.one, 1, 0, &err),
 		    ROWLOCK_EDEADLOCK, &err);
 	assert_int_equal(rowlock_semaphore_held(pair.one), 2);
-	assert_code(rowlock_semaphore_free(pair.two, &err), ROWLOCK_EHELD,
-		    &err);
+	assert_code(rowlock_free(pair.two, &err), ROWLOCK_EHELD, &err);
 	release(pair.one);
 	expect_count(pair.clients[1], pair.name, 3, 1);
 	expect(third, 2, 0);
@@ -71,7 +69,7 @@ static void a_lock_of_the_same_name_is_another(void **state)
 static void who_wants_many_is_not_overtaken(void **state)
 {
 	struct pair pair = pair_new("line", 3);
-	struct rowlock_semaphore *first = make(pair.clients[0], pair.name, 3);
+	struct rowlock *first = make(pair.clients[0], pair.name, 3);
 	struct wait all;
 	struct wait behind;
 
@@ -96,7 +94,7 @@ static void who_wants_many_is_not_overtaken(void **state)
 static void all_come_in_when_there_is_room(void **state)
 {
 	struct pair pair = pair_new("room", 3);
-	struct rowlock_semaphore *first = make(pair.clients[0], pair.name, 3);
+	struct rowlock *first = make(pair.clients[0], pair.name, 3);
 	struct wait waits[2];
 
 	(void) state;
@@ -120,8 +118,8 @@ static void a_try_asks_while_another_thread_asks(void **state)
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct pair pair = pair_new("beside", 3);
-	struct rowlock_semaphore *one;
-	struct rowlock_semaphore *two;
+	struct rowlock *one;
+	struct rowlock *two;
 	struct rowlock_client *client;
 	struct rowlock_errinfo err;
 	uint64_t began;
@@ -172,8 +170,8 @@ static char *attempt_of(struct pair *pair)
 
 /* Give up two of three permits, for which another thread stands in line. Did
  * the rows stay? */
-static bool hand_over(struct pair *pair, struct rowlock_semaphore *from,
-		      struct rowlock_semaphore *to, unsigned int count)
+static bool hand_over(struct pair *pair, struct rowlock *from,
+		      struct rowlock *to, unsigned int count)
 {
 	char *before = attempt_of(pair);
 	struct wait wait;
@@ -196,7 +194,7 @@ static void threads_hand_permits_over(void **state)
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct pair pair = pair_new("handed", 3);
-	struct rowlock_semaphore *handles[2];
+	struct rowlock *handles[2];
 	struct rowlock_client *client;
 	uint64_t began = test_now_ns();
 	unsigned int who = 0;
@@ -231,7 +229,7 @@ static void without_bells_it_is_asked_again_and_again(void **state)
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct pair pair = pair_new("polls", 2);
 	struct rowlock_client *client;
-	struct rowlock_semaphore *semaphore;
+	struct rowlock *semaphore;
 	struct wait wait;
 
 	(void) state;
@@ -251,7 +249,7 @@ static void without_bells_it_is_asked_again_and_again(void **state)
 static void a_wait_ends_by_time_or_by_cancel(void **state)
 {
 	struct pair pair = pair_new("over", 2);
-	struct rowlock_semaphore *other = make(pair.clients[0], pair.name, 2);
+	struct rowlock *other = make(pair.clients[0], pair.name, 2);
 	struct rowlock_errinfo err;
 	struct wait wait;
 
@@ -262,10 +260,10 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 	assert_non_null(strstr(err.message, "so many permits"));
 	begin_wait(&wait, pair.two, 2);
 	await_line(other);
-	rowlock_semaphore_cancel(pair.two);
+	rowlock_cancel(pair.two);
 	end_wait(&wait, ROWLOCK_ECANCELED, "a wait to be canceled");
 	assert_int_equal(rows_of(pair.sql, pair.name), 1);
-	rowlock_semaphore_cancel(pair.two);
+	rowlock_cancel(pair.two);
 	expect(pair.two, 1, ROWLOCK_ECANCELED);
 	expect(pair.two, 1, 0);
 	release(pair.two);
@@ -278,7 +276,7 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 
 struct act {
 	struct rowlock_client *client;
-	struct rowlock_semaphore *semaphore;
+	struct rowlock *semaphore;
 	const char *name;
 	unsigned int count;
 };
@@ -311,7 +309,7 @@ static void verify(const struct act *act)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_semaphore_verify(act->semaphore, &err));
+	assert_ok(rowlock_verify(act->semaphore, &err));
 }
 
 static void count(const struct act *act)
@@ -342,7 +340,7 @@ static void ask_nobody(const struct act *act)
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(rowlock_semaphore_held(act->semaphore),
 				 act->count);
-		assert_true(rowlock_semaphore_remaining_ms(act->semaphore) > 0);
+		assert_true(rowlock_remaining_ms(act->semaphore) > 0);
 	}
 }
 
@@ -379,10 +377,10 @@ static void each_act_has_its_price(void **state)
 
 static void expect_refusal(struct rowlock_client *client, const char *name,
 			   unsigned int permits,
-			   const struct rowlock_semaphore_options *options,
-			   int code, const char *says)
+			   const struct rowlock_options *options, int code,
+			   const char *says)
 {
-	struct rowlock_semaphore *semaphore = (void *) &semaphore;
+	struct rowlock *semaphore = (void *) &semaphore;
 	struct rowlock_errinfo err = { 0 };
 
 	assert_code(rowlock_semaphore_new(client, name, permits, options,
@@ -395,11 +393,10 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 
 static void bad_input_is_refused(void **state)
 {
-	struct rowlock_semaphore_options options =
-	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	const char *name = test_name("bad");
-	struct rowlock_semaphore *semaphore = make(client, name, 3);
+	struct rowlock *semaphore = make(client, name, 3);
 	unsigned int had[2] = { 7, 8 };
 	struct rowlock_errinfo err;
 
@@ -424,8 +421,7 @@ static void bad_input_is_refused(void **state)
 	expect_refusal(client, "a", 1, &options, ROWLOCK_EINVAL, "size");
 	expect(semaphore, 0, ROWLOCK_EINVAL);
 	expect(semaphore, 4, ROWLOCK_EINVAL);
-	assert_code(rowlock_semaphore_verify(semaphore, &err), ROWLOCK_ENOTHELD,
-		    &err);
+	assert_code(rowlock_verify(semaphore, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_semaphore_resize(client, name, 0, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_code(rowlock_semaphore_resize(client, name, 1001, &err),
@@ -437,31 +433,30 @@ static void bad_input_is_refused(void **state)
 	assert_int_equal(had[0], 7);
 	/* None of it has made anything. */
 	expect_count(client, name, 0, 0);
-	assert_ok(rowlock_semaphore_free(NULL, &err));
+	assert_ok(rowlock_free(NULL, &err));
 	expect(semaphore, 3, 0);
-	rowlock_semaphore_freep(&semaphore);
+	rowlock_freep(&semaphore);
 	assert_null(semaphore);
 	expect_count(client, name, 3, 0);
 	test_client_end(client);
 }
 
-static int use_all(struct rowlock_client *client,
-		   struct rowlock_semaphore *semaphore)
+static int use_all(struct rowlock_client *client, struct rowlock *semaphore)
 {
 	unsigned int had[2];
 
-	rowlock_semaphore_cancel(semaphore);
-	rowlock_semaphore_on_lost(semaphore, NULL, NULL);
+	rowlock_cancel(semaphore);
+	rowlock_on_lost(semaphore, NULL, NULL);
 	return rowlock_semaphore_acquire(semaphore, 1, 0, NULL) ==
 		   ROWLOCK_EFORKED &&
-	       rowlock_semaphore_verify(semaphore, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_semaphore_release(semaphore, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_semaphore_free(semaphore, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_verify(semaphore, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_release(semaphore, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_free(semaphore, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_semaphore_count(client, "a", &had[0], &had[1], NULL) ==
 		   ROWLOCK_EFORKED &&
 	       rowlock_semaphore_resize(client, "a", 1, NULL) ==
 		   ROWLOCK_EFORKED &&
-	       rowlock_semaphore_remaining_ms(semaphore) == 0 &&
+	       rowlock_remaining_ms(semaphore) == 0 &&
 	       rowlock_semaphore_held(semaphore) == 0;
 }
 
@@ -480,7 +475,7 @@ static void a_child_of_fork_has_nothing_of_it(void **state)
 		_exit(use_all(pair.clients[0], pair.one) ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_ok(rowlock_semaphore_verify(pair.one, &err));
+	assert_ok(rowlock_verify(pair.one, &err));
 	release(pair.one);
 	pair_end(&pair);
 }

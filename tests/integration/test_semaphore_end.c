@@ -23,7 +23,7 @@ struct some {
 static bool have_some(struct rowlock_client *client, void *arg)
 {
 	const struct some *some = arg;
-	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock *semaphore = NULL;
 
 	return rowlock_semaphore_new(client, some->name, some->permits, NULL,
 				     &semaphore, NULL) == 0 &&
@@ -46,7 +46,7 @@ static void outlive(unsigned int flags)
 	pid_t holders[2] = { start_holder(name, 5, 3),
 			     start_holder(name, 5, 1) };
 	struct rowlock_client *client;
-	struct rowlock_semaphore *semaphore;
+	struct rowlock *semaphore;
 	struct rowlock_errinfo err;
 
 	options.flags |= flags;
@@ -75,31 +75,32 @@ static void permits_of_those_seen_dead_come_back(void **state)
 	outlive(ROWLOCK_OBSERVE_BEATS);
 }
 
-static void lost(struct rowlock_semaphore *semaphore, void *arg)
+static void lost(struct rowlock *semaphore, void *arg)
 {
 	assert_int_equal(rowlock_semaphore_held(semaphore), 0);
 	test_event_set(arg);
 }
 
-static void expect_lost(struct rowlock_semaphore *semaphore)
+/* Until it acquires again, which starts afresh. */
+static void expect_lost(struct rowlock *semaphore)
 {
 	struct rowlock_errinfo err;
 
-	assert_code(rowlock_semaphore_acquire(semaphore, 1, 0, &err),
-		    ROWLOCK_ELOST, &err);
-	assert_code(rowlock_semaphore_release(semaphore, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_verify(semaphore, &err), ROWLOCK_ELOST, &err);
+	expect(semaphore, 1, 0);
+	release(semaphore);
+	assert_code(rowlock_release(semaphore, &err), ROWLOCK_ENOTHELD, &err);
 }
 
 static void a_loss_is_told(void **state)
 {
 	struct pair pair = pair_new("lost", 3);
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_semaphore *semaphore = make(client, pair.name, 3);
+	struct rowlock *semaphore = make(client, pair.name, 3);
 	struct test_event told = test_event_new();
 
 	(void) state;
-	rowlock_semaphore_on_lost(semaphore, lost, &told);
+	rowlock_on_lost(semaphore, lost, &told);
 	expect(semaphore, 2, 0);
 	expect(pair.one, 1, 0);
 	/* One of its permits is enough. */
@@ -134,21 +135,17 @@ static void a_break_ends_all_of_them(void **state)
 	assert_ok(
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err));
 	expect_count(pair.clients[0], pair.name, 3, 0);
-	assert_code(rowlock_semaphore_verify(pair.one, &err), ROWLOCK_ELOST,
-		    &err);
-	assert_code(rowlock_semaphore_release(pair.one, &err), ROWLOCK_ELOST,
-		    &err);
-	assert_code(rowlock_semaphore_release(pair.two, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_verify(pair.one, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(pair.one, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(pair.two, &err), ROWLOCK_ELOST, &err);
 	pair_end(&pair);
 }
 
 static void a_maximum_ends_all_of_them(void **state)
 {
-	struct rowlock_semaphore_options options =
-	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct pair pair = pair_new("maximum", 2);
-	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock *semaphore = NULL;
 	struct test_event told = test_event_new();
 	struct rowlock_errinfo err;
 
@@ -156,14 +153,13 @@ static void a_maximum_ends_all_of_them(void **state)
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_semaphore_new(pair.clients[0], pair.name, 2, &options,
 					&semaphore, &err));
-	rowlock_semaphore_on_lost(semaphore, lost, &told);
+	rowlock_on_lost(semaphore, lost, &told);
 	expect(semaphore, 2, 0);
 	assert_event(&told, "the end of the maximum");
 	assert_ok(rowlock_semaphore_acquire(
 	    pair.two, 2, (uint64_t) test_patience_ms(), &err));
 	release(pair.two);
-	assert_code(rowlock_semaphore_release(semaphore, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_release(semaphore, &err), ROWLOCK_ELOST, &err);
 	end(semaphore);
 	test_event_end(&told);
 	pair_end(&pair);
@@ -174,9 +170,9 @@ static void a_maximum_ends_all_of_them(void **state)
 static void who_says_another_number_is_refused(void **state)
 {
 	struct pair pair = pair_new("number", 3);
-	struct rowlock_semaphore *other =
+	struct rowlock *other =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
-	struct rowlock_semaphore *five = make(pair.clients[0], pair.name, 5);
+	struct rowlock *five = make(pair.clients[0], pair.name, 5);
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -208,7 +204,7 @@ static void who_says_another_number_is_refused(void **state)
 static void a_lowered_number_is_kept_by_all(void **state)
 {
 	struct pair pair = pair_new("lowered", ROWLOCK_PERMITS_STORED);
-	struct rowlock_semaphore *had[6];
+	struct rowlock *had[6];
 	struct rowlock_errinfo err;
 	unsigned int used = 6;
 

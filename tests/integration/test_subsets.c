@@ -90,9 +90,8 @@ static void leave(unsigned int number, const unsigned int *which, size_t count)
 static int lock_once(struct rowlock_client *client, unsigned int number,
 		     struct rowlock_errinfo *err)
 {
-	struct rowlock_multilock_options options =
-	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
-	struct rowlock_multilock *multilock = NULL;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *multilock = NULL;
 	const char *names[MOST_NAMES];
 	unsigned int which[MOST_NAMES];
 	char text[MOST_NAMES][80];
@@ -106,18 +105,18 @@ static int lock_once(struct rowlock_client *client, unsigned int number,
 				     err);
 	if (code)
 		return code;
-	code = rowlock_multilock_acquire(
+	code = rowlock_acquire(
 	    multilock, rand() % 4 ? (uint64_t) test_patience_ms() : 0, err);
 	if (code == 0) {
 		shared->grants++;
 		enter(number, which, count);
 		leave(number, which, count);
-		code = rowlock_multilock_release(multilock, err);
+		code = rowlock_release(multilock, err);
 	} else if (code == ROWLOCK_EBUSY) {
 		shared->refused++;
 		code = 0;
 	}
-	rowlock_multilock_freep(&multilock);
+	rowlock_freep(&multilock);
 	return code;
 }
 

@@ -32,69 +32,45 @@ static void lose(struct test_sql *sql, const char *name)
 /* One after the other, by the handle of whatever it is. */
 struct way {
 	const char *called;
-	uint64_t (*token)(void *handle, const char *name);
-	void *handle;
+	uint64_t (*token)(struct rowlock *lock, const char *name);
+	struct rowlock *lock;
 };
 
-static uint64_t of_lock(void *handle, const char *name)
+static uint64_t of_lock(struct rowlock *lock, const char *name)
 {
 	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	(void) name;
-	assert_ok(rowlock_acquire(handle, 0, &err));
-	assert_ok(rowlock_token(handle, &token, &err));
-	assert_ok(rowlock_release(handle, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_token(lock, &token, &err));
+	assert_ok(rowlock_release(lock, &err));
 	return token;
 }
 
-static uint64_t of_election(void *handle, const char *name)
-{
-	struct rowlock_errinfo err;
-	uint64_t term;
-
-	(void) name;
-	assert_ok(rowlock_election_campaign(handle, 0, &err));
-	term = rowlock_election_term(handle);
-	assert_ok(rowlock_election_resign(handle, &err));
-	return term;
-}
-
-static uint64_t of_multilock(void *handle, const char *name)
+static uint64_t of_multilock(struct rowlock *lock, const char *name)
 {
 	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t again = 0;
 
-	assert_ok(rowlock_multilock_acquire(handle, 0, &err));
-	assert_ok(rowlock_multilock_token(handle, name, &token, &err));
-	assert_ok(rowlock_multilock_token(handle, name, &again, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_multilock_token(lock, name, &token, &err));
+	assert_ok(rowlock_multilock_token(lock, name, &again, &err));
 	assert_true(token == again);
-	assert_ok(rowlock_multilock_release(handle, &err));
-	return token;
-}
-
-static uint64_t of_writer(void *handle, const char *name)
-{
-	struct rowlock_errinfo err;
-	uint64_t token = 0;
-
-	(void) name;
-	assert_ok(rowlock_rwlock_acquire_write(handle, 0, &err));
-	assert_ok(rowlock_rwlock_token(handle, &token, &err));
-	assert_ok(rowlock_rwlock_release(handle, &err));
+	assert_ok(rowlock_release(lock, &err));
 	return token;
 }
 
 static void check_way(const struct way *way, struct test_sql *sql,
 		      const char *name)
 {
-	uint64_t last = way->token(way->handle, name);
+	uint64_t last = way->token(way->lock, name);
 	uint64_t next;
 
 	put_ahead(sql, name);
 	for (int i = 0; i < 3; i++) {
-		next = way->token(way->handle, name);
+		next = way->token(way->lock, name);
 		if (next <= last)
 			fail_msg("%s: after %llu came %llu", way->called,
 				 (unsigned long long) last,
@@ -118,32 +94,35 @@ static void tokens_grow_though_the_server_has_lost_them(void **state)
 	    test_lock(client, ROWLOCK_LEASE,
 		      ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_NOT_REENTRANT, name);
 	struct rowlock *row = test_lock(client, ROWLOCK_ROW, 0, name);
-	struct rowlock_election *election = NULL;
-	struct rowlock_multilock *multilock = NULL;
-	struct rowlock_rwlock *rwlock = NULL;
+	struct rowlock *election = NULL;
+	struct rowlock *multilock = NULL;
+	struct rowlock *reader = NULL;
+	struct rowlock *writer = NULL;
 	struct rowlock_errinfo err;
 
 	(void) state;
 	assert_ok(rowlock_election_new(client, name, NULL, &election, &err));
 	assert_ok(
 	    rowlock_multilock_new(client, names, 2, NULL, &multilock, &err));
-	assert_ok(rowlock_rwlock_new(client, name, NULL, &rwlock, &err));
+	assert_ok(
+	    rowlock_rwlock_new(client, name, NULL, &reader, &writer, &err));
 	{
 		const struct way ways[] = {
 			{ "lease", of_lock, lease },
 			{ "with the grant", of_lock, granted },
 			{ "row", of_lock, row },
-			{ "election", of_election, election },
+			{ "election", of_lock, election },
 			{ "multi-lock", of_multilock, multilock },
-			{ "writer", of_writer, rwlock },
+			{ "writer", of_lock, writer },
 		};
 
 		for (size_t i = 0; i < TEST_SIZE(ways); i++)
 			check_way(&ways[i], sql, name);
 	}
-	assert_ok(rowlock_rwlock_free(rwlock, &err));
-	assert_ok(rowlock_multilock_free(multilock, &err));
-	assert_ok(rowlock_election_free(election, &err));
+	assert_ok(rowlock_free(reader, &err));
+	assert_ok(rowlock_free(writer, &err));
+	assert_ok(rowlock_free(multilock, &err));
+	assert_ok(rowlock_free(election, &err));
 	test_lock_end(row);
 	test_lock_end(granted);
 	test_lock_end(lease);
@@ -177,8 +156,8 @@ static void term_is_larger_than_all_that_was_observed(void **state)
 	struct rowlock_client *here = test_client(TTL_MS);
 	struct seen seen = { .event = test_event_new() };
 	struct rowlock_observer *observer = NULL;
-	struct rowlock_election *one = NULL;
-	struct rowlock_election *other = NULL;
+	struct rowlock *one = NULL;
+	struct rowlock *other = NULL;
 	struct rowlock_errinfo err;
 	uint64_t term;
 
@@ -186,7 +165,7 @@ static void term_is_larger_than_all_that_was_observed(void **state)
 	options.interval_ms = 100;
 	assert_ok(rowlock_election_new(there, name, NULL, &one, &err));
 	assert_ok(rowlock_election_new(here, name, NULL, &other, &err));
-	term = of_election(one, name);
+	term = of_lock(one, name);
 	put_ahead(sql, name);
 	term += HOUR_US;
 	assert_ok(rowlock_observer_new(here, name, &options, see, &seen,
@@ -196,9 +175,9 @@ static void term_is_larger_than_all_that_was_observed(void **state)
 			     (unsigned long long) term);
 	assert_ok(rowlock_observer_free(observer, &err));
 	lose(sql, name);
-	assert_true(of_election(other, name) == term + 1);
-	assert_ok(rowlock_election_free(other, &err));
-	assert_ok(rowlock_election_free(one, &err));
+	assert_true(of_lock(other, name) == term + 1);
+	assert_ok(rowlock_free(other, &err));
+	assert_ok(rowlock_free(one, &err));
 	test_event_end(&seen.event);
 	assert_ok(rowlock_client_free(here, &err));
 	assert_ok(rowlock_client_free(there, &err));

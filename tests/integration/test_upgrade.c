@@ -16,29 +16,26 @@ static void a_reader_becomes_the_writer(void **state)
 	struct wait waiting;
 
 	(void) state;
-	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD,
-		    &err);
+	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
 	expect_read(pair.one, 0);
-	assert_ok(rowlock_rwlock_upgrade(pair.one, 0, &err));
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_WRITE);
+	assert_ok(rw_upgrade(pair.one, 0, &err));
+	assert_int_equal(rw_held(pair.one), RW_WRITE);
 	assert_int_equal(rows_of(pair.sql, pair.name), 1);
 	expect_read(pair.two, ROWLOCK_EBUSY);
 	release(pair.one);
 	/* Of two that both want to, one is refused. */
 	expect_read(pair.one, 0);
 	expect_read(pair.two, 0);
-	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err), ROWLOCK_EBUSY,
-		    &err);
-	assert_code(rowlock_rwlock_upgrade(pair.one, 50, &err),
-		    ROWLOCK_ETIMEDOUT, &err);
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
-	begin_wait(&waiting, pair.one, rowlock_rwlock_upgrade);
+	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_code(rw_upgrade(pair.one, 50, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(rw_held(pair.one), RW_READ);
+	begin_wait(&waiting, pair.one, rw_upgrade);
 	await_writer(&pair);
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
-	assert_code(rowlock_rwlock_upgrade(pair.two, ROWLOCK_FOREVER, &err),
-		    ROWLOCK_EBUSY, &err);
+	assert_int_equal(rw_held(pair.one), RW_READ);
+	assert_code(rw_upgrade(pair.two, ROWLOCK_FOREVER, &err), ROWLOCK_EBUSY,
+		    &err);
 	assert_non_null(strstr(err.message, "another writer waits"));
-	assert_int_equal(rowlock_rwlock_held(pair.two), ROWLOCK_RWLOCK_READ);
+	assert_int_equal(rw_held(pair.two), RW_READ);
 	release(pair.two);
 	end_wait(&waiting, 0, "an upgrade after the other reader's end");
 	release(pair.one);
@@ -55,18 +52,18 @@ static void an_upgrade_that_is_canceled_reads_on(void **state)
 	(void) state;
 	expect_read(pair.one, 0);
 	expect_read(pair.two, 0);
-	begin_wait(&waiting, pair.one, rowlock_rwlock_upgrade);
+	begin_wait(&waiting, pair.one, rw_upgrade);
 	await_writer(&pair);
-	assert_code(rowlock_rwlock_free(pair.one, &err), ROWLOCK_EHELD, &err);
-	rowlock_rwlock_cancel(pair.one);
+	assert_code(rowlock_free(pair.one.writer, &err), ROWLOCK_EHELD, &err);
+	rowlock_cancel(pair.one.writer);
 	end_wait(&waiting, ROWLOCK_ECANCELED, "an upgrade to be canceled");
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
-	assert_ok(rowlock_rwlock_verify(pair.one, &err));
+	assert_int_equal(rw_held(pair.one), RW_READ);
+	assert_ok(rowlock_verify(pair.one.reader, &err));
 	assert_int_equal(rows_of(pair.sql, pair.name), 2);
 	release(pair.two);
 	expect_read(pair.two, 0);
 	release(pair.two);
-	assert_ok(rowlock_rwlock_upgrade(pair.one, 0, &err));
+	assert_ok(rw_upgrade(pair.one, 0, &err));
 	release(pair.one);
 	pair_end(&pair);
 }
@@ -75,19 +72,18 @@ static void an_upgrade_that_is_canceled_reads_on(void **state)
 static void an_upgrade_waits_for_who_shares_its_row(void **state)
 {
 	struct pair pair = pair_new("shared");
-	struct rowlock_rwlock *other = make(pair.clients[0], pair.name);
+	struct rw other = make(pair.clients[0], pair.name);
 	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	(void) state;
 	expect_read(pair.one, 0);
 	/* A try has a row of its own; who waits joins. */
-	assert_ok(rowlock_rwlock_acquire_read(other, 1000, &err));
-	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err), ROWLOCK_EBUSY,
-		    &err);
-	begin_wait(&waiting, pair.one, rowlock_rwlock_upgrade);
+	assert_ok(rw_read(other, 1000, &err));
+	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_EBUSY, &err);
+	begin_wait(&waiting, pair.one, rw_upgrade);
 	await_writer(&pair);
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
+	assert_int_equal(rw_held(pair.one), RW_READ);
 	release(other);
 	end_wait(&waiting, 0, "an upgrade after who shared its row");
 	expect_read(other, ROWLOCK_EBUSY);
@@ -96,34 +92,33 @@ static void an_upgrade_waits_for_who_shares_its_row(void **state)
 	pair_end(&pair);
 }
 
-static int read_once(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
+static int read_once(struct rw rwlock, uint64_t wait_ms,
 		     struct rowlock_errinfo *reterr)
 {
-	int code = rowlock_rwlock_acquire_read(rwlock, wait_ms, reterr);
+	int code = rw_read(rwlock, wait_ms, reterr);
 
-	return code ? code : rowlock_rwlock_release(rwlock, reterr);
+	return code ? code : rowlock_release(rwlock.reader, reterr);
 }
 
 static void the_writer_becomes_a_reader(void **state)
 {
 	struct pair pair = pair_new("downgrade");
-	struct rowlock_rwlock *other = make(pair.clients[0], pair.name);
+	struct rw other = make(pair.clients[0], pair.name);
 	struct rowlock_errinfo err;
 	struct wait reading;
 	struct wait writing;
 
 	(void) state;
-	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ENOTHELD,
-		    &err);
+	assert_code(rw_downgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
 	expect_write(pair.one, 0);
 	/* Others want it, here and elsewhere. */
 	begin_wait(&reading, other, read_once);
-	begin_wait(&writing, pair.two, rowlock_rwlock_acquire_write);
-	assert_ok(rowlock_rwlock_downgrade(pair.one, &err));
-	assert_int_equal(rowlock_rwlock_held(pair.one), ROWLOCK_RWLOCK_READ);
+	begin_wait(&writing, pair.two, rw_write);
+	assert_ok(rw_downgrade(pair.one, 0, &err));
+	assert_int_equal(rw_held(pair.one), RW_READ);
 	await_writer(&pair);
-	assert_ok(rowlock_rwlock_verify(pair.one, &err));
-	assert_int_equal(rowlock_rwlock_held(pair.two), ROWLOCK_RWLOCK_NONE);
+	assert_ok(rowlock_verify(pair.one.reader, &err));
+	assert_int_equal(rw_held(pair.two), RW_NONE);
 	release(pair.one);
 	end_wait(&writing, 0, "a writer after the one that read in the end");
 	release(pair.two);
@@ -132,20 +127,15 @@ static void the_writer_becomes_a_reader(void **state)
 	pair_end(&pair);
 }
 
-/* It has nothing, and is of use again once it is released. */
-static void expect_loss(struct rowlock_rwlock *rwlock)
+/* It has nothing, and is of use again. */
+static void expect_loss(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
-	uint64_t token;
 
-	assert_int_equal(rowlock_rwlock_held(rwlock), ROWLOCK_RWLOCK_NONE);
-	expect_read(rwlock, ROWLOCK_ELOST);
-	expect_write(rwlock, ROWLOCK_ELOST);
-	assert_code(rowlock_rwlock_verify(rwlock, &err), ROWLOCK_ELOST, &err);
-	assert_code(rowlock_rwlock_token(rwlock, &token, &err), ROWLOCK_ELOST,
+	assert_int_equal(rw_held(rwlock), RW_NONE);
+	assert_code(rowlock_release(rwlock.reader, &err), ROWLOCK_ENOTHELD,
 		    &err);
-	assert_code(rowlock_rwlock_release(rwlock, &err), ROWLOCK_ELOST, &err);
-	assert_code(rowlock_rwlock_release(rwlock, &err), ROWLOCK_ENOTHELD,
+	assert_code(rowlock_release(rwlock.writer, &err), ROWLOCK_ENOTHELD,
 		    &err);
 }
 
@@ -159,15 +149,13 @@ static void an_upgrade_tells_that_its_reader_was_gone(void **state)
 	expect_read(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 pair.name);
-	assert_code(rowlock_rwlock_upgrade(pair.one, 0, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_ELOST, &err);
 	expect_loss(pair.one);
 	/* So does the way back. */
 	expect_write(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 pair.name);
-	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rw_downgrade(pair.one, 0, &err), ROWLOCK_ELOST, &err);
 	expect_loss(pair.one);
 	expect_write(pair.two, 0);
 	release(pair.two);
@@ -203,7 +191,7 @@ static void an_upgrade_tells_of_a_loss_behind_its_look(void **state)
 			"SELECT slot FROM business_lease WHERE name = '%s' AND "
 			"slot = %llu FOR UPDATE",
 			pair.name, (unsigned long long) slot);
-	begin_wait(&waiting, pair.one, rowlock_rwlock_upgrade);
+	begin_wait(&waiting, pair.one, rw_upgrade);
 	await_delete(pair.sql);
 	test_sql(pair.sql,
 		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %llu",
@@ -218,7 +206,7 @@ static void an_upgrade_tells_of_a_loss_behind_its_look(void **state)
 struct far {
 	struct proxy *proxy;
 	struct rowlock_client *client;
-	struct rowlock_rwlock *rwlock;
+	struct rw rwlock;
 };
 
 static struct far far_new(const char *name)
@@ -269,19 +257,9 @@ static void await_no_rows(const struct pair *pair)
 		test_keep_waiting(began, "what is left to be removed");
 }
 
-static int downgrade(struct rowlock_rwlock *rwlock, uint64_t wait_ms,
-		     struct rowlock_errinfo *reterr)
-{
-	(void) wait_ms;
-	return rowlock_rwlock_downgrade(rwlock, reterr);
-}
-
 /* Somebody else writes in between, and what would tell of that is lost. */
-static void change_behind(const char *word, const char *then,
-			  int (*acquire)(struct rowlock_rwlock *, uint64_t,
-					 struct rowlock_errinfo *),
-			  int (*change)(struct rowlock_rwlock *, uint64_t,
-					struct rowlock_errinfo *))
+static void change_behind(const char *word, const char *then, rw_call acquire,
+			  rw_call change)
 {
 	struct pair pair = pair_new(word);
 	struct far far = far_new(pair.name);
@@ -303,20 +281,14 @@ static void change_behind(const char *word, const char *then,
 static void a_change_is_not_believed_for_want_of_an_answer(void **state)
 {
 	(void) state;
-	change_behind("up", "rst", rowlock_rwlock_acquire_read,
-		      rowlock_rwlock_upgrade);
-	change_behind("down", "rst", rowlock_rwlock_acquire_write, downgrade);
+	change_behind("up", "rst", rw_read, rw_upgrade);
+	change_behind("down", "rst", rw_write, rw_downgrade);
 	/* All of the call's time is over then. */
-	change_behind("down-silent", "silence", rowlock_rwlock_acquire_write,
-		      downgrade);
+	change_behind("down-silent", "silence", rw_write, rw_downgrade);
 }
 
 /* Nobody else has written: the look that granted has shown both rows. */
-static void change_unanswered(const char *word,
-			      int (*acquire)(struct rowlock_rwlock *, uint64_t,
-					     struct rowlock_errinfo *),
-			      int (*change)(struct rowlock_rwlock *, uint64_t,
-					    struct rowlock_errinfo *))
+static void change_unanswered(const char *word, rw_call acquire, rw_call change)
 {
 	struct pair pair = pair_new(word);
 	struct far far = far_new(pair.name);
@@ -325,7 +297,7 @@ static void change_unanswered(const char *word,
 	assert_ok(acquire(far.rwlock, 0, &err));
 	lose_answer(&far, "rst");
 	assert_ok(change(far.rwlock, 1000, &err));
-	assert_ok(rowlock_rwlock_verify(far.rwlock, &err));
+	assert_ok(rowlock_verify(rw_side(far.rwlock), &err));
 	release(far.rwlock);
 	await_no_rows(&pair);
 	far_end(&far);
@@ -335,15 +307,13 @@ static void change_unanswered(const char *word,
 static void a_change_stands_though_its_end_is_not_answered(void **state)
 {
 	(void) state;
-	change_unanswered("up-unheard", rowlock_rwlock_acquire_read,
-			  rowlock_rwlock_upgrade);
-	change_unanswered("down-unheard", rowlock_rwlock_acquire_write,
-			  downgrade);
+	change_unanswered("up-unheard", rw_read, rw_upgrade);
+	change_unanswered("down-unheard", rw_write, rw_downgrade);
 }
 
-static void told(struct rowlock_rwlock *rwlock, void *arg)
+static void told(struct rowlock *lock, void *arg)
 {
-	(void) rwlock;
+	(void) lock;
 	test_event_set(arg);
 }
 
@@ -355,31 +325,30 @@ static void a_downgrade_tells_that_another_writes(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	rowlock_rwlock_on_lost(pair.one, told, &lost);
+	rowlock_on_lost(pair.one.writer, told, &lost);
 	expect_write(pair.one, 0);
 	assert_ok(
 	    rowlock_break(pair.clients[1], ROWLOCK_LEASE, pair.name, &err));
 	expect_write(pair.two, 0);
-	assert_code(rowlock_rwlock_downgrade(pair.one, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rw_downgrade(pair.one, 0, &err), ROWLOCK_ELOST, &err);
 	assert_non_null(strstr(err.message, "another writes"));
 	expect_loss(pair.one);
 	assert_event(&lost, "the loss of a writer to be told");
-	assert_ok(rowlock_rwlock_verify(pair.two, &err));
+	assert_ok(rowlock_verify(pair.two.writer, &err));
 	release(pair.two);
-	rowlock_rwlock_on_lost(pair.one, NULL, NULL);
+	rowlock_on_lost(pair.one.writer, NULL, NULL);
 	test_event_end(&lost);
 	pair_end(&pair);
 }
 
-static uint64_t token_of(struct rowlock_rwlock *rwlock)
+static uint64_t token_of(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t again = 0;
 
-	assert_ok(rowlock_rwlock_token(rwlock, &token, &err));
-	assert_ok(rowlock_rwlock_token(rwlock, &again, &err));
+	assert_ok(rowlock_token(rw_side(rwlock), &token, &err));
+	assert_ok(rowlock_token(rw_side(rwlock), &again, &err));
 	assert_true(token > 0 && token == again);
 	return token;
 }
@@ -392,11 +361,11 @@ static void tokens_rise_from_writer_to_writer(void **state)
 	uint64_t last;
 
 	(void) state;
-	assert_code(rowlock_rwlock_token(pair.one, &token, &err),
+	assert_code(rowlock_token(pair.one.reader, &token, &err),
 		    ROWLOCK_ENOTHELD, &err);
 	expect_write(pair.one, 0);
 	last = token_of(pair.one);
-	assert_ok(rowlock_rwlock_downgrade(pair.one, &err));
+	assert_ok(rw_downgrade(pair.one, 0, &err));
 	token = token_of(pair.one);
 	assert_true(token > last);
 	last = token;
@@ -405,14 +374,14 @@ static void tokens_rise_from_writer_to_writer(void **state)
 	assert_true(token > last);
 	last = token;
 	release(pair.one);
-	assert_ok(rowlock_rwlock_upgrade(pair.two, 0, &err));
+	assert_ok(rw_upgrade(pair.two, 0, &err));
 	assert_true(token_of(pair.two) > last);
 	release(pair.two);
 	pair_end(&pair);
 }
 
 struct draw {
-	struct rowlock_rwlock *rwlock;
+	struct rw rwlock;
 	pthread_t thread;
 	uint64_t token;
 	int code;
@@ -424,7 +393,7 @@ static void *run_draw(void *arg)
 	struct draw *draw = arg;
 
 	draw->code =
-	    rowlock_rwlock_token(draw->rwlock, &draw->token, &draw->err);
+	    rowlock_token(draw->rwlock.reader, &draw->token, &draw->err);
 	return NULL;
 }
 
@@ -457,8 +426,7 @@ static void who_shares_a_row_shares_its_token(void **state)
 	release(pair.two);
 	for (int i = 0; i < 2; i++) {
 		draws[i].rwlock = make(client, pair.name);
-		assert_ok(
-		    rowlock_rwlock_acquire_read(draws[i].rwlock, 1000, &err));
+		assert_ok(rw_read(draws[i].rwlock, 1000, &err));
 	}
 	assert_int_equal(rows_of(pair.sql, pair.name), 1);
 	test_sql(pair.sql, "BEGIN");

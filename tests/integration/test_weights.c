@@ -21,7 +21,7 @@
 /* A candidate with a client of its own, and its campaign. */
 struct person {
 	struct rowlock_client *client;
-	struct rowlock_election *election;
+	struct rowlock *election;
 	struct test_event elected;
 	pthread_t thread;
 	int code;
@@ -46,7 +46,7 @@ static void end(struct person *person)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_free(person->election, &err));
+	assert_ok(rowlock_free(person->election, &err));
 	test_event_end(&person->elected);
 	test_client_end(person->client);
 }
@@ -55,8 +55,8 @@ static void *campaign(void *arg)
 {
 	struct person *person = arg;
 
-	person->code = rowlock_election_campaign(person->election,
-						 ROWLOCK_FOREVER, &person->err);
+	person->code =
+	    rowlock_acquire(person->election, ROWLOCK_FOREVER, &person->err);
 	test_event_set(&person->elected);
 	return NULL;
 }
@@ -86,21 +86,21 @@ static void await_elected(struct person *person)
 	assert_event(&person->elected, "an election");
 	pthread_join(person->thread, NULL);
 	assert_code(person->code, 0, &person->err);
-	assert_int_equal(rowlock_election_is_leader(person->election), 1);
+	assert_int_equal(rowlock_held(person->election), 1);
 }
 
 static void lead(struct person *person)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_campaign(person->election, 0, &err));
+	assert_ok(rowlock_acquire(person->election, 0, &err));
 }
 
 static void resign(struct person *person)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_resign(person->election, &err));
+	assert_ok(rowlock_release(person->election, &err));
 }
 
 /* One leads, and a heavier one waits. */
@@ -140,7 +140,7 @@ static void the_heaviest_of_those_who_wait_is_elected(void **state)
 	stand(&heavy, sql, name);
 	resign(&leader);
 	await_elected(&heavy);
-	assert_int_equal(rowlock_election_is_leader(light.election), 0);
+	assert_int_equal(rowlock_held(light.election), 0);
 	assert_int_equal(standing(sql, name), 1);
 	resign(&heavy);
 	await_elected(&light);
@@ -178,7 +178,7 @@ static void a_leader_hears_of_a_heavier_one(void **state)
 	assert_int_equal(weight, 5);
 	assert_true(stood_ms >= 7000);
 	/* Its time begins anew when it stands again. */
-	rowlock_election_cancel(heavy.election);
+	rowlock_cancel(heavy.election);
 	assert_event(&heavy.elected, "the end of a campaign");
 	pthread_join(heavy.thread, NULL);
 	assert_code(heavy.code, ROWLOCK_ECANCELED, &heavy.err);
@@ -265,10 +265,9 @@ static void who_is_yielded_to_in_vain_is_passed_over(void **state)
 	(void) state;
 	begin(&light, name, 3);
 	add_candidate(sql, name, "weight=4", 60);
-	assert_code(rowlock_election_campaign(light.election, 0, &err),
-		    ROWLOCK_EBUSY, &err);
-	assert_ok(
-	    rowlock_election_campaign(light.election, ROWLOCK_FOREVER, &err));
+	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	assert_ok(rowlock_acquire(light.election, ROWLOCK_FOREVER, &err));
 	remove_candidate(sql, name);
 	resign(&light);
 	end(&light);
@@ -379,15 +378,15 @@ static void observers_are_told_of_those_that_led(void **state)
 	observe(&changes, client, name);
 	assert_event(&changes.heard, "an observer to be told");
 	add_candidate(sql, name, "weight=4", 60);
-	assert_code(rowlock_election_campaign(light.election, 0, &err),
-		    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
+		    &err);
 	ask_now(client, name, ROWLOCK_LEADER_NONE, 0);
 	lead(&heavy);
-	term = rowlock_election_term(heavy.election);
+	term = test_term(heavy.election);
 	ask_now(client, name, ROWLOCK_LEADER_PRESENT, term);
 	resign(&heavy);
-	assert_code(rowlock_election_campaign(light.election, 0, &err),
-		    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
+		    &err);
 	ask_now(client, name, ROWLOCK_LEADER_NONE, term);
 	pthread_mutex_lock(&changes.mutex);
 	assert_int_equal(changes.count, 3);

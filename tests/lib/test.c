@@ -200,6 +200,15 @@ void test_lock_end(struct rowlock *lock)
 	assert_ok(rowlock_free(lock, &err));
 }
 
+uint64_t test_term(struct rowlock *lock)
+{
+	uint64_t term;
+
+	return rowlock_held(lock) && rowlock_token(lock, &term, NULL) == 0
+		   ? term
+		   : 0;
+}
+
 uint64_t test_now_ns(void)
 {
 	struct timespec now;

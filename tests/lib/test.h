@@ -79,6 +79,9 @@ struct rowlock *test_lock(struct rowlock_client *client,
 /** rowlock_free() that must succeed. */
 void test_lock_end(struct rowlock *lock);
 
+/** The term in which a candidate leads; 0 if it does not. */
+uint64_t test_term(struct rowlock *lock);
+
 /** CLOCK_BOOTTIME in nanoseconds: one clock for all processes of a host. */
 uint64_t test_now_ns(void);
 

@@ -28,7 +28,10 @@ OF_PROGRAMS = [
     "(or use ROWLOCK_OWNER_HANDLE)", "there is no such flag",
     "give ROWLOCK_GUARD_SQL_SIZE bytes", "rowlock_begin()",
     "rowlock_acquire_in()", "rowlock_acquire()", "rowlock_token()",
-    "begin without ROWLOCK_EARLY_GUARD", "rowlock_rwlock_", "max_hold_ms must", "yield_ms must", "interval_ms is",
+    "begin without ROWLOCK_EARLY_GUARD", "rowlock_rwlock_",
+    "rowlock_multilock_", "rowlock_semaphore_", "max_hold_ms must",
+    "leave out max_hold_ms", "leave out ROWLOCK_TOKEN_WITH_GRANT",
+    "yield_ms must", "interval_ms is",
     "use ROWLOCK_LEASE", "or ROWLOCK_UNWEIGHTED", "or ROWLOCK_PERMITS_STORED",
     "begin with ROWLOCK_LIST_OPTIONS_DEFAULT",
     # Below the level that the tools ask for.

@@ -19,15 +19,13 @@ struct sim_handle {
 	unsigned int name;  /* of a set: the first */
 	unsigned int names; /* of a set: a bit each; else 0 */
 	bool row;
-	unsigned int cancels;   /* that may still end an acquire of it */
+	bool stored;          /* a semaphore of as many permits as are stored */
+	unsigned int cancels; /* that may still end an acquire of it */
 	unsigned int canceling; /* that are under way */
 };
 
-struct rowlock_election;
-
 struct sim_candidate {
-	struct sim_handle handle; /* of its lock */
-	struct rowlock_election *election;
+	struct sim_handle handle;
 	unsigned int asked; /* so many threads ask it just now */
 };
 
@@ -131,8 +129,11 @@ void sim_thread_rest(void);
 uint64_t sim_thread_token(struct sim_handle *handle);
 /** rowlock_verify() */
 void sim_thread_verify(struct sim_handle *handle);
-/** Keep what @handle has for a while, and do something with it. */
-void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle);
+/** Keep what @handle has for a while, and do something with it. False: it was
+ *  lost, and is over. */
+bool sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle);
+/** Its hold is over: there is nothing to release. */
+void sim_thread_over(struct sim_handle *handle);
 /** Around a call of the library named @what that waits for @wait with @handle:
  *  who cancels the thread ends it, and the judge looks at it. */
 struct sim_call;

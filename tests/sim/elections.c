@@ -12,52 +12,38 @@
 #include "sim.h"
 #include "trace.h"
 
-/* It is the first that a candidate has. */
-static struct rowlock *lock_of(struct rowlock_election *election)
-{
-	return *(struct rowlock **) election;
-}
-
-static void lost(struct rowlock_election *election, void *thread)
-{
-	sim_thread_lost(lock_of(election), thread);
-}
-
-static void make(struct sim_thread *thread, struct sim_candidate *candidate)
+static void make(struct sim_thread *thread, struct sim_handle *handle)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error;
 
 	if (sim_below(8) == 0)
-		options.info = sim_below(2) ? "night" : "day";
+		lock.info = sim_below(2) ? "night" : "day";
+	options.lock = &lock;
 	if (sim_below(2))
 		options.weight = (int) sim_below(4);
 	options.yield_ms = (uint64_t) sim_between(0, 2000);
-	if (rowlock_election_new(thread->app->client,
-				 sim_names[candidate->handle.name], &options,
-				 &candidate->election, &error))
+	if (rowlock_election_new(thread->app->client, sim_names[handle->name],
+				 &options, &handle->lock, &error))
 		sim_violation("no candidate: %s", error.message);
-	candidate->handle.lock = lock_of(candidate->election);
-	candidate->handle.flags = candidate->handle.lock->flags;
-	rowlock_election_on_lost(candidate->election, lost, thread);
-	sim_publish(candidate->election);
+	handle->flags = handle->lock->flags;
+	rowlock_on_lost(handle->lock, sim_thread_lost, thread);
+	sim_publish(handle->lock);
 }
 
 static void give_back(struct sim_candidate *candidate)
 {
-	struct rowlock_election *election = TAKE_PTR(candidate->election);
-	struct rowlock_errinfo error;
+	struct rowlock *lock = TAKE_PTR(candidate->handle.lock);
 
-	if (!election)
+	if (!lock)
 		return;
 	while (candidate->asked)
 		sim_sleep(1000);
-	sim_observe(election);
-	sim_judge_released(candidate->handle.lock, 0);
-	if (rowlock_election_free(election, &error))
-		sim_violation("a candidate cannot be freed: %s", error.message);
-	sim_judge_freed(candidate->handle.lock);
+	sim_observe(lock);
+	sim_judge_released(lock, 0);
+	sim_thread_free_lock(&lock);
 	*candidate = (struct sim_candidate){ 0 };
 }
 
@@ -70,13 +56,13 @@ static struct sim_candidate *candidate_of(struct sim_thread *thread)
 {
 	struct sim_candidate *candidate = &thread->candidate;
 
-	if (candidate->election && !candidate->handle.canceling &&
+	if (candidate->handle.lock && !candidate->handle.canceling &&
 	    sim_below(64) == 0)
 		give_back(candidate);
-	if (!candidate->election) {
+	if (!candidate->handle.lock) {
 		candidate->handle.name =
 		    (unsigned int) sim_below(sim_world.names);
-		make(thread, candidate);
+		make(thread, &candidate->handle);
 	}
 	return candidate;
 }
@@ -86,17 +72,21 @@ static struct sim_candidate *candidate_of(struct sim_thread *thread)
 /* What it says was true at some instant while it was asked. */
 static void ask(struct sim_candidate *candidate)
 {
-	struct rowlock_election *election = candidate->election;
 	struct rowlock *lock = candidate->handle.lock;
 	unsigned int name = candidate->handle.name;
 	uint64_t grant = sim_judge_grant(lock);
-	uint64_t term;
+	uint64_t term = 0;
+	int code;
 
 	candidate->asked++;
-	sim_observe(election);
-	term = rowlock_election_term(election);
-	sim_publish(election);
+	sim_observe(lock);
+	code = rowlock_token(lock, &term, NULL);
+	sim_publish(lock);
 	candidate->asked--;
+	/* No statement that may fail is made for it. */
+	if (code && code != ROWLOCK_ELOST && code != ROWLOCK_ENOTHELD)
+		sim_violation("the term of '%s' was asked for: %d",
+			      sim_names[name], code);
 	if (term && grant && sim_judge_grant(lock) == grant)
 		sim_judge_token(lock, name, term);
 }
@@ -105,7 +95,7 @@ void sim_election_ask(struct sim_app *app)
 {
 	struct sim_thread *thread = &app->threads[sim_below(app->thread_count)];
 
-	if (!thread->candidate.election)
+	if (!thread->candidate.handle.lock)
 		return;
 	sim_observe(thread);
 	ask(&thread->candidate);
@@ -119,7 +109,7 @@ static void ask_for_challengers(struct sim_candidate *candidate)
 	int code;
 
 	sim_call_begin(&call, "challenger", sim_world.call_ms);
-	code = rowlock_election_challenger(candidate->election, &weight,
+	code = rowlock_election_challenger(candidate->handle.lock, &weight,
 					   &stood_ms, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
@@ -137,8 +127,7 @@ static void lead(struct sim_candidate *candidate)
 	else if (die < 8)
 		ask_for_challengers(candidate);
 	else if (die < 16)
-		sim_judge_held(lock,
-			       rowlock_election_is_leader(candidate->election));
+		sim_judge_held(lock, rowlock_held(lock));
 	ask(candidate);
 }
 
@@ -156,7 +145,7 @@ static int campaign(struct sim_thread *thread, struct sim_candidate *candidate)
 	    { thread->fiber->number, sim_self->proc->number, handle->name,
 	      wait } });
 	sim_thread_asks(thread, handle, &call, "campaign", wait);
-	code = rowlock_election_campaign(candidate->election, wait, NULL);
+	code = rowlock_acquire(handle->lock, wait, NULL);
 	sim_thread_asked(thread, &call);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: campaigned name=%n code=%d",
@@ -171,7 +160,7 @@ static int campaign(struct sim_thread *thread, struct sim_candidate *candidate)
  */
 static bool stays(struct sim_candidate *candidate)
 {
-	return !rowlock_election_is_leader(candidate->election) && sim_below(2);
+	return !rowlock_held(candidate->handle.lock) && sim_below(2);
 }
 
 static void resign(struct sim_thread *thread, struct sim_candidate *candidate)
@@ -182,7 +171,7 @@ static void resign(struct sim_thread *thread, struct sim_candidate *candidate)
 
 	sim_judge_release(handle->lock);
 	sim_call_begin(&call, "resign", sim_world.call_ms);
-	code = rowlock_election_resign(candidate->election, NULL);
+	code = rowlock_release(handle->lock, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_RELEASE, code);
 	sim_trace((struct sim_note){

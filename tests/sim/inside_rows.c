@@ -149,7 +149,9 @@ static void lock_resource(struct sim_session *session,
 		sim_violation("a transaction passes two fences");
 	work->open = true;
 	work->resource = resource;
-	resource->writer = session;
+	/* One that was aborted runs on, and takes nothing from others. */
+	if (!resource->writer)
+		resource->writer = session;
 }
 
 /* The row is locked, whether it is passed or not. */
@@ -246,7 +248,7 @@ void sim_inside_release(struct sim_session *session)
 	}
 	if (work->floor && --sim_tables.floor_sharers == 0)
 		sim_locks_wake(&sim_tables.floor);
-	if (work->resource) {
+	if (work->resource && work->resource->writer == session) {
 		work->resource->writer = NULL;
 		sim_locks_wake(work->resource);
 	}

@@ -316,19 +316,68 @@ static void drop_all(const struct rowlock *lock)
 		drop(grant);
 }
 
+/* Handles whose last hold is over while the callback of its loss was due: it
+ * does not say which hold it is about, and is about that one. */
+#define UNTOLD 64
+
+static struct {
+	const struct sim_proc *proc;
+	const struct rowlock *lock;
+} untold[UNTOLD];
+static unsigned int untold_next;
+
+static bool is_untold(const struct rowlock *lock)
+{
+	for (int i = 0; i < UNTOLD; i++)
+		if (untold[i].proc == sim_self->proc &&
+		    untold[i].lock == lock) {
+			untold[i].proc = NULL;
+			return true;
+		}
+	return false;
+}
+
+static bool is_due(const struct rowlock *lock)
+{
+	return lock->notices || lock->name->client->notifying == lock;
+}
+
+/* The hold of @lock was lost, and is over. */
+static void note_untold(const struct rowlock *lock)
+{
+	const struct sim_grant *grant = grant_of(lock);
+
+	if (!grant || grant->told || !is_due(lock))
+		return;
+	untold[untold_next % UNTOLD].proc = sim_self->proc;
+	untold[untold_next++ % UNTOLD].lock = lock;
+}
+
+/* An acquire is over with what @lock had before, and has lost; or with a grant
+ * that was lost in the same call, of which nobody is told. */
+static void drop_lost(const struct rowlock *lock)
+{
+	const struct sim_grant *grant = grant_of(lock);
+
+	if (grant && grant->watched)
+		note_untold(lock);
+	drop_all(lock);
+}
+
 void sim_judge_acquire(struct rowlock *lock, unsigned int names)
 {
 	sim_self->acquiring = lock;
 	sim_self->acquiring_names = names;
-	sim_self->acquiring_attempt = 0;
+	/* One that it has already is not what it acquires. */
+	sim_self->acquiring_attempt = lock->hold ? lock->hold->attempt : 0;
+	sim_self->acquiring_pass = lock->hold ? lock->hold->passes : 0;
 }
 
 void sim_judge_began(void)
 {
 	struct rowlock *lock = sim_self->acquiring;
 
-	/* One call may be granted twice, if the first is lost in it. */
-	drop_all(lock);
+	drop_lost(lock);
 	sim_self->acquiring_attempt = lock->hold->attempt;
 	sim_self->acquiring_pass = lock->hold->passes;
 	for (unsigned int name = 0; name < SIM_NAMES; name++)
@@ -348,7 +397,7 @@ void sim_judge_acquired(struct rowlock *lock, int code)
 			      rowlock_name(lock));
 	/* One that failed after the grant gave it up by itself. */
 	if (code)
-		drop_all(lock);
+		drop_lost(lock);
 	for (; !code && grant; grant = grant_behind(grant))
 		grant->watched = true;
 }
@@ -379,27 +428,6 @@ void sim_judge_gives(const struct rowlock *lock, bool gives)
 	grant->watched = !gives;
 }
 
-/* Handles whose release told of a loss while their callback was due: it does
- * not say which hold it is about, and is about that one. */
-#define UNTOLD 64
-
-static struct {
-	const struct sim_proc *proc;
-	const struct rowlock *lock;
-} untold[UNTOLD];
-static unsigned int untold_next;
-
-static bool is_untold(const struct rowlock *lock)
-{
-	for (int i = 0; i < UNTOLD; i++)
-		if (untold[i].proc == sim_self->proc &&
-		    untold[i].lock == lock) {
-			untold[i].proc = NULL;
-			return true;
-		}
-	return false;
-}
-
 void sim_judge_freed(const struct rowlock *lock)
 {
 	for (int i = 0; i < UNTOLD; i++)
@@ -407,19 +435,10 @@ void sim_judge_freed(const struct rowlock *lock)
 			untold[i].proc = NULL;
 }
 
-static bool is_due(const struct rowlock *lock)
-{
-	return lock->notices || lock->name->client->notifying == lock;
-}
-
 void sim_judge_released(struct rowlock *lock, int code)
 {
-	const struct sim_grant *grant = grant_of(lock);
-
-	if (code == ROWLOCK_ELOST && grant && !grant->told && is_due(lock)) {
-		untold[untold_next % UNTOLD].proc = sim_self->proc;
-		untold[untold_next++ % UNTOLD].lock = lock;
-	}
+	if (code == ROWLOCK_ELOST)
+		note_untold(lock);
 	drop_all(lock);
 }
 
@@ -546,6 +565,9 @@ static void audit_grant(struct sim_grant *grant)
 		return;
 	}
 	if (!grant->watched || grant->told)
+		return;
+	/* Given back by the call that yields. */
+	if (grant->yields && grant->lock->hold != grant->hold)
 		return;
 	if (!grant->lost_us) {
 		grant->lost_us = sim_now;

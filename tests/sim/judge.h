@@ -32,12 +32,14 @@ void sim_judge_acquired(struct rowlock *lock, int code);
 /** Was the lease that @attempt made taken by hand? */
 bool sim_was_broken(uint64_t attempt);
 
-/** It is going to be released for good; the call has returned. */
+/** It is going to be released for good; the call has returned, or an acquire
+ *  has told of its loss. */
 void sim_judge_release(struct rowlock *lock);
 void sim_judge_released(struct rowlock *lock, int code);
 /** It is not there any more. */
 void sim_judge_freed(const struct rowlock *lock);
-/** Whoever writes by @lock's grant does so no more: it is about to read. */
+/** @lock's grant is given back by a call that upgrades or downgrades: whoever
+ *  writes by it does so no more. */
 void sim_judge_yields(const struct rowlock *lock, bool yields);
 /** Its transaction is about to give it back; or has not. */
 void sim_judge_gives(const struct rowlock *lock, bool gives);

@@ -21,7 +21,7 @@ struct sim_grant {
 	uint64_t serial;    /* of the row, or of the row's lock */
 	bool watched;       /* acquired, and not being released */
 	bool gives;         /* its transaction gives it back, just now */
-	bool yields;        /* it writes no more, and is about to be released */
+	bool yields;        /* it writes no more, and its call releases it */
 	bool told;
 	bool not_held; /* rowlock_held() has said so */
 	int64_t began_us;

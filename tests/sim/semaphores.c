@@ -2,11 +2,11 @@
 /*
  * A thread that takes some permits of a semaphore, and gives them back.
  */
-#include "app_private.h"
+#include <rowlock/semaphore.h>
 
+#include "app_private.h"
 #include "hold/handle.h"
 #include "judge.h"
-#include "recipe/semaphore_permits.h"
 #include "sim.h"
 #include "trace.h"
 
@@ -15,16 +15,19 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error;
 
-	options.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	if (!sim_world.calm && sim_below(6) == 0)
 		options.max_hold_ms =
 		    (uint64_t) sim_between(1000, SIM_MAXIMUM_MS);
 	if (sim_below(8) == 0)
 		options.info = sim_below(2) ? "night" : "day";
-	handle->flags = options.flags;
-	if (rlk_permits_new(thread->app->client, sim_names[handle->name],
-			    &options, &handle->lock, &error))
+	handle->stored = sim_below(4) == 0;
+	if (rowlock_semaphore_new(thread->app->client, sim_names[handle->name],
+				  handle->stored
+				      ? ROWLOCK_PERMITS_STORED
+				      : sim_world.permits[handle->name],
+				  &options, &handle->lock, &error))
 		sim_violation("no semaphore: %s", error.message);
+	handle->flags = handle->lock->flags;
 	rowlock_on_lost(handle->lock, sim_thread_lost, thread);
 }
 
@@ -43,15 +46,15 @@ static unsigned int how_many(const struct sim_handle *handle)
 }
 
 /* Who says another number than there is, or wants more, is told so. */
-static bool may_disagree(unsigned int permits)
+static bool may_disagree(const struct sim_handle *handle)
 {
-	return sim_world.resizes || !permits;
+	return sim_world.resizes || handle->stored;
 }
 
 /* As many as were asked for, or none any more. */
 static void check_held(const struct sim_handle *handle, unsigned int count)
 {
-	unsigned int held = rlk_permits_held(handle->lock);
+	unsigned int held = rowlock_semaphore_held(handle->lock);
 
 	if (held && held != count)
 		sim_violation("%u permits of '%s' were acquired, and %u are "
@@ -61,8 +64,6 @@ static void check_held(const struct sim_handle *handle, unsigned int count)
 
 static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 {
-	unsigned int permits =
-	    sim_below(4) ? sim_world.permits[handle->name] : 0;
 	unsigned int count = how_many(handle);
 	uint64_t wait = sim_thread_wait();
 	struct sim_call call;
@@ -77,7 +78,7 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	sim_thread_asks(thread, handle, &call, "acquire permits", wait);
 	/* A try is in nobody's way. */
 	sim_self->acquiring_count = wait ? count : 0;
-	code = rlk_permits_acquire(handle->lock, permits, count, wait, NULL);
+	code = rowlock_semaphore_acquire(handle->lock, count, wait, NULL);
 	sim_thread_asked(thread, &call);
 	sim_trace((struct sim_note){
 	    "#thread %u of process %u: acquired permits name=%n code=%d",
@@ -86,7 +87,7 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 	sim_judge_acquired(handle->lock, code);
 	if (!code)
 		check_held(handle, count);
-	if (code == ROWLOCK_EINVAL && may_disagree(permits))
+	if (code == ROWLOCK_EINVAL && may_disagree(handle))
 		return sim_app_code(SIM_CALL_ACQUIRE, code);
 	sim_thread_acquired(handle, wait, code);
 	return code;
@@ -111,7 +112,7 @@ static void resize(struct sim_thread *thread)
 
 	/* As it was at first, now and then. */
 	sim_call_begin(&call, "resize", sim_world.call_ms);
-	code = rlk_permits_resize(
+	code = rowlock_semaphore_resize(
 	    thread->app->client, sim_names[name],
 	    sim_below(2) ? sim_world.permits[name]
 			 : (unsigned int) sim_between(1, SIM_PERMITS_MOST),

@@ -4,14 +4,13 @@
  * hold. Every code that a call returns must be one that its comment in
  * rowlock.h allows.
  */
-#include <rowlock.h>
+#include <rowlock/multilock.h>
+
 #include <string.h>
 
-#include "api/token.h"
 #include "app_private.h"
 #include "judge.h"
 #include "proc.h"
-#include "recipe/set_handle.h"
 #include "sim.h"
 #include "trace.h"
 
@@ -23,6 +22,16 @@ static bool may_be_lost(const struct sim_thread *thread)
 
 	return !sim_world.calm ||
 	       (left && !(left->flags & ROWLOCK_OWNER_HANDLE));
+}
+
+/* It may be acquired meanwhile, and is not held until that is over. */
+static void ask_held(struct rowlock *lock)
+{
+	uint64_t grant = lock->shown ? sim_judge_grant(lock) : 0;
+	bool held = rowlock_held(lock);
+
+	if (grant && sim_judge_grant(lock) == grant)
+		sim_judge_held(lock, held);
 }
 
 void sim_thread_lost(struct rowlock *lock, void *arg)
@@ -38,7 +47,7 @@ void sim_thread_lost(struct rowlock *lock, void *arg)
 			      rowlock_name(lock));
 	sim_judge_told(lock);
 	if (sim_below(4) == 0)
-		sim_judge_held(lock, rowlock_held(lock));
+		ask_held(lock);
 }
 
 /* In the other order. */
@@ -52,8 +61,8 @@ static int make_set(struct rowlock_client *client, struct sim_handle *handle,
 	for (unsigned int name = SIM_NAMES; name-- > 0;)
 		if (handle->names & 1u << name)
 			names[count++] = sim_names[name];
-	return rlk_set_new(client, names, count, options, &handle->lock,
-			   reterr);
+	return rowlock_multilock_new(client, names, count, options,
+				     &handle->lock, reterr);
 }
 
 static void make(struct sim_thread *thread, struct sim_handle *handle)
@@ -299,17 +308,13 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 }
 
 /* A random one of its names. */
-static unsigned int any_name(const struct sim_handle *handle,
-			     unsigned int *ret_which)
+static unsigned int any_name(const struct sim_handle *handle)
 {
 	unsigned int name = handle->name;
 
-	*ret_which = 0;
 	for (unsigned int i = name + 1; i < SIM_NAMES && sim_below(2); i++)
-		if (handle->names & 1u << i) {
+		if (handle->names & 1u << i)
 			name = i;
-			++*ret_which;
-		}
 	return name;
 }
 
@@ -317,14 +322,13 @@ uint64_t sim_thread_token(struct sim_handle *handle)
 {
 	struct sim_call call;
 	uint64_t token = 0;
-	unsigned int which;
-	unsigned int name = any_name(handle, &which);
+	unsigned int name = any_name(handle);
 	int code;
 
 	sim_call_begin(&call, "token", sim_world.call_ms);
-	code = handle->names
-		   ? rlk_set_token(handle->lock, which, 0, &token, NULL)
-		   : rowlock_token(handle->lock, &token, NULL);
+	code = handle->names ? rowlock_multilock_token(
+				   handle->lock, sim_names[name], &token, NULL)
+			     : rowlock_token(handle->lock, &token, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
 	sim_app_expect("token", code, code == ROWLOCK_ELOST && !sim_world.calm);
@@ -349,24 +353,60 @@ void sim_thread_verify(struct sim_handle *handle)
 		       code == ROWLOCK_ELOST && !sim_world.calm);
 }
 
-/* Once more, through the same handle. */
-static void reenter(struct sim_thread *thread, struct sim_handle *handle)
+/* The last hold of @handle is over without a release. */
+void sim_thread_over(struct sim_handle *handle)
 {
-	int code = rowlock_acquire(handle->lock, 0, NULL);
+	int code = rowlock_release(handle->lock, NULL);
 
-	if (handle->flags & ROWLOCK_NOT_REENTRANT) {
-		sim_app_expect("acquire", code,
-			       code == ROWLOCK_EDEADLOCK ||
-				   (code == ROWLOCK_ELOST && !sim_world.calm));
-		if (code == 0)
-			sim_violation("a lock that is not reentrant was "
-				      "entered twice");
-		return;
-	}
+	if (rowlock_held(handle->lock) || code != ROWLOCK_ENOTHELD)
+		sim_violation("'%s' is lost, and over: its release returned %d",
+			      rowlock_name(handle->lock), code);
+}
+
+/* A lock that is not re-entrant: one that is lost is over, and acquired anew.
+ */
+static bool acquire_again(struct sim_handle *handle, uint64_t grant, int code)
+{
+	if (code == ROWLOCK_EDEADLOCK)
+		return true;
+	if (code == 0 && sim_judge_grant(handle->lock) == grant)
+		sim_violation("a lock that is not reentrant was entered twice");
+	if (sim_world.calm)
+		sim_violation("'%s' is lost in a calm world",
+			      rowlock_name(handle->lock));
+	sim_judge_acquired(handle->lock, code);
+	sim_thread_acquired(handle, 0, code);
+	if (code)
+		sim_thread_over(handle);
+	return code == 0;
+}
+
+/* Once more, through the same handle. False: nothing is held any more. */
+static bool reenter(struct sim_thread *thread, struct sim_handle *handle)
+{
+	uint64_t grant = sim_judge_grant(handle->lock);
+	struct sim_call call;
+	int code;
+
+	sim_thread_asks(thread, handle, &call, "acquire again", 0);
+	code = rowlock_acquire(handle->lock, 0, NULL);
+	sim_thread_asked(thread, &call);
+	sim_self->acquiring = NULL;
+	if (handle->flags & ROWLOCK_NOT_REENTRANT)
+		return acquire_again(handle, grant, code);
 	sim_app_expect("acquire", code,
 		       code == ROWLOCK_ELOST && !sim_world.calm);
+	if (code == ROWLOCK_ELOST) {
+		sim_judge_released(handle->lock, code);
+		sim_thread_over(handle);
+		return false;
+	}
+	if (code == 0 && sim_judge_grant(handle->lock) != grant)
+		sim_violation("'%s' was lost, and is acquired anew untold",
+			      rowlock_name(handle->lock));
 	if (code == 0)
 		release(thread, handle, false);
+	return true;
 }
 
 void sim_thread_cancel(struct sim_thread *thread)
@@ -404,7 +444,7 @@ void sim_thread_rest(void)
 		sim_sleep(sim_between(0, (int64_t) sim_world.ttl_ms * 2500));
 }
 
-void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
+bool sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 {
 	uint64_t die = sim_below(64);
 
@@ -417,17 +457,18 @@ void sim_thread_hold(struct sim_thread *thread, struct sim_handle *handle)
 		sim_thread_token(handle);
 	else if (die < 6)
 		sim_thread_verify(handle);
-	else if (die < 8)
-		reenter(thread, handle);
-	else if (die < 12)
+	else if (die < 8 && !reenter(thread, handle))
+		return false;
+	else if (die >= 8 && die < 12)
 		sim_judge_held(handle->lock, rowlock_held(handle->lock));
 	if (handle->flags & ROWLOCK_TOKEN_WITH_GRANT && sim_below(4) == 0)
 		sim_thread_token(handle);
 	if (sim_below(1024) == 0)
 		sim_aside_fork(thread->app->client, handle->lock);
+	return true;
 }
 
-/* False: it was given back by a transaction. */
+/* False: it was given back by a transaction, or is over, as it was lost. */
 static bool keep(struct sim_thread *thread, struct sim_handle *handle)
 {
 	struct sim_turn turn = { .unknown = false };
@@ -445,8 +486,7 @@ static bool keep(struct sim_thread *thread, struct sim_handle *handle)
 		sim_fenced_play(thread, handle);
 	if (sim_world.insides && handle->row && sim_below(64) == 0)
 		sim_inside_again(thread, handle);
-	sim_thread_hold(thread, handle);
-	return true;
+	return sim_thread_hold(thread, handle);
 }
 
 static void cycle(struct sim_thread *thread)

@@ -17,7 +17,7 @@ struct sim_note {
 	/** Words with %u (a number), %d (signed), %n (a name's number), %s (a
 	 *  static text) for the values in their order. */
 	const char *words;
-	uint64_t value[5];
+	uint64_t value[6];
 };
 
 /** By the fiber that runs. */

@@ -11,6 +11,7 @@
  */
 #include "world.h"
 
+#include <rowlock/semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,6 @@
 #include "judge.h"
 #include "locks.h"
 #include "neighbours.h"
-#include "recipe/semaphore_permits.h"
 #include "sim.h"
 #include "tables.h"
 #include "trace.h"
@@ -180,15 +180,16 @@ static void visit(struct rowlock_client *client, unsigned int name, bool row)
 static void visit_semaphore(struct rowlock_client *client, unsigned int name)
 {
 	unsigned int permits = sim_tables.permits[name];
-	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error = { 0 };
 	struct rowlock *lock;
 
 	if (!permits)
 		return;
-	if (rlk_permits_new(client, sim_names[name], &options, &lock, &error))
+	if (rowlock_semaphore_new(client, sim_names[name],
+				  ROWLOCK_PERMITS_STORED, NULL, &lock, &error))
 		sim_violation("no semaphore: %s", error.message);
-	if (rlk_permits_acquire(lock, 0, permits, patience_ms(false), &error))
+	if (rowlock_semaphore_acquire(lock, permits, patience_ms(false),
+				      &error))
 		sim_violation("L1: the %u permits of '%s' cannot be had any "
 			      "more: %s",
 			      permits, sim_names[name], error.message);

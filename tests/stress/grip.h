@@ -3,7 +3,7 @@
 #define ROWLOCK_STRESS_GRIP_H
 
 /*
- * What a thread of a run can hold: a lock, or one of the recipes on it. All of
+ * The kinds of locks that a thread of a run can hold. All of
  * them are acquired, asked about and released in the same cycle.
  */
 
@@ -28,7 +28,7 @@ struct grip_kind {
 	int (*release)(struct grip *grip, struct rowlock_errinfo *reterr);
 	bool (*held)(struct grip *grip);
 	int (*verify)(struct grip *grip, struct rowlock_errinfo *reterr);
-	/** Of its part so and so. NULL: there is none. */
+	/** The token of one of its parts; NULL for a kind without tokens. */
 	int (*token)(struct grip *grip, unsigned int part, uint64_t *ret_token,
 		     struct rowlock_errinfo *reterr);
 	/** Have its losses told, or no more. */
@@ -42,17 +42,12 @@ struct grip_kind {
 struct grip {
 	const struct grip_kind *kind;
 	struct worker *worker;
-	union {
-		struct rowlock *lock;
-		struct rowlock_rwlock *rwlock;
-		struct rowlock_semaphore *semaphore;
-		struct rowlock_multilock *multilock;
-		struct rowlock_election *election;
-	};
-	bool reads;           /* of a read/write lock, this time */
-	unsigned int permits; /* that a semaphore has; 0: it is none */
-	unsigned int takes;   /* of these, this time */
-	/* Names that are had together are so many holds in the history. */
+	struct rowlock *lock;   /* or what the recipe made, or the reader */
+	struct rowlock *writer; /* of a read/write lock; else NULL */
+	bool reads;             /* of a read/write lock, this time */
+	unsigned int permits;   /* that a semaphore has; else 0 */
+	unsigned int takes;     /* of these, this time */
+	/* Each name of a multi-lock is a hold of its own in the history. */
 	unsigned int parts;
 	char names[GRIP_PARTS][128];
 	pthread_mutex_t mutex;

@@ -204,8 +204,9 @@ static void let_go(struct stage *stage, enum effect effect)
 
 	if (!stage_held(stage))
 		return;
-	if (stage->election)
-		stage->term = rowlock_election_term(stage->election);
+	if (stage->tried == TRIED_ELECTION &&
+	    rowlock_token(stage->lock, &stage->term, NULL))
+		stage->term = 0;
 	code = stage_release(stage, &err);
 	if (code &&
 	    !(code == ROWLOCK_ELOST && (!held || cut_off || stage->lost)))

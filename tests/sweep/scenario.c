@@ -266,7 +266,7 @@ static int draw_token(struct stage *stage)
 
 static int verify_it(struct stage *stage)
 {
-	return stage_verify(stage, &stage->err);
+	return rowlock_verify(stage->lock, &stage->err);
 }
 
 static int release_it(struct stage *stage)
@@ -276,13 +276,15 @@ static int release_it(struct stage *stage)
 
 static int upgrade_it(struct stage *stage)
 {
-	return rowlock_rwlock_upgrade(stage->rwlock, WAIT_MS * stage->slow,
-				      &stage->err);
+	return stage_changed(
+	    stage, rowlock_rwlock_upgrade(stage->lock, WAIT_MS * stage->slow,
+					  &stage->err));
 }
 
 static int downgrade_it(struct stage *stage)
 {
-	return rowlock_rwlock_downgrade(stage->rwlock, &stage->err);
+	return stage_changed(
+	    stage, rowlock_rwlock_downgrade(stage->lock, &stage->err));
 }
 
 static int free_client(struct stage *stage)

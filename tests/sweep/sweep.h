@@ -98,22 +98,18 @@ struct stage {
 	char other[64]; /* a second name, that sets have, too */
 	char program[64];
 	struct rowlock *rival;
-	struct rowlock *other_rival;         /* on the second name */
-	struct rowlock_rwlock *rwlock_rival; /* of a reader or a writer */
-	struct rowlock_semaphore *semaphore_rival;
+	struct rowlock *rival_writer; /* of a reader or a writer */
+	struct rowlock *other_rival;  /* on the second name */
 	struct rowlock_client *client;
-	struct rowlock *lock; /* what the client tries, or */
-	struct rowlock_multilock *set;
-	struct rowlock_rwlock *rwlock;
-	struct rowlock_semaphore *semaphore;
-	struct rowlock_election *election;
-	uint64_t term; /* in which the candidate led last */
+	struct rowlock *lock; /* what the client tries; of a read/write lock */
+	struct rowlock *other_side; /* the one that it had first, and this */
+	uint64_t term;              /* in which the candidate led last */
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
 	bool rival_holds;
 	enum tried tried;
-	bool rival_writes;    /* that of a reader or writer */
+	bool rival_writes;    /* by rival_writer */
 	bool patient;         /* its calls take PATIENT_CALL_MS */
 	unsigned int flags;   /* of the client */
 	uint64_t max_hold_ms; /* of its lock; 0: none */
@@ -220,9 +216,10 @@ void tried_new(struct stage *stage, unsigned int flags);
 int stage_acquire(struct stage *stage, uint64_t wait_ms,
 		  struct rowlock_errinfo *reterr);
 int stage_release(struct stage *stage, struct rowlock_errinfo *reterr);
-int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr);
 int stage_token(struct stage *stage, struct rowlock_errinfo *reterr);
 bool stage_held(const struct stage *stage);
+/** An upgrade, or a downgrade, returned @code; returns it. */
+int stage_changed(struct stage *stage, int code);
 /** Give it back, if it is not held; 0 if there is none. */
 int stage_free(struct stage *stage, struct rowlock_errinfo *reterr);
 

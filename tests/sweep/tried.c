@@ -33,54 +33,36 @@ static struct rowlock *new_lock(struct stage *stage,
 	return lock;
 }
 
-static void lost_set(struct rowlock_multilock *set, void *arg)
-{
-	(void) set;
-	lost(NULL, arg);
-}
-
 static void new_set(struct stage *stage)
 {
-	struct rowlock_multilock_options options =
-	    ROWLOCK_MULTILOCK_OPTIONS_DEFAULT;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	const char *const names[] = { stage->other, stage->name };
 
 	options.max_hold_ms = stage->max_hold_ms;
 	stage_must(stage,
 		   rowlock_multilock_new(stage->client, names, 2, &options,
-					 &stage->set, NULL),
+					 &stage->lock, NULL),
 		   "rowlock_multilock_new");
-	if (stage->set)
-		rowlock_multilock_on_lost(stage->set, lost_set, stage);
 }
 
-static struct rowlock_rwlock *new_rwlock(struct stage *stage,
-					 struct rowlock_client *client)
+static void new_rwlock(struct stage *stage, struct rowlock_client *client,
+		       struct rowlock **reader, struct rowlock **writer)
 {
-	struct rowlock_rwlock *rwlock = NULL;
-
-	stage_must(stage,
-		   rowlock_rwlock_new(client, stage->name, NULL, &rwlock, NULL),
-		   "rowlock_rwlock_new");
-	return rwlock;
-}
-
-static void lost_rwlock(struct rowlock_rwlock *rwlock, void *arg)
-{
-	(void) rwlock;
-	lost(NULL, arg);
+	stage_must(
+	    stage,
+	    rowlock_rwlock_new(client, stage->name, NULL, reader, writer, NULL),
+	    "rowlock_rwlock_new");
 }
 
 /* Whoever has all of its permits keeps others out; and a single one that is
  * lost is one too few. */
 #define PERMITS 2
 
-static struct rowlock_semaphore *new_semaphore(struct stage *stage,
-					       struct rowlock_client *client)
+static struct rowlock *new_semaphore(struct stage *stage,
+				     struct rowlock_client *client)
 {
-	struct rowlock_semaphore_options options =
-	    ROWLOCK_SEMAPHORE_OPTIONS_DEFAULT;
-	struct rowlock_semaphore *semaphore = NULL;
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *semaphore = NULL;
 
 	if (client == stage->client)
 		options.max_hold_ms = stage->max_hold_ms;
@@ -89,18 +71,6 @@ static struct rowlock_semaphore *new_semaphore(struct stage *stage,
 					 &semaphore, NULL),
 		   "rowlock_semaphore_new");
 	return semaphore;
-}
-
-static void lost_permits(struct rowlock_semaphore *semaphore, void *arg)
-{
-	(void) semaphore;
-	lost(NULL, arg);
-}
-
-static void lost_election(struct rowlock_election *election, void *arg)
-{
-	(void) election;
-	lost(NULL, arg);
 }
 
 /* With a weight: it says all that one without says, and more. */
@@ -112,10 +82,8 @@ static void new_election(struct stage *stage)
 	options.weight = 5;
 	stage_must(stage,
 		   rowlock_election_new(stage->client, stage->name, &options,
-					&stage->election, NULL),
+					&stage->lock, NULL),
 		   "rowlock_election_new");
-	if (stage->election)
-		rowlock_election_on_lost(stage->election, lost_election, stage);
 }
 
 void tried_new(struct stage *stage, unsigned int flags)
@@ -126,17 +94,15 @@ void tried_new(struct stage *stage, unsigned int flags)
 		new_set(stage);
 		break;
 	case TRIED_READER:
+		new_rwlock(stage, stage->client, &stage->lock,
+			   &stage->other_side);
+		break;
 	case TRIED_WRITER:
-		stage->rwlock = new_rwlock(stage, stage->client);
-		if (stage->rwlock)
-			rowlock_rwlock_on_lost(stage->rwlock, lost_rwlock,
-					       stage);
+		new_rwlock(stage, stage->client, &stage->other_side,
+			   &stage->lock);
 		break;
 	case TRIED_PERMITS:
-		stage->semaphore = new_semaphore(stage, stage->client);
-		if (stage->semaphore)
-			rowlock_semaphore_on_lost(stage->semaphore,
-						  lost_permits, stage);
+		stage->lock = new_semaphore(stage, stage->client);
 		break;
 	case TRIED_ELECTION:
 		new_election(stage);
@@ -144,10 +110,12 @@ void tried_new(struct stage *stage, unsigned int flags)
 	case TRIED_LOCK:
 		stage->lock =
 		    new_lock(stage, stage->client, stage->name, flags);
-		if (stage->lock)
-			rowlock_on_lost(stage->lock, lost, stage);
 		break;
 	}
+	if (stage->lock)
+		rowlock_on_lost(stage->lock, lost, stage);
+	if (stage->other_side)
+		rowlock_on_lost(stage->other_side, lost, stage);
 }
 
 /* ---------------------------------------------------------------- calls */
@@ -155,58 +123,27 @@ void tried_new(struct stage *stage, unsigned int flags)
 int stage_acquire(struct stage *stage, uint64_t wait_ms,
 		  struct rowlock_errinfo *reterr)
 {
-	switch (stage->tried) {
-	case TRIED_SET:
-		return rowlock_multilock_acquire(stage->set, wait_ms, reterr);
-	case TRIED_READER:
-		return rowlock_rwlock_acquire_read(stage->rwlock, wait_ms,
-						   reterr);
-	case TRIED_WRITER:
-		return rowlock_rwlock_acquire_write(stage->rwlock, wait_ms,
-						    reterr);
-	case TRIED_PERMITS:
-		return rowlock_semaphore_acquire(stage->semaphore, PERMITS,
-						 wait_ms, reterr);
-	case TRIED_ELECTION:
-		return rowlock_election_campaign(stage->election, wait_ms,
+	if (stage->tried == TRIED_PERMITS)
+		return rowlock_semaphore_acquire(stage->lock, PERMITS, wait_ms,
 						 reterr);
-	default:
-		return rowlock_acquire(stage->lock, wait_ms, reterr);
-	}
+	return rowlock_acquire(stage->lock, wait_ms, reterr);
 }
 
 int stage_release(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	switch (stage->tried) {
-	case TRIED_SET:
-		return rowlock_multilock_release(stage->set, reterr);
-	case TRIED_READER:
-	case TRIED_WRITER:
-		return rowlock_rwlock_release(stage->rwlock, reterr);
-	case TRIED_PERMITS:
-		return rowlock_semaphore_release(stage->semaphore, reterr);
-	case TRIED_ELECTION:
-		return rowlock_election_resign(stage->election, reterr);
-	default:
-		return rowlock_release(stage->lock, reterr);
-	}
+	return rowlock_release(stage->lock, reterr);
 }
 
-int stage_verify(struct stage *stage, struct rowlock_errinfo *reterr)
+/* Upgraded, or downgraded, with @code. */
+int stage_changed(struct stage *stage, int code)
 {
-	switch (stage->tried) {
-	case TRIED_SET:
-		return rowlock_multilock_verify(stage->set, reterr);
-	case TRIED_READER:
-	case TRIED_WRITER:
-		return rowlock_rwlock_verify(stage->rwlock, reterr);
-	case TRIED_PERMITS:
-		return rowlock_semaphore_verify(stage->semaphore, reterr);
-	case TRIED_ELECTION:
-		return rowlock_election_verify(stage->election, reterr);
-	default:
-		return rowlock_verify(stage->lock, reterr);
+	struct rowlock *before = stage->lock;
+
+	if (!code) {
+		stage->lock = stage->other_side;
+		stage->other_side = before;
 	}
+	return code;
 }
 
 /* Permits have none, and a term is no call. */
@@ -214,54 +151,29 @@ int stage_token(struct stage *stage, struct rowlock_errinfo *reterr)
 {
 	uint64_t token;
 
-	switch (stage->tried) {
-	case TRIED_SET:
-		return rowlock_multilock_token(stage->set, stage->name, &token,
+	if (stage->tried == TRIED_SET)
+		return rowlock_multilock_token(stage->lock, stage->name, &token,
 					       reterr);
-	case TRIED_READER:
-	case TRIED_WRITER:
-		return rowlock_rwlock_token(stage->rwlock, &token, reterr);
-	default:
-		return rowlock_token(stage->lock, &token, reterr);
-	}
+	return rowlock_token(stage->lock, &token, reterr);
 }
 
 bool stage_held(const struct stage *stage)
 {
-	if (stage->election)
-		return rowlock_election_is_leader(stage->election);
-	if (stage->semaphore)
-		return rowlock_semaphore_held(stage->semaphore);
-	if (stage->rwlock)
-		return rowlock_rwlock_held(stage->rwlock) !=
-		       ROWLOCK_RWLOCK_NONE;
-	if (stage->set)
-		return rowlock_multilock_held(stage->set);
-	return stage->lock && rowlock_held(stage->lock);
+	return (stage->lock && rowlock_held(stage->lock)) ||
+	       (stage->other_side && rowlock_held(stage->other_side));
 }
 
 int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	int code;
+	int code = rowlock_free(stage->other_side, reterr);
 
-	if (stage->election)
-		code = rowlock_election_free(stage->election, reterr);
-	else if (stage->semaphore)
-		code = rowlock_semaphore_free(stage->semaphore, reterr);
-	else if (stage->rwlock)
-		code = rowlock_rwlock_free(stage->rwlock, reterr);
-	else if (stage->set)
-		code = rowlock_multilock_free(stage->set, reterr);
-	else
-		code = rowlock_free(stage->lock, reterr);
 	if (code)
 		return code;
-	stage->election = NULL;
-	stage->semaphore = NULL;
-	stage->rwlock = NULL;
-	stage->set = NULL;
-	stage->lock = NULL;
-	return 0;
+	stage->other_side = NULL;
+	code = rowlock_free(stage->lock, reterr);
+	if (!code)
+		stage->lock = NULL;
+	return code;
 }
 
 /* --------------------------------------------------------------- rivals */
@@ -269,12 +181,12 @@ int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 void rivals_new(struct stage *stage)
 {
 	if (stage->tried == TRIED_READER || stage->tried == TRIED_WRITER) {
-		stage->rwlock_rival = new_rwlock(stage, stage->rival_client);
+		new_rwlock(stage, stage->rival_client, &stage->rival,
+			   &stage->rival_writer);
 		return;
 	}
 	if (stage->tried == TRIED_PERMITS) {
-		stage->semaphore_rival =
-		    new_semaphore(stage, stage->rival_client);
+		stage->rival = new_semaphore(stage, stage->rival_client);
 		return;
 	}
 	stage->rival = new_lock(stage, stage->rival_client, stage->name,
@@ -285,54 +197,41 @@ void rivals_new(struct stage *stage)
 
 void rivals_end(struct stage *stage)
 {
-	if (stage->rival && rowlock_depth(stage->rival))
-		rowlock_release(stage->rival, NULL);
-	rowlock_free(stage->rival, NULL);
-	stage->rival = NULL;
+	rowlock_freep(&stage->rival);
+	rowlock_freep(&stage->rival_writer);
 	rowlock_freep(&stage->other_rival);
-	rowlock_rwlock_freep(&stage->rwlock_rival);
-	rowlock_semaphore_freep(&stage->semaphore_rival);
+}
+
+static struct rowlock *rival(const struct stage *stage)
+{
+	return stage->rival_writes && stage->rival_writer ? stage->rival_writer
+							  : stage->rival;
 }
 
 int rival_acquire(struct stage *stage, uint64_t wait_ms,
 		  struct rowlock_errinfo *reterr)
 {
-	if (stage->semaphore_rival)
-		return rowlock_semaphore_acquire(stage->semaphore_rival,
-						 PERMITS, wait_ms, reterr);
-	if (stage->rival_writes)
-		return rowlock_rwlock_acquire_write(stage->rwlock_rival,
-						    wait_ms, reterr);
-	if (stage->rwlock_rival)
-		return rowlock_rwlock_acquire_read(stage->rwlock_rival, wait_ms,
-						   reterr);
-	return rowlock_acquire(stage->rival, wait_ms, reterr);
+	if (stage->tried == TRIED_PERMITS)
+		return rowlock_semaphore_acquire(stage->rival, PERMITS, wait_ms,
+						 reterr);
+	return rowlock_acquire(rival(stage), wait_ms, reterr);
 }
 
 int rival_release(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	if (stage->semaphore_rival)
-		return rowlock_semaphore_release(stage->semaphore_rival,
-						 reterr);
-	return stage->rwlock_rival
-		   ? rowlock_rwlock_release(stage->rwlock_rival, reterr)
-		   : rowlock_release(stage->rival, reterr);
+	return rowlock_release(rival(stage), reterr);
 }
 
 int rival_verify(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	if (stage->semaphore_rival)
-		return rowlock_semaphore_verify(stage->semaphore_rival, reterr);
-	return stage->rwlock_rival
-		   ? rowlock_rwlock_verify(stage->rwlock_rival, reterr)
-		   : rowlock_verify(stage->rival, reterr);
+	return rowlock_verify(rival(stage), reterr);
 }
 
 unsigned int rival_slot(const struct stage *stage)
 {
-	if (stage->semaphore_rival)
+	if (stage->tried == TRIED_PERMITS)
 		return PERMITS;
-	if (!stage->rwlock_rival)
+	if (!stage->rival_writer)
 		return 0;
 	return stage->rival_writes ? 2147483648u : 2147483648u + 8;
 }

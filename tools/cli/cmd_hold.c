@@ -34,13 +34,14 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 };
 
-/* A hold_lost_fn: the one who waits asks the lock. */
-static void on_lost(void *arg)
+/* A rowlock_lost_fn: the one who waits asks the lock. */
+static void on_lost(struct rowlock *lock, void *arg)
 {
 	const int *fd = arg;
 	uint64_t one = 1;
 	ssize_t n = write(*fd, &one, sizeof(one));
 
+	(void) lock;
 	(void) n;
 }
 
@@ -121,13 +122,13 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 		code = EXIT_FAILED;
 	}
 	if (code < 0) {
-		hold_on_lost(&acquisition->hold, on_lost, &lost_fd);
+		rowlock_on_lost(acquisition->hold.lock, on_lost, &lost_fd);
 		task_tell(task, acquisition, tokens[0]);
 		code = put_tokens(task, tokens) ? EXIT_DONE : EXIT_FAILED;
 	}
-	if (code == EXIT_DONE && hold_held(&acquisition->hold))
+	if (code == EXIT_DONE && rowlock_held(acquisition->hold.lock))
 		watch(lost_fd, signals);
-	if (code == EXIT_DONE && !hold_held(&acquisition->hold)) {
+	if (code == EXIT_DONE && !rowlock_held(acquisition->hold.lock)) {
 		report(ROWLOCK_LOG_ERROR,
 		       "hold: the lock '%s' on %s was lost: look at what was "
 		       "done under it since",
@@ -136,7 +137,7 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 		task->lost = true;
 	}
 	/* After this the callback does not run any more. */
-	hold_on_lost(&acquisition->hold, NULL, NULL);
+	rowlock_on_lost(acquisition->hold.lock, NULL, NULL);
 	if (lost_fd >= 0)
 		close(lost_fd);
 	return task_release(task, acquisition, code);

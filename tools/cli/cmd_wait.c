@@ -201,7 +201,7 @@ static int wait_row(const struct request *request, struct signals *signals)
 	signal = acquisition_run(&acquisition, signals);
 	signals_restore(signals);
 	if (acquisition.result == 0)
-		hold_release(&acquisition.hold, NULL);
+		rowlock_release(acquisition.hold.lock, NULL);
 	if (signal)
 		return EXIT_SIGNAL + signal;
 	switch (acquisition.result) {

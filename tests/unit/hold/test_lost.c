@@ -125,12 +125,18 @@ static void loss_is_told_when_its_acquire_returns(void **state)
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
+	uint64_t token;
 
 	(void) state;
 	rowlock_on_lost(lock, note, &told);
 	assert_ok(rlk_acquire(lock, 0, &err));
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(rowlock_depth(lock), 0);
+	assert_int_equal(rowlock_remaining_ms(lock), 0);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ENOTHELD, &err);
 	fake_lease_remove("job");
-	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	rlk_hold_lose(lock->hold, RLK_ROW_IS_GONE);
 	flush(client);
 	assert_int_equal(told.count, 0);
 	rlk_mutex_lock(&client->mutex);

@@ -10,66 +10,82 @@
 
 #include "test.h"
 
-static struct rowlock_election *candidate(struct rowlock_client *client,
-					  enum rowlock_strategy strategy)
+static struct rowlock *candidate(struct rowlock_client *client,
+				 enum rowlock_strategy strategy)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct rowlock_election *election = NULL;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *election = NULL;
 	struct rowlock_errinfo err;
 
-	options.strategy = strategy;
+	lock.strategy = strategy;
+	options.lock = &lock;
 	assert_ok(
 	    rowlock_election_new(client, "crown", &options, &election, &err));
 	return election;
 }
 
-static void end(struct rowlock_election *election)
+static void end(struct rowlock *election)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_free(election, &err));
+	assert_ok(rowlock_free(election, &err));
 }
 
-static void assert_leads(struct rowlock_election *election)
+/* No statement is made for it. */
+static uint64_t term_of(struct rowlock *election)
 {
-	assert_int_equal(rowlock_election_is_leader(election), 1);
-	assert_true(rowlock_election_term(election) > 0);
-	assert_true(rowlock_election_remaining_ms(election) > 0);
+	int draws = fake_count(FAKE_DRAW) + fake_count(FAKE_BATCH);
+	struct rowlock_errinfo err;
+	uint64_t term = 0;
+
+	assert_ok(rowlock_token(election, &term, &err));
+	assert_int_equal(fake_count(FAKE_DRAW) + fake_count(FAKE_BATCH), draws);
+	return term;
 }
 
-static void assert_leads_not(struct rowlock_election *election)
+static void assert_leads(struct rowlock *election)
 {
-	assert_int_equal(rowlock_election_is_leader(election), 0);
-	assert_true(rowlock_election_term(election) == 0);
-	assert_true(rowlock_election_remaining_ms(election) == 0);
+	assert_int_equal(rowlock_held(election), 1);
+	assert_true(term_of(election) > 0);
+	assert_true(rowlock_remaining_ms(election) > 0);
+}
+
+static void assert_leads_not(struct rowlock *election, int code)
+{
+	struct rowlock_errinfo err;
+	uint64_t term = 0;
+
+	assert_int_equal(rowlock_held(election), 0);
+	assert_code(rowlock_token(election, &term, &err), code, &err);
+	assert_true(term == 0);
+	assert_true(rowlock_remaining_ms(election) == 0);
 }
 
 static void lead_and_resign(enum rowlock_strategy strategy)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *election = candidate(client, strategy);
+	struct rowlock *election = candidate(client, strategy);
 	struct rowlock_errinfo err;
 	uint64_t term;
 
-	assert_string_equal(rowlock_election_name(election), "crown");
-	assert_leads_not(election);
-	assert_code(rowlock_election_resign(election, &err), ROWLOCK_ENOTHELD,
-		    &err);
-	assert_code(rowlock_election_verify(election, &err), ROWLOCK_ENOTHELD,
-		    &err);
-	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_string_equal(rowlock_name(election), "crown");
+	assert_leads_not(election, ROWLOCK_ENOTHELD);
+	assert_code(rowlock_release(election, &err), ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_verify(election, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(election, 0, &err));
 	assert_leads(election);
-	assert_ok(rowlock_election_verify(election, &err));
-	term = rowlock_election_term(election);
-	assert_code(rowlock_election_campaign(election, 0, &err),
-		    ROWLOCK_EDEADLOCK, &err);
-	assert_code(rowlock_election_free(election, &err), ROWLOCK_EHELD, &err);
-	assert_ok(rowlock_election_resign(election, &err));
-	assert_leads_not(election);
-	assert_ok(rowlock_election_campaign(election, ROWLOCK_FOREVER, &err));
-	assert_true(rowlock_election_term(election) > term);
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_ok(rowlock_verify(election, &err));
+	term = term_of(election);
+	assert_code(rowlock_acquire(election, 0, &err), ROWLOCK_EDEADLOCK,
+		    &err);
+	assert_code(rowlock_free(election, &err), ROWLOCK_EHELD, &err);
+	assert_ok(rowlock_release(election, &err));
+	assert_leads_not(election, ROWLOCK_ENOTHELD);
+	assert_ok(rowlock_acquire(election, ROWLOCK_FOREVER, &err));
+	assert_true(term_of(election) > term);
+	assert_ok(rowlock_release(election, &err));
 	end(election);
 	fake_client_end(client);
 }
@@ -89,31 +105,31 @@ static void leader_leads_until_it_resigns_row(void **state)
 static void of_two_candidates_one_leads(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *a = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_election *b = candidate(client, ROWLOCK_LEASE);
+	struct rowlock *a = candidate(client, ROWLOCK_LEASE);
+	struct rowlock *b = candidate(client, ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 	uint64_t term;
 
 	(void) state;
-	assert_ok(rowlock_election_campaign(a, 0, &err));
-	term = rowlock_election_term(a);
-	assert_code(rowlock_election_campaign(b, 0, &err), ROWLOCK_EBUSY, &err);
-	assert_leads_not(b);
-	assert_ok(rowlock_election_resign(a, &err));
-	assert_ok(rowlock_election_campaign(b, 0, &err));
-	assert_leads_not(a);
-	assert_true(rowlock_election_term(b) > term);
-	assert_ok(rowlock_election_resign(b, &err));
+	assert_ok(rowlock_acquire(a, 0, &err));
+	term = term_of(a);
+	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_leads_not(b, ROWLOCK_ENOTHELD);
+	assert_ok(rowlock_release(a, &err));
+	assert_ok(rowlock_acquire(b, 0, &err));
+	assert_leads_not(a, ROWLOCK_ENOTHELD);
+	assert_true(term_of(b) > term);
+	assert_ok(rowlock_release(b, &err));
 	end(a);
 	end(b);
 	fake_client_end(client);
 }
 
-static void count_loss(struct rowlock_election *election, void *arg)
+static void count_loss(struct rowlock *election, void *arg)
 {
 	_Atomic int *losses = arg;
 
-	if (!rowlock_election_is_leader(election))
+	if (!rowlock_held(election))
 		(*losses)++;
 }
 
@@ -127,32 +143,31 @@ static bool is_counted(void *arg)
 static void leader_steps_down_at_its_deadline(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *election = candidate(client, ROWLOCK_LEASE);
+	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
 	_Atomic int losses = 0;
 	struct rowlock_errinfo err;
 	uint64_t term;
 
 	(void) state;
-	rowlock_election_on_lost(election, count_loss, (void *) &losses);
-	assert_ok(rowlock_election_campaign(election, 0, &err));
-	term = rowlock_election_term(election);
+	rowlock_on_lost(election, count_loss, (void *) &losses);
+	assert_ok(rowlock_acquire(election, 0, &err));
+	term = term_of(election);
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
 						     .result = RLK_UNKNOWN });
 	fake_advance(27000);
-	assert_leads_not(election);
+	assert_leads_not(election, ROWLOCK_ELOST);
 	fake_until(is_counted, (void *) &losses);
-	assert_code(rowlock_election_verify(election, &err), ROWLOCK_ELOST,
-		    &err);
+	assert_code(rowlock_verify(election, &err), ROWLOCK_ELOST, &err);
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
 	err = (struct rowlock_errinfo){ .code = 1 };
 	fake_lease_remove("crown");
-	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
 	/* What a campaign met on its way is no error of it. */
 	assert_int_equal(err.code, 1);
-	assert_true(rowlock_election_term(election) > term);
-	rowlock_election_on_lost(election, NULL, NULL);
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_true(term_of(election) > term);
+	rowlock_on_lost(election, NULL, NULL);
+	assert_ok(rowlock_release(election, &err));
 	assert_int_equal(losses, 1);
 	end(election);
 	fake_client_end(client);
@@ -161,19 +176,17 @@ static void leader_steps_down_at_its_deadline(void **state)
 static void resignation_after_a_loss_says_so(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *election = candidate(client, ROWLOCK_LEASE);
+	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
 						     .result = RLK_UNKNOWN });
 	fake_advance(27000);
-	assert_code(rowlock_election_resign(election, &err), ROWLOCK_ELOST,
-		    &err);
-	assert_code(rowlock_election_resign(election, &err), ROWLOCK_ENOTHELD,
-		    &err);
+	assert_code(rowlock_release(election, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(election, &err), ROWLOCK_ENOTHELD, &err);
 	end(election);
 	fake_client_end(client);
 }
@@ -182,7 +195,7 @@ static void resignation_after_a_loss_says_so(void **state)
 static void without_a_term_nobody_leads(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *election = candidate(client, ROWLOCK_LEASE);
+	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -192,14 +205,13 @@ static void without_a_term_nobody_leads(void **state)
 	fake_always(FAKE_DRAW, (struct fake_answer){ .given = true,
 						     .skip = true,
 						     .result = RLK_REFUSED });
-	assert_code(rowlock_election_campaign(election, 0, &err), ROWLOCK_EDB,
-		    &err);
-	assert_leads_not(election);
+	assert_code(rowlock_acquire(election, 0, &err), ROWLOCK_EDB, &err);
+	assert_leads_not(election, ROWLOCK_ENOTHELD);
 	fake_always(FAKE_BATCH, (struct fake_answer){ .given = false });
 	fake_always(FAKE_DRAW, (struct fake_answer){ .given = false });
-	assert_ok(rowlock_election_campaign(election, 0, &err));
+	assert_ok(rowlock_acquire(election, 0, &err));
 	assert_leads(election);
-	assert_ok(rowlock_election_resign(election, &err));
+	assert_ok(rowlock_release(election, &err));
 	end(election);
 	fake_client_end(client);
 }
@@ -207,12 +219,12 @@ static void without_a_term_nobody_leads(void **state)
 static void campaign_can_be_canceled(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *election = candidate(client, ROWLOCK_LEASE);
+	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 
 	(void) state;
-	rowlock_election_cancel(election);
-	assert_code(rowlock_election_campaign(election, ROWLOCK_FOREVER, &err),
+	rowlock_cancel(election);
+	assert_code(rowlock_acquire(election, ROWLOCK_FOREVER, &err),
 		    ROWLOCK_ECANCELED, &err);
 	end(election);
 	fake_client_end(client);
@@ -222,21 +234,26 @@ static void bad_candidates_are_refused(void **state)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *none = NULL;
+	struct rowlock *none = NULL;
 	struct rowlock_errinfo err;
 
 	(void) state;
 	assert_code(rowlock_election_new(client, NULL, NULL, &none, &err),
 		    ROWLOCK_ENAME, &err);
-	options.strategy = (enum rowlock_strategy) 7;
+	lock.strategy = (enum rowlock_strategy) 7;
+	options.lock = &lock;
+	assert_code(rowlock_election_new(client, "a", &options, &none, &err),
+		    ROWLOCK_EINVAL, &err);
+	lock = (struct rowlock_options){ 0 };
 	assert_code(rowlock_election_new(client, "a", &options, &none, &err),
 		    ROWLOCK_EINVAL, &err);
 	options = (struct rowlock_election_options){ 0 };
 	assert_code(rowlock_election_new(client, "a", &options, &none, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_null(none);
-	assert_ok(rowlock_election_free(NULL, &err));
+	assert_ok(rowlock_free(NULL, &err));
 	fake_client_end(client);
 }
 

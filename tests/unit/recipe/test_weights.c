@@ -14,7 +14,7 @@
 
 struct scene {
 	struct rowlock_client *client;
-	struct rowlock_election *election;
+	struct rowlock *election;
 };
 
 /* Whose client stands in line on so many connections. */
@@ -45,13 +45,13 @@ static void end(struct scene *scene)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_free(scene->election, &err));
+	assert_ok(rowlock_free(scene->election, &err));
 	fake_client_end(scene->client);
 }
 
 /* A campaign on a thread of its own. */
 struct campaign {
-	struct rowlock_election *election;
+	struct rowlock *election;
 	uint64_t wait_ms;
 	int code;
 	struct rowlock_errinfo err;
@@ -63,8 +63,8 @@ static void *run(void *arg)
 {
 	struct campaign *campaign = arg;
 
-	campaign->code = rowlock_election_campaign(
-	    campaign->election, campaign->wait_ms, &campaign->err);
+	campaign->code = rowlock_acquire(campaign->election, campaign->wait_ms,
+					 &campaign->err);
 	atomic_store(&campaign->done, 1);
 	return NULL;
 }
@@ -98,7 +98,7 @@ static void resign(struct scene *scene)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_election_resign(scene->election, &err));
+	assert_ok(rowlock_release(scene->election, &err));
 }
 
 /* ------------------------------------------------------------------ cost */
@@ -109,7 +109,7 @@ static void a_free_name_costs_one_look_more(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_ok(rowlock_election_campaign(heavy.election, 0, &err));
+	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 1);
 	assert_int_equal(fake_call(FAKE_HEAVIEST, 0).id, 10);
 	assert_int_equal(fake_count(FAKE_STAND), 0);
@@ -125,7 +125,7 @@ static void who_has_no_weight_asks_for_none(void **state)
 
 	(void) state;
 	fake_stand(900);
-	assert_ok(rowlock_election_campaign(plain.election, 0, &err));
+	assert_ok(rowlock_acquire(plain.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 0);
 	resign(&plain);
 	end(&plain);
@@ -191,7 +191,7 @@ static void a_part_without_an_answer_is_not_the_end(void **state)
 						.ms = 40 });
 	begin(&campaign, &heavy, 5000);
 	assert_int_equal(hear(&campaign), 0);
-	assert_int_equal(rowlock_election_is_leader(heavy.election), 1);
+	assert_int_equal(rowlock_held(heavy.election), 1);
 	resign(&heavy);
 	end(&heavy);
 }
@@ -205,15 +205,15 @@ static void a_try_yields_to_a_heavier_one(void **state)
 
 	(void) state;
 	fake_stand(11);
-	assert_code(rowlock_election_campaign(light.election, 0, &err),
-		    ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
+		    &err);
 	assert_non_null(strstr(err.message, "larger weight"));
 	assert_true(fake_lease("crown") == 0);
-	assert_int_equal(rowlock_election_is_leader(light.election), 0);
+	assert_int_equal(rowlock_held(light.election), 0);
 	/* It had no term, of which others would hear. */
 	assert_int_equal(fake_count(FAKE_DRAW), 0);
 	fake_stand(10);
-	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	assert_ok(rowlock_acquire(light.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
 	resign(&light);
 	end(&light);
@@ -232,7 +232,7 @@ static void it_yields_for_a_bounded_time(void **state)
 	assert_int_equal(hear(&campaign), 0);
 	assert_true(fake_now() - began >= YIELD_MS);
 	assert_true(fake_count(FAKE_HEAVIEST) > 1);
-	assert_int_equal(rowlock_election_is_leader(light.election), 1);
+	assert_int_equal(rowlock_held(light.election), 1);
 	resign(&light);
 	end(&light);
 }
@@ -262,7 +262,7 @@ static void it_can_be_canceled_while_it_yields(void **state)
 	fake_stand(11);
 	begin(&campaign, &light, ROWLOCK_FOREVER);
 	fake_await(FAKE_HEAVIEST, 1);
-	rowlock_election_cancel(light.election);
+	rowlock_cancel(light.election);
 	assert_int_equal(hear(&campaign), ROWLOCK_ECANCELED);
 	end(&light);
 }
@@ -278,17 +278,17 @@ static void a_cancel_behind_the_grant_is_forgotten(void **state)
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
 	begin(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_await(FAKE_HEAVIEST, 1);
-	rowlock_election_cancel(heavy.election);
+	rowlock_cancel(heavy.election);
 	fake_let(FAKE_HEAVIEST);
 	assert_int_equal(hear(&campaign), 0);
 	resign(&heavy);
-	assert_ok(rowlock_election_campaign(heavy.election, 0, &err));
+	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	resign(&heavy);
 	/* One that comes before is meant for the next. */
-	rowlock_election_cancel(heavy.election);
-	assert_code(rowlock_election_campaign(heavy.election, 0, &err),
-		    ROWLOCK_ECANCELED, &err);
-	assert_ok(rowlock_election_campaign(heavy.election, 0, &err));
+	rowlock_cancel(heavy.election);
+	assert_code(rowlock_acquire(heavy.election, 0, &err), ROWLOCK_ECANCELED,
+		    &err);
+	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	resign(&heavy);
 	end(&heavy);
 }
@@ -302,12 +302,12 @@ static void silence_is_nobody(void **state)
 	fake_stand(11);
 	fake_next(FAKE_HEAVIEST,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
-	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	assert_ok(rowlock_acquire(light.election, 0, &err));
 	resign(&light);
 	end(&light);
 }
 
-static void count(struct rowlock_election *election, void *arg)
+static void count(struct rowlock *election, void *arg)
 {
 	(void) election;
 	++*(_Atomic int *) arg;
@@ -324,7 +324,7 @@ static void a_loss_before_its_return_is_told_to_nobody(void **state)
 	_Atomic int losses = 0;
 
 	(void) state;
-	rowlock_election_on_lost(heavy.election, count, (void *) &losses);
+	rowlock_on_lost(heavy.election, count, (void *) &losses);
 	fake_always(FAKE_BEAT, silence);
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
 	begin(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -333,7 +333,7 @@ static void a_loss_before_its_return_is_told_to_nobody(void **state)
 	fake_always(FAKE_BEAT, (struct fake_answer){ 0 });
 	fake_let(FAKE_HEAVIEST);
 	assert_int_equal(hear(&campaign), 0);
-	assert_int_equal(rowlock_election_is_leader(heavy.election), 1);
+	assert_int_equal(rowlock_held(heavy.election), 1);
 	assert_true(fake_count(FAKE_HEAVIEST) > 1);
 	assert_int_equal(losses, 0);
 	resign(&heavy);
@@ -350,7 +350,7 @@ static void a_leader_is_told_of_a_heavier_one(void **state)
 	uint64_t stood_ms = 1;
 
 	(void) state;
-	assert_ok(rowlock_election_campaign(light.election, 0, &err));
+	assert_ok(rowlock_acquire(light.election, 0, &err));
 	fake_stand(10);
 	assert_ok(rowlock_election_challenger(light.election, &weight,
 					      &stood_ms, &err));
@@ -375,8 +375,9 @@ static void no_other_weight_is_taken(void **state)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = fake_client();
-	struct rowlock_election *election;
+	struct rowlock *election;
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -394,7 +395,8 @@ static void no_other_weight_is_taken(void **state)
 	    rowlock_election_new(client, "crown", &options, &election, &err),
 	    ROWLOCK_EINVAL, &err);
 	options.yield_ms = 0;
-	options.strategy = ROWLOCK_ROW;
+	lock.strategy = ROWLOCK_ROW;
+	options.lock = &lock;
 	assert_code(
 	    rowlock_election_new(client, "crown", &options, &election, &err),
 	    ROWLOCK_EUNSUPPORTED, &err);

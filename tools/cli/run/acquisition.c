@@ -56,7 +56,7 @@ static int prepare(struct acquisition *acquisition)
 		r = connection_open(acquisition->connection,
 				    acquisition->client_options,
 				    &acquisition->client, &acquisition->error);
-	if (r < 0 || hold_is_made(&acquisition->hold))
+	if (r < 0 || acquisition->hold.lock)
 		return r;
 	r = hold_new(&hold, acquisition->client, acquisition->names,
 		     acquisition->name_count, &acquisition->lock_options,
@@ -191,9 +191,9 @@ static bool cancel(struct acquisition *acquisition)
 	pthread_cond_signal(&acquisition->changed);
 	hold = acquisition->hold;
 	pthread_mutex_unlock(&acquisition->mutex);
-	if (hold_is_made(&hold))
-		hold_cancel(&hold);
-	return hold_is_made(&hold);
+	if (hold.lock)
+		rowlock_cancel(hold.lock);
+	return hold.lock != NULL;
 }
 
 static unsigned int kinds_of(const struct hold_manner *manner)
@@ -210,7 +210,7 @@ static struct rowlock_client *client_of(struct acquisition *acquisition)
 	struct rowlock_client *client = NULL;
 
 	pthread_mutex_lock(&acquisition->mutex);
-	if (hold_is_made(&acquisition->hold))
+	if (acquisition->hold.lock)
 		client = acquisition->client;
 	pthread_mutex_unlock(&acquisition->mutex);
 	return client;
@@ -329,7 +329,7 @@ void acquisition_sight(struct acquisition *acquisition, char *ret_text)
 void acquisition_fini(struct acquisition *acquisition)
 {
 	onlooker_fini(&acquisition->onlooker);
-	hold_free(&acquisition->hold);
+	rowlock_free(acquisition->hold.lock, NULL);
 	rowlock_client_free(acquisition->client, NULL);
 }
 

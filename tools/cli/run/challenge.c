@@ -49,7 +49,7 @@ static bool is_challenged(struct challenge *challenge)
 	unsigned int weight;
 	uint64_t stood_ms;
 
-	if (rowlock_election_challenger(challenge->election, &weight, &stood_ms,
+	if (rowlock_election_challenger(challenge->lock, &weight, &stood_ms,
 					&error))
 		return false;
 	atomic_store(&challenge->weight, weight);

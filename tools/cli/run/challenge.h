@@ -23,7 +23,7 @@ struct challenge_past {
 };
 
 struct challenge {
-	struct rowlock_election *election;
+	struct rowlock *lock;
 	uint64_t after_ms; /* that it has to have waited */
 	struct challenge_past *past;
 	pthread_t thread;

@@ -3,9 +3,9 @@
 #define CLI_HOLD_H
 
 /*
- * What a command runs under: a lock, a multi-lock where it wants several names,
- * a read/write lock, permits of a semaphore, or the lead of an election. The
- * library's calls on each.
+ * The lock that a command runs under: a multi-lock where it wants several names,
+ * a reader or a writer, permits of a semaphore, or a candidate of an election.
+ * Where there is no function here, use hold.lock.
  */
 
 #include <rowlock.h>
@@ -18,59 +18,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef void (*hold_lost_fn)(void *arg);
+/** The side of a read/write lock that is wanted. */
+enum hold_mode {
+	HOLD_PLAIN, /* none: it is another kind of lock */
+	HOLD_READ,
+	HOLD_WRITE,
+};
 
 /** How a name is to be held; all 0: as a lock. */
 struct hold_manner {
-	enum rowlock_rwlock_mode mode; /* of a read/write lock: what for */
-	unsigned int permits;          /* of a semaphore: how many it has, */
-	unsigned int count;            /* and how many are wanted */
-	bool elects;                   /* as a candidate, */
-	int weight;                    /* of this weight */
+	enum hold_mode mode;
+	unsigned int permits; /* of a semaphore: how many it has, */
+	unsigned int count;   /* and how many are wanted */
+	bool elects;          /* as a candidate, */
+	int weight;           /* of this weight */
 };
 
 struct hold {
 	struct hold_manner manner; /* set by the caller */
 	const char *server;        /* for messages; once it is made */
-
-	/* Exactly one of them, once it is made. */
-	struct rowlock *lock;
-	struct rowlock_multilock *set;
-	struct rowlock_rwlock *rwlock;
-	struct rowlock_semaphore *semaphore;
-	struct rowlock_election *election;
-
-	hold_lost_fn lost_fn;
-	void *lost_arg;
+	struct rowlock *lock;      /* NULL before it is made */
 };
 
 /** For @names, @count of them; the options are a lock's. The owner is the
- *  handle. As rowlock_new(). */
+ *  handle. As rowlock_new(); hold->lock is the caller's to free. */
 int hold_new(struct hold *hold, struct rowlock_client *client,
 	     const char *const *names, size_t count,
 	     const struct rowlock_options *options,
 	     struct rowlock_errinfo *reterr);
-/** It must have been released. Nothing if it was never made. */
-void hold_free(struct hold *hold);
 
-bool hold_is_made(const struct hold *hold);
-
-/** As the library's calls of the same name. Permits have token 0. */
+/** As rowlock_acquire(). */
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr);
-int hold_release(struct hold *hold, struct rowlock_errinfo *reterr);
+
+/** As rowlock_token(), of one of the names. Permits have token 0. */
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr);
-/** As rowlock_guard_sql(); of a lock only. */
-/** @by_call: as a CALL of rowlock_guard(). */
+
+/** As rowlock_guard_sql(); @by_call: as rowlock_guard_call(). */
 int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 		   struct rowlock_errinfo *reterr);
-bool hold_held(struct hold *hold);
-uint64_t hold_remaining_ms(struct hold *hold);
-void hold_cancel(struct hold *hold);
-
-/** Have @fn called when it is lost; NULL: not any more. @hold stays where it is
- *  until then. */
-void hold_on_lost(struct hold *hold, hold_lost_fn fn, void *arg);
 
 #endif

@@ -51,13 +51,14 @@ static void tell(const struct keeper *keeper, const struct word *word)
 	close(keeper->out);
 }
 
-/* A hold_lost_fn. */
-static void on_lost(void *arg)
+/* A rowlock_lost_fn. */
+static void on_lost(struct rowlock *lock, void *arg)
 {
 	const int *fd = arg;
 	uint64_t one = 1;
 	ssize_t n = write(*fd, &one, sizeof(one));
 
+	(void) lock;
 	(void) n;
 }
 
@@ -97,7 +98,7 @@ static void hold(struct keeper *keeper, struct acquisition *acquisition)
 	struct task *task = &keeper->request->task;
 	struct word word = { .code = -1 };
 
-	hold_on_lost(&acquisition->hold, on_lost, &keeper->lost_fd);
+	rowlock_on_lost(acquisition->hold.lock, on_lost, &keeper->lost_fd);
 	word.code = fill(task, acquisition, &word);
 	if (word.code < 0)
 		task_tell(task, acquisition, word.tokens[0]);
@@ -108,7 +109,7 @@ static void hold(struct keeper *keeper, struct acquisition *acquisition)
 		       "%s: the lock '%s' on %s was lost; the command runs on "
 		       "without it",
 		       task->title, task->name, acquisition->hold.server);
-	hold_on_lost(&acquisition->hold, NULL, NULL);
+	rowlock_on_lost(acquisition->hold.lock, NULL, NULL);
 	task_release(task, acquisition, EXIT_DONE);
 	if (task->lost)
 		acquisition_leave(acquisition, EXIT_LOST);

@@ -9,7 +9,7 @@
 #include "common/report.h"
 #include "common/text.h"
 
-static int take_mode(struct task *task, enum rowlock_rwlock_mode mode)
+static int take_mode(struct task *task, enum hold_mode mode)
 {
 	if (task->manner.mode && task->manner.mode != mode)
 		return command_misused(task->title,
@@ -37,9 +37,9 @@ int request_option(struct task *task, int option)
 	case OPTION_ALSO:
 		return task_also(task, optarg);
 	case OPTION_READ:
-		return take_mode(task, ROWLOCK_RWLOCK_READ);
+		return take_mode(task, HOLD_READ);
 	case OPTION_WRITE:
-		return take_mode(task, ROWLOCK_RWLOCK_WRITE);
+		return take_mode(task, HOLD_WRITE);
 	case OPTION_PERMITS:
 		if (strcmp(optarg, "stored") == 0) {
 			task->manner.permits = ROWLOCK_PERMITS_STORED;

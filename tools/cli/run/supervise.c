@@ -49,13 +49,14 @@ static void drain(int fd)
 	(void) n;
 }
 
-/* A hold_lost_fn: wakes the loop, which then asks the lock. */
-static void on_lost(void *arg)
+/* A rowlock_lost_fn: wakes the loop, which then asks the lock. */
+static void on_lost(struct rowlock *lock, void *arg)
 {
 	const struct run *run = arg;
 	uint64_t one = 1;
 	ssize_t n = write(run->lost_fd, &one, sizeof(one));
 
+	(void) lock;
 	(void) n;
 }
 
@@ -73,9 +74,9 @@ static void set_timer(const struct run *run, uint64_t wake_ms)
 
 static uint64_t remaining_ms(const struct run *run)
 {
-	if (!hold_held(run->plan->hold))
+	if (!rowlock_held(run->plan->lock))
 		return 0;
-	return hold_remaining_ms(run->plan->hold);
+	return rowlock_remaining_ms(run->plan->lock);
 }
 
 static void end_group(struct run *run, enum deadline_phase phase,
@@ -88,7 +89,7 @@ static void end_group(struct run *run, enum deadline_phase phase,
 			? "%s: the lock '%s' on %s is about to be lost (no "
 			  "answer from the server): sending SIGTERM"
 			: "%s: the lock '%s' on %s was lost: sending SIGTERM",
-		    run->plan->title, run->plan->name, run->plan->hold->server);
+		    run->plan->title, run->plan->name, run->plan->server);
 		child_signal(&run->child, SIGTERM);
 		/* A stopped process would not see it. */
 		child_signal(&run->child, SIGCONT);
@@ -96,7 +97,7 @@ static void end_group(struct run *run, enum deadline_phase phase,
 	}
 	report(ROWLOCK_LOG_ERROR,
 	       "%s: the lock '%s' on %s is gone: sending SIGKILL",
-	       run->plan->title, run->plan->name, run->plan->hold->server);
+	       run->plan->title, run->plan->name, run->plan->server);
 	child_signal(&run->child, SIGKILL);
 	run->give_up_at = clock_ms() + KILLED_MS;
 }
@@ -179,7 +180,7 @@ static void give_way(struct run *run)
 	report(ROWLOCK_LOG_INFO,
 	       "%s: '%s' on %s: a candidate of weight %u waits: sending "
 	       "SIGTERM",
-	       run->plan->title, run->plan->name, run->plan->hold->server,
+	       run->plan->title, run->plan->name, run->plan->server,
 	       atomic_load(&challenge->weight));
 	child_signal(&run->child, SIGTERM);
 	child_signal(&run->child, SIGCONT);
@@ -271,7 +272,7 @@ static int start(struct run *run)
 		       "%s: the lock '%s' on %s was lost before the command "
 		       "was started: run it again",
 		       run->plan->title, run->plan->name,
-		       run->plan->hold->server);
+		       run->plan->server);
 		*run->plan->ret_lost = true;
 		return EXIT_LOST;
 	}
@@ -298,7 +299,7 @@ static int start(struct run *run)
 static void run_fini(struct run *run)
 {
 	/* After this the callback does not run any more. */
-	hold_on_lost(run->plan->hold, NULL, NULL);
+	rowlock_on_lost(run->plan->lock, NULL, NULL);
 	if (run->lost_fd >= 0)
 		close(run->lost_fd);
 	if (run->timer_fd >= 0)
@@ -328,7 +329,7 @@ int supervise(const struct supervision *supervision)
 	}
 	terminal_init(&run.terminal);
 	deadline_init(&run.deadline, supervision->ttl_ms);
-	hold_on_lost(supervision->hold, on_lost, &run);
+	rowlock_on_lost(supervision->lock, on_lost, &run);
 	r = start(&run);
 	if (r != 0)
 		return r;

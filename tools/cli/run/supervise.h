@@ -18,8 +18,9 @@
 #include "run/signals.h"
 
 struct supervision {
-	const char *title; /* of the subcommand, for messages */
-	struct hold *hold;
+	const char *title;    /* of the subcommand, for messages */
+	struct rowlock *lock; /* held */
+	const char *server;
 	const char *name;
 	uint64_t ttl_ms;
 	const struct child_command *command;
@@ -37,7 +38,7 @@ struct supervision {
 };
 
 /**
- * Run the command while @hold is held.
+ * Run the command while @lock is held.
  *
  * Returns its exit status as a shell would tell it; EXIT_LOST: it was ended,
  * or not started, as the lock was lost or about to be; EXIT_FAILED.

@@ -289,7 +289,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 {
 	_cleanup_(environment_freep) char **environment = NULL;
 	_cleanup_(challenge_stop) struct challenge challenge = {
-		.election = acquisition->hold.election,
+		.lock = acquisition->hold.lock,
 		.after_ms = task->gives_way_ms,
 		.past = &task->gave_way,
 		.fd = -1,
@@ -297,7 +297,8 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	struct child_command command = { .argv = task->argv };
 	struct supervision supervision = {
 		.title = task->title,
-		.hold = &acquisition->hold,
+		.lock = acquisition->hold.lock,
+		.server = acquisition->hold.server,
 		.name = task->name,
 		.ttl_ms = ttl_of(task, acquisition),
 		.command = &command,
@@ -355,7 +356,7 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 
 	if (task->lost)
 		return code;
-	r = hold_release(&acquisition->hold, &error);
+	r = rowlock_release(acquisition->hold.lock, &error);
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the lock '%s' on %s was lost before the command "

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See recipe.h.
+ */
+#include "recipe/recipe.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+static int check(const struct rowlock_options *options,
+		 struct rowlock_errinfo *reterr)
+{
+	if (options->size != sizeof(*options))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"the options' size is wrong; begin with "
+				"ROWLOCK_OPTIONS_DEFAULT");
+	if (options->strategy == ROWLOCK_ROW)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"the row strategy has none; use ROWLOCK_LEASE");
+	if (options->flags & ROWLOCK_TOKEN_WITH_GRANT)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"it is granted without a token; leave out "
+				"ROWLOCK_TOKEN_WITH_GRANT");
+	return 0;
+}
+
+int rlk_recipe_options(const char *what, const char *name,
+		       const struct rowlock_options *options,
+		       struct rowlock_options *ret_options,
+		       struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
+	int code;
+
+	if (!options)
+		options = &defaults;
+	code = check(options, reterr);
+	if (code) {
+		rlk_prefix(reterr, "%s '%.150s': ", what, name ? name : "");
+		return code;
+	}
+	*ret_options = *options;
+	ret_options->flags |= ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
+	return 0;
+}
+
+int rlk_recipe_make(struct rowlock_client *client, const char *name,
+		    const struct rlk_strategy *strategy,
+		    const struct rowlock_options *options,
+		    struct rlk_recipe *recipe, struct rowlock **ret_lock,
+		    struct rowlock_errinfo *reterr)
+{
+	int code;
+
+	if (!recipe)
+		return rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+	code = rlk_lock_make(client, name, strategy, options, ret_lock, reterr);
+	if (code)
+		free(recipe);
+	else
+		(*ret_lock)->recipe = recipe;
+	return code;
+}
