@@ -10,7 +10,7 @@ import sys
 
 import harness
 from harness import (CLI, ECONNECT, ELOST, MIGRATE, ToolTest, patience,
-                     slack)
+                     slack, waiting)
 
 
 class Status(ToolTest):
@@ -594,15 +594,28 @@ class Loss(ToolTest):
             pass  # it has ended
         return 0
 
+    def await_guard(self, process):
+        """The pid of its guard, once that shows its name: the command may have
+        begun before."""
+        for waited in waiting():
+            shown = []
+            with open(f"/proc/{process.pid}/task/{process.pid}/children",
+                      encoding="ascii") as children:
+                pids = children.read().split()
+            for pid in pids:
+                with open(f"/proc/{pid}/cmdline", encoding="ascii") as line:
+                    shown.append(line.read().rstrip("\0"))
+            if "rowlock-guard" in shown:
+                return int(pids[shown.index("rowlock-guard")])
+        self.fail(f"waited {waited:.0f} s for a guard among {shown}")
+
     def stop_a_run(self):
         """Stops a run whose hold ends in 4500 ms.
 
         Returns its process, the pidfds of its command, and its guard's pid.
         """
         process, pidfds = self.stubborn("-t", "5s")
-        guard = int(subprocess.check_output(
-            ["pgrep", "-P", str(process.pid), "rowlock-guard"],
-            timeout=patience()))
+        guard = self.await_guard(process)
         self.see(process, "frozen 4500")
         process.send_signal(signal.SIGSTOP)
         self.await_state(process.pid, "T")
@@ -674,13 +687,9 @@ class Loss(ToolTest):
         process = self.start("run", "j", "sh", "-c", "echo; read x",
                              stdin=subprocess.PIPE)
         process.stdout.readline()
-        with open(f"/proc/{process.pid}/task/{process.pid}/children",
-                  encoding="ascii") as children:
-            shown = []
-            for pid in children.read().split():
-                with open(f"/proc/{pid}/cmdline", encoding="ascii") as line:
-                    shown.append(line.read().rstrip("\0"))
-        self.assertIn("rowlock-guard", shown)
+        guard = self.await_guard(process)
+        with open(f"/proc/{guard}/comm", encoding="ascii") as comm:
+            self.assertEqual(comm.read().rstrip(), "rowlock-guard")
         self.assertEqual(self.finish(process)[0], 1)
 
     def test_the_guard_lets_what_is_left_behind_live(self):
