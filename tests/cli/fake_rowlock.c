@@ -260,8 +260,9 @@ static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
 	return code;
 }
 
-static int ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
-	       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int ask(
+    struct rowlock *lock, struct rowlock_errinfo *reterr, const char *format,
+    ...)
 {
 	va_list args;
 	int code;
