@@ -84,12 +84,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_new(
  *           of the writer ends the wait
  *
  * Returns 0. ROWLOCK_ELOST: it was lost, others may have written; neither is
- * held, and nothing is to be released. Of all else @reader is held as before, unless it was lost:
- * ROWLOCK_EBUSY: another writer waits for this reader, or (if @wait_ms is 0)
- * there are other readers; ROWLOCK_ETIMEDOUT; ROWLOCK_ECANCELED;
- * ROWLOCK_ENOTHELD: it does not read; ROWLOCK_EDEADLOCK: it reads more than
- * once; ROWLOCK_EUNSUPPORTED: @lock is no reader, or its writer was freed; and
- * the server errors.
+ * held, and nothing is to be released. Of all else @reader is held as before,
+ * unless it was lost: ROWLOCK_EBUSY: another writer waits for this reader, or
+ * (if @wait_ms is 0) there are other readers; ROWLOCK_ETIMEDOUT;
+ * ROWLOCK_ECANCELED; ROWLOCK_ENOTHELD: it does not read; ROWLOCK_EDEADLOCK: it
+ * reads more than once; ROWLOCK_EUNSUPPORTED: @lock is no reader, or its writer
+ * was freed; and the server errors.
  *
  * 0 means that the server has shown the rows of the reader and of the writer at
  * one moment. Where the reader's row cannot be given back in time it is 0 as

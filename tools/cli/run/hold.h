@@ -3,9 +3,9 @@
 #define CLI_HOLD_H
 
 /*
- * The lock that a command runs under: a multi-lock where it wants several names,
- * a reader or a writer, permits of a semaphore, or a candidate of an election.
- * Where there is no function here, use hold.lock.
+ * The lock that a command runs under: a multi-lock where it wants several
+ * names, a reader or a writer, permits of a semaphore, or a candidate of an
+ * election. Where there is no function here, use hold.lock.
  */
 
 #include <rowlock.h>

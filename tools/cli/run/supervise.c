@@ -271,8 +271,7 @@ static int start(struct run *run)
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the lock '%s' on %s was lost before the command "
 		       "was started: run it again",
-		       run->plan->title, run->plan->name,
-		       run->plan->server);
+		       run->plan->title, run->plan->name, run->plan->server);
 		*run->plan->ret_lost = true;
 		return EXIT_LOST;
 	}
