@@ -109,7 +109,7 @@ static enum where locate(const struct rlk_conn *conn,
 static enum rlk_fault out_of_reach(const struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
-	if (conn->renumbered)
+	if (conn->session.renumbered)
 		rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 			 "fence: what is between here and %s has its own "
 			 "numbers for sessions, so none is ended by its number",
@@ -134,7 +134,7 @@ enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 
 	if (where == GONE)
 		return RLK_DONE;
-	if (where == ELSEWHERE || conn->renumbered)
+	if (where == ELSEWHERE || conn->session.renumbered)
 		return out_of_reach(conn, reterr);
 	for (;;) {
 		fault = find(conn, mark, &id, reterr);
@@ -160,7 +160,7 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 
 	if (locate(conn, mark) != HERE)
 		return RLK_DONE;
-	if (conn->renumbered)
+	if (conn->session.renumbered)
 		return out_of_reach(conn, reterr);
 	fault = find(conn, mark, &id, reterr);
 	if (fault != RLK_DONE || !id)
@@ -176,7 +176,7 @@ enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
 	enum rlk_fault fault;
 	char pattern[64];
 
-	if (conn->renumbered)
+	if (conn->session.renumbered)
 		return out_of_reach(conn, reterr);
 	snprintf(pattern, sizeof(pattern), "%%%s%%", tag);
 	params[0] = rlk_text(pattern);

@@ -199,7 +199,7 @@ static void write_read(struct rlk_conn *conn, const struct setting *settings,
 
 	if (mark)
 		snprintf(get_lock, sizeof(get_lock), "GET_LOCK('%s', 0)",
-			 conn->mark);
+			 conn->session.mark);
 	fputs("SELECT 0", sql);
 	for (size_t i = 0; i < SETTINGS; i++) {
 		const char *name = name_of(conn, &settings[i]);
@@ -322,10 +322,11 @@ static void learn(struct rlk_conn *conn, const char *const *facts)
 {
 	struct rlk_server *server = &conn->server;
 
-	conn->id = facts[FACT_ID] ? strtoull(facts[FACT_ID], NULL, 10) : 0;
+	conn->session.id =
+	    facts[FACT_ID] ? strtoull(facts[FACT_ID], NULL, 10) : 0;
 	/* The greeting has 32 bits of it. */
-	conn->renumbered =
-	    (uint32_t) conn->id != (uint32_t) mysql_thread_id(conn->mysql);
+	conn->session.renumbered = (uint32_t) conn->session.id !=
+				   (uint32_t) mysql_thread_id(conn->mysql);
 	server->galera = is_on(facts[FACT_GALERA]);
 	server->multi_primary = facts[FACT_MULTI] && !is_on(facts[FACT_MULTI]);
 	server->read_only = is_on(facts[FACT_READ_ONLY]);
@@ -334,7 +335,7 @@ static void learn(struct rlk_conn *conn, const char *const *facts)
 		 facts[FACT_START] ? facts[FACT_START] : "");
 	/* On Galera it would ring on this node only. */
 	if (server->galera || !is_on(facts[FACT_MARK]))
-		conn->mark[0] = '\0';
+		conn->session.mark[0] = '\0';
 }
 
 static int read_back(struct rlk_conn *conn, const struct setting *settings,
@@ -532,8 +533,8 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	if (error)
 		return error;
 	list_settings(conn, settings);
-	snprintf(conn->mark, sizeof(conn->mark), "rl:%016" PRIx64,
-		 rlk_random());
+	snprintf(conn->session.mark, sizeof(conn->session.mark),
+		 "rl:%016" PRIx64, rlk_random());
 	fault = set_and_read(conn, settings, &result, &why);
 	if (fault == RLK_REFUSED && (error = who_refuses(conn, reterr)))
 		return error;

@@ -353,9 +353,9 @@ static int conn_new(const struct rlk_conn_target *target,
 	conn->profile = *profile;
 	conn->dead = true;
 	rlk_list_init(&conn->stmts);
-	rlk_list_init(&conn->in_bay);
-	conn->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (conn->wake < 0)
+	rlk_list_init(&conn->loan.in_bay);
+	conn->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (conn->wake.fd < 0)
 		return rlk_fail(reterr, ROWLOCK_ESYSTEM,
 				"connect: no descriptor: %s", strerror(errno));
 	conn->mysql = mysql_init(NULL);

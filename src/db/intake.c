@@ -60,7 +60,7 @@ static bool is_login(const struct rlk_conn *conn)
 
 static bool is_over(const struct rlk_conn *conn)
 {
-	return atomic_load(&conn->interrupted) ||
+	return atomic_load(&conn->wake.interrupted) ||
 	       rlk_now(conn->target->clock) >= conn->until_ms;
 }
 

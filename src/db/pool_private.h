@@ -66,7 +66,7 @@ struct rlk_pool {
 /** The connection of a node of a bay's lists; NULL for NULL. */
 static inline struct rlk_conn *rlk_pool_conn(struct rlk_list *node)
 {
-	return node ? container_of(node, struct rlk_conn, in_bay) : NULL;
+	return node ? container_of(node, struct rlk_conn, loan.in_bay) : NULL;
 }
 
 /** May one more connection exist in @bay? Under the mutex. */

@@ -224,7 +224,7 @@ static int check_route(const struct rlk_conn *conn, const char *server,
 				"from writes; connect to the primary itself, "
 				"or by a port that leads to nothing else",
 				conn->server.name);
-	if (number == conn->id)
+	if (number == conn->session.id)
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 			"%s: two statements of one connection were run by two "
@@ -232,7 +232,7 @@ static int check_route(const struct rlk_conn *conn, const char *server,
 			"in between shares sessions; turn that off "
 			"(multiplexing, connection sharing), or connect to the "
 			"server itself",
-			conn->server.name, conn->id, number);
+			conn->server.name, conn->session.id, number);
 }
 
 static int read_version(struct rlk_conn *conn, uint64_t *ret_version,
