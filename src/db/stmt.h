@@ -96,6 +96,11 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 			       struct rlk_reply *ret_reply,
 			       struct rowlock_errinfo *reterr);
 
+/** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
+ *  nobody will read is still to come. Everything else stays as it is. */
+enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
+				struct rowlock_errinfo *reterr);
+
 /** Called for each row; the columns are valid during the call. */
 typedef void (*rlk_row_fn)(const struct rlk_value *columns, void *arg);
 
