@@ -13,7 +13,7 @@
  * the pool ends is left alone: it finds the pool closed, closes what it got,
  * and takes the last reference with it.
  */
-#include "db/opener.h"
+#include "db/pool_private.h"
 
 #include <stdlib.h>
 
