@@ -112,6 +112,12 @@ uint64_t rlk_conn_id(const struct rlk_conn *conn);
 bool rlk_conn_may_kill(const struct rlk_conn *conn);
 
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn);
+static inline const struct rlk_dialect *rlk_conn_dialect(
+    const struct rlk_conn *conn)
+{
+	return rlk_server_dialect(rlk_conn_server(conn));
+}
+
 const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn);
 
 /**

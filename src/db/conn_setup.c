@@ -214,27 +214,14 @@ static void write_read(struct rlk_conn *conn, const struct setting *settings,
 		get_lock);
 }
 
-static enum rlk_fault set_state(struct rlk_conn *conn,
-				const struct setting *settings, bool clock,
-				struct rowlock_errinfo *reterr)
-{
-	char text[2048] = "";
-	FILE *sql = fmemopen(text, sizeof(text), "w");
-	MYSQL_RES *result = NULL;
+typedef void (*write_fn)(struct rlk_conn *conn, const struct setting *settings,
+			 bool all, FILE *sql);
 
-	if (!sql) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "session: out of memory");
-		return RLK_FAILED;
-	}
-	write_set(conn, settings, clock, sql);
-	fclose(sql);
-	return rlk_stmt_query(conn, text, "session", &result, reterr);
-}
-
-static enum rlk_fault read_state(struct rlk_conn *conn,
-				 const struct setting *settings, bool mark,
-				 MYSQL_RES **ret_result,
-				 struct rowlock_errinfo *reterr)
+/* The statement that @write makes; without @all of what some refuse. */
+static enum rlk_fault say(struct rlk_conn *conn, write_fn write,
+			  const struct setting *settings, bool all,
+			  MYSQL_RES **ret_result,
+			  struct rowlock_errinfo *reterr)
 {
 	char text[4096] = "";
 	FILE *sql = fmemopen(text, sizeof(text), "w");
@@ -243,7 +230,7 @@ static enum rlk_fault read_state(struct rlk_conn *conn,
 		rlk_fail(reterr, ROWLOCK_ENOMEM, "session: out of memory");
 		return RLK_FAILED;
 	}
-	write_read(conn, settings, mark, sql);
+	write(conn, settings, all, sql);
 	fclose(sql);
 	return rlk_stmt_query(conn, text, "session", ret_result, reterr);
 }
@@ -409,18 +396,21 @@ static enum rlk_fault set_and_read(struct rlk_conn *conn,
 				   MYSQL_RES **ret_result,
 				   struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = set_state(conn, settings, true, reterr);
+	enum rlk_fault fault =
+	    say(conn, write_set, settings, true, ret_result, reterr);
 
 	if (fault == RLK_REFUSED)
-		fault = set_state(conn, settings, false, reterr);
+		fault =
+		    say(conn, write_set, settings, false, ret_result, reterr);
 	if (fault == RLK_DONE)
 		fault = end_transaction(conn, reterr);
 	if (fault != RLK_DONE)
 		return fault;
-	fault = read_state(conn, settings, true, ret_result, reterr);
+	fault = say(conn, write_read, settings, true, ret_result, reterr);
 	/* Some servers and proxies have no GET_LOCK(). */
 	if (fault == RLK_REFUSED)
-		fault = read_state(conn, settings, false, ret_result, reterr);
+		fault =
+		    say(conn, write_read, settings, false, ret_result, reterr);
 	return fault;
 }
 

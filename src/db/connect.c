@@ -66,6 +66,9 @@ static bool set_options(struct rlk_conn *conn)
 	    !set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||
 	    !rlk_io_hook(mysql))
 		return false;
+	/* Connector/C 3.4 verifies certificates unless it is told otherwise,
+	 * which would look like the user's wish. */
+	set_option(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off);
 	/* It refuses an empty one. */
 	return !target->program || !*target->program ||
 	       mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
@@ -361,7 +364,6 @@ static int conn_new(const struct rlk_conn_target *target,
 	if (!conn->mysql)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
-	rlk_peer_begin(conn);
 	*ret_conn = TAKE_PTR(conn);
 	return 0;
 }

@@ -95,7 +95,7 @@ static const char *judge_all(struct rlk_conn *conn, const unsigned char *bytes,
 	mariadb_get_infov(conn->mysql,
 			  MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES,
 			  &conn->extended);
-	rlk_frames_read(frames);
+	frames->before = frames->seen;
 	while (at < count && !problem) {
 		at += rlk_frames_take(frames, bytes + at, count - at, most,
 				      &frame);

@@ -143,12 +143,7 @@ static bool is_named_local(const struct rlk_conn *conn)
 
 bool rlk_peer_is_file(const struct rlk_conn *conn)
 {
-	struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
-	socklen_t length = sizeof(address);
-
-	getpeername(mysql_get_socket(conn->mysql), (struct sockaddr *) &address,
-		    &length);
-	return address.ss_family == AF_UNIX;
+	return find_kind(mysql_get_socket(conn->mysql)) == PEER_FILE;
 }
 
 bool rlk_peer_is_there(const struct rlk_conn *conn)
@@ -237,13 +232,6 @@ const char *rlk_peer_option(const struct rlk_conn *conn,
 
 	mysql_get_optionv(conn->mysql, option, (void *) &text);
 	return text && *text ? text : NULL;
-}
-
-/* Connector/C 3.4 verifies certificates unless it is told otherwise, which
- * would look like the user's wish. */
-void rlk_peer_begin(struct rlk_conn *conn)
-{
-	set_bool(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, 0);
 }
 
 void rlk_peer_socket(struct rlk_conn *conn)

@@ -25,9 +25,6 @@ struct rlk_peer {
 	bool blinded;   /* but the environment says that it has not to */
 };
 
-/** Before anything is known of the user's wishes. */
-void rlk_peer_begin(struct rlk_conn *conn);
-
 /** Look at a socket as soon as it exists: close-on-exec, and short waits. */
 void rlk_peer_socket(struct rlk_conn *conn);
 

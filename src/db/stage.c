@@ -224,23 +224,13 @@ static enum rlk_fault do_answer(struct rlk_conn *conn, enum rlk_call call,
 	return RLK_DONE;
 }
 
-static enum rlk_fault do_store(struct rlk_conn *conn,
-			       struct rowlock_errinfo *reterr)
-{
-	if (!rlk_io_run(conn, RLK_CALL_STORE))
-		return RLK_PENDING;
-	if (!conn->io.result)
-		return fail_query(conn, reterr);
-	conn->run.stage = RLK_STAGE_NONE;
-	return RLK_DONE;
-}
-
-static enum rlk_fault do_ping(struct rlk_conn *conn,
+/* The last step of a text, or of a ping. */
+static enum rlk_fault do_last(struct rlk_conn *conn, enum rlk_call call,
 			      struct rowlock_errinfo *reterr)
 {
-	if (!rlk_io_run(conn, RLK_CALL_PING))
+	if (!rlk_io_run(conn, call))
 		return RLK_PENDING;
-	if (conn->io.status)
+	if (call == RLK_CALL_STORE ? !conn->io.result : conn->io.status != 0)
 		return fail_query(conn, reterr);
 	conn->run.stage = RLK_STAGE_NONE;
 	return RLK_DONE;
@@ -266,13 +256,13 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 			fault = do_answer(conn, RLK_CALL_QUERY, reterr);
 			break;
 		case RLK_STAGE_STORE:
-			fault = do_store(conn, reterr);
+			fault = do_last(conn, RLK_CALL_STORE, reterr);
 			break;
 		case RLK_STAGE_NEXT:
 			fault = do_answer(conn, RLK_CALL_NEXT, reterr);
 			break;
 		case RLK_STAGE_PING:
-			fault = do_ping(conn, reterr);
+			fault = do_last(conn, RLK_CALL_PING, reterr);
 			break;
 		case RLK_STAGE_NONE:
 			break;

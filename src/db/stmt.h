@@ -63,8 +63,8 @@ static inline struct rlk_value rlk_null(void)
 
 /** What a statement did, and the first row of its result if it has one.
  *  Texts in columns live until the connection's next statement. A column that
- *  is not of the type that is asked for, or is not there, reads as 0 or "":
- *  what the server sends must not be able to do more harm than a lie. */
+ *  is NULL, or not of the type that is asked for, or not there, reads as 0 or
+ *  "": what the server sends must not be able to do more harm than a lie. */
 struct rlk_reply {
 	uint64_t affected;  /* rows changed; not the rows of a result */
 	uint64_t insert_id; /* also LAST_INSERT_ID(expression) */

@@ -111,7 +111,7 @@ static enum rlk_fault run_all(struct rlk_conn *conn,
 
 	if (!packet || rlk_packet_add(packet, def, values_of_row, request,
 				      rlk_attempt_rows(request)) < 0)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	*ret_packet = packet;
 	return rlk_packet_run(packet, reterr);
 }

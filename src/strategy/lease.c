@@ -94,7 +94,7 @@ int64_t rlk_lease_left_us(const struct rlk_holder *holder)
 void rlk_lease_read_bell(const struct rlk_value *column,
 			 struct rlk_holder *holder)
 {
-	holder->bell = column->type != RLK_NULL && column->u64 == 1;
+	holder->bell = column->u64 == 1;
 	holder->line = column->type != RLK_NULL && column->u64 == 0;
 }
 
@@ -239,8 +239,7 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 			      struct rlk_holder *ret_holder,
 			      struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
@@ -270,8 +269,7 @@ static enum rlk_verdict again(struct rlk_conn *conn,
 			      struct rlk_holder *ret_holder,
 			      struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
@@ -424,7 +422,6 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 
 const struct rlk_strategy rlk_strategy_lease = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
 	.acquire = rlk_lease_acquire,

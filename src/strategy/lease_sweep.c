@@ -170,7 +170,7 @@ static enum rlk_fault look(struct sweep *sweep)
 			first = sweep->leases[i].name;
 	if (rlk_packet_add(sweep->packet, &look_ahead, value_of_name, first,
 			   1) < 0)
-		return rlk_lease_fail_memory(sweep->reterr);
+		return rlk_fail_memory(sweep->reterr);
 	fault = run(sweep);
 	if (!fault)
 		rlk_packet_each(sweep->packet, 0, found, sweep);
@@ -253,7 +253,7 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 	enum rlk_fault fault = RLK_DONE;
 
 	if (!sweep)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	*sweep = (struct sweep){
 		.conn = conn,
 		.packet = rlk_packet_begin(conn),
@@ -263,14 +263,14 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 		.count = count,
 	};
 	if (!sweep->packet)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	sort(sweep);
 	if (sweep->dead_count && !parts[0]->lone)
 		fault = look(sweep);
 	if (fault)
 		return fault;
 	if (!add_all(sweep))
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	fault = run(sweep);
 	if (!fault)
 		read(sweep);

@@ -100,8 +100,8 @@ static void session_row(const struct rlk_value *columns, void *arg)
 		.id = columns[0].u64,
 		.beat = columns[1].u64,
 		.ttl_ms = columns[2].u64,
-		.host = columns[3].type == RLK_TEXT ? columns[3].text : "",
-		.pid = columns[4].type == RLK_NULL ? 0 : columns[4].u64,
+		.host = columns[3].text,
+		.pid = columns[4].u64,
 		.left_us = columns[5].i64,
 	};
 
@@ -177,9 +177,7 @@ static void attempt_row(const struct rlk_value *columns, void *arg)
 {
 	struct attempts *attempts = arg;
 
-	if (rlk_page_note(&attempts->page,
-			  columns[1].type == RLK_TEXT ? columns[1].text : "",
-			  columns[2].u64))
+	if (rlk_page_note(&attempts->page, columns[1].text, columns[2].u64))
 		attempts->fn(columns[0].u64, attempts->arg);
 }
 
@@ -232,7 +230,7 @@ static enum rlk_fault ask_there(struct rlk_conn *conn, void *arg, bool *ret_all,
 
 	if (!packet || rlk_packet_add(packet, &leases_there, rlk_values_of_key,
 				      there->keys, there->count) < 0)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	there->packet = packet;
 	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
 	if (!fault)

@@ -35,7 +35,7 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 	}
 }
 
-enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_fail_memory(struct rowlock_errinfo *reterr)
 {
 	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
 	return RLK_FAILED;

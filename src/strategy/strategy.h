@@ -281,6 +281,6 @@ extern const struct rlk_strategy rlk_strategy_row;
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);
 
 /** RLK_FAILED, with @reterr: nothing was sent. */
-enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_fail_memory(struct rowlock_errinfo *reterr);
 
 #endif

@@ -95,7 +95,7 @@ enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
 	if (!packet || rlk_packet_add(packet, statements[removal->what].def,
 				      statements[removal->what].fn,
 				      removal->rows, removal->count) < 0)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
 	if (!fault)
 		*ret_removed = rlk_packet_affected(packet, 0);

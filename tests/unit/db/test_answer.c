@@ -375,7 +375,6 @@ static void cut(size_t piece, char *ret_text)
 		size_t end = from + piece < STREAM ? from + piece : STREAM;
 		size_t at = from;
 
-		rlk_frames_read(&frames);
 		while (at < end) {
 			at += rlk_frames_take(&frames, stream + at, end - at, 3,
 					      &frame);
