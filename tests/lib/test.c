@@ -200,6 +200,12 @@ void test_lock_end(struct rowlock *lock)
 	assert_ok(rowlock_free(lock, &err));
 }
 
+void test_end(struct rowlock *lock, struct rowlock_client *client)
+{
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
 uint64_t test_now_ns(void)
 {
 	struct timespec now;

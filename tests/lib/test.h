@@ -78,6 +78,7 @@ struct rowlock *test_lock(struct rowlock_client *client,
 			  const char *name);
 /** rowlock_free() that must succeed. */
 void test_lock_end(struct rowlock *lock);
+void test_end(struct rowlock *lock, struct rowlock_client *client);
 
 /** CLOCK_BOOTTIME in nanoseconds: one clock for all processes of a host. */
 uint64_t test_now_ns(void);
