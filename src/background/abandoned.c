@@ -30,7 +30,7 @@
  * would fail alike; every other failure is of one attempt alone. A round that
  * takes long is gone on with after the other chores.
  */
-#include "background/abandoned.h"
+#include "background/chores.h"
 
 #include "core/call.h"
 #include "db/lend.h"
@@ -129,9 +129,7 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 	enum rlk_fault fault;
 	bool found;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error))
+	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
 		return RLK_FAILED;
 	fault = hold->name->strategy->release(conn, &request, &found, &error);
 	rlk_pool_put(client->pool, conn);
@@ -145,12 +143,6 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 			rlk_name_shown(hold->name).text,
 			hold->name->strategy->name, hold->attempt);
 	return RLK_DONE;
-}
-
-/* Or those who wait for the name would sleep a slice. */
-static void ring(struct rowlock_client *client, struct rlk_hold *hold)
-{
-	rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
 }
 
 /* ---------------------------------------------------------- connections */
@@ -210,7 +202,8 @@ static enum cleared clear_lease(struct rowlock_client *client,
 {
 	switch (remove_row(client, hold)) {
 	case RLK_DONE:
-		ring(client, hold);
+		/* Or those who wait for the name would sleep a slice. */
+		rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
 		return fenced ? CLEARED : AGAIN;
 	case RLK_PENDING:
 	case RLK_UNKNOWN:
@@ -231,7 +224,7 @@ static enum cleared clear(struct rowlock_client *client, struct rlk_hold *hold)
 		return fenced == RLK_DONE ? CLEARED : AGAIN;
 	if (!dies_by_itself(client, hold))
 		return clear_lease(client, hold, fenced == RLK_DONE);
-	ring(client, hold);
+	rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
 	return CLEARED;
 }
 
@@ -258,11 +251,10 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
 		/* One whose connection is still talked on stays, too. */
-		if (cleared == CLEARED && !hold->conn) {
+		if (cleared == CLEARED && !hold->conn)
 			rlk_hold_cleared_locked(hold);
-		} else {
+		else
 			rlk_list_append(&failed, node);
-		}
 	}
 	/* Time was up: the rest at once, after the other chores. */
 	if (cleared != UNANSWERED && !rlk_list_empty(&client->abandoned))

@@ -7,7 +7,7 @@
  * Failure mode: a server that tells of more rows than ours can be is not
  * believed, and asked again.
  */
-#include "background/breaks.h"
+#include "background/chores.h"
 
 #include "core/call.h"
 #include "db/lend.h"
@@ -143,9 +143,7 @@ bool rlk_breaks_look(struct rowlock_client *client)
 	if (!id)
 		return true;
 	seen.most += OTHERS_MOST;
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error) == 0) {
+	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn) == 0) {
 		done = rlk_leases_of(conn, id, add, &seen, &error) == RLK_DONE;
 		rlk_pool_put(client->pool, conn);
 	}

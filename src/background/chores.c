@@ -15,11 +15,9 @@
  * Each thing is tried again until it is done; every try has a deadline, so one
  * that hangs delays the others, but does not stop them.
  */
-#include "background/chores.h"
+#include "background/threads.h"
 
-#include "background/abandoned.h"
-#include "background/breaks.h"
-#include "background/present.h"
+#include "background/chores.h"
 #include "background/receipts.h"
 #include "core/call.h"
 #include "db/lend.h"
@@ -38,9 +36,7 @@ static bool delete_session(struct rowlock_client *client, uint64_t id)
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error))
+	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
 		return false;
 	fault = rlk_session_close(conn, id, &error);
 	rlk_pool_put(client->pool, conn);
@@ -117,14 +113,11 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
  * long: a waiter on that is woken by the connection's end. */
 static void end_ghost(struct rowlock_client *client, int64_t *next_ms)
 {
-	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 
 	if (!client->bells.ghost)
 		return;
-	if (rlk_pool_get(client->pool, RLK_BAY_COMMIT,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error)) {
+	if (rlk_client_chore_conn(client, RLK_BAY_COMMIT, &conn)) {
 		*next_ms = rlk_after(rlk_now(client->clock), RETRY_MS);
 		return;
 	}

@@ -19,6 +19,7 @@
  */
 #include "background/keeper.h"
 
+#include "background/threads.h"
 #include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"

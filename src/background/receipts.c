@@ -69,14 +69,11 @@ static bool has_any(struct rowlock_client *client)
 
 bool rlk_receipts_clear(struct rowlock_client *client)
 {
-	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 
 	if (!has_any(client))
 		return true;
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			 rlk_client_chore_until(client), false, NULL, &conn,
-			 &error))
+	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
 		return false;
 	rlk_receipts_clear_on(client, conn);
 	rlk_pool_put(client->pool, conn);

@@ -9,7 +9,7 @@
  * remove the same: then each is removed by itself, and the one that is in the
  * way stays. What else goes wrong ends the pass, and is told.
  */
-#include "background/remains.h"
+#include "background/reaper_private.h"
 
 #include "base/error.h"
 #include "core/call.h"
@@ -101,6 +101,11 @@ static void tell_evicted(const struct sessions *sessions, uint64_t evicted)
 static void evict(struct sessions *sessions)
 {
 	struct rlk_pass *pass = sessions->pass;
+	const struct rlk_removal removal = {
+		sessions->silent ? RLK_EVICT_SILENT : RLK_EVICT_EXPIRED,
+		sessions->beats,
+		sessions->count,
+	};
 	uint64_t evicted = 0;
 	enum rlk_fault fault;
 
@@ -112,9 +117,7 @@ static void evict(struct sessions *sessions)
 	}
 	rlk_pass_set_until(pass);
 	fault =
-	    (sessions->silent ? rlk_evict_silent_many : rlk_evict_expired_many)(
-		pass->conn, sessions->beats, sessions->count, &evicted,
-		sessions->reterr);
+	    rlk_remove_many(pass->conn, &removal, &evicted, sessions->reterr);
 	if (is_blocked(fault))
 		evict_each(sessions);
 	else if (fault)
@@ -238,6 +241,8 @@ static void tell_swept(const struct leases *leases, uint64_t swept)
 static void sweep(struct leases *leases)
 {
 	struct rlk_pass *pass = leases->pass;
+	const struct rlk_removal removal = { RLK_SWEEP_DEAD, leases->dead,
+					     leases->count };
 	enum rlk_fault fault;
 	uint64_t swept = 0;
 
@@ -246,8 +251,7 @@ static void sweep(struct leases *leases)
 		return;
 	}
 	rlk_pass_set_until(pass);
-	fault = rlk_sweep_dead_many(pass->conn, leases->dead, leases->count,
-				    &swept, leases->reterr);
+	fault = rlk_remove_many(pass->conn, &removal, &swept, leases->reterr);
 	if (is_blocked(fault))
 		for (size_t i = 0; i < leases->count; i++)
 			sweep_one(leases, leases->names[i], 0,

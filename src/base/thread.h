@@ -5,7 +5,7 @@
 /*
  * Mutex, condition, event, thread: thin, so that a test can replace this file
  * at link time. Conditions have no time-outs: who waits for a time has the
- * deadline thread wake it (background/deadline.h).
+ * deadline thread wake it (background/deadline.c).
  */
 
 #include <pthread.h>

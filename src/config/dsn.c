@@ -25,19 +25,6 @@ struct entry {
 	bool braced;
 };
 
-/* Taken apart by NULs, so its size is kept. */
-struct copy {
-	char *text;
-	size_t size;
-};
-
-static void copy_fini(struct copy *copy)
-{
-	if (copy->text)
-		explicit_bzero(copy->text, copy->size);
-	free(copy->text);
-}
-
 static char *skip_blanks(char *at)
 {
 	while (isspace((unsigned char) *at))
@@ -132,7 +119,8 @@ static int take(const struct entry *entry, bool hidden, const char *place,
 int rlk_dsn_read(const char *dsn, const char *place, struct rlk_where *where,
 		 struct rowlock_errinfo *reterr)
 {
-	_cleanup_(copy_fini) struct copy copy = { strdup(dsn), strlen(dsn) };
+	_cleanup_(rlk_secret_fini) struct rlk_secret copy = { strdup(dsn),
+							      strlen(dsn) };
 	struct entry entry = { NULL, NULL, false };
 	const struct rlk_setting *last = NULL;
 	const char *problem = NULL;

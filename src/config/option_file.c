@@ -59,18 +59,6 @@ static void closep(FILE **file)
 		fclose(*file);
 }
 
-struct line {
-	char *text;
-	size_t size;
-};
-
-static void line_fini(struct line *line)
-{
-	if (line->text)
-		explicit_bzero(line->text, line->size);
-	free(line->text);
-}
-
 static int fail(const struct reader *reader, const struct place *place,
 		const char *problem)
 {
@@ -380,7 +368,7 @@ static int read_file(struct reader *reader, const char *path,
 	/* A pipe that nobody writes to is not waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(closep) FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	_cleanup_(line_fini) struct line line = { NULL, 0 };
+	_cleanup_(rlk_secret_fini) struct rlk_secret line = { NULL, 0 };
 	struct place place = { .path = path };
 	int code = 0;
 

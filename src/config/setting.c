@@ -369,3 +369,15 @@ const char *rlk_setting_unknown(const char *name, bool hidden, char *buffer,
 			 near);
 	return buffer;
 }
+
+bool rlk_is_plugin_list(const char *list)
+{
+	size_t length;
+
+	if (!list)
+		return true;
+	while ((length = strspn(list, RLK_PLUGIN_LETTERS)) &&
+	       list[length] == ',')
+		list += length + 1;
+	return length && !list[length];
+}

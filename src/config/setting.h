@@ -64,6 +64,15 @@ const char *rlk_setting_problem(const struct rlk_setting *key,
 const char *rlk_setting_unknown(const char *name, bool hidden, char *buffer,
 				size_t size);
 
+/** The letters of an authentication plugin's name. */
+#define RLK_PLUGIN_LETTERS                                                     \
+	"abcdefghijklmnopqrstuvwxyz"                                           \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                           \
+	"0123456789_-"
+
+/** Is it names of plugins with commas between them? NULL is none of them. */
+bool rlk_is_plugin_list(const char *list);
+
 /** A boolean, number or protocol whose value has no problem. */
 unsigned int rlk_setting_value(const struct rlk_setting *key,
 			       const char *value);

@@ -31,11 +31,18 @@ bool rlk_sources_copy(const struct rlk_sources *sources,
 	       copy(sources->suffix, &ret_copy->suffix);
 }
 
+void rlk_secret_fini(struct rlk_secret *secret)
+{
+	if (secret->text)
+		explicit_bzero(secret->text, secret->size);
+	free(secret->text);
+}
+
 static void wipe(const char *text)
 {
-	if (text)
-		explicit_bzero((char *) text, strlen(text));
-	free((char *) text);
+	struct rlk_secret secret = { (char *) text, text ? strlen(text) : 0 };
+
+	rlk_secret_fini(&secret);
 }
 
 void rlk_sources_fini(struct rlk_sources *copy)

@@ -28,6 +28,16 @@ struct rlk_sources {
 	const char *suffix;     /* groups with it are read, too; NULL: none */
 };
 
+/** A text that may have a password. Its size is kept, as it is taken apart by
+ *  NULs. */
+struct rlk_secret {
+	char *text;
+	size_t size;
+};
+
+/** Wipes and frees it. */
+void rlk_secret_fini(struct rlk_secret *secret);
+
 /** Copy all of them. False: out of memory, and *@ret_copy has a part. */
 bool rlk_sources_copy(const struct rlk_sources *sources,
 		      struct rlk_sources *ret_copy);

@@ -85,17 +85,6 @@ static void empty(struct rlk_observer *observer, struct rlk_sight *sight)
 	}
 }
 
-void rlk_observer_forget(struct rlk_observer *observer, uint64_t id)
-{
-	struct rlk_sight *sight;
-
-	if (!observer->size)
-		return;
-	sight = place(observer, id);
-	if (sight->id)
-		empty(observer, sight);
-}
-
 void rlk_observer_prune(struct rlk_observer *observer, int64_t before_ms)
 {
 	for (size_t i = 0; i < observer->size; i++)

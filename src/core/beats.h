@@ -40,9 +40,6 @@ void rlk_observer_fini(struct rlk_observer *observer);
 int64_t rlk_observer_see(struct rlk_observer *observer, uint64_t id,
 			 uint64_t beat, int64_t now_ms);
 
-/** Forget @id. */
-void rlk_observer_forget(struct rlk_observer *observer, uint64_t id);
-
 /** Forget what was not seen since @before_ms. */
 void rlk_observer_prune(struct rlk_observer *observer, int64_t before_ms);
 

@@ -76,6 +76,15 @@ int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 			rlk_now(client->clock) - began);
 }
 
+int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
+			  struct rlk_conn **ret_conn)
+{
+	struct rowlock_errinfo error;
+
+	return rlk_pool_get(client->pool, bay, rlk_client_chore_until(client),
+			    false, NULL, ret_conn, &error);
+}
+
 int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
 		    struct rowlock_errinfo *reterr)
 {

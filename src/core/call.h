@@ -32,6 +32,10 @@ int64_t rlk_client_chore_until(struct rowlock_client *client);
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
 
+/** The same for a chore, which does not wait out a server that is away. */
+int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
+			  struct rlk_conn **ret_conn);
+
 /** The error of @fault, 0 for none: where no answer came nobody has written it
  *  yet. */
 int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,

@@ -42,10 +42,10 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	}
 	rlk_stmt_free_all(conn);
 	rlk_packet_drop(conn);
-	rlk_sql_fini(&conn->plain);
+	rlk_sql_fini(&conn->run.plain);
 	rlk_frames_drop(&conn->io.frames);
-	if (conn->wake >= 0)
-		close(conn->wake);
+	if (conn->wake.fd >= 0)
+		close(conn->wake.fd);
 	free(conn);
 	return NULL;
 }
@@ -60,10 +60,10 @@ void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms)
 	uint64_t count;
 
 	conn->until_ms = until_ms;
-	if (!atomic_load(&conn->interrupted))
+	if (!atomic_load(&conn->wake.interrupted))
 		return;
-	atomic_store(&conn->interrupted, false);
-	if (read(conn->wake, &count, sizeof(count)) < 0)
+	atomic_store(&conn->wake.interrupted, false);
+	if (read(conn->wake.fd, &count, sizeof(count)) < 0)
 		return; /* taken already */
 }
 
@@ -72,15 +72,15 @@ void rlk_conn_interrupt(struct rlk_conn *conn)
 	const uint64_t one = 1;
 
 	/* In this order: whoever sees the flag finds the count. */
-	if (write(conn->wake, &one, sizeof(one)) < 0)
+	if (write(conn->wake.fd, &one, sizeof(one)) < 0)
 		return; /* the counter is full, so it is readable */
-	atomic_store(&conn->interrupted, true);
+	atomic_store(&conn->wake.interrupted, true);
 }
 
 bool rlk_conn_usable(const struct rlk_conn *conn)
 {
 	return !conn->dead && !conn->stale && !conn->io.suspended &&
-	       conn->stage == RLK_STAGE_NONE;
+	       conn->run.stage == RLK_STAGE_NONE;
 }
 
 bool rlk_conn_alive(const struct rlk_conn *conn)
@@ -109,12 +109,12 @@ uint64_t *rlk_conn_note(struct rlk_conn *conn)
 
 uint64_t rlk_conn_id(const struct rlk_conn *conn)
 {
-	return conn->id;
+	return conn->session.id;
 }
 
 bool rlk_conn_may_kill(const struct rlk_conn *conn)
 {
-	return !conn->renumbered;
+	return !conn->session.renumbered;
 }
 
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn)
@@ -142,11 +142,11 @@ void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 	/* wait_timeout for its beginning, net_read_timeout for the rest of it
 	 * (MariaDB Server Documentation, "Server System Variables"). */
 	struct rlk_mark mark = {
-		.id = conn->id,
+		.id = conn->session.id,
 		.silent_ms = (conn->profile.idle_s + RLK_NET_READ_S) * 1000,
 	};
 
-	memcpy(mark.lock, conn->mark, sizeof(mark.lock));
+	memcpy(mark.lock, conn->session.mark, sizeof(mark.lock));
 	memcpy(mark.identity, conn->server.identity, sizeof(mark.identity));
 	*ret_mark = mark;
 }

@@ -20,7 +20,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -29,28 +28,6 @@
 #include "db/server.h"
 
 struct rlk_conn;
-
-/** What the name of an authentication plugin is made of. */
-#define RLK_PLUGIN_LETTERS                                                     \
-	"abcdefghijklmnopqrstuvwxyz"                                           \
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                           \
-	"0123456789_-"
-
-/** Is it names of plugins with commas between them? NULL is none of them. */
-static inline bool rlk_is_plugin_list(const char *list)
-{
-	size_t length;
-
-	if (!list)
-		return true;
-	for (;; list += length + 1) {
-		length = strspn(list, RLK_PLUGIN_LETTERS);
-		if (!length || (list[length] && list[length] != ','))
-			return false;
-		if (!list[length])
-			return true;
-	}
-}
 
 /** How to reach the server; shared by all connections of a client. */
 struct rlk_conn_target {
@@ -135,6 +112,12 @@ uint64_t rlk_conn_id(const struct rlk_conn *conn);
 bool rlk_conn_may_kill(const struct rlk_conn *conn);
 
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn);
+static inline const struct rlk_dialect *rlk_conn_dialect(
+    const struct rlk_conn *conn)
+{
+	return rlk_server_dialect(rlk_conn_server(conn));
+}
+
 const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn);
 
 /**

@@ -52,25 +52,30 @@ static const struct rlk_stmt_def find_tag = {
 	"WHERE INFO LIKE ? AND ID <> CONNECTION_ID()",
 };
 
-/* The number of the mark's session; 0: it is over. */
-static enum rlk_fault find(struct rlk_conn *conn, const struct rlk_mark *mark,
-			   uint64_t *ret_id, struct rowlock_errinfo *reterr)
+/* The number of the session that @def finds by @param, or 0. */
+static enum rlk_fault find(struct rlk_conn *conn,
+			   const struct rlk_stmt_def *def,
+			   struct rlk_value param, uint64_t *ret_id,
+			   struct rowlock_errinfo *reterr)
 {
-	struct rlk_value by_mark[] = { rlk_text(mark->lock) };
-	struct rlk_value by_id[] = { rlk_u64(mark->id) };
 	struct rlk_reply reply;
-	enum rlk_fault fault;
+	enum rlk_fault fault = rlk_stmt_run(conn, def, &param, &reply, reterr);
 
-	if (mark->lock[0])
-		fault = rlk_stmt_run(conn, &find_mark, by_mark, &reply, reterr);
-	else
-		fault = rlk_stmt_run(conn, &find_id, by_id, &reply, reterr);
 	if (fault != RLK_DONE)
 		return rlk_stmt_give_up(conn, fault, reterr);
-	*ret_id = 0;
-	if (reply.has_row && reply.columns[0].type != RLK_NULL)
-		*ret_id = reply.columns[0].u64;
+	*ret_id = reply.has_row ? reply.columns[0].u64 : 0;
 	return RLK_DONE;
+}
+
+/* The number of the session that has the mark, or 0 if it is over. */
+static enum rlk_fault find_marked(struct rlk_conn *conn,
+				  const struct rlk_mark *mark, uint64_t *ret_id,
+				  struct rowlock_errinfo *reterr)
+{
+	if (mark->lock[0])
+		return find(conn, &find_mark, rlk_text(mark->lock), ret_id,
+			    reterr);
+	return find(conn, &find_id, rlk_u64(mark->id), ret_id, reterr);
 }
 
 static enum rlk_fault kill_id(struct rlk_conn *conn, const char *what,
@@ -109,7 +114,7 @@ static enum where locate(const struct rlk_conn *conn,
 static enum rlk_fault out_of_reach(const struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
-	if (conn->renumbered)
+	if (conn->session.renumbered)
 		rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 			 "fence: what is between here and %s has its own "
 			 "numbers for sessions, so none is ended by its number",
@@ -134,10 +139,10 @@ enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 
 	if (where == GONE)
 		return RLK_DONE;
-	if (where == ELSEWHERE || conn->renumbered)
+	if (where == ELSEWHERE || conn->session.renumbered)
 		return out_of_reach(conn, reterr);
 	for (;;) {
-		fault = find(conn, mark, &id, reterr);
+		fault = find_marked(conn, mark, &id, reterr);
 		if (fault != RLK_DONE || !id)
 			return fault;
 		fault = kill_id(conn, "CONNECTION", id, reterr);
@@ -160,9 +165,9 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 
 	if (locate(conn, mark) != HERE)
 		return RLK_DONE;
-	if (conn->renumbered)
+	if (conn->session.renumbered)
 		return out_of_reach(conn, reterr);
-	fault = find(conn, mark, &id, reterr);
+	fault = find_marked(conn, mark, &id, reterr);
 	if (fault != RLK_DONE || !id)
 		return fault;
 	return kill_id(conn, "QUERY", id, reterr);
@@ -171,19 +176,15 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
 				    struct rowlock_errinfo *reterr)
 {
-	struct rlk_value params[1];
-	struct rlk_reply reply;
 	enum rlk_fault fault;
 	char pattern[64];
+	uint64_t id = 0;
 
-	if (conn->renumbered)
+	if (conn->session.renumbered)
 		return out_of_reach(conn, reterr);
 	snprintf(pattern, sizeof(pattern), "%%%s%%", tag);
-	params[0] = rlk_text(pattern);
-	fault = rlk_stmt_run(conn, &find_tag, params, &reply, reterr);
-	if (fault != RLK_DONE)
-		return rlk_stmt_give_up(conn, fault, reterr);
-	if (!reply.has_row || reply.columns[0].type == RLK_NULL)
-		return RLK_DONE;
-	return kill_id(conn, "QUERY", reply.columns[0].u64, reterr);
+	fault = find(conn, &find_tag, rlk_text(pattern), &id, reterr);
+	if (fault != RLK_DONE || !id)
+		return fault;
+	return kill_id(conn, "QUERY", id, reterr);
 }

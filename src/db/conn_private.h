@@ -16,7 +16,9 @@
 #include "base/list.h"
 #include "db/conn.h"
 #include "db/frame.h"
-#include "db/sql.h"
+#include "db/lend.h"
+#include "db/peer.h"
+#include "db/stage.h"
 #include "db/stmt.h"
 
 /** net_read_timeout of every session: of a statement whose beginning has come,
@@ -99,20 +101,6 @@ struct rlk_io {
 	struct rlk_answer answer;
 };
 
-/** What rlk_stmt_resume() has to go on with. */
-enum rlk_stage {
-	RLK_STAGE_NONE,
-	RLK_STAGE_PREPARE,
-	RLK_STAGE_EXECUTE,
-	RLK_STAGE_BUFFER,
-	RLK_STAGE_QUERY,
-	RLK_STAGE_STORE,
-	RLK_STAGE_NEXT,
-	RLK_STAGE_PING,
-};
-
-struct rlk_stmt;
-
 struct rlk_conn {
 	const struct rlk_conn_target *target;
 	struct rlk_conn_profile profile;
@@ -120,54 +108,43 @@ struct rlk_conn {
 	struct rlk_io io;
 
 	int64_t until_ms;
-	int wake;                 /* an eventfd */
-	_Atomic bool interrupted; /* set after wake was written */
+	struct {
+		int fd;                   /* an eventfd */
+		_Atomic bool interrupted; /* set after fd was written */
+	} wake;
 
 	_Atomic bool stale;   /* another server answers at this address now */
 	_Atomic bool retired; /* its server takes no writes */
 	bool useless;         /* it was told so */
 	bool dead;            /* also as long as it is not connected */
-	enum rlk_stage stage;
-	struct rlk_stmt *stmt; /* of this stage */
-	const char *label;     /* of this stage, for messages */
-	bool again;            /* may still be prepared again */
+	struct rlk_run run;
 	struct rlk_list stmts;
 	struct rlk_packet *packet; /* NULL before the first */
-	struct rlk_sql plain;      /* the text of stmt, if that is plain */
 
 	struct rlk_server server;
 	unsigned long extended; /* capabilities of a MariaDB */
 	char where[300]; /* for messages, also before there is a server */
-	uint64_t id;
-	bool renumbered; /* the greeting has another number: something between
-			    numbers sessions itself, and takes a KILL for one
-			    of its own */
-	char mark[48];
-
-	/* TLS, and the peer that we are connecting to (peer.c). */
-	bool tls;
-	bool peer_seen;
-	bool local;      /* a socket file, or a local address that was named */
-	bool verified;   /* it is a socket file, or will have to prove under TLS
-			    who it is before anything is sent */
-	bool blinded;    /* but the environment says that it has not to */
-	bool needs_tls;  /* the user asks for it, and it is no socket file */
-	bool asks_tls;   /* the user does, */
-	bool pins_key;   /* by a fingerprint, */
-	my_bool verify;  /* or by an authority and a name */
 	bool port_named; /* by the connection string or an option file */
+	struct rlk_peer peer;
+	struct {
+		uint64_t id;
+		bool renumbered; /* the greeting has another number: something
+				    between numbers sessions itself, and takes a
+				    KILL for one of its own */
+		char mark[48];
+	} session;
 
 	uint64_t note; /* core's */
-
-	/* For the pool. */
-	struct rlk_list in_bay; /* idle, or lent */
-	int64_t idle_since_ms;
-	size_t bay;
+	struct rlk_loan loan;
 };
 
 /** Write the errinfo for Connector/C's errno @number and words @text. */
 enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      unsigned int number, const char *text,
 			      struct rowlock_errinfo *reterr);
+
+/** Set the session's state, read it back, learn about the server
+ *  (conn_setup.c). */
+int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 
 #endif

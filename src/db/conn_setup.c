@@ -10,7 +10,7 @@
  *
  * Failure modes: a variable that is not as set is named in the message.
  */
-#include "db/conn_setup.h"
+#include "db/conn_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "db/engine.h"
 #include "db/peer.h"
 #include "db/server_private.h"
 #include "db/stmt_private.h"
@@ -199,7 +198,7 @@ static void write_read(struct rlk_conn *conn, const struct setting *settings,
 
 	if (mark)
 		snprintf(get_lock, sizeof(get_lock), "GET_LOCK('%s', 0)",
-			 conn->mark);
+			 conn->session.mark);
 	fputs("SELECT 0", sql);
 	for (size_t i = 0; i < SETTINGS; i++) {
 		const char *name = name_of(conn, &settings[i]);
@@ -215,27 +214,14 @@ static void write_read(struct rlk_conn *conn, const struct setting *settings,
 		get_lock);
 }
 
-static enum rlk_fault set_state(struct rlk_conn *conn,
-				const struct setting *settings, bool clock,
-				struct rowlock_errinfo *reterr)
-{
-	char text[2048] = "";
-	FILE *sql = fmemopen(text, sizeof(text), "w");
-	MYSQL_RES *result = NULL;
+typedef void (*write_fn)(struct rlk_conn *conn, const struct setting *settings,
+			 bool all, FILE *sql);
 
-	if (!sql) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "session: out of memory");
-		return RLK_FAILED;
-	}
-	write_set(conn, settings, clock, sql);
-	fclose(sql);
-	return rlk_stmt_query(conn, text, "session", &result, reterr);
-}
-
-static enum rlk_fault read_state(struct rlk_conn *conn,
-				 const struct setting *settings, bool mark,
-				 MYSQL_RES **ret_result,
-				 struct rowlock_errinfo *reterr)
+/* The statement that @write makes; without @all of what some refuse. */
+static enum rlk_fault say(struct rlk_conn *conn, write_fn write,
+			  const struct setting *settings, bool all,
+			  MYSQL_RES **ret_result,
+			  struct rowlock_errinfo *reterr)
 {
 	char text[4096] = "";
 	FILE *sql = fmemopen(text, sizeof(text), "w");
@@ -244,7 +230,7 @@ static enum rlk_fault read_state(struct rlk_conn *conn,
 		rlk_fail(reterr, ROWLOCK_ENOMEM, "session: out of memory");
 		return RLK_FAILED;
 	}
-	write_read(conn, settings, mark, sql);
+	write(conn, settings, all, sql);
 	fclose(sql);
 	return rlk_stmt_query(conn, text, "session", ret_result, reterr);
 }
@@ -322,10 +308,11 @@ static void learn(struct rlk_conn *conn, const char *const *facts)
 {
 	struct rlk_server *server = &conn->server;
 
-	conn->id = facts[FACT_ID] ? strtoull(facts[FACT_ID], NULL, 10) : 0;
+	conn->session.id =
+	    facts[FACT_ID] ? strtoull(facts[FACT_ID], NULL, 10) : 0;
 	/* The greeting has 32 bits of it. */
-	conn->renumbered =
-	    (uint32_t) conn->id != (uint32_t) mysql_thread_id(conn->mysql);
+	conn->session.renumbered = (uint32_t) conn->session.id !=
+				   (uint32_t) mysql_thread_id(conn->mysql);
 	server->galera = is_on(facts[FACT_GALERA]);
 	server->multi_primary = facts[FACT_MULTI] && !is_on(facts[FACT_MULTI]);
 	server->read_only = is_on(facts[FACT_READ_ONLY]);
@@ -334,7 +321,7 @@ static void learn(struct rlk_conn *conn, const char *const *facts)
 		 facts[FACT_START] ? facts[FACT_START] : "");
 	/* On Galera it would ring on this node only. */
 	if (server->galera || !is_on(facts[FACT_MARK]))
-		conn->mark[0] = '\0';
+		conn->session.mark[0] = '\0';
 }
 
 static int read_back(struct rlk_conn *conn, const struct setting *settings,
@@ -409,18 +396,21 @@ static enum rlk_fault set_and_read(struct rlk_conn *conn,
 				   MYSQL_RES **ret_result,
 				   struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault = set_state(conn, settings, true, reterr);
+	enum rlk_fault fault =
+	    say(conn, write_set, settings, true, ret_result, reterr);
 
 	if (fault == RLK_REFUSED)
-		fault = set_state(conn, settings, false, reterr);
+		fault =
+		    say(conn, write_set, settings, false, ret_result, reterr);
 	if (fault == RLK_DONE)
 		fault = end_transaction(conn, reterr);
 	if (fault != RLK_DONE)
 		return fault;
-	fault = read_state(conn, settings, true, ret_result, reterr);
+	fault = say(conn, write_read, settings, true, ret_result, reterr);
 	/* Some servers and proxies have no GET_LOCK(). */
 	if (fault == RLK_REFUSED)
-		fault = read_state(conn, settings, false, ret_result, reterr);
+		fault =
+		    say(conn, write_read, settings, false, ret_result, reterr);
 	return fault;
 }
 
@@ -532,8 +522,8 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	if (error)
 		return error;
 	list_settings(conn, settings);
-	snprintf(conn->mark, sizeof(conn->mark), "rl:%016" PRIx64,
-		 rlk_random());
+	snprintf(conn->session.mark, sizeof(conn->session.mark),
+		 "rl:%016" PRIx64, rlk_random());
 	fault = set_and_read(conn, settings, &result, &why);
 	if (fault == RLK_REFUSED && (error = who_refuses(conn, reterr)))
 		return error;

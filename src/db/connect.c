@@ -24,7 +24,6 @@
 
 #include "base/error.h"
 #include "config/where.h"
-#include "db/conn_setup.h"
 #include "db/intake.h"
 #include "db/io.h"
 #include "db/peer.h"
@@ -67,6 +66,9 @@ static bool set_options(struct rlk_conn *conn)
 	    !set_option(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||
 	    !rlk_io_hook(mysql))
 		return false;
+	/* Connector/C 3.4 verifies certificates unless it is told otherwise,
+	 * which would look like the user's wish. */
+	set_option(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off);
 	/* It refuses an empty one. */
 	return !target->program || !*target->program ||
 	       mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
@@ -353,16 +355,15 @@ static int conn_new(const struct rlk_conn_target *target,
 	conn->profile = *profile;
 	conn->dead = true;
 	rlk_list_init(&conn->stmts);
-	rlk_list_init(&conn->in_bay);
-	conn->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (conn->wake < 0)
+	rlk_list_init(&conn->loan.in_bay);
+	conn->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (conn->wake.fd < 0)
 		return rlk_fail(reterr, ROWLOCK_ESYSTEM,
 				"connect: no descriptor: %s", strerror(errno));
 	conn->mysql = mysql_init(NULL);
 	if (!conn->mysql)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
-	rlk_peer_begin(conn);
 	*ret_conn = TAKE_PTR(conn);
 	return 0;
 }

@@ -37,11 +37,6 @@ void rlk_frames_drop(struct rlk_frames *frames)
 	*frames = (struct rlk_frames){ .seen = 0 };
 }
 
-void rlk_frames_read(struct rlk_frames *frames)
-{
-	frames->before = frames->seen;
-}
-
 static size_t take_header(struct rlk_frames *frames, const unsigned char *bytes,
 			  size_t count)
 {

@@ -11,7 +11,7 @@
 struct rlk_frames {
 	unsigned char header[RLK_FRAME_HEADER];
 	size_t seen;         /* of the packet that comes, with its header */
-	size_t before;       /* of these, with earlier reads */
+	size_t before;       /* the reader's: of these, with earlier reads */
 	unsigned char *kept; /* of its body, if it comes in pieces */
 };
 
@@ -30,9 +30,6 @@ struct rlk_frame {
 	size_t size;
 	unsigned int number;
 };
-
-/** Bytes have been read. */
-void rlk_frames_read(struct rlk_frames *frames);
 
 /** Take from @bytes up to the end of a packet of at most @most bytes. Returns
  *  how many. */

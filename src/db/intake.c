@@ -18,9 +18,7 @@
  */
 #include "db/intake.h"
 
-#include "db/answer.h"
 #include "db/io.h"
-#include "db/login.h"
 #include "db/peer.h"
 
 #include <string.h>
@@ -60,7 +58,7 @@ static bool is_login(const struct rlk_conn *conn)
 
 static bool is_over(const struct rlk_conn *conn)
 {
-	return atomic_load(&conn->interrupted) ||
+	return atomic_load(&conn->wake.interrupted) ||
 	       rlk_now(conn->target->clock) >= conn->until_ms;
 }
 
@@ -97,7 +95,7 @@ static const char *judge_all(struct rlk_conn *conn, const unsigned char *bytes,
 	mariadb_get_infov(conn->mysql,
 			  MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES,
 			  &conn->extended);
-	rlk_frames_read(frames);
+	frames->before = frames->seen;
 	while (at < count && !problem) {
 		at += rlk_frames_take(frames, bytes + at, count - at, most,
 				      &frame);

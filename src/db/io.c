@@ -61,8 +61,8 @@ static void take_interrupt(struct rlk_conn *conn)
 {
 	uint64_t count;
 
-	atomic_store(&conn->interrupted, false);
-	if (read(conn->wake, &count, sizeof(count)) < 0)
+	atomic_store(&conn->wake.interrupted, false);
+	if (read(conn->wake.fd, &count, sizeof(count)) < 0)
 		return; /* somebody else's write is still to come */
 }
 
@@ -72,7 +72,7 @@ static short wait_for(struct rlk_conn *conn, int fd, short events, bool look)
 {
 	struct pollfd fds[] = {
 		{ .fd = fd, .events = events },
-		{ .fd = conn->wake, .events = POLLIN },
+		{ .fd = conn->wake.fd, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -148,7 +148,7 @@ void rlk_io_init(void)
 
 void rlk_io_forget_errors(const struct rlk_conn *conn)
 {
-	if (clear_errors && (conn->tls || conn->dead))
+	if (clear_errors && (conn->peer.tls || conn->dead))
 		clear_errors();
 }
 
@@ -332,7 +332,7 @@ void rlk_io_abandon(struct rlk_conn *conn)
 bool rlk_io_sleep(struct rlk_conn *conn, int ms)
 {
 	int64_t end = rlk_after(rlk_now(conn->target->clock), (uint64_t) ms);
-	struct pollfd wake = { .fd = conn->wake, .events = POLLIN };
+	struct pollfd wake = { .fd = conn->wake.fd, .events = POLLIN };
 
 	for (;;) {
 		int64_t left = end - rlk_now(conn->target->clock);

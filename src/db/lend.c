@@ -19,14 +19,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "db/opener.h"
 #include "db/retire.h"
 
 /* Take @conn out of the idle ones; it is lent now. */
 static void lend(struct rlk_bay *bay, struct rlk_conn *conn)
 {
-	rlk_list_remove(&conn->in_bay);
-	rlk_list_append(&bay->out, &conn->in_bay);
+	rlk_list_remove(&conn->loan.in_bay);
+	rlk_list_append(&bay->out, &conn->loan.in_bay);
 	bay->kept--;
 	bay->lent++;
 }
@@ -40,7 +39,7 @@ void rlk_pool_serve(struct rlk_pool_wait *wait)
 
 struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn)
 {
-	struct rlk_bay *bay = &pool->bays[conn->bay];
+	struct rlk_bay *bay = &pool->bays[conn->loan.bay];
 	struct rlk_list *first = rlk_list_first(&bay->waits);
 
 	if (pool->closed)
@@ -49,7 +48,7 @@ struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn)
 		struct rlk_pool_wait *wait =
 		    container_of(first, struct rlk_pool_wait, list);
 
-		rlk_list_append(&bay->out, &conn->in_bay);
+		rlk_list_append(&bay->out, &conn->loan.in_bay);
 		bay->lent++;
 		wait->conn = conn;
 		rlk_pool_serve(wait);
@@ -58,8 +57,8 @@ struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn)
 	if (bay->kept >= bay->spec.keep)
 		return conn;
 	bay->kept++;
-	conn->idle_since_ms = rlk_now(pool->target.clock);
-	rlk_list_append(&bay->idle, &conn->in_bay);
+	conn->loan.idle_since_ms = rlk_now(pool->target.clock);
+	rlk_list_append(&bay->idle, &conn->loan.in_bay);
 	return NULL;
 }
 
@@ -255,9 +254,9 @@ void rlk_pool_discard(struct rlk_pool *pool, struct rlk_conn *conn)
 	if (!conn)
 		return;
 	rlk_pool_note(pool, conn);
-	bay = &pool->bays[conn->bay];
+	bay = &pool->bays[conn->loan.bay];
 	rlk_mutex_lock(&pool->mutex);
-	rlk_list_remove(&conn->in_bay);
+	rlk_list_remove(&conn->loan.in_bay);
 	rlk_mutex_unlock(&pool->mutex);
 	/* Closed before another takes its place: the limit is a promise. */
 	rlk_conn_close(conn);
@@ -278,9 +277,9 @@ void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
 		rlk_pool_discard(pool, conn);
 		return;
 	}
-	bay = &pool->bays[conn->bay];
+	bay = &pool->bays[conn->loan.bay];
 	rlk_mutex_lock(&pool->mutex);
-	rlk_list_remove(&conn->in_bay);
+	rlk_list_remove(&conn->loan.in_bay);
 	bay->lent--;
 	conn = rlk_pool_place(pool, conn);
 	rlk_mutex_unlock(&pool->mutex);
@@ -320,7 +319,7 @@ struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 	    rlk_pool_conn(rlk_list_first(&pool->bays[bay].idle));
 
 	if (!conn ||
-	    rlk_now(pool->target.clock) - conn->idle_since_ms < idle_ms)
+	    rlk_now(pool->target.clock) - conn->loan.idle_since_ms < idle_ms)
 		return NULL;
 	lend(&pool->bays[bay], conn);
 	return conn;

@@ -4,7 +4,15 @@
 
 /* Connections are lent, and given back. */
 
+#include "base/list.h"
 #include "db/pool.h"
+
+/** The pool's part of a connection. */
+struct rlk_loan {
+	struct rlk_list in_bay; /* idle, or lent */
+	int64_t idle_since_ms;
+	size_t bay;
+};
 
 /**
  * A connection of bay @bay, with its deadline set to @until_ms. One that the

@@ -20,13 +20,12 @@
  * Failure modes: what is not as a server says it ends the connection, with a
  * reason.
  */
-#include "db/login.h"
+#include "db/intake.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
-#include "db/answer.h"
 #include "db/peer.h"
 
 #define ITS_ADDRESS "; is that its address?"
@@ -113,7 +112,7 @@ static bool is_harmless(const char *name)
 /* It may have the password: it is known, or the user says so. */
 static bool is_trusted(const struct rlk_conn *conn)
 {
-	return conn->verified ||
+	return conn->peer.verified ||
 	       is_listed(conn->target->unverified_auth, conn->io.login.plugin);
 }
 
@@ -191,10 +190,10 @@ static const char *judge_greeting(struct rlk_conn *conn,
 	if (!(capabilities & CLIENT_PROTOCOL_41) ||
 	    !(capabilities & SECURE_CONNECTION))
 		return "what answers there is older than MySQL 4.1" ITS_ADDRESS;
-	if (conn->needs_tls && !(capabilities & CLIENT_SSL))
+	if (conn->peer.needs_tls && !(capabilities & CLIENT_SSL))
 		return "it has no TLS, which is asked for (ssl-enforce, ssl-ca "
 		       "and the like); give it a certificate";
-	if (conn->blinded)
+	if (conn->peer.blinded)
 		return "its certificate has to be verified, which "
 		       "MARIADB_TLS_DISABLE_PEER_VERIFICATION forbids; unset "
 		       "it";

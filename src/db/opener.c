@@ -13,7 +13,7 @@
  * the pool ends is left alone: it finds the pool closed, closes what it got,
  * and takes the last reference with it.
  */
-#include "db/opener.h"
+#include "db/pool_private.h"
 
 #include <stdlib.h>
 
@@ -112,7 +112,7 @@ static bool try_once(struct rlk_pool *pool, struct rlk_bay *bay)
 	rlk_mutex_unlock(&pool->mutex);
 	if (rlk_conn_open(&pool->target, &bay->spec.profile, until_ms, &conn,
 			  &error) == 0)
-		conn->bay = (size_t) (bay - pool->bays);
+		conn->loan.bay = (size_t) (bay - pool->bays);
 	rlk_mutex_lock(&pool->mutex);
 	if (!conn) {
 		spread_failure(bay, &error);

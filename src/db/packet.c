@@ -192,7 +192,7 @@ static enum rlk_fault advance(struct rlk_packet *packet,
 	enum rlk_fault fault;
 
 	for (;;) {
-		conn->label = packet->answers[packet->answered].label;
+		conn->run.label = packet->answers[packet->answered].label;
 		fault = rlk_stage_advance(conn, reterr);
 		if (fault)
 			return fault;
@@ -205,7 +205,7 @@ static enum rlk_fault advance(struct rlk_packet *packet,
 		/* One that was not asked for: which answer is whose? */
 		if (!mysql_more_results(conn->mysql))
 			break;
-		conn->stage = RLK_STAGE_NEXT;
+		conn->run.stage = RLK_STAGE_NEXT;
 	}
 	if (packet->answered == packet->count &&
 	    !mysql_more_results(conn->mysql))
@@ -221,16 +221,16 @@ enum rlk_fault rlk_packet_run(struct rlk_packet *packet,
 {
 	struct rlk_conn *conn = packet->conn;
 
-	conn->label = packet->answers[0].label;
+	conn->run.label = packet->answers[0].label;
 	if (!rlk_conn_usable(conn))
 		return rlk_stage_fail(conn, ROWLOCK_ECONNECT,
 				      "the connection is not usable any more",
 				      reterr);
-	conn->stmt = NULL;
-	conn->again = false;
+	conn->run.stmt = NULL;
+	conn->run.again = false;
 	conn->io.result = NULL;
 	conn->io.sql = rlk_sql_end(&packet->sql);
-	conn->stage = RLK_STAGE_QUERY;
+	conn->run.stage = RLK_STAGE_QUERY;
 	return advance(packet, reterr);
 }
 

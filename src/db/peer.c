@@ -52,7 +52,7 @@ static bool is_local_6(const struct in6_addr *address)
 	return is_local_4(mapped);
 }
 
-enum peer { PEER_NONE, PEER_FILE, PEER_LOOPBACK, PEER_REMOTE };
+enum kind { PEER_NONE, PEER_FILE, PEER_LOOPBACK, PEER_REMOTE };
 
 union address {
 	struct sockaddr any;
@@ -71,7 +71,7 @@ static int find_address(int fd, union address *ret_address)
 	return ret_address->any.sa_family;
 }
 
-static enum peer find_peer(int fd)
+static enum kind find_kind(int fd)
 {
 	union address address;
 
@@ -143,17 +143,12 @@ static bool is_named_local(const struct rlk_conn *conn)
 
 bool rlk_peer_is_file(const struct rlk_conn *conn)
 {
-	struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
-	socklen_t length = sizeof(address);
-
-	getpeername(mysql_get_socket(conn->mysql), (struct sockaddr *) &address,
-		    &length);
-	return address.ss_family == AF_UNIX;
+	return find_kind(mysql_get_socket(conn->mysql)) == PEER_FILE;
 }
 
 bool rlk_peer_is_there(const struct rlk_conn *conn)
 {
-	return find_peer(mysql_get_socket(conn->mysql)) != PEER_NONE;
+	return find_kind(mysql_get_socket(conn->mysql)) != PEER_NONE;
 }
 
 /* By which name Connector/C has called it, which it tells the server, too.
@@ -239,13 +234,6 @@ const char *rlk_peer_option(const struct rlk_conn *conn,
 	return text && *text ? text : NULL;
 }
 
-/* Connector/C 3.4 verifies certificates unless it is told otherwise, which
- * would look like the user's wish. */
-void rlk_peer_begin(struct rlk_conn *conn)
-{
-	set_bool(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, 0);
-}
-
 void rlk_peer_socket(struct rlk_conn *conn)
 {
 	/* Connector/C puts the socket back into blocking mode between connect
@@ -257,7 +245,7 @@ void rlk_peer_socket(struct rlk_conn *conn)
 	if (fd < 0)
 		return;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	if (find_peer(fd) == PEER_NONE)
+	if (find_kind(fd) == PEER_NONE)
 		rlk_intake_another(conn);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof(moment));
@@ -284,13 +272,13 @@ static bool asks_tls(const struct rlk_conn *conn)
 
 static void learn_wishes(struct rlk_conn *conn)
 {
-	MYSQL *mysql = conn->mysql;
+	struct rlk_peer *peer = &conn->peer;
 
-	conn->peer_seen = true;
-	mysql_get_optionv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
-			  &conn->verify);
-	conn->asks_tls = conn->verify || asks_tls(conn);
-	conn->pins_key = rlk_peer_option(conn, MARIADB_OPT_SSL_FP) ||
+	peer->seen = true;
+	mysql_get_optionv(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+			  &peer->verify);
+	peer->asks_tls = peer->verify || asks_tls(conn);
+	peer->pins_key = rlk_peer_option(conn, MARIADB_OPT_SSL_FP) ||
 			 rlk_peer_option(conn, MARIADB_OPT_SSL_FP_LIST);
 }
 
@@ -320,42 +308,44 @@ static void name_authorities(const struct rlk_conn *conn)
 
 void rlk_peer_decide(struct rlk_conn *conn)
 {
+	struct rlk_peer *peer = &conn->peer;
 	MYSQL *mysql = conn->mysql;
 	bool unverified = conn->target->flags & ROWLOCK_TLS_UNVERIFIED;
-	enum peer peer = find_peer(mysql_get_socket(mysql));
+	enum kind kind = find_kind(mysql_get_socket(mysql));
 	bool verify;
 
-	if (peer == PEER_NONE)
+	if (kind == PEER_NONE)
 		return;
-	if (!conn->peer_seen)
+	if (!peer->seen)
 		learn_wishes(conn);
 	/* Each host of a list is decided anew. */
-	conn->local = peer == PEER_FILE ||
-		      (peer == PEER_LOOPBACK && is_named_local(conn));
-	verify = conn->verify || (!conn->local && !unverified);
-	conn->needs_tls = peer != PEER_FILE && conn->asks_tls;
-	conn->blinded = false;
+	peer->local = kind == PEER_FILE ||
+		      (kind == PEER_LOOPBACK && is_named_local(conn));
+	verify = peer->verify || (!peer->local && !unverified);
+	peer->needs_tls = kind != PEER_FILE && peer->asks_tls;
+	peer->blinded = false;
 	if (verify && by_connector_34()) {
-		conn->blinded = peer != PEER_FILE &&
+		peer->blinded = kind != PEER_FILE &&
 				getenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
-		if (!conn->pins_key)
+		if (!peer->pins_key)
 			name_authorities(conn);
 	}
-	conn->verified = peer == PEER_FILE || conn->pins_key || verify;
-	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE, !conn->local || conn->asks_tls);
+	peer->verified = kind == PEER_FILE || peer->pins_key || verify;
+	set_bool(mysql, MYSQL_OPT_SSL_ENFORCE, !peer->local || peer->asks_tls);
 	set_bool(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, verify);
 }
 
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
+	struct rlk_peer *peer = &conn->peer;
 	int fd = mysql_get_socket(conn->mysql);
 
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	conn->tls = mysql_get_ssl_cipher(conn->mysql) != NULL;
-	if (conn->tls ||
-	    (!conn->needs_tls &&
-	     (conn->local || conn->target->flags & ROWLOCK_TLS_UNVERIFIED)))
+	peer->tls = mysql_get_ssl_cipher(conn->mysql) != NULL;
+	if (peer->tls ||
+	    (!peer->needs_tls &&
+	     (peer->local || conn->target->flags & ROWLOCK_TLS_UNVERIFIED)))
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_ECONNECT,
 			"connect: %s is on another host and the connection "

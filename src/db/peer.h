@@ -4,10 +4,26 @@
 
 /* The peer of a connection. */
 
-#include "db/conn_private.h"
+#include <mysql.h>
+#include <stdbool.h>
 
-/** Before anything is known of the user's wishes. */
-void rlk_peer_begin(struct rlk_conn *conn);
+struct rlk_conn;
+struct rowlock_errinfo;
+
+/** The peer, and the TLS that it gets. */
+struct rlk_peer {
+	bool seen;      /* the options were read, for the next three */
+	bool asks_tls;  /* they ask for TLS in any way */
+	bool pins_key;  /* they name a fingerprint */
+	my_bool verify; /* they ask for a verified certificate */
+
+	bool tls;       /* the connection has it */
+	bool local;     /* a socket file, or a local address that was named */
+	bool needs_tls; /* the options ask for it, and it is no socket file */
+	bool verified;  /* a socket file, or a peer that has to prove under TLS
+			   who it is before anything is sent */
+	bool blinded;   /* but the environment says that it has not to */
+};
 
 /** Look at a socket as soon as it exists: close-on-exec, and short waits. */
 void rlk_peer_socket(struct rlk_conn *conn);

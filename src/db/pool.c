@@ -170,19 +170,3 @@ struct rlk_pool *rlk_pool_free(struct rlk_pool *pool, uint64_t wait_ms)
 	unref(pool);
 	return NULL;
 }
-
-unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
-
-	return pool->bays[bay].lent + pool->bays[bay].kept;
-}
-
-unsigned int rlk_pool_waiting(struct rlk_pool *pool, size_t bay)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
-
-	return rlk_bay_waiting(&pool->bays[bay]);
-}

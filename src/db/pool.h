@@ -56,10 +56,4 @@ struct rlk_pool_waiter {
 		false, NULL                                                    \
 	}
 
-/** For tests and messages: connections that exist in @bay now. */
-unsigned int rlk_pool_count(struct rlk_pool *pool, size_t bay);
-
-/** Likewise: how many wait in @bay now. */
-unsigned int rlk_pool_waiting(struct rlk_pool *pool, size_t bay);
-
 #endif

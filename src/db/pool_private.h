@@ -66,7 +66,7 @@ struct rlk_pool {
 /** The connection of a node of a bay's lists; NULL for NULL. */
 static inline struct rlk_conn *rlk_pool_conn(struct rlk_list *node)
 {
-	return node ? container_of(node, struct rlk_conn, in_bay) : NULL;
+	return node ? container_of(node, struct rlk_conn, loan.in_bay) : NULL;
 }
 
 /** May one more connection exist in @bay? Under the mutex. */
@@ -99,5 +99,8 @@ static inline bool rlk_bay_has_spare(const struct rlk_bay *bay)
 
 /** When the last reference has gone. Without the mutex. */
 void rlk_pool_destroy(struct rlk_pool *pool);
+
+/** Let openers work for those who wait in @bay (opener.c). Under the mutex. */
+void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay);
 
 #endif

@@ -23,18 +23,36 @@
 /* As often as that, all connections may be opened anew. */
 #define RETIRE_MS 1000
 
-static void leave_server(struct rlk_list *conns, const char *identity)
+/* Call @fn for each connection. Under the mutex. */
+static void each(struct rlk_pool *pool,
+		 void (*fn)(struct rlk_conn *conn, const char *identity),
+		 const char *identity)
 {
 	struct rlk_list *node;
 	struct rlk_list *after;
 
-	rlk_list_for_each(node, after, conns)
-	{
-		struct rlk_conn *conn = rlk_pool_conn(node);
-
-		if (!rlk_server_same(conn->server.identity, identity))
-			conn->stale = true;
+	for (size_t i = 0; i < pool->count; i++) {
+		rlk_list_for_each(node, after, &pool->bays[i].idle)
+		{
+			fn(rlk_pool_conn(node), identity);
+		}
+		rlk_list_for_each(node, after, &pool->bays[i].out)
+		{
+			fn(rlk_pool_conn(node), identity);
+		}
 	}
+}
+
+static void leave_server(struct rlk_conn *conn, const char *identity)
+{
+	if (!rlk_server_same(conn->server.identity, identity))
+		conn->stale = true;
+}
+
+static void retire(struct rlk_conn *conn, const char *identity)
+{
+	if (rlk_server_same(conn->server.identity, identity))
+		conn->retired = true;
 }
 
 /* After a failover that left old connections alive, they lead to one server
@@ -47,25 +65,8 @@ void rlk_pool_note_server(struct rlk_pool *pool, const struct rlk_conn *conn)
 	if (rlk_server_many_writers(server) ||
 	    rlk_server_same(pool->identity, server->identity))
 		return;
-	for (size_t i = 0; i < pool->count; i++) {
-		leave_server(&pool->bays[i].idle, server->identity);
-		leave_server(&pool->bays[i].out, server->identity);
-	}
+	each(pool, leave_server, server->identity);
 	memcpy(pool->identity, server->identity, sizeof(pool->identity));
-}
-
-static void retire(struct rlk_list *conns, const char *identity)
-{
-	struct rlk_list *node;
-	struct rlk_list *after;
-
-	rlk_list_for_each(node, after, conns)
-	{
-		struct rlk_conn *conn = rlk_pool_conn(node);
-
-		if (rlk_server_same(conn->server.identity, identity))
-			conn->retired = true;
-	}
 }
 
 static void retire_server(struct rlk_pool *pool, const char *identity)
@@ -77,10 +78,7 @@ static void retire_server(struct rlk_pool *pool, const char *identity)
 	if (now - pool->retired_ms < RETIRE_MS)
 		return;
 	pool->retired_ms = now;
-	for (size_t i = 0; i < pool->count; i++) {
-		retire(&pool->bays[i].idle, identity);
-		retire(&pool->bays[i].out, identity);
-	}
+	each(pool, retire, identity);
 }
 
 void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn)

@@ -224,7 +224,7 @@ static int check_route(const struct rlk_conn *conn, const char *server,
 				"from writes; connect to the primary itself, "
 				"or by a port that leads to nothing else",
 				conn->server.name);
-	if (number == conn->id)
+	if (number == conn->session.id)
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 			"%s: two statements of one connection were run by two "
@@ -232,15 +232,13 @@ static int check_route(const struct rlk_conn *conn, const char *server,
 			"in between shares sessions; turn that off "
 			"(multiplexing, connection sharing), or connect to the "
 			"server itself",
-			conn->server.name, conn->id, number);
+			conn->server.name, conn->session.id, number);
 }
 
 static int read_version(struct rlk_conn *conn, uint64_t *ret_version,
 			struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo error = { 0 };
 	MYSQL_RES *result = NULL;
-	enum rlk_fault fault;
 	char text[200];
 	MYSQL_ROW row;
 	int code;
@@ -248,14 +246,10 @@ static int read_version(struct rlk_conn *conn, uint64_t *ret_version,
 	snprintf(text, sizeof(text),
 		 "SELECT MAX(version), %s, CONNECTION_ID() FROM rowlock_schema",
 		 rlk_server_identity_sql(&conn->server));
-	fault = rlk_stmt_give_up(
-	    conn, rlk_stmt_query(conn, text, "schema", &result, &error),
-	    &error);
-	if (fault) {
-		if (reterr)
-			*reterr = error;
-		return error.code;
-	}
+	if (rlk_stmt_give_up(
+		conn, rlk_stmt_query(conn, text, "schema", &result, reterr),
+		reterr))
+		return reterr->code;
 	row = result && mysql_num_fields(result) == 3 ? mysql_fetch_row(result)
 						      : NULL;
 	code =
@@ -289,15 +283,12 @@ static int check_version(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 static int get_key(struct rlk_conn *conn, struct rlk_key *ret_key,
 		   struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	if (rlk_stmt_run(conn, &read_secret, NULL, &reply, &error) !=
-	    RLK_DONE) {
-		if (reterr)
-			*reterr = error;
-		return error.code;
-	}
+	if (rlk_stmt_give_up(
+		conn, rlk_stmt_run(conn, &read_secret, NULL, &reply, reterr),
+		reterr))
+		return reterr->code;
 	if (!reply.has_row || reply.columns[0].length < SECRET_LEAST)
 		return refuse(conn,
 			      "row 0 of table rowlock_schema has no secret",
@@ -343,21 +334,21 @@ int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		{ &read_columns, see_column },
 		{ &read_keys, see_key },
 	};
-	struct rowlock_errinfo error = { 0 };
 	struct found found = { { false } };
-	int code = check_version(conn, reterr);
+	struct rowlock_errinfo own;
+	int code;
 
+	if (!reterr)
+		reterr = &own;
+	code = check_version(conn, reterr);
 	if (!code)
 		code = get_key(conn, ret_key, reterr);
 	if (code)
 		return code;
 	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
 		if (rlk_stmt_each(conn, looks[i].def, NULL, looks[i].fn, &found,
-				  &error) == RLK_DONE)
-			continue;
-		if (reterr)
-			*reterr = error;
-		return error.code;
+				  reterr))
+			return reterr->code;
 	}
 	return check_found(conn, &found, reterr);
 }

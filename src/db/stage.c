@@ -13,6 +13,8 @@
  */
 #include "db/stage.h"
 
+#include "db/stmt_private.h"
+
 #include <string.h>
 
 #include "base/error.h"
@@ -28,8 +30,8 @@ static const char too_many[] = "more columns than there is room for";
 enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 			      struct rowlock_errinfo *reterr)
 {
-	conn->stage = RLK_STAGE_NONE;
-	rlk_fail(reterr, code, "%s: %s on %s", conn->label, what,
+	conn->run.stage = RLK_STAGE_NONE;
+	rlk_fail(reterr, code, "%s: %s on %s", conn->run.label, what,
 		 conn->server.name);
 	return RLK_FAILED;
 }
@@ -37,7 +39,7 @@ enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
-	MYSQL_STMT *stmt = conn->stmt->stmt;
+	MYSQL_STMT *stmt = conn->run.stmt->stmt;
 	unsigned int number = mysql_stmt_errno(stmt);
 	const char *text = mysql_stmt_error(stmt);
 
@@ -46,9 +48,9 @@ enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 		number = mysql_errno(conn->mysql);
 		text = mysql_error(conn->mysql);
 	}
-	conn->stage = RLK_STAGE_NONE;
-	return rlk_conn_fault(conn, conn->label, number ? number : 2000, text,
-			      reterr);
+	conn->run.stage = RLK_STAGE_NONE;
+	return rlk_conn_fault(conn, conn->run.label, number ? number : 2000,
+			      text, reterr);
 }
 
 /* The flag comes with the answer (MySQL manual, "Protocol::StatusFlags"). */
@@ -63,7 +65,7 @@ enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 		 "%s: a transaction is open on a connection to %s that has to "
 		 "commit by itself, so nothing is kept; is there a proxy in "
 		 "between that begins one?",
-		 conn->label, conn->server.name);
+		 conn->run.label, conn->server.name);
 	return RLK_UNKNOWN;
 }
 
@@ -72,8 +74,8 @@ static enum rlk_fault fail_query(struct rlk_conn *conn,
 {
 	unsigned int number = mysql_errno(conn->mysql);
 
-	conn->stage = RLK_STAGE_NONE;
-	return rlk_conn_fault(conn, conn->label, number ? number : 2000,
+	conn->run.stage = RLK_STAGE_NONE;
+	return rlk_conn_fault(conn, conn->run.label, number ? number : 2000,
 			      mysql_error(conn->mysql), reterr);
 }
 
@@ -81,11 +83,11 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 			       const struct rlk_value *params,
 			       struct rowlock_errinfo *reterr)
 {
-	struct rlk_sql *sql = &conn->plain;
-	const char *at = conn->stmt->def->sql;
+	struct rlk_sql *sql = &conn->run.plain;
+	const char *at = conn->run.stmt->def->sql;
 	size_t length;
 
-	conn->stmt->plain = true;
+	conn->run.stmt->plain = true;
 	sql->length = 0;
 	for (; *at; at += length) {
 		length = *at == '?' ? 1 : strcspn(at, "?");
@@ -96,7 +98,7 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 	}
 	conn->io.result = NULL;
 	conn->io.sql = rlk_sql_end(sql);
-	conn->stage = RLK_STAGE_QUERY;
+	conn->run.stage = RLK_STAGE_QUERY;
 	return RLK_DONE;
 }
 
@@ -105,7 +107,7 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 static enum rlk_fault do_prepare(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 
 	conn->io.stmt = stmt->stmt;
 	conn->io.sql = stmt->def->sql;
@@ -128,34 +130,34 @@ static enum rlk_fault do_prepare(struct rlk_conn *conn,
 	if (rlk_bind_params(stmt, stmt->held_params))
 		return rlk_stage_fail_stmt(conn, reterr);
 	stmt->prepared = true;
-	conn->stage = RLK_STAGE_EXECUTE;
+	conn->run.stage = RLK_STAGE_EXECUTE;
 	return RLK_DONE;
 }
 
 /* Not executed for sure, and it can be asked for again? */
 static bool wants_prepare(struct rlk_conn *conn)
 {
-	unsigned int number = mysql_stmt_errno(conn->stmt->stmt);
+	unsigned int number = mysql_stmt_errno(conn->run.stmt->stmt);
 
-	return conn->again && (number == 1243 || number == 1615);
+	return conn->run.again && (number == 1243 || number == 1615);
 }
 
 static enum rlk_fault do_execute(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 
 	conn->io.stmt = stmt->stmt;
 	if (!rlk_io_run(conn, RLK_CALL_EXECUTE))
 		return RLK_PENDING;
 	if (conn->io.status && wants_prepare(conn)) {
-		conn->again = false;
-		conn->stage = RLK_STAGE_PREPARE;
+		conn->run.again = false;
+		conn->run.stage = RLK_STAGE_PREPARE;
 		return RLK_DONE;
 	}
 	if (conn->io.status)
 		return rlk_stage_fail_stmt(conn, reterr);
-	conn->stage = RLK_STAGE_BUFFER;
+	conn->run.stage = RLK_STAGE_BUFFER;
 	return RLK_DONE;
 }
 
@@ -164,7 +166,7 @@ static enum rlk_fault do_execute(struct rlk_conn *conn,
 static enum rlk_fault make_columns(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 	unsigned int columns = mysql_stmt_field_count(stmt->stmt);
 
 	if (columns != stmt->columns) {
@@ -190,7 +192,7 @@ static enum rlk_fault make_columns(struct rlk_conn *conn,
 static enum rlk_fault do_buffer(struct rlk_conn *conn,
 				struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 	enum rlk_fault fault;
 
 	if (!conn->io.suspended) {
@@ -205,7 +207,7 @@ static enum rlk_fault do_buffer(struct rlk_conn *conn,
 		if (conn->io.status)
 			return rlk_stage_fail_stmt(conn, reterr);
 	}
-	conn->stage = RLK_STAGE_NONE;
+	conn->run.stage = RLK_STAGE_NONE;
 	return RLK_DONE;
 }
 
@@ -217,30 +219,20 @@ static enum rlk_fault do_answer(struct rlk_conn *conn, enum rlk_call call,
 		return RLK_PENDING;
 	if (conn->io.status)
 		return fail_query(conn, reterr);
-	conn->stage =
+	conn->run.stage =
 	    mysql_field_count(conn->mysql) ? RLK_STAGE_STORE : RLK_STAGE_NONE;
 	return RLK_DONE;
 }
 
-static enum rlk_fault do_store(struct rlk_conn *conn,
-			       struct rowlock_errinfo *reterr)
-{
-	if (!rlk_io_run(conn, RLK_CALL_STORE))
-		return RLK_PENDING;
-	if (!conn->io.result)
-		return fail_query(conn, reterr);
-	conn->stage = RLK_STAGE_NONE;
-	return RLK_DONE;
-}
-
-static enum rlk_fault do_ping(struct rlk_conn *conn,
+/* The last step of a text, or of a ping. */
+static enum rlk_fault do_last(struct rlk_conn *conn, enum rlk_call call,
 			      struct rowlock_errinfo *reterr)
 {
-	if (!rlk_io_run(conn, RLK_CALL_PING))
+	if (!rlk_io_run(conn, call))
 		return RLK_PENDING;
-	if (conn->io.status)
+	if (call == RLK_CALL_STORE ? !conn->io.result : conn->io.status != 0)
 		return fail_query(conn, reterr);
-	conn->stage = RLK_STAGE_NONE;
+	conn->run.stage = RLK_STAGE_NONE;
 	return RLK_DONE;
 }
 
@@ -249,8 +241,8 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 {
 	enum rlk_fault fault = RLK_DONE;
 
-	while (fault == RLK_DONE && conn->stage != RLK_STAGE_NONE) {
-		switch (conn->stage) {
+	while (fault == RLK_DONE && conn->run.stage != RLK_STAGE_NONE) {
+		switch (conn->run.stage) {
 		case RLK_STAGE_PREPARE:
 			fault = do_prepare(conn, reterr);
 			break;
@@ -264,20 +256,20 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 			fault = do_answer(conn, RLK_CALL_QUERY, reterr);
 			break;
 		case RLK_STAGE_STORE:
-			fault = do_store(conn, reterr);
+			fault = do_last(conn, RLK_CALL_STORE, reterr);
 			break;
 		case RLK_STAGE_NEXT:
 			fault = do_answer(conn, RLK_CALL_NEXT, reterr);
 			break;
 		case RLK_STAGE_PING:
-			fault = do_ping(conn, reterr);
+			fault = do_last(conn, RLK_CALL_PING, reterr);
 			break;
 		case RLK_STAGE_NONE:
 			break;
 		}
 	}
 	/* The caller's parameters are his own again. */
-	if (fault == RLK_PENDING && conn->stage != RLK_STAGE_PREPARE)
-		conn->again = false;
+	if (fault == RLK_PENDING && conn->run.stage != RLK_STAGE_PREPARE)
+		conn->run.again = false;
 	return fault;
 }

@@ -4,10 +4,32 @@
 
 /* A statement on a connection, step by step. */
 
-#include "db/stmt_private.h"
+#include "db/sql.h"
+#include "db/stmt.h"
 
-/** Go through the stages from conn->stage on, until all is done (RLK_DONE), or
- *  something is in the way. */
+/** The stage that rlk_stmt_resume() goes on with. */
+enum rlk_stage {
+	RLK_STAGE_NONE,
+	RLK_STAGE_PREPARE,
+	RLK_STAGE_EXECUTE,
+	RLK_STAGE_BUFFER,
+	RLK_STAGE_QUERY,
+	RLK_STAGE_STORE,
+	RLK_STAGE_NEXT,
+	RLK_STAGE_PING,
+};
+
+/** The run of a statement that is under way. */
+struct rlk_run {
+	enum rlk_stage stage;
+	struct rlk_stmt *stmt;
+	const char *label;    /* for messages */
+	bool again;           /* may still be prepared again */
+	struct rlk_sql plain; /* the text of stmt, if that is plain */
+};
+
+/** Go through the stages from conn->run.stage on, until all is done (RLK_DONE),
+ * or something is in the way. */
 enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr);
 
@@ -15,11 +37,11 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 			      struct rowlock_errinfo *reterr);
 
-/** End the run because of the error that conn->stmt has. */
+/** End the run because of the error that conn->run.stmt has. */
 enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);
 
-/** Say conn->stmt as a text, with @params in it, from now on. */
+/** Say conn->run.stmt as a text, with @params in it, from now on. */
 enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 			       const struct rlk_value *params,
 			       struct rowlock_errinfo *reterr);

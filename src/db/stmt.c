@@ -85,7 +85,7 @@ static enum rlk_fault fail_cut(struct rlk_conn *conn, int column,
 	rlk_fail(reterr, ROWLOCK_EDB,
 		 "%s: column %d is longer than expected on %s; run "
 		 "'rowlock-migrate'",
-		 conn->label, column + 1, conn->server.name);
+		 conn->run.label, column + 1, conn->server.name);
 	return RLK_UNKNOWN;
 }
 
@@ -94,7 +94,7 @@ static enum rlk_fault fetch_plain(struct rlk_conn *conn,
 				  bool *ret_has_row,
 				  struct rowlock_errinfo *reterr)
 {
-	*ret_has_row = rlk_bind_next(conn->stmt->plain_result, ret_columns);
+	*ret_has_row = rlk_bind_next(conn->run.stmt->plain_result, ret_columns);
 	for (int i = 0; *ret_has_row && i < RLK_STMT_COLUMNS; i++)
 		if (ret_columns[i].length > RLK_TEXT_MAX)
 			return fail_cut(conn, i, reterr);
@@ -105,7 +105,7 @@ static enum rlk_fault fetch(struct rlk_conn *conn,
 			    struct rlk_value *ret_columns, bool *ret_has_row,
 			    struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 	int status, cut;
 
 	if (stmt->plain)
@@ -127,7 +127,7 @@ static enum rlk_fault fetch(struct rlk_conn *conn,
 /* The answer's numbers; a text's rows are stored already. */
 static bool has_columns(struct rlk_conn *conn, struct rlk_reply *reply)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 
 	*reply = (struct rlk_reply){ .has_row = false };
 	if (stmt->plain) {
@@ -147,7 +147,7 @@ static bool has_columns(struct rlk_conn *conn, struct rlk_reply *reply)
 static enum rlk_fault finish(struct rlk_conn *conn, struct rlk_reply *ret_reply,
 			     struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 	enum rlk_fault fault = RLK_DONE;
 
 	rlk_bind_drop(stmt);
@@ -168,7 +168,7 @@ static enum rlk_fault begin(struct rlk_conn *conn,
 {
 	struct rlk_stmt *stmt;
 
-	conn->label = def->label;
+	conn->run.label = def->label;
 	if (!rlk_conn_usable(conn)) {
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "%s: the connection to %s is not usable any more",
@@ -181,13 +181,14 @@ static enum rlk_fault begin(struct rlk_conn *conn,
 	if (!stmt)
 		return rlk_stage_fail(conn, ROWLOCK_ENOMEM, "out of memory",
 				      reterr);
-	conn->stmt = stmt;
-	conn->again = true;
+	conn->run.stmt = stmt;
+	conn->run.again = true;
 	rlk_bind_drop(stmt); /* a run before may have failed half way */
 	mysql_free_result(TAKE_PTR(stmt->plain_result));
 	if (stmt->plain)
 		return rlk_stage_plain(conn, params, reterr);
-	conn->stage = stmt->prepared ? RLK_STAGE_EXECUTE : RLK_STAGE_PREPARE;
+	conn->run.stage =
+	    stmt->prepared ? RLK_STAGE_EXECUTE : RLK_STAGE_PREPARE;
 	if (stmt->prepared && rlk_bind_params(stmt, params))
 		return rlk_stage_fail_stmt(conn, reterr);
 	if (!stmt->prepared && rlk_bind_hold(stmt, params))
@@ -201,7 +202,7 @@ static enum rlk_fault begin(struct rlk_conn *conn,
 static enum rlk_fault run(struct rlk_conn *conn, const struct rlk_value *params,
 			  struct rowlock_errinfo *reterr)
 {
-	struct rlk_stmt *stmt = conn->stmt;
+	struct rlk_stmt *stmt = conn->run.stmt;
 
 	if (!stmt->held && stmt->params)
 		memcpy(stmt->held_params, params,
@@ -230,7 +231,7 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 {
 	enum rlk_fault fault;
 
-	if (conn->stage == RLK_STAGE_NONE || conn->dead) {
+	if (conn->run.stage == RLK_STAGE_NONE || conn->dead) {
 		rlk_fail(reterr, ROWLOCK_EINVAL,
 			 "nothing is under way on this connection to %s",
 			 conn->server.name);
@@ -239,7 +240,7 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 	fault = rlk_stage_advance(conn, reterr);
 	if (fault != RLK_DONE)
 		return fault;
-	if (conn->stmt)
+	if (conn->run.stmt)
 		return finish(conn, ret_reply, reterr);
 	mysql_free_result(TAKE_PTR(conn->io.result));
 	*ret_reply = (struct rlk_reply){ .has_row = false };
@@ -253,7 +254,7 @@ enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
 		return fault;
 	conn->dead = true;
 	rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
-		    "%s: no answer in time from %s", conn->label,
+		    "%s: no answer in time from %s", conn->run.label,
 		    conn->server.name);
 	return RLK_UNKNOWN;
 }
@@ -272,12 +273,12 @@ enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 		fault = run(conn, params, reterr);
 	if (fault != RLK_DONE)
 		return rlk_stmt_give_up(conn, fault, reterr);
-	stmt = conn->stmt;
+	stmt = conn->run.stmt;
 	rlk_bind_drop(stmt);
 	has_row = has_columns(conn, &reply);
 	while (has_row && fault == RLK_DONE) {
 		/* The function before may have run other statements. */
-		conn->stmt = stmt;
+		conn->run.stmt = stmt;
 		fault = fetch(conn, reply.columns, &has_row, reterr);
 		if (fault == RLK_DONE && has_row)
 			fn(reply.columns, arg);
@@ -292,17 +293,17 @@ static enum rlk_fault run_plain(struct rlk_conn *conn, enum rlk_stage stage,
 				const char *label,
 				struct rowlock_errinfo *reterr)
 {
-	conn->label = label;
+	conn->run.label = label;
 	if (!rlk_conn_usable(conn)) {
 		rlk_fail(reterr, ROWLOCK_ECONNECT,
 			 "%s: the connection to %s is not usable any more",
 			 label, conn->server.name);
 		return RLK_FAILED;
 	}
-	conn->stmt = NULL;
-	conn->again = false;
+	conn->run.stmt = NULL;
+	conn->run.again = false;
 	conn->io.result = NULL;
-	conn->stage = stage;
+	conn->run.stage = stage;
 	return rlk_stage_advance(conn, reterr);
 }
 

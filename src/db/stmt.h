@@ -63,8 +63,8 @@ static inline struct rlk_value rlk_null(void)
 
 /** What a statement did, and the first row of its result if it has one.
  *  Texts in columns live until the connection's next statement. A column that
- *  is not of the type that is asked for, or is not there, reads as 0 or "":
- *  what the server sends must not be able to do more harm than a lie. */
+ *  is NULL, or not of the type that is asked for, or not there, reads as 0 or
+ *  "": what the server sends must not be able to do more harm than a lie. */
 struct rlk_reply {
 	uint64_t affected;  /* rows changed; not the rows of a result */
 	uint64_t insert_id; /* also LAST_INSERT_ID(expression) */
@@ -95,6 +95,11 @@ enum rlk_fault rlk_stmt_run(struct rlk_conn *conn,
 enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 			       struct rlk_reply *ret_reply,
 			       struct rowlock_errinfo *reterr);
+
+/** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
+ *  nobody will read is still to come. Everything else stays as it is. */
+enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
+				struct rowlock_errinfo *reterr);
 
 /** Called for each row; the columns are valid during the call. */
 typedef void (*rlk_row_fn)(const struct rlk_value *columns, void *arg);

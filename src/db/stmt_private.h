@@ -47,11 +47,6 @@ struct rlk_stmt {
 
 void rlk_stmt_free_all(struct rlk_conn *conn);
 
-/** RLK_PENDING becomes RLK_UNKNOWN, and the connection dead: a reply that
- * nobody will read is still to come. Everything else stays as it is. */
-enum rlk_fault rlk_stmt_give_up(struct rlk_conn *conn, enum rlk_fault fault,
-				struct rowlock_errinfo *reterr);
-
 /** Run @sql unprepared; *@ret_result is NULL if it has none. */
 enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
 			      const char *label, MYSQL_RES **ret_result,

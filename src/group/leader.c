@@ -283,6 +283,25 @@ static void note_neighbours(const struct packet *packet)
 		    rlk_after(rlk_now(packet->client->clock), LONE_MS);
 }
 
+/* Returns how many were answered. */
+static size_t note_answers(struct rowlock_client *client, struct rlk_conn *conn,
+			   struct rlk_part **parts, size_t count)
+{
+	size_t answered = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!parts[i]->answered)
+			continue;
+		answered++;
+		if (parts[i]->act == RLK_ACT_SWEEP)
+			rlk_clear_tell(client, parts[i]);
+		if (parts[i]->act == RLK_ACT_ACQUIRE && parts[i]->holder.bell)
+			parts[i]->ran_on = rlk_conn_id(conn);
+		rlk_commit_bell_count(client, parts[i]);
+	}
+	return answered;
+}
+
 static void run_packet(struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_client *client = packet->client;
@@ -293,7 +312,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	int64_t began = rlk_now(client->clock);
 	enum rlk_fault fault;
 	struct rlk_mark mark;
-	size_t answered = 0;
+	size_t answered;
 	bool unanswered;
 	bool fenced;
 	size_t count;
@@ -315,16 +334,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 							   &patience, &error)
 		      : RLK_DONE;
 	note_neighbours(packet);
-	for (size_t i = 0; i < count; i++) {
-		if (!parts[i]->answered)
-			continue;
-		answered++;
-		if (parts[i]->act == RLK_ACT_SWEEP)
-			rlk_clear_tell(client, parts[i]);
-		if (parts[i]->act == RLK_ACT_ACQUIRE && parts[i]->holder.bell)
-			parts[i]->ran_on = rlk_conn_id(conn);
-		rlk_commit_bell_count(client, parts[i]);
-	}
+	answered = note_answers(client, conn, parts, count);
 	if (fault)
 		ring_rest(packet, conn, parts, count);
 	rlk_pool_put(client->pool, conn);

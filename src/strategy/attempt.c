@@ -111,7 +111,7 @@ static enum rlk_fault run_all(struct rlk_conn *conn,
 
 	if (!packet || rlk_packet_add(packet, def, values_of_row, request,
 				      rlk_attempt_rows(request)) < 0)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	*ret_packet = packet;
 	return rlk_packet_run(packet, reterr);
 }
@@ -121,44 +121,35 @@ static void read_count(const struct rlk_value *columns, void *arg)
 	*(uint64_t *) arg = columns[0].u64;
 }
 
-static enum rlk_fault count(struct rlk_conn *conn, const struct look *look,
-			    const struct rlk_request *request,
-			    uint64_t *ret_count, struct rowlock_errinfo *reterr)
+struct counting {
+	const struct look *look;
+	const struct rlk_request *request;
+	uint64_t count;
+};
+
+static enum rlk_fault count(struct rlk_conn *conn, void *arg, bool *ret_all,
+			    struct rowlock_errinfo *reterr)
 {
+	struct counting *counting = arg;
+	const struct rlk_request *request = counting->request;
+	size_t rows = rlk_attempt_rows(request);
 	struct rlk_packet *packet = NULL;
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
-	*ret_count = 0;
-	if (rlk_attempt_rows(request) == 1) {
-		fault =
-		    rlk_attempt_run(conn, &look->one, request, &reply, reterr);
-		*ret_count = !fault && reply.has_row;
-		return fault;
+	counting->count = 0;
+	if (rows == 1) {
+		fault = rlk_attempt_run(conn, &counting->look->one, request,
+					&reply, reterr);
+		counting->count = !fault && reply.has_row;
+	} else {
+		fault = run_all(conn, &counting->look->all, request, &packet,
+				reterr);
+		if (!fault)
+			rlk_packet_each(packet, 0, read_count,
+					&counting->count);
 	}
-	fault = run_all(conn, &look->all, request, &packet, reterr);
-	if (!fault)
-		rlk_packet_each(packet, 0, read_count, ret_count);
-	return fault;
-}
-
-/* That rows are missing is believed behind the barrier only (sure.h). */
-static enum rlk_fault count_for_sure(struct rlk_conn *conn,
-				     const struct look *look,
-				     const struct rlk_request *request,
-				     uint64_t *ret_count,
-				     struct rowlock_errinfo *reterr)
-{
-	enum rlk_fault fault = count(conn, look, request, ret_count, reterr);
-
-	if (fault || *ret_count == rlk_attempt_rows(request) ||
-	    !rlk_sure_needed(conn))
-		return fault;
-	fault = rlk_sure_begin(conn, reterr);
-	if (fault)
-		return fault;
-	fault = count(conn, look, request, ret_count, reterr);
-	rlk_sure_end(conn);
+	*ret_all = counting->count == rows;
 	return fault;
 }
 
@@ -168,11 +159,12 @@ enum rlk_fault rlk_attempt_make_sure(struct rlk_conn *conn,
 				     const struct rlk_request *request,
 				     struct rowlock_errinfo *reterr)
 {
-	uint64_t there;
+	struct counting counting = { &left, request, 0 };
+	bool all;
 	enum rlk_fault fault =
-	    count_for_sure(conn, &left, request, &there, reterr);
+	    rlk_sure_read(conn, count, &counting, &all, reterr);
 
-	if (fault || !there)
+	if (fault || !counting.count)
 		return fault;
 	return rlk_sure_fail(conn, "release", reterr);
 }
@@ -219,11 +211,7 @@ enum rlk_fault rlk_attempt_confirm(struct rlk_conn *conn,
 				   bool *ret_found,
 				   struct rowlock_errinfo *reterr)
 {
-	uint64_t there;
-	enum rlk_fault fault =
-	    count_for_sure(conn, &held, request, &there, reterr);
+	struct counting counting = { &held, request, 0 };
 
-	if (!fault)
-		*ret_found = there == rlk_attempt_rows(request);
-	return fault;
+	return rlk_sure_read(conn, count, &counting, ret_found, reterr);
 }

@@ -67,8 +67,7 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 static void read_wait(const struct rlk_reply *reply, bool *ret_got,
 		      uint64_t *ret_owner)
 {
-	*ret_got = reply->has_row && reply->columns[0].type != RLK_NULL &&
-		   reply->columns[0].i64 == 1;
+	*ret_got = reply->has_row && reply->columns[0].i64 == 1;
 	*ret_owner = reply->has_row ? reply->columns[1].u64 : 0;
 }
 
@@ -78,8 +77,7 @@ struct seconds {
 
 static struct seconds seconds_of(struct rlk_conn *conn, uint64_t ms)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct seconds seconds;
 
 	if (dialect->bell_fractions)
@@ -145,7 +143,7 @@ enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &leave_def, params, &reply, reterr);
 
-	if (fault || !reply.has_row || reply.columns[1].type == RLK_NULL ||
+	if (fault || !reply.has_row ||
 	    reply.columns[1].u64 != rlk_conn_id(conn))
 		return fault;
 	/* A user-level lock counts how often it was got. */
@@ -158,8 +156,7 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 				const struct rlk_request *request,
 				bool *ret_found, struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_bell bell = rlk_bell_of(conn, request);
 	const struct rlk_value params[] = {
 		rlk_text(request->name),

@@ -34,7 +34,6 @@ bool rlk_candidate_has_slot(unsigned int slot)
 
 const struct rlk_strategy rlk_strategy_candidate = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.many = true,
 	.slot = slot_of,
@@ -66,8 +65,7 @@ static unsigned int weight_of(const struct rlk_value *info)
 	unsigned int weight;
 	char end;
 
-	if (info->type != RLK_TEXT ||
-	    sscanf(info->text, "weight=%4u%c", &weight, &end) != 1 ||
+	if (sscanf(info->text, "weight=%4u%c", &weight, &end) != 1 ||
 	    weight > ROWLOCK_WEIGHT_MAX)
 		return 0;
 	return weight;

@@ -94,7 +94,7 @@ int64_t rlk_lease_left_us(const struct rlk_holder *holder)
 void rlk_lease_read_bell(const struct rlk_value *column,
 			 struct rlk_holder *holder)
 {
-	holder->bell = column->type != RLK_NULL && column->u64 == 1;
+	holder->bell = column->u64 == 1;
 	holder->line = column->type != RLK_NULL && column->u64 == 0;
 }
 
@@ -144,31 +144,29 @@ static enum rlk_verdict who_has_it(struct rlk_conn *conn,
 	return RLK_HELD;
 }
 
-#define INSERT_PARAMS 6
-
-/* What every INSERT begins with; the bell and the like come behind. */
-static void fill_params(const struct rlk_request *request,
-			struct rlk_value *ret_params)
-{
-	ret_params[0] = rlk_text(request->name);
-	ret_params[1] = rlk_u64(request->slot);
-	ret_params[2] = rlk_u64(request->session);
-	ret_params[3] = rlk_u64(request->attempt);
-	ret_params[4] = rlk_lease_max_us(request);
-	ret_params[5] = rlk_text(request->info);
-}
-
+/* @more: the two parameters that may come behind those of every INSERT. */
 static enum rlk_fault insert(struct rlk_conn *conn,
 			     const struct rlk_stmt_def *def,
 			     const struct rlk_request *request,
+			     const struct rlk_value more[2],
 			     struct rlk_reply *ret_reply,
 			     struct rowlock_errinfo *reterr)
 {
-	struct rlk_value params[INSERT_PARAMS];
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->session),
+		rlk_u64(request->attempt),
+		rlk_lease_max_us(request),
+		rlk_text(request->info),
+		more[0],
+		more[1],
+	};
 
-	fill_params(request, params);
 	return rlk_stmt_run(conn, def, params, ret_reply, reterr);
 }
+
+static const struct rlk_value no_more[2];
 
 void rlk_lease_drop_bell(struct rlk_conn *conn,
 			 const struct rlk_request *request)
@@ -188,14 +186,11 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 				      struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
-	struct rlk_value params[INSERT_PARAMS + 2];
+	const struct rlk_value more[] = { rlk_u64(request->attempt),
+					  rlk_text(bell.text) };
 	struct rlk_reply reply;
-	enum rlk_fault fault;
+	enum rlk_fault fault = insert(conn, def, request, more, &reply, reterr);
 
-	fill_params(request, params);
-	params[INSERT_PARAMS] = rlk_u64(request->attempt);
-	params[INSERT_PARAMS + 1] = rlk_text(bell.text);
-	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 	if (fault) {
 		rlk_lease_drop_bell(conn, request);
 		return rlk_verdict_of(fault);
@@ -218,13 +213,10 @@ static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
 					  struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
-	struct rlk_value params[INSERT_PARAMS + 1];
+	const struct rlk_value more[2] = { rlk_text(bell.text) };
 	struct rlk_reply reply;
-	enum rlk_fault fault;
+	enum rlk_fault fault = insert(conn, def, request, more, &reply, reterr);
 
-	fill_params(request, params);
-	params[INSERT_PARAMS] = rlk_text(bell.text);
-	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
 	if (fault)
 		return rlk_verdict_of(fault);
 	if (reply.affected != 1)
@@ -239,8 +231,7 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 			      struct rlk_holder *ret_holder,
 			      struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
@@ -251,7 +242,8 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 		return first_seeing_line(conn,
 					 dialect->lease_acquire_seeing_line,
 					 request, ret_holder, reterr);
-	fault = insert(conn, dialect->lease_acquire, request, &reply, reterr);
+	fault = insert(conn, dialect->lease_acquire, request, no_more, &reply,
+		       reterr);
 	if (fault)
 		return rlk_verdict_of(fault);
 	if (!dialect->lease_acquire_returns_row)
@@ -270,12 +262,12 @@ static enum rlk_verdict again(struct rlk_conn *conn,
 			      struct rlk_holder *ret_holder,
 			      struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
-	fault = insert(conn, dialect->lease_again, request, &reply, reterr);
+	fault = insert(conn, dialect->lease_again, request, no_more, &reply,
+		       reterr);
 	if (fault)
 		return rlk_verdict_of(fault);
 	if (reply.affected == 1)
@@ -424,7 +416,6 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 
 const struct rlk_strategy rlk_strategy_lease = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
 	.acquire = rlk_lease_acquire,

@@ -32,10 +32,6 @@
 #include "strategy/lease_batch.h"
 
 #include "db/server.h"
-#include "strategy/lease_batch_answer.h"
-#include "strategy/lease_batch_ask.h"
-#include "strategy/lease_batch_rows.h"
-#include "strategy/lease_sweep.h"
 
 #include <stdlib.h>
 
@@ -109,8 +105,7 @@ static void choose_for_one(struct rlk_batch *batch,
 /* How are leases asked for? A name that was held before is not touched. */
 static void choose(struct rlk_batch *batch, size_t count)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(batch->conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(batch->conn);
 	const struct rlk_many_def *locking = dialect->lease_acquire_many;
 	const struct rlk_batch_rows *leases = &batch->of[RLK_BATCH_LEASES];
 	bool firsts = true;
@@ -161,7 +156,7 @@ enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 		return rlk_lease_sweep_batch(conn, parts, count, patience,
 					     reterr);
 	if (!rlk_batch_sort(&batch, parts, count))
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	choose(&batch, count);
 	fault = run(&batch);
 	free(batch.rows);

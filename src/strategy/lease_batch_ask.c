@@ -11,12 +11,11 @@
  * other in one order only, and a set that is refused has locked nothing
  * meanwhile.
  */
-#include "strategy/lease_batch_ask.h"
+#include "strategy/lease_batch.h"
 
 #include "base/error.h"
 #include "db/server.h"
 #include "db/token_sql.h"
-#include "strategy/strategy.h"
 
 /* An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
  *  said: values name, session, attempt, maximum in microseconds or NULL, info
@@ -121,8 +120,7 @@ static int add_pairs(struct rlk_batch *batch, const struct rlk_many_def *def,
 
 static bool add_releases(struct rlk_batch *batch)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(batch->conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(batch->conn);
 	struct rlk_batch_rows *of = &batch->of[RLK_BATCH_RELEASES];
 
 	if (dialect->lease_present_many)
@@ -208,8 +206,7 @@ static bool add_commit(struct rlk_batch *batch)
 
 static bool add_draws(struct rlk_batch *batch)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(batch->conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(batch->conn);
 	struct rlk_batch_rows *of = &batch->of[RLK_BATCH_DRAWS];
 
 	batch->draws_at_once = of->count > 1 && dialect->lease_draw_many;
@@ -267,7 +264,7 @@ enum rlk_fault rlk_batch_send(struct rlk_batch *batch, bool again)
 	if (!batch->packet ||
 	    (again && batch->together && add_plain(batch, &roll_back) < 0) ||
 	    !add_all(batch))
-		return rlk_lease_fail_memory(batch->reterr);
+		return rlk_fail_memory(batch->reterr);
 	return run(batch);
 }
 
@@ -283,7 +280,7 @@ enum rlk_fault rlk_batch_ask_who(struct rlk_batch *batch)
 		of->statement =
 		    add_pairs(batch, &look_many, of->rows, of->count);
 		if (of->statement < 0)
-			return rlk_lease_fail_memory(batch->reterr);
+			return rlk_fail_memory(batch->reterr);
 	}
 	return run(batch);
 }

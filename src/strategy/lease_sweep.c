@@ -10,12 +10,11 @@
  * are swept along. Who asks for those next finds them free. The look locks
  * nothing, and what it found the DELETE checks again, as of all.
  */
-#include "strategy/lease_sweep.h"
+
+#include "strategy/lease_batch.h"
 
 #include "base/error.h"
 #include "base/text.h"
-#include "strategy/lease_batch_ask.h"
-#include "strategy/strategy.h"
 #include "strategy/sweep.h"
 
 #include <stdlib.h>
@@ -171,7 +170,7 @@ static enum rlk_fault look(struct sweep *sweep)
 			first = sweep->leases[i].name;
 	if (rlk_packet_add(sweep->packet, &look_ahead, value_of_name, first,
 			   1) < 0)
-		return rlk_lease_fail_memory(sweep->reterr);
+		return rlk_fail_memory(sweep->reterr);
 	fault = run(sweep);
 	if (!fault)
 		rlk_packet_each(sweep->packet, 0, found, sweep);
@@ -254,7 +253,7 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 	enum rlk_fault fault = RLK_DONE;
 
 	if (!sweep)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	*sweep = (struct sweep){
 		.conn = conn,
 		.packet = rlk_packet_begin(conn),
@@ -264,14 +263,14 @@ enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
 		.count = count,
 	};
 	if (!sweep->packet)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	sort(sweep);
 	if (sweep->dead_count && !parts[0]->lone)
 		fault = look(sweep);
 	if (fault)
 		return fault;
 	if (!add_all(sweep))
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	fault = run(sweep);
 	if (!fault)
 		read(sweep);

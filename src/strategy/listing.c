@@ -52,30 +52,16 @@ static const struct rlk_stmt_def rows = {
 	" ORDER BY l.name LIMIT ?",
 };
 
-static const char *text_of(const struct rlk_value *value)
-{
-	return value->type == RLK_TEXT ? value->text : "";
-}
-
-static uint64_t number_of(const struct rlk_value *value)
-{
-	return value->type == RLK_NULL ? 0 : value->u64;
-}
-
 /* Microseconds, perhaps negative or NULL, as milliseconds from 0. */
 static uint64_t ms_of(const struct rlk_value *value)
 {
-	if (value->type == RLK_NULL || value->i64 < 0)
-		return 0;
-	return (uint64_t) value->i64 / 1000;
+	return value->i64 < 0 ? 0 : (uint64_t) value->i64 / 1000;
 }
 
 /* The same before 0, for what is over; a part of one counts. */
 static uint64_t ms_over(const struct rlk_value *value)
 {
-	if (value->type == RLK_NULL || value->i64 >= 0)
-		return 0;
-	return (-(uint64_t) value->i64 + 999) / 1000;
+	return value->i64 >= 0 ? 0 : (-(uint64_t) value->i64 + 999) / 1000;
 }
 
 /* The lease ends with its session or with its own maximum. */
@@ -129,21 +115,21 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 	struct rowlock_entry entry = {
 		.size = sizeof(entry),
 		.strategy = ROWLOCK_LEASE,
-		.name = text_of(&columns[0]),
-		.slot = (unsigned int) number_of(&columns[1]),
-		.info = text_of(&columns[2]),
-		.session = number_of(&columns[3]),
-		.attempt = number_of(attempt),
-		.acquired_at = text_of(&columns[5]),
+		.name = columns[0].text,
+		.slot = (unsigned int) columns[1].u64,
+		.info = columns[2].text,
+		.session = columns[3].u64,
+		.attempt = attempt->u64,
+		.acquired_at = columns[5].text,
 		.held_ms = ms_of(&columns[6]),
 		.remaining_ms = remaining(&columns[7], &columns[8]),
 		.expired_ms = expired(&columns[7], &columns[8]),
-		.host = text_of(&columns[9]),
-		.pid = (unsigned int) number_of(&columns[10]),
-		.program = text_of(&columns[11]),
-		.token = own ? number_of(&columns[12]) : 0,
-		.drawn_at = own ? text_of(&columns[13]) : "",
-		.last_token = number_of(&columns[12]),
+		.host = columns[9].text,
+		.pid = (unsigned int) columns[10].u64,
+		.program = columns[11].text,
+		.token = own ? columns[12].u64 : 0,
+		.drawn_at = own ? columns[13].text : "",
+		.last_token = columns[12].u64,
 	};
 
 	entry.kind = kind_of(entry.slot);
@@ -186,7 +172,7 @@ static void name_row(const struct rlk_value *columns, void *arg)
 	const struct rlk_listing *listing = arg;
 	struct rowlock_entry entry = lease_entry(columns);
 
-	entry.collected = number_of(&columns[15]);
+	entry.collected = columns[15].u64;
 	listing->fn(&entry, listing->arg);
 }
 
@@ -209,10 +195,8 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 	enum rlk_fault fault;
 
 	if (!packet || rlk_packet_add(packet, &names_known, value_of_name,
-				      names, count) < 0) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-		return RLK_FAILED;
-	}
+				      names, count) < 0)
+		return rlk_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
 	if (!fault)
 		rlk_packet_each(packet, 0, name_row, &listing);
@@ -231,7 +215,7 @@ static enum rowlock_state state_of_row(const struct rlk_row_holders *holders,
 static void row_row(const struct rlk_value *columns, void *arg)
 {
 	struct rlk_listing *listing = arg;
-	const char *name = text_of(&columns[0]);
+	const char *name = columns[0].text;
 	const struct rlk_row_holder *holder =
 	    listing->holders ? rlk_row_holders_find(listing->holders, name)
 			     : NULL;
@@ -240,14 +224,14 @@ static void row_row(const struct rlk_value *columns, void *arg)
 		.strategy = ROWLOCK_ROW,
 		.state = state_of_row(listing->holders, holder),
 		.name = name,
-		.info = text_of(&columns[1]),
+		.info = columns[1].text,
 		.host = holder ? holder->host : "",
 		.program = "",
 		.acquired_at = holder ? holder->since : "",
 		.held_ms = holder ? holder->held_ms : 0,
 		.drawn_at = "",
-		.token = number_of(&columns[2]),
-		.last_token = number_of(&columns[2]),
+		.token = columns[2].u64,
+		.last_token = columns[2].u64,
 		.connection = holder ? holder->connection : 0,
 	};
 
@@ -285,8 +269,8 @@ static void probe_row(const struct rlk_value *columns, void *arg)
 {
 	struct probing *probing = arg;
 
-	if (rlk_page_note(&probing->page, text_of(&columns[0]), 0))
-		probing->fn(text_of(&columns[0]), probing->arg);
+	if (rlk_page_note(&probing->page, columns[0].text, 0))
+		probing->fn(columns[0].text, probing->arg);
 }
 
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
@@ -295,8 +279,7 @@ enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
 				  void (*fn)(const char *name, void *arg),
 				  void *arg, struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct probing probing = { fn, arg, *begin };
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_page from;

@@ -140,8 +140,7 @@ static void see(const struct rlk_value *columns, void *arg)
 
 	asking->seen.known = true;
 	asking->seen.permits = (unsigned int) columns[LOOK_PERMITS].u64;
-	asking->line = columns[LOOK_BELL].type != RLK_NULL && bell &&
-		       bell != rlk_conn_id(asking->conn);
+	asking->line = bell && bell != rlk_conn_id(asking->conn);
 	if (columns[LOOK_SLOT].type == RLK_NULL)
 		return;
 	asking->seen.used++;
@@ -312,10 +311,8 @@ static enum rlk_verdict insert_now(const struct asking *asking,
 	enum rlk_fault fault;
 
 	if (!packet || rlk_packet_add(packet, &insert, values_of_insert, asking,
-				      request->count) < 0) {
-		rlk_lease_fail_memory(reterr);
-		return RLK_FAILURE;
-	}
+				      request->count) < 0)
+		return rlk_verdict_of(rlk_fail_memory(reterr));
 	fault = rlk_packet_run(packet, reterr);
 	if (fault == RLK_REFUSED && reterr->mysql == RACE)
 		return RLK_AGAIN;
@@ -428,7 +425,6 @@ static enum rlk_fault permits_look_for(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_permits = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
 	.many = true,

@@ -6,7 +6,6 @@
  */
 #include "strategy/reap.h"
 
-#include "base/error.h"
 #include "db/packet.h"
 #include "db/token_sql.h"
 #include "strategy/lease_private.h"
@@ -101,8 +100,8 @@ static void session_row(const struct rlk_value *columns, void *arg)
 		.id = columns[0].u64,
 		.beat = columns[1].u64,
 		.ttl_ms = columns[2].u64,
-		.host = columns[3].type == RLK_TEXT ? columns[3].text : "",
-		.pid = columns[4].type == RLK_NULL ? 0 : columns[4].u64,
+		.host = columns[3].text,
+		.pid = columns[4].u64,
 		.left_us = columns[5].i64,
 	};
 
@@ -178,9 +177,7 @@ static void attempt_row(const struct rlk_value *columns, void *arg)
 {
 	struct attempts *attempts = arg;
 
-	if (rlk_page_note(&attempts->page,
-			  columns[1].type == RLK_TEXT ? columns[1].text : "",
-			  columns[2].u64))
+	if (rlk_page_note(&attempts->page, columns[1].text, columns[2].u64))
 		attempts->fn(columns[0].u64, attempts->arg);
 }
 
@@ -211,31 +208,35 @@ static const struct rlk_many_def leases_there = {
 	"SELECT l.attempt FROM business_lease l WHERE " RLK_ATTEMPT_ROWS,
 };
 
-static enum rlk_fault ask_there(struct rlk_conn *conn,
-				const struct rlk_lease_key *keys, size_t count,
-				struct rlk_packet **ret_packet,
-				struct rowlock_errinfo *reterr)
-{
-	struct rlk_packet *packet = rlk_packet_begin(conn);
-	enum rlk_fault fault;
-
-	if (!packet || rlk_packet_add(packet, &leases_there, rlk_values_of_key,
-				      keys, count) < 0)
-		return rlk_lease_fail_memory(reterr);
-	*ret_packet = packet;
-	fault = rlk_packet_run(packet, reterr);
-	if (fault != RLK_PENDING)
-		return fault;
-	rlk_conn_spoil(conn);
-	rlk_fail(reterr, ROWLOCK_ECONNECT, "%s: no answer from %s",
-		 leases_there.label, rlk_conn_server(conn)->name);
-	return RLK_UNKNOWN;
-}
+struct there {
+	const struct rlk_lease_key *keys;
+	size_t count;
+	struct rlk_packet *packet;
+};
 
 static void count_row(const struct rlk_value *columns, void *arg)
 {
 	(void) columns;
 	(*(size_t *) arg)++;
+}
+
+static enum rlk_fault ask_there(struct rlk_conn *conn, void *arg, bool *ret_all,
+				struct rowlock_errinfo *reterr)
+{
+	struct there *there = arg;
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	size_t found = 0;
+	enum rlk_fault fault;
+
+	if (!packet || rlk_packet_add(packet, &leases_there, rlk_values_of_key,
+				      there->keys, there->count) < 0)
+		return rlk_fail_memory(reterr);
+	there->packet = packet;
+	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
+	if (!fault)
+		rlk_packet_each(packet, 0, count_row, &found);
+	*ret_all = found >= there->count;
+	return fault;
 }
 
 static void there_row(const struct rlk_value *columns, void *arg)
@@ -251,20 +252,13 @@ enum rlk_fault rlk_leases_there(struct rlk_conn *conn,
 				struct rowlock_errinfo *reterr)
 {
 	struct attempts attempts = { .fn = fn, .arg = arg };
-	struct rlk_packet *packet = NULL;
-	enum rlk_fault fault = ask_there(conn, keys, count, &packet, reterr);
-	size_t found = 0;
+	struct there there = { keys, count, NULL };
+	bool all;
+	enum rlk_fault fault =
+	    rlk_sure_read(conn, ask_there, &there, &all, reterr);
 
 	if (!fault)
-		rlk_packet_each(packet, 0, count_row, &found);
-	if (!fault && found < count && rlk_sure_needed(conn)) {
-		fault = rlk_sure_begin(conn, reterr);
-		if (!fault)
-			fault = ask_there(conn, keys, count, &packet, reterr);
-		rlk_sure_end(conn);
-	}
-	if (!fault)
-		rlk_packet_each(packet, 0, there_row, &attempts);
+		rlk_packet_each(there.packet, 0, there_row, &attempts);
 	return fault;
 }
 

@@ -52,11 +52,13 @@ enum rlk_fault rlk_receipts_delete(struct rlk_conn *conn,
 {
 	char names[RLK_RECEIPTS_MOST][RLK_RECEIPT_SIZE];
 	struct rlk_dead_lease leases[RLK_RECEIPTS_MOST];
+	const struct rlk_removal removal = { RLK_SWEEP_RECEIPTS, leases,
+					     count };
 	uint64_t deleted;
 
 	for (size_t i = 0; i < count; i++) {
 		rlk_receipt_name(attempts[i], names[i]);
 		leases[i] = (struct rlk_dead_lease){ names[i], attempts[i] };
 	}
-	return rlk_sweep_receipts(conn, leases, count, &deleted, reterr);
+	return rlk_remove_many(conn, &removal, &deleted, reterr);
 }

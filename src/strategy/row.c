@@ -12,7 +12,7 @@
  * A grant ends with its connection. Nothing here ever reconnects: a new
  * connection is a new, empty hand.
  */
-#include "strategy/row.h"
+#include "strategy/strategy.h"
 
 #include "db/server.h"
 #include "db/stmt.h"
@@ -70,8 +70,7 @@ static enum rlk_verdict row_acquire(struct rlk_conn *conn,
 				    struct rlk_holder *ret_holder,
 				    struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	bool wait = ask == RLK_ASK_WAIT;
 	const struct rlk_value params[] = { rlk_text(request->name) };
 	struct rlk_reply reply;
@@ -167,7 +166,6 @@ static enum rlk_fault row_raise(struct rlk_conn *conn,
 const struct rlk_strategy rlk_strategy_row = {
 	.name = "row",
 	.pins_connection = true,
-	.needs_session = false,
 	.acquire = row_acquire,
 	.resume = row_resume,
 	.make = row_make,

@@ -92,18 +92,15 @@ static enum rlk_fault kill(struct rlk_conn *conn, const struct blocked *blocked,
 		"kill",
 		"KILL CONNECTION @rowlock_holder",
 	};
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	enum rlk_fault fault;
 
 	if (!packet ||
 	    rlk_packet_add(packet, dialect->row_choose_blocker, write_blocked,
 			   blocked, 1) < 0 ||
-	    rlk_packet_add(packet, &kill_it, NULL, NULL, 0) < 0) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-		return RLK_FAILED;
-	}
+	    rlk_packet_add(packet, &kill_it, NULL, NULL, 0) < 0)
+		return rlk_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
 	/* 1094: it went by itself meanwhile, and the hold with it. */
 	return fault == RLK_REFUSED && reterr->mysql == 1094 ? RLK_DONE : fault;
@@ -113,8 +110,7 @@ static enum rlk_fault kill(struct rlk_conn *conn, const struct blocked *blocked,
 static enum rlk_fault find(struct rlk_conn *conn, uint64_t bait,
 			   uint64_t *ret_id, struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	const struct rlk_value params[] = { rlk_u64(bait) };
 	struct rlk_reply reply;
 	enum rlk_fault fault =
@@ -129,8 +125,7 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 			     const char *name, bool *ret_found,
 			     struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct blocked blocked = { .bait = rlk_conn_id(bait) };
 	struct rlk_reply reply;
 	enum rlk_fault fault;

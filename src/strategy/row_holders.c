@@ -14,9 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "db/server.h"
 #include "db/stmt.h"
+#include "strategy/strategy.h"
 
 static void holder_fini(struct rlk_row_holder *holder)
 {
@@ -40,7 +39,7 @@ static char *name_of(const struct rlk_value *shown)
 	const char *from = shown->text;
 	char *name, *to;
 
-	if (shown->type != RLK_TEXT || shown->length < 2 || *from != '\'' ||
+	if (shown->length < 2 || *from != '\'' ||
 	    from[shown->length - 1] != '\'' || strchr(from, '?'))
 		return NULL;
 	name = to = malloc(shown->length);
@@ -58,7 +57,7 @@ static char *name_of(const struct rlk_value *shown)
 /* "10.1.2.3:50412" without its port; an address of IPv6 has more colons. */
 static char *host_of(const struct rlk_value *shown)
 {
-	const char *text = shown->type == RLK_TEXT ? shown->text : "";
+	const char *text = shown->text;
 	const char *colon = strrchr(text, ':');
 
 	return strndup(text, colon ? (size_t) (colon - text) : strlen(text));
@@ -82,14 +81,12 @@ static bool grow(struct rlk_row_holders *holders)
 static void add(const struct rlk_value *columns, void *arg)
 {
 	struct rlk_row_holders *holders = arg;
-	const struct rlk_value *since = &columns[3], *held = &columns[4];
 	struct rlk_row_holder holder = {
 		.name = name_of(&columns[0]),
 		.host = host_of(&columns[2]),
-		.since = strdup(since->type == RLK_TEXT ? since->text : ""),
-		.held_ms = held->type != RLK_NULL && held->i64 > 0
-			       ? (uint64_t) held->i64 / 1000
-			       : 0,
+		.since = strdup(columns[3].text),
+		.held_ms =
+		    columns[4].i64 > 0 ? (uint64_t) columns[4].i64 / 1000 : 0,
 		.connection = columns[1].u64,
 	};
 
@@ -114,8 +111,7 @@ enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
 				    struct rlk_row_holders *ret_holders,
 				    struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect =
-	    rlk_server_dialect(rlk_conn_server(conn));
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	enum rlk_fault fault;
 
 	ret_holders->complete = dialect->row_holders_all;
@@ -125,10 +121,8 @@ enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
 		ret_holders->complete = false;
 	if (fault == RLK_REFUSED)
 		return RLK_DONE;
-	if (ret_holders->no_memory) {
-		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
-		return RLK_FAILED;
-	}
+	if (ret_holders->no_memory)
+		return rlk_fail_memory(reterr);
 	if (ret_holders->count > 1)
 		qsort(ret_holders->list, ret_holders->count,
 		      sizeof(*ret_holders->list), compare);

@@ -78,7 +78,6 @@ static enum rlk_fault set_raise(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.several = true,
 	.acquire = set_acquire,

@@ -130,7 +130,7 @@ static enum rlk_fault look_now(struct asking *asking,
 
 	if (!packet || rlk_packet_add(packet, &look, values_of_look,
 				      asking->request, 1) < 0)
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
 	if (!fault)
 		rlk_packet_each(packet, 0, see, asking);
@@ -150,7 +150,7 @@ static enum rlk_fault insert_now(struct asking *asking, bool *ret_looked,
 			   1) < 0 ||
 	    (together && rlk_packet_add(packet, &look, values_of_look,
 					asking->request, 1) < 0))
-		return rlk_lease_fail_memory(reterr);
+		return rlk_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
 	if (rlk_packet_answered(packet) > 0)
 		asking->made = rlk_packet_affected(packet, 0) == 1;
@@ -249,7 +249,6 @@ static enum rlk_fault reader_look(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_reader = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
 	.many = true,
@@ -268,7 +267,6 @@ const struct rlk_strategy rlk_strategy_reader = {
 
 const struct rlk_strategy rlk_strategy_writer = {
 	.name = "lease",
-	.pins_connection = false,
 	.needs_session = true,
 	.bells = true,
 	.drained = true,

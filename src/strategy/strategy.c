@@ -5,8 +5,6 @@
 #include "strategy/strategy.h"
 
 #include "base/error.h"
-#include "strategy/lease.h"
-#include "strategy/row.h"
 
 enum rlk_verdict rlk_verdict_of(enum rlk_fault fault)
 {
@@ -37,7 +35,7 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 	}
 }
 
-enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_fail_memory(struct rowlock_errinfo *reterr)
 {
 	rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
 	return RLK_FAILED;

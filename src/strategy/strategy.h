@@ -271,10 +271,16 @@ static inline unsigned int rlk_strategy_slot(
 	return strategy->slot ? strategy->slot(attempt) : 0;
 }
 
+/** A committed row of business_lease that lives while its session beats. */
+extern const struct rlk_strategy rlk_strategy_lease;
+
+/** An open transaction with SELECT ... FOR UPDATE on a row of business_lock. */
+extern const struct rlk_strategy rlk_strategy_row;
+
 /** Static. NULL if there is no such strategy. */
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);
 
 /** RLK_FAILED, with @reterr: nothing was sent. */
-enum rlk_fault rlk_lease_fail_memory(struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_fail_memory(struct rowlock_errinfo *reterr);
 
 #endif

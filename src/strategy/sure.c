@@ -22,11 +22,6 @@ static const struct rlk_catch_up *catch_up_of(const struct rlk_conn *conn)
 	return rlk_server_catch_up(rlk_conn_server(conn));
 }
 
-bool rlk_sure_needed(const struct rlk_conn *conn)
-{
-	return catch_up_of(conn)->first;
-}
-
 enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr)
 {
@@ -47,23 +42,39 @@ void rlk_sure_end(struct rlk_conn *conn)
 		rlk_conn_spoil(conn);
 }
 
-/* An empty answer is believed behind the barrier only. */
-static enum rlk_fault read_for_sure(struct rlk_conn *conn,
-				    const struct rlk_stmt_def *def,
-				    const struct rlk_value *params,
-				    struct rlk_reply *ret_reply,
-				    struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_sure_read(struct rlk_conn *conn, rlk_sure_fn read, void *arg,
+			     bool *ret_all, struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, def, params, ret_reply, reterr);
+	bool all = false;
+	enum rlk_fault fault = read(conn, arg, &all, reterr);
 
-	if (fault || ret_reply->has_row || !rlk_sure_needed(conn))
-		return fault;
-	fault = rlk_sure_begin(conn, reterr);
-	if (fault)
-		return fault;
-	fault = rlk_stmt_run(conn, def, params, ret_reply, reterr);
-	rlk_sure_end(conn);
+	if (!fault && !all && catch_up_of(conn)->first) {
+		fault = rlk_sure_begin(conn, reterr);
+		if (fault)
+			return fault;
+		fault = read(conn, arg, &all, reterr);
+		rlk_sure_end(conn);
+	}
+	if (!fault)
+		*ret_all = all;
+	return fault;
+}
+
+struct look {
+	const struct rlk_stmt_def *def;
+	const struct rlk_value *params;
+};
+
+static enum rlk_fault find(struct rlk_conn *conn, void *arg, bool *ret_found,
+			   struct rowlock_errinfo *reterr)
+{
+	const struct look *look = arg;
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, look->def, look->params, &reply, reterr);
+
+	if (!fault)
+		*ret_found = reply.has_row;
 	return fault;
 }
 
@@ -82,11 +93,11 @@ enum rlk_fault rlk_sure_gone(struct rlk_conn *conn,
 			     const struct rlk_value *params,
 			     struct rowlock_errinfo *reterr)
 {
-	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    read_for_sure(conn, still, params, &reply, reterr);
+	struct look look = { still, params };
+	bool found;
+	enum rlk_fault fault = rlk_sure_read(conn, find, &look, &found, reterr);
 
-	if (fault || !reply.has_row)
+	if (fault || !found)
 		return fault;
 	return rlk_sure_fail(conn, still->label, reterr);
 }

@@ -42,10 +42,19 @@ enum rlk_fault rlk_sure_fail(const struct rlk_conn *conn, const char *label,
  * sent elsewhere; connections to Galera wait in each statement
  * (db/conn_setup.c).
  */
-bool rlk_sure_needed(const struct rlk_conn *conn);
 enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr);
 void rlk_sure_end(struct rlk_conn *conn);
+
+/** Reads; *@ret_all: nothing is missing. */
+typedef enum rlk_fault (*rlk_sure_fn)(struct rlk_conn *conn, void *arg,
+				      bool *ret_all,
+				      struct rowlock_errinfo *reterr);
+
+/** Call @read; where something is missing, call it again between begin and
+ *  end: rows that are missing are believed behind the barrier only. */
+enum rlk_fault rlk_sure_read(struct rlk_conn *conn, rlk_sure_fn read, void *arg,
+			     bool *ret_all, struct rowlock_errinfo *reterr);
 
 /** The number that the statement has told by LAST_INSERT_ID(expression) which
  *  was said on @conn just now, and was answered by @reply; 0: it has changed no

@@ -14,7 +14,6 @@
  */
 #include "strategy/sweep.h"
 
-#include "base/error.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
 
@@ -76,78 +75,29 @@ void rlk_values_of_dead(const void *leases, size_t row,
 	ret_values[1] = rlk_u64(lease->attempt);
 }
 
-/* What is to be deleted, and the values of its keys. */
-struct removal {
-	const struct rlk_many_def *def;
-	rlk_values_fn fn;
-	const void *rows;
-	size_t count;
-};
-
-static enum rlk_fault remove_many(struct rlk_conn *conn,
-				  const struct removal *removal,
-				  uint64_t *ret_removed,
-				  struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
+			       const struct rlk_removal *removal,
+			       uint64_t *ret_removed,
+			       struct rowlock_errinfo *reterr)
 {
+	static const struct {
+		const struct rlk_many_def *def;
+		rlk_values_fn fn;
+	} statements[] = {
+		[RLK_EVICT_EXPIRED] = { &rlk_evict_expired, values_of_session },
+		[RLK_EVICT_SILENT] = { &evict_silent, values_of_session },
+		[RLK_SWEEP_DEAD] = { &rlk_sweep_dead, rlk_values_of_dead },
+		[RLK_SWEEP_RECEIPTS] = { &sweep_receipts, rlk_values_of_dead },
+	};
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	enum rlk_fault fault;
 
-	if (!packet || rlk_packet_add(packet, removal->def, removal->fn,
+	if (!packet || rlk_packet_add(packet, statements[removal->what].def,
+				      statements[removal->what].fn,
 				      removal->rows, removal->count) < 0)
-		return rlk_lease_fail_memory(reterr);
-	fault = rlk_packet_run(packet, reterr);
-	if (fault == RLK_PENDING) {
-		rlk_conn_spoil(conn);
-		rlk_fail(reterr, ROWLOCK_ECONNECT, "%s: no answer from %s",
-			 removal->def->label, rlk_conn_server(conn)->name);
-		return RLK_UNKNOWN;
-	}
-	if (fault)
-		return fault;
-	*ret_removed = rlk_packet_affected(packet, 0);
-	return RLK_DONE;
-}
-
-enum rlk_fault rlk_evict_expired_many(struct rlk_conn *conn,
-				      const struct rlk_last_beat *sessions,
-				      size_t count, uint64_t *ret_evicted,
-				      struct rowlock_errinfo *reterr)
-{
-	const struct removal removal = { &rlk_evict_expired, values_of_session,
-					 sessions, count };
-
-	return remove_many(conn, &removal, ret_evicted, reterr);
-}
-
-enum rlk_fault rlk_evict_silent_many(struct rlk_conn *conn,
-				     const struct rlk_last_beat *sessions,
-				     size_t count, uint64_t *ret_evicted,
-				     struct rowlock_errinfo *reterr)
-{
-	const struct removal removal = { &evict_silent, values_of_session,
-					 sessions, count };
-
-	return remove_many(conn, &removal, ret_evicted, reterr);
-}
-
-enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
-				   const struct rlk_dead_lease *leases,
-				   size_t count, uint64_t *ret_swept,
-				   struct rowlock_errinfo *reterr)
-{
-	const struct removal removal = { &rlk_sweep_dead, rlk_values_of_dead,
-					 leases, count };
-
-	return remove_many(conn, &removal, ret_swept, reterr);
-}
-
-enum rlk_fault rlk_sweep_receipts(struct rlk_conn *conn,
-				  const struct rlk_dead_lease *receipts,
-				  size_t count, uint64_t *ret_swept,
-				  struct rowlock_errinfo *reterr)
-{
-	const struct removal removal = { &sweep_receipts, rlk_values_of_dead,
-					 receipts, count };
-
-	return remove_many(conn, &removal, ret_swept, reterr);
+		return rlk_fail_memory(reterr);
+	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
+	if (!fault)
+		*ret_removed = rlk_packet_affected(packet, 0);
+	return fault;
 }

@@ -31,30 +31,26 @@ struct rlk_dead_lease {
 	uint64_t attempt;
 };
 
-/** Evict those of @sessions that are over by the server's clock; *@ret_evicted:
- *  how many were. */
-enum rlk_fault rlk_evict_expired_many(struct rlk_conn *conn,
-				      const struct rlk_last_beat *sessions,
-				      size_t count, uint64_t *ret_evicted,
-				      struct rowlock_errinfo *reterr);
+/** A kind of rows, and the condition on which they go. */
+enum rlk_removes {
+	RLK_EVICT_EXPIRED,  /* sessions that are over by the server's clock */
+	RLK_EVICT_SILENT,   /* sessions that still show their beat */
+	RLK_SWEEP_DEAD,     /* leases whose session is absent */
+	RLK_SWEEP_RECEIPTS, /* receipts (strategy/receipt.h), in any case */
+};
 
-/** Those that still show their beat: rlk_session_evict_silent(). */
-enum rlk_fault rlk_evict_silent_many(struct rlk_conn *conn,
-				     const struct rlk_last_beat *sessions,
-				     size_t count, uint64_t *ret_evicted,
-				     struct rowlock_errinfo *reterr);
+struct rlk_removal {
+	enum rlk_removes what;
+	const void *rows; /* to evict: struct rlk_last_beat; to sweep: struct
+			     rlk_dead_lease */
+	size_t count;
+};
 
-/** Sweep those of @leases whose session is absent. */
-enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
-				   const struct rlk_dead_lease *leases,
-				   size_t count, uint64_t *ret_swept,
-				   struct rowlock_errinfo *reterr);
-
-/** Delete @receipts (strategy/receipt.h), whatever their session is. */
-enum rlk_fault rlk_sweep_receipts(struct rlk_conn *conn,
-				  const struct rlk_dead_lease *receipts,
-				  size_t count, uint64_t *ret_swept,
-				  struct rowlock_errinfo *reterr);
+/** *@ret_removed: how many of them were. */
+enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
+			       const struct rlk_removal *removal,
+			       uint64_t *ret_removed,
+			       struct rowlock_errinfo *reterr);
 
 void rlk_values_of_dead(const void *leases, size_t row,
 			struct rlk_value *ret_values);

@@ -5,6 +5,7 @@
  */
 #include "db_test.h"
 #include "db/connect.h"
+#include "db/pool_private.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -92,6 +93,22 @@ int db_refused(const char *other, unsigned int flags,
 	assert_int_equal(code, ret_error->code);
 	print_message("# %s\n", ret_error->message);
 	return code;
+}
+
+unsigned int db_pool_count(struct rlk_pool *pool, size_t bay)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	return pool->bays[bay].lent + pool->bays[bay].kept;
+}
+
+unsigned int db_pool_waiting(struct rlk_pool *pool, size_t bay)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	return rlk_bay_waiting(&pool->bays[bay]);
 }
 
 void db_exec(struct rlk_conn *conn, const char *sql)

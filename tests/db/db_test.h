@@ -85,6 +85,10 @@ struct rlk_conn *db_open(const char *dsn,
 int db_refused(const char *dsn, unsigned int flags,
 	       struct rowlock_errinfo *ret_error);
 
+/** How many connections exist in @bay now, and how many wait for one. */
+unsigned int db_pool_count(struct rlk_pool *pool, size_t bay);
+unsigned int db_pool_waiting(struct rlk_pool *pool, size_t bay);
+
 /** Run text that must succeed, on @conn or as the sandbox's root. */
 void db_exec(struct rlk_conn *conn, const char *sql);
 void db_root(const char *sql);

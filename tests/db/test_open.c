@@ -350,7 +350,7 @@ static void clear_text_is_refused(void **state)
 	target = db_target(relay_dsn(relay));
 	if (!rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
 			   &error)) {
-		assert_true(conn->tls);
+		assert_true(conn->peer.tls);
 		rlk_conn_close(conn);
 		relay_end(relay);
 		return;

@@ -42,12 +42,12 @@ static void connection_is_used_again(void **state)
 	uint64_t id = rlk_conn_id(conn);
 
 	(void) state;
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, conn);
 	conn = get(pool);
 	assert_int_equal(rlk_conn_id(conn), id);
 	rlk_pool_put(pool, conn);
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
@@ -59,10 +59,10 @@ static void more_than_are_kept_are_closed(void **state)
 	(void) state;
 	for (int i = 0; i < 3; i++)
 		conns[i] = get(pool);
-	assert_int_equal(rlk_pool_count(pool, 0), 3);
+	assert_int_equal(db_pool_count(pool, 0), 3);
 	for (int i = 0; i < 3; i++)
 		rlk_pool_put(pool, conns[i]);
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
@@ -79,7 +79,7 @@ static void limit_holds_until_the_deadline(void **state)
 	    ROWLOCK_ETIMEDOUT);
 	assert_null(none);
 	assert_says(error.message, "lease");
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, conn);
 	rlk_pool_free(pool, test_patience_ms());
 }
@@ -137,14 +137,14 @@ static void wait_for_one(void *arg)
 static void start_client(struct client *client, struct rlk_pool *pool,
 			 _Atomic unsigned int *served)
 {
-	unsigned int before = rlk_pool_waiting(pool, 0);
+	unsigned int before = db_pool_waiting(pool, 0);
 	int64_t since = db_in(0);
 
 	*client = (struct client){ .pool = pool, .served = served };
 	assert_int_equal(
 	    rlk_thread_start(&client->thread, "client", wait_for_one, client),
 	    0);
-	while (rlk_pool_waiting(pool, 0) == before)
+	while (db_pool_waiting(pool, 0) == before)
 		db_keep_waiting(since, "a client to wait for the pool");
 }
 
@@ -164,7 +164,7 @@ static void first_come_is_first_served(void **state)
 		assert_int_equal(clients[i].code, 0);
 		assert_int_equal(clients[i].place, i);
 	}
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
@@ -219,7 +219,7 @@ static void closed_connection_is_replaced(void **state)
 	assert_int_not_equal(rlk_conn_id(conn), id);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
 	rlk_pool_put(pool, conn);
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
 	rlk_conn_close(other);
 }
@@ -235,7 +235,7 @@ static void pending_connection_is_closed(void **state)
 	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
 			 RLK_PENDING);
 	rlk_pool_put(pool, conn);
-	assert_int_equal(rlk_pool_count(pool, 0), 0);
+	assert_int_equal(db_pool_count(pool, 0), 0);
 	rlk_pool_free(pool, test_patience_ms());
 }
 

@@ -98,18 +98,18 @@ static void read_only_retires_all_connections(void **state)
 	assert_false(rlk_conn_retired(lent));
 	rlk_pool_put(pool, told);
 	/* The one that was told is closed, and the idle one is not lent. */
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	idle = get(pool, 0);
 	assert_true(rlk_conn_id(idle) > id);
 	assert_false(rlk_conn_retired(idle));
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, idle);
 	/* What the other keeps in the server is unharmed. */
 	assert_true(rlk_conn_retired(lent));
 	assert_true(rlk_conn_alive(lent));
 	assert_done(rlk_stmt_text(lent, "COMMIT", &error), &error);
 	rlk_pool_put(pool, lent);
-	assert_int_equal(rlk_pool_count(pool, 1), 0);
+	assert_int_equal(db_pool_count(pool, 1), 0);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
@@ -173,7 +173,7 @@ static void connections_to_others_stay(void **state)
 	rlk_pool_put(pool, told);
 	assert_false(rlk_conn_retired(other));
 	rlk_pool_put(pool, other);
-	assert_int_equal(rlk_pool_count(pool, 0), 1);
+	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
 }
 

@@ -105,7 +105,7 @@ static void text_is_no_sql(void **state)
 		assert_string_equal(reply.columns[0].text, texts[i]);
 		assert_string_equal(reply.columns[1].text, "utf8mb4");
 		if (profile == &plain)
-			assert_null(strstr(conn->plain.text, texts[i]));
+			assert_null(strstr(conn->run.plain.text, texts[i]));
 	}
 	rlk_conn_close(conn);
 }

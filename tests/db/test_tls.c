@@ -57,7 +57,7 @@ static bool is_encrypted(struct rlk_conn *conn)
 					 "information_schema.SESSION_STATUS "
 					 "WHERE VARIABLE_NAME = 'Ssl_cipher'");
 
-	assert_int_equal(conn->tls, encrypted);
+	assert_int_equal(conn->peer.tls, encrypted);
 	return encrypted;
 }
 
@@ -126,7 +126,7 @@ static void server_is_verified_by_its_fingerprint(void **state)
 	snprintf(options, sizeof(options), ";ssl_fp=%s", text);
 	conn = db_open(plain_dsn(options), &db_lease);
 	assert_true(is_encrypted(conn));
-	assert_true(conn->verified);
+	assert_true(conn->peer.verified);
 	rlk_conn_close(conn);
 	snprintf(options, sizeof(options), ";ssl_fp=%.58s%c", text,
 		 text[58] == '7' ? '8' : '7');

@@ -99,8 +99,7 @@ static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
 	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_ok(rowlock_release(next, &err));
-	test_lock_end(next);
-	test_client_end(client);
+	test_end(next, client);
 	test_actor_end(&actor);
 	test_sql_end(sql);
 }
@@ -210,8 +209,7 @@ static void name_that_is_kept_by_hand_is_not_granted(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_actor_end(&actor);
 	test_sql_end(sql);
 }
@@ -242,8 +240,7 @@ static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
 	test_sql(sql, "ROLLBACK");
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 }
 
@@ -330,8 +327,7 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	    semaphore, 1, (uint64_t) test_patience_ms(), &err));
 	release(semaphore);
 	end(semaphore);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 }
 

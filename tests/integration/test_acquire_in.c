@@ -402,8 +402,7 @@ static void a_transaction_may_last_longer_than_a_call(void **state)
 		assert_nothing_open(inside);
 		assert_is_free(inside);
 	}
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 /* How many statements its connection has said. */

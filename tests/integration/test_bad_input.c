@@ -151,8 +151,7 @@ static void ttls_at_the_bounds_are_taken(void **state)
 		assert_true(rowlock_remaining_ms(lock) <= ttls[i]);
 		assert_true(rowlock_remaining_ms(lock) > ttls[i] / 4);
 		assert_ok(rowlock_release(lock, &err));
-		test_lock_end(lock);
-		test_client_end(client);
+		test_end(lock, client);
 	}
 }
 
@@ -221,8 +220,7 @@ static void calls_out_of_turn(void **state)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_non_null(strstr(err.message, name));
 	assert_code(rowlock_client_free(client, &err), ROWLOCK_EHELD, &err);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	assert_ok(rowlock_free(NULL, &err));
 	assert_ok(rowlock_client_free(NULL, &err));
 	test_sql_end(sql);

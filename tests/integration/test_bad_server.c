@@ -148,8 +148,7 @@ static void a_key_that_is_a_prefix(void **state)
 	}
 	test_sql(root, "%s", back);
 	assert_ok(rowlock_release(held, &err));
-	test_lock_end(held);
-	test_client_end(client);
+	test_end(held, client);
 	test_sql_end(root);
 	spoilt_by(prefix, back, "first characters");
 }
@@ -262,8 +261,7 @@ static void a_floor_at_the_bound_is_said(void **state)
 	assert_int_equal(
 	    test_sql(root, "UPDATE lock_token_floor SET token = 0"), 1);
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(root);
 }
 
@@ -283,8 +281,7 @@ static void a_server_that_takes_no_writes(void **state)
 	test_sql(root, "SET GLOBAL read_only = 0");
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(root);
 }
 
@@ -349,8 +346,7 @@ static void a_full_server(void **state)
 	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 0");
 	test_sql(root, "SET GLOBAL max_connections = 2000");
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(root);
 }
 

@@ -83,8 +83,7 @@ static void a_restored_session_is_given_up(void **state)
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_lock_end(lock);
-	test_client_end(other);
+	test_end(lock, other);
 	test_actor_end(&actor);
 	test_sql_end(sql);
 }

@@ -79,8 +79,7 @@ static void costs_two(enum rowlock_strategy strategy)
 	pairs(lock); /* the session and the name's row are there from now on */
 	assert_int_equal(count(sql, nothing, lock), 0);
 	assert_int_equal(count(sql, pairs, lock), 2 * PAIRS);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 }
 
@@ -108,8 +107,7 @@ static void reentry_costs_nothing(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(count(sql, reentries, lock), 0);
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 }
 
@@ -140,8 +138,7 @@ static void a_try_costs(enum rowlock_strategy strategy)
 	assert_true(n >= PAIRS);
 	assert_true(n <= most_per_try(strategy) * PAIRS);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 	test_actor_end(&actor);
 }

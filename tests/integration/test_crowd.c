@@ -96,8 +96,7 @@ static uint64_t crowd(enum rowlock_strategy strategy)
 		test_lock_end(people[i].lock);
 	}
 	assert_int_equal(*people[0].served, CROWD);
-	test_lock_end(first);
-	test_client_end(client);
+	test_end(first, client);
 	test_sql_end(sql);
 	return peak;
 }

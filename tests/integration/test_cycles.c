@@ -110,8 +110,7 @@ static void cycles(enum rowlock_strategy strategy)
 		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
 		name),
 	    0);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 }
 

@@ -75,8 +75,7 @@ static void first_in_line_keeps_its_bell_while_it_asks(void **state)
 	await_free(sql, name);
 	test_sql(sql, "DELETE FROM lease_session WHERE id = 42");
 	assert_int_equal(rowlock_release(own, NULL), 0);
-	test_lock_end(own);
-	test_client_end(client);
+	test_end(own, client);
 	test_sql_end(sql);
 }
 
@@ -179,8 +178,7 @@ static void ends_without_a_bell(void (*end)(struct test_sql *sql,
 	end(sql, client, lock);
 	await_free(sql, name);
 	test_actor_end(&holder);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 }
 

@@ -230,8 +230,7 @@ static void receipts_go_with_the_client(void **state)
 		assert_ok(rowlock_begin(lock, app->mysql, 0, &err));
 		assert_ok(rowlock_commit_release(lock, app->mysql, &err));
 	}
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	assert_int_equal(
 	    test_sql_number(
 		app->sql,

@@ -169,8 +169,7 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(test_actor_ask(&next, "verify"), 0);
 	assert_int_equal(test_actor_ask(&next, "release"), 0);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_actor_end(&next);
 	test_event_end(&lost);
 }

@@ -576,8 +576,7 @@ static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
 	assert_ok(rowlock_acquire(multilock, 0, &err));
 	rowlock_freep(&multilock);
 	assert_null(multilock);
-	test_lock_end(one);
-	test_client_end(client);
+	test_end(one, client);
 }
 
 /* ------------------------------------------------------------- a crowd */

@@ -60,8 +60,7 @@ static void a_non_reentrant_lock_refuses(void **state)
 		    ROWLOCK_EDEADLOCK, &err);
 	assert_int_equal(rowlock_depth(a), 1);
 	assert_ok(rowlock_release(a, &err));
-	test_lock_end(a);
-	test_client_end(client);
+	test_end(a, client);
 }
 
 struct call {
@@ -113,8 +112,7 @@ static void another_thread_may_not_release(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_ok(rowlock_verify(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 static void a_handle_can_be_the_owner(void **state)

@@ -137,8 +137,7 @@ static void a_handles_hold_outlives_its_thread(void **state)
 		assert_int_equal(rowlock_held(lock), 1);
 		assert_ok(rowlock_verify(lock, &err));
 		assert_ok(rowlock_release(lock, &err));
-		test_lock_end(lock);
-		test_client_end(client);
+		test_end(lock, client);
 	}
 }
 
@@ -191,8 +190,7 @@ static void a_handle_that_was_left_is_used_again(void **state)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 /* ---------------------------------------------------- destructors of keys */

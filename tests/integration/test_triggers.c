@@ -95,8 +95,7 @@ static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 		assert_true(token > last);
 		last = token;
 	}
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 static void tokens_are_drawn(void **state)
@@ -133,8 +132,7 @@ static void tokens_are_drawn_inside(void **state)
 		last = token;
 	}
 	mysql_close(mysql);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 static void on_lost(struct rowlock *lock, void *arg)
@@ -158,8 +156,7 @@ static void a_break_is_heard_of(void **state)
 	assert_ok(
 	    rowlock_break(client, ROWLOCK_LEASE, rowlock_name(lock), &err));
 	assert_event(&lost, "the lost callback of a lease that was broken");
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_event_end(&lost);
 }
 
@@ -199,8 +196,7 @@ static void a_beat_that_changes_nothing_is_no_eviction(void **state)
 	assert_event(&told[1], "a beat that is answered");
 	assert_true(rowlock_held(lock));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	for (size_t i = 0; i < TEST_SIZE(told); i++)
 		test_event_end(&told[i]);
 }
@@ -228,8 +224,7 @@ static void a_draw_that_brings_nothing_is_told(void **state)
 					 "WHERE name = '%s'",
 					 rowlock_name(lock)),
 			 0);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 static void a_row_that_does_not_come_is_told(void **state)
@@ -245,8 +240,7 @@ static void a_row_that_does_not_come_is_told(void **state)
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
 	assert_non_null(strstr(err.message, "trigger"));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 }
 
 #define WITH(sentence, function, begin, end)                                   \

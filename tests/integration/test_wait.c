@@ -254,8 +254,7 @@ static void all_local_waiters_are_served(void **state)
 	for (i = 0; i < 20; i++)
 		seen |= 1 << order[i];
 	assert_int_equal(seen, (1 << 20) - 1);
-	test_lock_end(holder);
-	test_client_end(client);
+	test_end(holder, client);
 }
 
 static void a_waiter_gets_it_when_the_holder_lets_go(void **state)

@@ -209,6 +209,12 @@ uint64_t test_term(struct rowlock *lock)
 		   : 0;
 }
 
+void test_end(struct rowlock *lock, struct rowlock_client *client)
+{
+	test_lock_end(lock);
+	test_client_end(client);
+}
+
 uint64_t test_now_ns(void)
 {
 	struct timespec now;

@@ -78,6 +78,7 @@ struct rowlock *test_lock(struct rowlock_client *client,
 			  const char *name);
 /** rowlock_free() that must succeed. */
 void test_lock_end(struct rowlock *lock);
+void test_end(struct rowlock *lock, struct rowlock_client *client);
 
 /** The term in which a candidate leads; 0 if it does not. */
 uint64_t test_term(struct rowlock *lock);

@@ -93,7 +93,7 @@ static void tell(struct sim_session *session, const struct sim_bell *bell)
 	struct rlk_value *cells = sim_answer_row(&session->answer, 2);
 
 	cells[0] = sim_signed(bell->owner == session);
-	cells[1] = bell->owner ? rlk_u64(bell->owner->id) : rlk_null();
+	cells[1] = bell->owner ? rlk_u64(bell->owner->id) : sim_null();
 }
 
 static void leave_line(struct sim_session *session)

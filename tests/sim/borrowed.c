@@ -144,7 +144,7 @@ static enum rlk_fault say(struct sim_borrowed *on, const char *text,
 	script = &session_of(on)->script;
 	sim_script_read(script, text);
 	rlk_conn_set_until(on->conn, until_ms);
-	on->conn->label = "text";
+	on->conn->run.label = "text";
 	sim_publish(session_of(on));
 	conn_of(on)->wake = interrupter ? interrupter->wake : -1;
 	fault = sim_stmt_send(on->conn, script->said[0].op, false, reterr);

@@ -137,14 +137,15 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 	conn->base.target = target;
 	conn->base.profile = *profile;
 	conn->base.until_ms = until_ms;
-	rlk_list_init(&conn->base.in_bay);
+	rlk_list_init(&conn->base.loan.in_bay);
 	rlk_list_init(&conn->node);
 	rlk_list_append(&proc->sockets, &conn->node);
 	if (!sim_world.no_marks)
-		snprintf(conn->base.mark, sizeof(conn->base.mark),
-			 "rl:%016" PRIx64, rlk_random());
-	conn->session = sim_session_new(conn, conn->base.mark);
-	conn->base.id = conn->session->id;
+		snprintf(conn->base.session.mark,
+			 sizeof(conn->base.session.mark), "rl:%016" PRIx64,
+			 rlk_random());
+	conn->session = sim_session_new(conn, conn->base.session.mark);
+	conn->base.session.id = conn->session->id;
 	learn(conn);
 	sim_sleep(sim_latency(proc));
 	if (sim_now >= until || conn->ended) {
@@ -197,7 +198,7 @@ static void wake(struct sim_conn *conn)
 
 static bool has_come(const struct sim_conn *conn, const struct sim_watch *watch)
 {
-	bool unread = conn->answered && conn->base.stage != RLK_STAGE_NONE;
+	bool unread = conn->answered && conn->base.run.stage != RLK_STAGE_NONE;
 
 	if (watch->epoll < 0)
 		return false;
@@ -294,18 +295,18 @@ int64_t rlk_conn_now(const struct rlk_conn *conn)
 void rlk_conn_set_until(struct rlk_conn *conn, int64_t until_ms)
 {
 	conn->until_ms = until_ms;
-	conn->interrupted = false;
+	conn->wake.interrupted = false;
 }
 
 void rlk_conn_interrupt(struct rlk_conn *conn)
 {
-	conn->interrupted = true;
+	conn->wake.interrupted = true;
 	wake(of(conn));
 }
 
 bool rlk_conn_usable(const struct rlk_conn *conn)
 {
-	return !conn->dead && conn->stage == RLK_STAGE_NONE;
+	return !conn->dead && conn->run.stage == RLK_STAGE_NONE;
 }
 
 bool rlk_conn_alive(const struct rlk_conn *conn)
@@ -336,7 +337,7 @@ bool rlk_conn_may_kill(const struct rlk_conn *conn)
 
 uint64_t rlk_conn_id(const struct rlk_conn *conn)
 {
-	return conn->id;
+	return conn->session.id;
 }
 
 const char *rlk_conn_schema(const struct rlk_conn *conn)
@@ -362,10 +363,10 @@ const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 {
-	ret_mark->id = conn->id;
+	ret_mark->id = conn->session.id;
 	/* Here no request comes in parts. */
 	ret_mark->silent_ms = conn->profile.idle_s * 1000;
-	memcpy(ret_mark->lock, conn->mark, sizeof(ret_mark->lock));
+	memcpy(ret_mark->lock, conn->session.mark, sizeof(ret_mark->lock));
 	memcpy(ret_mark->identity, conn->server.identity,
 	       sizeof(ret_mark->identity));
 }
@@ -376,10 +377,10 @@ bool rlk_io_sleep(struct rlk_conn *conn, int ms)
 	int64_t at = sim_now + (int64_t) ms * 1000;
 
 	of(conn)->sleeps = sim_self;
-	while (sim_now < at && sim_now < until && !conn->interrupted)
+	while (sim_now < at && sim_now < until && !conn->wake.interrupted)
 		sim_block_until(at < until ? at : until);
 	of(conn)->sleeps = NULL;
-	return sim_now < until && !conn->interrupted;
+	return sim_now < until && !conn->wake.interrupted;
 }
 
 int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,

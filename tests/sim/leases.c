@@ -64,9 +64,9 @@ static void tell_holder(struct rlk_value *cells, const struct sim_lease *lease,
 
 	cells[0] = rlk_u64(lease->attempt);
 	cells[1] = rlk_u64(lease->session);
-	cells[2] = row ? sim_signed(row->expires_us - now_us) : rlk_null();
+	cells[2] = row ? sim_signed(row->expires_us - now_us) : sim_null();
 	cells[3] = lease->expires_us ? sim_signed(lease->expires_us - now_us)
-				     : rlk_null();
+				     : sim_null();
 }
 
 struct sim_lease *sim_writer_of(unsigned int name)
@@ -201,12 +201,12 @@ void sim_tell_look(struct rlk_value *cells, const struct sim_lease *lease,
 	const struct sim_session_row *row = sim_session_row(lease->session);
 
 	tell_holder(cells, lease, now_us);
-	cells[4] = row ? rlk_u64(row->beat) : rlk_null();
-	cells[5] = row ? rlk_u64(row->ttl_ms) : rlk_null();
+	cells[4] = row ? rlk_u64(row->beat) : sim_null();
+	cells[5] = row ? rlk_u64(row->ttl_ms) : sim_null();
 	cells[6] =
 	    lease->expires_us
 		? sim_signed((lease->expires_us - lease->acquired_us) / 1000)
-		: rlk_null();
+		: sim_null();
 }
 
 void sim_lease_look(struct sim_session *session)
@@ -342,7 +342,7 @@ void sim_lease_list(struct sim_session *session)
 		cells = sim_answer_row(&session->answer, 15);
 		cells[0] = rlk_text(sim_names[lease->name]);
 		cells[1] = rlk_u64(lease->slot);
-		cells[2] = rlk_null();
+		cells[2] = sim_null();
 		cells[3] = holder[1];
 		cells[4] = holder[0];
 		cells[5] = rlk_text("2026-11-20 12:00:00.000000");
@@ -352,11 +352,11 @@ void sim_lease_list(struct sim_session *session)
 		cells[9] = rlk_text("host");
 		cells[10] = rlk_u64(lease->proc);
 		cells[11] = rlk_text("sim");
-		cells[12] = token ? rlk_u64(token) : rlk_null();
+		cells[12] = token ? rlk_u64(token) : sim_null();
 		cells[13] =
-		    token ? rlk_text("2026-11-20 12:00:00.000000") : rlk_null();
+		    token ? rlk_text("2026-11-20 12:00:00.000000") : sim_null();
 		cells[14] = token ? rlk_u64(sim_tables.drawn_by[lease->name])
-				  : rlk_null();
+				  : sim_null();
 	}
 }
 

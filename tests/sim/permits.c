@@ -32,7 +32,7 @@ static void tell_semaphore(struct rlk_value *cells,
 	    bell->type == RLK_TEXT ? sim_bell_owner(session, 0) : 0;
 
 	cells[8] = rlk_u64(sim_tables.permits[name]);
-	cells[9] = owner ? rlk_u64(owner) : rlk_null();
+	cells[9] = owner ? rlk_u64(owner) : sim_null();
 }
 
 void sim_permits_look(struct sim_session *session)
@@ -57,7 +57,7 @@ void sim_permits_look(struct sim_session *session)
 		return;
 	cells = sim_answer_row(&session->answer, 10);
 	for (int i = 0; i < 8; i++)
-		cells[i] = rlk_null();
+		cells[i] = sim_null();
 	tell_semaphore(cells, session, name);
 }
 

@@ -78,7 +78,7 @@ static enum rlk_fault fail(struct rlk_conn *conn, unsigned int number,
 		conn->dead = true;
 	if (code == ROWLOCK_EREADONLY)
 		conn->useless = true;
-	rlk_fail_db(reterr, code, number, "%s: %s on %s", conn->label, text,
+	rlk_fail_db(reterr, code, number, "%s: %s on %s", conn->run.label, text,
 		    conn->server.name);
 	return fault;
 }
@@ -91,10 +91,10 @@ enum rlk_fault sim_stmt_await(struct sim_conn *conn,
 
 	if (sim_self->mutexes)
 		sim_violation("%s: a statement is run under a mutex",
-			      base->label);
+			      base->run.label);
 	while (!conn->answered && !conn->ended) {
-		if (base->interrupted) {
-			base->interrupted = false;
+		if (base->wake.interrupted) {
+			base->wake.interrupted = false;
 			return RLK_PENDING;
 		}
 		if (sim_now >= until)
@@ -105,7 +105,7 @@ enum rlk_fault sim_stmt_await(struct sim_conn *conn,
 		sim_sleep_by(conn->wake, until);
 		conn->sleeps = NULL;
 	}
-	base->stage = RLK_STAGE_NONE;
+	base->run.stage = RLK_STAGE_NONE;
 	if (!conn->answered)
 		return fail(base, 2013, reterr);
 	if (conn->session->answer.error)
@@ -148,7 +148,7 @@ static void copy_param(struct sim_request *request, unsigned int i,
 enum rlk_fault sim_stmt_begin(struct rlk_conn *conn, const char *label,
 			      struct rowlock_errinfo *reterr)
 {
-	conn->label = label;
+	conn->run.label = label;
 	if (rlk_conn_usable(conn))
 		return RLK_DONE;
 	rlk_fail(reterr, ROWLOCK_ECONNECT,
@@ -160,14 +160,14 @@ enum rlk_fault sim_stmt_begin(struct rlk_conn *conn, const char *label,
 enum rlk_fault sim_stmt_send(struct rlk_conn *conn, const struct sim_op *op,
 			     bool packet, struct rowlock_errinfo *reterr)
 {
-	conn->stage = RLK_STAGE_EXECUTE;
+	conn->run.stage = RLK_STAGE_EXECUTE;
 	of(conn)->op = op;
 	of(conn)->answered = false;
 	of(conn)->session->request.op = op;
 	of(conn)->session->request.packet = packet;
 	sim_trace((struct sim_note){
 	    "#process %u thread %u connection %u: asks %s until=%d",
-	    { of(conn)->proc->number, sim_self->number, conn->id,
+	    { of(conn)->proc->number, sim_self->number, conn->session.id,
 	      sim_text(op->label), (uint64_t) conn->until_ms } });
 	if (!of(conn)->ended)
 		sim_session_send(of(conn)->session);
@@ -220,7 +220,7 @@ enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 {
 	enum rlk_fault fault;
 
-	if (conn->stage == RLK_STAGE_NONE || conn->dead) {
+	if (conn->run.stage == RLK_STAGE_NONE || conn->dead) {
 		rlk_fail(reterr, ROWLOCK_EINVAL,
 			 "nothing is under way on this connection to %s",
 			 conn->server.name);

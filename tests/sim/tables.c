@@ -374,7 +374,7 @@ static void find_session(struct sim_session *session)
 		}
 	}
 	if (by_mark)
-		sim_answer_row(&session->answer, 1)[0] = rlk_null();
+		sim_answer_row(&session->answer, 1)[0] = sim_null();
 }
 
 /* Whose statement has this in its text? */
@@ -486,8 +486,8 @@ static void list_rows(struct sim_session *session)
 			continue;
 		cells = sim_answer_row(&session->answer, 3);
 		cells[0] = rlk_text(sim_names[i]);
-		cells[1] = rlk_null();
-		cells[2] = token ? rlk_u64(token) : rlk_null();
+		cells[1] = sim_null();
+		cells[2] = token ? rlk_u64(token) : sim_null();
 	}
 }
 

@@ -26,6 +26,12 @@ static inline struct rlk_value sim_signed(int64_t number)
 	return (struct rlk_value){ .type = RLK_I64, .i64 = number };
 }
 
+/** As results have it: their texts are never NULL. */
+static inline struct rlk_value sim_null(void)
+{
+	return (struct rlk_value){ .type = RLK_NULL, .text = "" };
+}
+
 /* leases.c; each executes the request of @session. */
 void sim_leases_begin(void);
 void sim_lease_acquire(struct sim_session *session);

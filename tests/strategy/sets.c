@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "strategy/lease.h"
+#include "strategy/strategy.h"
 
 struct sets_trio sets_trio(const char *word)
 {

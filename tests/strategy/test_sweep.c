@@ -61,12 +61,12 @@ static void take(struct ground *ground, int who, const char *word,
 static uint64_t sweep(struct ground *ground,
 		      const struct rlk_dead_lease *leases, size_t count)
 {
+	const struct rlk_removal removal = { RLK_SWEEP_DEAD, leases, count };
 	struct rowlock_errinfo err;
 	uint64_t swept = 0;
 
-	assert_done(
-	    rlk_sweep_dead_many(ground->conns[0], leases, count, &swept, &err),
-	    &err);
+	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err),
+		    &err);
 	return swept;
 }
 
@@ -134,13 +134,16 @@ static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
 		{ ground->sessions[1], 0 },
 		{ rlk_random(), 0 },
 	};
+	const struct rlk_removal removal = {
+		silent ? RLK_EVICT_SILENT : RLK_EVICT_EXPIRED,
+		beats,
+		RLK_ARRAY_SIZE(beats),
+	};
 	struct rowlock_errinfo err;
 	uint64_t evicted = 0;
 
-	assert_done(
-	    (silent ? rlk_evict_silent_many : rlk_evict_expired_many)(
-		ground->conns[0], beats, RLK_ARRAY_SIZE(beats), &evicted, &err),
-	    &err);
+	assert_done(rlk_remove_many(ground->conns[0], &removal, &evicted, &err),
+		    &err);
 	return evicted;
 }
 

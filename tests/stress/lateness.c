@@ -150,8 +150,7 @@ static void every_hold_of_a_frozen_server_is_lost_once(void **state)
 		one_round();
 	report();
 	for (i = 0; i < HOLDS; i++) {
-		test_lock_end(holds[i].lock);
-		test_client_end(holds[i].client);
+		test_end(holds[i].lock, holds[i].client);
 	}
 }
 

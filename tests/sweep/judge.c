@@ -47,7 +47,8 @@ static bool is_late(double late_ms, uint64_t began)
 static void judge_time(struct stage *stage, const struct scenario *scenario,
 		       struct measure *measure)
 {
-	double late = stage->took_ms - (double) scenario->bound_ms(stage);
+	double late =
+	    stage->took_ms - (double) (scenario->bound_ms * stage->slow);
 
 	if (late > measure->late_ms)
 		measure->late_ms = late;

@@ -98,21 +98,21 @@ static void list_suites(void)
 	for (size_t i = 0; i < scenario_count; i++) {
 		const struct scenario *scenario = &scenarios[i];
 
-		if (scenario->lease)
+		if (scenario->with & WITH_LEASE)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_LOCK);
-		if (scenario->sets)
+		if (scenario->with & WITH_SETS)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_SET);
-		if (scenario->sides) {
+		if (scenario->with & WITH_SIDES) {
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_READER);
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_WRITER);
 		}
-		if (scenario->permits)
+		if (scenario->with & WITH_PERMITS)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_PERMITS);
-		if (scenario->elects)
+		if (scenario->with & WITH_ELECTION)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_ELECTION);
 		if (scenario->only)
 			add_suite(scenario, ROWLOCK_LEASE, scenario->only);
-		if (scenario->row)
+		if (scenario->with & WITH_ROW)
 			add_suite(scenario, ROWLOCK_ROW, TRIED_LOCK);
 	}
 }

@@ -15,71 +15,6 @@
 
 #include "test.h"
 
-/* ------------------------------------------------------------ how long */
-
-static uint64_t opening(const struct stage *stage)
-{
-	return (CONNECT_MS + CALL_MS) * stage->slow;
-}
-
-static uint64_t calling(const struct stage *stage)
-{
-	return CALL_MS * stage->slow;
-}
-
-static uint64_t calling_long(const struct stage *stage)
-{
-	return PATIENT_CALL_MS * stage->slow;
-}
-
-static uint64_t calling_twice(const struct stage *stage)
-{
-	return 2 * CALL_MS * stage->slow;
-}
-
-/* And then it gives its other row back. */
-static uint64_t upgrading(const struct stage *stage)
-{
-	return (WAIT_MS + CALL_MS) * stage->slow;
-}
-
-static uint64_t waiting(const struct stage *stage)
-{
-	return WAIT_MS * stage->slow;
-}
-
-static uint64_t waiting_short(const struct stage *stage)
-{
-	return SHORT_WAIT_MS * stage->slow;
-}
-
-static uint64_t observing(const struct stage *stage)
-{
-	return OBSERVING_MS * stage->slow;
-}
-
-/* Its end, and what is said then. */
-static uint64_t ending(const struct stage *stage)
-{
-	return (MAX_HOLD_MS + CALL_MS) * stage->slow;
-}
-
-/* Each of its statements may take as long as a call. */
-static uint64_t reaping(const struct stage *stage)
-{
-	return 10 * CALL_MS * stage->slow;
-}
-
-static uint64_t executing(const struct stage *stage)
-{
-	return (WAIT_MS + CALL_MS) * stage->slow;
-}
-
-static uint64_t as_long_as_it_takes(const struct stage *stage)
-{
-	return GUARD_MS * stage->slow;
-}
-
 /* ------------------------------------------------------------- prepared */
 
 static void nothing(struct stage *stage)
@@ -403,92 +338,70 @@ static int hold_to_the_end(struct stage *stage)
 
 const struct scenario scenarios[] = {
 	{ .name = "open",
-	  .lease = true,
+	  .with = WITH_LEASE,
 	  .deep = true,
 	  .prepare = nothing,
 	  .call = open_client,
-	  .bound_ms = opening,
+	  .bound_ms = CONNECT_MS + CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "try-cold",
-	  .lease = true,
-	  .row = true,
+	  .with = WITH_LEASE | WITH_ROW,
 	  .deep = true,
 	  .asks = true,
 	  .prepare = cold,
 	  .call = try_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
 	{ .name = "try",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
-	  .row = true,
+	  .with = WITH_LEASES | WITH_ROW,
 	  .asks = true,
 	  .prepare = warm,
 	  .call = try_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
 	{ .name = "wait-cold",
-	  .lease = true,
-	  .row = true,
+	  .with = WITH_LEASE | WITH_ROW,
 	  .asks = true,
 	  .deep = true,
 	  .prepare = cold,
 	  .call = wait_for_it,
-	  .bound_ms = waiting,
+	  .bound_ms = WAIT_MS,
 	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
 	{ .name = "wait",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
-	  .row = true,
+	  .with = WITH_LEASES | WITH_ROW,
 	  .asks = true,
 	  .prepare = warm,
 	  .call = wait_for_it,
-	  .bound_ms = waiting,
+	  .bound_ms = WAIT_MS,
 	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
 	{ .name = "try-busy",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
-	  .row = true,
+	  .with = WITH_LEASES | WITH_ROW,
 	  .asks = true,
 	  .prepare = busy,
 	  .call = try_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .normal = ROWLOCK_EBUSY,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "wait-busy",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
-	  .row = true,
+	  .with = WITH_LEASES | WITH_ROW,
 	  .asks = true,
 	  .prepare = busy_warm,
 	  .call = wait_shortly,
-	  .bound_ms = waiting_short,
+	  .bound_ms = SHORT_WAIT_MS,
 	  .normal = ROWLOCK_ETIMEDOUT,
 	  /* A wait in line that is executed twice has no answer left for
 	   * the last look. */
@@ -497,64 +410,48 @@ const struct scenario scenarios[] = {
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
 	{ .name = "wait-released",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
-	  .row = true,
+	  .with = WITH_LEASES | WITH_ROW,
 	  .asks = true,
 	  .prepare = busy_warm,
 	  .call = wait_for_release,
-	  .bound_ms = waiting,
+	  .bound_ms = WAIT_MS,
 	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
 	{ .name = "try-dead-holder",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
+	  .with = WITH_LEASES,
 	  .asks = true,
 	  .prepare = dead_holder,
 	  .call = try_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY, ROWLOCK_EBUSY),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EBUSY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EBUSY),
 		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
 	{ .name = "wait-observing",
-	  .lease = true,
-	  .permits = true,
+	  .with = WITH_LEASE | WITH_PERMITS,
 	  .asks = true,
 	  .few = true,
 	  .prepare = dead_holder_observed,
 	  .call = observe,
-	  .bound_ms = observing,
+	  .bound_ms = OBSERVING_MS,
 	  .codes = { [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT),
 		     [EFFECT_REFUSED] = CODES(SAID_NO) } },
 	{ .name = "again-after-loss",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
-	  .row = true,
+	  .with = WITH_LEASES | WITH_ROW,
 	  .asks = true,
 	  .prepare = lost_before,
 	  .call = wait_for_it,
-	  .bound_ms = waiting,
+	  .bound_ms = WAIT_MS,
 	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
 	/* A row's connection that ended unseen by the server keeps the name
 	 * from the second try, too. */
 	{ .name = "acquire-with-token",
-	  .lease = true,
-	  .row = true,
+	  .with = WITH_LEASE | WITH_ROW,
 	  .asks = true,
 	  .prepare = with_token,
 	  .call = wait_for_it,
-	  .bound_ms = waiting,
+	  .bound_ms = WAIT_MS,
 	  /* A grant that is lost before its token is drawn is asked for again;
 	   * for so long a row may be locked by the connection before. */
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY, ROWLOCK_ETIMEDOUT),
@@ -564,63 +461,53 @@ const struct scenario scenarios[] = {
 	/* A lease outlives its connections, and whatever the server refuses:
 	 * nothing of this loses it. What only reads is asked once. */
 	{ .name = "token",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
+	  .with = WITH_LEASE | WITH_SETS | WITH_SIDES,
 	  .prepare = holding,
 	  .call = draw_token,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "token",
-	  .row = true,
+	  .with = WITH_ROW,
 	  .prepare = holding,
 	  .call = draw_token,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
 		     [EFFECT_QUIET] = CODES(AWAY, LOST),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
 		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
 	{ .name = "verify",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
+	  .with = WITH_LEASES,
 	  .prepare = holding,
 	  .call = verify_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "verify",
-	  .row = true,
+	  .with = WITH_ROW,
 	  .prepare = holding,
 	  .call = verify_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
 		     [EFFECT_QUIET] = CODES(AWAY, LOST),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
 		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
 	{ .name = "release",
-	  .lease = true,
-	  .sets = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
+	  .with = WITH_LEASES,
 	  .prepare = holding,
 	  .call = release_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EUNKNOWN),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "release",
-	  .row = true,
+	  .with = WITH_ROW,
 	  .prepare = holding,
 	  .call = release_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
 		     [EFFECT_QUIET] = CODES(AWAY, LOST),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
@@ -631,7 +518,7 @@ const struct scenario scenarios[] = {
 	  .only = TRIED_READER,
 	  .prepare = holding,
 	  .call = upgrade_it,
-	  .bound_ms = upgrading,
+	  .bound_ms = WAIT_MS + CALL_MS, /* it gives its other row back */
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] =
 			 CODES(AWAY, ROWLOCK_ETIMEDOUT, ROWLOCK_EDB),
@@ -641,97 +528,90 @@ const struct scenario scenarios[] = {
 	  .only = TRIED_WRITER,
 	  .prepare = holding,
 	  .call = downgrade_it,
-	  .bound_ms = calling_twice,
+	  .bound_ms = 2 * CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
 	{ .name = "free-client",
-	  .lease = true,
+	  .with = WITH_LEASE,
 	  .prepare = warm,
 	  .call = free_client,
-	  .bound_ms = calling },
+	  .bound_ms = CALL_MS },
 	{ .name = "list",
-	  .lease = true,
-	  .row = true,
+	  .with = WITH_LEASE | WITH_ROW,
 	  .prepare = holding,
 	  .call = list_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "break",
-	  .lease = true,
-	  .sides = true,
-	  .permits = true,
-	  .elects = true,
+	  .with = WITH_LEASE | WITH_SIDES | WITH_PERMITS | WITH_ELECTION,
 	  .prepare = busy_warm,
 	  .call = break_it,
-	  .bound_ms = calling,
+	  .bound_ms = CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	/* It looks some times until the server shows the holder. */
 	{ .name = "break",
-	  .row = true,
+	  .with = WITH_ROW,
 	  .alone = true,
 	  .prepare = busy_patient,
 	  .call = break_it,
-	  .bound_ms = calling_long,
+	  .bound_ms = PATIENT_CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_EDB),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EUNSUPPORTED),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "reap",
-	  .lease = true,
-	  .row = true,
+	  .with = WITH_LEASE | WITH_ROW,
 	  .prepare = dead_holder,
 	  .call = reap_it,
-	  .bound_ms = reaping,
+	  .bound_ms = 10 * CALL_MS, /* for each of its statements */
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] = CODES(AWAY),
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "execute",
-	  .lease = true,
+	  .with = WITH_LEASE,
 	  .prepare = warm,
 	  .call = execute_it,
-	  .bound_ms = executing,
+	  .bound_ms = WAIT_MS + CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY),
 		     [EFFECT_QUIET] =
 			 CODES(AWAY, ROWLOCK_ETIMEDOUT, ROWLOCK_EUNKNOWN),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, ROWLOCK_EUNKNOWN),
 		     [EFFECT_BUSY] = CODES(ROWLOCK_EUNKNOWN) } },
 	{ .name = "execute",
-	  .row = true,
+	  .with = WITH_ROW,
 	  .prepare = warm,
 	  .call = execute_it,
-	  .bound_ms = executing,
+	  .bound_ms = WAIT_MS + CALL_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(AWAY, LOST),
 		     [EFFECT_QUIET] = CODES(AWAY, LOST, ROWLOCK_ETIMEDOUT),
 		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
 		     [EFFECT_BUSY] = CODES(LOST) } },
 	{ .name = "beat",
-	  .lease = true,
+	  .with = WITH_LEASE,
 	  .prepare = holding,
 	  .call = keep_beating,
-	  .bound_ms = as_long_as_it_takes },
+	  .bound_ms = GUARD_MS },
 	{ .name = "maximum",
-	  .lease = true,
-	  .sets = true,
-	  .permits = true,
+	  .with = WITH_LEASE | WITH_SETS | WITH_PERMITS,
 	  .few = true,
 	  .prepare = holding_for_a_while,
 	  .call = hold_to_the_end,
-	  .bound_ms = ending,
+	  .bound_ms = MAX_HOLD_MS + CALL_MS, /* and what is said then */
 	  .normal = ROWLOCK_ELOST },
 	{ .name = "ping",
-	  .row = true,
+	  .with = WITH_ROW,
 	  .prepare = holding,
 	  .call = keep_pinging,
-	  .bound_ms = as_long_as_it_takes,
+	  .bound_ms = GUARD_MS,
 	  .codes = { [EFFECT_ENDED] = CODES(LOST),
 		     [EFFECT_QUIET] = CODES(LOST),
 		     [EFFECT_REFUSED] = CODES(LOST),

@@ -131,17 +131,24 @@ struct measure {
 	double links_ms; /* until the connections were gone */
 };
 
+/* With what a call is tried. */
+enum {
+	WITH_LEASE = 1,
+	WITH_SETS = 2,  /* a multi-lock */
+	WITH_SIDES = 4, /* each side of a read/write lock */
+	WITH_PERMITS = 8,
+	WITH_ELECTION = 16, /* a candidate */
+	WITH_LEASES = 31,   /* all of these */
+	WITH_ROW = 32,
+};
+
 /** Which codes are right, besides the normal one. */
 struct scenario {
 	const char *name;
-	bool lease, row;
-	bool sets;       /* and for leases, once more with a multi-lock, */
-	bool sides;      /* and with each side of a read/write lock, */
-	bool permits;    /* and with permits, */
-	bool elects;     /* and with a candidate; */
-	enum tried only; /* or, if it is not TRIED_LOCK, with nothing else */
-	bool deep;       /* also the round trips that set a connection up */
-	bool asks;       /* the call is an acquire: 0 means held */
+	unsigned int with; /* WITH_* */
+	enum tried only;   /* or, if it is not TRIED_LOCK, with nothing else */
+	bool deep;         /* also the round trips that set a connection up */
+	bool asks;         /* the call is an acquire: 0 means held */
 	/** One at a time, and few kinds: the server's copy of its lock tables
 	 *  is not renewed as long as somebody else reads it. */
 	bool alone;
@@ -151,8 +158,7 @@ struct scenario {
 	void (*prepare)(struct stage *stage);
 	/** The call; its code. */
 	int (*call)(struct stage *stage);
-	/** How long it may take. */
-	uint64_t (*bound_ms)(const struct stage *stage);
+	uint64_t bound_ms; /* how long it may take; times stage->slow */
 	int normal;
 	int normal_row; /* 0: as normal */
 	/** By effect, 0-terminated; the normal one is right as well, if

@@ -57,8 +57,7 @@ static void the_next_try_reaches_the_new_primary(void **state)
 	assert_code(try_it(lock, &err), ROWLOCK_EREADONLY, &err);
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 
@@ -79,8 +78,7 @@ static void a_node_that_left_the_others_is_left(void **state)
 	assert_non_null(strstr(err.message, "primary component"));
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 
@@ -100,8 +98,7 @@ static void who_may_wait_is_taken_to_another_node(void **state)
 	refuse(proxy, NOT_READY);
 	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 
@@ -137,8 +134,7 @@ static void no_hold_is_lost_by_it(void **state)
 	assert_ok(rowlock_verify(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	test_sql_end(sql);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 
@@ -169,8 +165,7 @@ static void a_server_that_stays_so_is_not_stormed(void **state)
 	if (opened > most)
 		fail_msg("%lu connections were opened, not %lu at the most",
 			 opened, most);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 
@@ -197,8 +192,7 @@ static void another_option_is_named_and_gives_nothing_up(void **state)
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(proxy_counts(proxy).connections, before);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 

@@ -42,8 +42,7 @@ static struct scene scene_of(const char *name)
 
 static void scene_end(struct scene *scene)
 {
-	test_lock_end(scene->lock);
-	test_client_end(scene->client);
+	test_end(scene->lock, scene->client);
 	test_lock_end(scene->others);
 	test_client_end(scene->others_client);
 	proxy_end(scene->proxy);

@@ -383,8 +383,7 @@ static void what_still_comes_is_not_taken_for_the_next(void **state)
 	assert_goes_on(lock);
 	assert_ok(rowlock_release(lock, &err));
 	mysql_close(next);
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	proxy_end(proxy);
 }
 

@@ -55,8 +55,7 @@ static struct rival rival_for(enum rowlock_strategy strategy, const char *name)
 static void rival_end(struct rival *rival)
 {
 	rowlock_release(rival->lock, NULL);
-	test_lock_end(rival->lock);
-	test_client_end(rival->client);
+	test_end(rival->lock, rival->client);
 }
 
 /* ------------------------------------------------------------- zombies */
@@ -88,8 +87,7 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 	assert_ok(rowlock_release(rival.lock, &err));
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	rival_end(&rival);
 	proxy_end(proxy);
 }
@@ -166,8 +164,7 @@ static void a_row_on_a_silent_connection_is_free_at_once(void **state)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	assert_ok(
 	    rowlock_acquire(rival.lock, (uint64_t) test_patience_ms(), &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	rival_end(&rival);
 	proxy_end(proxy);
 }
@@ -230,8 +227,7 @@ static void an_overtaken_beat_shortens_nothing(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_ok(rowlock_verify(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_sql_end(sql);
 	proxy_end(proxy);
 }
@@ -320,8 +316,7 @@ static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_true(is_leased(other_dsn, name));
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
-	test_client_end(client);
+	test_end(lock, client);
 	test_event_end(&lost);
 	proxy_end(proxy);
 }
@@ -366,8 +361,7 @@ static void a_hold_is_never_spread_over_two_servers(void **state)
 	}
 	rowlock_release(lock, NULL);
 	rowlock_release(first, NULL);
-	test_lock_end(rival);
-	test_client_end(rival_client);
+	test_end(rival, rival_client);
 	test_lock_end(lock);
 	test_lock_end(first);
 	test_client_end(client);
@@ -411,8 +405,7 @@ static void a_breaker_that_vanishes_holds_nobody_up(void **state)
 	    0);
 	assert_ok(rowlock_verify(other, &err));
 	assert_ok(rowlock_release(other, &err));
-	test_lock_end(other);
-	test_client_end(breaker);
+	test_end(other, breaker);
 	rival_end(&holder);
 	test_sql_end(sql);
 	proxy_end(proxy);

@@ -312,28 +312,37 @@ static void take_line(struct line *line, int argc, char **argv)
 		ask_password(line);
 }
 
-/* The keys of the command line as a connection string; "" if there are none. */
-static char *write_keys(struct line *line)
+/* The keys of the command line as a connection string; "" if there are none. It
+ * is written in place: a buffer that grows leaves copies of the password. */
+static void write_keys(struct line *line, struct rlk_secret *ret_keys)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	char *to;
 
-	for (size_t i = 0; out && i < RLK_SETTINGS; i++) {
+	ret_keys->size = 1;
+	for (size_t i = 0; i < RLK_SETTINGS; i++)
+		if (line->keys[i])
+			ret_keys->size += strlen(rlk_setting_at(i)->name) +
+					  2 * strlen(line->keys[i]) +
+					  strlen(";={}");
+	ret_keys->text = to = calloc(1, ret_keys->size);
+	if (!to)
+		die(EXIT_USAGE, "out of memory");
+	for (size_t i = 0; i < RLK_SETTINGS; i++) {
 		const char *at = line->keys[i];
 
 		if (!at)
 			continue;
-		fprintf(out, "%s%s={", ftell(out) > 0 ? ";" : "",
-			rlk_setting_at(i)->name);
-		for (; *at; at++)
-			fprintf(out, *at == '}' ? "}%c" : "%c", *at);
-		fputc('}', out);
+		if (to > ret_keys->text)
+			*to++ = ';';
+		to = stpcpy(stpcpy(to, rlk_setting_at(i)->name), "={");
+		for (; *at; at++) {
+			if (*at == '}')
+				*to++ = '}';
+			*to++ = *at;
+		}
+		*to++ = '}';
 	}
-	if (!out || fclose(out) != 0)
-		die(EXIT_USAGE, "out of memory");
 	explicit_bzero(line->password, sizeof(line->password));
-	return text;
 }
 
 static void connect_to_server(struct line *line)
@@ -341,7 +350,7 @@ static void connect_to_server(struct line *line)
 	struct run *run = line->run;
 	struct connection *connection = &line->connection;
 	struct rlk_conn_target *target = &run->target;
-	char *keys = write_keys(line);
+	struct rlk_secret keys;
 	const struct rlk_conn_profile profile = {
 		.label = "migrate",
 		.autocommit = true,
@@ -355,8 +364,9 @@ static void connect_to_server(struct line *line)
 			 : CONNECT_MS;
 	int code;
 
+	write_keys(line, &keys);
 	*target = (struct rlk_conn_target){
-		.sources = { .arguments = *keys ? keys : NULL,
+		.sources = { .arguments = *keys.text ? keys.text : NULL,
 			     .dsn = connection->dsn,
 			     .no_files =
 				 connection->flags & ROWLOCK_NO_DEFAULTS,
@@ -371,8 +381,7 @@ static void connect_to_server(struct line *line)
 	};
 	code = rlk_conn_open(target, &profile, rlk_now(target->clock) + ms,
 			     &run->conn, &error);
-	explicit_bzero(keys, strlen(keys));
-	free(keys);
+	rlk_secret_fini(&keys);
 	target->sources.arguments = NULL;
 	/* No database is named, if no server says it. */
 	if (code)

@@ -171,8 +171,7 @@ static void child_of_fork_is_refused_and_changes_nothing(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void run(struct rowlock *lock, void *arg)

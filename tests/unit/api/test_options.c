@@ -312,13 +312,11 @@ static void row_is_refused_where_there_are_several_writers(void **state)
 		client = fake_client();
 		assert_code(rowlock_new(client, "job", &row, &lock, &err),
 			    ROWLOCK_EUNSUPPORTED, &err);
-		fake_lock_end(fake_lock(client, ROWLOCK_LEASE, 0, "job"));
-		fake_client_end(client);
+		fake_end(fake_lock(client, ROWLOCK_LEASE, 0, "job"), client);
 	}
 	options.flags = ROWLOCK_SINGLE_WRITER;
 	client = fake_client_with(&options);
-	fake_lock_end(fake_lock(client, ROWLOCK_ROW, 0, "job"));
-	fake_client_end(client);
+	fake_end(fake_lock(client, ROWLOCK_ROW, 0, "job"), client);
 }
 
 static int count_entry(const struct rowlock_entry *entry, void *arg)

@@ -47,8 +47,7 @@ static void release_is_one_statement_with_the_attempt(void **state)
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
 		    fake_call(FAKE_ACQUIRE, 0).attempt);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void release_without_a_hold_is_refused(void **state)
@@ -66,8 +65,7 @@ static void release_without_a_hold_is_refused(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void release_without_an_answer_is_sent_again(void **state)
@@ -85,8 +83,7 @@ static void release_without_an_answer_is_sent_again(void **state)
 		assert_int_equal(fake_lease("job"), 0);
 		assert_int_equal(fake_count(FAKE_RELEASE), 2 * (i + 1));
 	}
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* A hold, and a release of it whose first request did not get there; in between
@@ -110,8 +107,7 @@ static void befall(uint64_t max_hold_ms, void (*befalls)(struct rowlock *lock),
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_int_equal(rowlock_depth(lock), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 2);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	fake_setup(NULL);
 }
 
@@ -173,8 +169,7 @@ static void release_during_a_look_for_breaks_tells_no_more(void **state)
 	fake_next(FAKE_RELEASE, lost_before);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
 	fake_let(FAKE_LEASES_OF);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
@@ -239,8 +234,7 @@ static void release_in_others_way_is_tried_again(void **state)
 		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_int_equal(fake_call(FAKE_RELEASE, 2).conn,
 			 fake_call(FAKE_RELEASE, 0).conn);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void release_of_a_row_that_is_gone_says_lost(void **state)
@@ -258,8 +252,7 @@ static void release_of_a_row_that_is_gone_says_lost(void **state)
 	assert_int_equal(rowlock_held(lock), 0);
 	/* What another has is not touched. */
 	assert_int_equal(fake_lease("job"), 7);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Its time comes up at one of the looks at the clock that a release makes. */
@@ -276,8 +269,7 @@ static void release_that_finds_the_time_up_says_why(void **state)
 		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 		fake_creep_at_look(0, 0);
 		assert_non_null(strstr(err.message, "no heartbeat"));
-		fake_lock_end(lock);
-		fake_client_end(client);
+		fake_end(lock, client);
 		fake_setup(state);
 	}
 }
@@ -324,8 +316,7 @@ static void every_level_of_a_lost_hold_is_released(void **state)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void next_waiters_turn_comes_when_the_server_has_answered(void **state)

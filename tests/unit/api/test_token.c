@@ -94,8 +94,7 @@ static void server_that_has_lost_the_tokens_is_told_of_them(void **state)
 		assert_true(token_of(lock) > last);
 		assert_int_equal(fake_count(FAKE_RAISE), 2);
 		assert_ok(rowlock_release(lock, &err));
-		fake_lock_end(lock);
-		fake_client_end(client);
+		fake_end(lock, client);
 	}
 }
 
@@ -122,8 +121,7 @@ static void token_that_is_too_small_is_not_shown(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_true(token_of(lock) > 2);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void token_of_a_hold_that_ends_meanwhile_is_not_shown(void **state)
@@ -140,8 +138,7 @@ static void token_of_a_hold_that_ends_meanwhile_is_not_shown(void **state)
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(token, 99);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void stale_holder_draws_nothing_and_learns_it(void **state)
@@ -161,8 +158,7 @@ static void stale_holder_draws_nothing_and_learns_it(void **state)
 	/* From now on without asking. */
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static unsigned int gets_of(int bay)
@@ -188,8 +184,7 @@ static void row_token_is_drawn_where_each_statement_commits(void **state)
 	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
 	assert_true(fake_call(FAKE_DRAW, 0).conn != fake_row("job"));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void row_token_is_confirmed_on_the_holds_connection(void **state)
@@ -214,8 +209,7 @@ static void row_token_is_confirmed_on_the_holds_connection(void **state)
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(token, 99);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void draw_is_tried_again(void **state)
@@ -235,8 +229,7 @@ static void draw_is_tried_again(void **state)
 	assert_int_equal(token_of(lock), 5);
 	assert_int_equal(fake_count(FAKE_DRAW), 5);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void refused_draw_may_be_asked_again(void **state)
@@ -256,8 +249,7 @@ static void refused_draw_may_be_asked_again(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	token_of(lock);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void token_with_grant_is_there_or_there_is_no_hold(void **state)
@@ -295,8 +287,7 @@ static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 	assert_int_equal(fake_lease("job"), 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* As if it had been drawn by itself, it has its bell, and what cannot pass is
@@ -318,8 +309,7 @@ static void token_with_grant_takes_the_bell_too(void **state)
 	assert_true(fake_bell("job") != 0);
 	assert_ok(rowlock_release(lock, &err));
 	assert_true(fake_bell("job") == 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
@@ -352,8 +342,7 @@ static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 		assert_ok(rowlock_release(lock, &err));
 		assert_int_equal(fake_count(FAKE_BATCH), times + i);
 	}
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void packets_of_one_that_do_not_pass_are_given_up(void **state)
@@ -409,8 +398,7 @@ static void grant_lost_before_its_token_is_asked_for_again(void **state)
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	fake_until(fake_is_one, (void *) &told);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* The row and the token cost a statement each. */
@@ -436,8 +424,7 @@ static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
 	assert_non_null(strstr(err.message, "'job'"));
 	/* There is nothing to release. */
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* It is not meant for the next acquire. */
@@ -461,8 +448,7 @@ static void cancel_behind_the_grant_is_forgotten(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* KILL is refused, so the wait for the row goes on beyond its time. */
@@ -494,8 +480,7 @@ static void grant_that_comes_too_late_for_its_token_is_given_back(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
@@ -521,8 +506,7 @@ static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_let(FAKE_CONFIRM);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
@@ -550,8 +534,7 @@ static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
 	fake_next(FAKE_GET, none);
 	fake_next(FAKE_GET, none); /* nor aside */
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

@@ -69,8 +69,7 @@ static void owner_that_talks_to_the_server_is_not_waited_for(void **state)
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
 			 ROWLOCK_ELOST);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* It is not known then what the server has seen; it is not held in any case. */
@@ -92,8 +91,7 @@ static void server_that_does_not_answer_is_told_of(void **state)
 	/* Its connection is closed all the same. */
 	fake_until(job_is_free, NULL);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

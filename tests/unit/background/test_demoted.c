@@ -188,8 +188,7 @@ static void a_row_hold_goes_on_until_it_ends_by_itself(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_true(fake_row("job") != conn);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void who_waits_for_a_row_waits_on_a_new_connection(void **state)
@@ -213,8 +212,7 @@ static void who_waits_for_a_row_waits_on_a_new_connection(void **state)
 	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

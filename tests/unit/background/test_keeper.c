@@ -30,8 +30,7 @@ static struct world_of_one begin(void)
 static void end(struct world_of_one *one)
 {
 	rowlock_release(one->lock, NULL);
-	fake_lock_end(one->lock);
-	fake_client_end(one->client);
+	fake_end(one->lock, one->client);
 }
 
 struct expected {

@@ -202,8 +202,7 @@ static void bob_waits(struct bob *bob, enum fake_verb verb)
 static void bob_ends(struct bob *bob)
 {
 	fake_person_end(bob->person);
-	fake_lock_end(bob->lock);
-	fake_client_end(bob->client);
+	fake_end(bob->lock, bob->client);
 }
 
 /* Whoever asked on it now would read the ping's answer. */

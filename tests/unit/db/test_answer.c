@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/macro.h"
-#include "db/answer.h"
 #include "db/conn_private.h"
+#include "db/intake.h"
 
 /* A packet without its header. */
 struct said {
@@ -375,7 +375,6 @@ static void cut(size_t piece, char *ret_text)
 		size_t end = from + piece < STREAM ? from + piece : STREAM;
 		size_t at = from;
 
-		rlk_frames_read(&frames);
 		while (at < end) {
 			at += rlk_frames_take(&frames, stream + at, end - at, 3,
 					      &frame);

@@ -267,6 +267,7 @@ struct rowlock *fake_lock(struct rowlock_client *client,
 			  enum rowlock_strategy strategy, unsigned int flags,
 			  const char *name);
 void fake_lock_end(struct rowlock *lock);
+void fake_end(struct rowlock *lock, struct rowlock_client *client);
 /** Wait until @count threads stand in line for the lock's name. */
 void fake_await_line(struct rowlock *lock, unsigned int count);
 

@@ -91,6 +91,12 @@ void fake_lock_end(struct rowlock *lock)
 	assert_ok(rowlock_free(lock, &err));
 }
 
+void fake_end(struct rowlock *lock, struct rowlock_client *client)
+{
+	fake_lock_end(lock);
+	fake_client_end(client);
+}
+
 struct line {
 	struct rowlock *lock;
 	unsigned int count;

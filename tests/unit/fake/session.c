@@ -188,19 +188,23 @@ enum rlk_fault rlk_lease_sweep_expired(struct rlk_conn *conn,
 	return sweep(&op, request, is_over, ret_swept, reterr);
 }
 
-static enum rlk_fault evict_many(
-    struct rlk_conn *conn, const struct rlk_last_beat *sessions, size_t count,
-    bool (*may)(const struct world_session *, uint64_t), uint64_t *ret_evicted,
-    struct rowlock_errinfo *reterr)
+static enum rlk_fault evict_many(struct rlk_conn *conn,
+				 const struct rlk_removal *removal,
+				 uint64_t *ret_evicted,
+				 struct rowlock_errinfo *reterr)
 {
+	const struct rlk_last_beat *sessions = removal->rows;
 	struct world_op op = { .op = FAKE_EVICT_MANY, .conn = conn };
-	bool execute = world_begin(&op, &(struct fake_call){ .id = count });
+	bool execute =
+	    world_begin(&op, &(struct fake_call){ .id = removal->count });
 
 	*ret_evicted = 0;
-	for (size_t i = 0; execute && i < count; i++) {
+	for (size_t i = 0; execute && i < removal->count; i++) {
 		struct world_session *session = world_session(sessions[i].id);
 
-		if (!session || !may(session, sessions[i].beat))
+		if (!session || !(removal->what == RLK_EVICT_SILENT
+				      ? is_silent(session, sessions[i].beat)
+				      : is_expired(session, sessions[i].beat)))
 			continue;
 		session->id = 0;
 		(*ret_evicted)++;
@@ -208,37 +212,20 @@ static enum rlk_fault evict_many(
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-enum rlk_fault rlk_evict_expired_many(struct rlk_conn *conn,
-				      const struct rlk_last_beat *sessions,
-				      size_t count, uint64_t *ret_evicted,
-				      struct rowlock_errinfo *reterr)
+static enum rlk_fault sweep_many(struct rlk_conn *conn,
+				 const struct rlk_removal *removal,
+				 uint64_t *ret_swept,
+				 struct rowlock_errinfo *reterr)
 {
-	return evict_many(conn, sessions, count, is_expired, ret_evicted,
-			  reterr);
-}
-
-enum rlk_fault rlk_evict_silent_many(struct rlk_conn *conn,
-				     const struct rlk_last_beat *sessions,
-				     size_t count, uint64_t *ret_evicted,
-				     struct rowlock_errinfo *reterr)
-{
-	return evict_many(conn, sessions, count, is_silent, ret_evicted,
-			  reterr);
-}
-
-enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
-				   const struct rlk_dead_lease *leases,
-				   size_t count, uint64_t *ret_swept,
-				   struct rowlock_errinfo *reterr)
-{
+	const struct rlk_dead_lease *leases = removal->rows;
 	struct world_op op = { .op = FAKE_SWEEP_MANY, .conn = conn };
-	struct fake_call call = { .id = count };
+	struct fake_call call = { .id = removal->count };
 	bool execute;
 
 	snprintf(call.name, sizeof(call.name), "%s", leases[0].name);
 	execute = world_begin(&op, &call);
 	*ret_swept = 0;
-	for (size_t i = 0; execute && i < count; i++) {
+	for (size_t i = 0; execute && i < removal->count; i++) {
 		struct world_lease *lease = world_lease(leases[i].name);
 
 		if (!lease || lease->attempt != leases[i].attempt ||
@@ -248,6 +235,15 @@ enum rlk_fault rlk_sweep_dead_many(struct rlk_conn *conn,
 		(*ret_swept)++;
 	}
 	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
+			       const struct rlk_removal *removal,
+			       uint64_t *ret_removed,
+			       struct rowlock_errinfo *reterr)
+{
+	return (removal->what == RLK_SWEEP_DEAD ? sweep_many : evict_many)(
+	    conn, removal, ret_removed, reterr);
 }
 
 enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,

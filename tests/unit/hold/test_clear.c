@@ -48,8 +48,7 @@ static void try_takes_the_name_of_a_holder_whose_session_is_gone(void **state)
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void try_evicts_a_holder_whose_session_has_expired(void **state)
@@ -63,8 +62,7 @@ static void try_evicts_a_holder_whose_session_has_expired(void **state)
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_false(fake_session_there(77));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void living_holder_is_left_alone(void **state)
@@ -83,8 +81,7 @@ static void living_holder_is_left_alone(void **state)
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
@@ -100,8 +97,7 @@ static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
 	fake_next(FAKE_EVICT_EXPIRED, (struct fake_answer){ .skip = true });
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Somebody else evicts it in the same moment: its lease is dead all the same.
@@ -126,8 +122,7 @@ static void holder_that_another_evicts_is_swept(void **state)
 	assert_code(fake_hear(bob, &err), 0, &err);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void removal_in_others_way_is_tried_again_a_few_times(void **state)
@@ -152,8 +147,7 @@ static void removal_in_others_way_is_tried_again_a_few_times(void **state)
 			.given = true, .skip = true, .result = RLK_BUSY });
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 6);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* The server's clock does not count: look at the beat, twice. */
@@ -186,8 +180,7 @@ static void observer_waits_for_a_ttl_without_a_beat(void **state)
 		stranger_takes_it();
 		fake_session_expire(77);
 		expect_observation(lock);
-		fake_lock_end(lock);
-		fake_client_end(client);
+		fake_end(lock, client);
 	}
 }
 
@@ -215,8 +208,7 @@ static void observer_asks_who_its_several_holders_are(void **state)
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_int_equal(fake_call(FAKE_ACQUIRE, 0).observes, i == 3);
 		assert_ok(rowlock_release(lock, &err));
-		fake_lock_end(lock);
-		fake_client_end(client);
+		fake_end(lock, client);
 	}
 }
 
@@ -239,8 +231,7 @@ static void observer_starts_anew_with_each_beat(void **state)
 	}
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* The look was under way for longer than a TTL: all that its answer proves is
@@ -264,8 +255,7 @@ static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
 	fake_advance(1000);
 	assert_int_equal(try_once(lock), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static bool has_jumped(void *arg)
@@ -298,8 +288,7 @@ static void server_clock_that_is_slewed_has_not_jumped(void **state)
 	assert_int_equal(fake_count(FAKE_TIME), 1);
 	assert_false(has_jumped(client));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void server_clock_that_jumped_decides_no_more(void **state)
@@ -318,8 +307,7 @@ static void server_clock_that_jumped_decides_no_more(void **state)
 	fake_advance(10000);
 	fake_pass_until(has_jumped, client);
 	expect_observation(lock);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* What a clock may be slewed by counts from the last look, not from the first.
@@ -357,8 +345,7 @@ static void who_has_more_left_than_its_ttl_is_observed(void **state)
 	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
 	expect_observation(lock);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void reaper_observes_who_has_more_left_than_its_ttl(void **state)
@@ -400,8 +387,7 @@ static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
 	fake_advance(1);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void clock_that_jumps_again_is_watched_for_another_day(void **state)
@@ -424,8 +410,7 @@ static void clock_that_jumps_again_is_watched_for_another_day(void **state)
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void lease_past_its_maximum_is_swept(void **state)
@@ -443,8 +428,7 @@ static void lease_past_its_maximum_is_swept(void **state)
 	assert_true(fake_call(FAKE_SWEEP_EXPIRED, 0).attempt == 7);
 	/* Its session goes on. */
 	assert_true(fake_session_there(77));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Polls tell nothing of the holder: when to look is planned by the first. */
@@ -466,8 +450,7 @@ static void waiter_looks_again_when_the_maximum_is_over(void **state)
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* As above, but it is the maximum of one hold: its session lives on. */
@@ -494,8 +477,7 @@ static void observer_waits_for_the_whole_maximum(void **state)
 	assert_int_equal(fake_count(FAKE_SWEEP_EXPIRED), 0);
 	assert_true(fake_call(FAKE_RELEASE, 0).attempt == 7);
 	assert_true(fake_session_there(77));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void observer_that_cannot_look_leaves_it_alone(void **state)
@@ -522,8 +504,7 @@ static void observer_that_cannot_look_leaves_it_alone(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_count(FAKE_LOOK), 2);
 	assert_int_equal(try_once(lock), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void eviction_that_is_refused_leaves_the_holder(void **state)
@@ -541,8 +522,7 @@ static void eviction_that_is_refused_leaves_the_holder(void **state)
 	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
 	assert_int_equal(fake_lease("job"), 7);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void fill(void)

@@ -67,8 +67,7 @@ static void hold_ends_at_its_maximum(void **state)
 		fake_pass_until(is_free, NULL);
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_ok(rowlock_release(lock, &err));
-		fake_lock_end(lock);
-		fake_client_end(client);
+		fake_end(lock, client);
 		test_event_end(&told);
 	}
 }
@@ -87,8 +86,7 @@ static void maximum_counts_from_the_first_sending(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 1000);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Until it is known what became of the first sending, its row counts: nobody
@@ -121,8 +119,7 @@ static void conflict_between_does_not_move_the_maximum(void **state)
 			 sent_ms + 18000 - fake_now());
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void grant_whose_maximum_is_over_is_given_back(void **state)
@@ -142,8 +139,7 @@ static void grant_whose_maximum_is_over_is_given_back(void **state)
 	assert_true(rowlock_remaining_ms(lock) > 1700);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* A DELETE was sent for it: what still comes of that one, and who has seen its
@@ -163,8 +159,7 @@ static void attempt_that_was_given_back_is_not_asked_for_again(void **state)
 		    fake_call(FAKE_ACQUIRE, 0).attempt);
 	assert_true(fake_lease("job") == fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void late_grant_that_cannot_be_given_back_is_removed(void **state)
@@ -182,8 +177,7 @@ static void late_grant_that_cannot_be_given_back_is_removed(void **state)
 		    ROWLOCK_ECONNECT, &err);
 	assert_non_null(strstr(err.message, "no answer"));
 	fake_pass_until(is_free, NULL);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* --------------------------------------------------------------- break */
@@ -313,8 +307,7 @@ static void verify_knows_at_once(void **state)
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void break_by_us_ends_anybodys_hold(void **state)
@@ -354,8 +347,7 @@ static void maximum_of_a_wait_counts_from_its_last_question(void **state)
 	assert_in_range(rowlock_remaining_ms(lock), 16000, 18000);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

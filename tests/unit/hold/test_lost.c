@@ -90,8 +90,7 @@ static void callback_runs_once_for_a_lost_hold(void **state)
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
 	assert_int_equal(told.count, 2);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	told_end(&told);
 }
 
@@ -112,8 +111,7 @@ static void release_calls_nobody(void **state)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	flush(client);
 	assert_int_equal(told.count, 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	told_end(&told);
 }
 
@@ -147,8 +145,7 @@ static void loss_is_told_when_its_acquire_returns(void **state)
 	flush(client);
 	assert_int_equal(told.count, 1);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	told_end(&told);
 }
 
@@ -169,8 +166,7 @@ static void callback_that_comes_late_is_called_once(void **state)
 	rowlock_on_lost(lock, note, &told);
 	flush(client);
 	assert_int_equal(told.count, 1);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	told_end(&told);
 }
 
@@ -422,8 +418,7 @@ static void handle_that_waits_to_be_told_may_be_freed(void **state)
 	flush(client);
 	assert_int_equal(told.count, 0);
 	fake_person_end(first.other);
-	fake_lock_end(busy);
-	fake_client_end(client);
+	fake_end(busy, client);
 	told_end(&first);
 	told_end(&told);
 }

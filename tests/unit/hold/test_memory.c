@@ -326,8 +326,7 @@ static void lone_pair_takes_three_allocations(void **state)
 	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
 	assert_int_equal(rowlock_release(lock, NULL), 0);
 	assert_in_range(fake_memory_made() - before, 1, 3);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

@@ -53,8 +53,7 @@ static void outer_handle_may_be_released_before_the_inner(void **state)
 	fake_lock_end(a);
 	assert_ok(rowlock_release(b, &err));
 	assert_int_equal(fake_lease("job"), 0);
-	fake_lock_end(b);
-	fake_client_end(client);
+	fake_end(b, client);
 }
 
 static void lock_that_is_not_reentrant_says_deadlock(void **state)
@@ -158,8 +157,7 @@ static void hold_that_ends_during_an_acquire_is_lost(void **state)
 		fake_creep_at_look(0, 0);
 		assert_code(rowlock_release(lock, &err),
 			    code ? ROWLOCK_ENOTHELD : 0, &err);
-		fake_lock_end(lock);
-		fake_client_end(client);
+		fake_end(lock, client);
 		fake_setup(state);
 	}
 }

@@ -133,8 +133,7 @@ static void handle_that_is_left_is_anybodys(void **state)
 	fake_until(job_is_free, NULL);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void released_and_lost_holds_are_not_lost_by_an_end(void **state)
@@ -225,8 +224,7 @@ static void log_tells_of_it_once(void **state)
 	fake_person_end(bob);
 	fake_pass_until(job_is_free, NULL);
 	assert_true(fake_count(FAKE_RELEASE) >= 3);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	assert_int_equal(lines, 1);
 }
 

@@ -158,8 +158,7 @@ static void end_before_the_hold_begins_is_not_missed(void **state)
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0),
 			 ROWLOCK_ELOST);
 	fake_person_end(person);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 struct expected {
@@ -191,8 +190,7 @@ static void pings_keep_a_hold(void **state)
 			    fake_row("job"));
 	}
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void late_pong_counts_from_its_ping(void **state)
@@ -208,8 +206,7 @@ static void late_pong_counts_from_its_ping(void **state)
 	fake_await(FAKE_CONFIRM, 1);
 	fake_until(remains, &(struct expected){ lock, 7100 });
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void late_answer_to_a_verify_counts_from_its_question(void **state)
@@ -225,8 +222,7 @@ static void late_answer_to_a_verify_counts_from_its_question(void **state)
 	assert_ok(rowlock_verify(lock, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 7100);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void failed_ping_loses_the_hold(void **state)
@@ -247,8 +243,7 @@ static void failed_ping_loses_the_hold(void **state)
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	test_event_end(&event);
 }
 
@@ -274,8 +269,7 @@ static void hanging_ping_loses_the_hold(void **state)
 	fake_await(FAKE_FENCE, 1);
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	test_event_end(&event);
 }
 
@@ -342,8 +336,7 @@ static void interrupted_try_keeps_nothing_locked(void **state)
 	assert_true(fake_call(FAKE_RELEASE, 0).order <
 		    fake_call(FAKE_ACQUIRE, 1).order);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
@@ -361,8 +354,7 @@ static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
 	fake_creep(1);
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void pong_after_the_bound_brings_nothing_back(void **state)
@@ -383,8 +375,7 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 		     rowlock_name(lock),
 		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	test_event_end(&event);
 }
 
@@ -409,8 +400,7 @@ static void grant_after_a_long_wait_is_confirmed_first(void **state)
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void confirmed_grant_counts_from_when_that_was_asked(void **state)
@@ -427,8 +417,7 @@ static void confirmed_grant_counts_from_when_that_was_asked(void **state)
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	assert_int_equal(rowlock_remaining_ms(lock), 8100 - 600);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void confirming_a_grant_takes_no_longer_than_the_caller_has(void **state)
@@ -449,8 +438,7 @@ static void confirming_a_grant_takes_no_longer_than_the_caller_has(void **state)
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void grant_that_cannot_be_confirmed_is_not_left_in_the_pool(void **state)
@@ -472,8 +460,7 @@ static void grant_that_cannot_be_confirmed_is_not_left_in_the_pool(void **state)
 		    fake_call(FAKE_ACQUIRE, 1).conn);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void connection_that_comes_too_late_is_not_used(void **state)
@@ -486,8 +473,7 @@ static void connection_that_comes_too_late_is_not_used(void **state)
 	fake_next(FAKE_GET, (struct fake_answer){ .ms = 1020 });
 	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void release_without_an_answer_says_lost(void **state)
@@ -508,8 +494,7 @@ static void release_without_an_answer_says_lost(void **state)
 		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void verify_asks_on_the_holds_own_connection(void **state)
@@ -526,8 +511,7 @@ static void verify_asks_on_the_holds_own_connection(void **state)
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

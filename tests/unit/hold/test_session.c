@@ -47,8 +47,7 @@ static void row_holds_need_no_session(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void those_who_come_meanwhile_wait_for_the_one_who_opens(void **state)
@@ -112,8 +111,7 @@ static void opening_without_an_answer(bool executed)
 		    fake_call(FAKE_OPEN, 1).id);
 	assert_int_equal(fake_sessions(), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void id_whose_opening_got_no_answer_is_thrown_away(void **state)
@@ -142,8 +140,7 @@ static void id_is_deleted_until_the_server_has_done_it(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		assert_true(fake_call(FAKE_CLOSE, i).id ==
 			    fake_call(FAKE_OPEN, 0).id);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	assert_int_equal(fake_sessions(), 0);
 }
 
@@ -161,8 +158,7 @@ static void refused_opening_is_told_and_leaves_nothing(void **state)
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
 		    ROWLOCK_EREADONLY, &err);
 	assert_non_null(strstr(err.message, "'job'"));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	assert_int_equal(fake_count(FAKE_CLOSE), 0);
 }
 
@@ -186,8 +182,7 @@ static void conflict_at_the_opening_reaches_no_caller(void **state)
 	assert_int_equal(fake_count(FAKE_OPEN), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void waiter_tries_again_until_the_server_is_back(void **state)
@@ -208,8 +203,7 @@ static void waiter_tries_again_until_the_server_is_back(void **state)
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	assert_int_equal(fake_sessions(), 0);
 }
 
@@ -229,8 +223,7 @@ static void waiter_that_never_reached_the_server_says_so(void **state)
 	fake_advance(300);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* ---------------------------------------------------------- it is over */
@@ -368,8 +361,7 @@ static void session_that_is_over_is_not_used_for_the_next_acquire(void **state)
 	assert_true(fake_call(FAKE_ACQUIRE, 1).id ==
 		    fake_call(FAKE_OPEN, 1).id);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 int main(void)

@@ -42,8 +42,7 @@ static void serve_line(bool handed_over)
 		fake_person_end(people[i]);
 		fake_lock_end(locks[i]);
 	}
-	fake_lock_end(first);
-	fake_client_end(client);
+	fake_end(first, client);
 }
 
 static void waiters_are_served_first_come_first_served(void **state)
@@ -87,8 +86,7 @@ static void try_on_a_name_of_another_client_asks_once(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void only_the_first_in_line_asks(void **state)
@@ -158,8 +156,7 @@ static void wait_for_another_client_ends_at_its_deadline(void **state)
 	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_lease("job"), 7);
 	fake_person_end(person);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void waiter_gets_what_another_client_gives_up(void **state)
@@ -180,8 +177,7 @@ static void waiter_gets_what_another_client_gives_up(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(person);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up(
@@ -233,8 +229,7 @@ static void cancel_ends_a_wait_between_two_polls(void **state)
 	rowlock_cancel(lock);
 	assert_code(fake_hear(person, &err), ROWLOCK_ECANCELED, &err);
 	fake_person_end(person);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* A row of the first one may have been there, and been removed by hand: who saw
@@ -258,8 +253,7 @@ static void who_finds_it_held_asks_with_another_attempt(void **state)
 	assert_ok(fake_pass_hear(person, &err));
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(person);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void cancel_ends_a_wait_for_a_connection(void **state)
@@ -363,8 +357,7 @@ static void cancel_before_the_call_ends_the_next_one(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void grant_that_came_before_the_cancel_stands(void **state)
@@ -386,8 +379,7 @@ static void grant_that_came_before_the_cancel_stands(void **state)
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(person);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void one_name_under_two_strategies_is_two_locks(void **state)

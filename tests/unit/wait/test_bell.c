@@ -182,8 +182,7 @@ static void holds_that_outlast_their_maximum_let_their_bells_go(void **state)
 		fake_until(no_bells, NULL);
 		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	}
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void session_lost_in_line_is_replaced(void **state)
@@ -380,8 +379,7 @@ static void bells_of_holds_that_are_over_make_room(void **state)
 		assert_ok(rowlock_release(lock, &err));
 		assert_int_equal(fake_bell("job"), 0);
 	}
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Those of the connection before went with it. */

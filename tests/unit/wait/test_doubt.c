@@ -72,8 +72,7 @@ static void get_it(uint64_t wait_ms, struct fake_answer answer)
 	fake_lease_add("job", call.attempt, call.id);
 	fake_pass_until(is_free, job);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void who_cannot_be_told_asks_on_as_another_attempt(void **state)
@@ -104,8 +103,7 @@ static void fence_without_an_answer_is_not_waited_for(void **state)
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Attempts that are in doubt, of names that nobody holds. */

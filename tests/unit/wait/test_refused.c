@@ -51,8 +51,7 @@ static struct rowlock_client *settled_client(void)
 
 static void end(struct rowlock_client *client, struct rowlock *lock)
 {
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Whoever waits gets it in the end, whatever happened first. */

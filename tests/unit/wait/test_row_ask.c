@@ -34,8 +34,7 @@ static void missing_row_is_made_before_it_is_locked(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_count(FAKE_MAKE), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void try_does_not_wait_and_leaves_no_transaction(void **state)
@@ -53,8 +52,7 @@ static void try_does_not_wait_and_leaves_no_transaction(void **state)
 	assert_string_equal(fake_call(FAKE_TEXT, 0).name, "ROLLBACK");
 	assert_true(fake_call(FAKE_TEXT, 0).conn ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void waiting_is_done_in_the_server(void **state)
@@ -74,8 +72,7 @@ static void waiting_is_done_in_the_server(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void slice_without_a_grant_is_followed_by_the_next(void **state)
@@ -96,8 +93,7 @@ static void slice_without_a_grant_is_followed_by_the_next(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
 	assert_int_equal(fake_lent(RLK_BAY_ROW), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void deadline_takes_the_question_back(void **state)
@@ -124,8 +120,7 @@ static void deadline_takes_the_question_back(void **state)
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* The server ends each slice; if it does not, it or the way to it is gone. */
@@ -147,8 +142,7 @@ static void wait_without_end_looks_whether_the_server_is_there(void **state)
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void cancel_takes_the_question_back(void **state)
@@ -166,8 +160,7 @@ static void cancel_takes_the_question_back(void **state)
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void grant_that_beats_the_kill_is_a_grant(void **state)
@@ -188,8 +181,7 @@ static void grant_that_beats_the_kill_is_a_grant(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void question_that_cannot_be_taken_back_is_fenced(void **state)
@@ -214,8 +206,7 @@ static void question_that_cannot_be_taken_back_is_fenced(void **state)
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void many_waiters_use_one_connection(void **state)
@@ -245,8 +236,7 @@ static void many_waiters_use_one_connection(void **state)
 		fake_person_end(people[i]);
 		fake_lock_end(locks[i]);
 	}
-	fake_lock_end(first);
-	fake_client_end(client);
+	fake_end(first, client);
 }
 
 int main(void)

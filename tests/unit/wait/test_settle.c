@@ -49,8 +49,7 @@ static void lost_answer(struct fake_answer answer)
 	assert_true(fake_lease("job") == first.attempt);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void attempt_without_an_answer_is_asked_again_behind_a_fence(
@@ -91,8 +90,7 @@ static void poll_without_an_answer_is_asked_as_a_first_question(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void request_that_lands_late_is_found_to_be_ours(void **state)
@@ -116,8 +114,7 @@ static void request_that_lands_late_is_found_to_be_ours(void **state)
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void attempt_is_over_once_another_was_seen_to_have_the_name(void **state)
@@ -146,8 +143,7 @@ static void attempt_is_over_once_another_was_seen_to_have_the_name(void **state)
 		    fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void attempt_is_not_asked_again_before_the_fence_holds(void **state)
@@ -169,8 +165,7 @@ static void attempt_is_not_asked_again_before_the_fence_holds(void **state)
 	assert_int_equal(fake_count(FAKE_FENCE), 6);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void what_cannot_be_settled_in_time_is_removed_later(void **state)
@@ -204,8 +199,7 @@ static void what_cannot_be_settled_in_time_is_removed_later(void **state)
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt != call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* Between the fence and the second question the wait ends: the row of the
@@ -228,8 +222,7 @@ static void wait_that_ends_behind_the_fence_leaves_no_row(void **state)
 	fake_pass_until(is_free, NULL);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void refusal_behind_the_fence_leaves_no_row(void **state)
@@ -247,8 +240,7 @@ static void refusal_behind_the_fence_leaves_no_row(void **state)
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
 	fake_pass_until(is_free, NULL);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void try_whose_time_is_up_behind_the_fence_says_why(void **state)
@@ -264,8 +256,7 @@ static void try_whose_time_is_up_behind_the_fence_says_why(void **state)
 	/* A sentence behind "acquire 'job' (lease): ". */
 	assert_true(strlen(err.message) > 40);
 	fake_pass_until(is_free, NULL);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void answer_held_behind_the_fence_is_believed(void **state)
@@ -281,8 +272,7 @@ static void answer_held_behind_the_fence_is_believed(void **state)
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	/* It is known that nothing is there. */
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
@@ -307,8 +297,7 @@ static void request_that_hangs_is_settled_too(void **state)
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void conflict_is_no_verdict(void **state)
@@ -334,8 +323,7 @@ static void conflict_is_no_verdict(void **state)
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static bool is_now(void *arg)
@@ -377,8 +365,7 @@ static void try_does_not_rest_beyond_its_time(void **state)
 	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(fake_now(), until);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 /* What was not answered may have been done: only the same attempt tells. */
@@ -404,8 +391,7 @@ static void conflict_leaves_doubt_as_it_was(void **state)
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 }
 
 static void refusal_is_told_at_once_and_leaves_nothing(void **state)
@@ -425,8 +411,7 @@ static void refusal_is_told_at_once_and_leaves_nothing(void **state)
 	assert_int_equal(err.mysql, 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_lock_end(lock);
-	fake_client_end(client);
+	fake_end(lock, client);
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
