@@ -30,7 +30,7 @@
  * would fail alike; every other failure is of one attempt alone. A round that
  * takes long is gone on with after the other chores.
  */
-#include "background/chores.h"
+#include "background/abandoned.h"
 
 #include "core/call.h"
 #include "db/lend.h"

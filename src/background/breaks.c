@@ -7,7 +7,7 @@
  * Failure mode: a server that tells of more rows than ours can be is not
  * believed, and asked again.
  */
-#include "background/chores.h"
+#include "background/breaks.h"
 
 #include "core/call.h"
 #include "db/lend.h"

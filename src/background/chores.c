@@ -15,9 +15,11 @@
  * Each thing is tried again until it is done; every try has a deadline, so one
  * that hangs delays the others, but does not stop them.
  */
-#include "background/threads.h"
-
 #include "background/chores.h"
+
+#include "background/abandoned.h"
+#include "background/breaks.h"
+#include "background/present.h"
 #include "background/receipts.h"
 #include "core/call.h"
 #include "db/lend.h"

@@ -8,7 +8,7 @@
  * alarm that is cleared does not, it just finds nothing due: so a wait that
  * ends before its deadline costs no switch of threads.
  */
-#include "background/threads.h"
+#include "background/deadline.h"
 
 #include "hold/hold.h"
 

@@ -19,7 +19,6 @@
  */
 #include "background/keeper.h"
 
-#include "background/threads.h"
 #include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"

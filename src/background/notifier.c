@@ -4,7 +4,7 @@
  * mutex held. A callback may take as long as it likes; it delays only the
  * callbacks behind it. Whoever frees the handle waits for the one that runs.
  */
-#include "background/threads.h"
+#include "background/notifier.h"
 
 #include "hold/handle.h"
 

@@ -19,7 +19,7 @@
  * ends its hold: nothing else can be said on that connection, and two more
  * holds' pings fit before their deadlines.
  */
-#include "background/threads.h"
+#include "background/pinger.h"
 
 #include "core/call.h"
 #include "db/lend.h"

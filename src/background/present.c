@@ -25,7 +25,7 @@
  * Failure modes: no connection, or no answer: the next beat is soon. A server
  * that is not the one which has the session is not asked.
  */
-#include "background/chores.h"
+#include "background/present.h"
 
 #include "core/call.h"
 #include "db/lend.h"

@@ -10,7 +10,7 @@
  * account that may not write the claim reaps as if there were none, the more
  * rarely the more clients there are.
  */
-#include "background/reaper_private.h"
+#include "background/reap_claim.h"
 
 #include "base/error.h"
 #include "base/random.h"

@@ -8,9 +8,12 @@
  * and unlock meanwhile hardly notice, however much there is to remove. A pass
  * ends after its time, and the next one goes on from there.
  */
+#include "background/reaper.h"
+
 #include "background/reaper_private.h"
 
-#include "background/threads.h"
+#include "background/reap_claim.h"
+#include "background/remains.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "core/call.h"

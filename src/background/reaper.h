@@ -11,4 +11,6 @@ int rlk_reap_pass(struct rowlock_client *client,
 		  struct rowlock_reap_result *result,
 		  struct rowlock_errinfo *reterr);
 
+void rlk_reaper_run(void *client);
+
 #endif

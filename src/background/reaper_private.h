@@ -56,23 +56,4 @@ bool rlk_pass_may_remove(struct rlk_pass *pass);
  *  ends. */
 bool rlk_pass_goes_on(struct rlk_pass *pass);
 
-/* remains.c */
-
-/** Remove sessions, and leases, of dead clients. */
-int rlk_reap_sessions(struct rlk_pass *pass, struct rowlock_errinfo *reterr);
-int rlk_reap_leases(struct rlk_pass *pass, struct rowlock_errinfo *reterr);
-
-/* reap_claim.c: the turn to reap, which one client of a database has */
-
-/** Is it our turn? Blocks on pass->conn. An error is the server's. */
-int rlk_claim_turn(struct rlk_pass *pass, bool *ret_ours,
-		   struct rowlock_errinfo *reterr);
-
-/** Is it still, in the middle of a pass? Now and then it asks the server. */
-bool rlk_claim_goes_on(struct rlk_pass *pass);
-
-/** When to ask again, if it was not refused. */
-int64_t rlk_claim_next(const struct rowlock_client *client,
-		       const struct rlk_claim *claim);
-
 #endif

@@ -9,7 +9,7 @@
  * remove the same: then each is removed by itself, and the one that is in the
  * way stays. What else goes wrong ends the pass, and is told.
  */
-#include "background/reaper_private.h"
+#include "background/remains.h"
 
 #include "base/error.h"
 #include "core/call.h"

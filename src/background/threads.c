@@ -6,6 +6,12 @@
  */
 #include "background/threads.h"
 
+#include "background/chores.h"
+#include "background/deadline.h"
+#include "background/keeper.h"
+#include "background/notifier.h"
+#include "background/pinger.h"
+#include "background/reaper.h"
 #include "background/watch.h"
 #include "base/error.h"
 #include "db/lend.h"

@@ -26,14 +26,4 @@ int rlk_threads_start(struct rowlock_client *client,
 /** Tell all to end, and wait for it. */
 void rlk_threads_stop(struct rowlock_client *client);
 
-/* Their functions: deadline.c, notifier.c, keeper.c, pinger.c, chores.c,
- * reaper.c */
-
-void rlk_deadline_run(void *client);
-void rlk_notifier_run(void *client);
-void rlk_keeper_run(void *client);
-void rlk_pinger_run(void *client);
-void rlk_chores_run(void *client);
-void rlk_reaper_run(void *client);
-
 #endif

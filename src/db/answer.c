@@ -13,7 +13,7 @@
  * Failure modes: what is not as a server says it ends the connection, with a
  * reason.
  */
-#include "db/intake.h"
+#include "db/answer.h"
 
 #include <string.h>
 

@@ -143,8 +143,4 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      unsigned int number, const char *text,
 			      struct rowlock_errinfo *reterr);
 
-/** Set the session's state, read it back, learn about the server
- *  (conn_setup.c). */
-int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
-
 #endif

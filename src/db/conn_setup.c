@@ -10,7 +10,7 @@
  *
  * Failure modes: a variable that is not as set is named in the message.
  */
-#include "db/conn_private.h"
+#include "db/conn_setup.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "db/engine.h"
 #include "db/peer.h"
 #include "db/server_private.h"
 #include "db/stmt_private.h"

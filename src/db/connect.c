@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "config/where.h"
+#include "db/conn_setup.h"
 #include "db/intake.h"
 #include "db/io.h"
 #include "db/peer.h"

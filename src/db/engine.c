@@ -27,13 +27,13 @@
  * Failure modes: an engine that hides its name behind that of MySQL is taken
  * for it.
  */
-
-#include "db/server_private.h"
+#include "db/engine.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "db/server_private.h"
 
 static const struct engine {
 	const char *word; /* in VERSION() or version_comment */

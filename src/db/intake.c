@@ -18,7 +18,9 @@
  */
 #include "db/intake.h"
 
+#include "db/answer.h"
 #include "db/io.h"
+#include "db/login.h"
 #include "db/peer.h"
 
 #include <string.h>

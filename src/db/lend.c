@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "db/opener.h"
 #include "db/retire.h"
 
 /* Take @conn out of the idle ones; it is lent now. */

@@ -20,12 +20,13 @@
  * Failure modes: what is not as a server says it ends the connection, with a
  * reason.
  */
-#include "db/intake.h"
+#include "db/login.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
+#include "db/answer.h"
 #include "db/peer.h"
 
 #define ITS_ADDRESS "; is that its address?"

@@ -13,7 +13,7 @@
  * the pool ends is left alone: it finds the pool closed, closes what it got,
  * and takes the last reference with it.
  */
-#include "db/pool_private.h"
+#include "db/opener.h"
 
 #include <stdlib.h>
 

@@ -100,7 +100,4 @@ static inline bool rlk_bay_has_spare(const struct rlk_bay *bay)
 /** When the last reference has gone. Without the mutex. */
 void rlk_pool_destroy(struct rlk_pool *pool);
 
-/** Let openers work for those who wait in @bay (opener.c). Under the mutex. */
-void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay);
-
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "db/engine.h"
 #include "db/token_sql.h"
 
 #define MARIADB_MIN 100600

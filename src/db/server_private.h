@@ -24,9 +24,4 @@ int rlk_server_learn(struct rlk_server *server, const char *version,
 /** Does it know the variable innodb_snapshot_isolation? */
 bool rlk_server_has_snapshot(const struct rlk_server *server);
 
-/** Is it, by its VERSION() or its version_comment (each may be NULL), an engine
- *  that is neither MariaDB nor MySQL (engine.c)? 0 or ROWLOCK_EUNSUPPORTED. */
-int rlk_engine_check(const char *version, const char *comment,
-		     const char *where, struct rowlock_errinfo *reterr);
-
 #endif

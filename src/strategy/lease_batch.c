@@ -32,6 +32,10 @@
 #include "strategy/lease_batch.h"
 
 #include "db/server.h"
+#include "strategy/lease_batch_answer.h"
+#include "strategy/lease_batch_ask.h"
+#include "strategy/lease_batch_rows.h"
+#include "strategy/lease_sweep.h"
 
 #include <stdlib.h>
 

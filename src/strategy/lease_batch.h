@@ -85,53 +85,17 @@ static inline bool rlk_batch_done(const struct rlk_batch *batch, size_t kind)
 					     : batch->of[kind].statement);
 }
 
-/* lease_batch_rows.c */
-
-/** Sort the rows of @parts into @batch. A part that does not fit is left out,
- *  and so unanswered. False: no memory. */
-bool rlk_batch_sort(struct rlk_batch *batch, struct rlk_part **parts,
-		    size_t count);
-
-/** The first of @rows with @name; NULL: none has it. */
-struct rlk_batch_row *rlk_batch_find(const struct rlk_batch_rows *rows,
-				     const struct rlk_value *name);
-
 /* lease_batch_ask.c */
 
 /** The acquire that looks before it touches. */
 extern const struct rlk_many_def rlk_batch_looking;
 
-/** @again: what was sent before is rolled back first. */
-enum rlk_fault rlk_batch_send(struct rlk_batch *batch, bool again);
+/* lease_batch.c */
 
-/** Who has the names that were asked for? */
-enum rlk_fault rlk_batch_ask_who(struct rlk_batch *batch);
-
-/** Send @packet, and wait for its answers for as long as @patience goes on. */
-enum rlk_fault rlk_lease_run_packet(struct rlk_conn *conn,
-				    struct rlk_packet *packet,
-				    const struct rlk_patience *patience,
-				    struct rowlock_errinfo *reterr);
-
-/* lease_batch_answer.c */
-
-/** Read the answers that came, also if not all did. Returns @fault, of the
- *  packet, but RLK_DONE where a set has lost a race: it is asked for again.
- *  *@ret_unclear: who has the names of some is not known yet. */
-enum rlk_fault rlk_batch_read(struct rlk_batch *batch, enum rlk_fault fault,
-			      bool *ret_unclear);
-
-/** Read who has them. A lease that nobody has any more is asked for again. */
-void rlk_batch_read_who(struct rlk_batch *batch);
-
-/** batch() of leases, and of sets; and of sweeps (lease_sweep.c). */
+/** batch() of leases, and of sets. */
 enum rlk_fault rlk_lease_batch(struct rlk_conn *conn, struct rlk_part **parts,
 			       size_t count,
 			       const struct rlk_patience *patience,
 			       struct rowlock_errinfo *reterr);
-enum rlk_fault rlk_lease_sweep_batch(struct rlk_conn *conn,
-				     struct rlk_part **parts, size_t count,
-				     const struct rlk_patience *patience,
-				     struct rowlock_errinfo *reterr);
 
 #endif

@@ -3,11 +3,11 @@
  * A packet of leases, answered, part by part. One whose answer is not certain,
  * or did not come, stays unanswered, and is asked alone.
  */
-
-#include "strategy/lease_batch.h"
+#include "strategy/lease_batch_answer.h"
 
 #include "base/random.h"
 #include "strategy/attempt.h"
+#include "strategy/lease_batch_rows.h"
 
 /* By which a set is refused that was free: another has come in between. */
 #define ERROR_ROWS 1242

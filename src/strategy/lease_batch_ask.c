@@ -11,11 +11,12 @@
  * other in one order only, and a set that is refused has locked nothing
  * meanwhile.
  */
-#include "strategy/lease_batch.h"
+#include "strategy/lease_batch_ask.h"
 
 #include "base/error.h"
 #include "db/server.h"
 #include "db/token_sql.h"
+#include "strategy/strategy.h"
 
 /* An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
  *  said: values name, session, attempt, maximum in microseconds or NULL, info

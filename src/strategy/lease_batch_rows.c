@@ -6,7 +6,7 @@
  * whether the others are or not. If two share a name, the second goes with a
  * later wave.
  */
-#include "strategy/lease_batch.h"
+#include "strategy/lease_batch_rows.h"
 
 #include "strategy/attempt.h"
 

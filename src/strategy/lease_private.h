@@ -6,7 +6,7 @@
  * What the files of the lease strategy share.
  */
 
-#include "strategy/strategy.h"
+#include "strategy/lease.h"
 #include "strategy/sweep.h"
 
 /** Columns of a lease l and its session s, of which s may be absent, for

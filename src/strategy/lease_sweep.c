@@ -10,11 +10,12 @@
  * are swept along. Who asks for those next finds them free. The look locks
  * nothing, and what it found the DELETE checks again, as of all.
  */
-
-#include "strategy/lease_batch.h"
+#include "strategy/lease_sweep.h"
 
 #include "base/error.h"
 #include "base/text.h"
+#include "strategy/lease_batch_ask.h"
+#include "strategy/strategy.h"
 #include "strategy/sweep.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * A grant ends with its connection. Nothing here ever reconnects: a new
  * connection is a new, empty hand.
  */
-#include "strategy/strategy.h"
+#include "strategy/row.h"
 
 #include "db/server.h"
 #include "db/stmt.h"

@@ -5,6 +5,8 @@
 #include "strategy/strategy.h"
 
 #include "base/error.h"
+#include "strategy/lease.h"
+#include "strategy/row.h"
 
 enum rlk_verdict rlk_verdict_of(enum rlk_fault fault)
 {

@@ -271,12 +271,6 @@ static inline unsigned int rlk_strategy_slot(
 	return strategy->slot ? strategy->slot(attempt) : 0;
 }
 
-/** A committed row of business_lease that lives while its session beats. */
-extern const struct rlk_strategy rlk_strategy_lease;
-
-/** An open transaction with SELECT ... FOR UPDATE on a row of business_lock. */
-extern const struct rlk_strategy rlk_strategy_row;
-
 /** Static. NULL if there is no such strategy. */
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which);
 

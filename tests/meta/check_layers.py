@@ -83,8 +83,7 @@ def functions_are_declared_in_the_header_of_their_file(root):
             for name in DECLARED.findall(text):
                 own = where.get(name)
                 if own and path.with_suffix('') not in (
-                        own, own.with_name(own.name + '_private')) and (
-                        path.parent != own.parent or f'{own.name}.c' not in text):
+                        own, own.with_name(own.name + '_private')):
                     yield f'{path}: {name}() is in {own}.c'
 
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "strategy/strategy.h"
+#include "strategy/lease.h"
 
 struct sets_trio sets_trio(const char *word)
 {

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/macro.h"
+#include "db/answer.h"
 #include "db/conn_private.h"
-#include "db/intake.h"
 
 /* A packet without its header. */
 struct said {
