@@ -470,15 +470,15 @@ ROWLOCK_API int rowlock_free(struct rowlock *lock,
  *
  * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_EDEADLOCK (ROWLOCK_NOT_REENTRANT, and the owner
- * has it); ROWLOCK_ELOST, once (not with ROWLOCK_NOT_REENTRANT): this handle's
- * last hold was lost and not released yet; it is over now, and the next acquire
- * starts afresh; ROWLOCK_ENOTOWNER, ROWLOCK_EINVAL: another thread
- * holds it, or waits, with this handle; and the server errors. After a server
- * error the lock is not held here; if the answer was lost, a row of ours may
- * keep the name busy until the server answers the client again. A request whose
- * connection cannot be ended (it is on another node of a cluster, or KILL is
- * refused) may still make one: then for half a second at a time, until the
- * server has ended that connection by itself, in about a TTL and 40 s.
+ * has it); ROWLOCK_ELOST, once: this handle's last hold was lost and not
+ * released yet; it is over now, and the next acquire starts afresh (with
+ * ROWLOCK_NOT_REENTRANT this one does); ROWLOCK_ENOTOWNER, ROWLOCK_EINVAL:
+ * another thread holds it, or waits, with this handle; and the server errors.
+ * After a server error the lock is not held here; if the answer was lost, a row
+ * of ours may keep the name busy until the server answers the client again. A
+ * request whose connection cannot be ended (it is on another node of a cluster,
+ * or KILL is refused) may still make one, for half a second at a time, until
+ * the server has ended that connection itself, in about a TTL and 40 s.
  *
  * Blocks up to @wait_ms, and at most 100 ms more. With @wait_ms 0 it takes as
  * long as the server needs to answer, at most call_timeout_ms.
@@ -510,10 +510,11 @@ ROWLOCK_API int rowlock_release(struct rowlock *lock,
 /**
  * Is the lock held through this handle, by our own clock? 1 or 0.
  *
- * False for ever once the hold's deadline has passed, even if nobody else has
- * taken the lock; under ROWLOCK_ROW also once the end of its connection was
- * heard of, which takes milliseconds if others ended it, and until the idle
- * bound if no packet gets through just then. No I/O; does not block. 0 in a
+ * False until rowlock_acquire() is about to return 0, and for ever once the
+ * hold's deadline has passed, even if nobody else has taken the lock; under
+ * ROWLOCK_ROW also once the end of its connection was heard of, which takes
+ * milliseconds if others ended it, and until the idle bound if no packet gets
+ * through just then. No I/O; does not block. 0 in a
  * forked child.
  */
 ROWLOCK_API int rowlock_held(struct rowlock *lock);
@@ -546,24 +547,23 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_verify(struct rowlock *lock,
  * later calls in the hold return the same number without I/O.
  *
  * Returns 0; ROWLOCK_ENOTHELD; ROWLOCK_ENOTOWNER; ROWLOCK_ELOST: the hold is
- * over, no token was shown; and the server errors: may be asked again.
- *
- * Blocks for its round trips, at most call_timeout_ms.
+ * over, no token was shown; ROWLOCK_EUNSUPPORTED: a multi-lock, a semaphore;
+ * and the server errors: may be asked again. Blocks for its round trips, at
+ * most call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
 					    uint64_t *ret_token,
 					    struct rowlock_errinfo *reterr);
 
-/**
- * How long the hold is still good by our own clock if nothing is heard from
- * the server from now on; 0 if not held. No I/O; does not block.
- */
+/** How long the hold is still good by our own clock if nothing is heard from
+ *  the server from now on; 0 if not held. No I/O; does not block. */
 ROWLOCK_API uint64_t rowlock_remaining_ms(struct rowlock *lock);
 
 /** How many levels this handle holds; 0 if not held. Does not block. */
 ROWLOCK_API unsigned int rowlock_depth(struct rowlock *lock);
 
-/** The handle's name; valid as long as the handle. Does not block. */
+/** The handle's name (of a multi-lock all of them, with a line feed between
+ *  them); valid as long as the handle. Does not block. */
 ROWLOCK_API const char *rowlock_name(const struct rowlock *lock);
 
 /**
@@ -593,7 +593,7 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
  *       It runs on a thread of the client made for this; it may call every
  *       function but rowlock_client_free(), and should return soon, since the
  *       callbacks of a client run one after the other. One that comes late may
- *       find the lock held again: ask rowlock_held(). Only a hold that
+ *       find the lock held again: it must not release it. Only a hold that
  *       rowlock_acquire() returned is told of; while that returns at the
  *       earliest.
  * @arg  passed to @fn

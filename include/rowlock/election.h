@@ -86,12 +86,13 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_election_new(
  * finds that candidate waiting since before it released, should not release for
  * it again soon: that one cannot lead.
  *
- * @ret_weight    its weight; 0: there is none. Any candidate's is larger than
- *                that of one without a weight
+ * @ret_weight    its weight; 0: there is none. That of a leader without a
+ * weight counts as 0
  * @ret_stood_ms  how long it has waited, by the server's clock; of several of
  *                the same weight, the longest
  *
- * Returns 0; ROWLOCK_EFORKED; and the server errors: nothing is known. Blocks
+ * Returns 0; ROWLOCK_EUNSUPPORTED: it is of the row strategy, or another kind
+ * of lock; ROWLOCK_EFORKED; and the server errors: nothing is known. Blocks
  * for one round trip, at most call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_election_challenger(

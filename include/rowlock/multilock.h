@@ -31,7 +31,8 @@ extern "C" {
  *
  * The handle owns what it holds: any thread may release it. It is not
  * re-entrant: a caller that holds it, and waits for one of its names by another
- * handle, waits for itself. The flags of the options do not matter; max_hold_ms
+ * handle, waits for itself. The flags do not
+ * matter, but ROWLOCK_TOKEN_WITH_GRANT is refused; max_hold_ms
  * and info are for each of the names.
  *
  * rowlock_acquire() waits until all names are free at the same moment. The
@@ -39,9 +40,10 @@ extern "C" {
  * which they came, and may have it handed over. Otherwise there is no order: a
  * multi-lock asks again about every 50 ms, and gets in when all its names are
  * free as it asks. Where others keep single ones of them busy all the time, it
- * may wait for ever. It is ROWLOCK_EDEADLOCK also if the calling thread holds
- * one of the names by a lock of its own. One round trip and one commit if all
- * are free, however many names there are; if not, one more, and no commit.
+ * may wait for ever. rowlock_acquire() is ROWLOCK_EDEADLOCK also if the calling
+ * thread holds one of the names by a lock of its own. One round trip and one
+ * commit if all are free, however many names there are; if not, one more, and
+ * no commit.
  *
  * @names     @count of them, each as in rowlock_new(), in any order; copied
  * @count     1 to ROWLOCK_MULTILOCK_MAX

@@ -18,7 +18,8 @@
  *     rowlock_commit(lock, mysql, &err);   // 0: committed, and nobody else
  *     rowlock_release(lock, &err);         // has had the lock in between
  *
- * For leases (ROWLOCK_LEASE) of rowlock_new(); rowlock_acquire_in() is for the
+ * For leases (ROWLOCK_LEASE) of rowlock_new() and rowlock_election_new();
+ * rowlock_acquire_in() is for the
  * row strategy. The lock's tables and the data have to be on one server, in
  * whichever databases (else there is rowlock_fence()); the connection's account
  * needs SELECT and UPDATE on `business_lease`.
@@ -138,8 +139,8 @@ enum rowlock_begin_flags {
  * unread, or is connected to another server than the lock's; or a flag that
  * does not exist;
  * ROWLOCK_EHELD: a transaction of this hold is open already;
- * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy, or no lock of
- * rowlock_new(); or ROWLOCK_EARLY_GUARD on a cluster;
+ * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy, or another kind
+ * of lock; or ROWLOCK_EARLY_GUARD on a cluster;
  * ROWLOCK_EAUTH: the account of @conn may not read `business_lease`;
  * ROWLOCK_ECONNECT: @conn is closed, or did not answer, and is closed now; or
  * an earlier commit of the hold returned ROWLOCK_EUNKNOWN, and the client's
@@ -308,7 +309,7 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  *
  * Returns 0; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER, ROWLOCK_ELOST: as
  * rowlock_verify(); ROWLOCK_EINVAL: @text is NULL, or @size too small;
- * ROWLOCK_EUNSUPPORTED: @lock is not of the lease strategy;
+ * ROWLOCK_EUNSUPPORTED: as rowlock_begin();
  * ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_EDB, ROWLOCK_ESCHEMA,
  * ROWLOCK_ESYSTEM: no connection could be had;
  * ROWLOCK_ENOMEM, ROWLOCK_EFORKED. Sends nothing but what opens a connection,

@@ -33,15 +33,17 @@ extern "C" {
 /**
  * Make a pair. Nothing is sent to the server.
  *
- * Each handle owns what it holds: any thread may release it, but the two of a
- * pair count as one handle: one thread at a time uses them. They do not wait
- * for each other: while one is held, an acquire of the other is
- * ROWLOCK_EDEADLOCK; see rowlock_rwlock_upgrade() and _downgrade(). A thread
- * that reads through one pair and asks through another may wait for a writer
- * that waits for it. The flags of the options do not matter.
+ * Each handle owns what it holds: any thread may release it. But for the calls
+ * that rowlock.h allows to any thread the two of a pair count as one handle,
+ * which one thread at a time uses. They do not wait for each other: while one
+ * is held, an acquire of the other is ROWLOCK_EDEADLOCK; see
+ * rowlock_rwlock_upgrade() and _downgrade(). A thread that reads through one
+ * pair and asks through another may wait for a writer that waits for it. The
+ * flags do not matter, but ROWLOCK_TOKEN_WITH_GRANT is refused.
  *
  * reader: re-entrant, also for other threads: one that reads already reads once
- * more, without asking anybody, and has to be released as often. With @wait_ms
+ * more, without asking anybody, and has to be released as often; after a loss
+ * its next acquire is ROWLOCK_ELOST, once. With @wait_ms
  * 0 rowlock_acquire() gets it only if nobody writes, or waits to write (where
  * it joins a reader of this client: if nobody did when that was let in). Two
  * statements in one round trip, one commit; nothing where a reader of this
@@ -88,8 +90,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_new(
  * unless it was lost: ROWLOCK_EBUSY: another writer waits for this reader, or
  * (if @wait_ms is 0) there are other readers; ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_ENOTHELD: it does not read; ROWLOCK_EDEADLOCK: it
- * reads more than once; ROWLOCK_EUNSUPPORTED: @lock is no reader, or its writer
- * was freed; and the server errors.
+ * reads more than once; ROWLOCK_EUNSUPPORTED: @reader is none, or its writer
+ * was freed; ROWLOCK_EINVAL: another thread waits with the writer; and the
+ * server errors.
  *
  * 0 means that the server has shown the rows of the reader and of the writer at
  * one moment. Where the reader's row cannot be given back in time it is 0 as
@@ -107,9 +110,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_upgrade(
  * reader of the pair is held then, and @writer is not.
  *
  * Returns 0. ROWLOCK_ENOTHELD: it does not write; ROWLOCK_ELOST: it was lost,
- * others may have written, or write by now; neither is held;
- * ROWLOCK_EUNSUPPORTED: @lock is no writer, or its reader was freed; and the
- * server errors: @writer is held as before, unless it was lost.
+ * others may have written, or write by now; neither is held, and
+ * nothing is to be released;
+ * ROWLOCK_EUNSUPPORTED: @writer is none, or its reader was freed;
+ * ROWLOCK_ECANCELED: rowlock_cancel() of the reader; and the server errors:
+ * @writer is held as before, unless it was lost.
  *
  * 0 means the same as for rowlock_rwlock_upgrade(): a writer's row that could
  * not be given back in time keeps others out until the client has removed it.

@@ -35,8 +35,8 @@ extern "C" {
  * Make a handle on semaphore @name. Nothing is sent to the server.
  *
  * The handle owns its permits: any thread may release them. It has the permits
- * of one acquire at a time; a second acquire is ROWLOCK_EDEADLOCK. The flags of
- * the options do not matter.
+ * of one acquire at a time; a second acquire is ROWLOCK_EDEADLOCK. The flags do
+ * not matter, but ROWLOCK_TOKEN_WITH_GRANT is refused.
  *
  * @name      as in rowlock_new(); copied
  * @permits   how many it has: 1 to ROWLOCK_SEMAPHORE_MAX, the same in all
@@ -76,7 +76,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_new(
  * Returns as rowlock_acquire(), and ROWLOCK_EINVAL: @count, or the database
  * says that the semaphore has another number of permits, or does not know it
  * (ROWLOCK_PERMITS_STORED); ROWLOCK_EUNSUPPORTED: @lock is no semaphore. Of all
- * but 0: it has none.
+ * but 0 it has no permits, or those that it had before.
  *
  * Blocks as rowlock_acquire(). Two statements and one commit if they are free,
  * however many are acquired; one statement for a single permit that is free

@@ -126,9 +126,9 @@ static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
 	bool canceled = rlk_lock_begin_parts(lock);
 	int code = acquire_with_token(lock, wait_ms, until, reterr);
 
-	rlk_lock_end_parts(lock, canceled);
 	if (code == 0)
 		rlk_lock_show(lock);
+	rlk_lock_end_parts(lock, canceled);
 	return code;
 }
 

@@ -54,6 +54,8 @@ int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		rlk_list_remove(&lock->in_notices);
 		if (lock->hold)
 			rlk_lock_detach_locked(lock);
+		if (lock->recipe && lock->recipe->leave_locked)
+			lock->recipe->leave_locked(lock->recipe);
 		rlk_names_put(&client->names, lock->name);
 		client->locks--;
 	}

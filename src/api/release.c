@@ -345,9 +345,13 @@ void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	return rlk_release(lock, rlk_client_call_until(lock->name->client),
-			   reterr);
+	code = rlk_lock_check_shown(lock, "release: ", reterr);
+	return code ? code
+		    : rlk_release(lock,
+				  rlk_client_call_until(lock->name->client),
+				  reterr);
 }

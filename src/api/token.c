@@ -107,21 +107,6 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
 	return code;
 }
 
-/* Another thread may be acquiring it: nothing is held until that is over. */
-static int check_shown(struct rowlock *lock, const char *what,
-		       struct rowlock_errinfo *reterr)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
-
-	if (!lock->hold || lock->shown)
-		return 0;
-	return rlk_fail(reterr, ROWLOCK_ENOTHELD,
-			"%s " RLK_LOCK_FORMAT
-			": it is not held yet; its acquire is under way",
-			what, RLK_LOCK_ARGS(lock));
-}
-
 int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
@@ -135,7 +120,7 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	code = check_shown(lock, "verify", reterr);
+	code = rlk_lock_check_shown(lock, "verify: ", reterr);
 	if (code)
 		return code;
 	hold = begin(lock, "verify", &token, &code, reterr);
@@ -338,9 +323,12 @@ int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t floor,
 		  uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	return token_of(lock, which, floor,
-			rlk_client_call_until(lock->name->client), ret_token,
-			reterr);
+	int code = rlk_lock_check_shown(lock, "token: ", reterr);
+
+	return code ? code
+		    : token_of(lock, which, floor,
+			       rlk_client_call_until(lock->name->client),
+			       ret_token, reterr);
 }
 
 int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
@@ -360,7 +348,7 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 				      "at a time"
 				    : "each name has its own; use "
 				      "rowlock_multilock_token()");
-	code = check_shown(lock, "token of", reterr);
+	code = rlk_lock_check_shown(lock, "token: ", reterr);
 	return code ? code
 		    : rlk_token(lock, rlk_client_call_until(lock->name->client),
 				ret_token, reterr);

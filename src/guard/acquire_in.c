@@ -98,7 +98,7 @@ static int check(const struct rowlock *lock, const char *what,
 	if (!lock->name->strategy->pins_connection)
 		return fail(lock, what, ROWLOCK_EUNSUPPORTED,
 			    "a lease is no part of a transaction; use the row "
-			    "strategy, or rowlock_begin()",
+			    "strategy, or rowlock_begin() of a lock",
 			    reterr);
 	code = rlk_borrowed_look(on, &state, &error);
 	if (code)

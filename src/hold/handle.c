@@ -3,8 +3,8 @@
  * The handle: how it is made and tied to a hold, and the waiter that uses it.
  *
  * A handle remembers the hold that it acquired, and how often; so one whose
- * hold was lost cannot release the next one, and a nested user that shares a
- * name through another handle cannot release for its caller.
+ * hold was lost cannot release that of another handle, and a nested user that
+ * shares a name through another handle cannot release for its caller.
  */
 #include "hold/handle.h"
 
@@ -17,15 +17,6 @@
 
 #define MAX_HOLD_MOST_MS (30ull * 24 * 60 * 60 * 1000)
 _Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
-
-int rlk_check_forked(const struct rowlock *lock, struct rowlock_errinfo *reterr)
-{
-	const struct rowlock_client *client = lock->name->client;
-
-	return rlk_client_forked(client)
-		   ? rlk_client_fail_forked(client, reterr)
-		   : 0;
-}
 
 uint64_t rlk_lock_owner(const struct rowlock *lock)
 {
@@ -105,6 +96,36 @@ struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 		return NULL;
 	}
 	return hold;
+}
+
+static int fail_under_way(const struct rowlock *lock, const char *what,
+			  struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ENOTHELD,
+			"%s" RLK_LOCK_FORMAT
+			" is not held yet: its acquire is under way",
+			what, RLK_LOCK_ARGS(lock));
+}
+
+struct rlk_hold *rlk_lock_shown_locked(struct rowlock *lock, int *ret_code,
+				       struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
+
+	if (!hold || lock->shown)
+		return hold;
+	*ret_code = fail_under_way(lock, "", reterr);
+	return NULL;
+}
+
+int rlk_lock_check_shown(struct rowlock *lock, const char *what,
+			 struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->hold && !lock->shown ? fail_under_way(lock, what, reterr)
+					  : 0;
 }
 
 /* -------------------------------------------------------- made, freed */

@@ -16,8 +16,9 @@ struct rlk_recipe {
 	/** rowlock_acquire() of it. */
 	int (*acquire)(struct rowlock *lock, uint64_t wait_ms,
 		       struct rowlock_errinfo *reterr);
-	/** Called by rowlock_free(), without a mutex, before the memory is
-	 *  freed. NULL: nothing. */
+	/** rowlock_free() calls both before it frees the memory, the first
+	 *  under client->mutex. NULL: nothing. */
+	void (*leave_locked)(struct rlk_recipe *recipe);
 	void (*fini)(struct rlk_recipe *recipe);
 };
 
@@ -119,6 +120,16 @@ void rlk_lock_end_parts(struct rowlock *lock, bool keep);
 struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 				      struct rowlock_errinfo *reterr);
 
+/** The same, of a hold that is shown: while an acquire is under way there is
+ *  none. */
+struct rlk_hold *rlk_lock_shown_locked(struct rowlock *lock, int *ret_code,
+				       struct rowlock_errinfo *reterr);
+
+/** Is its hold shown, if it has one? 0 or ROWLOCK_ENOTHELD. @what begins the
+ *  error's text. Takes client->mutex. */
+int rlk_lock_check_shown(struct rowlock *lock, const char *what,
+			 struct rowlock_errinfo *reterr);
+
 /** Somebody who waits with @lock, up to @wait_ms from now; 0: a try. Without
  *  its waker, which it has to get. */
 void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
@@ -131,11 +142,5 @@ void rlk_waiter_end(struct rlk_waiter *waiter);
 
 /** It has calls that are due: it stands in the notifier's line, once. */
 void rlk_lock_queue_notices_locked(struct rowlock *lock);
-
-/** For recipes, before they take a mutex of their own: 0; or ROWLOCK_EFORKED,
- *  in a child of fork(), where another thread of the parent may have had it.
- *  Does not block. */
-int rlk_check_forked(const struct rowlock *lock,
-		     struct rowlock_errinfo *reterr);
 
 #endif

@@ -307,10 +307,10 @@ int rlk_campaign(struct rowlock *lock, uint64_t wait_ms,
 	bool canceled = rlk_lock_begin_parts(lock);
 	int code = wait_all(&campaign, reterr);
 
-	rlk_lock_end_parts(lock, canceled);
 	if (code)
 		leave(&campaign);
 	else
 		rlk_lock_show(lock);
+	rlk_lock_end_parts(lock, canceled);
 	return code;
 }

@@ -118,11 +118,18 @@ int rowlock_election_challenger(struct rowlock *lock, unsigned int *ret_weight,
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (lock->name->strategy != rlk_strategy(ROWLOCK_LEASE))
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"challenger of " RLK_LOCK_FORMAT
+				": only leases have candidates with a weight",
+				RLK_LOCK_ARGS(lock));
 	if (lock->recipe && lock->recipe->acquire == rlk_campaign)
 		weight =
 		    container_of(lock->recipe, struct rlk_candidacy, recipe)
 			->weight;
+	rlk_lock_begin_parts(lock);
 	code = rlk_challenger(lock, weight, ret_weight, ret_stood_ms, &error);
+	rlk_lock_end_parts(lock, true);
 	if (code && reterr)
 		*reterr = error;
 	return code;

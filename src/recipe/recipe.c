@@ -36,10 +36,12 @@ int rlk_recipe_options(const char *what, const char *name,
 	if (!options)
 		options = &defaults;
 	code = check(options, reterr);
-	if (code) {
-		rlk_prefix(reterr, "%s '%.150s': ", what, name ? name : "");
+	if (code && name)
+		rlk_prefix(reterr, "%s '%.150s': ", what, name);
+	else if (code)
+		rlk_prefix(reterr, "%s: ", what);
+	if (code)
 		return code;
-	}
 	*ret_options = *options;
 	ret_options->flags |= ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	return 0;

@@ -33,9 +33,11 @@ static struct side *side_of(const struct rowlock *lock)
 static int check_other(const struct rowlock *lock, const char *advice,
 		       struct rowlock_errinfo *reterr)
 {
-	struct rowlock *other = side_of(lock)->other;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	const struct rowlock *other = side_of(lock)->other;
 
-	if (!other || !rlk_lock_holds(other))
+	if (!other || !other->hold || !rlk_hold_check_locked(other->hold))
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 			"acquire " RLK_LOCK_FORMAT ": %s", RLK_LOCK_ARGS(lock),
@@ -61,12 +63,19 @@ static int write(struct rowlock *writer, uint64_t wait_ms,
 			       "rowlock_rwlock_upgrade()",
 			       reterr);
 
-	return code ? code : rlk_writer_acquire(writer, NULL, wait_ms, reterr);
+	bool canceled;
+
+	if (code)
+		return code;
+	canceled = rlk_lock_begin_parts(writer);
+	code = rlk_writer_acquire(writer, NULL, wait_ms, reterr);
+	rlk_lock_end_parts(writer, canceled);
+	return code;
 }
 
 /* ------------------------------------------------------------------- made */
 
-static void forget(struct rlk_recipe *recipe)
+static void forget_locked(struct rlk_recipe *recipe)
 {
 	struct side *side = container_of(recipe, struct side, recipe);
 
@@ -84,7 +93,7 @@ static int make(struct rowlock_client *client, const char *name,
 	if (side) {
 		side->recipe.acquire =
 		    strategy == &rlk_strategy_reader ? read : write;
-		side->recipe.fini = forget;
+		side->recipe.leave_locked = forget_locked;
 	}
 	return rlk_recipe_make(client, name, strategy, options,
 			       side ? &side->recipe : NULL, ret_lock, reterr);
@@ -141,6 +150,13 @@ int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
 
 /* ----------------------------------------------------- upgrade, downgrade */
 
+/* All levels of what was lost; of what is held, the one that there is. */
+static void drop(struct rowlock *lock)
+{
+	while (rowlock_release(lock, NULL) == ROWLOCK_ELOST)
+		;
+}
+
 /* @to was acquired beside @from, with @code. That @from was lost before tells
  * that others may have written: then @to is nothing to rely on. */
 static int leave(struct rowlock *from, struct rowlock *to, int code,
@@ -148,27 +164,44 @@ static int leave(struct rowlock *from, struct rowlock *to, int code,
 {
 	if (code && code != ROWLOCK_ELOST)
 		return code;
-	if (code == ROWLOCK_ELOST)
-		rowlock_release(from, NULL);
-	else
+	if (!code)
 		code = rowlock_release(from, reterr);
 	if (code != ROWLOCK_ELOST)
 		return 0;
-	rowlock_release(to, NULL);
+	drop(from);
+	drop(to);
 	return code;
 }
 
-/* @lock is one of a pair, on the side of @strategy. */
-static int check_side(const struct rowlock *lock,
-		      const struct rlk_strategy *strategy,
-		      struct rowlock_errinfo *reterr)
+/* The other of the pair in which @lock is the side of @strategy, or NULL. Both
+ * are in use from here on. */
+static struct rowlock *begin_change(struct rowlock *lock,
+				    const struct rlk_strategy *strategy)
 {
-	bool reads = strategy == &rlk_strategy_reader;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	struct rowlock *other =
+	    lock->name->strategy == strategy ? side_of(lock)->other : NULL;
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
-	if (lock->name->strategy == strategy && side_of(lock)->other)
-		return 0;
+	if (other) {
+		lock->calls++;
+		other->calls++;
+	}
+	return other;
+}
+
+static void end_change(struct rowlock *lock, struct rowlock *other)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	lock->calls--;
+	other->calls--;
+}
+
+static int fail_side(const struct rowlock *lock, bool reads,
+		     struct rowlock_errinfo *reterr)
+{
 	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 			RLK_LOCK_FORMAT
 			" is no %s of a read/write lock, or its %s was freed; "
@@ -177,26 +210,24 @@ static int check_side(const struct rowlock *lock,
 			reads ? "writer" : "reader");
 }
 
-static int upgrade(struct rowlock *reader, uint64_t wait_ms,
-		   struct rowlock_errinfo *reterr)
+static int upgrade(struct rowlock *reader, struct rowlock *writer,
+		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
-	struct rowlock *writer;
-	unsigned int depth;
+	bool canceled = rlk_lock_begin_parts(writer);
+	unsigned int depth = rowlock_depth(reader);
 	int code;
 
-	code = check_side(reader, &rlk_strategy_reader, reterr);
-	if (code)
-		return code;
-	depth = rowlock_depth(reader);
 	if (depth > 1)
-		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
+		code = rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				RLK_LOCK_FORMAT
 				" reads %u times; release it until it reads "
 				"once",
 				RLK_LOCK_ARGS(reader), depth);
-	writer = side_of(reader)->other;
-	code = rlk_writer_acquire(writer, reader, wait_ms, reterr);
-	return leave(reader, writer, code, reterr);
+	else
+		code = rlk_writer_acquire(writer, reader, wait_ms, reterr);
+	code = leave(reader, writer, code, reterr);
+	rlk_lock_end_parts(writer, canceled);
+	return code;
 }
 
 int rowlock_rwlock_upgrade(struct rowlock *reader, uint64_t wait_ms,
@@ -204,8 +235,16 @@ int rowlock_rwlock_upgrade(struct rowlock *reader, uint64_t wait_ms,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
-	int code = upgrade(reader, wait_ms, &error);
+	struct rowlock *writer;
+	int code;
 
+	if (rlk_client_forked(reader->name->client))
+		return rlk_client_fail_forked(reader->name->client, reterr);
+	writer = begin_change(reader, &rlk_strategy_reader);
+	if (!writer)
+		return fail_side(reader, true, reterr);
+	code = upgrade(reader, writer, wait_ms, &error);
+	end_change(reader, writer);
 	if (code && reterr) {
 		*reterr = error;
 		rlk_prefix(reterr, "upgrade: ");
@@ -213,26 +252,22 @@ int rowlock_rwlock_upgrade(struct rowlock *reader, uint64_t wait_ms,
 	return code;
 }
 
-static int downgrade(struct rowlock *writer, struct rowlock_errinfo *reterr)
-{
-	struct rowlock *reader;
-	int code;
-
-	code = check_side(writer, &rlk_strategy_writer, reterr);
-	if (code)
-		return code;
-	reader = side_of(writer)->other;
-	code = rlk_reader_acquire_under(reader, writer, reterr);
-	return leave(writer, reader, code, reterr);
-}
-
 int rowlock_rwlock_downgrade(struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
-	int code = downgrade(writer, &error);
+	struct rowlock *reader;
+	int code;
 
+	if (rlk_client_forked(writer->name->client))
+		return rlk_client_fail_forked(writer->name->client, reterr);
+	reader = begin_change(writer, &rlk_strategy_writer);
+	if (!reader)
+		return fail_side(writer, false, reterr);
+	code = rlk_reader_acquire_under(reader, writer, &error);
+	code = leave(writer, reader, code, &error);
+	end_change(writer, reader);
 	if (code && reterr) {
 		*reterr = error;
 		rlk_prefix(reterr, "downgrade: ");

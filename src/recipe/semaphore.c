@@ -114,7 +114,7 @@ unsigned int rowlock_semaphore_held(struct rowlock *lock)
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
 	if (lock->name->strategy == &rlk_strategy_permits && lock->hold &&
-	    rlk_hold_check_locked(lock->hold))
+	    lock->shown && rlk_hold_check_locked(lock->hold))
 		held = lock->hold->upkeep->count;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return held;

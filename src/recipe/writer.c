@@ -44,6 +44,9 @@ struct drain {
 	struct rowlock_client *client;
 	struct rowlock *writer;
 	const struct rowlock *reader; /* its own, or NULL */
+	/* References: a handle may be let go by other threads meanwhile. */
+	struct rlk_hold *write;
+	struct rlk_hold *read; /* the reader's */
 	struct rlk_waiter waiter;
 	int64_t began_ms;
 
@@ -69,12 +72,11 @@ static void see(const struct rlk_rwlock_seen *seen, void *arg)
 	struct drain *drain = arg;
 
 	if (seen->slot == RLK_SLOT_WRITER) {
-		drain->writes = is_row_of(drain->writer->hold, seen);
+		drain->writes = is_row_of(drain->write, seen);
 		return;
 	}
-	if (drain->reader &&
-	    seen->holder.attempt == drain->reader->hold->attempt) {
-		drain->reads = is_row_of(drain->reader->hold, seen);
+	if (drain->read && seen->holder.attempt == drain->read->attempt) {
+		drain->reads = is_row_of(drain->read, seen);
 		return;
 	}
 	drain->others++;
@@ -165,10 +167,15 @@ static void lose_what_is_gone_locked(struct drain *drain)
 {
 	if (!drain->looked)
 		return;
-	if (drain->reader && !drain->reads && drain->others < RLK_READERS_MOST)
-		rlk_hold_lose_locked(drain->reader->hold, RLK_ROW_IS_GONE);
+	if (drain->read && !drain->reads && drain->others < RLK_READERS_MOST)
+		rlk_hold_lose_locked(drain->read, RLK_ROW_IS_GONE);
 	if (!drain->writes)
-		rlk_hold_lose_locked(drain->writer->hold, RLK_ROW_IS_GONE);
+		rlk_hold_lose_locked(drain->write, RLK_ROW_IS_GONE);
+}
+
+static bool has_locked(const struct rowlock *lock, struct rlk_hold *hold)
+{
+	return lock->hold == hold && rlk_hold_check_locked(hold);
 }
 
 /* It is held, and nobody else reads: 0. 1: wait on. */
@@ -177,11 +184,11 @@ static int judge_locked(struct drain *drain)
 	const struct rowlock *reader = drain->reader;
 
 	lose_what_is_gone_locked(drain);
-	if (reader && !rlk_hold_check_locked(reader->hold))
+	if (reader && !has_locked(reader, drain->read))
 		return ROWLOCK_ELOST;
-	if (!rlk_hold_check_locked(drain->writer->hold))
+	if (!has_locked(drain->writer, drain->write))
 		return ROWLOCK_ECONNECT;
-	drain->shared = reader && reader->hold->depth > reader->depth;
+	drain->shared = reader && drain->read->depth > reader->depth;
 	return drain->others || drain->shared;
 }
 
@@ -236,6 +243,16 @@ static int wait_for_readers(struct drain *drain)
 	return code;
 }
 
+static int fail_gone(const struct rowlock *writer,
+		     struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ECONNECT,
+			"acquire " RLK_LOCK_FORMAT
+			": granted, and lost again before its readers had "
+			"left; it is not held",
+			RLK_LOCK_ARGS(writer));
+}
+
 static int explain(const struct drain *drain, int code,
 		   struct rowlock_errinfo *reterr)
 {
@@ -251,7 +268,8 @@ static int explain(const struct drain *drain, int code,
 				"acquire " RLK_LOCK_FORMAT
 				": its reader was lost meanwhile (%s)",
 				RLK_LOCK_ARGS(writer),
-				drain->reader->hold->reason);
+				drain->read->reason ? drain->read->reason
+						    : "it was released");
 	/* Nobody knows who reads; while it waited that was no verdict. */
 	if (error->code && code != ROWLOCK_ECANCELED)
 		return rlk_fail_db(
@@ -259,17 +277,34 @@ static int explain(const struct drain *drain, int code,
 		    error->mysql, "acquire " RLK_LOCK_FORMAT ": %s",
 		    RLK_LOCK_ARGS(writer), error->message);
 	if (code == ROWLOCK_ECONNECT)
-		return rlk_fail(reterr, code,
-				"acquire " RLK_LOCK_FORMAT
-				": granted, and lost again before its readers "
-				"had left; it is not held",
-				RLK_LOCK_ARGS(writer));
+		return fail_gone(writer, reterr);
 	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
 			RLK_LOCK_ARGS(writer), what);
 }
 
+/* A reference to the hold of @lock, if it has one; else NULL. */
+static struct rlk_hold *get_hold(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	if (lock->hold)
+		rlk_hold_get_locked(lock->hold);
+	return lock->hold;
+}
+
+static void put_hold(struct rowlock *lock, struct rlk_hold *hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	if (hold)
+		rlk_hold_put_locked(hold);
+}
+
 /* Until @until_ms, which may be over by now; of a try, the end of the call. */
-static int drain(struct rowlock *writer, const struct rowlock *reader,
+static int drain(struct rowlock *writer, struct rlk_hold *write,
+		 const struct rowlock *reader, struct rlk_hold *read,
 		 uint64_t wait_ms, int64_t until_ms,
 		 struct rowlock_errinfo *reterr)
 {
@@ -277,6 +312,8 @@ static int drain(struct rowlock *writer, const struct rowlock *reader,
 		.client = writer->name->client,
 		.writer = writer,
 		.reader = reader,
+		.write = write,
+		.read = read,
 		.began_ms = rlk_now(writer->name->client->clock),
 	};
 	int code;
@@ -307,13 +344,15 @@ static uint64_t time_left(const struct rowlock *lock, uint64_t wait_ms,
 	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
 }
 
-/* Nobody of this client joins the reader's hold any more. */
-static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
+/* Nobody of this client joins the reader's hold any more, of which *@ret_read
+ * is a reference. */
+static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
+			struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&reader->name->client->mutex);
 	int code = 0;
-	struct rlk_hold *hold = rlk_lock_hold_locked(reader, &code, reterr);
+	struct rlk_hold *hold = rlk_lock_shown_locked(reader, &code, reterr);
 
 	if (!hold)
 		return code;
@@ -324,6 +363,8 @@ static int close_reader(struct rowlock *reader, struct rowlock_errinfo *reterr)
 				RLK_LOCK_ARGS(reader), hold->reason);
 	if (reader->name->hold == hold)
 		reader->name->hold = NULL;
+	rlk_hold_get_locked(hold);
+	*ret_read = hold;
 	return 0;
 }
 
@@ -358,24 +399,30 @@ static int64_t give_back_until(const struct rowlock_client *client,
 	return wait_ms || until_ms < soon ? soon : until_ms;
 }
 
-static int acquire(struct rowlock *writer, struct rowlock *reader,
-		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
+int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
+		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
 	const struct rowlock_client *client = writer->name->client;
 	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
 				: rlk_client_call_until(client);
-	int code = reader ? close_reader(reader, reterr) : 0;
+	struct rlk_hold *read = NULL;
+	int code = reader ? close_reader(reader, &read, reterr) : 0;
 
 	while (!code) {
 		uint64_t left = time_left(writer, wait_ms, until);
+		struct rlk_hold *write;
 
 		code = reader ? try_row(writer, wait_ms, until, reterr)
 			      : rlk_acquire(writer, left, reterr);
 		if (code)
 			break;
-		code = drain(writer, reader, wait_ms, until, reterr);
+		write = get_hold(writer);
+		code = write ? drain(writer, write, reader, read, wait_ms,
+				     until, reterr)
+			     : fail_gone(writer, reterr);
+		put_hold(writer, write);
 		if (code == 0)
-			return 0;
+			break;
 		rlk_release(writer, give_back_until(client, wait_ms, until),
 			    NULL);
 		/* Lost while it waited: there may be time to begin anew. */
@@ -383,16 +430,7 @@ static int acquire(struct rowlock *writer, struct rowlock *reader,
 		    rlk_now(client->clock) < until)
 			code = 0;
 	}
-	return code;
-}
-
-int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
-		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
-{
-	bool canceled = rlk_lock_begin_parts(writer);
-	int code = acquire(writer, reader, wait_ms, reterr);
-
-	rlk_lock_end_parts(writer, canceled);
+	put_hold(writer, read);
 	return code;
 }
 
@@ -403,7 +441,7 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
 	int code = 0;
-	struct rlk_hold *hold = rlk_lock_hold_locked(writer, &code, reterr);
+	struct rlk_hold *hold = rlk_lock_shown_locked(writer, &code, reterr);
 
 	if (!hold)
 		return code;

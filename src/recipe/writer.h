@@ -10,8 +10,8 @@
 #include <rowlock.h>
 
 /**
- * rowlock_acquire() of a writer: first against other writers, and then until
- * nobody reads any more.
+ * An acquire of a writer, in parts (rlk_lock_begin_parts()): first against
+ * other writers, and then until nobody reads any more.
  *
  * @reader  NULL, or the caller's own, which is held and stays so. Then other
  *          writers are not waited for (ROWLOCK_EBUSY): they wait for it. Lost

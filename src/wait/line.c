@@ -184,7 +184,9 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	leave_line(&waiter);
 	/* A cancel that came too late for this wait is meant for the next part
 	 * of the same one. */
-	if (!code && waiter.canceled && lock->name->strategy->drained)
+	if (!code && waiter.canceled &&
+	    (lock->name->strategy->drained ||
+	     lock->flags & ROWLOCK_TOKEN_WITH_GRANT))
 		lock->cancel_next = true;
 	return code;
 }
@@ -192,13 +194,14 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 /* A hold that was lost is over with the next acquire. That of a re-entrant
  * handle may be within what the hold protected: it is told of the loss, once.
  * 1: go on. */
-static int drop_lost_locked(struct rowlock *lock,
+static int drop_lost_locked(struct rowlock *lock, uint64_t under,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_hold *hold = lock->hold;
 	int code = 1;
 
-	if (!(lock->flags & ROWLOCK_NOT_REENTRANT))
+	/* A reader that its writer lets in is within nothing of its own. */
+	if (!(lock->flags & ROWLOCK_NOT_REENTRANT) && !under)
 		code = rlk_fail(reterr, ROWLOCK_ELOST,
 				"acquire " RLK_LOCK_FORMAT
 				": the last hold of this handle was lost (%s), "
@@ -212,7 +215,8 @@ static int drop_lost_locked(struct rowlock *lock,
 }
 
 /* What the handle's own last hold says: 1: go on. */
-static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
+static int own_hold_locked(struct rowlock *lock, uint64_t under,
+			   struct rowlock_errinfo *reterr)
 {
 	const struct rlk_hold *hold = lock->hold;
 
@@ -227,7 +231,7 @@ static int own_hold_locked(struct rowlock *lock, struct rowlock_errinfo *reterr)
 				RLK_LOCK_ARGS(lock));
 	return rlk_hold_check_locked(lock->hold)
 		   ? 1
-		   : drop_lost_locked(lock, reterr);
+		   : drop_lost_locked(lock, under, reterr);
 }
 
 /* One level more for an owner that has it; 1: it has not. */
@@ -264,14 +268,14 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 				": another thread is waiting with this handle; "
 				"make a handle per thread",
 				RLK_LOCK_ARGS(lock));
-	code = own_hold_locked(lock, reterr);
+	code = own_hold_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
 	code = reenter_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
 	/* Its time may have come up between the two looks. */
-	code = own_hold_locked(lock, reterr);
+	code = own_hold_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
 	if (lock->cancel_next) {

@@ -72,6 +72,8 @@ static void what_a_kind_cannot_serve_it_says(void **state)
 	struct kinds kinds = make_all("kinds");
 	char text[ROWLOCK_GUARD_SQL_SIZE];
 	struct rowlock_errinfo err;
+	unsigned int weight;
+	uint64_t stood_ms;
 	uint64_t token;
 
 	(void) state;
@@ -109,6 +111,12 @@ static void what_a_kind_cannot_serve_it_says(void **state)
 			expect_unsupported(
 			    rowlock_multilock_token(lock, "a", &token, &err),
 			    &err, "no multi-lock");
+		code =
+		    rowlock_election_challenger(lock, &weight, &stood_ms, &err);
+		if (guards)
+			assert_code(code, 0, &err);
+		else
+			expect_unsupported(code, &err, "only leases");
 		if (kind != READER)
 			expect_unsupported(
 			    rowlock_rwlock_upgrade(lock, 0, &err), &err,

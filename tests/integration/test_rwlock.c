@@ -98,6 +98,13 @@ static void a_waiting_writer_keeps_new_readers_out(void **state)
 	begin_wait(&writing, pair.two, rw_write);
 	await_writer(&pair);
 	assert_int_equal(rw_held(pair.two), RW_NONE);
+	/* Nor is there anything to release, verify, or go down from. */
+	assert_code(rowlock_release(pair.two.writer, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	assert_code(rowlock_verify(pair.two.writer, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	assert_code(rw_downgrade(pair.two, 0, &err), ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_free(pair.two.writer, &err), ROWLOCK_EHELD, &err);
 	expect_read(late, ROWLOCK_EBUSY);
 	begin_wait(&reading, late, rw_read);
 	/* Who reads may do so once more. */

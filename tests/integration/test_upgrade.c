@@ -162,6 +162,32 @@ static void an_upgrade_tells_that_its_reader_was_gone(void **state)
 	pair_end(&pair);
 }
 
+/* However often it read; and a reader that was lost, and not released since,
+ * does not keep its writer from reading. */
+static void a_loss_leaves_nothing_to_release(void **state)
+{
+	struct pair pair = pair_new("levels");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (int i = 0; i < 3; i++)
+		expect_read(pair.one, 0);
+	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 pair.name);
+	assert_code(rowlock_verify(pair.one.reader, &err), ROWLOCK_ELOST, &err);
+	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_ELOST, &err);
+	expect_loss(pair.one);
+	expect_read(pair.one, 0);
+	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 pair.name);
+	assert_code(rowlock_verify(pair.one.reader, &err), ROWLOCK_ELOST, &err);
+	expect_write(pair.one, 0);
+	assert_ok(rw_downgrade(pair.one, 0, &err));
+	assert_int_equal(rw_held(pair.one), RW_READ);
+	release(pair.one);
+	pair_end(&pair);
+}
+
 static void await_delete(struct test_sql *sql)
 {
 	uint64_t began = test_now_ns();
@@ -465,6 +491,8 @@ int main(void)
 		     an_upgrade_waits_for_who_shares_its_row),
 		TEST("an upgrade tells that its reader was gone",
 		     an_upgrade_tells_that_its_reader_was_gone),
+		TEST("a loss leaves nothing to release",
+		     a_loss_leaves_nothing_to_release),
 		TEST("an upgrade tells of a loss behind its look",
 		     an_upgrade_tells_of_a_loss_behind_its_look),
 		TEST("upgrade and downgrade are not believed for want of an "

@@ -267,6 +267,23 @@ static void it_can_be_canceled_while_it_yields(void **state)
 	end(&light);
 }
 
+/* The grant that it yields is on its way when the cancel comes. */
+static void it_can_be_canceled_before_it_yields(void **state)
+{
+	struct scene light = scene(10);
+	struct campaign campaign;
+
+	(void) state;
+	fake_stand(11);
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
+	begin(&campaign, &light, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	rowlock_cancel(light.election);
+	fake_let(FAKE_ACQUIRE);
+	assert_int_equal(hear(&campaign), ROWLOCK_ECANCELED);
+	end(&light);
+}
+
 /* It asks who stands, and has it. */
 static void a_cancel_behind_the_grant_is_forgotten(void **state)
 {
@@ -424,6 +441,8 @@ int main(void)
 		     it_waits_no_longer_than_it_may),
 		FAKE("who yields can be canceled",
 		     it_can_be_canceled_while_it_yields),
+		FAKE("a candidate can be canceled before it yields",
+		     it_can_be_canceled_before_it_yields),
 		FAKE("a cancel that comes behind the grant is forgotten",
 		     a_cancel_behind_the_grant_is_forgotten),
 		FAKE("an answer that does not come is nobody's",
