@@ -17,6 +17,7 @@
  */
 
 #include <rowlock.h>
+#include <rowlock/watch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -137,20 +138,6 @@ typedef void (*rowlock_leader_fn)(const struct rowlock_leader *leader,
  *  rowlock_observer_free() is its last call. */
 struct rowlock_observer;
 
-struct rowlock_observer_options {
-	size_t size; /* set by ROWLOCK_OBSERVER_OPTIONS_DEFAULT */
-	/** The elections are those of this strategy. Default ROWLOCK_LEASE;
-	 *  ROWLOCK_ROW is ROWLOCK_EUNSUPPORTED: no table says who has a row. */
-	enum rowlock_strategy strategy;
-	/** As in rowlock_watch_new(). Default 5,000; 100 to 3,600,000. */
-	uint64_t interval_ms;
-};
-
-#define ROWLOCK_OBSERVER_OPTIONS_DEFAULT                                       \
-	{                                                                      \
-		sizeof(struct rowlock_observer_options), ROWLOCK_LEASE, 5000   \
-	}
-
 /**
  * Have @fn called with who leads @name: as soon as the server has told it, and
  * from then on whenever it changes, an interval late at the most. It is never
@@ -164,18 +151,20 @@ struct rowlock_observer_options {
  * in itself is shown until its session ends, and a new one an interval late.
  * Only rowlock_held() of a candidate says whether it leads.
  *
- * @options       NULL for the defaults
+ * @name          of an election under ROWLOCK_LEASE: no table says who has a
+ * row
+ * @options       as in rowlock_watch_new(); NULL for the defaults
  * @ret_observer  owned by the caller: rowlock_observer_free(), before the
  *                client's end. @fn may run before it is written.
  *
- * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED;
- * ROWLOCK_ENOMEM; ROWLOCK_ESYSTEM; ROWLOCK_EFORKED. Does not block. All
+ * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL; ROWLOCK_ENOMEM; ROWLOCK_ESYSTEM;
+ * ROWLOCK_EFORKED. Does not block. All
  * observers and watches of a client together cost one statement per interval
  * and 64 names.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_observer_new(
     struct rowlock_client *client, const char *name,
-    const struct rowlock_observer_options *options, rowlock_leader_fn fn,
+    const struct rowlock_watch_options *options, rowlock_leader_fn fn,
     void *arg, struct rowlock_observer **ret_observer,
     struct rowlock_errinfo *reterr);
 

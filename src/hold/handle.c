@@ -130,7 +130,7 @@ int rlk_lock_check_shown(struct rowlock *lock, const char *what,
 
 /* -------------------------------------------------------- made, freed */
 
-static int check_options(const struct rowlock_client *client, const char *name,
+static int check_options(const struct rowlock_client *client,
 			 const struct rowlock_options *options,
 			 struct rowlock_errinfo *reterr)
 {
@@ -142,38 +142,35 @@ static int check_options(const struct rowlock_client *client, const char *name,
 
 	if (options->size != sizeof(*options))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"lock '%s': the options' size is wrong; begin "
-				"with ROWLOCK_OPTIONS_DEFAULT",
-				name);
+				"the options' size is wrong; begin with "
+				"ROWLOCK_OPTIONS_DEFAULT");
 	if (!rlk_strategy(options->strategy))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"lock '%s': there is no strategy %d", name,
+				"there is no strategy %d",
 				(int) options->strategy);
 	if (options->flags & ~known)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"lock '%s': unknown flags 0x%x", name,
+		return rlk_fail(reterr, ROWLOCK_EINVAL, "unknown flags 0x%x",
 				options->flags & ~known);
 	if (options->max_hold_ms && (options->max_hold_ms < 1000 ||
 				     options->max_hold_ms > MAX_HOLD_MOST_MS))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"lock '%s': max_hold_ms must be 0 or from 1000 "
-				"to %llu (30 days)",
-				name, MAX_HOLD_MOST_MS);
+				"max_hold_ms must be 0 or from 1000 to %llu "
+				"(30 days)",
+				MAX_HOLD_MOST_MS);
 	problem = options->info
 		      ? rlk_text_problem(options->info, ROWLOCK_INFO_MAX,
 					 buffer, sizeof(buffer))
 		      : NULL;
 	if (problem)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"lock '%s': the info %s", name, problem);
+		return rlk_fail(reterr, ROWLOCK_EINVAL, "the info %s", problem);
 	if (options->strategy == ROWLOCK_ROW && client->many_writers &&
 	    !(client->flags & ROWLOCK_SINGLE_WRITER))
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"lock '%s': %s has several writers, between "
-				"which the row strategy does not exclude; use "
-				"lease, or ROWLOCK_SINGLE_WRITER if only one "
-				"node is ever written to",
-				name, client->server);
+				"%s has several writers, between which the row "
+				"strategy does not exclude; use lease, or "
+				"ROWLOCK_SINGLE_WRITER if only one node is "
+				"ever written to",
+				client->server);
 	return 0;
 }
 
@@ -183,7 +180,12 @@ int rlk_lock_check(const struct rowlock_client *client, const char *name,
 {
 	int code = rlk_name_check("the name", name, client->server, reterr);
 
-	return code ? code : check_options(client, name, options, reterr);
+	if (code)
+		return code;
+	code = check_options(client, options, reterr);
+	if (code)
+		rlk_prefix(reterr, "lock '%s': ", name);
+	return code;
 }
 
 static struct rowlock *make(const struct rowlock_options *options)

@@ -13,36 +13,29 @@
 
 #define YIELD_MOST_MS 3600000ull
 
-static int check(const char *name,
-		 const struct rowlock_election_options *options,
+static int check(const struct rowlock_election_options *options,
 		 const struct rowlock_options *lock,
 		 struct rowlock_errinfo *reterr)
 {
-	const char *shown = name ? name : "";
-
 	if (options->size != sizeof(*options))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"election '%.150s': the options' size is "
-				"wrong; begin with "
-				"ROWLOCK_ELECTION_OPTIONS_DEFAULT",
-				shown);
+				"the options' size is wrong; begin with "
+				"ROWLOCK_ELECTION_OPTIONS_DEFAULT");
 	if (options->weight < ROWLOCK_UNWEIGHTED ||
 	    options->weight > ROWLOCK_WEIGHT_MAX)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"election '%.150s': the weight is %d; give 0 "
-				"to %d, or ROWLOCK_UNWEIGHTED",
-				shown, options->weight, ROWLOCK_WEIGHT_MAX);
+				"the weight is %d; give 0 to %d, or "
+				"ROWLOCK_UNWEIGHTED",
+				options->weight, ROWLOCK_WEIGHT_MAX);
 	if (options->yield_ms > YIELD_MOST_MS)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"election '%.150s': yield_ms must be from 0 to "
-				"%llu",
-				shown, YIELD_MOST_MS);
+				"yield_ms must be from 0 to %llu",
+				YIELD_MOST_MS);
 	if (options->weight != ROWLOCK_UNWEIGHTED &&
 	    lock->strategy == ROWLOCK_ROW)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"election '%.150s': candidates of the row "
-				"strategy have no weight; use ROWLOCK_LEASE",
-				shown);
+				"candidates of the row strategy have no "
+				"weight; use ROWLOCK_LEASE");
 	return 0;
 }
 
@@ -89,9 +82,11 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 		options = &defaults;
 	if (options->size == sizeof(*options) && options->lock)
 		like = *options->lock;
-	code = check(name, options, &like, reterr);
-	if (code)
+	code = check(options, &like, reterr);
+	if (code) {
+		rlk_prefix(reterr, "election '%.150s': ", name ? name : "");
 		return code;
+	}
 	like.flags |= ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT |
 		      ROWLOCK_TOKEN_WITH_GRANT;
 	code = rowlock_new(client, name, &like, &lock, reterr);

@@ -7,7 +7,6 @@
  * smaller than what was heard before is not believed.
  */
 #include <rowlock/election.h>
-#include <rowlock/watch.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -96,50 +95,19 @@ static void on_entry(const struct rowlock_entry *entry, void *arg)
 	tell(observer, &leader);
 }
 
-static int check(const char *name,
-		 const struct rowlock_observer_options *options,
-		 rowlock_leader_fn fn, struct rowlock_errinfo *reterr)
-{
-	const char *shown = name ? name : "";
-
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"observer of '%.150s': the options' size is "
-				"wrong; begin with "
-				"ROWLOCK_OBSERVER_OPTIONS_DEFAULT",
-				shown);
-	if (!fn)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"observer of '%.150s': give a function", shown);
-	if (options->strategy == ROWLOCK_ROW)
-		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"observer of '%.150s': no table says who has a "
-				"lock of the row strategy; use lease",
-				shown);
-	if (options->strategy == ROWLOCK_LEASE)
-		return 0;
-	return rlk_fail(reterr, ROWLOCK_EINVAL,
-			"observer of '%.150s': there is no strategy %d", shown,
-			(int) options->strategy);
-}
-
 int rowlock_observer_new(struct rowlock_client *client, const char *name,
-			 const struct rowlock_observer_options *options,
+			 const struct rowlock_watch_options *options,
 			 rowlock_leader_fn fn, void *arg,
 			 struct rowlock_observer **ret_observer,
 			 struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_observer_options defaults =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
-	struct rowlock_watch_options watch = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_observer *observer;
 	int code;
 
-	if (!options)
-		options = &defaults;
-	code = check(name, options, fn, reterr);
-	if (code)
-		return code;
+	if (!fn)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"observer of '%.150s': give a function",
+				name ? name : "");
 	observer = calloc(1, sizeof(*observer));
 	if (!observer)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
@@ -147,8 +115,7 @@ int rowlock_observer_new(struct rowlock_client *client, const char *name,
 				name ? name : "");
 	observer->fn = fn;
 	observer->arg = arg;
-	watch.interval_ms = options->interval_ms;
-	code = rowlock_watch_new(client, name, &watch, on_entry, observer,
+	code = rowlock_watch_new(client, name, options, on_entry, observer,
 				 &observer->watch, reterr);
 	if (code) {
 		free(observer);

@@ -230,47 +230,42 @@ static int upgrade(struct rowlock *reader, struct rowlock *writer,
 	return code;
 }
 
-int rowlock_rwlock_upgrade(struct rowlock *reader, uint64_t wait_ms,
-			   struct rowlock_errinfo *reterr)
+static int change(struct rowlock *lock, bool reads, uint64_t wait_ms,
+		  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
-	struct rowlock *writer;
+	struct rowlock *other;
 	int code;
 
-	if (rlk_client_forked(reader->name->client))
-		return rlk_client_fail_forked(reader->name->client, reterr);
-	writer = begin_change(reader, &rlk_strategy_reader);
-	if (!writer)
-		return fail_side(reader, true, reterr);
-	code = upgrade(reader, writer, wait_ms, &error);
-	end_change(reader, writer);
+	if (rlk_client_forked(lock->name->client))
+		return rlk_client_fail_forked(lock->name->client, reterr);
+	other = begin_change(lock, reads ? &rlk_strategy_reader
+					 : &rlk_strategy_writer);
+	if (!other)
+		return fail_side(lock, reads, reterr);
+	if (reads) {
+		code = upgrade(lock, other, wait_ms, &error);
+	} else {
+		code = rlk_reader_acquire_under(other, lock, &error);
+		code = leave(lock, other, code, &error);
+	}
+	end_change(lock, other);
 	if (code && reterr) {
 		*reterr = error;
-		rlk_prefix(reterr, "upgrade: ");
+		rlk_prefix(reterr, reads ? "upgrade: " : "downgrade: ");
 	}
 	return code;
+}
+
+int rowlock_rwlock_upgrade(struct rowlock *reader, uint64_t wait_ms,
+			   struct rowlock_errinfo *reterr)
+{
+	return change(reader, true, wait_ms, reterr);
 }
 
 int rowlock_rwlock_downgrade(struct rowlock *writer,
 			     struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_errinfo error;
-	struct rowlock *reader;
-	int code;
-
-	if (rlk_client_forked(writer->name->client))
-		return rlk_client_fail_forked(writer->name->client, reterr);
-	reader = begin_change(writer, &rlk_strategy_writer);
-	if (!reader)
-		return fail_side(writer, false, reterr);
-	code = rlk_reader_acquire_under(reader, writer, &error);
-	code = leave(writer, reader, code, &error);
-	end_change(writer, reader);
-	if (code && reterr) {
-		*reterr = error;
-		rlk_prefix(reterr, "downgrade: ");
-	}
-	return code;
+	return change(writer, false, 0, reterr);
 }

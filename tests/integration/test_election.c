@@ -55,8 +55,7 @@ static void await_state(struct seen *seen, enum rowlock_leader_state state,
 static struct rowlock_observer *observe(struct rowlock_client *client,
 					const char *name, struct seen *seen)
 {
-	struct rowlock_observer_options options =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_observer *observer = NULL;
 	struct rowlock_errinfo err;
 
@@ -171,8 +170,7 @@ static void collect_tokens(void)
 /* Its term is collected before the observer looks again. */
 static void the_end_of_a_long_reign_is_told(void **state)
 {
-	struct rowlock_observer_options options =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *name = test_name("long");
 	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);

@@ -148,8 +148,7 @@ static void see(const struct rowlock_leader *leader, void *arg)
 /* A candidate that has seen the term of another. */
 static void term_is_larger_than_all_that_was_observed(void **state)
 {
-	struct rowlock_observer_options options =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	const char *name = test_name("observed");
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_client *there = test_client(TTL_MS);

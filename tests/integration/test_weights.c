@@ -327,8 +327,7 @@ static void hear(const struct rowlock_leader *leader, void *arg)
 static void observe(struct changes *changes, struct rowlock_client *client,
 		    const char *name)
 {
-	struct rowlock_observer_options options =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_errinfo err;
 
 	*changes = (struct changes){ .heard = test_event_new() };

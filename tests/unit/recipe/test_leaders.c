@@ -44,8 +44,7 @@ struct scene {
 
 static void begin(struct scene *scene)
 {
-	struct rowlock_observer_options options =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_errinfo err;
 
 	memset(scene, 0, sizeof(*scene));
@@ -213,8 +212,7 @@ static void silence_is_told_and_forgets_nothing(void **state)
 
 static void bad_observers_are_refused(void **state)
 {
-	struct rowlock_observer_options options =
-	    ROWLOCK_OBSERVER_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_client *client = fake_client();
 	struct rowlock_observer *none = NULL;
 	struct rowlock_errinfo err;
@@ -226,15 +224,7 @@ static void bad_observers_are_refused(void **state)
 	assert_code(
 	    rowlock_observer_new(client, "a", NULL, NULL, NULL, &none, &err),
 	    ROWLOCK_EINVAL, &err);
-	options.strategy = ROWLOCK_ROW;
-	assert_code(rowlock_observer_new(client, "a", &options, note, NULL,
-					 &none, &err),
-		    ROWLOCK_EUNSUPPORTED, &err);
-	options.strategy = (enum rowlock_strategy) 7;
-	assert_code(rowlock_observer_new(client, "a", &options, note, NULL,
-					 &none, &err),
-		    ROWLOCK_EINVAL, &err);
-	options = (struct rowlock_observer_options){ 0 };
+	options = (struct rowlock_watch_options){ 0 };
 	assert_code(rowlock_observer_new(client, "a", &options, note, NULL,
 					 &none, &err),
 		    ROWLOCK_EINVAL, &err);
