@@ -34,17 +34,6 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 };
 
-/* A rowlock_lost_fn: the one who waits asks the lock. */
-static void on_lost(struct rowlock *lock, void *arg)
-{
-	const int *fd = arg;
-	uint64_t one = 1;
-	ssize_t n = write(*fd, &one, sizeof(one));
-
-	(void) lock;
-	(void) n;
-}
-
 static bool put_tokens(const struct task *task, const uint64_t *tokens)
 {
 	for (size_t i = 0; i < task->name_count; i++)
@@ -122,7 +111,7 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 		code = EXIT_FAILED;
 	}
 	if (code < 0) {
-		rowlock_on_lost(acquisition->hold.lock, on_lost, &lost_fd);
+		rowlock_on_lost(acquisition->hold.lock, hold_lost, &lost_fd);
 		task_tell(task, acquisition, tokens[0]);
 		code = put_tokens(task, tokens) ? EXIT_DONE : EXIT_FAILED;
 	}

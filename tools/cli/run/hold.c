@@ -5,6 +5,7 @@
 #include "run/hold.h"
 
 #include <string.h>
+#include <sys/eventfd.h>
 
 static int new_election(struct hold *hold, struct rowlock_client *client,
 			const char *name, const struct rowlock_options *options,
@@ -85,4 +86,10 @@ int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 {
 	return by_call ? rowlock_guard_call(hold->lock, text, size, reterr)
 		       : rowlock_guard_sql(hold->lock, text, size, reterr);
+}
+
+void hold_lost(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	eventfd_write(*(const int *) arg, 1);
 }

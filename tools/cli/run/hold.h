@@ -59,4 +59,8 @@ int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 		   struct rowlock_errinfo *reterr);
 
+/** A rowlock_lost_fn: wakes the loop that polls the eventfd *@arg, which then
+ *  asks the lock. */
+void hold_lost(struct rowlock *lock, void *arg);
+
 #endif

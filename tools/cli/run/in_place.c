@@ -51,17 +51,6 @@ static void tell(const struct keeper *keeper, const struct word *word)
 	close(keeper->out);
 }
 
-/* A rowlock_lost_fn. */
-static void on_lost(struct rowlock *lock, void *arg)
-{
-	const int *fd = arg;
-	uint64_t one = 1;
-	ssize_t n = write(*fd, &one, sizeof(one));
-
-	(void) lock;
-	(void) n;
-}
-
 /* Until the ward has ended or the lock is lost. Returns whether it is. */
 static bool watch(struct keeper *keeper)
 {
@@ -98,7 +87,7 @@ static void hold(struct keeper *keeper, struct acquisition *acquisition)
 	struct task *task = &keeper->request->task;
 	struct word word = { .code = -1 };
 
-	rowlock_on_lost(acquisition->hold.lock, on_lost, &keeper->lost_fd);
+	rowlock_on_lost(acquisition->hold.lock, hold_lost, &keeper->lost_fd);
 	word.code = fill(task, acquisition, &word);
 	if (word.code < 0)
 		task_tell(task, acquisition, word.tokens[0]);

@@ -49,17 +49,6 @@ static void drain(int fd)
 	(void) n;
 }
 
-/* A rowlock_lost_fn: wakes the loop, which then asks the lock. */
-static void on_lost(struct rowlock *lock, void *arg)
-{
-	const struct run *run = arg;
-	uint64_t one = 1;
-	ssize_t n = write(run->lost_fd, &one, sizeof(one));
-
-	(void) lock;
-	(void) n;
-}
-
 static void set_timer(const struct run *run, uint64_t wake_ms)
 {
 	struct itimerspec when = { 0 };
@@ -328,7 +317,7 @@ int supervise(const struct supervision *supervision)
 	}
 	terminal_init(&run.terminal);
 	deadline_init(&run.deadline, supervision->ttl_ms);
-	rowlock_on_lost(supervision->lock, on_lost, &run);
+	rowlock_on_lost(supervision->lock, hold_lost, &run.lost_fd);
 	r = start(&run);
 	if (r != 0)
 		return r;
