@@ -83,13 +83,6 @@ void rowlock_freep(struct rowlock **lock)
 		*lock = NULL;
 }
 
-/* Not while a part of its acquire is to come: its token, or the end of others
- * that read. */
-static bool is_shown_locked(const struct rowlock *lock)
-{
-	return lock->hold && lock->shown && rlk_hold_check_locked(lock->hold);
-}
-
 int rowlock_held(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
@@ -98,7 +91,7 @@ int rowlock_held(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	held = is_shown_locked(lock);
+	held = rlk_lock_shows_locked(lock);
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return held;
 }
@@ -111,7 +104,7 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	if (is_shown_locked(lock))
+	if (rlk_lock_shows_locked(lock))
 		left = rlk_hold_until_locked(lock->hold) -
 		       rlk_now(lock->name->client->clock);
 	rlk_mutex_unlock(&lock->name->client->mutex);
@@ -126,7 +119,7 @@ unsigned int rowlock_depth(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	if (is_shown_locked(lock))
+	if (rlk_lock_shows_locked(lock))
 		depth = lock->depth;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return depth;

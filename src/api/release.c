@@ -273,8 +273,8 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 	return code;
 }
 
-int rlk_release(struct rowlock *lock, int64_t until_ms,
-		struct rowlock_errinfo *reterr)
+static int release(struct rowlock *lock, bool inside, int64_t until_ms,
+		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
 	struct rowlock_errinfo error;
@@ -283,7 +283,7 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 	bool more;
 
 	rlk_mutex_lock(&client->mutex);
-	if (!rlk_lock_hold_locked(lock, &code, reterr)) {
+	if (!rlk_lock_hold_locked(lock, inside, &code, reterr)) {
 		rlk_mutex_unlock(&client->mutex);
 		return code;
 	}
@@ -308,6 +308,12 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 	if (code && reterr)
 		*reterr = error;
 	return code;
+}
+
+int rlk_release(struct rowlock *lock, int64_t until_ms,
+		struct rowlock_errinfo *reterr)
+{
+	return release(lock, true, until_ms, reterr);
 }
 
 /* Who waits for it is woken. */
@@ -345,13 +351,9 @@ void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	int code;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	code = rlk_lock_check_shown(lock, "release: ", reterr);
-	return code ? code
-		    : rlk_release(lock,
-				  rlk_client_call_until(lock->name->client),
-				  reterr);
+	return release(lock, false, rlk_client_call_until(lock->name->client),
+		       reterr);
 }

@@ -6,7 +6,8 @@
 
 #include "hold/handle.h"
 
-/** rowlock_release() with a deadline of its own. */
+/** rowlock_release() with a deadline of its own, also of a hold that is not
+ *  shown yet. */
 int rlk_release(struct rowlock *lock, int64_t until_ms,
 		struct rowlock_errinfo *reterr);
 

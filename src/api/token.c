@@ -63,13 +63,14 @@ static int lost(struct rowlock *lock, const char *what, const char *reason,
 
 /* The hold of a call by its owner, with a reference of ours; it is good by our
  * clock, and *@ret_token is what was drawn for it, or 0. NULL: *@ret_code. */
-static struct rlk_hold *begin(struct rowlock *lock, const char *what,
-			      uint64_t *ret_token, int *ret_code,
-			      struct rowlock_errinfo *reterr)
+static struct rlk_hold *begin(struct rowlock *lock, bool inside,
+			      const char *what, uint64_t *ret_token,
+			      int *ret_code, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
-	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
+	struct rlk_hold *hold =
+	    rlk_lock_hold_locked(lock, inside, ret_code, reterr);
 
 	if (!hold)
 		return NULL;
@@ -120,10 +121,7 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
-	code = rlk_lock_check_shown(lock, "verify: ", reterr);
-	if (code)
-		return code;
-	hold = begin(lock, "verify", &token, &code, reterr);
+	hold = begin(lock, false, "verify", &token, &code, reterr);
 	if (!hold)
 		return code;
 	if (lock->name->strategy->pins_connection)
@@ -283,8 +281,8 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 }
 
 /* A set has a token for each of its names: they are kept by whoever made it. */
-static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
-		    int64_t until_ms, uint64_t *ret_token,
+static int token_of(struct rowlock *lock, bool inside, unsigned int which,
+		    uint64_t floor, int64_t until_ms, uint64_t *ret_token,
 		    struct rowlock_errinfo *reterr)
 {
 	bool of_set = lock->name->strategy == &rlk_strategy_set;
@@ -295,7 +293,7 @@ static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
 	int code = 0;
 	int ended;
 
-	hold = begin(lock, "token of", &token, &code, reterr);
+	hold = begin(lock, inside, "token of", &token, &code, reterr);
 	if (!hold)
 		return code;
 	if (!token)
@@ -317,25 +315,21 @@ static int token_of(struct rowlock *lock, unsigned int which, uint64_t floor,
 int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 	      struct rowlock_errinfo *reterr)
 {
-	return token_of(lock, 0, 0, until_ms, ret_token, reterr);
+	return token_of(lock, true, 0, 0, until_ms, ret_token, reterr);
 }
 
 int rlk_set_token(struct rowlock *lock, unsigned int which, uint64_t floor,
 		  uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	int code = rlk_lock_check_shown(lock, "token: ", reterr);
-
-	return code ? code
-		    : token_of(lock, which, floor,
-			       rlk_client_call_until(lock->name->client),
-			       ret_token, reterr);
+	return token_of(lock, false, which, floor,
+			rlk_client_call_until(lock->name->client), ret_token,
+			reterr);
 }
 
 int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 		  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	int code;
 
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
@@ -348,8 +342,5 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 				      "at a time"
 				    : "each name has its own; use "
 				      "rowlock_multilock_token()");
-	code = rlk_lock_check_shown(lock, "token: ", reterr);
-	return code ? code
-		    : rlk_token(lock, rlk_client_call_until(lock->name->client),
-				ret_token, reterr);
+	return rlk_set_token(lock, 0, 0, ret_token, reterr);
 }

@@ -125,7 +125,8 @@ struct rlk_hold *rlk_guarded_hold_locked(struct rowlock *lock, const char *what,
 					 int *ret_code,
 					 struct rowlock_errinfo *reterr)
 {
-	struct rlk_hold *hold = rlk_lock_shown_locked(lock, ret_code, reterr);
+	struct rlk_hold *hold =
+	    rlk_lock_hold_locked(lock, false, ret_code, reterr);
 
 	if (!hold || rlk_hold_check_locked(hold))
 		return hold;

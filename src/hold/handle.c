@@ -72,11 +72,20 @@ void rlk_lock_detach_locked(struct rowlock *lock)
 	rlk_hold_put_locked(hold);
 }
 
-struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
+struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, bool inside,
+				      int *ret_code,
 				      struct rowlock_errinfo *reterr)
 {
 	struct rlk_hold *hold = lock->hold;
 
+	if (hold && !lock->shown && !inside) {
+		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTHELD,
+				     RLK_LOCK_FORMAT
+				     " is not held yet: its acquire is under "
+				     "way",
+				     RLK_LOCK_ARGS(lock));
+		return NULL;
+	}
 	if (!hold) {
 		*ret_code = rlk_fail(reterr, ROWLOCK_ENOTHELD,
 				     RLK_LOCK_FORMAT
@@ -98,34 +107,9 @@ struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
 	return hold;
 }
 
-static int fail_under_way(const struct rowlock *lock, const char *what,
-			  struct rowlock_errinfo *reterr)
+bool rlk_lock_shows_locked(const struct rowlock *lock)
 {
-	return rlk_fail(reterr, ROWLOCK_ENOTHELD,
-			"%s" RLK_LOCK_FORMAT
-			" is not held yet: its acquire is under way",
-			what, RLK_LOCK_ARGS(lock));
-}
-
-struct rlk_hold *rlk_lock_shown_locked(struct rowlock *lock, int *ret_code,
-				       struct rowlock_errinfo *reterr)
-{
-	struct rlk_hold *hold = rlk_lock_hold_locked(lock, ret_code, reterr);
-
-	if (!hold || lock->shown)
-		return hold;
-	*ret_code = fail_under_way(lock, "", reterr);
-	return NULL;
-}
-
-int rlk_lock_check_shown(struct rowlock *lock, const char *what,
-			 struct rowlock_errinfo *reterr)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
-
-	return lock->hold && !lock->shown ? fail_under_way(lock, what, reterr)
-					  : 0;
+	return lock->hold && lock->shown && rlk_hold_check_locked(lock->hold);
 }
 
 /* -------------------------------------------------------- made, freed */
@@ -292,12 +276,29 @@ bool rlk_lock_holds(struct rowlock *lock)
 	return lock->hold && rlk_hold_check_locked(lock->hold);
 }
 
+void rlk_lock_enter(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	lock->calls++;
+}
+
+void rlk_lock_leave(struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	lock->calls--;
+}
+
 bool rlk_lock_begin_parts(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
 	lock->calls++;
+	lock->in_parts = true;
 	return lock->cancel_next;
 }
 
@@ -307,6 +308,7 @@ void rlk_lock_end_parts(struct rowlock *lock, bool keep)
 	    rlk_guard(&lock->name->client->mutex);
 
 	lock->calls--;
+	lock->in_parts = false;
 	if (!keep)
 		lock->cancel_next = false;
 }

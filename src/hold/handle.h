@@ -37,7 +37,8 @@ struct rowlock {
 	struct rowlock *next;    /* in hold->handles */
 	unsigned int depth;      /* its own share of the hold's */
 	unsigned int calls : 16; /* under way */
-	unsigned int notices : 13; /* calls of lost_fn that are due */
+	unsigned int notices : 12; /* calls of lost_fn that are due */
+	bool in_parts : 1;         /* its acquire is one in parts */
 	bool shown : 1;     /* of the present hold: its acquire returned 0, or
 			       is about to */
 	bool lost_told : 1; /* of the present hold; see notifier.c */
@@ -108,6 +109,11 @@ void rlk_lock_show(struct rowlock *lock);
  *  client->mutex. */
 bool rlk_lock_holds(struct rowlock *lock);
 
+/** A call on @lock is under way: it is not freed before the second of these.
+ *  Take client->mutex. */
+void rlk_lock_enter(struct rowlock *lock);
+void rlk_lock_leave(struct rowlock *lock);
+
 /** An acquire that waits in parts, or says more than the one that asks, is
  *  under way all the time: what a cancel between them has left for the next
  *  acquire ends the next part, and is forgotten at the end. Not if it was there
@@ -116,19 +122,14 @@ bool rlk_lock_begin_parts(struct rowlock *lock);
 void rlk_lock_end_parts(struct rowlock *lock, bool keep);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the
- *  error in *@ret_code. */
-struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, int *ret_code,
+ *  error in *@ret_code. Before it is shown it is there for the acquire alone,
+ *  which is @inside. */
+struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, bool inside,
+				      int *ret_code,
 				      struct rowlock_errinfo *reterr);
 
-/** The same, of a hold that is shown: while an acquire is under way there is
- *  none. */
-struct rlk_hold *rlk_lock_shown_locked(struct rowlock *lock, int *ret_code,
-				       struct rowlock_errinfo *reterr);
-
-/** Is its hold shown, if it has one? 0 or ROWLOCK_ENOTHELD. @what begins the
- *  error's text. Takes client->mutex. */
-int rlk_lock_check_shown(struct rowlock *lock, const char *what,
-			 struct rowlock_errinfo *reterr);
+/** Is it held, and shown? */
+bool rlk_lock_shows_locked(const struct rowlock *lock);
 
 /** Somebody who waits with @lock, up to @wait_ms from now; 0: a try. Without
  *  its waker, which it has to get. */

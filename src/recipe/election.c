@@ -122,9 +122,9 @@ int rowlock_election_challenger(struct rowlock *lock, unsigned int *ret_weight,
 		weight =
 		    container_of(lock->recipe, struct rlk_candidacy, recipe)
 			->weight;
-	rlk_lock_begin_parts(lock);
+	rlk_lock_enter(lock);
 	code = rlk_challenger(lock, weight, ret_weight, ret_stood_ms, &error);
-	rlk_lock_end_parts(lock, true);
+	rlk_lock_leave(lock);
 	if (code && reterr)
 		*reterr = error;
 	return code;

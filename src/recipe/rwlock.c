@@ -30,7 +30,7 @@ static struct side *side_of(const struct rowlock *lock)
 }
 
 /* Those of a pair do not wait for each other. */
-static int check_other(const struct rowlock *lock, const char *advice,
+static int check_other(const struct rowlock *lock, bool reads,
 		       struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -41,35 +41,26 @@ static int check_other(const struct rowlock *lock, const char *advice,
 		return 0;
 	return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 			"acquire " RLK_LOCK_FORMAT ": %s", RLK_LOCK_ARGS(lock),
-			advice);
+			reads ? "its writer holds it, which may read, too; or "
+				"use rowlock_rwlock_downgrade()"
+			      : "its reader holds it; use "
+				"rowlock_rwlock_upgrade()");
 }
 
-static int read(struct rowlock *reader, uint64_t wait_ms,
-		struct rowlock_errinfo *reterr)
+static int acquire(struct rowlock *lock, uint64_t wait_ms,
+		   struct rowlock_errinfo *reterr)
 {
-	int code = check_other(reader,
-			       "its writer holds it, which may read, too; or "
-			       "use rowlock_rwlock_downgrade()",
-			       reterr);
-
-	return code ? code : rlk_acquire(reader, wait_ms, reterr);
-}
-
-static int write(struct rowlock *writer, uint64_t wait_ms,
-		 struct rowlock_errinfo *reterr)
-{
-	int code = check_other(writer,
-			       "its reader holds it; use "
-			       "rowlock_rwlock_upgrade()",
-			       reterr);
-
+	bool reads = lock->name->strategy == &rlk_strategy_reader;
+	int code = check_other(lock, reads, reterr);
 	bool canceled;
 
 	if (code)
 		return code;
-	canceled = rlk_lock_begin_parts(writer);
-	code = rlk_writer_acquire(writer, NULL, wait_ms, reterr);
-	rlk_lock_end_parts(writer, canceled);
+	if (reads)
+		return rlk_acquire(lock, wait_ms, reterr);
+	canceled = rlk_lock_begin_parts(lock);
+	code = rlk_writer_acquire(lock, NULL, wait_ms, reterr);
+	rlk_lock_end_parts(lock, canceled);
 	return code;
 }
 
@@ -91,8 +82,7 @@ static int make(struct rowlock_client *client, const char *name,
 	struct side *side = calloc(1, sizeof(*side));
 
 	if (side) {
-		side->recipe.acquire =
-		    strategy == &rlk_strategy_reader ? read : write;
+		side->recipe.acquire = acquire;
 		side->recipe.leave_locked = forget_locked;
 	}
 	return rlk_recipe_make(client, name, strategy, options,
@@ -190,26 +180,6 @@ static struct rowlock *begin_change(struct rowlock *lock,
 	return other;
 }
 
-static void end_change(struct rowlock *lock, struct rowlock *other)
-{
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
-
-	lock->calls--;
-	other->calls--;
-}
-
-static int fail_side(const struct rowlock *lock, bool reads,
-		     struct rowlock_errinfo *reterr)
-{
-	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-			RLK_LOCK_FORMAT
-			" is no %s of a read/write lock, or its %s was freed; "
-			"make both by rowlock_rwlock_new()",
-			RLK_LOCK_ARGS(lock), reads ? "reader" : "writer",
-			reads ? "writer" : "reader");
-}
-
 static int upgrade(struct rowlock *reader, struct rowlock *writer,
 		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
@@ -243,14 +213,21 @@ static int change(struct rowlock *lock, bool reads, uint64_t wait_ms,
 	other = begin_change(lock, reads ? &rlk_strategy_reader
 					 : &rlk_strategy_writer);
 	if (!other)
-		return fail_side(lock, reads, reterr);
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				RLK_LOCK_FORMAT
+				" is no %s of a read/write lock, or its %s was "
+				"freed; make both by rowlock_rwlock_new()",
+				RLK_LOCK_ARGS(lock),
+				reads ? "reader" : "writer",
+				reads ? "writer" : "reader");
 	if (reads) {
 		code = upgrade(lock, other, wait_ms, &error);
 	} else {
 		code = rlk_reader_acquire_under(other, lock, &error);
 		code = leave(lock, other, code, &error);
 	}
-	end_change(lock, other);
+	rlk_lock_leave(lock);
+	rlk_lock_leave(other);
 	if (code && reterr) {
 		*reterr = error;
 		rlk_prefix(reterr, reads ? "upgrade: " : "downgrade: ");

@@ -78,16 +78,6 @@ int rowlock_semaphore_new(struct rowlock_client *client, const char *name,
 	return code;
 }
 
-static int fail_kind(const struct rowlock *lock, const char *what,
-		     struct rowlock_errinfo *reterr)
-{
-	return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-			"%s " RLK_LOCK_FORMAT
-			": it is no semaphore; make one by "
-			"rowlock_semaphore_new()",
-			what, RLK_LOCK_ARGS(lock));
-}
-
 int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
@@ -98,7 +88,11 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 	if (rlk_client_forked(lock->name->client))
 		return rlk_client_fail_forked(lock->name->client, reterr);
 	if (lock->name->strategy != &rlk_strategy_permits)
-		return fail_kind(lock, "acquire permits of", reterr);
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"acquire permits of " RLK_LOCK_FORMAT
+				": it is no semaphore; make one by "
+				"rowlock_semaphore_new()",
+				RLK_LOCK_ARGS(lock));
 	code = acquire(lock, count, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
@@ -113,8 +107,8 @@ unsigned int rowlock_semaphore_held(struct rowlock *lock)
 	if (rlk_client_forked(lock->name->client))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	if (lock->name->strategy == &rlk_strategy_permits && lock->hold &&
-	    lock->shown && rlk_hold_check_locked(lock->hold))
+	if (lock->name->strategy == &rlk_strategy_permits &&
+	    rlk_lock_shows_locked(lock))
 		held = lock->hold->upkeep->count;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return held;

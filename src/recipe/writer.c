@@ -303,16 +303,15 @@ static void put_hold(struct rowlock *lock, struct rlk_hold *hold)
 }
 
 /* Until @until_ms, which may be over by now; of a try, the end of the call. */
-static int drain(struct rowlock *writer, struct rlk_hold *write,
-		 const struct rowlock *reader, struct rlk_hold *read,
-		 uint64_t wait_ms, int64_t until_ms,
+static int drain(struct rowlock *writer, const struct rowlock *reader,
+		 struct rlk_hold *read, uint64_t wait_ms, int64_t until_ms,
 		 struct rowlock_errinfo *reterr)
 {
 	struct drain drain = {
 		.client = writer->name->client,
 		.writer = writer,
 		.reader = reader,
-		.write = write,
+		.write = get_hold(writer),
 		.read = read,
 		.began_ms = rlk_now(writer->name->client->clock),
 	};
@@ -322,13 +321,20 @@ static int drain(struct rowlock *writer, struct rlk_hold *write,
 	drain.waiter.until_ms = until_ms;
 	drain.waiter.give_up_ms =
 	    wait_ms ? rlk_after(until_ms, LOOK_GRACE_MS) : until_ms;
-	if (!rlk_waiter_begin(&drain.waiter))
-		return rlk_fail(reterr, ROWLOCK_ENOMEM,
+	if (!drain.write)
+		return fail_gone(writer, reterr);
+	if (rlk_waiter_begin(&drain.waiter)) {
+		code = wait_for_readers(&drain);
+		rlk_waiter_end(&drain.waiter);
+		if (code)
+			explain(&drain, code, reterr);
+	} else {
+		code = rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"acquire " RLK_LOCK_FORMAT ": out of memory",
 				RLK_LOCK_ARGS(writer));
-	code = wait_for_readers(&drain);
-	rlk_waiter_end(&drain.waiter);
-	return code ? explain(&drain, code, reterr) : 0;
+	}
+	put_hold(writer, drain.write);
+	return code;
 }
 
 /* ---------------------------------------------------------------- acquire */
@@ -352,7 +358,8 @@ static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&reader->name->client->mutex);
 	int code = 0;
-	struct rlk_hold *hold = rlk_lock_shown_locked(reader, &code, reterr);
+	struct rlk_hold *hold =
+	    rlk_lock_hold_locked(reader, false, &code, reterr);
 
 	if (!hold)
 		return code;
@@ -410,17 +417,12 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 
 	while (!code) {
 		uint64_t left = time_left(writer, wait_ms, until);
-		struct rlk_hold *write;
 
 		code = reader ? try_row(writer, wait_ms, until, reterr)
 			      : rlk_acquire(writer, left, reterr);
 		if (code)
 			break;
-		write = get_hold(writer);
-		code = write ? drain(writer, write, reader, read, wait_ms,
-				     until, reterr)
-			     : fail_gone(writer, reterr);
-		put_hold(writer, write);
+		code = drain(writer, reader, read, wait_ms, until, reterr);
 		if (code == 0)
 			break;
 		rlk_release(writer, give_back_until(client, wait_ms, until),
@@ -441,7 +443,8 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
 	int code = 0;
-	struct rlk_hold *hold = rlk_lock_shown_locked(writer, &code, reterr);
+	struct rlk_hold *hold =
+	    rlk_lock_hold_locked(writer, false, &code, reterr);
 
 	if (!hold)
 		return code;

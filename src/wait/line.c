@@ -184,9 +184,7 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	leave_line(&waiter);
 	/* A cancel that came too late for this wait is meant for the next part
 	 * of the same one. */
-	if (!code && waiter.canceled &&
-	    (lock->name->strategy->drained ||
-	     lock->flags & ROWLOCK_TOKEN_WITH_GRANT))
+	if (!code && waiter.canceled && lock->in_parts)
 		lock->cancel_next = true;
 	return code;
 }
