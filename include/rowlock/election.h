@@ -25,9 +25,9 @@ extern "C" {
 
 struct rowlock_election_options {
 	size_t size; /* set by ROWLOCK_ELECTION_OPTIONS_DEFAULT */
-	/** Of its lock; default NULL: the defaults. The info is what observers
-	 *  are told of this candidate while it leads, such as where it listens.
-	 *  Under ROWLOCK_ROW nobody can be told who leads. */
+	/** The options of its lock. Default NULL: the defaults. The info is
+	 * what observers are told of this candidate while it leads, such as
+	 * where it listens. Under ROWLOCK_ROW nobody can be told who leads. */
 	const struct rowlock_options *lock;
 	/** Of the candidates that wait at the same time the one with the
 	 *  largest weight is elected, whenever it came; of the same weight,
@@ -87,8 +87,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_election_new(
  * finds that candidate waiting since before it released, should not release for
  * it again soon: that one cannot lead.
  *
- * @ret_weight    its weight; 0: there is none. That of a leader without a
- * weight counts as 0
+ * @ret_weight    its weight, or 0 if there is none. That of a leader without a
+ *                weight counts as 0
  * @ret_stood_ms  how long it has waited, by the server's clock; of several of
  *                the same weight, the longest
  *

@@ -86,9 +86,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_new(
  *           of the writer ends the wait
  *
  * Returns 0. ROWLOCK_ELOST: it was lost, others may have written; neither is
- * held, and nothing is to be released. Of all else @reader is held as before,
- * unless it was lost: ROWLOCK_EBUSY: another writer waits for this reader, or
- * (if @wait_ms is 0) there are other readers; ROWLOCK_ETIMEDOUT;
+ * held, and nothing is to be released. With any other code @reader is held as
+ * before, unless it was lost: ROWLOCK_EBUSY: another writer waits for this
+ * reader, or (if @wait_ms is 0) there are other readers; ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_ENOTHELD: it does not read; ROWLOCK_EDEADLOCK: it
  * reads more than once; ROWLOCK_EUNSUPPORTED: @reader is none, or its writer
  * was freed; ROWLOCK_EINVAL: another thread waits with the writer; and the

@@ -75,8 +75,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_new(
  *
  * Returns as rowlock_acquire(), and ROWLOCK_EINVAL: @count, or the database
  * says that the semaphore has another number of permits, or does not know it
- * (ROWLOCK_PERMITS_STORED); ROWLOCK_EUNSUPPORTED: @lock is no semaphore. Of all
- * but 0 it has no permits, or those that it had before.
+ * (ROWLOCK_PERMITS_STORED); ROWLOCK_EUNSUPPORTED: @lock is no semaphore. With
+ * any code but 0 it has no permits, or those that it had before.
  *
  * Blocks as rowlock_acquire(). Two statements and one commit if they are free,
  * however many are acquired; one statement for a single permit that is free

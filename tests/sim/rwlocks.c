@@ -28,7 +28,7 @@ void sim_rwlocks_free(struct sim_thread *thread)
 		sim_thread_give_back(&thread->rwlocks[i]);
 }
 
-/* Who cancels it hits @side. */
+/* From now on a cancel of @handle hits @side. */
 static void use(struct sim_handle *handle, struct rowlock *side)
 {
 	handle->lock = side;
