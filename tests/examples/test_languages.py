@@ -4,7 +4,6 @@ rowlock run --guarded: what they write is there, or, if the lock was broken
 before they commit, is not. Speaks TAP."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,22 +14,11 @@ sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 
 # pylint: disable=wrong-import-position
 import shop as shops  # noqa: E402
+from page import blocks  # noqa: E402
 from tap import Tap, check  # noqa: E402
 
-MANUAL = os.path.join(os.environ['ROWLOCK_SOURCE'], 'tools', 'man',
-                      'rowlock_mysql.3.scd')
-
-
-def programs():
-    """By the word they begin with."""
-    with open(MANUAL, encoding='utf-8') as manual:
-        blocks = re.findall(r'^```\n(.*?)^```', manual.read(), re.M | re.S)
-    found = {}
-    for block in blocks:
-        for kind, first in (('python', 'import os'), ('php', '<?php')):
-            if block.startswith(first):
-                found[kind] = block
-    return found
+MANUAL = 'tools/man/rowlock_mysql.3.scd'
+PROGRAMS = {'python': blocks(MANUAL, 'import os'), 'php': blocks(MANUAL, r'<\?php')}
 
 
 def python():
@@ -57,7 +45,7 @@ class Shop(shops.Shop):
 
     def __init__(self, directory):
         super().__init__(directory, 'languages')
-        for kind, text in programs().items():
+        for kind, (text,) in PROGRAMS.items():
             with open(self.path(kind), 'w', encoding='utf-8') as out:
                 out.write(text)
 
