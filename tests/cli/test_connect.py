@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Another host: README's page "Connect to another host", each line as it stands
-there, with a server of its own on an address of this machine that is not local
-in name, and a CA of its own. Without such an address, or without a server's
+"""Another host: docs/connect.md, each line as it stands there, with a server of its
+own on an address of this machine that is not local in name, and a CA of its own; and
+README's first lock, on that server's host. Without such an address, or without a server's
 programs, the cases are skipped.
 
 Only places are others: /etc, where the installed files are, the server's name and
 port, and who restarts it.
 """
-import contextlib
 import getpass
 import os
 import pty
@@ -21,25 +20,14 @@ import unittest
 
 import harness
 from harness import MIGRATE, ToolTest, patience, waiting
+from page import ROOT, blocks
 from test_tls import address_of_this_host
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 REAPERD = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                                    "..", ".."))
+PAGE = blocks("docs/connect.md", "# on (the server|each host|one host)\n")
 NEEDED = ("mariadbd", "mariadb-install-db", "mariadb", "openssl")
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
-
-
-def page(path):
-    """Its blocks for the shell, in their order."""
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        text = file.read()
-    if path.endswith(".scd"):  # scdoc(5): a backslash is written as two
-        text = text.replace("\\\\", "\\")
-    return [block for block in re.findall(r"^```(?:sh)?\n(.*?)^```", text,
-                                          re.M | re.S)
-            if re.match(r"# on (the server|each host)\n", block)]
 
 
 class Server:
@@ -118,6 +106,7 @@ class Connect(ToolTest):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.server.stop)
+        self.passwords = {}
         del self.environment["ROWLOCK_FAKE"]
         os.remove(os.path.join(self.directory, ".my.cnf"))
         self.environment["PATH"] = f"{self.directory}/bin:{PATH}"
@@ -147,16 +136,14 @@ class Connect(ToolTest):
                 (r"bind-address = \*", f"bind-address = {server.address}"),
                 (r"^host = db1$",
                  f"host = {server.address}\nport = {server.port}"),
-                (r"\bCHANGE_ME_APP\b", self.password("APP"))):
+                (r"\bCHANGE_ME_APP\b", self.passwords.get("app", ""))):
             block = re.sub(here, there, block, flags=re.M)
         return block
 
-    def password(self, account):
-        with contextlib.suppress(FileNotFoundError):
-            with open(f"{self.directory}/mysql/accounts.sql",
-                      encoding="utf-8") as file:
-                return re.search(rf"'(\w+_{account})'", file.read())[1]
-        return ""
+    def read_passwords(self):
+        with open(f"{self.directory}/mysql/accounts.sql", encoding="utf-8") as file:
+            self.passwords = dict(re.findall(
+                r"'rowlock_(\w+)'@'%'\n\tIDENTIFIED BY '(\w+)'", file.read()))
 
     def shell(self, text, **more):
         code, out, err = self.run_tool(
@@ -179,17 +166,19 @@ class Connect(ToolTest):
         """With a terminal, where the password is typed."""
         terminal, other_end = pty.openpty()
         if " -p\n" in block:
-            os.write(terminal, f"{self.password('MIGRATE')}\n".encode())
+            os.write(terminal, f"{self.passwords['migrate']}\n".encode())
         try:
             return self.shell(block, stdin=other_end)
         finally:
             os.close(other_end)
             os.close(terminal)
 
-    def test_the_page_of_the_manual_has_the_lines_of_README(self):
-        lines = page("README.md")
-        self.assertEqual(len(lines), 5)
-        self.assertEqual(page("tools/man/rowlock-connect.7.scd"), lines)
+    def test_the_first_lock_of_README_is_held(self):
+        self.server.start()
+        with open(f"{self.directory}/.my.cnf", "w", encoding="utf-8") as file:
+            file.write(f"[client]\nuser=root\nsocket={self.server.socket}\n")
+        block, = blocks("README.md", "sudo mariadb")
+        self.assertTrue(self.shell(block).endswith("it runs\n"))
 
     def test_each_line_of_the_page_leads_to_a_server_on_another_host(self):
         self.server.start()
@@ -200,13 +189,28 @@ class Connect(ToolTest):
         self.assertEqual(code, 125)
         self.assertIn("is not allowed to connect", err)
         self.assertIn("check user, password and the host", err)
-        out = ""
-        for block in map(self.moved, page("README.md")):
-            # The option file has a password that the block before has made.
-            block = self.moved(block)
-            out = (self.on_the_server(block) if block.startswith(
-                "# on the server") else self.on_each_host(block))
-        self.assertIn("it runs\n", out)
+        own = os.path.join(self.directory, ".my.cnf")
+        with open(own, "w", encoding="utf-8") as file:
+            file.write("[mysql]\nprompt = mine")
+        said = ""
+        for block in PAGE:
+            # The option file has a password that a block before has made.
+            play = (self.on_the_server if block.startswith("# on the server")
+                    else self.on_each_host)
+            said += play(self.moved(block)) or ""
+            if ">accounts.sql" in block:
+                self.read_passwords()
+        self.assertIn("it runs\n", said)
+        # Its own lines stay, and nobody else reads it.
+        with open(own, encoding="utf-8") as file:
+            self.assertTrue(file.read().startswith("[mysql]\nprompt = mine\n"))
+        self.assertEqual(os.stat(own).st_mode & 0o777, 0o600)
+        # One of the passwords tells nothing of the others.
+        parts = [{word[i:i + 8] for i in range(len(word) - 7)}
+                 for word in self.passwords.values()]
+        self.assertEqual(len(set().union(*parts)), sum(map(len, parts)))
+        self.assertEqual(len(parts), 4)
+        self.assertFalse(os.path.exists(f"{self.directory}/mysql/accounts.sql"))
         code, _, err = self.run_tool("--once", tool=REAPERD)
         self.assertEqual(code, 0, err)
         code, _, err = self.run_tool("list", "--dsn=host=127.0.0.1;port=1",

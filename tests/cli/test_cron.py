@@ -1,37 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""The lines for a crontab, as README and the manual have them, on a real server
-(ROWLOCK_TEST_DSN): each is run as cron would, with cron's environment.
+"""The lines for a crontab and a shell and the units of systemd, as README, docs/cron.md
+and the manual have them, on a real server (ROWLOCK_TEST_DSN): each is run as cron
+would, with cron's environment.
 
-Only the place of what is installed is another one, and what a line sleeps for.
+Only the place of what is installed is another one, and how long a line sleeps or waits.
 """
 import os
 import re
+import shutil
+import subprocess
 import unittest
 
 import harness
 from harness import ToolTest, patience
 from option_file import option_file
+from page import blocks, read
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 DSN = os.environ.get("ROWLOCK_TEST_DSN", "")
-ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
-TIMES = r"^\s*\d+ \d+ \* \* \*\s+"
-
-
-def crontab(path, user):
-    """The commands of a text's crontab lines; with a user's name before each, as
-    in /etc/cron.d, or without."""
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        text = file.read()
-    if path.endswith(".scd"):
-        text = text.replace("\\*", "*")
-    for line in text.splitlines():
-        if match := re.match(TIMES, line):
-            command = line[match.end():]
-            yield re.sub(r"^\w+\s+", "", command) if user else command
-
-
-LINES = [*crontab("README.md", True), *crontab("tools/man/rowlock.1.scd", False)]
+# Behind the times, and in /etc/cron.d a user's name; or in a unit.
+JOB = re.compile(r"^(?:\s*\d+ \d+ \* \* \*\s+(?:\w+\s+)?|ExecStart=)(/.* nightly .*)$", re.M)
+LINES = [line for page in ("README.md", "docs/cron.md", "tools/man/rowlock.1.scd")
+         for line in JOB.findall(read(page))]
+UNITS = blocks("docs/cron.md", "# /etc/systemd/system/")
+SHELL, = blocks("README.md", "rowlock run nightly")
+SCHEMA, = blocks("README.md", "rowlock run schema")
+# Finishes what it finds undone, and is alone meanwhile.
+MIGRATION = """mkdir "$HOME/alone" || exit 9
+[ -e "$HOME/migrated" ] || echo migrated >>"$HOME/done"
+: >"$HOME/migrated"
+rmdir "$HOME/alone"
+"""
 
 
 @unittest.skipUnless(DSN, "no ROWLOCK_TEST_DSN")
@@ -51,14 +50,16 @@ class Cron(ToolTest):
         os.symlink(os.path.abspath(CLI), os.path.join(self.bin, "rowlock"))
         self.done = os.path.join(self.directory, "done")
         for job in ("report", "nightly.sh"):
-            path = os.path.join(self.bin, job)
-            with open(path, "w", encoding="utf-8") as out:
-                out.write(f'#!/bin/sh\necho "$ROWLOCK_NAME" >>{self.done}\n'
-                          "exit 5\n")
-            os.chmod(path, 0o755)
+            self.script(job, f'echo "$ROWLOCK_NAME" >>{self.done}\nexit 5\n')
+
+    def script(self, name, text):
+        path = os.path.join(self.bin, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(f"#!/bin/sh\n{text}")
+        os.chmod(path, 0o755)
 
     def play(self, line, name):
-        line = line.replace("/usr/local/bin", self.bin)
+        line = line.replace("/usr/local/bin", self.bin).replace("-w 2h", "-w 10ms")
         self.assertRegex(line, r"\bnightly (--|-c)")
         line = re.sub(r"\bnightly (--|-c)", rf"{name} \1", line)
         line = re.sub(r"\bsleep \d+", f"{self.bin}/rowlock show {name} "
@@ -66,7 +67,7 @@ class Cron(ToolTest):
         return self.run_tool("-c", line, tool="/bin/sh", env=self.cron)
 
     def test_each_line_runs_with_the_environment_of_cron(self):
-        self.assertEqual(len(LINES), 4, LINES)
+        self.assertEqual(len(LINES), 7, LINES)
         for number, line in enumerate(LINES):
             with self.subTest(line):
                 name = f"test-cron-{os.getpid()}-{number}"
@@ -98,6 +99,55 @@ class Cron(ToolTest):
         holder.stdin.close()
         holder.stdin = None
         holder.wait(patience())
+
+    def test_each_line_of_the_shell_chapter_runs_its_command(self):
+        self.script("report.sh", f"echo report >>{self.done}\n")
+        self.script("import", f"echo import >>{self.done}\n")
+        # It leads until somebody ends it.
+        self.script("mailer", f"echo mailer >>{self.done}\ntrap 'exit 0' TERM\n"
+                    "kill $PPID\nwhile :; do sleep 0.1; done\n")
+        self.cron["PATH"] += f":{self.bin}"
+        lines = re.sub(r"(?<![./])\b(nightly|import|mailer)\b",
+                       rf"test-shell-{os.getpid()}-\1", SHELL)
+        for line in lines.splitlines():
+            with self.subTest(line):
+                code, _, err = self.run_tool("-c", line, tool="/bin/sh", env=self.cron,
+                                             cwd=self.bin)
+                self.assertEqual((code, err), (0, ""))
+        with open(self.done, encoding="utf-8") as done:
+            self.assertEqual(done.read().split(), ["report", "report", "import", "mailer"])
+
+    def test_of_ten_deployments_one_migrates_and_none_is_disturbed(self):
+        for name in ("migrate.sh", "flyway", "liquibase"):
+            self.script(name, MIGRATION)
+        self.cron["PATH"] += f":{self.bin}"
+        for line in SCHEMA.splitlines():
+            with self.subTest(line):
+                line = line.replace(" schema ", f" test-schema-{os.getpid()} ")
+                started = [self.start("-c", line, tool="/bin/sh", env=self.cron,
+                                      cwd=self.bin) for _ in range(10)]
+                for process in started:
+                    self.assertEqual(self.finish(process), (0, "", ""))
+                with open(self.done, encoding="utf-8") as done:
+                    self.assertEqual(done.read(), "migrated\n")
+                os.remove(self.done)
+                os.remove(os.path.join(self.directory, "migrated"))
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
+    def test_systemd_has_nothing_to_say_of_the_units(self):
+        self.script("mailer", "")
+        paths = []
+        for unit in UNITS:
+            paths.append(os.path.join(self.directory, re.match(r"# .*/(.+)", unit)[1]))
+            with open(paths[-1], "w", encoding="utf-8") as out:
+                out.write(unit.replace("/usr/local/bin", self.bin))
+        said = subprocess.run(["systemd-analyze", "verify", *paths], check=False,
+                              capture_output=True, text=True).stderr
+        # It also looks at units of this machine.
+        self.assertNotRegex(said, r"report\.|mailer\.")
+        enabled, = blocks("docs/cron.md", "sudo systemctl")
+        self.assertLessEqual(set(re.findall(r"\w+\.(?:timer|service)", enabled)),
+                             set(map(os.path.basename, paths)))
 
 
 if __name__ == "__main__":

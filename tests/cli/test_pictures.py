@@ -98,14 +98,10 @@ class Pictures(ToolTest):
         return "\n".join(line.rstrip("\r").rpartition("\r")[2].rstrip()
                          for line in text.replace("\r\n", "\n").split("\n"))
 
-    def test_the_lists_are_what_list_shows(self):
+    def test_the_list_is_what_list_shows(self):
         self.fake.answers["list"] = [*rows(), "reply 0"]
-        for name, columns in (("list", PICTURES.COLUMNS),
-                              ("list-wide", PICTURES.WIDE)):
-            with self.subTest(name):
-                shown = "$ rowlock list\n" + self.on_terminal(columns, "list")
-                self.assertEqual(without_digits(picture(name)),
-                                 without_digits(shown))
+        shown = "$ rowlock list\n" + self.on_terminal(PICTURES.COLUMNS, "list")
+        self.assertEqual(without_digits(picture("list")), without_digits(shown))
 
     def test_the_wait_is_what_run_shows(self):
         self.fake.answers["acquire"] = None
@@ -120,8 +116,8 @@ class Pictures(ToolTest):
                            + shown + "\n"))
 
     def test_each_page_shows_the_same_in_its_columns(self):
-        for name, pages in (("list", 1), ("list-wide", 1), ("wait", 1),
-                            ("demo", 2)):
+        self.assertEqual(picture("sale"), PICTURES.sale(picture("demo")) + "\n")
+        for name, pages in (("list", 2), ("wait", 1), ("demo", 1), ("sale", 1)):
             with self.subTest(name):
                 shown = places(name)
                 self.assertEqual(len(shown), pages)

@@ -1,14 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the first C program of README, or of a manual page, to a file of its own.
+"""Write the C program of README, or of a manual page, to a file of its own.
 
 Usage: extract.py README.md|PAGE.scd OUTPUT
 
-A program is a fenced block (in Markdown one of C) that has a main(). The line
-numbers are kept, so that the compiler's messages point to where it stands.
+A program is a fenced block (in Markdown one of C) that has a main(). The other
+blocks of C in Markdown are compiled behind it, as functions that nobody calls. The
+line numbers are kept, so that the compiler's messages point to where it stands.
 """
 import re
 import sys
+
+# A block without a main() takes this for granted.
+AROUND = '''
+#include <mysql.h>
+#include <rowlock/mysql.h>
+__attribute__((unused)) static int part_%d(struct rowlock *lock, MYSQL *mysql)
+{
+	struct rowlock_errinfo err;
+	int code = 0;
+%s	return code;
+}
+'''
 
 
 def main():
@@ -17,18 +30,22 @@ def main():
         text = file.read()
     manual = source.endswith('.scd')
     fence = r'^```\n(.*?)^```' if manual else r'^```c\n(.*?)^```'
-    for block in re.finditer(fence, text, re.M | re.S):
-        program = block.group(1)
-        if not re.search(r'\bmain\s*\(', program):
-            continue
-        if manual:  # scdoc(5): a backslash is written as two
-            program = program.replace('\\\\', '\\')
+    program, parts = '', ''
+    for number, block in enumerate(re.finditer(fence, text, re.M | re.S)):
         line = text.count('\n', 0, block.start(1)) + 1
-        with open(output, 'w', encoding='utf-8') as file:
-            file.write(f'#line {line} "{source}"\n{program}')
-        return 0
-    print(f'{source}: no fenced block of C with a main()', file=sys.stderr)
-    return 1
+        code = f'#line {line} "{source}"\n{block.group(1)}'
+        if manual:  # scdoc(5): a backslash is written as two
+            code = code.replace('\\\\', '\\')
+        if not program and re.search(r'\bmain\s*\(', code):
+            program = code
+        elif not manual:
+            parts += AROUND % (number, code)
+    if not program:
+        print(f'{source}: no fenced block of C with a main()', file=sys.stderr)
+        return 1
+    with open(output, 'w', encoding='utf-8') as file:
+        file.write(program + parts)
+    return 0
 
 
 if __name__ == '__main__':

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / 'tests' / 'lib'))
 # pylint: disable=wrong-import-position
 from tap import tell_wrong  # noqa: E402
 
-TREES = ('src', 'include', 'tools', 'sql', 'tests')
+TREES = ('docs', 'src', 'include', 'tools', 'sql', 'tests')
 KINDS = ('.c', '.h', '.py', '.sh', '.md', '.scd')
 # What it says of phrasing has that phrasing; a history is not rewritten.
 NOT = ('tests/meta/check_prose.py', 'CHANGELOG.md')

@@ -14,8 +14,8 @@ from mutants.suite import tests_of
 from patience import load
 
 # What a build and its tests read.
-TREE = ('include', 'meson.build', 'meson_options.txt', 'sql', 'src', 'tests',
-        'tools', 'README.md', 'LICENSE', 'CONTRIBUTING.md', 'CHANGELOG.md')
+TREE = ('docs', 'include', 'meson.build', 'meson_options.txt', 'sql', 'src',
+        'tests', 'tools', 'README.md', 'LICENSE', 'CONTRIBUTING.md', 'CHANGELOG.md')
 # Rings whose tests need no server, or start their own.
 NO_SERVER = {'unit', 'cli', 'meta', 'sim'}
 # cmocka adds its reason to the name of a case whose fixture failed as well.
