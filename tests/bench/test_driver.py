@@ -28,6 +28,7 @@ os.environ['PATH'] += ':/usr/sbin:/sbin'
 import servers  # noqa: E402
 from figures import Figure, Place, Results  # noqa: E402
 from options import parse  # noqa: E402
+from page import blocks  # noqa: E402
 from patience import patience  # noqa: E402
 from peers import why_not  # noqa: E402
 from processes import (Daemon, heed_signals, held_back,  # noqa: E402
@@ -96,6 +97,13 @@ def words_that_leave_nothing_are_refused():
         said = refused(words)
         check(why in said, f'{words}: {said}')
     check(not refused('--only hot-processes,lease-token'), 'it can be done')
+
+
+def what_the_page_shows_can_be_done():
+    for line in blocks('docs/performance.md', 'tools/bench '):
+        # The words for a directory would make it.
+        said = refused(line.removeprefix('tools/bench').replace('--svg charts', ''))
+        check(not said, f'{line}: {said}')
 
 
 def what_has_nothing_to_do_is_left_out():
@@ -412,6 +420,7 @@ def impatience_while_it_starts_ends_all():
 TESTS = (
     numbers_that_measure_nothing_are_refused,
     words_that_leave_nothing_are_refused,
+    what_the_page_shows_can_be_done,
     what_has_nothing_to_do_is_left_out,
     each_that_can_grow_does,
     what_cannot_be_written_is_refused_first,

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The manual claims no feature that no test has.
+"""The manual claims no feature, and docs/guarantees.md no promise, that no test has.
 
 Usage: check_features.py SOURCE_ROOT
 
 In the tables of rowlock-features.7 each row that says Y of ours has a comment
 "; FEATURE: FILE: CASE", and that is a case of that file, which the suite runs:
 words in a remark, or in what a case says, are none. No comment is about anything
-else. The tables have the same rows, which say the same of ours, and no row has
+else. docs/guarantees.md names `FILE`: `CASE` below each promise. The tables have the same rows, which say the same of ours, and no row has
 more or fewer cells than there are systems.
 """
 import pathlib
@@ -70,12 +70,16 @@ def main():
     tests.pop('Each Y of ours', None)
     claimed = {feature for feature, cell in ours(tables[0]).items()
                if cell == 'Y'}
-    missing = []
-    for feature, where in tests.items():
-        path, _, case = where.partition(': ')
+    promises = re.findall(r'^- `(tests/.+)`: `(.+)`$',
+                          (root / 'docs/guarantees.md').read_text('utf-8'), flags=re.M)
+    missing, broken = [], []
+    for feature, path, case in [(feature, *where.split(': ', 1))
+                                for feature, where in tests.items()] + [
+                                    ('', *promise) for promise in promises]:
         source = root / path
         if not (source.is_file() and has_case(source, case) and is_run(source)):
-            missing.append(f"{feature}: there is no case '{case}' in {path}")
+            (missing if feature else broken).append(
+                f"{feature}: there is no case '{case}' in {path}")
     return tell_wrong([
         ('each row has a cell for each system', wrong),
         ('each table says the same of ours',
@@ -85,6 +89,8 @@ def main():
          sorted(claimed - set(tests)) + missing),
         ('each test is of a feature that the manual claims',
          sorted(set(tests) - claimed)),
+        ('each promise of docs/guarantees.md has a test',
+         broken if promises else ['it names none']),
     ])
 
 
