@@ -70,7 +70,7 @@ def main():
     tests.pop('Each Y of ours', None)
     claimed = {feature for feature, cell in ours(tables[0]).items()
                if cell == 'Y'}
-    promises = re.findall(r'^- `(tests/.+)`: `(.+)`$',
+    promises = re.findall(r'^- `(tests/.+)`:\s+`(.+)`$',
                           (root / 'docs/guarantees.md').read_text('utf-8'), flags=re.M)
     missing, broken = [], []
     for feature, path, case in [(feature, *where.split(': ', 1))
