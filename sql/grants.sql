@@ -3,9 +3,10 @@
 -- A template: the accounts that rowlock needs, each with the least that it
 -- works with. Replace, then run as an administrator:
 --
---   ROWLOCK_DATABASE                      the database with the tables
+--   ROWLOCK_DATABASE                      the database with the tables, and no others
 --   ROWLOCK_HOST                          from where: '10.1.%', 'localhost', ...
---   CHANGE_ME_MIGRATE ... CHANGE_ME_MONITOR   one password each
+--   CHANGE_ME_MIGRATE ... CHANGE_ME_MONITOR   one password each, and not the same;
+--                                             docs/connect.md has the commands
 --
 -- Add REQUIRE SSL to accounts that come over a network. Look for an anonymous
 -- account (SELECT user, host FROM mysql.user WHERE user = ''): from its host it
