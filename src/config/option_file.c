@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "config/alike.h"
 #include "config/dsn.h"
 
 #define DEPTH_MOST 64
@@ -115,12 +116,12 @@ static void compare_group(struct reader *reader, const struct place *place)
 	suffix = suffix ? suffix : "";
 	if (begins && strcmp(rest, suffix) == 0)
 		reader->found = true;
-	else if (!begins && rlk_setting_alike(place->group, ours))
+	else if (!begins && rlk_alike(place->group, ours))
 		snprintf(reader->misspelt, sizeof(reader->misspelt),
 			 "%s:%u: there is no group [%s], but [%s]: did you "
 			 "mean that?",
 			 place->path, place->line, ours, place->group);
-	else if (begins && *suffix && *rest && rlk_setting_alike(suffix, rest))
+	else if (begins && *suffix && *rest && rlk_alike(suffix, rest))
 		snprintf(reader->misspelt_end, sizeof(reader->misspelt_end),
 			 "%s:%u: no group has the suffix '%.60s', but there is "
 			 "[%s]: did you mean that?",

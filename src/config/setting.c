@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "base/macro.h"
+#include "config/alike.h"
 
 /* No key is longer. */
 #define LENGTH_MOST 40
@@ -97,7 +98,8 @@ static const struct rlk_setting keys[] = {
 };
 _Static_assert(RLK_ARRAY_SIZE(keys) < RLK_SETTINGS, "too many keys");
 
-/* Other drivers' names that are too different to be found by distance(). */
+/* Other drivers' names that are too different to be found
+ * by rlk_unlikeness(). */
 static const char *const strangers[][2] = {
 	{ "unix-socket", "socket" }, { "hostname", "host" },
 	{ "server", "host" },        { "hostaddr", "host" },
@@ -147,82 +149,17 @@ size_t rlk_setting_number(const struct rlk_setting *key)
 	return (size_t) (key - keys);
 }
 
-static unsigned int least(unsigned int a, unsigned int b)
-{
-	return a < b ? a : b;
-}
-
-/* Letters to change, insert, delete or swap with a neighbour (Damerau; optimal
- * string alignment). */
-static unsigned int distance(const char *a, const char *b)
-{
-	size_t height = strlen(a), width = strlen(b);
-	unsigned int d[LENGTH_MOST + 1][LENGTH_MOST + 1];
-
-	for (size_t i = 0; i <= height; i++)
-		d[i][0] = (unsigned int) i;
-	for (size_t j = 0; j <= width; j++)
-		d[0][j] = (unsigned int) j;
-	for (size_t i = 1; i <= height; i++) {
-		for (size_t j = 1; j <= width; j++) {
-			unsigned int other = a[i - 1] != b[j - 1];
-
-			d[i][j] = least(d[i - 1][j - 1] + other,
-					least(d[i - 1][j], d[i][j - 1]) + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1])
-				d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
-		}
-	}
-	return d[height][width];
-}
-
-/* From this distance on it is another word. */
-static unsigned int too_far(size_t length)
-{
-	return length < 4 ? 2 : 3;
-}
-
-/* In small letters, without blanks. False: too long to be a key. */
-static bool simplify(const char *word, char (*ret_simple)[LENGTH_MOST + 1])
-{
-	size_t length = 0;
-
-	for (; *word; word++) {
-		if (isspace((unsigned char) *word))
-			continue;
-		if (length == LENGTH_MOST)
-			return false;
-		(*ret_simple)[length++] =
-		    plain((char) tolower((unsigned char) *word));
-	}
-	(*ret_simple)[length] = '\0';
-	return true;
-}
-
-bool rlk_setting_alike(const char *a, const char *b)
-{
-	char one[LENGTH_MOST + 1], other[LENGTH_MOST + 1];
-
-	return simplify(a, &one) && simplify(b, &other) &&
-	       distance(one, other) < too_far(strlen(one));
-}
-
 /* The key that @name may be a misspelling of, or NULL. */
 static const char *nearest(const char *name)
 {
-	char simple[LENGTH_MOST + 1];
 	const char *near = NULL;
-	unsigned int best;
+	unsigned int best = RLK_NOT_ALIKE;
 
-	if (!simplify(name, &simple))
-		return NULL;
-	best = too_far(strlen(simple));
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(strangers); i++)
-		if (strcmp(simple, strangers[i][0]) == 0)
+		if (rlk_unlikeness(name, strangers[i][0]) == 0)
 			return strangers[i][1];
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(keys); i++) {
-		unsigned int now = distance(simple, keys[i].name);
+		unsigned int now = rlk_unlikeness(name, keys[i].name);
 
 		if (now < best) {
 			best = now;

@@ -51,9 +51,6 @@ const struct rlk_setting *rlk_setting_at(size_t number);
 
 size_t rlk_setting_number(const struct rlk_setting *key);
 
-/** Is one a misspelling of the other? Ignores blanks and case. */
-bool rlk_setting_alike(const char *a, const char *b);
-
 /** Say in @buffer what is wrong with @value (NULL if the key stands alone).
  *  Returns NULL if nothing is. Never shows a secret. */
 const char *rlk_setting_problem(const struct rlk_setting *key,

@@ -138,6 +138,11 @@ class InPlace(ToolTest):
         self.assertEqual(code, 127)
         self.assertIn("cannot execute 'no-such-command'", err)
         self.fake.expect("release")
+        for option in ([], ["--no-supervise"]):
+            code, _, err = self.run_tool("run", *option, "j", "echo hi; true")
+            self.assertEqual(code, 127)
+            self.assertIn("No such file or directory; use -c for a shell "
+                          "command", err)
 
     def test_a_loss_is_told_and_the_command_runs_on(self):
         process = self.start_in_place("echo; read x; exit 3")

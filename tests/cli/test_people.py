@@ -419,7 +419,7 @@ class Permits(ToolTest):
         self.fake.answers["count"] = ["reply 0 0 0"]
         code, out, err = self.run_tool("permits", "n")
         self.assertEqual((code, out), (1, ""))
-        self.assertIn("'n' on fake:1 is no semaphore yet", err)
+        self.assertIn("'n' on fake:1 is not a semaphore yet", err)
         self.assertEqual(self.run_tool("permits", "--json", "n"),
                          (1, "[]\n", ""))
 

@@ -66,9 +66,32 @@ class Usage(ToolTest):
     def test_no_or_unknown_command_is_refused(self):
         for command in ("run", "list", "show", "wait", "break"):
             self.refused(says=f"\n  rowlock {command} ")
-        self.refused("frobnicate", says="'frobnicate' is no command")
-        self.refused("help", "frobnicate", says="'frobnicate' is no command")
+        self.refused("frobnicate", says="'frobnicate' is not a command")
+        self.refused("help", "frobnicate", says="'frobnicate' is not a command")
         self.refused("--frobnicate", says="rowlock --help")
+
+    def test_what_may_be_meant_is_suggested(self):
+        for word, meant in (("lisst", "list"), ("Show", "show"), ("lock", "run"),
+                            ("ls", "list"), ("status", "list"), ("ps", "list"),
+                            ("release", "break")):
+            self.refused(word, "x", says=f"did you mean '{meant}' (")
+        self.refused("nightly", "--", "true", says="'rowlock run nightly ...'")
+        for argv, meant in ((["run", "--nonblok", "x", "true"], "nonblock"),
+                            (["run", "x", "--wiat=1", "true"], "wait"),
+                            (["run", "--shared", "x", "true"], "read"),
+                            (["list", "--tls-unverifyed"], "tls-unverified"),
+                            (["--verbos", "lists"], "")):
+            self.refused(*argv, says=f"did you mean '--{meant}'?" if meant else "")
+        self.refused("--intervall=1", tool=REAPERD,
+                     says="did you mean '--interval'?")
+        self.refused("--databse=x", tool=MIGRATE,
+                     says="did you mean '--database'?")
+
+    def test_a_time_that_is_none_is_told_what_one_is(self):
+        for argv in (["run", "-w"], ["run", "-t"], ["run", "--retry-connect"],
+                     ["wait", "-w"], ["elect", "--preempt-after"],
+                     ["reap", "--timeout"]):
+            self.refused(*argv, "1w", "x", says="'1w' is not a time: write 30s,")
 
     def test_wrong_arguments_are_refused_before_the_server_is_asked(self):
         for argv in (["run"], ["run", "x"], ["run", "x", "--"],
@@ -81,7 +104,7 @@ class Usage(ToolTest):
                      ["run", "-w", ".", "x", "true"],
                      ["run", "-w", "99999999999999999999", "x", "true"],
                      ["run", "-t", "0", "x", "true"],
-                     ["run", "-t", "1d", "x", "true"],
+                     ["run", "-t", "2d", "x", "true"],
                      ["run", "-t", "999ms", "x", "true"],
                      ["run", "-t", "25h", "x", "true"],
                      ["run", "-t", "1s", "-s", "row", "x", "true"],
@@ -284,6 +307,7 @@ class RunOptions(ToolTest):
         for text, ms in (("1", 1000), ("0.25", 250), (".5", 500),
                          ("2.", 2000), ("0.0001", 1), ("1500ms", 1500),
                          ("2s", 2000), ("1.5m", 90000), ("2h", 7200000),
+                         ("1d", 86400000),
                          ("1.0000000001", 1001)):
             for option in ("-w", "--wait", "--timeout"):
                 acquire = self.acquired_with(option, text, "j", "true")[2]

@@ -12,8 +12,9 @@ import sys
 # That no call runs up is the linker's to see (test_walls.py).
 ROOMS = ['base', 'config', 'db', 'strategy', 'core', 'hold', 'group', 'wait',
          'background', 'api', 'guard', 'recipe']
-# Macros for cleanup by scope are for everybody; they are no part of the library.
-FOR_ALL = {'base/macro.h'}
+# For everybody, and no part of the library: macros for cleanup by scope, and the
+# likeness of words.
+FOR_ALL = {'base/macro.h', 'config/alike.h'}
 # Trees that know the library through its public headers only. rowlock-migrate runs
 # where no tables are yet, so it has no client: it takes the library's connections.
 OUTSIDE = ['tools', 'tests/integration', 'tests/stress', 'tests/lib',

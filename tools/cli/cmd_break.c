@@ -51,7 +51,7 @@ int cmd_break(int argc, char **argv, struct common *common)
 	enum rowlock_strategy strategy = ROWLOCK_LEASE;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "s:vhV", options, NULL)) !=
+	while ((option = suggest_getopt(argc, argv, "s:vhV", options, NULL)) !=
 	       -1) {
 		int code = -1;
 

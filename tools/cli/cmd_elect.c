@@ -93,11 +93,9 @@ static int take_weight(struct task *task, const char *text)
 
 static int take_preemption(struct task *task, const char *text)
 {
-	task->gives_way = text_duration(text, &task->gives_way_ms);
-	return task->gives_way
-		   ? -1
-		   : command_misused(
-			 "elect", "--preempt-after: '%s' is not a time", text);
+	task->gives_way = true;
+	return command_time("elect", "--preempt-after", text,
+			    &task->gives_way_ms);
 }
 
 static int take_option(struct task *task, int option)
@@ -251,11 +249,10 @@ static int stand(struct elect *elect, struct signals *signals)
 static int check_weight(const struct task *task)
 {
 	if (task->gives_way && !task->manner.elects)
-		return command_misused("elect",
-				       "--preempt-after: say this one's "
-				       "--weight, too");
+		return command_misused(
+		    "elect", "--preempt-after needs this one's --weight");
 	if (task->manner.elects && task->lock.strategy != ROWLOCK_LEASE)
-		return command_misused("elect", "--weight: only leases");
+		return command_misused("elect", "--weight: for leases only");
 	return -1;
 }
 

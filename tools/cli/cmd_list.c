@@ -190,14 +190,14 @@ int cmd_list(int argc, char **argv, struct common *common)
 	struct view view = { .shown = 0 };
 	int option, code;
 
-	while ((option = getopt_long(argc, argv, "as:pjvhV", options, NULL)) !=
-	       -1) {
+	while ((option = suggest_getopt(argc, argv, "as:pjvhV", options,
+					NULL)) != -1) {
 		code = take_option(&request, common, option);
 		if (code >= 0)
 			return code;
 	}
 	if (argc - optind > 1)
-		return command_misused("list", "one pattern at most");
+		return command_misused("list", "give one pattern at most");
 	if (request.held && request.all)
 		return command_misused("list", "--held, --all: give one of "
 					       "them");

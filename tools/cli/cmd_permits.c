@@ -64,11 +64,10 @@ static int show(struct rowlock_client *client, const char *name, bool json)
 	else if (permits)
 		put(name, permits, used);
 	else
-		report(
-		    ROWLOCK_LOG_INFO,
-		    "'%s' on %s is no semaphore yet: say how many permits it "
-		    "has by 'rowlock permits NAME N'",
-		    name, rowlock_client_server(client));
+		report(ROWLOCK_LOG_INFO,
+		       "'%s' on %s is not a semaphore yet: give it permits by "
+		       "'rowlock permits NAME N'",
+		       name, rowlock_client_server(client));
 	return permits ? EXIT_DONE : EXIT_NOT;
 }
 
@@ -105,7 +104,7 @@ int cmd_permits(int argc, char **argv, struct common *common)
 	bool json = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "jvhV", options, NULL)) !=
+	while ((option = suggest_getopt(argc, argv, "jvhV", options, NULL)) !=
 	       -1) {
 		int code = -1;
 
@@ -127,7 +126,7 @@ int cmd_permits(int argc, char **argv, struct common *common)
 				       "'%s' is not a number from 1 to %d",
 				       argv[1], ROWLOCK_SEMAPHORE_MAX);
 	if (number && json)
-		return command_misused("permits", "--json: without a number, "
-						  "to which nothing is said");
+		return command_misused("permits", "--json: give no number with "
+						  "it");
 	return permits(common, argv[0], number, json);
 }

@@ -60,6 +60,8 @@ static int reap(const struct common *common,
 static int take_option(struct rowlock_reap_options *how, struct common *common,
 		       int option)
 {
+	int code;
+
 	switch (option) {
 	case 'b':
 		if (text_number(optarg, 1, 500, &how->batch))
@@ -69,10 +71,11 @@ static int take_option(struct rowlock_reap_options *how, struct common *common,
 				       "to 500",
 				       optarg);
 	case OPTION_TIMEOUT:
-		if (text_duration(optarg, &how->most_ms) && how->most_ms > 0)
-			return -1;
-		return command_misused("reap", "--timeout: '%s' is not a time",
-				       optarg);
+		code = command_time("reap", "--timeout", optarg, &how->most_ms);
+		return code >= 0 || how->most_ms > 0
+			   ? code
+			   : command_misused(
+				 "reap", "--timeout: it must be more than 0");
 	default:
 		return common_option(common, option, optarg, help);
 	}
@@ -83,7 +86,7 @@ int cmd_reap(int argc, char **argv, struct common *common)
 	struct rowlock_reap_options how = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "b:vhV", options, NULL)) !=
+	while ((option = suggest_getopt(argc, argv, "b:vhV", options, NULL)) !=
 	       -1) {
 		int code = take_option(&how, common, option);
 

@@ -103,8 +103,8 @@ int cmd_show(int argc, char **argv, struct common *common)
 	bool json = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "s:pjvhV", options, NULL)) !=
-	       -1) {
+	while ((option = suggest_getopt(argc, argv, "s:pjvhV", options,
+					NULL)) != -1) {
 		int code = -1;
 
 		if (option == 's') {

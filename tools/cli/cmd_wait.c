@@ -29,7 +29,7 @@ static const char help[] =
     "Wait until nobody holds NAME. Another may have it the moment after.\n\n"
     "  -s, --strategy=lease|row   which lock of that name (lease); row takes\n"
     "                             and releases it\n"
-    "  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m 1h)\n"
+    "  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m 1h 1d)\n"
     "  -E, --conflict-exit-code=N exit with N if it is still held then (1)\n";
 
 static const struct option options[] = {
@@ -232,10 +232,8 @@ static int take_option(struct request *request, struct common *common,
 			   ? -1
 			   : EXIT_FAILED;
 	case 'w':
-		if (text_duration(optarg, &request->wait_ms))
-			return -1;
-		return command_misused("wait", "--wait: '%s' is not a time",
-				       optarg);
+		return command_time("wait", "--wait", optarg,
+				    &request->wait_ms);
 	case 'E':
 		if (text_number(optarg, 0, 255, &request->conflict_code))
 			return -1;
@@ -259,8 +257,8 @@ int cmd_wait(int argc, char **argv, struct common *common)
 	struct signals signals = { .fd = -1 };
 	int option;
 
-	while ((option = getopt_long(argc, argv, "s:w:E:vhV", options, NULL)) !=
-	       -1) {
+	while ((option = suggest_getopt(argc, argv, "s:w:E:vhV", options,
+					NULL)) != -1) {
 		int code = take_option(&request, common, option);
 
 		if (code >= 0)

@@ -72,6 +72,17 @@ int command_misused(const char *command, const char *format, ...)
 	return EXIT_FAILED;
 }
 
+int command_time(const char *command, const char *option, const char *argument,
+		 uint64_t *ret_ms)
+{
+	if (text_duration(argument, ret_ms))
+		return -1;
+	return command_misused(command,
+			       "%s: '%s' is not a time: write 30s, 500ms, 2m, "
+			       "1h or 1d",
+			       option, argument);
+}
+
 bool command_strategy(const char *argument, enum rowlock_strategy *ret)
 {
 	if (strcmp(argument, "lease") == 0)
@@ -80,7 +91,8 @@ bool command_strategy(const char *argument, enum rowlock_strategy *ret)
 		*ret = ROWLOCK_ROW;
 	else {
 		report(ROWLOCK_LOG_ERROR,
-		       "--strategy: '%s' is none: give 'lease' or 'row'",
+		       "--strategy: '%s' is not a strategy: give 'lease' or "
+		       "'row'",
 		       argument);
 		return false;
 	}

@@ -12,6 +12,7 @@
 
 #include "base/macro.h"
 #include "common/connection.h"
+#include "common/suggest.h"
 
 /** Exit codes; others are the child's own. */
 enum {
@@ -67,6 +68,10 @@ int common_option(struct common *common, int option, const char *argument,
 /** Report a wrong use, and where to read more. Returns EXIT_FAILED. */
 int command_misused(const char *command, const char *format, ...)
     RLK_PRINTF(2, 3);
+
+/** Read the TIME of @option. Returns -1, or EXIT_FAILED: reported. */
+int command_time(const char *command, const char *option, const char *argument,
+		 uint64_t *ret_ms);
 
 /** "row" or "lease". False: reported. */
 bool command_strategy(const char *argument, enum rowlock_strategy *ret);

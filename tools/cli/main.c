@@ -28,6 +28,19 @@ static const struct command commands[] = {
 	{ "reap", "remove what dead clients left behind", cmd_reap },
 };
 
+/* The words of other tools. */
+static const struct synonym synonyms[] = {
+	{ "lock", "run" },          { "flock", "run" },
+	{ "exec", "run" },          { "acquire", "hold" },
+	{ "ls", "list" },           { "ps", "list" },
+	{ "status", "list" },       { "locks", "list" },
+	{ "who", "list" },          { "info", "show" },
+	{ "get", "show" },          { "release", "break" },
+	{ "unlock", "break" },      { "kill", "break" },
+	{ "leader", "elect" },      { "campaign", "elect" },
+	{ "semaphore", "permits" }, { "gc", "reap" },
+};
+
 static const char help_head[] =
     "usage: rowlock COMMAND [OPTIONS] [ARGUMENTS]\n"
     "Named locks that live in a MySQL or MariaDB database.\n\n"
@@ -57,6 +70,41 @@ static const struct command *find_command(const char *name)
 			return &commands[i];
 	}
 	return NULL;
+}
+
+/* The one that may be meant; NULL: none. */
+static const struct command *nearest_command(const char *word)
+{
+	const char *near = NULL;
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(synonyms); i++)
+		if (strcmp(word, synonyms[i].theirs) == 0)
+			return find_command(synonyms[i].ours);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(commands); i++)
+		near = suggest_nearer(word, near, commands[i].name);
+	return near ? find_command(near) : NULL;
+}
+
+/* @more: something follows it, as a command follows a name. */
+static int refuse_command(const char *word, bool more)
+{
+	const struct command *near = nearest_command(word);
+
+	if (near)
+		report(ROWLOCK_LOG_ERROR,
+		       "'%s' is not a command; did you mean '%s' (%s)? "
+		       "'rowlock help' lists all",
+		       word, near->name, near->summary);
+	else if (more)
+		report(ROWLOCK_LOG_ERROR,
+		       "'%s' is not a command; to lock that name, say 'rowlock "
+		       "run %s ...'; 'rowlock help' lists the commands",
+		       word, word);
+	else
+		report(ROWLOCK_LOG_ERROR,
+		       "'%s' is not a command; 'rowlock help' lists them",
+		       word);
+	return EXIT_FAILED;
 }
 
 /* getopt_long() writes argv[0] before its complaints. */
@@ -105,12 +153,8 @@ static int show_help(int argc, char **argv, struct common *common)
 
 	if (command)
 		return run_command(command, 2, words, common);
-	if (argc > 1) {
-		report(ROWLOCK_LOG_ERROR,
-		       "'%s' is no command; 'rowlock help' lists them",
-		       argv[1]);
-		return EXIT_FAILED;
-	}
+	if (argc > 1)
+		return refuse_command(argv[1], false);
 	return common_option(common, 'h', NULL, help_text(text, sizeof(text)));
 }
 
@@ -124,7 +168,7 @@ static int run_line(int argc, char **argv)
 
 	if (argc > 0)
 		argv[0] = (char *) "rowlock";
-	while ((option = getopt_long(argc, argv, "+hVv", options, NULL)) !=
+	while ((option = suggest_getopt(argc, argv, "+hVv", options, NULL)) !=
 	       -1) {
 		int code = common_option(&common, option, optarg,
 					 help_text(text, sizeof(text)));
@@ -137,12 +181,8 @@ static int run_line(int argc, char **argv)
 	if (strcmp(argv[optind], "help") == 0)
 		return show_help(argc - optind, argv + optind, &common);
 	command = find_command(argv[optind]);
-	if (!command) {
-		report(ROWLOCK_LOG_ERROR,
-		       "'%s' is no command; 'rowlock help' lists them",
-		       argv[optind]);
-		return EXIT_FAILED;
-	}
+	if (!command)
+		return refuse_command(argv[optind], argc - optind > 1);
 	return run_command(command, argc - optind, argv + optind, &common);
 }
 

@@ -187,6 +187,8 @@ static uint64_t unit_ms(const char *suffix)
 		return 60 * 1000;
 	if (strcmp(suffix, "h") == 0)
 		return 3600 * 1000;
+	if (strcmp(suffix, "d") == 0)
+		return 86400 * 1000;
 	return 0;
 }
 

@@ -42,7 +42,7 @@ void text_json(FILE *out, const char *text);
 
 /**
  * Read a duration: seconds, with a fraction if need be, or a number with the
- * suffix ms, s, m or h. Rounded up to whole milliseconds; at most a million
+ * suffix ms, s, m, h or d. Rounded up to whole milliseconds; at most a million
  * hours.
  */
 bool text_duration(const char *text, uint64_t *ret_ms);

@@ -21,6 +21,7 @@
 
 #include "common/connection.h"
 #include "common/report.h"
+#include "common/suggest.h"
 #include "common/text.h"
 #include "config/where.h"
 #include "db/connect.h"
@@ -289,8 +290,8 @@ static void take_line(struct line *line, int argc, char **argv)
 	int option, index = 0;
 
 	list_options(options);
-	while ((option = getopt_long(argc, argv, "h:P:u:S:D:p::", options,
-				     &index)) != -1) {
+	while ((option = suggest_getopt(argc, argv, "h:P:u:S:D:p::", options,
+					&index)) != -1) {
 		const char *key = key_of(option, options, index);
 
 		if (key)

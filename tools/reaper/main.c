@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/report.h"
+#include "common/suggest.h"
 #include "common/text.h"
 #include "notify.h"
 #include "worker.h"
@@ -104,8 +105,8 @@ static int parse(struct worker_config *config, bool *once, int argc,
 {
 	int option;
 
-	while ((option = getopt_long(argc, argv, "oi:b:vhV", options, NULL)) !=
-	       -1) {
+	while ((option = suggest_getopt(argc, argv, "oi:b:vhV", options,
+					NULL)) != -1) {
 		int code = take_option(config, once, option);
 
 		if (code >= 0)

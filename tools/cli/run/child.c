@@ -46,6 +46,8 @@ static void fail_exec(const char *name, int error)
 	say(name);
 	say("': ");
 	say(reason ? reason : "unknown error");
+	if (strchr(name, ' '))
+		say("; use -c for a shell command");
 	say("\n");
 	_exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
 }

@@ -169,6 +169,7 @@ static int execute(struct task *task, const struct word *word)
 	char **environment = environment_new(
 	    task->names, word->tokens, task->name_count, task->lock.strategy,
 	    task->guarded ? word->guard_sql : NULL);
+	int error;
 
 	if (!environment) {
 		report(ROWLOCK_LOG_ERROR,
@@ -177,9 +178,12 @@ static int execute(struct task *task, const struct word *word)
 		return EXIT_FAILED;
 	}
 	execvpe(task->argv[0], task->argv, environment);
-	report(ROWLOCK_LOG_ERROR, "cannot execute '%s': %s", task->argv[0],
-	       strerror(errno));
-	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
+	error = errno;
+	report(ROWLOCK_LOG_ERROR, "cannot execute '%s': %s%s", task->argv[0],
+	       strerror(error),
+	       strchr(task->argv[0], ' ') ? "; use -c for a shell command"
+					  : "");
+	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
 int in_place_run(struct request *request)

@@ -49,10 +49,8 @@ int request_option(struct task *task, int option)
 	case OPTION_TAKE:
 		return take_number(task, "--take", &task->manner.count);
 	case OPTION_RETRY:
-		if (text_duration(optarg, &task->retry_ms))
-			return -1;
-		return command_misused(
-		    task->title, "--retry-connect: '%s' is not a time", optarg);
+		return command_time(task->title, "--retry-connect", optarg,
+				    &task->retry_ms);
 	case OPTION_RELEASE:
 		task->tells_release = true;
 		if (text_number(optarg, 0, 255, &task->release_code))
@@ -65,10 +63,8 @@ int request_option(struct task *task, int option)
 		task->wait_ms = 0;
 		return -1;
 	case 'w':
-		if (text_duration(optarg, &task->wait_ms))
-			return -1;
-		return command_misused(task->title,
-				       "--wait: '%s' is not a time", optarg);
+		return command_time(task->title, "--wait", optarg,
+				    &task->wait_ms);
 	case 'E':
 		if (text_number(optarg, 0, 255, &request->conflict_code))
 			return -1;
@@ -119,9 +115,9 @@ static int check_permits(struct task *task)
 	struct hold_manner *manner = &task->manner;
 
 	if (manner->count && !manner->permits)
-		return command_misused(task->title,
-				       "--take: also say how many there "
-				       "are, with --permits");
+		return command_misused(
+		    task->title,
+		    "--take needs --permits, which says how many there are");
 	if (!manner->permits)
 		return -1;
 	if (manner->mode || task->name_count > 1 ||
@@ -133,8 +129,10 @@ static int check_permits(struct task *task)
 	if (!manner->count)
 		manner->count = 1;
 	if (manner->count > manner->permits)
-		return command_misused(task->title, "--take: %u permits of %u",
-				       manner->count, manner->permits);
+		return command_misused(task->title,
+				       "--take: there are %u permits, and not "
+				       "%u",
+				       manner->permits, manner->count);
 	return -1;
 }
 

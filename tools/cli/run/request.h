@@ -29,7 +29,7 @@ enum {
 #define REQUEST_HELP                                                           \
 	"  -n, --nb, --nonblock       do not wait if another holds it\n"       \
 	"  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m "   \
-	"1h)\n"                                                                \
+	"1h 1d)\n"                                                             \
 	"      --retry-connect=TIME   try for so long to reach a server that " \
 	"is "                                                                  \
 	"away\n"                                                               \

@@ -29,16 +29,20 @@
 
 int task_option(struct task *task, int option)
 {
+	int code;
+
 	switch (option) {
 	case 's':
 		return command_strategy(optarg, &task->lock.strategy)
 			   ? -1
 			   : EXIT_FAILED;
 	case 't':
-		if (text_duration(optarg, &task->ttl_ms) && task->ttl_ms > 0)
-			return -1;
-		return command_misused(task->title, "--ttl: '%s' is not a time",
-				       optarg);
+		code =
+		    command_time(task->title, "--ttl", optarg, &task->ttl_ms);
+		return code >= 0 || task->ttl_ms > 0
+			   ? code
+			   : command_misused(task->title,
+					     "--ttl: it must be more than 0");
 	case 'c':
 		task->shell_command = optarg;
 		return -1;
@@ -76,8 +80,8 @@ static int take_options(struct task *task, int argc, char **argv,
 {
 	int option;
 
-	while ((option = getopt_long(argc, argv, scan->letters, scan->options,
-				     NULL)) != -1) {
+	while ((option = suggest_getopt(argc, argv, scan->letters,
+					scan->options, NULL)) != -1) {
 		int code = scan->fn(task, option);
 
 		if (code >= 0)
@@ -141,9 +145,10 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 		return code;
 	if (task->no_command)
 		return optind < argc || task->shell_command
-			   ? command_misused(task->title,
-					     "no command is run: that does "
-					     "'rowlock run'")
+			   ? command_misused(
+				 task->title,
+				 "it runs no command: 'rowlock run' "
+				 "does")
 			   : -1;
 	if (task->shell_command && optind < argc)
 		return command_misused(task->title,
@@ -151,7 +156,8 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	if (task->shell_command)
 		return use_shell(task);
 	if (optind >= argc)
-		return command_misused(task->title, "'%s': which command?",
+		return command_misused(task->title,
+				       "which command? give one after '%s'",
 				       task->name);
 	task->argv = argv + optind;
 	return -1;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_SUGGEST_H
+#define TOOLS_SUGGEST_H
+
+/* Suggestions for a word that was typed and is not known. */
+
+#include <getopt.h>
+
+/** A word of another tool, and ours for it. */
+struct synonym {
+	const char *theirs;
+	const char *ours;
+};
+
+/** The one of @near and @candidate that @word is more like; NULL: neither.
+ *  @near may be NULL. */
+const char *suggest_nearer(const char *word, const char *near,
+			   const char *candidate);
+
+/** getopt_long(), which reports of an option that is unknown also the one that
+ *  may be meant. */
+int suggest_getopt(int argc, char **argv, const char *letters,
+		   const struct option *options, int *ret_index);
+
+#endif
