@@ -2,6 +2,7 @@
 """Options, texts, passwords: what is decided before anything is held."""
 import fcntl
 import os
+import re
 import signal
 import socket
 import termios
@@ -43,6 +44,13 @@ class Usage(ToolTest):
         for command in ((), *((c,) for c in COMMANDS)):
             for line in self.run_tool(*command, "-h")[1].split("\n"):
                 self.assertLessEqual(len(line), 79, line)
+
+    def test_every_help_has_two_examples(self):
+        for command in COMMANDS:
+            out = self.run_tool(command, "-h")[1]
+            self.assertRegex(out, f"\n\nExamples:(\n  rowlock {command}.*){{2}}\n\n")
+            for option in re.findall(r" (--?\w[\w-]*)", out.partition("Examples:")[2]):
+                self.assertRegex(out, f"  {option}[ ,=]|, {option}[ ,=]")
 
     def test_help_names_every_command(self):
         out = self.run_tool("--help")[1]

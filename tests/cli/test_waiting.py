@@ -34,6 +34,15 @@ class Waiting(ToolTest):
         self.assertRegex(err, r"acquired 'j' \(lease, token 4711\) on fake:1 after "
                          r"\d+\.\ds\n")
 
+    def test_a_verbose_run_says_who_has_another_lock_of_the_name(self):
+        self.fake.answers["list"] = self.HOLDERS
+        for argv, other in ((["-v"], "job\\[43\\]@db8"), (["-v", "--read"],
+                            "job\\[42\\]@db7 \\(of a\\), and by 1 more")):
+            err = self.run_tool("run", *argv, "j", "true")[2]
+            self.assertRegex(err, "the other locks named 'j' on fake:1, of which one "
+                             rf"is held for .* by {other}; see --read")
+        self.assertEqual(self.run_tool("run", "--read", "j", "true"), (0, "", ""))
+
     def test_a_holder_that_cannot_be_asked_for_costs_no_signal(self):
         self.fake.answers["acquire"] = None
         self.fake.answers["list"] = None

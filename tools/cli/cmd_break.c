@@ -15,7 +15,10 @@ static const char help[] =
     "End the present hold of NAME, whoever has it. Its holder learns of it at\n"
     "its next heartbeat; what it does until then is not protected. Exits with\n"
     "1 if nobody held NAME.\n\n"
-    "  -s, --strategy=lease|row   which lock of that name (lease)\n";
+    "  -s, --strategy=lease|row   which lock of that name (lease)\n"
+    "\nExamples:\n"
+    "  rowlock break nightly\n"
+    "  rowlock break -s row nightly\n";
 
 static const struct option options[] = {
 	{ "strategy", required_argument, NULL, 's' },

@@ -56,7 +56,10 @@ static const char help[] =
     "ROWLOCK_STRATEGY.\n"
     "Exits with its status after a signal, or with --once (124 the lead was "
     "lost);\n"
-    "125 own failure; 126, 127 COMMAND not executable, not found.\n";
+    "125 own failure; 126, 127 COMMAND not executable, not found.\n"
+    "\nExamples:\n"
+    "  rowlock elect scheduler -- /usr/local/bin/scheduler\n"
+    "  rowlock elect --weight=10 --preempt-after=1m scheduler -- ./scheduler\n";
 
 enum { OPTION_PAUSE = TASK_OPTION_MORE, OPTION_WEIGHT, OPTION_PREEMPT };
 

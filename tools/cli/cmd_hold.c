@@ -26,7 +26,10 @@ static const char help[] =
     "standard output.\n\n" REQUEST_HELP
     "\nExits with 0 when it was released; 1 not acquired; 124 lock lost; 125 "
     "own\n"
-    "failure.\n";
+    "failure.\n"
+    "\nExamples:\n"
+    "  rowlock hold nightly\n"
+    "  rowlock hold --also=weekly --info='upgrade of db1' nightly\n";
 
 static const struct option options[] = {
 	REQUEST_OPTIONS,

@@ -33,7 +33,10 @@ static const char help[] =
     "  -p, --probe                look whether each row is locked: a try by\n"
     "                             another program in that instant finds it "
     "busy\n"
-    "  -j, --json                 as one JSON array\n";
+    "  -j, --json                 as one JSON array\n"
+    "\nExamples:\n"
+    "  rowlock list --held\n"
+    "  rowlock list --json 'cron/*'\n";
 
 enum { OPTION_HELD = 1, OPTION_WIDE };
 

@@ -23,7 +23,10 @@ static const char help[] =
     "are\n"
     "in use, none are granted until enough were given back. Exits with 1 if\n"
     "there is no such semaphore yet.\n\n"
-    "  -j, --json                 as one JSON array\n";
+    "  -j, --json                 as one JSON array\n"
+    "\nExamples:\n"
+    "  rowlock permits downloads\n"
+    "  rowlock permits downloads 4\n";
 
 static const struct option options[] = {
 	{ "json", no_argument, NULL, 'j' },

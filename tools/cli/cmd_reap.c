@@ -19,7 +19,10 @@ static const char help[] =
     "does so regularly; without it, each client does.\n\n"
     "  -b, --batch=N              rows looked up at a time (256)\n"
     "      --timeout=TIME         no longer (60s); what is left is for the "
-    "next one\n";
+    "next one\n"
+    "\nExamples:\n"
+    "  rowlock reap\n"
+    "  rowlock reap --timeout=10m\n";
 
 enum { OPTION_TIMEOUT = 1 };
 

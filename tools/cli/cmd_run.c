@@ -34,7 +34,10 @@ static const char help[] =
     "ROWLOCK_TOKENS.\n"
     "Exits with its status (128+n if signal n ended it); 1 not acquired; 124 "
     "lock\n"
-    "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n";
+    "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n"
+    "\nExamples:\n"
+    "  rowlock run -n nightly -- /usr/local/bin/backup\n"
+    "  rowlock run -w 10m report -c './report.sh >report.txt'\n";
 
 enum { OPTION_GUARDED = REQUEST_OPTION_MORE, OPTION_NO_SUPERVISE };
 

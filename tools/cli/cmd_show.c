@@ -21,7 +21,10 @@ static const char help[] =
     "  -p, --probe                look whether the row is locked: a try by\n"
     "                             another program in that instant finds it "
     "busy\n"
-    "  -j, --json                 as one JSON array\n";
+    "  -j, --json                 as one JSON array\n"
+    "\nExamples:\n"
+    "  rowlock show nightly\n"
+    "  rowlock show --json nightly\n";
 
 static const struct option options[] = {
 	{ "strategy", required_argument, NULL, 's' },

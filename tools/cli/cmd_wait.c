@@ -30,7 +30,10 @@ static const char help[] =
     "  -s, --strategy=lease|row   which lock of that name (lease); row takes\n"
     "                             and releases it\n"
     "  -w, --wait, --timeout=TIME wait no longer (seconds, or 500ms 2m 1h 1d)\n"
-    "  -E, --conflict-exit-code=N exit with N if it is still held then (1)\n";
+    "  -E, --conflict-exit-code=N exit with N if it is still held then (1)\n"
+    "\nExamples:\n"
+    "  rowlock wait nightly\n"
+    "  rowlock wait -w 1h nightly && ./report.sh\n";
 
 static const struct option options[] = {
 	{ "strategy", required_argument, NULL, 's' },

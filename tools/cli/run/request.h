@@ -36,9 +36,9 @@ enum {
 	"      --also=NAME            hold NAME as well, all of them or "      \
 	"none\n"                                                               \
 	"      --read, --write        hold NAME as a read/write lock: many "   \
-	"may "                                                                 \
-	"read,\n"                                                              \
-	"                             or one writes\n"                         \
+	"read, or\n"                                                           \
+	"                             one writes; others may hold NAME "       \
+	"without it\n"                                                         \
 	"      --permits=N            hold a permit of NAME, of which there "  \
 	"are N\n"                                                              \
 	"                             (stored: as many as the database "       \

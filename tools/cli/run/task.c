@@ -267,6 +267,27 @@ static void tell_info(const struct task *task,
 	(void) r;
 }
 
+/* Under one name there are several locks, and whoever reads by one may believe
+ * that the others wait. A look costs a round trip, so not every run has it. */
+static void tell_others(const struct task *task,
+			const struct acquisition *acquisition)
+{
+	struct sight_of of = acquisition->onlooker.of;
+	struct sight sight = { .looked = false };
+	char seen[SIGHT_SIZE];
+
+	of.kinds = of.strategy == ROWLOCK_LEASE ? ~of.kinds : 0;
+	of.strategy = ROWLOCK_LEASE;
+	if (sight_look(acquisition->client, &of, SIGHT_MS, &sight, NULL) < 0 ||
+	    !sight.held)
+		return;
+	sight_say(&sight, seen);
+	report(ROWLOCK_LOG_WARNING,
+	       "%s: this does not exclude the other locks named '%s' on %s, of "
+	       "which one is %s; see --read, --write, --permits and --strategy",
+	       task->title, task->name, acquisition->hold.server, seen);
+}
+
 void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       uint64_t token)
 {
@@ -280,6 +301,7 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       "%s: acquired '%s' (%s, token %" PRIu64 ") on %s after %s",
 	       task->title, task->name, strategy_word(task->lock.strategy),
 	       token, acquisition->hold.server, span);
+	tell_others(task, acquisition);
 }
 
 static uint64_t ttl_of(const struct task *task,
