@@ -27,8 +27,10 @@
 #include "db/conn_setup.h"
 #include "db/intake.h"
 #include "db/io.h"
+#include "db/login.h"
 #include "db/peer.h"
 #include "db/tls.h"
+#include "db/tls_advice.h"
 
 /* Room for the coroutine: name resolution and OpenSSL run in it. Twice what
  * Connector/C takes by default, and still little enough for malloc() to take
@@ -176,10 +178,6 @@ static const char *advice(MYSQL *mysql, unsigned int number)
 		       "address (bind-address)?";
 	case 2005:
 		return "; check the host's name";
-	case 2026:
-		return "; give the server a certificate for this name and its "
-		       "CA as ssl-ca (rowlock-connect(7) says how), or set "
-		       "ROWLOCK_TLS_UNVERIFIED";
 	default:
 		return "";
 	}
@@ -258,19 +256,24 @@ static int fail_unread(struct rlk_conn *conn, const char *path, const char *key,
 			   conn->where, path, key, strerror(errno));
 }
 
-static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
+static int fail_connect(struct rlk_conn *conn, const struct rlk_where *where,
+			struct rowlock_errinfo *reterr)
 {
 	unsigned int number = mysql_errno(conn->mysql);
 	const char *user = conn->mysql->options.user;
 	int code = rlk_fault_code(number, mysql_error(conn->mysql));
+	unsigned int meant = number_for_advice(conn->mysql);
 	const char *key;
 	const char *path;
+	char text[448];
 
 	/* The handshake of TLS ends at our deadline with an error of its own.
 	 */
 	describe(conn);
 	if (conn->io.login.reveals)
 		return fail_plugin(conn, reterr);
+	if (conn->io.cut == rlk_login_no_tls)
+		return rlk_fail_no_tls(conn, where, reterr);
 	if (conn->io.cut)
 		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, number,
 				   "connect to %s: %s", conn->where,
@@ -294,7 +297,9 @@ static int fail_connect(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 				   advice(conn->mysql, number));
 	return rlk_fail_db(reterr, code, number, "connect to %s: %s%s",
 			   conn->where, mysql_error(conn->mysql),
-			   advice(conn->mysql, number_for_advice(conn->mysql)));
+			   meant == CR_SSL_CONNECTION_ERROR
+			       ? rlk_tls_advice(conn, where, text, sizeof(text))
+			       : advice(conn->mysql, meant));
 }
 
 /* Connector/C goes on to the next of several hosts where nobody takes the
@@ -330,7 +335,7 @@ static int connect_now(struct rlk_conn *conn, const struct rlk_where *where,
 		return error;
 	}
 	if (!conn->io.connected || conn->io.cut)
-		return fail_connect(conn, reterr);
+		return fail_connect(conn, where, reterr);
 	describe(conn);
 	charset = mysql_character_set_name(conn->mysql);
 	if (!charset || strcmp(charset, "utf8mb4") != 0)

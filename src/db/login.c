@@ -35,6 +35,8 @@
 #define NO_LOGIN                                                               \
 	"what answers there does not let in as a server does" ITS_ADDRESS
 
+const char rlk_login_no_tls[] = "it has no TLS, which is asked for";
+
 /* First bytes. */
 #define SAYS_OK 0
 #define SAYS_DATA 1
@@ -192,8 +194,7 @@ static const char *judge_greeting(struct rlk_conn *conn,
 	    !(capabilities & SECURE_CONNECTION))
 		return "what answers there is older than MySQL 4.1" ITS_ADDRESS;
 	if (conn->peer.needs_tls && !(capabilities & CLIENT_SSL))
-		return "it has no TLS, which is asked for (ssl-enforce, ssl-ca "
-		       "and the like); give it a certificate";
+		return rlk_login_no_tls;
 	if (conn->peer.blinded)
 		return "its certificate has to be verified, which "
 		       "MARIADB_TLS_DISABLE_PEER_VERIFICATION forbids; unset "

@@ -203,6 +203,15 @@ static bool is_entry(const char *entry, const char *host, unsigned int port)
 	return *entry != ':' || !port || strtoul(entry + 1, NULL, 10) == port;
 }
 
+const char *rlk_peer_host(const struct rlk_conn *conn)
+{
+	const char *host = called_host(conn->mysql);
+
+	if (!host)
+		host = conn->mysql->options.host;
+	return host ? host : "localhost";
+}
+
 const char *rlk_peer_next_hosts(const struct rlk_conn *conn)
 {
 	const char *list = conn->mysql->options.host;
@@ -324,6 +333,7 @@ void rlk_peer_decide(struct rlk_conn *conn)
 	verify = peer->verify || (!peer->local && !unverified);
 	peer->needs_tls = kind != PEER_FILE && peer->asks_tls;
 	peer->blinded = false;
+	peer->certificate = (struct rlk_certificate){ 0 };
 	if (verify && by_connector_34()) {
 		peer->blinded = kind != PEER_FILE &&
 				getenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");

@@ -10,6 +10,14 @@
 struct rlk_conn;
 struct rowlock_errinfo;
 
+/** The certificate that a peer has shown, as far as OpenSSL tells of it. */
+struct rlk_certificate {
+	bool trusted; /* by its authority; its name is another matter */
+	bool expired;
+	char until[16];  /* "2021-01-01" */
+	char names[120]; /* "DNS:db1, IP Address:10.0.0.1"; "": not known */
+};
+
 /** The peer, and the TLS that it gets. */
 struct rlk_peer {
 	bool seen;      /* the options were read, for the next three */
@@ -23,6 +31,7 @@ struct rlk_peer {
 	bool verified;  /* a socket file, or a peer that has to prove under TLS
 			   who it is before anything is sent */
 	bool blinded;   /* but the environment says that it has not to */
+	struct rlk_certificate certificate;
 };
 
 /** Look at a socket as soon as it exists: close-on-exec, and short waits. */
@@ -45,6 +54,9 @@ bool rlk_peer_is_there(const struct rlk_conn *conn);
 /** Of several hosts those behind the one that is connected to, with the comma
  *  before them. NULL: there are none. */
 const char *rlk_peer_next_hosts(const struct rlk_conn *conn);
+
+/** The name by which the peer was called. */
+const char *rlk_peer_host(const struct rlk_conn *conn);
 
 /** Is the peer a socket file, where no port counts? */
 bool rlk_peer_is_file(const struct rlk_conn *conn);

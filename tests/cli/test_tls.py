@@ -5,7 +5,7 @@ it was told who logs in. It listens on an address of this host that is not
 local in name; without one the cases are skipped.
 
 tls/somebody-else.pem is a key that everybody knows, with a certificate that it
-has signed itself, for somebody-else.invalid.
+has signed itself, for somebody-else.invalid; that of tls/expired.pem ended in 2021.
 """
 import fcntl
 import os
@@ -20,8 +20,8 @@ from harness import ToolTest, at_least, patience
 from packets import packet
 
 CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
-PEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls",
-                   "somebody-else.pem")
+PEM, EXPIRED = (os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls", name)
+                for name in ("somebody-else.pem", "expired.pem"))
 SIOCGIFADDR = 0x8915
 
 CLIENT_SSL = 0x800
@@ -57,9 +57,13 @@ def read_packet(peer):
     return head + read(peer, int.from_bytes(head[:3], "little"))
 
 
-GREETING = packet(0, b"\x0a10.11.0-MariaDB\0" + struct.pack(
-    "<I8sxHBHHB10x", 7, b"saltsalt", CAPABLE & 0xffff, 45, 2, CAPABLE >> 16, 21)
-    + b"saltsaltsalt\0mysql_native_password\0")
+def greeting(capable):
+    return packet(0, b"\x0a10.11.0-MariaDB\0" + struct.pack(
+        "<I8sxHBHHB10x", 7, b"saltsalt", capable & 0xffff, 45, 2, capable >> 16, 21)
+        + b"saltsaltsalt\0mysql_native_password\0")
+
+
+GREETING = greeting(CAPABLE)
 
 
 CLEAR = [b"\xfemysql_clear_password\0"]
@@ -74,6 +78,7 @@ class Impostor:
 
     def __init__(self, address):
         self.asks = []  # before it denies access
+        self.greeting = GREETING
         self.denies = DENIED
         self.listener = socket.create_server((address, 0))
         self.port = self.listener.getsockname()[1]
@@ -97,7 +102,7 @@ class Impostor:
                     pass  # it has seen the certificate, and gone
 
     def _talk(self, peer):
-        peer.sendall(GREETING)
+        peer.sendall(self.greeting)
         wish = read_packet(peer)
         if len(wish) < 8 or not struct.unpack("<I", wish[4:8])[0] & CLIENT_SSL:
             self.heard += wish
@@ -122,7 +127,7 @@ class Tls(ToolTest):
     def setUp(self):
         super().setUp()
         del self.environment["ROWLOCK_FAKE"]
-        address = address_of_this_host()
+        self.address = address = address_of_this_host()
         if not address:
             self.skipTest("this host has no address but local ones")
         # The client hangs up when it likes.
@@ -148,6 +153,29 @@ class Tls(ToolTest):
         code, _, err = self.list_with(f"{self.dsn};ssl_ca={PEM}")
         self.assertEqual(code, 125, err)
         self.assertNotIn(b"nobody17", self.impostor.heard)
+        self.assertIn("it is for DNS:somebody-else.invalid, and not for "
+                      f"'{self.address}': ", err)
+        self.assertIn(", or give --tls-unverified and leave out ssl-ca "
+                      "(ROWLOCK_DSN)", err)
+
+    def test_the_line_that_asks_for_tls_is_named(self):
+        file = os.path.join(self.directory, "my.cnf")
+        with open(file, "w", encoding="utf-8") as text:
+            text.write(f"[rowlock]\nssl-enforce\nssl-ca={PEM}\n")
+        unverified = f"--defaults-file={file}", "--tls-unverified"
+        self.impostor.context.load_cert_chain(EXPIRED)
+        err = self.list_with(self.dsn, *unverified)[2]
+        self.assertIn("it expired on 2021-01-01: renew it, or leave out ssl-ca "
+                      f"({file}:3: group [rowlock])\n", err)
+        self.assertEqual(err.count("--tls-unverified"), 0, err)
+        self.impostor.greeting = greeting(CAPABLE & ~CLIENT_SSL)
+        err = self.list_with(self.dsn, *unverified)[2]
+        self.assertIn(f"it has no TLS, which is asked for by ssl-ca ({file}:3: group "
+                      f"[rowlock]), ssl-enforce ({file}:2: group [rowlock]); give the "
+                      "server a certificate (rowlock-connect(7) says how), or leave "
+                      "that out\n", err)
+        err = self.list_with(self.dsn, unverified[0])[2]
+        self.assertIn("or give --tls-unverified and leave that out\n", err)
 
     def test_a_file_that_cannot_be_read_is_named_with_its_key(self):
         missing = os.path.join(self.directory, "ca.pem")

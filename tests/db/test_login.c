@@ -512,7 +512,7 @@ static void tls_that_is_asked_for_is_had_or_nothing(void **state)
 
 		log_in_at(&peer, "127.0.0.1", wishes[i], NULL, ROWLOCK_ECONNECT,
 			  &error);
-		assert_says(error.message, "has no TLS");
+		assert_says(error.message, "asked for by ssl-");
 		assert_int_equal(peer.length, 0);
 	}
 }
