@@ -24,32 +24,30 @@ extern "C" {
 #endif
 
 struct rowlock_election_options {
-	size_t size; /* set by ROWLOCK_ELECTION_OPTIONS_DEFAULT */
-	/** The options of its lock. Default NULL: the defaults. The info is
-	 * what observers are told of this candidate while it leads, such as
-	 * where it listens. Under ROWLOCK_ROW nobody can be told who leads. */
-	const struct rowlock_options *lock;
+	size_t size; /* sizeof(struct rowlock_election_options) */
 	/** Of the candidates that wait at the same time the one with the
 	 *  largest weight is elected, whenever it came; of the same weight,
 	 *  the first in line: a waiter goes to its end every 5 seconds.
-	 *  0 to ROWLOCK_WEIGHT_MAX, or ROWLOCK_UNWEIGHTED, the default: it is
-	 *  elected in its turn, asks for nobody's weight, and nobody yields to
-	 *  it. Only under ROWLOCK_LEASE. */
-	int weight;
+	 *  1 to ROWLOCK_WEIGHT_MAX. Default: none. Such a candidate is elected
+	 *  in its turn, asks for nobody's weight, and nobody yields to it. Only
+	 *  under ROWLOCK_LEASE. */
+	unsigned int weight;
+	/** The options of its lock. Observers are told its info while it leads,
+	 *  such as where it listens. Under ROWLOCK_ROW nobody can be told who
+	 *  leads. */
+	const struct rowlock_options *lock_options;
 	/** A preference must not keep a name without a leader: a candidate that
-	 *  is elected yields to heavier ones for so long at the most, and leads
-	 *  then. Default 5,000; 0 to 3,600,000. */
+	 *  is elected yields to heavier ones for this long at most, and then
+	 *  leads. Default 5,000; 1 to 3,600,000. */
 	uint64_t yield_ms;
 };
 
 /** The largest weight. */
 #define ROWLOCK_WEIGHT_MAX 1000
-#define ROWLOCK_UNWEIGHTED (-1)
 
 #define ROWLOCK_ELECTION_OPTIONS_DEFAULT                                       \
 	{                                                                      \
-		sizeof(struct rowlock_election_options), NULL,                 \
-		    ROWLOCK_UNWEIGHTED, 5000                                   \
+		sizeof(struct rowlock_election_options), 0, NULL, 0            \
 	}
 
 /**
@@ -67,7 +65,7 @@ struct rowlock_election_options {
  *
  * @name      as in rowlock_new()
  * @options   NULL for the defaults
- * @ret_lock  owned by the caller: rowlock_free(), before the client's end
+ * @ret_lock  owned by the caller: rowlock_free()
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL (an option); ROWLOCK_EUNSUPPORTED
  * (a weight under the row strategy, or that on a server with several writers);
@@ -116,15 +114,15 @@ enum rowlock_leader_state {
 /** Who leads. Strings are "" and numbers 0 where nothing is known; all is valid
  *  during the call of rowlock_leader_fn only. */
 struct rowlock_leader {
-	size_t size;
+	size_t size; /* of the library's struct */
 	enum rowlock_leader_state state;
+	unsigned int pid;
 	const char *name;
 	uint64_t term;
 	const char *since; /* when it was elected: UTC, by the server's clock,
 			      "2026-11-20 12:00:00.000000" */
 	const char *info;  /* as its options said */
 	const char *host;
-	unsigned int pid;
 	const char *program;
 };
 
@@ -154,8 +152,8 @@ struct rowlock_observer;
  * @name          of an election under ROWLOCK_LEASE: no table says who has a
  * row
  * @options       as in rowlock_watch_new(); NULL for the defaults
- * @ret_observer  owned by the caller: rowlock_observer_free(), before the
- *                client's end. @fn may run before it is written.
+ * @ret_observer  owned by the caller: rowlock_observer_free(). @fn may
+ *                run before it is written.
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL; ROWLOCK_ENOMEM; ROWLOCK_ESYSTEM;
  * ROWLOCK_EFORKED. Does not block. All
@@ -169,15 +167,18 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_observer_new(
     struct rowlock_errinfo *reterr);
 
 /**
- * End an observer: afterwards its function is not called any more. Waits for a
- * call of it that is running, unless it is called from that.
+ * End an observer, as rowlock_watch_free() ends a watch.
  *
  * @observer  may be NULL
- *
- * Returns 0; ROWLOCK_EFORKED: nothing was changed.
  */
-ROWLOCK_API int rowlock_observer_free(struct rowlock_observer *observer,
-				      struct rowlock_errinfo *reterr);
+ROWLOCK_API void rowlock_observer_free(struct rowlock_observer *observer);
+
+/** Free *@observer and set it to NULL: for __attribute__((cleanup)). */
+static inline void rowlock_observer_freep(struct rowlock_observer **observer)
+{
+	rowlock_observer_free(*observer);
+	*observer = NULL;
+}
 
 #ifdef __cplusplus
 }

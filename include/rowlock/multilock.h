@@ -41,14 +41,14 @@ extern "C" {
  * multi-lock asks again about every 50 ms, and gets in when all its names are
  * free as it asks. Where others keep single ones of them busy all the time, it
  * may wait for ever. rowlock_acquire() is ROWLOCK_EDEADLOCK also if the calling
- * thread holds one of the names by a lock of its own. One round trip and one
- * commit if all are free, however many names there are; if not, one more, and
- * no commit.
+ * thread holds one of the names by a lock of its own (a try: ROWLOCK_EBUSY).
+ * One round trip and one commit if all are free, however many names there are;
+ * if not, one more, and no commit.
  *
  * @names     @count of them, each as in rowlock_new(), in any order; copied
  * @count     1 to ROWLOCK_MULTILOCK_MAX
  * @options   NULL for the defaults
- * @ret_lock  owned by the caller: rowlock_free(), before the client's end
+ * @ret_lock  owned by the caller: rowlock_free()
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL: an option, too few or too many
  * names, a name that is given twice; ROWLOCK_EUNSUPPORTED: the row strategy,

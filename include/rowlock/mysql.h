@@ -19,7 +19,7 @@
  *     rowlock_release(lock, &err);         // has had the lock in between
  *
  * For leases (ROWLOCK_LEASE) of rowlock_new() and rowlock_election_new();
- * rowlock_acquire_in() is for the
+ * rowlock_acquire_in_transaction() is for the
  * row strategy. The lock's tables and the data have to be on one server, in
  * whichever databases (else there is rowlock_fence()); the connection's account
  * needs SELECT and UPDATE on `business_lease`.
@@ -330,7 +330,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
  * rights of its definer; the caller needs EXECUTE on it, and no other right.
  * This call does not look whether the procedure is there.
  *
- * All else is as rowlock_guard_sql() says.
+ * Returns as rowlock_guard_sql(), and all else is as it says.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
     struct rowlock *lock, char *text, size_t size,
@@ -344,7 +344,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * without the transaction; and the client knows nothing of it: rowlock_held()
  * and rowlock_release() are for the holds of rowlock_acquire().
  *
- *     rowlock_acquire_in(lock, mysql, 1000, &err);
+ *     rowlock_acquire_in_transaction(lock, mysql, 1000, &err);
  *     mysql_query(mysql, "UPDATE account SET ...");
  *     mysql_query(mysql, "COMMIT");
  *
@@ -397,19 +397,20 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_call(
  * the client's server is out of reach.
  * Unless it is 0 no transaction is open.
  */
-ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
+ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in_transaction(
     struct rowlock *lock, struct st_mysql *conn, uint64_t wait_ms,
     struct rowlock_errinfo *reterr);
 
 /**
  * Draw the next fencing token of @lock in the transaction on @conn that has got
- * it by rowlock_acquire_in(): it is drawn if that is committed. After a
- * ROLLBACK the next holder draws the same one: so do not let it out before.
+ * it by rowlock_acquire_in_transaction(): it is drawn if that is committed.
+ * After a ROLLBACK the next holder draws the same one: so do not let it out
+ * before.
  *
  * Draw at once: where a deadlock that went unnoticed, or a COMMIT, has ended
- * the transaction of rowlock_acquire_in(), and another one was begun since, a
- * lock that nobody has is got anew by this, and what was read before is not
- * protected by it.
+ * the transaction of rowlock_acquire_in_transaction(), and another one was
+ * begun since, a lock that nobody has is got anew by this, and what was read
+ * before is not protected by it.
  *
  * Its account needs SELECT, INSERT and UPDATE on `lock_token`, SELECT and
  * UPDATE on `lock_token_floor`. The floor is locked in share mode until the end
@@ -428,10 +429,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire_in(
  * transaction stays open but after ROWLOCK_ECONNECT, and a deadlock
  * (ROWLOCK_EDB, 1213).
  */
-ROWLOCK_API ROWLOCK_CHECK int rowlock_draw_in(struct rowlock *lock,
-					      struct st_mysql *conn,
-					      uint64_t *ret_token,
-					      struct rowlock_errinfo *reterr);
+ROWLOCK_API ROWLOCK_CHECK int rowlock_token_in_transaction(
+    struct rowlock *lock, struct st_mysql *conn, uint64_t *ret_token,
+    struct rowlock_errinfo *reterr);
 
 /**
  * For data that are not on the lock's server: let the transaction that is open

@@ -43,9 +43,9 @@ extern "C" {
  *
  * reader: re-entrant, also for other threads: one that reads already reads once
  * more, without asking anybody, and has to be released as often; after a loss
- * its next acquire is ROWLOCK_ELOST, once. With @wait_ms
- * 0 rowlock_acquire() gets it only if nobody writes, or waits to write (where
- * it joins a reader of this client: if nobody did when that was let in). Two
+ * its next acquire is ROWLOCK_ELOST, once. A try gets it only if nobody writes,
+ * or waits to write (where it joins a reader of this client: if nobody did when
+ * that was let in). Two
  * statements in one round trip, one commit; nothing where a reader of this
  * client was let in within the last 50 ms (handover_ms). Readers that share a
  * row show the info of the first of them, and have the same token; it is larger
@@ -62,7 +62,7 @@ extern "C" {
  *
  * @name        as in rowlock_new(); copied
  * @options     of both; NULL for the defaults
- * @ret_reader  owned by the caller: rowlock_free(), before the client's end
+ * @ret_reader  owned by the caller: rowlock_free()
  * @ret_writer  the same
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL: an option; ROWLOCK_EUNSUPPORTED:

@@ -43,7 +43,7 @@ extern "C" {
  *            programs; or ROWLOCK_PERMITS_STORED: the number that the database
  *            says at each acquire, so that it may be changed meanwhile
  * @options   NULL for the defaults
- * @ret_lock  owned by the caller: rowlock_free(), before the client's end
+ * @ret_lock  owned by the caller: rowlock_free()
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL: an option, or a number that is not
  * allowed; ROWLOCK_EUNSUPPORTED: the row strategy, ROWLOCK_TOKEN_WITH_GRANT;
@@ -89,7 +89,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_acquire(
 
 /** How many permits does it have, by our own clock? 0: none, or they were lost:
  *  with a single one all are. No I/O; does not block. Any thread. */
-ROWLOCK_API unsigned int rowlock_semaphore_held(struct rowlock *lock);
+ROWLOCK_API unsigned int rowlock_semaphore_held(const struct rowlock *lock);
 
 /**
  * How many permits has semaphore @name, and how many are in use?

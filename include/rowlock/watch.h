@@ -10,7 +10,7 @@
  * options, time, threads, fork) holds here.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +38,7 @@ struct rowlock_watch;
 typedef void (*rowlock_watch_fn)(const struct rowlock_entry *entry, void *arg);
 
 struct rowlock_watch_options {
-	size_t size; /* set by ROWLOCK_WATCH_OPTIONS_DEFAULT */
+	size_t size; /* sizeof(struct rowlock_watch_options) */
 	/** How often the server is asked, and so how late a change may be told.
 	 *  The watches of a client are asked for together, 64 names by one
 	 *  statement, at the shortest of their intervals.
@@ -48,7 +48,7 @@ struct rowlock_watch_options {
 
 #define ROWLOCK_WATCH_OPTIONS_DEFAULT                                          \
 	{                                                                      \
-		sizeof(struct rowlock_watch_options), 5000                     \
+		sizeof(struct rowlock_watch_options), 0                        \
 	}
 
 /**
@@ -59,8 +59,8 @@ struct rowlock_watch_options {
  * of what one of them has not heard of yet; larger tokens are later.
  *
  * @options    NULL for the defaults
- * @ret_watch  owned by the caller: rowlock_watch_free(), before the client's
- *             end. @fn may run before it is written.
+ * @ret_watch  owned by the caller: rowlock_watch_free(). @fn may run
+ *             before it is written.
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL (an option, no function);
  * ROWLOCK_ENOMEM; ROWLOCK_ESYSTEM (the first watch of a client makes a thread);
@@ -74,14 +74,19 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_watch_new(
 
 /**
  * End a watch: afterwards its function is not called any more. Waits for a call
- * of it that is running, unless it is called from that.
+ * of it that is running, unless it is called from that. In a child of fork()
+ * this does nothing.
  *
  * @watch  may be NULL
- *
- * Returns 0; ROWLOCK_EFORKED: nothing was changed.
  */
-ROWLOCK_API int rowlock_watch_free(struct rowlock_watch *watch,
-				   struct rowlock_errinfo *reterr);
+ROWLOCK_API void rowlock_watch_free(struct rowlock_watch *watch);
+
+/** Free *@watch and set it to NULL: for __attribute__((cleanup)). */
+static inline void rowlock_watch_freep(struct rowlock_watch **watch)
+{
+	rowlock_watch_free(*watch);
+	*watch = NULL;
+}
 
 #ifdef __cplusplus
 }

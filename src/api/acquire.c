@@ -123,12 +123,14 @@ static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
 	const struct rowlock_client *client = lock->name->client;
 	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
 				: rlk_client_call_until(client);
-	bool canceled = rlk_lock_begin_parts(lock);
-	int code = acquire_with_token(lock, wait_ms, until, reterr);
+	int code;
+
+	rlk_lock_begin_parts(lock);
+	code = acquire_with_token(lock, wait_ms, until, reterr);
 
 	if (code == 0)
 		rlk_lock_show(lock);
-	rlk_lock_end_parts(lock, canceled);
+	rlk_lock_end_parts(lock);
 	return code;
 }
 
@@ -137,10 +139,10 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (code)
+		return code;
 	if (lock->recipe)
 		code = lock->recipe->acquire(lock, wait_ms, &error);
 	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT)

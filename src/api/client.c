@@ -6,6 +6,7 @@
 #include "core/client.h"
 
 #include "api/options.h"
+#include "api/release.h"
 #include "background/keeper.h"
 #include "background/receipts.h"
 #include "background/threads.h"
@@ -31,7 +32,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Of the 100 ms that the end of a client may take beyond its time. */
+/* A part of the 100 ms that the end of a client may take beyond its time. */
 #define OPENERS_MS 80
 
 /* ----------------------------------------------------------------- born */
@@ -73,6 +74,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->notices);
 	rlk_list_init(&client->watches);
 	client->rounds = rlk_random();
+	client->users = 1;
 	rlk_commit_init(client);
 	rlk_list_init(&client->wakers);
 	strcpy(client->server, "the server");
@@ -186,8 +188,8 @@ static int build(struct rowlock_client *client,
 
 /* ------------------------------------------------------------------ end */
 
-/* A connection for the last words: the keeper's, which are there; else one
- * that can be had at once. */
+/* A connection for the last words: one of the keeper's, which are open; else
+ * one that the pool has at once. */
 static struct rlk_conn *last_conn(struct rowlock_client *client,
 				  int64_t until_ms)
 {
@@ -272,10 +274,34 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 		      left > OPENERS_MS ? (uint64_t) left : OPENERS_MS);
 }
 
-static void destroy(struct rowlock_client *client)
+/* A lock that has a hold, if one is left. */
+static struct rowlock *holder(struct rowlock_client *client)
 {
-	int64_t until = rlk_client_call_until(client);
+	struct rlk_list *lists[] = { &client->session.holds,
+				     &client->row_holds };
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
 
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++)
+		if (!rlk_list_empty(lists[i]))
+			return container_of(lists[i]->next, struct rlk_hold,
+					    node)
+			    ->handles;
+	return NULL;
+}
+
+/* Release what the locks hold, in the time of one call. */
+static void release_all(struct rowlock_client *client, int64_t until_ms)
+{
+	struct rowlock *lock;
+
+	while ((lock = holder(client)))
+		rlk_release_all(lock, until_ms);
+}
+
+/* All but what a handle needs that is left: rlk_client_leave(). */
+static void end(struct rowlock_client *client, int64_t until)
+{
 	rlk_end_watch_stop(&client->thread_ends);
 	rlk_threads_stop(client);
 	close_connections(client, until);
@@ -290,18 +316,15 @@ static void destroy(struct rowlock_client *client)
 	if (client->pongs >= 0)
 		close(client->pongs);
 	rlk_cond_fini(&client->session_changed);
-	rlk_cond_fini(&client->notices_changed);
-	rlk_cond_fini(&client->watches_changed);
 	rlk_commit_fini(client);
-	rlk_mutex_fini(&client->mutex);
 	rlk_wakers_fini(client);
-	rlk_names_fini(&client->names);
 	rlk_observer_fini(&client->observer);
 	free(client->session.grave);
 	rlk_sources_fini(&client->target.sources);
 	free(client->target.unverified_auth);
 	free(client->program);
-	free(client);
+	client->ended = true;
+	rlk_client_leave(client);
 }
 
 int rowlock_client_new(const struct rowlock_client_options *options,
@@ -309,18 +332,19 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 		       struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_client_options defaults =
-	    ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error = { 0 };
-	struct rowlock_client *client = make();
+	struct rowlock_client *client;
 	int code;
 
+	if (!ret_client)
+		return rlk_fail_null("ret_client", reterr);
+	client = make();
 	if (!client)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"client: out of memory");
-	code = build(client, options ? options : &defaults, &error);
+	code = build(client, options, &error);
 	if (code) {
-		destroy(client);
+		end(client, rlk_client_call_until(client));
 		if (reterr)
 			*reterr = error;
 		return code;
@@ -332,41 +356,68 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 /* Written before the client was shown to anybody, and never again. */
 const char *rowlock_client_server(const struct rowlock_client *client)
 {
-	return client->server;
+	return client ? client->server : NULL;
 }
 
-int rowlock_client_free(struct rowlock_client *client,
-			struct rowlock_errinfo *reterr)
+/* Is this one of its own threads, in a callback? */
+static bool is_inside(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	return client->notifier_serial == rlk_thread_serial() ||
+	       client->watcher_serial == rlk_thread_serial();
+}
+
+void rowlock_client_free(struct rowlock_client *client)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	unsigned int locks;
-	bool watched;
-	bool inside;
+	int64_t until;
+
+	if (rlk_client_refuses(client, NULL))
+		return;
+	if (is_inside(client)) {
+		rlk_log(&client->log, ROWLOCK_LOG_ERROR,
+			"a callback cannot free the client of %s: it is there "
+			"still",
+			client->server);
+		return;
+	}
+	until = rlk_client_call_until(client);
+	release_all(client, until);
+	end(client, until);
+}
+
+static unsigned int count_users(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	return client->users - 1;
+}
+
+int rowlock_client_try_free(struct rowlock_client *client,
+			    struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	unsigned int users;
+	int code;
 
 	if (!client)
 		return 0;
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	rlk_mutex_lock(&client->mutex);
-	locks = client->locks;
-	watched = !rlk_list_empty(&client->watches);
-	inside = client->notifier_serial == rlk_thread_serial() ||
-		 client->watcher_serial == rlk_thread_serial();
-	rlk_mutex_unlock(&client->mutex);
-	if (locks)
+	code = rlk_client_refuses(client, reterr);
+	if (code)
+		return code;
+	users = count_users(client);
+	if (users)
 		return rlk_fail(reterr, ROWLOCK_EHELD,
-				"the client of %s still has %u locks; release "
-				"and free them first",
-				client->server, locks);
-	if (watched)
-		return rlk_fail(reterr, ROWLOCK_EHELD,
-				"the client of %s still has watches; free them "
-				"first",
-				client->server);
-	if (inside)
+				"the client of %s is still in use (locks, "
+				"watches and observers: %u); free those first",
+				client->server, users);
+	if (is_inside(client))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"a callback cannot free the client of %s",
 				client->server);
-	destroy(client);
+	end(client, rlk_client_call_until(client));
 	return 0;
 }

@@ -29,31 +29,26 @@ static int finish(struct rowlock *lock, struct rowlock_errinfo *reterr)
 }
 
 int rowlock_execute(struct rowlock_client *client, const char *name,
-		    const struct rowlock_execute_options *options,
+		    const struct rowlock_options *options, uint64_t wait_ms,
 		    rowlock_execute_fn fn, void *arg,
 		    struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_execute_options defaults =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	struct rowlock *lock;
 	int code;
 
-	if (!options)
-		options = &defaults;
-	if (options->size != sizeof(*options))
+	if (!fn)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"execute '%s': the options' size is wrong; "
-				"begin with ROWLOCK_EXECUTE_OPTIONS_DEFAULT",
+				"execute '%.150s': give a function",
 				name ? name : "");
-	code = rowlock_new(client, name, options->lock, &lock, reterr);
+	code = rowlock_new(client, name, options, &lock, reterr);
 	if (code)
 		return code;
-	code = rowlock_acquire(lock, options->wait_ms, reterr);
+	code = rowlock_acquire(lock, wait_ms, reterr);
 	if (code == 0) {
 		fn(lock, arg);
 		code = finish(lock, reterr);
 	}
-	rowlock_freep(&lock);
+	rowlock_free(lock);
 	return code;
 }

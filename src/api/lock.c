@@ -4,7 +4,9 @@
  */
 #include <rowlock.h>
 
+#include "api/release.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "group/commit.h"
@@ -17,12 +19,13 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 		const struct rowlock_options *options,
 		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_options lock;
+	int code = rlk_options_read("lock options", options, &lock,
+				    sizeof(lock), reterr);
 
-	if (!options)
-		options = &defaults;
-	return rlk_lock_make(client, name, rlk_strategy(options->strategy),
-			     options, ret_lock, reterr);
+	return code ? code
+		    : rlk_lock_make(client, name, rlk_strategy(lock.strategy),
+				    &lock, ret_lock, reterr);
 }
 
 /* Wait for its callback, unless we are in it. */
@@ -35,60 +38,122 @@ static void wait_for_callback_locked(struct rowlock *lock)
 		rlk_cond_wait(&client->notices_changed, &client->mutex);
 }
 
-int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
+/* It may still stand in the notifier's line. */
+static void detach_locked(struct rowlock *lock)
+{
+	rlk_list_remove(&lock->in_notices);
+	if (lock->hold)
+		rlk_lock_detach_locked(lock);
+	if (lock->recipe && lock->recipe->leave_locked)
+		lock->recipe->leave_locked(lock->recipe);
+	rlk_names_put(&lock->name->client->names, lock->name);
+}
+
+/* Free the memory of a lock that is detached. */
+static void dispose(struct rowlock *lock, struct rowlock_client *client)
+{
+	if (lock->recipe && lock->recipe->fini)
+		lock->recipe->fini(lock->recipe);
+	free(lock->recipe);
+	free(lock);
+	rlk_client_leave(client);
+}
+
+/* True: an acquire was under way. */
+static bool cancel_locked(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_waiter *waiter = lock->waiter;
+
+	if (!waiter) {
+		lock->cancel_next = lock->in_parts;
+		return lock->in_parts;
+	}
+	waiter->canceled = true;
+	rlk_cond_signal(&waiter->waker->cond);
+	if (waiter->conn)
+		rlk_conn_interrupt(waiter->conn);
+	if (waiter->wake >= 0)
+		eventfd_write(waiter->wake, 1);
+	rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
+	rlk_commit_withdraw(client, waiter);
+	if (waiter->in_session)
+		rlk_cond_broadcast(&client->session_changed);
+	return true;
+}
+
+/* Nobody is told of it any more, and no call on it is under way. */
+static void quieten_locked(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	lock->lost_fn = NULL;
+	lock->notices = 0;
+	wait_for_callback_locked(lock);
+	if (client->forget_guarded_locked)
+		client->forget_guarded_locked(lock);
+	lock->freed = true;
+	while (lock->calls) {
+		cancel_locked(lock);
+		rlk_cond_wait(&client->notices_changed, &client->mutex);
+	}
+}
+
+void rowlock_free(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client;
-	bool held;
+
+	if (!lock)
+		return;
+	client = lock->name->client;
+	if (rlk_client_forked(client))
+		return;
+	rlk_mutex_lock(&client->mutex);
+	quieten_locked(lock);
+	rlk_mutex_unlock(&client->mutex);
+	rlk_release_all(lock, rlk_client_call_until(client));
+	rlk_mutex_lock(&client->mutex);
+	detach_locked(lock);
+	rlk_mutex_unlock(&client->mutex);
+	dispose(lock, client);
+}
+
+int rowlock_try_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client;
+	bool used;
+	int code;
 
 	if (!lock)
 		return 0;
 	client = lock->name->client;
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+	code = rlk_client_refuses(client, reterr);
+	if (code)
+		return code;
 	rlk_mutex_lock(&client->mutex);
 	wait_for_callback_locked(lock);
-	held = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
-	if (!held) {
-		/* It may still stand in the notifier's line. */
-		rlk_list_remove(&lock->in_notices);
-		if (lock->hold)
-			rlk_lock_detach_locked(lock);
-		if (lock->recipe && lock->recipe->leave_locked)
-			lock->recipe->leave_locked(lock->recipe);
-		rlk_names_put(&client->names, lock->name);
-		client->locks--;
-	}
+	used = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
+	if (!used)
+		detach_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
-	if (held)
+	if (used)
 		return rlk_fail(reterr, ROWLOCK_EHELD,
 				RLK_LOCK_FORMAT
 				" is still held or in use through this handle; "
 				"release it (or cancel the wait) first",
 				RLK_LOCK_ARGS(lock));
-	if (lock->recipe && lock->recipe->fini)
-		lock->recipe->fini(lock->recipe);
-	free(lock->recipe);
-	free(lock);
+	dispose(lock, client);
 	return 0;
 }
 
-void rowlock_freep(struct rowlock **lock)
-{
-	if (!*lock)
-		return;
-	while (rowlock_depth(*lock) > 0 && rowlock_release(*lock, NULL) == 0)
-		;
-	if (rowlock_free(*lock, NULL) == 0)
-		*lock = NULL;
-}
-
-int rowlock_held(struct rowlock *lock)
+int rowlock_held(const struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	bool held;
 
-	if (rlk_client_forked(lock->name->client))
+	if (rlk_lock_refuses(lock, NULL))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
 	held = rlk_lock_shows_locked(lock);
@@ -96,12 +161,12 @@ int rowlock_held(struct rowlock *lock)
 	return held;
 }
 
-uint64_t rowlock_remaining_ms(struct rowlock *lock)
+uint64_t rowlock_remaining_ms(const struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int64_t left = 0;
 
-	if (rlk_client_forked(lock->name->client))
+	if (rlk_lock_refuses(lock, NULL))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
 	if (rlk_lock_shows_locked(lock))
@@ -111,12 +176,12 @@ uint64_t rowlock_remaining_ms(struct rowlock *lock)
 	return left > 0 ? (uint64_t) left : 0;
 }
 
-unsigned int rowlock_depth(struct rowlock *lock)
+unsigned int rowlock_depth(const struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int depth = 0;
 
-	if (rlk_client_forked(lock->name->client))
+	if (rlk_lock_refuses(lock, NULL))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
 	if (rlk_lock_shows_locked(lock))
@@ -127,43 +192,30 @@ unsigned int rowlock_depth(struct rowlock *lock)
 
 const char *rowlock_name(const struct rowlock *lock)
 {
-	return lock->name->text;
+	return lock ? lock->name->text : NULL;
 }
 
-void rowlock_cancel(struct rowlock *lock)
+int rowlock_cancel(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
-	struct rlk_waiter *waiter;
+	bool found;
 
-	if (rlk_client_forked(client))
-		return;
-	rlk_mutex_lock(&client->mutex);
-	waiter = lock->waiter;
-	if (!waiter) {
-		lock->cancel_next = true;
-	} else {
-		waiter->canceled = true;
-		rlk_cond_signal(&waiter->waker->cond);
-		if (waiter->conn)
-			rlk_conn_interrupt(waiter->conn);
-		if (waiter->wake >= 0)
-			eventfd_write(waiter->wake, 1);
-		rlk_pool_interrupt(client->pool, &waiter->pool_waiter);
-		rlk_commit_withdraw(client, waiter);
-		if (waiter->in_session)
-			rlk_cond_broadcast(&client->session_changed);
-	}
-	rlk_mutex_unlock(&client->mutex);
+	if (rlk_lock_refuses(lock, NULL))
+		return 0;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	found = cancel_locked(lock);
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return found;
 }
 
 void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
+	struct rowlock_client *client;
 
-	if (rlk_client_forked(client))
+	if (rlk_lock_refuses(lock, NULL))
 		return;
+	client = lock->name->client;
 	rlk_mutex_lock(&client->mutex);
 	wait_for_callback_locked(lock);
 	lock->lost_fn = fn;

@@ -6,6 +6,7 @@
 #include "api/options.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "config/where.h"
 #include "core/call.h"
@@ -32,6 +33,30 @@ struct range {
 	uint64_t most;
 };
 
+/* 0 is the default. That of connect_timeout_ms is decided when the settings are
+ * read. */
+static void fill(struct rowlock_client_options *options)
+{
+	if (!options->ttl_ms)
+		options->ttl_ms = 30000;
+	if (!options->call_timeout_ms)
+		options->call_timeout_ms = 5000;
+	if (!options->row_idle_ms)
+		options->row_idle_ms = 10000;
+	if (!options->reap_interval_ms)
+		options->reap_interval_ms = 60000;
+	if (!options->handover_ms)
+		options->handover_ms = 50;
+	if (!options->handover_passes)
+		options->handover_passes = 10000;
+	if (!options->wait_connections)
+		options->wait_connections = 16;
+	if (!options->batch_size)
+		options->batch_size = RLK_GROUP_MOST;
+	if (!options->log_level)
+		options->log_level = ROWLOCK_LOG_INFO;
+}
+
 static int check_ranges(const struct rowlock_client_options *options,
 			struct rowlock_errinfo *reterr)
 {
@@ -44,14 +69,13 @@ static int check_ranges(const struct rowlock_client_options *options,
 		  100, CONNECT_MOST_MS },
 		{ "call_timeout_ms", options->call_timeout_ms, 100, 60000 },
 		{ "row_idle_ms", options->row_idle_ms, 2000, 3600000 },
-		{ "wait_connections", options->wait_connections, 0, 1024 },
-		{ "lease_group", options->lease_group, 1, RLK_GROUP_MOST },
-		/* 0 stands for never */
-		{ "reap_interval_ms",
-		  options->reap_interval_ms ? options->reap_interval_ms : 100,
-		  100, DAY_MS },
-		{ "handover_ms", options->handover_ms, 0, 60000 },
-		{ "handover_passes", options->handover_passes, 0, 1000000 },
+		{ "reap_interval_ms", options->reap_interval_ms, 100, DAY_MS },
+		{ "handover_ms", options->handover_ms, 1, 60000 },
+		{ "handover_passes", options->handover_passes, 1, 1000000 },
+		{ "wait_connections", options->wait_connections, 1, 1024 },
+		{ "batch_size", options->batch_size, 1, RLK_GROUP_MOST },
+		{ "log_level", options->log_level, ROWLOCK_LOG_ERROR,
+		  ROWLOCK_LOG_DEBUG },
 	};
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(ranges); i++) {
@@ -71,16 +95,13 @@ static int check_ranges(const struct rowlock_client_options *options,
 static int check(const struct rowlock_client_options *options,
 		 struct rowlock_errinfo *reterr)
 {
-	const unsigned int known = ROWLOCK_SINGLE_WRITER |
-				   ROWLOCK_OBSERVE_BEATS |
-				   ROWLOCK_TLS_UNVERIFIED | ROWLOCK_NO_DEFAULTS;
+	const unsigned int known =
+	    ROWLOCK_SINGLE_WRITER | ROWLOCK_OBSERVE_BEATS |
+	    ROWLOCK_TLS_UNVERIFIED | ROWLOCK_NO_DEFAULTS | ROWLOCK_NO_REAPER |
+	    ROWLOCK_NO_HANDOVER | ROWLOCK_POLL;
 	const char *problem;
 	char buffer[128];
 
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"the client options' size is wrong; begin with "
-				"ROWLOCK_CLIENT_OPTIONS_DEFAULT");
 	if (options->flags & ~known)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"client options: unknown flags 0x%x",
@@ -173,8 +194,7 @@ static void set_bays(struct rowlock_client *client,
 	client->bays[RLK_BAY_BELL] = (struct rlk_pool_bay){
 		.profile = { "bell", true, RLK_LOCK_WAIT_S,
 			     ttl_s > 2 ? ttl_s : 2, false },
-		.limit =
-		    options->wait_connections ? options->wait_connections : 1,
+		.limit = options->wait_connections,
 		.keep = 2,
 	};
 	client->bays[RLK_BAY_ASIDE] = (struct rlk_pool_bay){
@@ -211,14 +231,19 @@ static int set_connect_timeout(struct rowlock_client *client, uint64_t said_ms,
 	return 0;
 }
 
-int rlk_options_apply(struct rowlock_client *client,
-		      const struct rowlock_client_options *options,
-		      struct rowlock_errinfo *reterr)
+static void set_handover(struct rowlock_client *client,
+			 const struct rowlock_client_options *options)
 {
-	int code = check(options, reterr);
+	if (options->flags & ROWLOCK_NO_HANDOVER)
+		return;
+	client->handover_ms = options->handover_ms;
+	client->handover_passes = options->handover_passes;
+}
 
-	if (code)
-		return code;
+static int apply(struct rowlock_client *client,
+		 const struct rowlock_client_options *options,
+		 struct rowlock_errinfo *reterr)
+{
 	client->ttl_ms = options->ttl_ms;
 	client->margin_ms = rlk_margin(options->ttl_ms);
 	client->call_timeout_ms = options->call_timeout_ms;
@@ -228,12 +253,12 @@ int rlk_options_apply(struct rowlock_client *client,
 	 * host has vanished may become a holder in that time. */
 	client->row_slice_ms =
 	    (uint64_t) seconds(client->row_idle_ms * 6 / 5) * 1000;
-	client->reap_interval_ms = options->reap_interval_ms;
-	client->bells_refused = options->wait_connections == 0;
-	client->leases.group.most = options->lease_group;
-	client->sweeps.group.most = options->lease_group;
-	client->handover_ms = options->handover_ms;
-	client->handover_passes = options->handover_passes;
+	if (!(options->flags & ROWLOCK_NO_REAPER))
+		client->reap_interval_ms = options->reap_interval_ms;
+	client->bells_refused = options->flags & ROWLOCK_POLL;
+	client->leases.group.most = options->batch_size;
+	client->sweeps.group.most = options->batch_size;
+	set_handover(client, options);
 	client->flags = options->flags;
 	client->log = (struct rlk_log){ options->log, options->log_arg,
 					options->log_level };
@@ -246,4 +271,19 @@ int rlk_options_apply(struct rowlock_client *client,
 	client->target.log = &client->log;
 	set_bays(client, options);
 	return set_connect_timeout(client, options->connect_timeout_ms, reterr);
+}
+
+int rlk_options_apply(struct rowlock_client *client,
+		      const struct rowlock_client_options *given,
+		      struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client_options options;
+	int code = rlk_options_read("client options", given, &options,
+				    sizeof(options), reterr);
+
+	if (code)
+		return code;
+	fill(&options);
+	code = check(&options, reterr);
+	return code ? code : apply(client, &options, reterr);
 }

@@ -2,10 +2,11 @@
 /*
  * What people ask for: list, break, reap.
  */
-#include <rowlock.h>
+#include <rowlock/admin.h>
 
 #include "background/reaper.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "core/call.h"
 #include "db/lend.h"
@@ -260,44 +261,65 @@ static int list(struct rowlock_client *client,
 	struct rlk_listing leases = *listing, rows = *listing;
 	int code = 0;
 
-	if (options->lease)
+	if (options->flags & ROWLOCK_LIST_LEASES)
 		code = each_page(client, &leases, rlk_list_leases, reterr);
-	if (!code && options->row && !leases.ended)
-		code = list_rows(client, &rows, options->probe != 0, reterr);
+	if (!code && options->flags & ROWLOCK_LIST_ROWS && !leases.ended)
+		code = list_rows(client, &rows,
+				 options->flags & ROWLOCK_LIST_PROBE, reterr);
 	return code;
 }
 
+static int read_list_options(const struct rowlock_list_options *given,
+			     struct rowlock_list_options *ret_options,
+			     struct rowlock_errinfo *reterr)
+{
+	const unsigned int both = ROWLOCK_LIST_LEASES | ROWLOCK_LIST_ROWS;
+	int code = rlk_options_read("list options", given, ret_options,
+				    sizeof(*ret_options), reterr);
+
+	if (code)
+		return code;
+	if (ret_options->pattern && ret_options->name)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"list: give a pattern or a name, not both");
+	if (ret_options->flags & ~(both | ROWLOCK_LIST_PROBE))
+		return rlk_fail(
+		    reterr, ROWLOCK_EINVAL, "list: unknown flags 0x%x",
+		    ret_options->flags & ~(both | ROWLOCK_LIST_PROBE));
+	if (!(ret_options->flags & both))
+		ret_options->flags |= both;
+	return 0;
+}
+
 int rowlock_list(struct rowlock_client *client,
-		 const struct rowlock_list_options *options, rowlock_list_fn fn,
+		 const struct rowlock_list_options *given, rowlock_list_fn fn,
 		 void *arg, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_list_options defaults =
-	    ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_list_options options;
 	struct rlk_listing listing;
 	struct rowlock_errinfo error;
 	const char *pattern;
 	char *like;
 	int code;
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	if (!options)
-		options = &defaults;
-	if (options->size != sizeof(*options) || !fn ||
-	    (options->pattern && options->name))
+	code = rlk_client_refuses(client, reterr);
+	if (code)
+		return code;
+	if (!fn)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"list: give a function, options that begin "
-				"with ROWLOCK_LIST_OPTIONS_DEFAULT, and a "
-				"pattern or a name, not both");
-	pattern = options->name      ? options->name
-		  : options->pattern ? options->pattern
-				     : "*";
-	like = like_of(pattern, !options->name);
+				"list: give a function");
+	code = read_list_options(given, &options, reterr);
+	if (code)
+		return code;
+	pattern = options.name      ? options.name
+		  : options.pattern ? options.pattern
+				    : "*";
+	like = like_of(pattern, !options.name);
 	if (!like)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "list: out of memory");
 	listing = rlk_listing_begin(like, fn, arg);
-	code = list(client, options, &listing, &error);
+	code = list(client, &options, &listing, &error);
 	free(like);
 	if (code && reterr)
 		*reterr = error;
@@ -408,8 +430,9 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 	struct rowlock_errinfo error;
 	int code;
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+	code = rlk_client_refuses(client, reterr);
+	if (code)
+		return code;
 	if (!strategy)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"break: there is no strategy %d", (int) which);
@@ -425,32 +448,49 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 
 /* ----------------------------------------------------------------- reap */
 
+static int read_reap_options(const struct rowlock_reap_options *given,
+			     struct rowlock_reap_options *ret_options,
+			     struct rowlock_errinfo *reterr)
+{
+	int code = rlk_options_read("reap options", given, ret_options,
+				    sizeof(*ret_options), reterr);
+
+	if (code)
+		return code;
+	if (!ret_options->batch)
+		ret_options->batch = 256;
+	if (!ret_options->time_limit_ms)
+		ret_options->time_limit_ms = 60000;
+	if (ret_options->batch > 500)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"reap: the batch is %u; it must be from 1 to "
+				"500",
+				ret_options->batch);
+	return 0;
+}
+
 int rowlock_reap(struct rowlock_client *client,
-		 const struct rowlock_reap_options *options,
+		 const struct rowlock_reap_options *given,
 		 struct rowlock_reap_result *result,
 		 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_reap_options defaults =
-	    ROWLOCK_REAP_OPTIONS_DEFAULT;
+	struct rowlock_reap_options options;
 	struct rowlock_reap_result ours = { .size = sizeof(ours) };
 	struct rowlock_errinfo error;
 	int code;
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	if (!options)
-		options = &defaults;
-	if (options->size != sizeof(*options) || options->batch < 1 ||
-	    options->batch > 500 || !options->most_ms ||
-	    (result && result->size != sizeof(*result)))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"reap: the batch must be from 1 to 500, its "
-				"time not 0, and the sizes of options and "
-				"result those of their structs");
-	code = rlk_reap_pass(client, options, &ours, &error);
+	code = rlk_client_refuses(client, reterr);
+	if (code)
+		return code;
+	code = read_reap_options(given, &options, reterr);
+	if (!code && result)
+		code = rlk_result_check("reap result", result, reterr);
+	if (code)
+		return code;
+	code = rlk_reap_pass(client, &options, &ours, &error);
 	if (result)
-		*result = ours;
+		rlk_result_write(&ours, sizeof(ours), result);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -252,6 +252,21 @@ static struct parting let_go_locked(struct rowlock *lock, bool gone)
 	return parting;
 }
 
+static bool has_work(const struct parting *parting)
+{
+	return parting->lost || parting->hold;
+}
+
+/* let_go_locked() for a call that is under way until finish(). */
+static struct parting begin_locked(struct rowlock *lock)
+{
+	struct parting parting = let_go_locked(lock, false);
+
+	if (has_work(&parting))
+		lock->calls++;
+	return parting;
+}
+
 /* What there is to say: to the caller, or to the server. */
 static int finish(struct rowlock *lock, const struct parting *parting,
 		  int64_t until_ms, struct rowlock_errinfo *reterr)
@@ -259,6 +274,10 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 	struct rowlock_client *client = lock->name->client;
 	int code;
 
+	if (parting->next)
+		rlk_cond_signal(&parting->next->cond);
+	if (!has_work(parting))
+		return 0;
 	if (parting->lost)
 		code = lost_before(lock, parting->lost, reterr);
 	else if (lock->name->strategy->pins_connection)
@@ -268,7 +287,7 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 	rlk_mutex_lock(&client->mutex);
 	if (parting->hold)
 		rlk_hold_put_locked(parting->hold);
-	lock->calls--;
+	rlk_lock_leave_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
 	return code;
 }
@@ -280,7 +299,6 @@ static int release(struct rowlock *lock, bool inside, int64_t until_ms,
 	struct rowlock_errinfo error;
 	struct parting parting;
 	int code = 0;
-	bool more;
 
 	rlk_mutex_lock(&client->mutex);
 	if (!rlk_lock_hold_locked(lock, inside, &code, reterr)) {
@@ -296,15 +314,9 @@ static int release(struct rowlock *lock, bool inside, int64_t until_ms,
 				"open; commit it, or roll it back, first",
 				RLK_LOCK_ARGS(lock));
 	}
-	parting = let_go_locked(lock, false);
-	more = parting.lost || parting.hold;
-	if (more)
-		lock->calls++;
+	parting = begin_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
-	if (parting.next)
-		rlk_cond_signal(&parting.next->cond);
-	if (more)
-		code = finish(lock, &parting, until_ms, &error);
+	code = finish(lock, &parting, until_ms, &error);
 	if (code && reterr)
 		*reterr = error;
 	return code;
@@ -314,6 +326,26 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 		struct rowlock_errinfo *reterr)
 {
 	return release(lock, true, until_ms, reterr);
+}
+
+void rlk_release_all(struct rowlock *lock, int64_t until_ms)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rowlock_errinfo error;
+	struct parting parting;
+	int code;
+
+	rlk_mutex_lock(&client->mutex);
+	while (lock->hold) {
+		parting = begin_locked(lock);
+		rlk_mutex_unlock(&client->mutex);
+		code = finish(lock, &parting, until_ms, &error);
+		if (code && code != ROWLOCK_ELOST)
+			rlk_log(&client->log, ROWLOCK_LOG_WARNING, "free: %s",
+				error.message);
+		rlk_mutex_lock(&client->mutex);
+	}
+	rlk_mutex_unlock(&client->mutex);
 }
 
 /* Who waits for it is woken. */
@@ -344,16 +376,17 @@ void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
 		rlk_hold_over_locked(parting.hold);
 	if (parting.hold)
 		rlk_hold_put_locked(parting.hold);
-	lock->calls--;
+	rlk_lock_leave_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
 }
 
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
-	return release(lock, false, rlk_client_call_until(lock->name->client),
-		       reterr);
+	return code
+		   ? code
+		   : release(lock, false,
+			     rlk_client_call_until(lock->name->client), reterr);
 }

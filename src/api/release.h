@@ -17,4 +17,8 @@ int rlk_release(struct rowlock *lock, int64_t until_ms,
 void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
 		      int64_t until_ms);
 
+/** Let go every level that @lock has, whoever owns it, as it is about to be
+ *  freed: what the server says is logged. */
+void rlk_release_all(struct rowlock *lock, int64_t until_ms);
+
 #endif

@@ -104,23 +104,24 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
 		rlk_name_know_token(hold->name, *token);
 	}
 	rlk_hold_put_locked(hold);
-	lock->calls--;
+	rlk_lock_leave_locked(lock);
 	return code;
 }
 
 int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	int64_t until = rlk_client_call_until(lock->name->client);
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
 	enum rlk_fault fault = RLK_DONE;
+	int64_t until;
 	uint64_t token;
-	int code = 0;
+	int code = rlk_lock_refuses(lock, reterr);
 	int ended;
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (code)
+		return code;
+	until = rlk_client_call_until(lock->name->client);
 	hold = begin(lock, false, "verify", &token, &code, reterr);
 	if (!hold)
 		return code;
@@ -330,9 +331,12 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 		  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (!code && !ret_token)
+		code = rlk_fail_null("ret_token", reterr);
+	if (code)
+		return code;
 	if (lock->name->strategy->several)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"token of " RLK_LOCK_FORMAT ": %s",

@@ -8,3 +8,8 @@ const char *rowlock_version(void)
 {
 	return ROWLOCK_VERSION;
 }
+
+unsigned int rowlock_version_number(void)
+{
+	return ROWLOCK_VERSION_NUMBER;
+}

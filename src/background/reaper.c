@@ -194,7 +194,7 @@ int rlk_reap_pass(struct rowlock_client *client,
 	struct rlk_pass pass = {
 		.client = client,
 		.batch = options->batch,
-		.most_ms = options->most_ms,
+		.most_ms = options->time_limit_ms,
 		.from = &from,
 		.result = result,
 		.own = RLK_SLEEPER_NULL,

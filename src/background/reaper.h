@@ -2,6 +2,8 @@
 #ifndef RLK_BACKGROUND_REAPER_H
 #define RLK_BACKGROUND_REAPER_H
 
+#include <rowlock/admin.h>
+
 #include "core/client.h"
 
 /** One pass over sessions, leases and tokens; adds to @result. Blocks; no

@@ -16,6 +16,7 @@
 #include <rowlock/watch.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "core/call.h"
 #include "db/lend.h"
@@ -28,6 +29,7 @@
 /** So many intervals without an answer, and nothing is known any more. */
 #define PATIENCE 3
 
+#define INTERVAL_MS 5000
 #define INTERVAL_LEAST 100
 #define INTERVAL_MOST 3600000
 
@@ -303,10 +305,6 @@ static int check(const char *name, const struct rowlock_watch_options *options,
 
 	if (code)
 		return code;
-	if (options->size != sizeof(*options))
-		return fail(reterr, ROWLOCK_EINVAL, name,
-			    "the options' size is wrong; begin with "
-			    "ROWLOCK_WATCH_OPTIONS_DEFAULT");
 	if (options->interval_ms < INTERVAL_LEAST ||
 	    options->interval_ms > INTERVAL_MOST)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
@@ -363,33 +361,40 @@ static struct rowlock_watch *make(struct rowlock_client *client,
 }
 
 int rowlock_watch_new(struct rowlock_client *client, const char *name,
-		      const struct rowlock_watch_options *options,
+		      const struct rowlock_watch_options *given,
 		      rowlock_watch_fn fn, void *arg,
 		      struct rowlock_watch **ret_watch,
 		      struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_watch_options defaults =
-	    ROWLOCK_WATCH_OPTIONS_DEFAULT;
+	struct rowlock_watch_options options;
 	struct rowlock_watch *watch;
-	int code;
+	int code = rlk_client_refuses(client, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	if (!options)
-		options = &defaults;
-	code = check(name, options, fn, reterr);
+	if (!code && !ret_watch)
+		code = rlk_fail_null("ret_watch", reterr);
 	if (code)
 		return code;
-	watch = make(client, name, options);
+	code = rlk_options_read("watch options", given, &options,
+				sizeof(options), reterr);
+	if (code)
+		return code;
+	if (!options.interval_ms)
+		options.interval_ms = INTERVAL_MS;
+	code = check(name, &options, fn, reterr);
+	if (code)
+		return code;
+	watch = make(client, name, &options);
 	if (!watch)
 		return fail(reterr, ROWLOCK_ENOMEM, name, "out of memory");
 	watch->fn = fn;
 	watch->arg = arg;
 	rlk_mutex_lock(&client->mutex);
 	code = start_locked(client, name, reterr);
-	if (!code)
+	if (!code) {
 		rlk_list_append(&client->watches, &watch->node);
+		client->users++;
+	}
 	rlk_mutex_unlock(&client->mutex);
 	if (code) {
 		free(watch);
@@ -400,17 +405,16 @@ int rowlock_watch_new(struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-int rowlock_watch_free(struct rowlock_watch *watch,
-		       struct rowlock_errinfo *reterr)
+void rowlock_watch_free(struct rowlock_watch *watch)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client;
 
 	if (!watch)
-		return 0;
+		return;
 	client = watch->client;
 	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+		return;
 	rlk_mutex_lock(&client->mutex);
 	rlk_list_remove(&watch->node);
 	while (client->telling == watch &&
@@ -418,7 +422,7 @@ int rowlock_watch_free(struct rowlock_watch *watch,
 		rlk_cond_wait(&client->watches_changed, &client->mutex);
 	rlk_mutex_unlock(&client->mutex);
 	free(watch);
-	return 0;
+	rlk_client_leave(client);
 }
 
 void rlk_watches_stop(struct rowlock_client *client)

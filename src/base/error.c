@@ -80,6 +80,11 @@ int rlk_fail_db(struct rowlock_errinfo *reterr, int code, unsigned int mysql,
 	return code;
 }
 
+int rlk_fail_null(const char *what, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EINVAL, "%s is NULL", what);
+}
+
 void rlk_prefix(struct rowlock_errinfo *reterr, const char *format, ...)
 {
 	char rest[sizeof(reterr->message)];

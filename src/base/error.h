@@ -21,6 +21,9 @@ int rlk_fail(struct rowlock_errinfo *reterr, int code, const char *format, ...)
 int rlk_fail_db(struct rowlock_errinfo *reterr, int code, unsigned int mysql,
 		const char *format, ...) RLK_PRINTF(4, 5);
 
+/** "<what> is NULL": ROWLOCK_EINVAL. */
+int rlk_fail_null(const char *what, struct rowlock_errinfo *reterr);
+
 /** Put words before the text that is there: "acquire 'x' on db1: ...". */
 void rlk_prefix(struct rowlock_errinfo *reterr, const char *format, ...)
     RLK_PRINTF(2, 3);

@@ -13,6 +13,7 @@
 #include "db/lend.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 uint64_t rlk_margin(uint64_t duration_ms)
 {
@@ -26,13 +27,38 @@ bool rlk_client_forked(const struct rowlock_client *client)
 	return client->process != rlk_process();
 }
 
-int rlk_client_fail_forked(const struct rowlock_client *client,
-			   struct rowlock_errinfo *reterr)
+int rlk_client_refuses(const struct rowlock_client *client,
+		       struct rowlock_errinfo *reterr)
 {
+	if (!client)
+		return rlk_fail_null("the client", reterr);
+	if (client->ended)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"the client of %s was freed; free what is left "
+				"of it, and make another one",
+				client->server);
+	if (!rlk_client_forked(client))
+		return 0;
 	return rlk_fail(reterr, ROWLOCK_EFORKED,
 			"this client of %s belongs to process %d, the parent; "
 			"make a client of your own in the child",
 			client->server, (int) client->pid);
+}
+
+void rlk_client_leave(struct rowlock_client *client)
+{
+	bool last;
+
+	rlk_mutex_lock(&client->mutex);
+	last = --client->users == 0;
+	rlk_mutex_unlock(&client->mutex);
+	if (!last)
+		return;
+	rlk_cond_fini(&client->notices_changed);
+	rlk_cond_fini(&client->watches_changed);
+	rlk_mutex_fini(&client->mutex);
+	rlk_names_fini(&client->names);
+	free(client);
 }
 
 int64_t rlk_client_call_until(const struct rowlock_client *client)

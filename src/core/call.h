@@ -9,9 +9,14 @@
 /** True in a child of fork(): then nothing of the client may be touched. */
 bool rlk_client_forked(const struct rowlock_client *client);
 
-/** The error of every call in a child of fork(). */
-int rlk_client_fail_forked(const struct rowlock_client *client,
-			   struct rowlock_errinfo *reterr);
+/** May no call on @client go on? 0; ROWLOCK_EINVAL: it is NULL, or was freed;
+ *  ROWLOCK_EFORKED. */
+int rlk_client_refuses(const struct rowlock_client *client,
+		       struct rowlock_errinfo *reterr);
+
+/** A handle or a watch of it is gone, or the application's reference: the last
+ *  one frees the memory of the client, which has ended. */
+void rlk_client_leave(struct rowlock_client *client);
 
 /** The deadline of a call that has no wait of its own. */
 int64_t rlk_client_call_until(const struct rowlock_client *client);

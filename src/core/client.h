@@ -189,8 +189,13 @@ struct rowlock_client {
 	struct rlk_observer observer;
 	int64_t next_tokens_ms;         /* when to look for old tokens again */
 	struct rlk_reap_from reap_from; /* of passes that were asked for */
-	unsigned int locks;             /* handles that are not freed */
+	unsigned int users; /* the application's reference, and those of handles
+			       and watches that are not freed */
 	bool stopping;
+	_Atomic bool ended; /* rowlock_client_free() has returned */
+	/* guard/guarded.c: leave the transaction of a lock that is being freed
+	 * to the application. NULL: none was begun yet. */
+	void (*forget_guarded_locked)(struct rowlock *lock);
 
 	/* Handles whose lost callback is due; see background/notifier.c. */
 	struct rlk_list notices;

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "base/pipe.h"
 #include "db/sql.h"
 
 /* As in io.c. */
@@ -153,6 +154,8 @@ static bool finish(struct call *call, int status)
 /* The same, from its beginning. */
 static bool run(struct call *call, enum step step)
 {
+	_cleanup_(rlk_pipe_onp) struct rlk_pipe pipe =
+	    rlk_pipe_off(mysql_get_ssl_cipher(call->on->mysql));
 	call->step = step;
 	call->status = 0;
 	call->result = NULL;
@@ -406,6 +409,8 @@ static enum rlk_fault say(const struct rlk_borrowed *on, const char *text,
 			  uint64_t *ret_number, struct rowlock_errinfo *reterr)
 {
 	MYSQL *mysql = on->mysql;
+	_cleanup_(rlk_pipe_onp) struct rlk_pipe pipe =
+	    rlk_pipe_off(mysql_get_ssl_cipher(mysql));
 	MYSQL_RES *result;
 
 	if (mysql_real_query(mysql, text, strlen(text)))

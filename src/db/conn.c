@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/pipe.h"
 #include "db/io.h"
 #include "db/packet.h"
 #include "db/stmt_private.h"
@@ -33,6 +34,9 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 	if (!conn)
 		return NULL;
 	if (conn->mysql) {
+		_cleanup_(rlk_pipe_onp) struct rlk_pipe pipe =
+		    rlk_pipe_off(mysql_get_ssl_cipher(conn->mysql));
+
 		rlk_io_abandon(conn);
 		/* The one text among its options that mysql_close() of
 		 * Connector/C 3.3 does not free. */

@@ -16,6 +16,7 @@
 #include <errmsg.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,13 @@
 
 static void library_init(void)
 {
-	/* It must not run in two threads at once. */
+	struct sigaction pipe;
+
+	/* It must not run in two threads at once, and has the process ignore
+	 * SIGPIPE, which is not ours to say. */
+	sigaction(SIGPIPE, NULL, &pipe);
 	mysql_library_init(0, NULL, NULL);
+	sigaction(SIGPIPE, &pipe, NULL);
 	rlk_io_init();
 	rlk_tls_init();
 	rlk_intake_init();

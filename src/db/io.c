@@ -17,6 +17,7 @@
  */
 #include "db/io.h"
 
+#include "base/pipe.h"
 #include "db/intake.h"
 #include "db/peer.h"
 
@@ -302,6 +303,9 @@ static bool run(struct rlk_conn *conn, enum rlk_call call)
 
 bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call)
 {
+	/* Without TLS Connector/C writes with MSG_NOSIGNAL. */
+	_cleanup_(rlk_pipe_onp) struct rlk_pipe pipe = rlk_pipe_off(
+	    call == RLK_CALL_CONNECT || mysql_get_ssl_cipher(conn->mysql));
 	bool finished;
 
 	current = conn;

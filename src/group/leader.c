@@ -201,7 +201,7 @@ static void stop_sharing(struct rowlock_client *client,
 	rlk_log(&client->log, ROWLOCK_LOG_WARNING,
 		"%s, or what is between, does not take several statements in "
 		"one text, so each lease costs a round trip of its own, for "
-		"a minute at a time (%s); set lease_group to 1 to spare the "
+		"a minute at a time (%s); set batch_size to 1 to spare the "
 		"tries",
 		client->server, error->message);
 }

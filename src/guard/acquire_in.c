@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock_acquire_in(), rowlock_draw_in(): a row lock in a transaction of the
- * application's. The client knows of no hold: the server has it, with the
- * transaction, and lets go of it with that.
+ * rowlock_acquire_in_transaction(), rowlock_token_in_transaction(): a row lock
+ * in a transaction of the application's. The client knows of no hold: the
+ * server has it, with the transaction, and lets go of it with that.
  *
  * Who waits stands in the server's line, as all others do, on the application's
  * connection. At the deadline, and when it is canceled, the statement is
@@ -83,16 +83,17 @@ static struct rlk_borrowed borrow(const struct rowlock *lock,
 
 /* May the call begin, and is a transaction open? */
 static int check(const struct rowlock *lock, const char *what,
-		 const struct rlk_borrowed *on, bool *ret_open,
+		 struct st_mysql *conn, struct rlk_borrowed *on, bool *ret_open,
 		 struct rowlock_errinfo *reterr)
 {
 	struct rlk_borrowed_state state;
 	struct rowlock_errinfo error = { 0 };
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
-	if (!on->mysql)
+	if (code)
+		return code;
+	*on = borrow(lock, conn);
+	if (!conn)
 		return fail(lock, what, ROWLOCK_EINVAL,
 			    "the connection is NULL", reterr);
 	if (!lock->name->strategy->pins_connection)
@@ -362,13 +363,14 @@ static int acquire_in(struct rowlock *lock, struct st_mysql *conn,
 	return code;
 }
 
-int rowlock_acquire_in(struct rowlock *lock, struct st_mysql *conn,
-		       uint64_t wait_ms, struct rowlock_errinfo *reterr)
+int rowlock_acquire_in_transaction(struct rowlock *lock, struct st_mysql *conn,
+				   uint64_t wait_ms,
+				   struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rlk_borrowed on = borrow(lock, conn);
+	struct rlk_borrowed on;
 	bool open;
-	int code = check(lock, "acquire", &on, &open, reterr);
+	int code = check(lock, "acquire", conn, &on, &open, reterr);
 
 	if (code)
 		return code;
@@ -408,7 +410,7 @@ static int draw_in(const struct rowlock *lock, const struct rlk_borrowed *on,
 	case RLK_ROW_IN_HELD:
 		return fail(lock, "token", ROWLOCK_ENOTHELD,
 			    "the transaction on this connection has not got "
-			    "it; begin with rowlock_acquire_in()",
+			    "it; begin with rowlock_acquire_in_transaction()",
 			    reterr);
 	case RLK_ROW_IN_ELSEWHERE:
 		return fail_elsewhere(lock, "token", reterr);
@@ -417,23 +419,23 @@ static int draw_in(const struct rowlock *lock, const struct rlk_borrowed *on,
 	}
 }
 
-int rowlock_draw_in(struct rowlock *lock, struct st_mysql *conn,
-		    uint64_t *ret_token, struct rowlock_errinfo *reterr)
+int rowlock_token_in_transaction(struct rowlock *lock, struct st_mysql *conn,
+				 uint64_t *ret_token,
+				 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rlk_borrowed on = borrow(lock, conn);
+	struct rlk_borrowed on;
 	bool open;
-	int code = check(lock, "token", &on, &open, reterr);
+	int code = check(lock, "token", conn, &on, &open, reterr);
 
+	if (!code && !ret_token)
+		code = rlk_fail_null("ret_token", reterr);
 	if (code)
 		return code;
-	if (!ret_token)
-		return fail(lock, "token", ROWLOCK_EINVAL,
-			    "there is no room for it", reterr);
 	if (!open)
 		return fail(lock, "token", ROWLOCK_ENOTHELD,
 			    "no transaction is open on this connection; begin "
-			    "with rowlock_acquire_in()",
+			    "with rowlock_acquire_in_transaction()",
 			    reterr);
 	return draw_in(lock, &on, ret_token, reterr);
 }

@@ -54,18 +54,17 @@ static int learn_and_tell(struct rowlock *lock, text_fn write, char *text,
 			  size_t size, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	if (!text)
-		return fail(lock, ROWLOCK_EINVAL,
-			    "there is no room for its text", reterr);
+	if (!code && !text)
+		code = rlk_fail_null("the room for the guard's text", reterr);
+	if (code)
+		return code;
 	code = rlk_guarded_check_kind(lock, "guard", reterr);
 	if (code)
 		return code;
-	code = rlk_place_find(lock, rlk_client_call_until(client), reterr);
+	code = rlk_place_find(lock, rlk_client_call_until(lock->name->client),
+			      reterr);
 	return code ? code : tell(lock, write, text, size, reterr);
 }
 

@@ -169,6 +169,31 @@ static int check_connection(struct rlk_guarded *guarded,
 	return state.in_transaction ? fail_open(guarded->lock, reterr) : 0;
 }
 
+static void untie_locked(struct rlk_guarded *guarded)
+{
+	rlk_list_remove(&guarded->node);
+	guarded->hold->guard.in_transaction = false;
+	rlk_lock_leave_locked(guarded->lock);
+	rlk_hold_put_locked(guarded->hold);
+	free(guarded);
+}
+
+/* The connection is not touched: the application may have closed it. */
+static void forget_locked(struct rowlock *lock)
+{
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &lock->name->client->guarded)
+	{
+		struct rlk_guarded *guarded =
+		    container_of(node, struct rlk_guarded, node);
+
+		if (guarded->lock == lock)
+			untie_locked(guarded);
+	}
+}
+
 /* Ties @guarded to it. */
 static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	       struct rowlock_errinfo *reterr)
@@ -209,6 +234,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 		      !rlk_place_is_verified_locked(client, &guard->on);
 	memcpy(guarded->identity, client->session.server,
 	       sizeof(guarded->identity));
+	client->forget_guarded_locked = forget_locked;
 	rlk_list_append(&client->guarded, &guarded->node);
 	return 0;
 }
@@ -221,12 +247,8 @@ void rlk_guarded_untie(struct rlk_guarded *guarded)
 	if (guarded->guard.reconnects)
 		rlk_borrowed_let_reconnect(&guarded->guard.on, true);
 	rlk_mutex_lock(&client->mutex);
-	rlk_list_remove(&guarded->node);
-	guarded->hold->guard.in_transaction = false;
-	guarded->lock->calls--;
-	rlk_hold_put_locked(guarded->hold);
+	untie_locked(guarded);
 	rlk_mutex_unlock(&client->mutex);
-	free(guarded);
 }
 
 #define STAY "rows in tables without transactions stay, said the server (1196)"
@@ -371,22 +393,19 @@ int rowlock_begin(struct rowlock *lock, struct st_mysql *conn,
 		  unsigned int flags, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct rowlock_client *client = lock->name->client;
-	const struct rlk_guarded how = {
+	struct rlk_guarded how = {
 		.guard = {
-			.on = {
-				.mysql = conn,
-				.clock = client->clock,
-				.until_ms = rlk_client_call_until(client),
-			},
+			.on.mysql = conn,
 			.snapshot = flags & ROWLOCK_SNAPSHOT,
 			.early = flags & ROWLOCK_EARLY_GUARD,
 		},
 	};
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+	if (code)
+		return code;
+	how.guard.on.clock = lock->name->client->clock;
+	how.guard.on.until_ms = rlk_client_call_until(lock->name->client);
 	code = check(lock, conn, flags, reterr);
 	if (!code)
 		code = rlk_place_find(lock, how.guard.on.until_ms, reterr);

@@ -91,12 +91,8 @@ static struct rlk_guarded *open_one(struct rowlock *lock,
 				    const char *what, int *ret_code,
 				    struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = lock->name->client;
-
-	if (!rlk_client_forked(client))
-		return find(lock, conn, what, ret_code, reterr);
-	*ret_code = rlk_client_fail_forked(client, reterr);
-	return NULL;
+	*ret_code = rlk_lock_refuses(lock, reterr);
+	return *ret_code ? NULL : find(lock, conn, what, ret_code, reterr);
 }
 
 /* The same, to commit it. What is unread would have to be thrown away, or the
@@ -433,13 +429,14 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 			   struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	int64_t until_ms = rlk_client_call_until(lock->name->client);
 	struct rlk_guarded *guarded;
+	int64_t until_ms;
 	int code = 0;
 
 	guarded = open_to_commit(lock, conn, &code, reterr);
 	if (!guarded)
 		return code;
+	until_ms = rlk_client_call_until(lock->name->client);
 	if (!is_last_level(guarded))
 		return fail(lock, "commit", ROWLOCK_EHELD,
 			    "it is held more than once; release the other "

@@ -107,6 +107,12 @@ struct rlk_hold *rlk_lock_hold_locked(struct rowlock *lock, bool inside,
 	return hold;
 }
 
+int rlk_lock_refuses(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return lock ? rlk_client_refuses(lock->name->client, reterr)
+		    : rlk_fail_null("the lock", reterr);
+}
+
 bool rlk_lock_shows_locked(const struct rowlock *lock)
 {
 	return lock->hold && lock->shown && rlk_hold_check_locked(lock->hold);
@@ -118,16 +124,12 @@ static int check_options(const struct rowlock_client *client,
 			 const struct rowlock_options *options,
 			 struct rowlock_errinfo *reterr)
 {
-	const unsigned int known = ROWLOCK_NOT_REENTRANT |
-				   ROWLOCK_OWNER_HANDLE |
-				   ROWLOCK_TOKEN_WITH_GRANT;
+	const unsigned int known =
+	    ROWLOCK_NOT_REENTRANT | ROWLOCK_OWNER_HANDLE |
+	    ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_THREAD;
 	char buffer[128];
 	const char *problem;
 
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"the options' size is wrong; begin with "
-				"ROWLOCK_OPTIONS_DEFAULT");
 	if (!rlk_strategy(options->strategy))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"there is no strategy %d",
@@ -135,6 +137,11 @@ static int check_options(const struct rowlock_client *client,
 	if (options->flags & ~known)
 		return rlk_fail(reterr, ROWLOCK_EINVAL, "unknown flags 0x%x",
 				options->flags & ~known);
+	if (options->flags & ROWLOCK_OWNER_HANDLE &&
+	    options->flags & ROWLOCK_OWNER_THREAD)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"the owner is the handle, or the thread, not "
+				"both");
 	if (options->max_hold_ms && (options->max_hold_ms < 1000 ||
 				     options->max_hold_ms > MAX_HOLD_MOST_MS))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
@@ -199,7 +206,7 @@ static bool give_name(struct rowlock_client *client, struct rowlock *lock,
 	lock->name = rlk_names_get(&client->names, strategy, name);
 	if (!lock->name)
 		return false;
-	client->locks++;
+	client->users++;
 	return true;
 }
 
@@ -225,8 +232,11 @@ int rlk_lock_make(struct rowlock_client *client, const char *name,
 	struct rowlock *lock;
 	int code;
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+	code = rlk_client_refuses(client, reterr);
+	if (!code && !ret_lock)
+		code = rlk_fail_null("ret_lock", reterr);
+	if (code)
+		return code;
 	code = rlk_lock_check(client, name, options, reterr);
 	if (code)
 		return code;
@@ -284,33 +294,38 @@ void rlk_lock_enter(struct rowlock *lock)
 	lock->calls++;
 }
 
+void rlk_lock_leave_locked(struct rowlock *lock)
+{
+	lock->calls--;
+	if (lock->freed)
+		rlk_cond_broadcast(&lock->name->client->notices_changed);
+}
+
 void rlk_lock_leave(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
-	lock->calls--;
+	rlk_lock_leave_locked(lock);
 }
 
-bool rlk_lock_begin_parts(struct rowlock *lock)
+void rlk_lock_begin_parts(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
 	lock->calls++;
 	lock->in_parts = true;
-	return lock->cancel_next;
 }
 
-void rlk_lock_end_parts(struct rowlock *lock, bool keep)
+void rlk_lock_end_parts(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
-	lock->calls--;
 	lock->in_parts = false;
-	if (!keep)
-		lock->cancel_next = false;
+	lock->cancel_next = false;
+	rlk_lock_leave_locked(lock);
 }
 
 void rlk_lock_show(struct rowlock *lock)
@@ -383,7 +398,7 @@ void rlk_waiter_end(struct rlk_waiter *waiter)
 	    rlk_guard(&client->mutex);
 
 	lock->waiter = NULL;
-	lock->calls--;
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 	rlk_waker_put_locked(client, waiter->waker);
+	rlk_lock_leave_locked(lock);
 }

@@ -36,13 +36,14 @@ struct rowlock {
 	struct rlk_hold *hold;   /* the one that it acquired, also when lost */
 	struct rowlock *next;    /* in hold->handles */
 	unsigned int depth;      /* its own share of the hold's */
-	unsigned int calls : 16; /* under way */
+	unsigned int calls : 15; /* under way */
+	bool freed : 1;          /* somebody waits for their end, to free it */
 	unsigned int notices : 12; /* calls of lost_fn that are due */
 	bool in_parts : 1;         /* its acquire is one in parts */
-	bool shown : 1;     /* of the present hold: its acquire returned 0, or
-			       is about to */
-	bool lost_told : 1; /* of the present hold; see notifier.c */
-	bool cancel_next : 1;
+	bool shown : 1;       /* of the present hold: its acquire returned 0, or
+				 is about to */
+	bool lost_told : 1;   /* of the present hold; see notifier.c */
+	bool cancel_next : 1; /* the next part of its acquire */
 	struct rlk_waiter *waiter;
 	rowlock_lost_fn lost_fn;
 	void *lost_arg;
@@ -110,16 +111,20 @@ void rlk_lock_show(struct rowlock *lock);
 bool rlk_lock_holds(struct rowlock *lock);
 
 /** A call on @lock is under way: it is not freed before the second of these.
- *  Take client->mutex. */
+ *  Take client->mutex, but for the third. */
 void rlk_lock_enter(struct rowlock *lock);
 void rlk_lock_leave(struct rowlock *lock);
+void rlk_lock_leave_locked(struct rowlock *lock);
 
 /** An acquire that waits in parts, or says more than the one that asks, is
- *  under way all the time: what a cancel between them has left for the next
- *  acquire ends the next part, and is forgotten at the end. Not if it was there
- *  before: @keep is what the first of these says. */
-bool rlk_lock_begin_parts(struct rowlock *lock);
-void rlk_lock_end_parts(struct rowlock *lock, bool keep);
+ *  under way all the time: a cancel between them ends the next part. */
+void rlk_lock_begin_parts(struct rowlock *lock);
+void rlk_lock_end_parts(struct rowlock *lock);
+
+/** May no call on @lock go on? 0; ROWLOCK_EINVAL: it is NULL, or its client was
+ *  freed; ROWLOCK_EFORKED. */
+int rlk_lock_refuses(const struct rowlock *lock,
+		     struct rowlock_errinfo *reterr);
 
 /** The hold of @lock, checked for a call that only its owner may make, or the
  *  error in *@ret_code. Before it is shown it is there for the acquire alone,

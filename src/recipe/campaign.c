@@ -162,7 +162,7 @@ static bool yields(struct campaign *campaign)
 	if (heaviest.weight && campaign->yields_until_ms == RLK_NEVER)
 		campaign->yields_until_ms =
 		    rlk_after(now_of(campaign), candidacy->yield_ms);
-	return heaviest.weight && candidacy->yield_ms;
+	return heaviest.weight > 0;
 }
 
 /* Until @at_ms, or a cancel. */
@@ -304,13 +304,15 @@ int rlk_campaign(struct rowlock *lock, uint64_t wait_ms,
 				    : rlk_client_call_until(client),
 		.yields_until_ms = RLK_NEVER,
 	};
-	bool canceled = rlk_lock_begin_parts(lock);
-	int code = wait_all(&campaign, reterr);
+	int code;
+
+	rlk_lock_begin_parts(lock);
+	code = wait_all(&campaign, reterr);
 
 	if (code)
 		leave(&campaign);
 	else
 		rlk_lock_show(lock);
-	rlk_lock_end_parts(lock, canceled);
+	rlk_lock_end_parts(lock);
 	return code;
 }

@@ -12,13 +12,12 @@
 /** A candidate with a weight: what its lock has besides. */
 struct rlk_candidacy {
 	struct rlk_recipe recipe;
-	struct rowlock *standing; /* its row as long as it waits; NULL: its
-				     weight is 0, to which nobody yields */
+	struct rowlock *standing; /* its row as long as it waits */
 	unsigned int weight;
 	uint64_t yield_ms; /* it yields for so long, and no longer */
 };
 
-/** Make candidacy->standing, for a weight that is not 0. */
+/** Make candidacy->standing. */
 int rlk_candidacy_stand(struct rlk_candidacy *candidacy,
 			struct rowlock_client *client, const char *name,
 			struct rowlock_errinfo *reterr);

@@ -8,44 +8,57 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "core/call.h"
 #include "recipe/campaign.h"
 
+#define YIELD_MS 5000
 #define YIELD_MOST_MS 3600000ull
 
 static int check(const struct rowlock_election_options *options,
 		 const struct rowlock_options *lock,
 		 struct rowlock_errinfo *reterr)
 {
-	if (options->size != sizeof(*options))
+	if (options->weight > ROWLOCK_WEIGHT_MAX)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"the options' size is wrong; begin with "
-				"ROWLOCK_ELECTION_OPTIONS_DEFAULT");
-	if (options->weight < ROWLOCK_UNWEIGHTED ||
-	    options->weight > ROWLOCK_WEIGHT_MAX)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"the weight is %d; give 0 to %d, or "
-				"ROWLOCK_UNWEIGHTED",
+				"the weight is %u; give 1 to %d, or 0 for none",
 				options->weight, ROWLOCK_WEIGHT_MAX);
 	if (options->yield_ms > YIELD_MOST_MS)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"yield_ms must be from 0 to %llu",
+				"yield_ms must be from 1 to %llu",
 				YIELD_MOST_MS);
-	if (options->weight != ROWLOCK_UNWEIGHTED &&
-	    lock->strategy == ROWLOCK_ROW)
+	if (options->weight && lock->strategy == ROWLOCK_ROW)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"candidates of the row strategy have no "
 				"weight; use ROWLOCK_LEASE");
 	return 0;
 }
 
+static int read_options(const struct rowlock_election_options *given,
+			struct rowlock_election_options *ret_options,
+			struct rowlock_options *ret_lock,
+			struct rowlock_errinfo *reterr)
+{
+	int code = rlk_options_read("election options", given, ret_options,
+				    sizeof(*ret_options), reterr);
+
+	if (!code)
+		code =
+		    rlk_options_read("lock options", ret_options->lock_options,
+				     ret_lock, sizeof(*ret_lock), reterr);
+	if (code)
+		return code;
+	if (!ret_options->yield_ms)
+		ret_options->yield_ms = YIELD_MS;
+	return check(ret_options, ret_lock, reterr);
+}
+
 static void forget(struct rlk_recipe *recipe)
 {
 	rowlock_free(
-	    container_of(recipe, struct rlk_candidacy, recipe)->standing, NULL);
+	    container_of(recipe, struct rlk_candidacy, recipe)->standing);
 }
 
-/* Nobody yields to a weight of 0: it needs no row. */
 static int give_weight(struct rowlock *lock,
 		       const struct rowlock_election_options *options,
 		       struct rowlock_errinfo *reterr)
@@ -58,13 +71,11 @@ static int give_weight(struct rowlock *lock,
 				lock->name->text);
 	candidacy->recipe.acquire = rlk_campaign;
 	candidacy->recipe.fini = forget;
-	candidacy->weight = (unsigned int) options->weight;
+	candidacy->weight = options->weight;
 	candidacy->yield_ms = options->yield_ms;
 	lock->recipe = &candidacy->recipe;
-	return candidacy->weight
-		   ? rlk_candidacy_stand(candidacy, lock->name->client,
-					 lock->name->text, reterr)
-		   : 0;
+	return rlk_candidacy_stand(candidacy, lock->name->client,
+				   lock->name->text, reterr);
 }
 
 int rowlock_election_new(struct rowlock_client *client, const char *name,
@@ -72,30 +83,26 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 			 struct rowlock **ret_lock,
 			 struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_election_options defaults =
-	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct rowlock_options like = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_election_options own;
+	struct rowlock_options like;
 	struct rowlock *lock;
-	int code;
+	int code = ret_lock ? read_options(options, &own, &like, reterr)
+			    : rlk_fail_null("ret_lock", reterr);
 
-	if (!options)
-		options = &defaults;
-	if (options->size == sizeof(*options) && options->lock)
-		like = *options->lock;
-	code = check(options, &like, reterr);
 	if (code) {
 		rlk_prefix(reterr, "election '%.150s': ", name ? name : "");
 		return code;
 	}
+	like.flags &= ~(unsigned int) ROWLOCK_OWNER_THREAD;
 	like.flags |= ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT |
 		      ROWLOCK_TOKEN_WITH_GRANT;
 	code = rowlock_new(client, name, &like, &lock, reterr);
 	if (code)
 		return code;
-	if (options->weight != ROWLOCK_UNWEIGHTED)
-		code = give_weight(lock, options, reterr);
+	if (own.weight)
+		code = give_weight(lock, &own, reterr);
 	if (code) {
-		rowlock_free(lock, NULL);
+		rowlock_free(lock);
 		return code;
 	}
 	*ret_lock = lock;
@@ -109,10 +116,12 @@ int rowlock_election_challenger(struct rowlock *lock, unsigned int *ret_weight,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
 	unsigned int weight = 0;
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (!code && (!ret_weight || !ret_stood_ms))
+		code = rlk_fail_null("ret_weight or ret_stood_ms", reterr);
+	if (code)
+		return code;
 	if (lock->name->strategy != rlk_strategy(ROWLOCK_LEASE))
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"challenger of " RLK_LOCK_FORMAT

@@ -41,7 +41,8 @@ static bool is_own_locked(struct rowlock_client *client, const char *name)
 }
 
 /* A thread that holds one of the names by itself would wait for itself. */
-static int check_own(struct rowlock *lock, struct rowlock_errinfo *reterr)
+static int check_own(struct rowlock *lock, bool try,
+		     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -52,7 +53,8 @@ static int check_own(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		struct rlk_set_name name = rlk_set_name_at(lock->name->text, i);
 
 		if (is_own_locked(client, name.text))
-			return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
+			return rlk_fail(reterr,
+					try ? ROWLOCK_EBUSY : ROWLOCK_EDEADLOCK,
 					"acquire " RLK_LOCK_FORMAT
 					": the caller holds '%s' already, by a "
 					"lock of its own; release that first",
@@ -64,7 +66,7 @@ static int check_own(struct rowlock *lock, struct rowlock_errinfo *reterr)
 static int acquire(struct rowlock *lock, uint64_t wait_ms,
 		   struct rowlock_errinfo *reterr)
 {
-	int code = check_own(lock, reterr);
+	int code = check_own(lock, wait_ms == 0, reterr);
 
 	return code ? code : rlk_acquire(lock, wait_ms, reterr);
 }
@@ -195,10 +197,12 @@ int rowlock_multilock_new(struct rowlock_client *client,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_options lock;
 	struct rowlock *made;
-	int code;
+	int code = rlk_client_refuses(client, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
+	if (!code && !ret_lock)
+		code = rlk_fail_null("ret_lock", reterr);
+	if (code)
+		return code;
 	code = rlk_recipe_options("multi-lock", NULL, options, &lock, reterr);
 	if (code)
 		return code;
@@ -230,22 +234,24 @@ int rowlock_multilock_token(struct rowlock *lock, const char *name,
 			    uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const char *text = lock->name->text;
-	size_t count = rlk_set_count(text);
+	const char *text;
 	struct name now;
 	struct name *found;
 	size_t which;
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (!code && !ret_token)
+		code = rlk_fail_null("ret_token", reterr);
+	if (code)
+		return code;
 	if (lock->name->strategy != &rlk_strategy_set)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"token of " RLK_LOCK_FORMAT
 				": it is no multi-lock; use rowlock_token()",
 				RLK_LOCK_ARGS(lock));
-	which = name ? rlk_set_find(text, name) : count;
-	if (which == count)
+	text = lock->name->text;
+	which = name ? rlk_set_find(text, name) : rlk_set_count(text);
+	if (which == rlk_set_count(text))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"token of '%.150s': it is none of the names of "
 				"this multi-lock",

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "core/call.h"
 
 struct rowlock_observer {
+	const struct rowlock_client *client;
 	struct rowlock_watch *watch;
 	rowlock_leader_fn fn;
 	void *arg;
@@ -104,6 +106,8 @@ int rowlock_observer_new(struct rowlock_client *client, const char *name,
 	struct rowlock_observer *observer;
 	int code;
 
+	if (!ret_observer)
+		return rlk_fail_null("ret_observer", reterr);
 	if (!fn)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"observer of '%.150s': give a function",
@@ -113,6 +117,7 @@ int rowlock_observer_new(struct rowlock_client *client, const char *name,
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"observer of '%.150s': out of memory",
 				name ? name : "");
+	observer->client = client;
 	observer->fn = fn;
 	observer->arg = arg;
 	code = rowlock_watch_new(client, name, options, on_entry, observer,
@@ -125,15 +130,10 @@ int rowlock_observer_new(struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-int rowlock_observer_free(struct rowlock_observer *observer,
-			  struct rowlock_errinfo *reterr)
+void rowlock_observer_free(struct rowlock_observer *observer)
 {
-	int code;
-
-	if (!observer)
-		return 0;
-	code = rowlock_watch_free(observer->watch, reterr);
-	if (!code)
-		free(observer);
-	return code;
+	if (!observer || rlk_client_forked(observer->client))
+		return;
+	rowlock_watch_free(observer->watch);
+	free(observer);
 }

@@ -5,16 +5,13 @@
 #include "recipe/recipe.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <stdlib.h>
 
 static int check(const struct rowlock_options *options,
 		 struct rowlock_errinfo *reterr)
 {
-	if (options->size != sizeof(*options))
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"the options' size is wrong; begin with "
-				"ROWLOCK_OPTIONS_DEFAULT");
 	if (options->strategy == ROWLOCK_ROW)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"the row strategy has none; use ROWLOCK_LEASE");
@@ -30,19 +27,18 @@ int rlk_recipe_options(const char *what, const char *name,
 		       struct rowlock_options *ret_options,
 		       struct rowlock_errinfo *reterr)
 {
-	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
-	int code;
+	int code = rlk_options_read("lock options", options, ret_options,
+				    sizeof(*ret_options), reterr);
 
-	if (!options)
-		options = &defaults;
-	code = check(options, reterr);
+	if (!code)
+		code = check(ret_options, reterr);
 	if (code && name)
 		rlk_prefix(reterr, "%s '%.150s': ", what, name);
 	else if (code)
 		rlk_prefix(reterr, "%s: ", what);
 	if (code)
 		return code;
-	*ret_options = *options;
+	ret_options->flags &= ~(unsigned int) ROWLOCK_OWNER_THREAD;
 	ret_options->flags |= ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	return 0;
 }

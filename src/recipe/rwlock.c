@@ -52,15 +52,14 @@ static int acquire(struct rowlock *lock, uint64_t wait_ms,
 {
 	bool reads = lock->name->strategy == &rlk_strategy_reader;
 	int code = check_other(lock, reads, reterr);
-	bool canceled;
 
 	if (code)
 		return code;
 	if (reads)
 		return rlk_acquire(lock, wait_ms, reterr);
-	canceled = rlk_lock_begin_parts(lock);
+	rlk_lock_begin_parts(lock);
 	code = rlk_writer_acquire(lock, NULL, wait_ms, reterr);
-	rlk_lock_end_parts(lock, canceled);
+	rlk_lock_end_parts(lock);
 	return code;
 }
 
@@ -106,7 +105,7 @@ static int make_both(struct rowlock_client *client, const char *name,
 	code = make(client, name, &rlk_strategy_writer, options, ret_writer,
 		    reterr);
 	if (code) {
-		rowlock_free(reader, NULL);
+		rowlock_free(reader);
 		return code;
 	}
 	side_of(reader)->other = *ret_writer;
@@ -123,6 +122,8 @@ int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
 	struct rowlock_options lock;
 	int code;
 
+	if (!ret_reader || !ret_writer)
+		return rlk_fail_null("ret_reader or ret_writer", reterr);
 	code =
 	    rlk_recipe_options("read/write lock", name, options, &lock, reterr);
 	if (code)
@@ -183,10 +184,10 @@ static struct rowlock *begin_change(struct rowlock *lock,
 static int upgrade(struct rowlock *reader, struct rowlock *writer,
 		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
-	bool canceled = rlk_lock_begin_parts(writer);
 	unsigned int depth = rowlock_depth(reader);
 	int code;
 
+	rlk_lock_begin_parts(writer);
 	if (depth > 1)
 		code = rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				RLK_LOCK_FORMAT
@@ -196,7 +197,7 @@ static int upgrade(struct rowlock *reader, struct rowlock *writer,
 	else
 		code = rlk_writer_acquire(writer, reader, wait_ms, reterr);
 	code = leave(reader, writer, code, reterr);
-	rlk_lock_end_parts(writer, canceled);
+	rlk_lock_end_parts(writer);
 	return code;
 }
 
@@ -206,10 +207,10 @@ static int change(struct rowlock *lock, bool reads, uint64_t wait_ms,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
 	struct rowlock *other;
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (code)
+		return code;
 	other = begin_change(lock, reads ? &rlk_strategy_reader
 					 : &rlk_strategy_writer);
 	if (!other)

@@ -83,10 +83,10 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
-	int code;
+	int code = rlk_lock_refuses(lock, reterr);
 
-	if (rlk_client_forked(lock->name->client))
-		return rlk_client_fail_forked(lock->name->client, reterr);
+	if (code)
+		return code;
 	if (lock->name->strategy != &rlk_strategy_permits)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"acquire permits of " RLK_LOCK_FORMAT
@@ -99,12 +99,12 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 	return code;
 }
 
-unsigned int rowlock_semaphore_held(struct rowlock *lock)
+unsigned int rowlock_semaphore_held(const struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	unsigned int held = 0;
 
-	if (rlk_client_forked(lock->name->client))
+	if (rlk_lock_refuses(lock, NULL))
 		return 0;
 	rlk_mutex_lock(&lock->name->client->mutex);
 	if (lock->name->strategy == &rlk_strategy_permits &&
@@ -149,13 +149,13 @@ static int speak(struct rowlock_client *client, const char *name,
 		 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	const struct rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_errinfo error;
-	int code;
+	int code = rlk_client_refuses(client, reterr);
 
-	if (rlk_client_forked(client))
-		return rlk_client_fail_forked(client, reterr);
-	code = rlk_lock_check(client, name, &defaults, &error);
+	if (code)
+		return code;
+	code =
+	    rlk_name_check("semaphore: the name", name, client->server, &error);
 	if (!code)
 		code = exchange(client, name, permits, ret_seen, &error);
 	if (code && reterr)
@@ -168,7 +168,9 @@ int rowlock_semaphore_count(struct rowlock_client *client, const char *name,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_permits_seen seen;
-	int code = speak(client, name, 0, &seen, reterr);
+	int code = ret_permits && ret_used
+		       ? speak(client, name, 0, &seen, reterr)
+		       : rlk_fail_null("ret_permits or ret_used", reterr);
 
 	if (code)
 		return code;

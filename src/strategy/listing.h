@@ -9,6 +9,8 @@
  * strategies: no mutex held, may block until @conn's deadline.
  */
 
+#include <rowlock/admin.h>
+
 #include "db/conn.h"
 #include "strategy/page.h"
 #include "strategy/row_holders.h"

@@ -182,8 +182,8 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	else if (!waiter.handed)
 		code = ask_locked(&waiter, reterr);
 	leave_line(&waiter);
-	/* A cancel that came too late for this wait is meant for the next part
-	 * of the same one. */
+	/* A cancel that came too late for this part is meant for the next one
+	 * of the same wait. */
 	if (!code && waiter.canceled && lock->in_parts)
 		lock->cancel_next = true;
 	return code;
@@ -232,8 +232,27 @@ static int own_hold_locked(struct rowlock *lock, uint64_t under,
 		   : drop_lost_locked(lock, under, reterr);
 }
 
+/* The calling thread has @hold, by another handle than @lock. */
+static int fail_elsewhere(const struct rowlock *lock, bool try,
+			  struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, try ? ROWLOCK_EBUSY : ROWLOCK_EDEADLOCK,
+			"acquire " RLK_LOCK_FORMAT
+			": this thread holds it through another handle%s",
+			RLK_LOCK_ARGS(lock),
+			try ? ""
+			    : ", and would wait for itself; use one handle, or "
+			      "make both with ROWLOCK_OWNER_THREAD");
+}
+
+/* May @lock enter what its thread holds through other handles? */
+static bool may_enter(const struct rowlock *lock, const struct rlk_hold *hold)
+{
+	return lock->flags & hold->handles->flags & ROWLOCK_OWNER_THREAD;
+}
+
 /* One level more for an owner that has it; 1: it has not. */
-static int reenter_locked(struct rowlock *lock, uint64_t under,
+static int reenter_locked(struct rowlock *lock, const struct wanted *wanted,
 			  struct rowlock_errinfo *reterr)
 {
 	/* Of what is shared each handle has its own, or joins the last. */
@@ -242,8 +261,12 @@ static int reenter_locked(struct rowlock *lock, uint64_t under,
 	if (!hold || hold->owner != rlk_lock_owner(lock) ||
 	    !rlk_hold_check_locked(hold))
 		return 1;
-	if (!lock->hold && (under || !rlk_may_join_locked(hold)))
+	if (!lock->hold && hold->name->strategy->shared &&
+	    (wanted->under || !rlk_may_join_locked(hold)))
 		return 1;
+	if (!lock->hold && !hold->name->strategy->shared &&
+	    !may_enter(lock, hold))
+		return fail_elsewhere(lock, wanted->wait_ms == 0, reterr);
 	if (lock->flags & ROWLOCK_NOT_REENTRANT)
 		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				"acquire " RLK_LOCK_FORMAT
@@ -269,7 +292,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	code = own_hold_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
-	code = reenter_locked(lock, wanted->under, reterr);
+	code = reenter_locked(lock, wanted, reterr);
 	if (code <= 0)
 		return code;
 	/* Its time may have come up between the two looks. */
@@ -285,7 +308,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	lock->calls++;
 	code = queue_locked(lock, wanted, reterr);
-	lock->calls--;
+	rlk_lock_leave_locked(lock);
 	return code;
 }
 

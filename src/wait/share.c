@@ -15,8 +15,6 @@ bool rlk_may_join_locked(const struct rlk_hold *hold)
 {
 	const struct rowlock_client *client = hold->name->client;
 
-	if (!hold->name->strategy->shared)
-		return true;
 	return hold->state == RLK_HOLD_HELD &&
 	       rlk_now(client->clock) <
 		   rlk_after(hold->began_ms, client->handover_ms);

@@ -8,8 +8,7 @@
 
 #include "hold/handle.h"
 
-/** May one more handle join @hold without asking? Always true of what is not
- *  shared: there it is its owner who comes again. */
+/** May one more handle join @hold, which is shared, without asking? */
 bool rlk_may_join_locked(const struct rlk_hold *hold);
 
 /** Has @waiter, who has not asked yet, joined the last hold of its name? */

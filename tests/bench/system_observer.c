@@ -53,13 +53,9 @@ static void acquire(struct bench_worker *worker)
 static void release(struct bench_worker *worker)
 {
 	struct watch *watch = worker->state;
-	struct rowlock_errinfo error;
 
-	for (int i = 0; i < ELECTIONS; i++) {
-		if (rowlock_observer_free(watch->observers[i], &error))
-			bench_die("%s", error.message);
-		watch->observers[i] = NULL;
-	}
+	for (int i = 0; i < ELECTIONS; i++)
+		rowlock_observer_freep(&watch->observers[i]);
 }
 
 static void close_watch(struct bench_worker *worker)
@@ -67,7 +63,7 @@ static void close_watch(struct bench_worker *worker)
 	struct watch *watch = worker->state;
 
 	for (int i = 0; i < ELECTIONS; i++)
-		rowlock_observer_free(watch->observers[i], NULL);
+		rowlock_observer_free(watch->observers[i]);
 	free(watch);
 }
 

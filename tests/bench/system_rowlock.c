@@ -35,7 +35,7 @@ void bench_rowlock_stop(void)
 {
 	struct rowlock_errinfo error;
 
-	if (rowlock_client_free(client, &error))
+	if (rowlock_client_try_free(client, &error))
 		bench_die("%s", error.message);
 }
 

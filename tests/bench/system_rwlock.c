@@ -16,7 +16,7 @@ static void open_rwlock(struct bench_worker *worker)
 	if (rowlock_rwlock_new(bench_rowlock_client(), worker->name, NULL,
 			       &reader, &writer, &error))
 		bench_die("%s", error.message);
-	rowlock_free(writer, NULL);
+	rowlock_free(writer);
 	worker->state = reader;
 }
 

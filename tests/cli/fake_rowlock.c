@@ -349,16 +349,13 @@ const char *rowlock_client_server(const struct rowlock_client *client)
 	return "fake:1";
 }
 
-int rowlock_client_free(struct rowlock_client *client,
-			struct rowlock_errinfo *reterr)
+void rowlock_client_free(struct rowlock_client *client)
 {
-	(void) reterr;
 	if (client)
 		say("client_free");
 	while (getenv("ROWLOCK_FAKE_STUCK"))
 		pause();
 	free(client);
-	return 0;
 }
 
 int rowlock_new(struct rowlock_client *client, const char *name,
@@ -384,24 +381,22 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 	return 0;
 }
 
-int rowlock_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
+void rowlock_free(struct rowlock *lock)
 {
-	(void) reterr;
 	if (!lock)
-		return 0;
+		return;
 	if (lock->held && !lock->lost)
-		return ROWLOCK_EHELD;
+		rowlock_release(lock, NULL);
 	if (lock->twin) {
 		lock->twin->twin = NULL;
 		free(lock);
-		return 0;
+		return;
 	}
 	pthread_mutex_lock(&mutex);
 	the_lock = NULL;
 	pthread_mutex_unlock(&mutex);
 	say("free");
 	free(lock);
-	return 0;
 }
 
 int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
@@ -471,7 +466,7 @@ int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
 	return tell_guard(lock, "a call for", text, size, reterr);
 }
 
-uint64_t rowlock_remaining_ms(struct rowlock *lock)
+uint64_t rowlock_remaining_ms(const struct rowlock *lock)
 {
 	uint64_t now = now_ms(), left;
 
@@ -501,11 +496,12 @@ static void look_for_news(void)
 		say("looked");
 }
 
-int rowlock_held(struct rowlock *lock)
+int rowlock_held(const struct rowlock *const_lock)
 {
 	static int asked;
 	const char *stall = getenv("ROWLOCK_FAKE_STALL");
 	const char *near = getenv("ROWLOCK_FAKE_NEAR");
+	struct rowlock *lock = (struct rowlock *) const_lock;
 
 	look_for_news();
 	asked++;
@@ -521,7 +517,7 @@ int rowlock_held(struct rowlock *lock)
 	return rowlock_remaining_ms(lock) > 0;
 }
 
-void rowlock_cancel(struct rowlock *lock)
+int rowlock_cancel(struct rowlock *lock)
 {
 	const char *late = getenv("ROWLOCK_FAKE_CANCEL");
 
@@ -534,6 +530,7 @@ void rowlock_cancel(struct rowlock *lock)
 	lock->cancelled = true;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&mutex);
+	return 1;
 }
 
 void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
@@ -602,8 +599,10 @@ int rowlock_list(struct rowlock_client *client,
 	entry_count = 0;
 	say("list pattern=%s name=%s row=%d lease=%d probe=%d",
 	    hex(options->pattern, pattern, sizeof(pattern)),
-	    hex(options->name, name, sizeof(name)), options->row,
-	    options->lease, options->probe);
+	    hex(options->name, name, sizeof(name)),
+	    !(options->flags & ROWLOCK_LIST_LEASES),
+	    !(options->flags & ROWLOCK_LIST_ROWS),
+	    options->flags & ROWLOCK_LIST_PROBE ? 1 : 0);
 	while (!listed)
 		pthread_cond_wait(&changed, &mutex);
 	pthread_mutex_unlock(&mutex);
@@ -637,7 +636,7 @@ int rowlock_reap(struct rowlock_client *client,
 		abort();
 	memset(reaped, 0, sizeof(reaped));
 	r = ask(NULL, reterr, "reap batch=%u most=%" PRIu64, options->batch,
-		options->most_ms);
+		options->time_limit_ms);
 	result->evicted = reaped[0];
 	result->swept = reaped[1];
 	result->tokens = reaped[2];
@@ -702,7 +701,7 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 			 struct rowlock **ret_lock,
 			 struct rowlock_errinfo *reterr)
 {
-	struct rowlock_options lock = *options->lock;
+	struct rowlock_options lock = *options->lock_options;
 	int r;
 
 	if (options->size != sizeof(*options))
@@ -710,7 +709,7 @@ int rowlock_election_new(struct rowlock_client *client, const char *name,
 	r = rowlock_new(client, name, &lock, ret_lock, reterr);
 	if (r == 0)
 		snprintf((*ret_lock)->before, sizeof((*ret_lock)->before),
-			 "campaign weight=%d", options->weight);
+			 "campaign weight=%u", options->weight);
 	return r;
 }
 

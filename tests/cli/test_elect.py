@@ -225,7 +225,7 @@ class Elect(ToolTest):
         for argv in ([], ["j"], ["--pause=0", "j", "true"],
                      ["--pause=31s", "j", "true"], ["--pause=x", "j", "true"],
                      ["--weight=1001", "j", "true"],
-                     ["--weight=-1", "j", "true"],
+                     ["--weight=-1", "j", "true"], ["--weight=0", "j", "true"],
                      ["--weight=1x", "j", "true"],
                      ["--preempt-after=x", "--weight=1", "j", "true"],
                      ["--preempt-after=1s", "j", "true"],

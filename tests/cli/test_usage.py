@@ -10,7 +10,7 @@ import unittest
 
 import harness
 from harness import (CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
-                     REAPERD, ToolTest, entry, waiting)
+                     NO_REAPER, REAPERD, ToolTest, entry, waiting)
 
 TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
@@ -213,7 +213,7 @@ class Connection(ToolTest):
         call, _ = self.connect()
         self.assertEqual([call.text(k) for k in ("dsn", "file", "group")],
                          [None, None, None])
-        self.assertEqual(call.number("flags"), 0)
+        self.assertEqual(call.number("flags"), NO_REAPER)
 
     def test_options_may_stand_before_the_command(self):
         code, _, err = self.run_tool("--defaults-file=/f", "--single-writer",
@@ -225,7 +225,7 @@ class Connection(ToolTest):
         call = self.fake.expect("client_new")
         self.assertEqual(call.text("auth"), "dialog,parsec")
         self.assertEqual(call.text("file"), "/f")
-        self.assertEqual(call.number("flags"), 7)
+        self.assertEqual(call.number("flags"), 7 | NO_REAPER)
         self.assertEqual(call.number("connect"), 1500)
 
     def test_what_says_where_option_files_are_is_handed_over(self):
@@ -235,7 +235,7 @@ class Connection(ToolTest):
                          ["/f", None, "_two"])
         call, _ = self.connect("--no-defaults", "--dsn=host=x")
         self.assertEqual((call.text("dsn"), call.number("flags")),
-                         ("host=x", 8))
+                         ("host=x", 8 | NO_REAPER))
 
     def test_a_failing_server_is_told_and_ends_with_125(self):
         self.fake.answers["client_new"] = [

@@ -324,8 +324,7 @@ static void idle_connection_is_alive_until_it_is_killed(void **state)
 	rlk_conn_close(other);
 }
 
-/* More than all buffers on the way hold, to a peer that reads nothing. The
- * application may have taken SIGPIPE back from Connector/C. */
+/* More than all buffers on the way hold, to a peer that reads nothing. */
 static void statement_that_nobody_reads_is_left(void **state)
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
@@ -335,7 +334,6 @@ static void statement_that_nobody_reads_is_left(void **state)
 	char *sql = malloc(size + 1);
 
 	(void) state;
-	signal(SIGPIPE, SIG_DFL);
 	assert_non_null(sql);
 	memset(sql, ' ', size);
 	memcpy(sql, "DO 1", 4);
@@ -345,9 +343,39 @@ static void statement_that_nobody_reads_is_left(void **state)
 	assert_int_equal(rlk_stmt_text(conn, sql, &error), RLK_PENDING);
 	assert_true(conn->io.waits_for & MYSQL_WAIT_WRITE);
 	rlk_conn_close(conn);
-	signal(SIGPIPE, SIG_IGN);
 	free(sql);
 	relay_end(relay);
+}
+
+/* Its actions are the application's, and Connector/C would change one. */
+static void process_keeps_its_sigpipe(void **state)
+{
+	struct sigaction action;
+
+	(void) state;
+	rlk_conn_close(db_open(NULL, &db_lease));
+	assert_int_equal(sigaction(SIGPIPE, NULL, &action), 0);
+	assert_ptr_equal(action.sa_handler, SIG_DFL);
+}
+
+/* A write to a peer that is gone would end the process. */
+static void thread_gets_no_sigpipe(void **state)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	sigset_t pending;
+
+	(void) state;
+	relay_end(relay);
+	for (int i = 0; i < 3; i++) {
+		rlk_conn_set_until(conn, db_in(5000));
+		assert_int_not_equal(rlk_stmt_text(conn, "DO 1", &error),
+				     RLK_DONE);
+	}
+	rlk_conn_close(conn);
+	assert_int_equal(sigpending(&pending), 0);
+	assert_false(sigismember(&pending, SIGPIPE));
 }
 
 /* OpenSSL's queue of errors is the thread's, and is looked at after each call:
@@ -546,6 +574,9 @@ int main(void)
 		     rows_in_the_buffer_are_not_waited_for),
 		TEST("an idle connection is alive until it is killed",
 		     idle_connection_is_alive_until_it_is_killed),
+		TEST("the process keeps its SIGPIPE",
+		     process_keeps_its_sigpipe),
+		TEST("a thread gets no SIGPIPE", thread_gets_no_sigpipe),
 		TEST("a statement that nobody reads is left",
 		     statement_that_nobody_reads_is_left),
 		TEST("the failure of one connection is not the next one's",

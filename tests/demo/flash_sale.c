@@ -182,9 +182,9 @@ static int serve(struct shop *shop, const struct sale *sale)
 	for (i = 0; i < THREADS; i++) {
 		pthread_join(buyers[i].thread, NULL);
 		mysql_close(buyers[i].mysql);
-		rowlock_free(buyers[i].lock, NULL);
+		rowlock_free(buyers[i].lock);
 	}
-	if (rowlock_client_free(client, &err)) {
+	if (rowlock_client_try_free(client, &err)) {
 		fail("end", err.message);
 		return 1;
 	}

@@ -53,7 +53,7 @@ static int open_seller(struct seller *seller)
 static void close_seller(struct seller *seller)
 {
 	rowlock_freep(&seller->lock);
-	rowlock_client_free(seller->client, NULL);
+	rowlock_client_free(seller->client);
 	mysql_close(seller->mysql);
 }
 

@@ -62,7 +62,7 @@ static int take(const struct sale *sale, int to, bool stay)
 	while (stay)
 		pause();
 	rowlock_freep(&lock);
-	return rowlock_client_free(client, NULL) ? 1 : 0;
+	return rowlock_client_try_free(client, NULL) ? 1 : 0;
 }
 
 static struct party start(const struct sale *sale, bool stay)

@@ -81,8 +81,8 @@ static struct app open_app(const char *here, const char *there)
 
 static void close_app(struct app *app)
 {
-	rowlock_free(app->lock, NULL);
-	rowlock_client_free(app->client, NULL);
+	rowlock_free(app->lock);
+	rowlock_client_free(app->client);
 	mysql_close(app->mysql);
 }
 

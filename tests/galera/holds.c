@@ -15,7 +15,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -228,8 +228,11 @@ static struct rowlock_client *open_client(const struct plan *plan,
 
 	options.dsn = plan->dsns[number % plan->nodes];
 	options.program = "rowlock-galera-holds";
-	options.handover_passes = number / plan->nodes % 2 ? FEW_PASSES : 0;
-	options.reap_interval_ms = 0;
+	if (number / plan->nodes % 2)
+		options.handover_passes = FEW_PASSES;
+	else
+		options.flags |= ROWLOCK_NO_HANDOVER;
+	options.flags |= ROWLOCK_NO_REAPER;
 	options.call_timeout_ms = 30000;
 	if (rowlock_client_new(&options, &client, &err))
 		give_up("client", err.message);
@@ -284,7 +287,7 @@ static uint64_t count_rows(struct rowlock_client *client)
 	struct rowlock_errinfo err;
 	uint64_t rows = 0;
 
-	options.row = 0;
+	options.flags = ROWLOCK_LIST_LEASES;
 	if (rowlock_list(client, &options, count_entry, &rows, &err))
 		give_up("list", err.message);
 	return rows;
@@ -308,7 +311,7 @@ static void end_clients(struct rowlock_client **clients, unsigned int count)
 	struct rowlock_errinfo err;
 
 	for (unsigned int i = 0; i < count; i++)
-		if (rowlock_client_free(clients[i], &err))
+		if (rowlock_client_try_free(clients[i], &err))
 			give_up("client", err.message);
 }
 
@@ -317,7 +320,7 @@ static void end_worker(struct worker *worker)
 	struct rowlock_errinfo err;
 
 	for (unsigned int i = 0; i < worker->run->plan->names; i++)
-		if (rowlock_free(worker->locks[i], &err))
+		if (rowlock_try_free(worker->locks[i], &err))
 			give_up("lock", err.message);
 }
 

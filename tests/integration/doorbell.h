@@ -167,6 +167,8 @@ static inline struct rowlock_client *client_of(unsigned int waits,
 	struct rowlock_client_options options = test_client_options(ttl_ms);
 
 	options.wait_connections = waits;
+	if (!waits)
+		options.flags |= ROWLOCK_POLL;
 	return test_client_with(&options);
 }
 

@@ -82,8 +82,8 @@ static inline void end(struct rw rw)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(rw.reader, &err));
-	assert_ok(rowlock_free(rw.writer, &err));
+	assert_ok(rowlock_try_free(rw.reader, &err));
+	assert_ok(rowlock_try_free(rw.writer, &err));
 }
 
 static inline void expect_read(struct rw rw, int code)

@@ -79,8 +79,8 @@ static void has_it_until_its_transaction_ends(void **state)
 	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
-		assert_ok(
-		    rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+		assert_ok(rowlock_acquire_in_transaction(
+		    inside->lock, inside->mysql, 0, &err));
 		assert_code(rowlock_acquire(inside->rival, 0, &err),
 			    ROWLOCK_EBUSY, &err);
 		say(inside->mysql,
@@ -103,7 +103,7 @@ static void its_end_is_the_connections_end(void **state)
 	MYSQL *mysql = connect_to(test_dsn(), 0);
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_acquire_in(inside->lock, mysql, 0, &err));
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, mysql, 0, &err));
 	mysql_close(mysql);
 	assert_ok(rowlock_acquire(inside->rival, test_patience_ms(), &err));
 	assert_ok(rowlock_release(inside->rival, &err));
@@ -121,9 +121,9 @@ static void *wait_for_it(void *data)
 {
 	struct waiting *waiting = data;
 
-	waiting->code =
-	    rowlock_acquire_in(waiting->inside->lock, waiting->inside->mysql,
-			       waiting->wait_ms, &waiting->err);
+	waiting->code = rowlock_acquire_in_transaction(
+	    waiting->inside->lock, waiting->inside->mysql, waiting->wait_ms,
+	    &waiting->err);
 	mysql_thread_end();
 	return NULL;
 }
@@ -189,30 +189,31 @@ static void a_wait_ends_in_time_or_when_it_is_canceled(void **state)
 	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
-	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   0, &err),
 		    ROWLOCK_EBUSY, &err);
 	assert_nothing_open(inside);
 	for (uint64_t wait_ms = 1; wait_ms < 200; wait_ms += 49) {
-		assert_code(rowlock_acquire_in(inside->lock, inside->mysql,
-					       wait_ms, &err),
+		assert_code(rowlock_acquire_in_transaction(
+				inside->lock, inside->mysql, wait_ms, &err),
 			    ROWLOCK_ETIMEDOUT, &err);
 		assert_nothing_open(inside);
 	}
 	begin_to_wait(&waiting, inside, UINT64_C(3600) * 1000);
 	/* One thread at a time with a handle. */
-	assert_code(rowlock_acquire_in(inside->lock, other, 0, &err),
-		    ROWLOCK_EINVAL, &err);
+	assert_code(
+	    rowlock_acquire_in_transaction(inside->lock, other, 0, &err),
+	    ROWLOCK_EINVAL, &err);
 	mysql_close(other);
-	rowlock_cancel(inside->lock);
+	test_cancel(inside->lock);
 	assert_false(pthread_join(waiting.thread, NULL));
 	assert_code(waiting.code, ROWLOCK_ECANCELED, &waiting.err);
 	assert_nothing_open(inside);
-	/* Before it begins: once. */
-	rowlock_cancel(inside->lock);
-	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 1000, &err),
-		    ROWLOCK_ECANCELED, &err);
+	/* None is under way. */
+	assert_int_equal(rowlock_cancel(inside->lock), 0);
 	assert_ok(rowlock_release(inside->rival, &err));
-	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 1000, &err));
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						 1000, &err));
 	say(inside->mysql, "ROLLBACK");
 }
 
@@ -242,11 +243,15 @@ static void tokens_are_drawn_with_the_transaction(void **state)
 	uint64_t second = 0;
 	uint64_t third = 0;
 
-	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &first, &err),
+	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
+						 &first, &err),
 		    ROWLOCK_ENOTHELD, &err);
-	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
-	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &first, &err));
-	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &second, &err));
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
+						 &err));
+	assert_ok(rowlock_token_in_transaction(inside->lock, inside->mysql,
+					       &first, &err));
+	assert_ok(rowlock_token_in_transaction(inside->lock, inside->mysql,
+					       &second, &err));
 	assert_true(first > 0 && second > first);
 	say(inside->mysql, "COMMIT");
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
@@ -254,7 +259,8 @@ static void tokens_are_drawn_with_the_transaction(void **state)
 	assert_true(third > second);
 	/* In a transaction that has not got it. */
 	say(inside->mysql, "START TRANSACTION");
-	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &first, &err),
+	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
+						 &first, &err),
 		    ROWLOCK_ENOTHELD, &err);
 	say(inside->mysql, "ROLLBACK");
 	assert_ok(rowlock_release(inside->rival, &err));
@@ -262,14 +268,17 @@ static void tokens_are_drawn_with_the_transaction(void **state)
 	 * its own SELECTs. */
 	say(inside->mysql, "SET SESSION sql_select_limit = 0");
 	say(inside->mysql, "START TRANSACTION");
-	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &first, &err));
+	assert_ok(rowlock_token_in_transaction(inside->lock, inside->mysql,
+					       &first, &err));
 	assert_true(first > third);
 	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
 		    &err);
 	say(inside->mysql, "ROLLBACK");
-	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
+						 &err));
 	say(inside->mysql, "ROLLBACK");
-	assert_code(rowlock_draw_in(inside->lock, inside->mysql, NULL, &err),
+	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
+						 NULL, &err),
 		    ROWLOCK_EINVAL, &err);
 }
 
@@ -281,17 +290,17 @@ static void a_transaction_that_ended_unnoticed_has_nothing(void **state)
 	uint64_t token;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
-		assert_ok(
-		    rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+		assert_ok(rowlock_acquire_in_transaction(
+		    inside->lock, inside->mysql, 0, &err));
 		end_unnoticed(inside->mysql, ending);
-		assert_code(
-		    rowlock_draw_in(inside->lock, inside->mysql, &token, &err),
-		    ROWLOCK_ENOTHELD, &err);
+		assert_code(rowlock_token_in_transaction(
+				inside->lock, inside->mysql, &token, &err),
+			    ROWLOCK_ENOTHELD, &err);
 		assert_is_free(inside);
 		say(inside->mysql, "START TRANSACTION");
 		end_unnoticed(inside->mysql, ending);
-		assert_ok(
-		    rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+		assert_ok(rowlock_acquire_in_transaction(
+		    inside->lock, inside->mysql, 0, &err));
 		say(inside->mysql, "COMMIT");
 	}
 }
@@ -307,40 +316,48 @@ static void what_it_cannot_do_is_refused(void **state)
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	assert_code(rowlock_acquire_in(inside->lock, NULL, 0, &err),
+	assert_code(rowlock_acquire_in_transaction(inside->lock, NULL, 0, &err),
 		    ROWLOCK_EINVAL, &err);
-	assert_code(rowlock_acquire_in(inside->lock, closed, 0, &err),
-		    ROWLOCK_ECONNECT, &err);
+	assert_code(
+	    rowlock_acquire_in_transaction(inside->lock, closed, 0, &err),
+	    ROWLOCK_ECONNECT, &err);
 	mysql_close(closed);
-	assert_code(rowlock_acquire_in(lease, inside->mysql, 0, &err),
-		    ROWLOCK_EUNSUPPORTED, &err);
-	assert_code(rowlock_draw_in(lease, inside->mysql, &token, &err),
-		    ROWLOCK_EUNSUPPORTED, &err);
+	assert_code(
+	    rowlock_acquire_in_transaction(lease, inside->mysql, 0, &err),
+	    ROWLOCK_EUNSUPPORTED, &err);
+	assert_code(
+	    rowlock_token_in_transaction(lease, inside->mysql, &token, &err),
+	    ROWLOCK_EUNSUPPORTED, &err);
 	test_lock_end(lease);
 	assert_false(mysql_query(inside->mysql, "SELECT 1"));
-	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   0, &err),
 		    ROWLOCK_EINVAL, &err);
 	mysql_free_result(mysql_store_result(inside->mysql));
 	/* What follows an error would be on a new connection, without it. */
 	mysql_optionsv(inside->mysql, MYSQL_OPT_RECONNECT, &on);
-	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   0, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "anew by itself"));
 	say(inside->mysql, "START TRANSACTION");
-	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &token, &err),
+	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
+						 &token, &err),
 		    ROWLOCK_EINVAL, &err);
 	say(inside->mysql, "ROLLBACK");
 	mysql_optionsv(inside->mysql, MYSQL_OPT_RECONNECT, &off);
 	/* It may have read already. */
 	say(inside->mysql, "START TRANSACTION");
-	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err),
+	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   0, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "a transaction is open"));
 	assert_true(inside->mysql->server_status & SERVER_STATUS_IN_TRANS);
 	say(inside->mysql, "ROLLBACK");
 	/* It would wait for itself. */
 	assert_ok(rowlock_acquire(inside->lock, 0, &err));
-	assert_code(rowlock_acquire_in(inside->lock, inside->mysql, 1000, &err),
+	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   1000, &err),
 		    ROWLOCK_EDEADLOCK, &err);
 	assert_ok(rowlock_release(inside->lock, &err));
 	assert_nothing_open(inside);
@@ -361,14 +378,17 @@ static void a_token_that_cannot_be_drawn_leaves_the_lock(void **state)
 		 "INSERT INTO lock_token (strategy, name, token, drawn_at) "
 		 "VALUES ('row', '%s', 1, UTC_TIMESTAMP(6))",
 		 inside->name);
-	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
-	assert_code(rowlock_draw_in(inside->lock, inside->mysql, &token, &err),
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
+						 &err));
+	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
+						 &token, &err),
 		    ROWLOCK_EDB, &err);
 	assert_int_equal(err.mysql, 1205);
 	test_sql(inside->sql, "ROLLBACK");
 	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
 		    &err);
-	assert_ok(rowlock_draw_in(inside->lock, inside->mysql, &token, &err));
+	assert_ok(rowlock_token_in_transaction(inside->lock, inside->mysql,
+					       &token, &err));
 	say(inside->mysql, "COMMIT");
 	assert_is_free(inside);
 }
@@ -389,12 +409,14 @@ static void a_transaction_may_last_longer_than_a_call(void **state)
 	client = test_client_with(&options);
 	lock = test_lock(client, ROWLOCK_ROW, 0, inside->name);
 	for (int i = 0; i < 2; i++) {
-		assert_ok(rowlock_acquire_in(lock, inside->mysql,
-					     test_patience_ms(), &err));
-		assert_ok(rowlock_draw_in(lock, inside->mysql, &first, &err));
+		assert_ok(rowlock_acquire_in_transaction(
+		    lock, inside->mysql, test_patience_ms(), &err));
+		assert_ok(rowlock_token_in_transaction(lock, inside->mysql,
+						       &first, &err));
 		test_sql(inside->sql, "DO SLEEP(%f)",
 			 (double) (options.call_timeout_ms + 1) / 1000);
-		assert_ok(rowlock_draw_in(lock, inside->mysql, &second, &err));
+		assert_ok(rowlock_token_in_transaction(lock, inside->mysql,
+						       &second, &err));
 		assert_true(second > first);
 		assert_code(rowlock_acquire(inside->rival, 0, &err),
 			    ROWLOCK_EBUSY, &err);
@@ -425,15 +447,16 @@ static void a_row_that_does_not_come_is_not_asked_for_again_and_again(
 	for (uint64_t wait_ms = 0; wait_ms <= 2000; wait_ms += 1000) {
 		uint64_t before = statements(inside);
 
-		assert_int_not_equal(rowlock_acquire_in(inside->lock,
-							inside->mysql, wait_ms,
-							&err),
-				     0);
+		assert_int_not_equal(
+		    rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   wait_ms, &err),
+		    0);
 		assert_in_range(statements(inside) - before, 1, 16);
 		assert_nothing_open(inside);
 	}
 	say(inside->mysql, "DROP TEMPORARY TABLE business_lock");
-	assert_ok(rowlock_acquire_in(inside->lock, inside->mysql, 0, &err));
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
+						 &err));
 	say(inside->mysql, "COMMIT");
 	assert_is_free(inside);
 }

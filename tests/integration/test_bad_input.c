@@ -3,6 +3,12 @@
  * Bad input gets a code of its own and a sentence that names it, and changes
  * nothing. What is wrong with the server itself: test_bad_server.c.
  */
+#include <rowlock/election.h>
+#include <rowlock/multilock.h>
+#include <rowlock/mysql.h>
+#include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +121,6 @@ static void client_options_out_of_range(void **state)
 	(void) state;
 	options.defaults_file = "/nonexistent";
 	refused_client(options, ROWLOCK_EINVAL, "cannot read '/nonexistent'");
-	REFUSED(ttl_ms, 0);
 	REFUSED(ttl_ms, 999);
 	REFUSED(ttl_ms, 86400001);
 	REFUSED(connect_timeout_ms, 99);
@@ -127,8 +132,7 @@ static void client_options_out_of_range(void **state)
 	REFUSED(reap_interval_ms, 99);
 	REFUSED(handover_ms, 60001);
 	REFUSED(handover_passes, 1000001);
-	REFUSED(lease_group, 0);
-	REFUSED(lease_group, 257);
+	REFUSED(batch_size, 257);
 	REFUSED(flags, 1u << 20);
 	REFUSED(program, program);
 	REFUSED(size, 3);
@@ -211,18 +215,18 @@ static void calls_out_of_turn(void **state)
 	assert_true(rowlock_remaining_ms(lock) == 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	before = test_sql_rows(sql, name);
-	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
-	assert_code(rowlock_client_free(client, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_try_free(lock, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	after = test_sql_rows(sql, name);
 	assert_string_equal(before, after);
 	assert_ok(rowlock_verify(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_non_null(strstr(err.message, name));
-	assert_code(rowlock_client_free(client, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	test_end(lock, client);
-	assert_ok(rowlock_free(NULL, &err));
-	assert_ok(rowlock_client_free(NULL, &err));
+	assert_ok(rowlock_try_free(NULL, &err));
+	assert_ok(rowlock_client_try_free(NULL, &err));
 	test_sql_end(sql);
 	free(before);
 	free(after);
@@ -287,6 +291,107 @@ static void words_for_every_code(void **state)
 	assert_string_equal(rowlock_version(), ROWLOCK_VERSION);
 }
 
+static void see(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(void) arg;
+}
+
+static void run(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	(void) arg;
+}
+
+/* A bit for each call that does not refuse NULL. */
+static uint64_t wrong_with_null(struct rowlock_client *client,
+				struct rowlock *lock)
+{
+	struct rowlock *made = NULL;
+	unsigned int number;
+	uint64_t token;
+	uint64_t wrong = 0;
+	const int codes[] = {
+		rowlock_client_new(NULL, NULL, NULL),
+		rowlock_new(NULL, "x", NULL, &made, NULL),
+		rowlock_new(client, "x", NULL, NULL, NULL),
+		rowlock_acquire(NULL, 0, NULL),
+		rowlock_release(NULL, NULL),
+		rowlock_verify(NULL, NULL),
+		rowlock_token(NULL, &token, NULL),
+		rowlock_token(lock, NULL, NULL),
+		rowlock_execute(NULL, "x", NULL, 0, run, NULL, NULL),
+		rowlock_execute(client, "x", NULL, 0, NULL, NULL, NULL),
+		rowlock_list(NULL, NULL, NULL, NULL, NULL),
+		rowlock_list(client, NULL, NULL, NULL, NULL),
+		rowlock_break(NULL, ROWLOCK_LEASE, "x", NULL),
+		rowlock_reap(NULL, NULL, NULL, NULL),
+		rowlock_watch_new(NULL, "x", NULL, see, NULL, NULL, NULL),
+		rowlock_watch_new(client, "x", NULL, see, NULL, NULL, NULL),
+		rowlock_observer_new(client, "x", NULL, NULL, NULL, NULL, NULL),
+		rowlock_election_new(NULL, "x", NULL, &made, NULL),
+		rowlock_election_new(client, "x", NULL, NULL, NULL),
+		rowlock_election_challenger(NULL, &number, &token, NULL),
+		rowlock_election_challenger(lock, NULL, NULL, NULL),
+		rowlock_semaphore_new(NULL, "x", 1, NULL, &made, NULL),
+		rowlock_semaphore_new(client, "x", 1, NULL, NULL, NULL),
+		rowlock_semaphore_acquire(NULL, 1, 0, NULL),
+		rowlock_semaphore_count(NULL, "x", &number, &number, NULL),
+		rowlock_semaphore_count(client, "x", NULL, NULL, NULL),
+		rowlock_semaphore_resize(NULL, "x", 1, NULL),
+		rowlock_rwlock_new(NULL, "x", NULL, &made, &made, NULL),
+		rowlock_rwlock_new(client, "x", NULL, NULL, NULL, NULL),
+		rowlock_rwlock_upgrade(NULL, 0, NULL),
+		rowlock_rwlock_downgrade(NULL, NULL),
+		rowlock_multilock_new(NULL, NULL, 0, NULL, &made, NULL),
+		rowlock_multilock_new(client, NULL, 0, NULL, NULL, NULL),
+		rowlock_multilock_token(NULL, "x", &token, NULL),
+		rowlock_multilock_token(lock, "x", NULL, NULL),
+		rowlock_begin(NULL, NULL, 0, NULL),
+		rowlock_begin(lock, NULL, 0, NULL),
+		rowlock_commit(NULL, NULL, NULL),
+		rowlock_commit(lock, NULL, NULL),
+		rowlock_commit_release(NULL, NULL, NULL),
+		rowlock_rollback(NULL, NULL, NULL),
+		rowlock_guard_sql(NULL, NULL, 0, NULL),
+		rowlock_guard_call(lock, NULL, 0, NULL),
+		rowlock_acquire_in_transaction(NULL, NULL, 0, NULL),
+		rowlock_acquire_in_transaction(lock, NULL, 0, NULL),
+		rowlock_token_in_transaction(NULL, NULL, NULL, NULL),
+		rowlock_fence(NULL, "x", 1, NULL),
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(codes); i++)
+		if (codes[i] != ROWLOCK_EINVAL)
+			wrong |= 1ull << i;
+	return wrong;
+}
+
+static void null_is_refused(void **state)
+{
+	struct rowlock_client *client = test_client(1000);
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_int_equal(wrong_with_null(client, lock), 0);
+	assert_code(rowlock_acquire(NULL, 0, &err), ROWLOCK_EINVAL, &err);
+	assert_string_equal(err.message, "the lock is NULL");
+	assert_code(rowlock_new(client, NULL, NULL, &lock, &err), ROWLOCK_ENAME,
+		    &err);
+	assert_int_equal(rowlock_held(NULL) + rowlock_cancel(NULL), 0);
+	assert_int_equal(rowlock_depth(NULL) + rowlock_semaphore_held(NULL), 0);
+	assert_int_equal(rowlock_remaining_ms(NULL), 0);
+	assert_null(rowlock_name(NULL));
+	assert_null(rowlock_client_server(NULL));
+	rowlock_on_lost(NULL, run, NULL);
+	rowlock_watch_free(NULL);
+	rowlock_observer_free(NULL);
+	rowlock_client_free(NULL);
+	rowlock_free(NULL);
+	test_end(lock, client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +410,7 @@ int main(void)
 		TEST("a server that does not let us in is told apart",
 		     servers_that_do_not_let_us_in),
 		TEST("no message shows a password", no_password_in_messages),
+		TEST("NULL is refused", null_is_refused),
 		TEST("every code has words of its own", words_for_every_code),
 	};
 

@@ -69,9 +69,7 @@ static struct rowlock_observer *observe(struct rowlock_client *client,
 
 static void end_observer(struct rowlock_observer *observer, struct seen *seen)
 {
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_observer_free(observer, &err));
+	rowlock_observer_free(observer);
 	test_event_end(&seen->event);
 }
 
@@ -86,7 +84,7 @@ static struct rowlock *candidate(struct rowlock_client *client,
 	struct rowlock *election = NULL;
 	struct rowlock_errinfo err;
 
-	options.lock = &lock;
+	options.lock_options = &lock;
 	lock.strategy = strategy;
 	lock.info = info;
 	assert_ok(
@@ -98,7 +96,7 @@ static void end_candidate(struct rowlock *election)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(election, &err));
+	assert_ok(rowlock_try_free(election, &err));
 }
 
 static void observer_is_told_of_each_leader(void **state)
@@ -290,6 +288,8 @@ static bool has_nothing(struct rowlock_client *client, struct rowlock *election,
 
 	rowlock_cancel(election);
 	rowlock_on_lost(election, NULL, NULL);
+	rowlock_free(election);
+	rowlock_observer_free(observer);
 	return rowlock_held(election) == 0 && test_term(election) == 0 &&
 	       rowlock_remaining_ms(election) == 0 &&
 	       rowlock_acquire(election, 0, NULL) == ROWLOCK_EFORKED &&
@@ -297,8 +297,7 @@ static bool has_nothing(struct rowlock_client *client, struct rowlock *election,
 	       rowlock_election_challenger(election, &weight, &stood_ms,
 					   NULL) == ROWLOCK_EFORKED &&
 	       rowlock_release(election, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_free(election, NULL) == ROWLOCK_EFORKED &&
-	       rowlock_observer_free(observer, NULL) == ROWLOCK_EFORKED &&
+	       rowlock_try_free(election, NULL) == ROWLOCK_EFORKED &&
 	       rowlock_election_new(client, "a", NULL, &other, NULL) ==
 		   ROWLOCK_EFORKED &&
 	       rowlock_observer_new(client, "a", NULL, see, NULL, &another,
@@ -306,7 +305,7 @@ static bool has_nothing(struct rowlock_client *client, struct rowlock *election,
 }
 
 static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
-					      int weight)
+					      unsigned int weight)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
@@ -320,7 +319,7 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	int status;
 	pid_t pid;
 
-	options.lock = &lock;
+	options.lock_options = &lock;
 	lock.strategy = strategy;
 	options.weight = weight;
 	assert_ok(
@@ -343,9 +342,9 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 static void a_child_of_fork_has_nothing_of_a_leader(void **state)
 {
 	(void) state;
-	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, ROWLOCK_UNWEIGHTED);
+	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 0);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 5);
-	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, ROWLOCK_UNWEIGHTED);
+	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, 0);
 }
 
 static void election_costs_what_its_lock_costs(void **state)

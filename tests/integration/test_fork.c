@@ -122,7 +122,7 @@ static int call_lock(struct rowlock *lock)
 		return 4;
 	if (rowlock_token(lock, &token, &err) != ROWLOCK_EFORKED)
 		return 5;
-	if (rowlock_free(lock, &err) != ROWLOCK_EFORKED)
+	if (rowlock_try_free(lock, &err) != ROWLOCK_EFORKED)
 		return 6;
 	rowlock_cancel(lock);
 	rowlock_on_lost(lock, NULL, NULL);
@@ -136,7 +136,7 @@ static int call_client(struct rowlock_client *client)
 
 	if (rowlock_new(client, "x", NULL, &lock, &err) != ROWLOCK_EFORKED)
 		return 11;
-	if (rowlock_execute(client, "x", NULL, run_nothing, NULL, &err) !=
+	if (rowlock_execute(client, "x", NULL, 0, run_nothing, NULL, &err) !=
 	    ROWLOCK_EFORKED)
 		return 12;
 	if (rowlock_list(client, NULL, ignore, NULL, &err) != ROWLOCK_EFORKED)
@@ -145,7 +145,7 @@ static int call_client(struct rowlock_client *client)
 		return 14;
 	if (rowlock_reap(client, NULL, NULL, &err) != ROWLOCK_EFORKED)
 		return 15;
-	if (rowlock_client_free(client, &err) != ROWLOCK_EFORKED)
+	if (rowlock_client_try_free(client, &err) != ROWLOCK_EFORKED)
 		return 16;
 	return 0;
 }
@@ -207,10 +207,10 @@ static int open_its_own(struct holds *holds)
 			return 22;
 		if (rowlock_acquire(lock, 0, &err) != ROWLOCK_EBUSY)
 			return 23;
-		if (rowlock_free(lock, &err))
+		if (rowlock_try_free(lock, &err))
 			return 24;
 	}
-	return rowlock_client_free(client, &err) ? 25 : 0;
+	return rowlock_client_try_free(client, &err) ? 25 : 0;
 }
 #endif
 

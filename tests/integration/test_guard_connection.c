@@ -130,8 +130,9 @@ static void transaction_that_is_open_is_seen_by_all(void **state)
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 		assert_code(rowlock_begin(lease, app->mysql, 0, &err),
 			    ROWLOCK_EINVAL, &err);
-		assert_code(rowlock_acquire_in(row, app->mysql, 0, &err),
-			    ROWLOCK_EINVAL, &err);
+		assert_code(
+		    rowlock_acquire_in_transaction(row, app->mysql, 0, &err),
+		    ROWLOCK_EINVAL, &err);
 		take_ten(app);
 		assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 	}

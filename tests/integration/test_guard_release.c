@@ -65,6 +65,30 @@ static void what_is_not_committed_is_not_released(void **state)
 	assert_true(is_free(app));
 }
 
+/* Its connection is the application's, and may be closed by then. */
+static void free_leaves_an_open_transaction_alone(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock *lock =
+	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("transaction"));
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_begin(lock, app->mysql, 0, &err));
+	take_ten(app);
+	rowlock_free(lock);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_EINVAL,
+		    &err);
+	say(app->mysql, "ROLLBACK");
+	assert_balance(app, 100);
+	/* Nothing of it is left: the connection serves the next one. */
+	say(app->mysql, "SET autocommit = 1");
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+}
+
 struct stranger {
 	const struct app *app;
 	struct rowlock *lock;
@@ -84,12 +108,16 @@ static void *commit_as_a_stranger(void *arg)
 static void what_another_handle_has_is_not_released(void **state)
 {
 	const struct app *app = *state;
-	struct rowlock *nested =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, app->name);
+	struct rowlock *outer = test_lock(app->client, ROWLOCK_LEASE,
+					  ROWLOCK_OWNER_THREAD, app->name);
+	struct rowlock *nested = test_lock(app->client, ROWLOCK_LEASE,
+					   ROWLOCK_OWNER_THREAD, app->name);
 	struct stranger stranger = { .app = app, .lock = nested };
 	struct rowlock_errinfo err;
 	pthread_t thread;
 
+	assert_ok(rowlock_release(app->lock, &err));
+	assert_ok(rowlock_acquire(outer, 0, &err));
 	assert_ok(rowlock_acquire(nested, 0, &err));
 	assert_ok(rowlock_begin(nested, app->mysql, 0, &err));
 	take_ten(app);
@@ -104,8 +132,10 @@ static void what_another_handle_has_is_not_released(void **state)
 	assert_int_equal(stranger.code, ROWLOCK_ENOTOWNER);
 	assert_ok(rowlock_commit(nested, app->mysql, &err));
 	assert_balance(app, 90);
-	assert_ok(rowlock_verify(app->lock, &err));
+	assert_ok(rowlock_release(outer, &err));
+	test_lock_end(outer);
 	test_lock_end(nested);
+	assert_ok(rowlock_acquire(app->lock, 0, &err));
 }
 
 static void stale_holder_releases_nothing(void **state)
@@ -246,6 +276,8 @@ int main(void)
 		      data_and_release_are_one_commit),
 		GUARD("what is not committed is not released",
 		      what_is_not_committed_is_not_released),
+		GUARD("free leaves an open transaction alone",
+		      free_leaves_an_open_transaction_alone),
 		GUARD("what another handle has is not released",
 		      what_another_handle_has_is_not_released),
 		GUARD("a stale holder releases nothing",

@@ -223,10 +223,10 @@ static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
 		codes[0] = rowlock_commit(app->lock, mysql, &err);
 	}
 	assert_nothing_begun(mysql);
-	codes[1] = rowlock_acquire_in(row, mysql, 0, &err);
+	codes[1] = rowlock_acquire_in_transaction(row, mysql, 0, &err);
 	if (codes[1])
 		say(mysql, "START TRANSACTION");
-	codes[2] = rowlock_draw_in(row, mysql, &token, &err);
+	codes[2] = rowlock_token_in_transaction(row, mysql, &token, &err);
 	codes[3] = rowlock_fence(mysql, "ours", 7, &err);
 	say(mysql, "COMMIT");
 	assert_nothing_begun(mysql);
@@ -527,10 +527,10 @@ static void name_that_cannot_be_said_is_refused(void **state)
 	assert_code(rowlock_begin(lease, app->mysql, 0, &err), ROWLOCK_EINVAL,
 		    &err);
 	assert_non_null(strstr(err.message, "utf8mb4"));
-	assert_code(rowlock_acquire_in(row, app->mysql, 0, &err),
+	assert_code(rowlock_acquire_in_transaction(row, app->mysql, 0, &err),
 		    ROWLOCK_EINVAL, &err);
 	say(app->mysql, "START TRANSACTION");
-	assert_code(rowlock_draw_in(row, app->mysql, &token, &err),
+	assert_code(rowlock_token_in_transaction(row, app->mysql, &token, &err),
 		    ROWLOCK_EINVAL, &err);
 	say(app->mysql, "ROLLBACK");
 	assert_false(mysql_set_character_set(app->mysql, "utf8mb4"));

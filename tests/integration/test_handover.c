@@ -116,6 +116,8 @@ static uint64_t least(enum rowlock_strategy strategy, unsigned int passes,
 	int i;
 
 	options.handover_passes = passes;
+	if (!passes)
+		options.flags |= ROWLOCK_NO_HANDOVER;
 	options.handover_ms = 60000;
 	crowd.client = test_client_with(&options);
 	for (i = 0; i < ROUNDS && fewest != want; i++) {

@@ -123,7 +123,7 @@ static void cancel_and_deadline_leave_the_line(void **state)
 	owner = owner_of(sql, name);
 	start(&waiter, client, name, ROWLOCK_FOREVER);
 	await_line(sql, 1);
-	rowlock_cancel(waiter.lock);
+	test_cancel(waiter.lock);
 	assert_int_equal(join(&waiter), ROWLOCK_ECANCELED);
 	await_line(sql, 0);
 	start(&waiter, client, name, 300);
@@ -165,6 +165,8 @@ static struct rowlock_client *logging_client(unsigned int waits,
 	log->bell = test_event_new();
 	log->poll = test_event_new();
 	options.wait_connections = waits;
+	if (!waits)
+		options.flags |= ROWLOCK_POLL;
 	options.log = note;
 	options.log_arg = log;
 	options.log_level = ROWLOCK_LOG_DEBUG;

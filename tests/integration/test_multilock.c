@@ -58,7 +58,7 @@ static void end(struct rowlock *multilock)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(multilock, &err));
+	assert_ok(rowlock_try_free(multilock, &err));
 }
 
 static uint64_t rows_of(struct test_sql *sql, const struct names *names)
@@ -116,7 +116,7 @@ static void all_names_are_held_or_none(void **state)
 	assert_ok(rowlock_verify(multilock, &err));
 	for (size_t i = 0; i < NAMES; i++)
 		assert_int_equal(try(other, names.text[i]), ROWLOCK_EBUSY);
-	assert_code(rowlock_free(multilock, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_try_free(multilock, &err), ROWLOCK_EHELD, &err);
 	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EDEADLOCK,
 		    &err);
 	assert_ok(rowlock_release(multilock, &err));
@@ -211,7 +211,7 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 	assert_code(rowlock_acquire(multilock, 50, &err), ROWLOCK_ETIMEDOUT,
 		    &err);
 	begin_wait(&waiting, multilock);
-	rowlock_cancel(multilock);
+	test_cancel(multilock);
 	assert_int_equal(end_wait(&waiting, "a wait to be canceled"),
 			 ROWLOCK_ECANCELED);
 	assert_ok(rowlock_release(one, &err));
@@ -552,7 +552,7 @@ static void bad_input_is_refused(void **state)
 	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "max_hold_ms");
 	options.size = 1;
 	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "size");
-	assert_ok(rowlock_free(NULL, &err));
+	assert_ok(rowlock_try_free(NULL, &err));
 	test_client_end(client);
 }
 

@@ -16,8 +16,11 @@ static void reenters(enum rowlock_strategy strategy)
 {
 	const char *name = test_name("again");
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *a = test_lock(client, strategy, 0, name);
-	struct rowlock *b = test_lock(client, strategy, 0, name);
+	struct rowlock *a =
+	    test_lock(client, strategy, ROWLOCK_OWNER_THREAD, name);
+	struct rowlock *b =
+	    test_lock(client, strategy, ROWLOCK_OWNER_THREAD, name);
+	struct rowlock *c = test_lock(client, strategy, 0, name);
 	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -25,6 +28,9 @@ static void reenters(enum rowlock_strategy strategy)
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_int_equal(rowlock_depth(a), 2);
 	assert_int_equal(rowlock_depth(b), 1);
+	assert_code(rowlock_acquire(c, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(c, ROWLOCK_FOREVER, &err),
+		    ROWLOCK_EDEADLOCK, &err);
 	assert_ok(rowlock_release(a, &err));
 	assert_ok(rowlock_release(a, &err));
 	assert_code(rowlock_release(a, &err), ROWLOCK_ENOTHELD, &err);
@@ -34,6 +40,7 @@ static void reenters(enum rowlock_strategy strategy)
 	assert_ok(rowlock_release(b, &err));
 	test_lock_end(a);
 	test_lock_end(b);
+	test_lock_end(c);
 	test_client_end(client);
 }
 
@@ -207,7 +214,8 @@ static void tokens_grow_and_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST("an owner has the name again, through any handle",
+		TEST("the thread that owns it has the name again, the others "
+		     "not",
 		     an_owner_reenters),
 		TEST("a lock that is not reentrant refuses its owner",
 		     a_non_reentrant_lock_refuses),

@@ -95,13 +95,13 @@ static void list_probes_rows(void **state)
 	options.name = name;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_UNKNOWN);
-	options.probe = 1;
+	options.flags = ROWLOCK_LIST_PROBE;
 	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_HELD);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_FREE);
 	assert_int_equal(look(client, &options).strategy, ROWLOCK_ROW);
-	options.row = 0;
+	options.flags = ROWLOCK_LIST_LEASES;
 	assert_int_equal(look(client, &options).entries, 0);
 	test_actor_end(&a);
 	test_client_end(client);
@@ -382,8 +382,6 @@ static void be_run(struct rowlock *lock, void *arg)
 
 static void execute_runs_under_the_lock(void **state)
 {
-	struct rowlock_execute_options options =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	const char *name = test_name("execute");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
@@ -391,21 +389,19 @@ static void execute_runs_under_the_lock(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_ok(rowlock_execute(client, name, NULL, be_run, &seen, &err));
+	assert_ok(
+	    rowlock_execute(client, name, NULL, 10000, be_run, &seen, &err));
 	assert_int_equal(seen.runs, 1);
 	assert_int_equal(seen.held, 1);
 	assert_int_equal(seen.other_code, ROWLOCK_EBUSY);
 	seen.other = NULL;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
-	options.wait_ms = 0;
+	assert_code(rowlock_execute(client, name, NULL, 0, be_run, &seen, &err),
+		    ROWLOCK_EBUSY, &err);
 	assert_code(
-	    rowlock_execute(client, name, &options, be_run, &seen, &err),
-	    ROWLOCK_EBUSY, &err);
-	options.wait_ms = 100;
-	assert_code(
-	    rowlock_execute(client, name, &options, be_run, &seen, &err),
+	    rowlock_execute(client, name, NULL, 100, be_run, &seen, &err),
 	    ROWLOCK_ETIMEDOUT, &err);
-	assert_code(rowlock_execute(client, "", NULL, be_run, &seen, &err),
+	assert_code(rowlock_execute(client, "", NULL, 0, be_run, &seen, &err),
 		    ROWLOCK_ENAME, &err);
 	assert_int_equal(seen.runs, 1);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
@@ -437,9 +433,9 @@ static void execute_tells_a_loss(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_code(
-	    rowlock_execute(client, name, NULL, lose_it, &breaking, &err),
-	    ROWLOCK_ELOST, &err);
+	assert_code(rowlock_execute(client, name, NULL, 10000, lose_it,
+				    &breaking, &err),
+		    ROWLOCK_ELOST, &err);
 	test_client_end(client);
 	test_client_end(other);
 }

@@ -228,7 +228,7 @@ static int live(unsigned int place, unsigned int number)
 			client.err.message);
 	rowlock_freep(&client.reader);
 	rowlock_freep(&client.writer);
-	rowlock_client_free(connected, NULL);
+	rowlock_client_free(connected);
 	return code ? 1 : 0;
 }
 

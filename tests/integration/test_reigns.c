@@ -129,8 +129,8 @@ static int stand(void)
 	if (code)
 		fprintf(stderr, "# candidate %d: %s\n", (int) getpid(),
 			err.message);
-	rowlock_free(election, NULL);
-	rowlock_client_free(client, NULL);
+	rowlock_free(election);
+	rowlock_client_free(client);
 	return code ? 1 : 0;
 }
 

@@ -157,12 +157,14 @@ static void no_lock_is_acquired_in_a_transaction_there(void **state)
 	assert_ok(rowlock_acquire(scene->row, 0, &err));
 	assert_ok(rowlock_release(scene->row, &err));
 	test_replica_catch_up(scene->root);
-	assert_code(rowlock_acquire_in(scene->row, scene->mysql, 0, &err),
-		    ROWLOCK_EINVAL, &err);
+	assert_code(
+	    rowlock_acquire_in_transaction(scene->row, scene->mysql, 0, &err),
+	    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "a replica of it"));
 	assert_nothing_changed(scene);
 	say(scene->mysql, "START TRANSACTION");
-	assert_code(rowlock_draw_in(scene->row, scene->mysql, &token, &err),
+	assert_code(rowlock_token_in_transaction(scene->row, scene->mysql,
+						 &token, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "a replica of it"));
 	say(scene->mysql, "COMMIT");
@@ -172,8 +174,9 @@ static void no_lock_is_acquired_in_a_transaction_there(void **state)
 					 "WHERE strategy = 'row'"),
 			 0);
 	let_it_write(scene, true);
-	assert_code(rowlock_acquire_in(scene->row, scene->mysql, 0, &err),
-		    ROWLOCK_EREADONLY, &err);
+	assert_code(
+	    rowlock_acquire_in_transaction(scene->row, scene->mysql, 0, &err),
+	    ROWLOCK_EREADONLY, &err);
 	assert_nothing_changed(scene);
 	let_it_write(scene, false);
 }

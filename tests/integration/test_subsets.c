@@ -138,7 +138,7 @@ static int live(unsigned int place, unsigned int number)
 	}
 	if (code)
 		fprintf(stderr, "# client %u: %s\n", number, err.message);
-	rowlock_client_free(client, NULL);
+	rowlock_client_free(client);
 	return code ? 1 : 0;
 }
 

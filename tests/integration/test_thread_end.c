@@ -351,8 +351,8 @@ static void *outlive_main(void *arg)
 
 	if (!test_event_wait(&left->told))
 		_exit(2);
-	_exit(rowlock_free(left->lock, NULL) ||
-	      rowlock_client_free(left->client, NULL));
+	_exit(rowlock_try_free(left->lock, NULL) ||
+	      rowlock_client_try_free(left->client, NULL));
 }
 
 static int end_the_main_thread(const char *name)

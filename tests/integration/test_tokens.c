@@ -119,14 +119,14 @@ static void tokens_grow_though_the_server_has_lost_them(void **state)
 		for (size_t i = 0; i < TEST_SIZE(ways); i++)
 			check_way(&ways[i], sql, name);
 	}
-	assert_ok(rowlock_free(reader, &err));
-	assert_ok(rowlock_free(writer, &err));
-	assert_ok(rowlock_free(multilock, &err));
-	assert_ok(rowlock_free(election, &err));
+	assert_ok(rowlock_try_free(reader, &err));
+	assert_ok(rowlock_try_free(writer, &err));
+	assert_ok(rowlock_try_free(multilock, &err));
+	assert_ok(rowlock_try_free(election, &err));
 	test_lock_end(row);
 	test_lock_end(granted);
 	test_lock_end(lease);
-	assert_ok(rowlock_client_free(client, &err));
+	assert_ok(rowlock_client_try_free(client, &err));
 	test_sql_end(sql);
 }
 
@@ -172,14 +172,14 @@ static void term_is_larger_than_all_that_was_observed(void **state)
 	while (seen.term != term)
 		assert_event(&seen.event, "term %llu",
 			     (unsigned long long) term);
-	assert_ok(rowlock_observer_free(observer, &err));
+	rowlock_observer_free(observer);
 	lose(sql, name);
 	assert_true(of_lock(other, name) == term + 1);
-	assert_ok(rowlock_free(other, &err));
-	assert_ok(rowlock_free(one, &err));
+	assert_ok(rowlock_try_free(other, &err));
+	assert_ok(rowlock_try_free(one, &err));
 	test_event_end(&seen.event);
-	assert_ok(rowlock_client_free(here, &err));
-	assert_ok(rowlock_client_free(there, &err));
+	assert_ok(rowlock_client_try_free(here, &err));
+	assert_ok(rowlock_client_try_free(there, &err));
 	test_sql_end(sql);
 }
 

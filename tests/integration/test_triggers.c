@@ -121,8 +121,10 @@ static void tokens_are_drawn_inside(void **state)
 	for (int i = 0; i < 3; i++) {
 		uint64_t token = 0;
 
-		assert_ok(rowlock_acquire_in(lock, mysql, 5000, &err));
-		assert_ok(rowlock_draw_in(lock, mysql, &token, &err));
+		assert_ok(
+		    rowlock_acquire_in_transaction(lock, mysql, 5000, &err));
+		assert_ok(
+		    rowlock_token_in_transaction(lock, mysql, &token, &err));
 		assert_true(token > last);
 		assert_true(token ==
 			    number(mysql, "SELECT token FROM lock_token WHERE "

@@ -46,27 +46,6 @@ static int end_waiter(struct waiter *waiter)
 	return waiter->code;
 }
 
-static void a_cancel_before_is_remembered(void **state)
-{
-	const char *name = test_name("cancel");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
-	size_t i;
-
-	(void) state;
-	for (i = 0; i < TEST_SIZE(both); i++) {
-		struct rowlock *lock = test_lock(client, both[i], 0, name);
-
-		rowlock_cancel(lock);
-		assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
-			    ROWLOCK_ECANCELED, &err);
-		assert_ok(rowlock_acquire(lock, 0, &err));
-		assert_ok(rowlock_release(lock, &err));
-		test_lock_end(lock);
-	}
-	test_client_end(client);
-}
-
 /* It asks the server and waits with its own end outstanding. */
 static void *wait_canceled(void *arg)
 {
@@ -132,7 +111,7 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 	else
 		assert_ok(rowlock_acquire(holder, 0, &err));
 	start_waiter(&waiter);
-	rowlock_cancel(waiter.lock);
+	test_cancel(waiter.lock);
 	assert_int_equal(end_waiter(&waiter), ROWLOCK_ECANCELED);
 	if (far) {
 		assert_int_equal(test_actor_ask(&actor, "verify"), 0);
@@ -283,8 +262,6 @@ static void a_waiter_gets_it_when_the_holder_lets_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST("a cancel that comes first is remembered once",
-		     a_cancel_before_is_remembered),
 		TEST("a thread is not canceled inside a call",
 		     a_thread_is_not_canceled_inside_a_call),
 		TEST("a cancel ends a wait for another process",

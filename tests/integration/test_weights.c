@@ -46,7 +46,7 @@ static void end(struct person *person)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(person->election, &err));
+	assert_ok(rowlock_try_free(person->election, &err));
 	test_event_end(&person->elected);
 	test_client_end(person->client);
 }
@@ -178,7 +178,7 @@ static void a_leader_hears_of_a_heavier_one(void **state)
 	assert_int_equal(weight, 5);
 	assert_true(stood_ms >= 7000);
 	/* Its time begins anew when it stands again. */
-	rowlock_cancel(heavy.election);
+	test_cancel(heavy.election);
 	assert_event(&heavy.elected, "the end of a campaign");
 	pthread_join(heavy.thread, NULL);
 	assert_code(heavy.code, ROWLOCK_ECANCELED, &heavy.err);
@@ -339,9 +339,7 @@ static void observe(struct changes *changes, struct rowlock_client *client,
 
 static void end_observer(struct changes *changes)
 {
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_observer_free(changes->observer, &err));
+	rowlock_observer_free(changes->observer);
 	pthread_mutex_destroy(&changes->mutex);
 	test_event_end(&changes->heard);
 }

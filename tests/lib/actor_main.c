@@ -124,13 +124,13 @@ static int64_t say_await_lost(struct state *state, uint64_t unused)
 static int64_t say_free(struct state *state, uint64_t unused)
 {
 	struct rowlock_errinfo err;
-	int64_t code = explain(rowlock_free(state->lock, &err), &err);
+	int64_t code = explain(rowlock_try_free(state->lock, &err), &err);
 
 	(void) unused;
 	if (code)
 		return code;
 	state->lock = NULL;
-	return explain(rowlock_client_free(state->client, &err), &err);
+	return explain(rowlock_client_try_free(state->client, &err), &err);
 }
 
 static const struct word {
@@ -166,7 +166,7 @@ static int start(struct state *state, char **argv)
 	client.ttl_ms = strtoull(argv[3], NULL, 10);
 	client.row_idle_ms = test_at_most(
 	    client.ttl_ms > 2000 ? client.ttl_ms : 2000, TEST_IDLE_MOST_MS);
-	client.reap_interval_ms = 0;
+	client.flags |= ROWLOCK_NO_REAPER;
 	test_timeouts(&client);
 	test_handover(&client);
 	options.strategy = strcmp(argv[1], "row") ? ROWLOCK_LEASE : ROWLOCK_ROW;

@@ -11,9 +11,11 @@ static inline void test_handover(struct rowlock_client_options *options)
 {
 	const char *passes = getenv("ROWLOCK_TEST_HANDOVER");
 
-	if (passes && *passes)
-		options->handover_passes =
-		    (unsigned int) strtoul(passes, NULL, 10);
+	if (!passes || !*passes)
+		return;
+	options->handover_passes = (unsigned int) strtoul(passes, NULL, 10);
+	if (!options->handover_passes)
+		options->flags |= ROWLOCK_NO_HANDOVER;
 }
 
 #endif

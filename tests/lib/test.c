@@ -146,11 +146,11 @@ struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 
 	options.dsn = test_dsn();
 	options.ttl_ms = ttl_ms;
-	options.reap_interval_ms = 0;
+	options.flags |= ROWLOCK_NO_REAPER;
 	test_timeouts(&options);
 	test_handover(&options);
 	if (getenv("ROWLOCK_TEST_GROUP"))
-		options.lease_group =
+		options.batch_size =
 		    (unsigned int) atoi(getenv("ROWLOCK_TEST_GROUP"));
 	return options;
 }
@@ -176,7 +176,7 @@ void test_client_end(struct rowlock_client *client)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_client_free(client, &err));
+	assert_ok(rowlock_client_try_free(client, &err));
 }
 
 struct rowlock *test_lock(struct rowlock_client *client,
@@ -197,7 +197,7 @@ void test_lock_end(struct rowlock *lock)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(lock, &err));
+	assert_ok(rowlock_try_free(lock, &err));
 }
 
 uint64_t test_term(struct rowlock *lock)

@@ -19,7 +19,9 @@
 
 #include <cmocka.h>
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
+
+#include <sched.h>
 
 #include "patience.h"
 
@@ -129,5 +131,12 @@ bool test_readable(int fd);
  *  test_now_ns()). @what says what it waits for, and what it sees. */
 void test_keep_waiting(uint64_t since_ns, const char *what, ...)
     __attribute__((format(printf, 2, 3)));
+
+/** Cancel the acquire that another thread has begun, or is about to begin. */
+static inline void test_cancel(struct rowlock *waiting)
+{
+	while (!rowlock_cancel(waiting))
+		sched_yield();
+}
 
 #endif

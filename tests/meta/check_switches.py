@@ -18,22 +18,22 @@ from tap import tell_wrong  # noqa: E402
 
 OF_C = re.compile(r'\bROWLOCK_(?!DSN\b)[A-Z_]+\b|\browlock_\w+\(\)|\b\w+_ms\b|'
                   r'\bclient option|(?<!-)\bdsn\b|\bis NULL\b|\bdefaults_\w+|'
-                  r'\w+_connections\b|\bunverified_auth\b|\blease_group\b')
+                  r'\w+_connections\b|\bunverified_auth\b|\bbatch_size\b')
 
 # What only a program can do wrong; the tools do it right, or look before.
 OF_PROGRAMS = [
-    "is NULL", "the options' size is wrong", "options' size is wrong",
+    "is NULL", "the struct's size is", "an option is set that",
     "array that is NULL", "name %zu is NULL",
     "client option program", "client options:", "client option %s is",
     "(or use ROWLOCK_OWNER_HANDLE)", "there is no such flag",
     "give ROWLOCK_GUARD_SQL_SIZE bytes", "rowlock_begin()",
-    "rowlock_acquire_in()", "rowlock_acquire()", "rowlock_token()",
+    "rowlock_acquire_in_transaction()", "rowlock_acquire()", "rowlock_token()",
     "begin without ROWLOCK_EARLY_GUARD", "rowlock_rwlock_",
     "rowlock_multilock_", "rowlock_semaphore_", "max_hold_ms must",
     "leave out max_hold_ms", "leave out ROWLOCK_TOKEN_WITH_GRANT",
     "yield_ms must", "interval_ms is",
-    "use ROWLOCK_LEASE", "or ROWLOCK_UNWEIGHTED", "or ROWLOCK_PERMITS_STORED",
-    "begin with ROWLOCK_LIST_OPTIONS_DEFAULT",
+    "use ROWLOCK_LEASE", "or ROWLOCK_PERMITS_STORED", "client options",
+    "make both with ROWLOCK_OWNER_THREAD", "ret_weight or ret_stood_ms",
     # Below the level that the tools ask for.
     "wait_connections",
 ]

@@ -16,7 +16,7 @@ static int take_a_lock(struct rowlock_client *client)
 
 	if (rowlock_new(client, "foreign program", NULL, &lock, &err) ||
 	    rowlock_acquire(lock, ROWLOCK_FOREVER, &err) ||
-	    rowlock_release(lock, &err) || rowlock_free(lock, &err)) {
+	    rowlock_release(lock, &err) || rowlock_try_free(lock, &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
@@ -45,5 +45,5 @@ int main(void)
 		return 1;
 	}
 	failed = take_a_lock(client);
-	return rowlock_client_free(client, &err) || failed;
+	return rowlock_client_try_free(client, &err) || failed;
 }

@@ -43,11 +43,11 @@ static void draw_handover(struct rowlock_client_options *options)
 	uint64_t die = sim_below(8);
 
 	if (die < 2)
-		options->handover_passes = 0;
+		options->flags |= ROWLOCK_NO_HANDOVER;
 	else if (die < 5)
 		options->handover_passes = (unsigned int) sim_between(1, 8);
 	if (sim_below(8) == 0)
-		options->handover_ms = (uint64_t) sim_between(0, 5);
+		options->handover_ms = (uint64_t) sim_between(1, 5);
 	/* A commit without an answer is in the turn, too. */
 	if (sim_world.guards && sim_below(2))
 		options->handover_ms = sim_world.call_ms * 4;
@@ -67,10 +67,14 @@ int sim_app_client(struct rowlock_client **ret_client,
 	options.row_idle_ms = sim_world.idle_ms;
 	options.call_timeout_ms = sim_world.call_ms;
 	options.connect_timeout_ms = sim_world.connect_ms;
-	options.reap_interval_ms =
-	    sim_below(3) ? (uint64_t) sim_between(100, 2000) : 0;
+	if (sim_below(3))
+		options.reap_interval_ms = (uint64_t) sim_between(100, 2000);
+	else
+		options.flags |= ROWLOCK_NO_REAPER;
 	options.wait_connections = waits[sim_below(RLK_ARRAY_SIZE(waits))];
-	options.lease_group = sim_world.group;
+	if (!options.wait_connections)
+		options.flags |= ROWLOCK_POLL;
+	options.batch_size = sim_world.group;
 	draw_handover(&options);
 	if (sim_world.observe)
 		options.flags |= ROWLOCK_OBSERVE_BEATS;
@@ -89,7 +93,7 @@ void sim_app_leave(struct rowlock_client *client)
 
 	proc->ending = true;
 	sim_call_begin(&call, "client_free", sim_world.call_ms);
-	if (client && rowlock_client_free(client, &error))
+	if (client && rowlock_client_try_free(client, &error))
 		sim_violation("a client cannot be freed: %s", error.message);
 	sim_call_end(&call);
 	/* An opener that was left alone ends by itself. */

@@ -20,7 +20,7 @@ struct sim_handle {
 	unsigned int names; /* of a set: a bit each; else 0 */
 	bool row;
 	bool stored;          /* a semaphore of as many permits as are stored */
-	unsigned int cancels; /* that may still end an acquire of it */
+	unsigned int cancels; /* that may end the acquire under way */
 	unsigned int canceling; /* that are under way */
 };
 
@@ -127,6 +127,9 @@ struct sim_handle *sim_thread_handle(struct sim_thread *thread,
 void sim_thread_rest(void);
 /** rowlock_token(); 0: there is none. */
 uint64_t sim_thread_token(struct sim_handle *handle);
+/** An acquire with @handle is over: only cancels that are under way may end the
+ *  next one. */
+void sim_thread_forget_cancels(struct sim_handle *handle);
 /** rowlock_verify() */
 void sim_thread_verify(struct sim_handle *handle);
 /** Keep what @handle has for a while, and do something with it. False: it was

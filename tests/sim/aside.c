@@ -69,31 +69,29 @@ static void run_inside(struct rowlock *lock, void *arg)
 
 void sim_aside_execute(struct rowlock_client *client)
 {
-	struct rowlock_execute_options options =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct inside inside = {
 		.name = (unsigned int) sim_below(sim_world.names),
 	};
 	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
 	struct sim_call call;
+	uint64_t wait_ms;
 	int code;
 
 	lock.strategy = row ? ROWLOCK_ROW : ROWLOCK_LEASE;
-	options.lock = &lock;
-	options.wait_ms = sim_below(2) ? 0 : (uint64_t) sim_between(1, 300);
+	wait_ms = sim_below(2) ? 0 : (uint64_t) sim_between(1, 300);
 	/* It has to be acquired, and released: twice what is allowed. */
 	sim_call_begin(&call, "execute",
-		       (options.wait_ms ? options.wait_ms : sim_world.call_ms) +
-			   INSIDE_MS + sim_world.call_ms + 100);
-	code = rowlock_execute(client, sim_names[inside.name], &options,
+		       (wait_ms ? wait_ms : sim_world.call_ms) + INSIDE_MS +
+			   sim_world.call_ms + 100);
+	code = rowlock_execute(client, sim_names[inside.name], &lock, wait_ms,
 			       run_inside, &inside, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_OTHER, code);
 	sim_app_expect(
 	    "execute", code,
-	    (code == ROWLOCK_EBUSY && !options.wait_ms) ||
-		(code == ROWLOCK_ETIMEDOUT && options.wait_ms) ||
+	    (code == ROWLOCK_EBUSY && !wait_ms) ||
+		(code == ROWLOCK_ETIMEDOUT && wait_ms) ||
 		((code == ROWLOCK_ELOST || code == ROWLOCK_EUNKNOWN) &&
 		 !sim_world.calm));
 	if (inside.ran !=
@@ -152,14 +150,14 @@ static void use_client(struct rowlock_client *client)
 	unsigned int entries;
 
 	expect_forked("new", rowlock_new(client, "x", NULL, &lock, &error));
-	expect_forked("execute", rowlock_execute(client, "x", NULL, run_inside,
-						 &inside, &error));
+	expect_forked("execute", rowlock_execute(client, "x", NULL, 0,
+						 run_inside, &inside, &error));
 	expect_forked("list",
 		      rowlock_list(client, NULL, list_entry, &entries, &error));
 	expect_forked("break",
 		      rowlock_break(client, ROWLOCK_ROW, sim_names[0], &error));
 	expect_forked("reap", rowlock_reap(client, NULL, NULL, &error));
-	expect_forked("client_free", rowlock_client_free(client, &error));
+	expect_forked("client_free", rowlock_client_try_free(client, &error));
 }
 
 static void use_lock(struct rowlock *lock)
@@ -169,11 +167,13 @@ static void use_lock(struct rowlock *lock)
 
 	expect_forked("acquire", rowlock_acquire(lock, 0, &error));
 	expect_forked("release", rowlock_release(lock, &error));
-	expect_forked("acquire_in", rowlock_acquire_in(lock, NULL, 0, &error));
-	expect_forked("draw_in", rowlock_draw_in(lock, NULL, &token, &error));
+	expect_forked("acquire_in",
+		      rowlock_acquire_in_transaction(lock, NULL, 0, &error));
+	expect_forked("draw_in",
+		      rowlock_token_in_transaction(lock, NULL, &token, &error));
 	expect_forked("verify", rowlock_verify(lock, &error));
 	expect_forked("token", rowlock_token(lock, &token, &error));
-	expect_forked("free", rowlock_free(lock, &error));
+	expect_forked("free", rowlock_try_free(lock, &error));
 	rowlock_cancel(lock);
 	rowlock_on_lost(lock, NULL, NULL);
 	if (rowlock_held(lock) || rowlock_depth(lock) ||

@@ -81,7 +81,7 @@ static void inherit(void *arg)
 	death->had_us = sim_now;
 	/* It may have seen that the clock went back. */
 	death->observes = sim_world.observe || client->jumped_ms != RLK_NEVER;
-	if (rowlock_release(lock, &error) || rowlock_free(lock, &error))
+	if (rowlock_release(lock, &error) || rowlock_try_free(lock, &error))
 		sim_violation("the heir's release failed: %s", error.message);
 	death->done = true;
 	sim_app_leave(client);

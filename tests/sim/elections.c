@@ -21,10 +21,10 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 
 	if (sim_below(8) == 0)
 		lock.info = sim_below(2) ? "night" : "day";
-	options.lock = &lock;
+	options.lock_options = &lock;
 	if (sim_below(2))
-		options.weight = (int) sim_below(4);
-	options.yield_ms = (uint64_t) sim_between(0, 2000);
+		options.weight = 1 + (unsigned int) sim_below(4);
+	options.yield_ms = (uint64_t) sim_between(1, 2000);
 	if (rowlock_election_new(thread->app->client, sim_names[handle->name],
 				 &options, &handle->lock, &error))
 		sim_violation("no candidate: %s", error.message);

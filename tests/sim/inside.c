@@ -68,8 +68,8 @@ static int ask(struct sim_thread *thread, struct sim_handle *handle,
 	sim_call_begin(&call, "acquire_in",
 		       wait == ROWLOCK_FOREVER ? wait
 					       : wait + sim_world.call_ms);
-	code = rowlock_acquire_in(handle->lock,
-				  sim_borrowed_mysql(&thread->own), wait, NULL);
+	code = rowlock_acquire_in_transaction(
+	    handle->lock, sim_borrowed_mysql(&thread->own), wait, NULL);
 	sim_thread_asked(thread, &call);
 	sim_app_code(SIM_CALL_ACQUIRE_IN, code);
 	sim_trace(
@@ -94,8 +94,7 @@ static int acquire(struct sim_thread *thread, struct sim_handle *handle)
 			    wait != ROWLOCK_FOREVER) ||
 			   (code == ROWLOCK_ECANCELED && handle->cancels) ||
 			   (code == ROWLOCK_ECONNECT && may_close(wait)));
-	if (code == ROWLOCK_ECANCELED)
-		handle->cancels--;
+	sim_thread_forget_cancels(handle);
 	if (open)
 		sim_own_restore(thread);
 	if (code && sim_world.calm && !sim_world.no_kill && !thread->own.conn)
@@ -113,16 +112,15 @@ void sim_inside_again(struct sim_thread *thread, struct sim_handle *handle)
 
 	if (!sim_own_open(thread))
 		return;
-	code = rowlock_acquire_in(handle->lock,
-				  sim_borrowed_mysql(&thread->own), 0, NULL);
+	code = rowlock_acquire_in_transaction(
+	    handle->lock, sim_borrowed_mysql(&thread->own), 0, NULL);
 	sim_app_code(SIM_CALL_ACQUIRE_IN, code);
 	/* If it is lost, it may be anybody's. */
 	sim_app_expect("acquire_in", code,
 		       code == ROWLOCK_EDEADLOCK ||
 			   (code == ROWLOCK_EBUSY && !sim_world.calm) ||
 			   (code == ROWLOCK_ECANCELED && handle->cancels));
-	if (code == ROWLOCK_ECANCELED)
-		handle->cancels--;
+	sim_thread_forget_cancels(handle);
 	if (!code)
 		sim_own_restore(thread);
 	sim_borrowed_check(&thread->own, "acquire_in");
@@ -141,8 +139,8 @@ static bool draw(struct play *play, bool over)
 	int code;
 
 	sim_call_begin(&call, "draw_in", sim_world.call_ms);
-	code = rowlock_draw_in(handle->lock, sim_borrowed_mysql(own), &token,
-			       &error);
+	code = rowlock_token_in_transaction(
+	    handle->lock, sim_borrowed_mysql(own), &token, &error);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_DRAW_IN, code);
 	sim_trace((struct sim_note){ "#drew in it code=%d token=%u",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rowlock_acquire_in(), rowlock_draw_in() and rowlock_fence() say, as the
- * simulated server executes it: the row of business_lock is locked in the same
- * line as for the library's own connections (rows.c); a token that is drawn in
- * a transaction is in the table from its COMMIT on, and its row, and the floor,
- * are locked until then; so is the resource that a transaction has passed.
+ * What rowlock_acquire_in_transaction(), rowlock_token_in_transaction() and
+ * rowlock_fence() say, as the simulated server executes it: the row of
+ * business_lock is locked in the same line as for the library's own connections
+ * (rows.c); a token that is drawn in a transaction is in the table from its
+ * COMMIT on, and its row, and the floor, are locked until then; so is the
+ * resource that a transaction has passed.
  */
 #include <string.h>
 

@@ -126,12 +126,13 @@ void sim_judge_counted(unsigned int name, uint64_t number, uint64_t work);
 
 /* ---------------- row locks in transactions, and fences; judge_inside.c */
 
-/** rowlock_acquire_in() returned 0 on @own. Returns the transaction's number.
+/** rowlock_acquire_in_transaction() returned 0 on @own. Returns the
+ * transaction's number.
  */
 uint64_t sim_judge_inside(unsigned int name, const struct sim_borrowed *own);
 /** The number of one that passes a fence with a token of @name. */
 uint64_t sim_judge_fencing(unsigned int name);
-/** rowlock_draw_in() returned @code, and @token. */
+/** rowlock_token_in_transaction() returned @code, and @token. */
 void sim_judge_drew(const struct sim_borrowed *own, unsigned int name, int code,
 		    uint64_t token);
 /** It is committed, and the caller knows: the token of the lock of @name that

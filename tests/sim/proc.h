@@ -7,7 +7,7 @@
  * killed all of it is gone at once, and the server hears of it as it would.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 
 #include "base/clock.h"
 #include "base/thread.h"

@@ -7,7 +7,7 @@
  * the end of it.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <stdbool.h>
 #include <stdint.h>
 

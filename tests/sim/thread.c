@@ -95,7 +95,7 @@ void sim_thread_free_lock(struct rowlock **lock)
 {
 	struct rowlock_errinfo error;
 
-	if (*lock && rowlock_free(*lock, &error))
+	if (*lock && rowlock_try_free(*lock, &error))
 		sim_violation("a handle cannot be freed: %s", error.message);
 	sim_judge_freed(*lock);
 	*lock = NULL;
@@ -255,6 +255,11 @@ uint64_t sim_thread_wait(void)
 	return ROWLOCK_FOREVER;
 }
 
+void sim_thread_forget_cancels(struct sim_handle *handle)
+{
+	handle->cancels = handle->canceling;
+}
+
 void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code)
 {
 	sim_app_code(SIM_CALL_ACQUIRE, code);
@@ -265,8 +270,7 @@ void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code)
 			   (code == ROWLOCK_ECANCELED && handle->cancels) ||
 			   (code == ROWLOCK_ELOST && !sim_world.calm &&
 			    handle->flags & ROWLOCK_TOKEN_WITH_GRANT));
-	if (code == ROWLOCK_ECANCELED)
-		handle->cancels--;
+	sim_thread_forget_cancels(handle);
 }
 
 void sim_thread_asks(struct sim_thread *thread, struct sim_handle *handle,
@@ -412,15 +416,19 @@ static bool reenter(struct sim_thread *thread, struct sim_handle *handle)
 void sim_thread_cancel(struct sim_thread *thread)
 {
 	struct sim_handle *handle = thread->waits;
+	int found;
 
 	if (!handle)
 		return;
 	sim_observe(thread);
-	/* One that comes too late ends a later acquire. */
+	/* One that is late may find a later acquire; if it finds none it ends
+	 * none. */
 	handle->cancels++;
 	handle->canceling++;
-	rowlock_cancel(handle->lock);
+	found = rowlock_cancel(handle->lock);
 	handle->canceling--;
+	if (!found && handle->cancels > handle->canceling)
+		handle->cancels--;
 }
 
 static void cancel_one(struct sim_thread *thread)

@@ -172,7 +172,7 @@ static void visit(struct rowlock_client *client, unsigned int name, bool row)
 		sim_violation("L1: '%s' (%s) cannot be had any more: %s",
 			      sim_names[name], row ? "row" : "lease",
 			      error.message);
-	if (rowlock_release(lock, &error) || rowlock_free(lock, &error))
+	if (rowlock_release(lock, &error) || rowlock_try_free(lock, &error))
 		sim_violation("the last release failed: %s", error.message);
 }
 
@@ -193,7 +193,7 @@ static void visit_semaphore(struct rowlock_client *client, unsigned int name)
 		sim_violation("L1: the %u permits of '%s' cannot be had any "
 			      "more: %s",
 			      permits, sim_names[name], error.message);
-	if (rowlock_release(lock, &error) || rowlock_free(lock, &error))
+	if (rowlock_release(lock, &error) || rowlock_try_free(lock, &error))
 		sim_violation("the last release failed: %s", error.message);
 }
 

@@ -5,6 +5,8 @@
  * kept behind the others. Each is printed, with the time, for those who read
  * afterwards what was done to a transaction.
  */
+#include <rowlock/admin.h>
+
 #include "stale.h"
 
 #include <inttypes.h>
@@ -92,7 +94,7 @@ void stale_spoil(const struct stale_options *options)
 		else
 			break_one(&spoiler);
 	mysql_close(spoiler.aside);
-	rowlock_client_free(spoiler.client, NULL);
+	rowlock_client_free(spoiler.client);
 }
 
 /* ------------------------------------------------------------------- behind */

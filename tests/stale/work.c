@@ -422,7 +422,7 @@ static void close_all(struct stale_worker *worker)
 	mysql_close(worker->aside);
 	for (unsigned int i = 0; i < worker->options->registers; i++)
 		rowlock_freep(&worker->locks[i]);
-	rowlock_client_free(worker->client, NULL);
+	rowlock_client_free(worker->client);
 }
 
 void stale_work(const struct stale_options *options)

@@ -324,16 +324,15 @@ static void in_execution(struct rowlock *lock, void *arg)
 static void execute_once(struct worker *worker, struct grip *grip)
 {
 	uint64_t serial = ++worker->serial;
-	struct rowlock_execute_options options =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
+	const uint64_t wait_ms = 10000;
 	struct execution execution = { worker, serial, false };
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int code;
 
-	options.lock = &worker->options;
-	write_acquire(worker, grip, serial, (int64_t) options.wait_ms, false);
+	write_acquire(worker, grip, serial, (int64_t) wait_ms, false);
 	code = rowlock_execute(worker->client, rowlock_name(grip->lock),
-			       &options, in_execution, &execution, &err);
+			       &worker->options, wait_ms, in_execution,
+			       &execution, &err);
 	write_return(worker, grip, execution.ran ? "released" : "acquired",
 		     serial, code, &err);
 	if (code)

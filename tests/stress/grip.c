@@ -54,9 +54,9 @@ static void listen_to(struct grip *grip, bool hears)
 
 static int free_both(struct grip *grip, struct rowlock_errinfo *reterr)
 {
-	int code = rowlock_free(grip->writer, reterr);
+	int code = rowlock_try_free(grip->writer, reterr);
 
-	return code ? code : rowlock_free(grip->lock, reterr);
+	return code ? code : rowlock_try_free(grip->lock, reterr);
 }
 
 static const struct grip_kind lock_kind = {

@@ -55,10 +55,13 @@ static struct rowlock_client *open_client(const struct plan *plan,
 	options.connect_timeout_ms = plan->call_ms;
 	options.call_timeout_ms = plan->call_ms;
 	options.reap_interval_ms = plan->reap_ms;
-	options.flags = plan->observe ? ROWLOCK_OBSERVE_BEATS : 0;
+	if (!plan->reap_ms)
+		options.flags |= ROWLOCK_NO_REAPER;
+	if (plan->observe)
+		options.flags |= ROWLOCK_OBSERVE_BEATS;
 	test_handover(&options);
 	if (getenv("ROWLOCK_TEST_GROUP"))
-		options.lease_group =
+		options.batch_size =
 		    (unsigned int) atoi(getenv("ROWLOCK_TEST_GROUP"));
 	if (plan->tls_unverified)
 		options.flags |= ROWLOCK_TLS_UNVERIFIED;
@@ -316,7 +319,7 @@ static int end_client(struct rowlock_client *client)
 {
 	struct rowlock_errinfo err;
 
-	if (!rowlock_client_free(client, &err))
+	if (!rowlock_client_try_free(client, &err))
 		return 0;
 	fprintf(stderr, "stress: %s\n", err.message);
 	return 1;

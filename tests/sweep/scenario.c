@@ -227,7 +227,7 @@ static int free_client(struct stage *stage)
 	int code;
 
 	stage_free(stage, NULL);
-	code = rowlock_client_free(stage->client, &stage->err);
+	code = rowlock_client_try_free(stage->client, &stage->err);
 	if (!code)
 		stage->client = NULL;
 	return code;
@@ -245,7 +245,7 @@ static int list_it(struct stage *stage)
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 
 	options.name = stage->name;
-	options.probe = 1;
+	options.flags = ROWLOCK_LIST_PROBE;
 	return rowlock_list(stage->client, &options, ignore_entry, NULL,
 			    &stage->err);
 }
@@ -276,15 +276,12 @@ static void run_under_lock(struct rowlock *lock, void *arg)
 
 static int execute_it(struct stage *stage)
 {
-	struct rowlock_execute_options options =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 
 	lock.strategy = stage->strategy;
-	options.lock = &lock;
-	options.wait_ms = WAIT_MS * stage->slow;
-	return rowlock_execute(stage->client, stage->name, &options,
-			       run_under_lock, stage, &stage->err);
+	return rowlock_execute(stage->client, stage->name, &lock,
+			       WAIT_MS * stage->slow, run_under_lock, stage,
+			       &stage->err);
 }
 
 /* Two heartbeats, or pings, pass; what does the client think then? */

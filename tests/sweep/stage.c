@@ -228,7 +228,7 @@ void stage_close(struct stage *stage)
 {
 	struct rowlock_errinfo err;
 
-	if (rowlock_client_free(stage->rival_client, &err))
+	if (rowlock_client_try_free(stage->rival_client, &err))
 		fprintf(stderr, "rival: %s\n", err.message);
 	test_sql_end(stage->sql);
 	proxy_end(stage->proxy);
@@ -249,9 +249,9 @@ struct rowlock_client_options stage_options(struct stage *stage)
 	    test_at_most(CONNECT_MS * stage->slow, TEST_TIMEOUT_MOST_MS);
 	options.row_idle_ms =
 	    test_at_most(IDLE_MS * stage->slow, TEST_IDLE_MOST_MS);
-	options.reap_interval_ms = 0;
+	options.flags |= ROWLOCK_NO_REAPER;
 	test_handover(&options);
-	options.flags = stage->flags;
+	options.flags |= stage->flags;
 	if (stage->verbose) {
 		options.log = print_log;
 		options.log_level = ROWLOCK_LOG_DEBUG;
@@ -317,7 +317,7 @@ void stage_client_end(struct stage *stage)
 	}
 	if (code)
 		stage_wrong(stage, "rowlock_free: %s", err.message);
-	if (stage->client && rowlock_client_free(stage->client, &err))
+	if (stage->client && rowlock_client_try_free(stage->client, &err))
 		stage_wrong(stage, "rowlock_client_free: %s", err.message);
 	stage->client = NULL;
 }

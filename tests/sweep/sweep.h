@@ -14,7 +14,7 @@
  *   judge      what has to hold after it
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>

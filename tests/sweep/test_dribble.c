@@ -70,7 +70,7 @@ static void call_a_dribbling_peer(enum rowlock_strategy strategy,
 	rowlock_release(busy, NULL);
 	test_lock_end(lock);
 	test_lock_end(busy);
-	TIMED(rowlock_client_free(client, &err));
+	TIMED(rowlock_client_try_free(client, &err));
 #undef TIMED
 	proxy_end(proxy);
 }

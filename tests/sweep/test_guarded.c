@@ -272,7 +272,8 @@ static void one_lock(struct guarded *guarded, const char *rule, bool stays,
 
 	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
 	tell(guarded->proxy, "clear\nreset\n%s", rule);
-	code = rowlock_acquire_in(guarded->row, guarded->mysql, wait_ms, &err);
+	code = rowlock_acquire_in_transaction(guarded->row, guarded->mysql,
+					      wait_ms, &err);
 	guarded->ends[!code]++;
 	if (proxy_counts(guarded->proxy).acts != 1)
 		fail_msg("%s: it did not come about", rule);

@@ -165,12 +165,12 @@ bool stage_held(const struct stage *stage)
 
 int stage_free(struct stage *stage, struct rowlock_errinfo *reterr)
 {
-	int code = rowlock_free(stage->other_side, reterr);
+	int code = rowlock_try_free(stage->other_side, reterr);
 
 	if (code)
 		return code;
 	stage->other_side = NULL;
-	code = rowlock_free(stage->lock, reterr);
+	code = rowlock_try_free(stage->lock, reterr);
 	if (!code)
 		stage->lock = NULL;
 	return code;

@@ -22,7 +22,9 @@ static inline struct rowlock_client *client_of(unsigned int waits)
 	struct rowlock_client_options options = fake_options();
 
 	options.wait_connections = waits;
-	options.handover_passes = 0;
+	if (waits)
+		options.flags ^= ROWLOCK_POLL;
+	options.flags |= ROWLOCK_NO_HANDOVER;
 	return fake_client_with(&options);
 }
 

@@ -42,7 +42,7 @@ static const char help[] =
     "      --pause=TIME           before it stands again (1s; longer, up to "
     "30s,\n"
     "                             as long as COMMAND ends within 10s)\n"
-    "      --weight=N             of those that wait the heaviest leads (0 to "
+    "      --weight=N             of those that wait the heaviest leads (1 to "
     "1000)\n"
     "      --preempt-after=TIME   end COMMAND, and let a heavier one lead that "
     "has\n"
@@ -84,13 +84,14 @@ static int take_weight(struct task *task, const char *text)
 	char *end;
 	long weight = strtol(text, &end, 10);
 
-	if (*text < '0' || *text > '9' || *end || weight > ROWLOCK_WEIGHT_MAX)
+	if (*text < '0' || *text > '9' || *end || weight < 1 ||
+	    weight > ROWLOCK_WEIGHT_MAX)
 		return command_misused("elect",
-				       "--weight: '%s' is not a number from 0 "
+				       "--weight: '%s' is not a number from 1 "
 				       "to %d",
 				       text, ROWLOCK_WEIGHT_MAX);
 	task->manner.elects = true;
-	task->manner.weight = (int) weight;
+	task->manner.weight = (unsigned int) weight;
 	return -1;
 }
 

@@ -15,6 +15,7 @@
 #include "command.h"
 #include "common/report.h"
 #include "show/entries.h"
+#include "show/sight.h"
 #include "show/table.h"
 
 /* As many as the library asks for at a time. */
@@ -173,11 +174,10 @@ static int take_option(struct request *request, struct common *common,
 	case 's':
 		if (!command_strategy(optarg, &strategy))
 			return EXIT_FAILED;
-		request->what.row = strategy == ROWLOCK_ROW;
-		request->what.lease = strategy == ROWLOCK_LEASE;
+		request->what.flags |= sight_flag(strategy);
 		return -1;
 	case 'p':
-		request->what.probe = 1;
+		request->what.flags |= ROWLOCK_LIST_PROBE;
 		return -1;
 	case 'j':
 		request->json = true;

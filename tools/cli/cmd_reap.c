@@ -74,8 +74,9 @@ static int take_option(struct rowlock_reap_options *how, struct common *common,
 				       "to 500",
 				       optarg);
 	case OPTION_TIMEOUT:
-		code = command_time("reap", "--timeout", optarg, &how->most_ms);
-		return code >= 0 || how->most_ms > 0
+		code = command_time("reap", "--timeout", optarg,
+				    &how->time_limit_ms);
+		return code >= 0 || how->time_limit_ms > 0
 			   ? code
 			   : command_misused(
 				 "reap", "--timeout: it must be more than 0");

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "common/report.h"
 #include "show/entries.h"
+#include "show/sight.h"
 
 static const char help[] =
     "usage: rowlock show [OPTIONS] NAME\n"
@@ -113,10 +114,9 @@ int cmd_show(int argc, char **argv, struct common *common)
 		if (option == 's') {
 			if (!command_strategy(optarg, &strategy))
 				return EXIT_FAILED;
-			what.row = strategy == ROWLOCK_ROW;
-			what.lease = strategy == ROWLOCK_LEASE;
+			what.flags |= sight_flag(strategy);
 		} else if (option == 'p')
-			what.probe = 1;
+			what.flags |= ROWLOCK_LIST_PROBE;
 		else if (option == 'j')
 			json = true;
 		else

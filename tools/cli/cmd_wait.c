@@ -128,7 +128,7 @@ static bool is_name(const struct request *request,
 
 	if (r < 0)
 		report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
-	rowlock_free(lock, NULL);
+	rowlock_free(lock);
 	return r == 0;
 }
 
@@ -199,7 +199,7 @@ static int wait_row(const struct request *request, struct signals *signals)
 	char seen[SIGHT_SIZE] = "";
 	int signal;
 
-	acquisition.client_options.reap_interval_ms = 0;
+	acquisition.client_options.flags |= ROWLOCK_NO_REAPER;
 	acquisition.lock_options.strategy = ROWLOCK_ROW;
 	signal = acquisition_run(&acquisition, signals);
 	signals_restore(signals);

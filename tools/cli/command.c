@@ -122,7 +122,7 @@ int command_open(const struct common *common,
 	struct rowlock_errinfo error;
 
 	/* Such a client lives for one question. */
-	options.reap_interval_ms = 0;
+	options.flags |= ROWLOCK_NO_REAPER;
 	if (connection_open(&common->connection, options, ret_client, &error) <
 	    0) {
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
@@ -148,5 +148,5 @@ void command_flush(void)
 
 void client_freep(struct rowlock_client **client)
 {
-	rowlock_client_free(*client, NULL);
+	rowlock_client_free(*client);
 }

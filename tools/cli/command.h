@@ -6,7 +6,7 @@
  * What the subcommands share: the table's row, exit codes, common options.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <stdbool.h>
 #include <stdint.h>
 

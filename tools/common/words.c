@@ -34,7 +34,7 @@ static const struct words table[] = {
 	{ "the dsn", "--dsn" },
 	{ "(rowlock_semaphore_resize(), or UPDATE lock_permits)",
 	  "by 'rowlock permits'" },
-	{ "; set lease_group to 1 to spare the tries", "" },
+	{ "; set batch_size to 1 to spare the tries", "" },
 };
 
 static bool is_word(char c)

@@ -16,6 +16,8 @@
  */
 #include "worker.h"
 
+#include <rowlock/admin.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,7 +68,7 @@ static int open_client(const struct worker_config *config,
 
 	options.program = "rowlock-reaperd";
 	/* We call rowlock_reap() ourselves. */
-	options.reap_interval_ms = 0;
+	options.flags |= ROWLOCK_NO_REAPER;
 	options.log = on_log;
 	options.log_level =
 	    config->verbose ? ROWLOCK_LOG_DEBUG : ROWLOCK_LOG_INFO;
@@ -118,7 +120,7 @@ bool worker_once(const struct worker_config *config)
 	else if (removed == 0)
 		report(ROWLOCK_LOG_INFO, "nothing to remove on %s",
 		       rowlock_client_server(client));
-	rowlock_client_free(client, NULL);
+	rowlock_client_free(client);
 	return r == 0;
 }
 
@@ -197,7 +199,7 @@ static void reload(struct state *state)
 		report(ROWLOCK_LOG_WARNING,
 		       "reload failed, going on as before: %s", error.message);
 	} else {
-		rowlock_client_free(state->client, NULL);
+		rowlock_client_free(state->client);
 		state->client = client;
 		know_server(state->worker, client);
 		report(ROWLOCK_LOG_INFO, "reloaded, at work on %s",
@@ -268,7 +270,7 @@ static void *thread_main(void *arg)
 			reload(&state);
 		work(&state);
 	} while (!worker->unusable && rest(&state, &reload_wanted));
-	rowlock_client_free(state.client, NULL);
+	rowlock_client_free(state.client);
 	while (write(worker->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	return NULL;

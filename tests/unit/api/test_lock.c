@@ -21,11 +21,11 @@ static void lock_that_is_held_is_not_freed(void **state)
 	(void) state;
 	assert_string_equal(rowlock_name(lock), "job");
 	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_try_free(lock, &err), ROWLOCK_EHELD, &err);
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_ok(rowlock_release(lock, &err));
-	assert_ok(rowlock_free(lock, &err));
-	assert_ok(rowlock_free(NULL, &err));
+	assert_ok(rowlock_try_free(lock, &err));
+	assert_ok(rowlock_try_free(NULL, &err));
 	fake_client_end(client);
 }
 
@@ -41,16 +41,16 @@ static void lock_in_use_by_another_thread_is_not_freed(void **state)
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
-	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_try_free(lock, &err), ROWLOCK_EHELD, &err);
 	fake_let(FAKE_ACQUIRE);
 	assert_ok(fake_hear(bob, &err));
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_RELEASE, lock, 0);
 	fake_await(FAKE_RELEASE, 1);
-	assert_code(rowlock_free(lock, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_try_free(lock, &err), ROWLOCK_EHELD, &err);
 	fake_let(FAKE_RELEASE);
 	assert_ok(fake_hear(bob, &err));
-	assert_ok(rowlock_free(lock, &err));
+	assert_ok(rowlock_try_free(lock, &err));
 	fake_person_end(bob);
 	fake_client_end(client);
 }
@@ -62,13 +62,13 @@ static void client_with_locks_is_not_freed(void **state)
 	struct rowlock_errinfo err;
 
 	(void) state;
-	assert_code(rowlock_client_free(client, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	/* Nothing was changed. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
-	assert_ok(rowlock_client_free(client, &err));
-	assert_ok(rowlock_client_free(NULL, &err));
+	assert_ok(rowlock_client_try_free(client, &err));
+	assert_ok(rowlock_client_try_free(NULL, &err));
 }
 
 static void client_leaves_no_session_behind(void **state)
@@ -129,11 +129,11 @@ static unsigned int wrong_in_child(struct rowlock_client *client,
 		rowlock_release(lock, NULL),
 		rowlock_verify(lock, NULL),
 		rowlock_token(lock, &token, NULL),
-		rowlock_free(lock, NULL),
+		rowlock_try_free(lock, NULL),
 		rowlock_new(client, "x", NULL, &made, NULL),
 		rowlock_reap(client, NULL, NULL, NULL),
 		rowlock_break(client, ROWLOCK_LEASE, "x", NULL),
-		rowlock_client_free(client, NULL),
+		rowlock_client_try_free(client, NULL),
 	};
 
 	for (size_t i = 0; i < TEST_SIZE(codes); i++)
@@ -188,36 +188,34 @@ static void run_and_lose(struct rowlock *lock, void *arg)
 
 static void execute_runs_while_it_holds(void **state)
 {
-	struct rowlock_execute_options options =
-	    ROWLOCK_EXECUTE_OPTIONS_DEFAULT;
 	struct rowlock_client *client = fake_client();
 	struct rowlock_errinfo err;
 	int count = 0;
 
 	(void) state;
-	assert_ok(rowlock_execute(client, "job", NULL, run, &count, &err));
+	assert_ok(
+	    rowlock_execute(client, "job", NULL, 10000, run, &count, &err));
 	assert_int_equal(count, 1);
 	assert_int_equal(fake_lease("job"), 0);
-	assert_code(
-	    rowlock_execute(client, "job", NULL, run_and_lose, &count, &err),
-	    ROWLOCK_ELOST, &err);
+	assert_code(rowlock_execute(client, "job", NULL, 10000, run_and_lose,
+				    &count, &err),
+		    ROWLOCK_ELOST, &err);
 	assert_int_equal(count, 2);
 	/* Whether the row was there is not known, whatever our clock says. */
 	fake_next(FAKE_RELEASE,
 		  (struct fake_answer){ .given = true, .result = RLK_REFUSED });
-	assert_code(rowlock_execute(client, "job", NULL, run, &count, &err),
-		    ROWLOCK_EUNKNOWN, &err);
+	assert_code(
+	    rowlock_execute(client, "job", NULL, 10000, run, &count, &err),
+	    ROWLOCK_EUNKNOWN, &err);
 	assert_non_null(strstr(err.message, "has run"));
 	assert_int_equal(count, 3);
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
-	options.wait_ms = 0;
-	assert_code(rowlock_execute(client, "job", &options, run, &count, &err),
+	assert_code(rowlock_execute(client, "job", NULL, 0, run, &count, &err),
 		    ROWLOCK_EBUSY, &err);
-	assert_code(rowlock_execute(client, "", &options, run, &count, &err),
+	assert_code(rowlock_execute(client, "", NULL, 0, run, &count, &err),
 		    ROWLOCK_ENAME, &err);
-	options.size = 0;
-	assert_code(rowlock_execute(client, "job", &options, run, &count, &err),
+	assert_code(rowlock_execute(client, "job", NULL, 0, NULL, &count, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_int_equal(count, 3);
 	fake_client_end(client);

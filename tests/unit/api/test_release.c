@@ -20,7 +20,7 @@ static struct rowlock_client *client_without_handover(void)
 {
 	struct rowlock_client_options options = fake_options();
 
-	options.handover_passes = 0;
+	options.flags |= ROWLOCK_NO_HANDOVER;
 	return fake_client_with(&options);
 }
 
@@ -277,8 +277,10 @@ static void release_that_finds_the_time_up_says_why(void **state)
 static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *old = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *new = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *old =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	struct rowlock *new =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock_errinfo err;
 
 	(void) state;

@@ -37,8 +37,10 @@ static void token_is_drawn_once_for_each_hold(void **state)
 
 		fake_setup(state);
 		client = fake_client();
-		a = fake_lock(client, strategies[i], 0, "job");
-		b = fake_lock(client, strategies[i], 0, "job");
+		a = fake_lock(client, strategies[i], ROWLOCK_OWNER_THREAD,
+			      "job");
+		b = fake_lock(client, strategies[i], ROWLOCK_OWNER_THREAD,
+			      "job");
 		for (unsigned int hold = 1; hold <= 3; hold++) {
 			assert_ok(rowlock_acquire(a, 0, &err));
 			assert_ok(rowlock_acquire(b, 0, &err));
@@ -301,6 +303,7 @@ static void token_with_grant_takes_the_bell_too(void **state)
 
 	(void) state;
 	options.wait_connections = 4;
+	options.flags ^= ROWLOCK_POLL;
 	client = fake_client_with(&options);
 	lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
@@ -406,7 +409,7 @@ static struct rowlock_client *client_without_packets(void)
 {
 	struct rowlock_client_options options = fake_options();
 
-	options.lease_group = 1;
+	options.batch_size = 1;
 	return fake_client_with(&options);
 }
 

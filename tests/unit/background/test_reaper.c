@@ -16,6 +16,7 @@ static struct rowlock_client *reaper(void)
 	struct rowlock_client_options options = fake_options();
 
 	options.reap_interval_ms = INTERVAL_MS;
+	options.flags ^= ROWLOCK_NO_REAPER;
 	return fake_client_with(&options);
 }
 
@@ -154,6 +155,7 @@ static void log_says_that_no_answer_came(void **state)
 
 	(void) state;
 	options.reap_interval_ms = INTERVAL_MS;
+	options.flags ^= ROWLOCK_NO_REAPER;
 	options.log = count_silence;
 	options.log_arg = (void *) &lines;
 	fake_next(FAKE_CLAIM_LOOK, silence);

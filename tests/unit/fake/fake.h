@@ -16,7 +16,7 @@
  * test_patience_ms() fails the test.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -16,10 +16,8 @@ struct rowlock_client_options fake_options(void)
 	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 
 	options.dsn = "host=fake";
-	options.flags = ROWLOCK_NO_DEFAULTS;
 	options.row_idle_ms = 9000;
-	options.reap_interval_ms = 0;
-	options.wait_connections = 0;
+	options.flags = ROWLOCK_NO_DEFAULTS | ROWLOCK_NO_REAPER | ROWLOCK_POLL;
 	return options;
 }
 
@@ -44,7 +42,7 @@ void fake_client_end(struct rowlock_client *client)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_client_free(client, &err));
+	assert_ok(rowlock_client_try_free(client, &err));
 }
 
 static void *end_client(void *client)
@@ -88,7 +86,7 @@ void fake_lock_end(struct rowlock *lock)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(lock, &err));
+	assert_ok(rowlock_try_free(lock, &err));
 }
 
 void fake_end(struct rowlock *lock, struct rowlock_client *client)
@@ -161,7 +159,7 @@ static int act(struct fake_person *person)
 	case FAKE_DO_VERIFY:
 		return rowlock_verify(person->lock, error);
 	case FAKE_DO_FREE:
-		return rowlock_free(person->lock, error);
+		return rowlock_try_free(person->lock, error);
 	default:
 		return 0;
 	}

@@ -213,7 +213,7 @@ static void group_of_one_is_none(void **state)
 	struct rowlock_client_options options = fake_options();
 
 	(void) state;
-	options.lease_group = 1;
+	options.batch_size = 1;
 	crowd_begin_with(options);
 	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++)

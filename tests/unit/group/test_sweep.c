@@ -201,7 +201,7 @@ static void pass_that_was_ended_is_gone_on_with(void **state)
 			fake_session_expire(id);
 	}
 	options.batch = 2;
-	options.most_ms = 100;
+	options.time_limit_ms = 100;
 	fake_always(FAKE_SESSIONS, (struct fake_answer){ .ms = 60 });
 	for (size_t i = 0; i < TEST_SIZE(passes); i++) {
 		assert_ok(rowlock_reap(of, &options, &result, &err));
@@ -235,7 +235,7 @@ static void pass_is_not_kept_by_those_in_the_way(void **state)
 		snprintf(name, sizeof(name), "dead-%03u", i);
 		fake_lease_add(name, 100 + i, 77);
 	}
-	options.most_ms = 100;
+	options.time_limit_ms = 100;
 	fake_always(FAKE_SWEEP_MANY, blocked);
 	fake_always(FAKE_SWEEP_DEAD, slow);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -260,7 +260,7 @@ static void pass_removes_something(void **state)
 	(void) state;
 	fake_session_add(1);
 	fake_session_expire(1);
-	options.most_ms = 1;
+	options.time_limit_ms = 1;
 	fake_always(FAKE_SESSIONS, (struct fake_answer){ .ms = 60 });
 	assert_ok(rowlock_reap(of, &options, &result, &err));
 	assert_int_equal(result.evicted, 1);

@@ -173,7 +173,7 @@ static void observer_waits_for_a_ttl_without_a_beat(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		fake_setup(state);
-		options.flags = i == 0 ? ROWLOCK_OBSERVE_BEATS : 0;
+		options.flags |= i == 0 ? ROWLOCK_OBSERVE_BEATS : 0;
 		fake_server.galera = i == 1;
 		client = fake_client_with(&options);
 		lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -201,7 +201,7 @@ static void observer_asks_who_its_several_holders_are(void **state)
 		fake_setup(state);
 		strategy.batch = NULL;
 		strategy.several = i & 1;
-		options.flags = i >> 1 ? ROWLOCK_OBSERVE_BEATS : 0;
+		options.flags |= i >> 1 ? ROWLOCK_OBSERVE_BEATS : 0;
 		client = fake_client_with(&options);
 		assert_ok(rlk_lock_make(client, "job", &strategy, &of_lock,
 					&lock, &err));
@@ -219,7 +219,7 @@ static void observer_starts_anew_with_each_beat(void **state)
 	struct rowlock *lock;
 
 	(void) state;
-	options.flags = ROWLOCK_OBSERVE_BEATS;
+	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	stranger_takes_it();
@@ -243,7 +243,7 @@ static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
 	struct rowlock *lock;
 
 	(void) state;
-	options.flags = ROWLOCK_OBSERVE_BEATS;
+	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	options.call_timeout_ms = 60000;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -461,7 +461,7 @@ static void observer_waits_for_the_whole_maximum(void **state)
 	struct rowlock *lock;
 
 	(void) state;
-	options.flags = ROWLOCK_OBSERVE_BEATS;
+	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	stranger_takes_it();
@@ -488,7 +488,7 @@ static void observer_that_cannot_look_leaves_it_alone(void **state)
 
 	(void) state;
 	packets_are_refused();
-	options.flags = ROWLOCK_OBSERVE_BEATS;
+	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	/* Dead, but who has not looked does not know. */
@@ -570,6 +570,7 @@ static void reaper_thread_reaps_on_its_timer(void **state)
 
 	(void) state;
 	options.reap_interval_ms = 1000;
+	options.flags ^= ROWLOCK_NO_REAPER;
 	client = fake_client_with(&options);
 	fill();
 	fake_pass_await(FAKE_SWEEP_EXPIRED, 1);

@@ -173,9 +173,12 @@ static void callback_that_comes_late_is_called_once(void **state)
 static void every_handle_of_a_hold_is_told(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *c = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *a =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	struct rowlock *b =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	struct rowlock *c =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct told told[3] = { told_new(), told_new(), told_new() };
 	struct rowlock_errinfo err;
 
@@ -208,8 +211,8 @@ static void use_and_free(struct rowlock *lock, void *arg)
 	if (rowlock_release(lock, NULL) == ROWLOCK_ENOTOWNER)
 		told->count++;
 	rowlock_on_lost(lock, NULL, NULL);
-	told->code = rowlock_client_free(client, NULL);
-	if (rowlock_free(lock, NULL) == 0)
+	told->code = rowlock_client_try_free(client, NULL);
+	if (rowlock_try_free(lock, NULL) == 0)
 		told->count++;
 	test_event_set(&told->event);
 }
@@ -242,9 +245,9 @@ static void free_all(struct rowlock *lock, void *arg)
 
 	if (rowlock_release(lock, NULL) == ROWLOCK_ELOST)
 		told->count++;
-	if (rowlock_free(lock, NULL) == 0)
+	if (rowlock_try_free(lock, NULL) == 0)
 		told->count++;
-	told->code = rowlock_client_free(client, NULL);
+	told->code = rowlock_client_try_free(client, NULL);
 	test_event_set(&told->event);
 }
 

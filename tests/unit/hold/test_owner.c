@@ -7,11 +7,13 @@
 #include "core/client.h"
 #include "test.h"
 
-static void owner_enters_again_through_any_handle(void **state)
+static void thread_that_owns_enters_through_any_handle(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *a =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	struct rowlock *b =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -36,11 +38,45 @@ static void owner_enters_again_through_any_handle(void **state)
 	fake_client_end(client);
 }
 
+/* In an event loop one thread works for many: its handles exclude each other.
+ */
+static void another_handle_of_the_thread_is_kept_out(void **state)
+{
+	static const unsigned int flags[] = { 0, ROWLOCK_OWNER_THREAD };
+
+	(void) state;
+	for (size_t i = 0; i < 3; i++) {
+		struct rowlock_client *client = fake_client();
+		struct rowlock *a =
+		    fake_lock(client, ROWLOCK_LEASE, flags[i & 1], "job");
+		struct rowlock *b =
+		    fake_lock(client, ROWLOCK_LEASE, flags[i >> 1], "job");
+		struct rowlock_errinfo err;
+
+		assert_ok(rowlock_acquire(a, 0, &err));
+		assert_ok(rowlock_acquire(a, 0, &err));
+		assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
+		assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
+			    ROWLOCK_EDEADLOCK, &err);
+		assert_non_null(strstr(err.message, "ROWLOCK_OWNER_THREAD"));
+		assert_int_equal(rowlock_depth(b), 0);
+		assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+		rowlock_free(a);
+		assert_int_equal(fake_lease("job"), 0);
+		assert_ok(rowlock_acquire(b, 0, &err));
+		rowlock_free(b);
+		fake_client_end(client);
+		fake_setup(state);
+	}
+}
+
 static void outer_handle_may_be_released_before_the_inner(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *a =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	struct rowlock *b =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock_errinfo err;
 
 	(void) state;
@@ -165,8 +201,10 @@ static void hold_that_ends_during_an_acquire_is_lost(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		FAKE("the owner enters again through any handle",
-		     owner_enters_again_through_any_handle),
+		FAKE("a thread that owns enters again through any handle",
+		     thread_that_owns_enters_through_any_handle),
+		FAKE("another handle of the thread is kept out",
+		     another_handle_of_the_thread_is_kept_out),
 		FAKE("the outer handle may be released before the inner",
 		     outer_handle_may_be_released_before_the_inner),
 		FAKE("a lock that is not reentrant says deadlock",

@@ -21,8 +21,10 @@ static void hold_of_a_thread_that_ends_is_lost(void **state)
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
-		struct rowlock *lock = fake_lock(client, both[i], 0, "job");
-		struct rowlock *inner = fake_lock(client, both[i], 0, "job");
+		struct rowlock *lock =
+		    fake_lock(client, both[i], ROWLOCK_OWNER_THREAD, "job");
+		struct rowlock *inner =
+		    fake_lock(client, both[i], ROWLOCK_OWNER_THREAD, "job");
 		struct fake_person *bob = fake_person();
 		_Atomic int told = 0;
 		_Atomic int told_inner = 0;

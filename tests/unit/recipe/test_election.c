@@ -20,7 +20,7 @@ static struct rowlock *candidate(struct rowlock_client *client,
 	struct rowlock_errinfo err;
 
 	lock.strategy = strategy;
-	options.lock = &lock;
+	options.lock_options = &lock;
 	assert_ok(
 	    rowlock_election_new(client, "crown", &options, &election, &err));
 	return election;
@@ -30,7 +30,7 @@ static void end(struct rowlock *election)
 {
 	struct rowlock_errinfo err;
 
-	assert_ok(rowlock_free(election, &err));
+	assert_ok(rowlock_try_free(election, &err));
 }
 
 /* No statement is made for it. */
@@ -80,7 +80,7 @@ static void lead_and_resign(enum rowlock_strategy strategy)
 	term = term_of(election);
 	assert_code(rowlock_acquire(election, 0, &err), ROWLOCK_EDEADLOCK,
 		    &err);
-	assert_code(rowlock_free(election, &err), ROWLOCK_EHELD, &err);
+	assert_code(rowlock_try_free(election, &err), ROWLOCK_EHELD, &err);
 	assert_ok(rowlock_release(election, &err));
 	assert_leads_not(election, ROWLOCK_ENOTHELD);
 	assert_ok(rowlock_acquire(election, ROWLOCK_FOREVER, &err));
@@ -216,20 +216,6 @@ static void without_a_term_nobody_leads(void **state)
 	fake_client_end(client);
 }
 
-static void campaign_can_be_canceled(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
-
-	(void) state;
-	rowlock_cancel(election);
-	assert_code(rowlock_acquire(election, ROWLOCK_FOREVER, &err),
-		    ROWLOCK_ECANCELED, &err);
-	end(election);
-	fake_client_end(client);
-}
-
 static void bad_candidates_are_refused(void **state)
 {
 	struct rowlock_election_options options =
@@ -243,7 +229,7 @@ static void bad_candidates_are_refused(void **state)
 	assert_code(rowlock_election_new(client, NULL, NULL, &none, &err),
 		    ROWLOCK_ENAME, &err);
 	lock.strategy = (enum rowlock_strategy) 7;
-	options.lock = &lock;
+	options.lock_options = &lock;
 	assert_code(rowlock_election_new(client, "a", &options, &none, &err),
 		    ROWLOCK_EINVAL, &err);
 	lock = (struct rowlock_options){ 0 };
@@ -253,7 +239,7 @@ static void bad_candidates_are_refused(void **state)
 	assert_code(rowlock_election_new(client, "a", &options, &none, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_null(none);
-	assert_ok(rowlock_free(NULL, &err));
+	assert_ok(rowlock_try_free(NULL, &err));
 	fake_client_end(client);
 }
 
@@ -272,7 +258,6 @@ int main(void)
 		     resignation_after_a_loss_says_so),
 		FAKE("without a term nobody leads",
 		     without_a_term_nobody_leads),
-		FAKE("a campaign can be canceled", campaign_can_be_canceled),
 		FAKE("bad candidates are refused", bad_candidates_are_refused),
 	};
 

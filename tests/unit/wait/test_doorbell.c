@@ -137,6 +137,7 @@ static void who_observes_beats_stays_in_line_for_a_while(void **state)
 	(void) state;
 	other_holds("job");
 	options.wait_connections = 4;
+	options.flags ^= ROWLOCK_POLL;
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	bob = one(fake_client_with(&options), "job");
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -159,6 +160,7 @@ static void who_observes_beats_looks_when_that_is_over(void **state)
 	(void) state;
 	other_holds("job");
 	options.wait_connections = 4;
+	options.flags ^= ROWLOCK_POLL;
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	bob = one(client, "job");
@@ -424,6 +426,7 @@ static void refused_bells_are_told_once_and_polled_instead(void **state)
 	(void) state;
 	told = 0;
 	options.wait_connections = 4;
+	options.flags ^= ROWLOCK_POLL;
 	options.log = lines;
 	options.log_arg = &told;
 	fake_always(FAKE_BELL_WAIT, refused);

@@ -75,18 +75,14 @@ static void goes_back(struct scene *s)
 	scene_end(s);
 }
 
-static void with_0_of_either_nothing_is_handed_over(void **state)
+static void without_handover_nothing_is(void **state)
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client_options client = fake_options();
 	struct scene s;
 
-	client.handover_passes = 0;
-	s = scene_of(&client, &options, &options);
-	goes_back(&s);
-	fake_setup(state);
-	client.handover_passes = 10;
-	client.handover_ms = 0;
+	(void) state;
+	client.flags |= ROWLOCK_NO_HANDOVER;
 	s = scene_of(&client, &options, &options);
 	goes_back(&s);
 }
@@ -275,6 +271,7 @@ static void hold_of_two_infos_goes_back_to_the_server(void **state)
 	(void) state;
 	night.info = "night";
 	day.info = "day";
+	night.flags = day.flags = ROWLOCK_OWNER_THREAD;
 	s = scene_of(&client, &night, &day);
 	nested = lock_with(s.client, &day);
 	assert_ok(rowlock_acquire(nested, 0, &err));
@@ -406,8 +403,8 @@ int main(void)
 		FAKE("a turn ends after so many passes",
 		     turn_ends_after_so_many_passes),
 		FAKE("a turn ends after so long", turn_ends_after_so_long),
-		FAKE("with 0 of either nothing is handed over",
-		     with_0_of_either_nothing_is_handed_over),
+		FAKE("with ROWLOCK_NO_HANDOVER nothing is handed over",
+		     without_handover_nothing_is),
 		FAKE("a turn that ended by passes lets others ask first",
 		     turn_that_ended_by_passes_lets_others_ask_first),
 		FAKE("who gives up meanwhile has stepped back for all",

@@ -163,11 +163,16 @@ static void waiter_who_asks_is_not_handed_it_as_well(void **state)
 
 static void only_the_last_level_passes(void **state)
 {
-	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock *nested = fake_lock(s.client, ROWLOCK_LEASE, 0, "job");
+	const struct rowlock_client_options client = fake_options();
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock *nested;
 	struct rowlock_errinfo err;
+	struct scene s;
 
 	(void) state;
+	options.flags = ROWLOCK_OWNER_THREAD;
+	s = scene_of(&client, &options, &options);
+	nested = lock_with(s.client, &options);
 	assert_ok(rowlock_acquire(s.held, 0, &err));
 	assert_ok(rowlock_acquire(nested, 0, &err));
 	assert_ok(rowlock_release(s.held, &err));

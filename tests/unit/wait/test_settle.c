@@ -334,10 +334,9 @@ static bool is_now(void *arg)
 /* However long the rests between its questions have become by then. */
 static void try_does_not_rest_beyond_its_time(void **state)
 {
-	const struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client = fake_client_with(&options);
+	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	int64_t until = fake_now() + (int64_t) options.call_timeout_ms;
+	int64_t until = fake_now() + (int64_t) client->call_timeout_ms;
 	int64_t last = until - 1;
 	struct fake_answer again = { .given = true,
 				     .skip = true,

@@ -105,6 +105,25 @@ static uint64_t there_ms(const struct acquisition *acquisition)
 	return 2 * (CALL_MS + (connect ? connect : CONNECT_MS));
 }
 
+/* False: it was cancelled. */
+static bool begin_acquire(struct acquisition *acquisition)
+{
+	bool cancelled;
+
+	pthread_mutex_lock(&acquisition->mutex);
+	cancelled = acquisition->cancelled;
+	acquisition->acquiring = !cancelled;
+	pthread_mutex_unlock(&acquisition->mutex);
+	return !cancelled;
+}
+
+static void end_acquire(struct acquisition *acquisition)
+{
+	pthread_mutex_lock(&acquisition->mutex);
+	acquisition->acquiring = false;
+	pthread_mutex_unlock(&acquisition->mutex);
+}
+
 /* *@asked_at: when it was asked for first; 0: it was not. To connect is no part
  * of the first wait. */
 static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
@@ -117,7 +136,11 @@ static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 		return r;
 	if (!*asked_at)
 		*asked_at = clock_ms();
-	return hold_acquire(&acquisition->hold, wait_ms, &acquisition->error);
+	if (!begin_acquire(acquisition))
+		return ROWLOCK_ECANCELED;
+	r = hold_acquire(&acquisition->hold, wait_ms, &acquisition->error);
+	end_acquire(acquisition);
+	return r;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -181,19 +204,24 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* False: there is no handle yet. */
+/* False: there is no handle yet. A cancel that comes before the acquire has
+ * begun finds none, and is repeated. */
 static bool cancel(struct acquisition *acquisition)
 {
-	struct hold hold;
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	struct rowlock *lock;
 
 	pthread_mutex_lock(&acquisition->mutex);
 	acquisition->cancelled = true;
 	pthread_cond_signal(&acquisition->changed);
-	hold = acquisition->hold;
+	lock = acquisition->hold.lock;
+	while (acquisition->acquiring && !rowlock_cancel(lock)) {
+		pthread_mutex_unlock(&acquisition->mutex);
+		nanosleep(&moment, NULL);
+		pthread_mutex_lock(&acquisition->mutex);
+	}
 	pthread_mutex_unlock(&acquisition->mutex);
-	if (hold.lock)
-		rowlock_cancel(hold.lock);
-	return hold.lock != NULL;
+	return lock != NULL;
 }
 
 static unsigned int kinds_of(const struct hold_manner *manner)
@@ -329,8 +357,8 @@ void acquisition_sight(struct acquisition *acquisition, char *ret_text)
 void acquisition_fini(struct acquisition *acquisition)
 {
 	onlooker_fini(&acquisition->onlooker);
-	rowlock_free(acquisition->hold.lock, NULL);
-	rowlock_client_free(acquisition->client, NULL);
+	rowlock_free(acquisition->hold.lock);
+	rowlock_client_free(acquisition->client);
 }
 
 static void *free_all(void *arg)

@@ -43,6 +43,7 @@ struct acquisition {
 	/* Private. */
 	struct onlooker onlooker;
 	pthread_mutex_t mutex; /* guards hold (until done) and cancelled */
+	bool acquiring; /* rowlock_acquire() is about to begin, or under way */
 	bool cancelled;
 	pthread_cond_t changed; /* it was cancelled */
 	int done_fd;

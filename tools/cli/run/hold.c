@@ -13,7 +13,7 @@ static int new_election(struct hold *hold, struct rowlock_client *client,
 {
 	struct rowlock_election_options like = ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 
-	like.lock = options;
+	like.lock_options = options;
 	like.weight = hold->manner.weight;
 	return rowlock_election_new(client, name, &like, &hold->lock, reterr);
 }
@@ -30,7 +30,7 @@ static int new_side(struct hold *hold, struct rowlock_client *client,
 				      reads ? &other : &hold->lock, reterr);
 
 	if (code == 0)
-		rowlock_free(other, NULL);
+		rowlock_free(other);
 	return code;
 }
 

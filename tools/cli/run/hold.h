@@ -31,7 +31,7 @@ struct hold_manner {
 	unsigned int permits; /* of a semaphore: how many it has, */
 	unsigned int count;   /* and how many are wanted */
 	bool elects;          /* as a candidate, */
-	int weight;           /* of this weight */
+	unsigned int weight;  /* of this weight */
 };
 
 struct hold {

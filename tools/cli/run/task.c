@@ -20,6 +20,8 @@
 #include "run/supervise.h"
 
 /* As client options ttl_ms and row_idle_ms say. */
+#define LEASE_TTL_MS 30000
+#define ROW_IDLE_MS 10000
 #define LEASE_LEAST_MS 1000
 #define LEASE_MOST_MS 86400000
 #define ROW_LEAST_MS 2000
@@ -177,6 +179,9 @@ static struct rowlock_client_options client_options(const struct task *task,
 	snprintf(program, size, "rowlock %s%s%s", task->title, *name ? " " : "",
 		 slash ? slash + 1 : name);
 	client.program = program;
+	/* Supervision goes by it. */
+	client.ttl_ms = LEASE_TTL_MS;
+	client.row_idle_ms = ROW_IDLE_MS;
 	if (task->ttl_ms == 0)
 		return client;
 	if (task->lock.strategy == ROWLOCK_ROW)
@@ -260,7 +265,7 @@ static void tell_info(const struct task *task,
 	if (task->lock.strategy != ROWLOCK_ROW || !task->lock.info)
 		return;
 	what.name = task->name;
-	what.lease = 0;
+	what.flags = ROWLOCK_LIST_ROWS;
 	/* Whatever the answer is, the lock is held. */
 	r = rowlock_list(acquisition->client, &what, see_info, (void *) task,
 			 NULL);

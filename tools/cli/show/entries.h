@@ -6,7 +6,7 @@
  * The answer of rowlock_list(), kept, and how it is shown.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -79,8 +79,7 @@ int sight_look(struct rowlock_client *client, const struct sight_of *of,
 			       .row = of->strategy == ROWLOCK_ROW,
 			       .until_ms = clock_ms() + most_ms };
 
-	what.row = of->strategy == ROWLOCK_ROW;
-	what.lease = of->strategy == ROWLOCK_LEASE;
+	what.flags = sight_flag(of->strategy);
 	for (size_t i = 0; i < of->count && !sight.held && !sight.cut; i++) {
 		int r;
 

@@ -3,15 +3,22 @@
 #define CLI_SIGHT_H
 
 /*
- * Who has what one waits for, in words.
+ * The holder of a name that this process waits for, in words.
  */
 
-#include <rowlock.h>
+#include <rowlock/admin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** What is asked about. */
+/** The flag of rowlock_list() for the names of @strategy only. */
+static inline unsigned int sight_flag(enum rowlock_strategy strategy)
+{
+	return strategy == ROWLOCK_ROW ? ROWLOCK_LIST_ROWS
+				       : ROWLOCK_LIST_LEASES;
+}
+
+/** A question: the names, and the kinds of their rows. */
 struct sight_of {
 	const char *const *names;
 	size_t count;
@@ -25,13 +32,13 @@ struct sight_of {
 /** All zero to begin with. */
 struct sight {
 	unsigned int kinds; /* as above */
-	bool row;           /* of which not everybody is told */
+	bool row;           /* the row strategy: not every account may see it */
 	bool looked;        /* the server has answered */
-	bool held;          /* somebody has it */
-	bool dead;          /* ... and is gone */
-	bool cut;           /* there was more than could be looked at */
-	unsigned int seen;  /* so many rows were told of, */
-	unsigned int among; /* and so many holds were seen */
+	bool held;          /* it has a holder */
+	bool dead;          /* that is gone */
+	bool cut;           /* there were more rows than time */
+	unsigned int seen;  /* the number of rows, */
+	unsigned int among; /* and of holds among them */
 	uint64_t until_ms;  /* of clock_ms(); then it is cut */
 	uint64_t held_ms;   /* of the oldest one, at seen_ms */
 	uint64_t seen_ms;   /* clock_ms() */
@@ -40,22 +47,21 @@ struct sight {
 	char info[128];
 };
 
-/** A rowlock_list_fn; @sight is a struct sight. What this process has itself
- *  does not count: a writer waits for readers with its own row. */
+/** A rowlock_list_fn; @sight is a struct sight. This process's own rows do not
+ *  count: a writer waits for readers with its own row. */
 int sight_see(const struct rowlock_entry *entry, void *sight);
 
-/** So long it takes who looks by the way. */
+/** The time that a look beside other work may take. */
 #define SIGHT_MS 2000
 
-/** Ask the server. Of several names it is the first that others have. After
- *  @most_ms no more is asked for: a server may have more without an end. The
- *  first answer is looked at in any case. Returns rowlock_list()'s codes. */
+/** Ask the server. Several names: the first that others have. The question ends
+ *  after @most_ms, as a server may have rows without an end; its first answer
+ * is read in any case. Returns rowlock_list()'s codes. */
 int sight_look(struct rowlock_client *client, const struct sight_of *of,
 	       uint64_t most_ms, struct sight *ret_sight,
 	       struct rowlock_errinfo *reterr);
 
-/** Has nobody been seen who has it, or only who is dead? No, if more could have
- *  been looked at. */
+/** Is the name free, or its holder dead? Not if the look was cut. */
 bool sight_is_free(const struct sight *sight);
 
 /** "held for 4m05s by job[42]@db7 (its info), and by 2 more", into a room of

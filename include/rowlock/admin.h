@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_ADMIN_H
+#define ROWLOCK_ADMIN_H
+
+/**
+ * For operators: list the locks, break one, remove what dead clients left.
+ *
+ * The rules of rowlock.h (errors, outputs, ownership, options, time, threads,
+ * fork) hold here.
+ */
+
+#include <rowlock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rowlock_state {
+	ROWLOCK_STATE_HELD = 0, /* its holder lives; a writer may yet wait */
+	ROWLOCK_STATE_DEAD =
+	    1, /* its holder is gone: the next to ask gets it */
+	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
+	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
+	ROWLOCK_STATE_WAITING = 4, /* a candidate that waits for its election */
+};
+
+/** The kind of a row. A read/write lock has one for the writer, also while it
+ * waits for readers to go, and one or several for a client's readers; a
+ * semaphore has one for each permit in use; an election has one for each
+ * waiting candidate with a weight, and the info says which. */
+enum rowlock_kind {
+	ROWLOCK_KIND_LOCK = 0,
+	ROWLOCK_KIND_WRITER = 1,
+	ROWLOCK_KIND_READER = 2,
+	ROWLOCK_KIND_PERMIT = 3,
+	ROWLOCK_KIND_CANDIDATE = 4,
+};
+
+/** A name, and everything that is known of it. An unknown string is "" and an
+ * unknown number 0. All of it is valid during the call of rowlock_list_fn only.
+ */
+struct rowlock_entry {
+	size_t size; /* of the library's struct */
+	enum rowlock_strategy strategy;
+	enum rowlock_kind kind;
+	enum rowlock_state state;
+	unsigned int slot; /* which of the rows of that name: 0 for a lock */
+	unsigned int pid;  /* of the holder; lease only */
+	const char *name;
+	const char *info;
+	const char *host;        /* of the holder; row: as the server sees it */
+	const char *program;     /* of the holder; lease only */
+	const char *acquired_at; /* UTC, "2026-11-20 12:00:00.000000" */
+	uint64_t held_ms;      /* since then, by the server; row: or the wait */
+	uint64_t remaining_ms; /* until it expires if no beat comes */
+	uint64_t session;
+	uint64_t attempt;
+	uint64_t token; /* lease: the last that this very hold has drawn, or 0;
+			   row: the last that was drawn for the name */
+	const char *drawn_at; /* when this hold drew it, UTC; lease only */
+	uint64_t last_token;  /* the last drawn for the name, by any hold */
+	uint64_t expired_ms;  /* dead: for how long; 0: not known */
+	uint64_t connection;  /* row: the number of the holder's; 0: unknown */
+	uint64_t collected;   /* watched: at least each collected token */
+};
+
+/** Receives an entry; not 0 ends the list. */
+typedef int (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
+
+/** Flags of rowlock_list(); or them together. */
+enum rowlock_list_flags {
+	/** Leases only; or, with the next one, both, as without either. */
+	ROWLOCK_LIST_LEASES = 1 << 0,
+	/** Names of business_lock only (the row strategy). An account that may
+	 *  see other connections is told of the holder (rowlock(1)); to others
+	 *  the state is ROWLOCK_STATE_UNKNOWN. */
+	ROWLOCK_LIST_ROWS = 1 << 1,
+	/** Look whether rows are locked, by locking each for an instant: a try
+	 *  by another program in that instant finds it busy. */
+	ROWLOCK_LIST_PROBE = 1 << 2,
+};
+
+struct rowlock_list_options {
+	size_t size;        /* sizeof(struct rowlock_list_options) */
+	unsigned int flags; /* enum rowlock_list_flags */
+	/** Only names that match: SQL's LIKE with '*' and '?' instead of '%'
+	 *  and '_' (a shell's pattern without brackets). Default: all. */
+	const char *pattern;
+	/** Only this very name. Default: all. */
+	const char *name;
+};
+
+#define ROWLOCK_LIST_OPTIONS_DEFAULT                                           \
+	{                                                                      \
+		sizeof(struct rowlock_list_options), 0, NULL, NULL             \
+	}
+
+/**
+ * Call @fn for each name that is held or known, in the order of strategy (lease
+ * first), name and slot, as long as it returns 0. It runs on the calling thread
+ * and must not call the library. 256 names are read at a time; what comes or
+ * goes meanwhile may be missed.
+ *
+ * Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server errors,
+ * perhaps after some calls of @fn. Blocks, at most call_timeout_ms for each
+ * question; a server that lies may never end them. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
+    struct rowlock_client *client, const struct rowlock_list_options *options,
+    rowlock_list_fn fn, void *arg, struct rowlock_errinfo *reterr);
+
+/**
+ * End the present hold of @name, whoever has it, against the holder's will.
+ *
+ * lease: the row is deleted, and the holder's lost callback runs at its next
+ * heartbeat (a third of its TTL) or rowlock_verify(). The holds of the writer
+ * and of all readers of a read/write lock of that name end as well, and all
+ * permits in use of a semaphore. row: the holder's connection is killed, if the
+ * account may find and kill it. A hold of this very client needs no right and
+ * is lost at once.
+ *
+ * Returns 0 if a hold has been ended; ROWLOCK_ENOTHELD if there was none;
+ * ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_EUNSUPPORTED (row: the account
+ * may not; the message has the statements for a DBA to type); and the server
+ * errors. After one of those a row hold of this client is no longer held: its
+ * row is free when the server has seen its connection end. Blocks, at most
+ * call_timeout_ms. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
+					    enum rowlock_strategy strategy,
+					    const char *name,
+					    struct rowlock_errinfo *reterr);
+
+struct rowlock_reap_options {
+	size_t size;            /* sizeof(struct rowlock_reap_options) */
+	unsigned int batch;     /* rows at a time: 1 to 500; default 256 */
+	uint64_t time_limit_ms; /* default 60,000; the next call goes on */
+};
+
+#define ROWLOCK_REAP_OPTIONS_DEFAULT                                           \
+	{                                                                      \
+		sizeof(struct rowlock_reap_options), 0, 0                      \
+	}
+
+/** The rows that one rowlock_reap() removed. */
+struct rowlock_reap_result {
+	size_t size;      /* set by the caller: sizeof *result */
+	uint64_t evicted; /* sessions that were dead */
+	uint64_t swept;   /* leases of dead sessions, or past their maximum */
+	uint64_t tokens;  /* tokens of names that drew none for 30 days and that
+			     nobody leases; 0 where many nodes write */
+	int more;         /* 1: its time was up, and there may be more */
+};
+
+/**
+ * Remove once what dead clients left behind: their sessions, leases without a
+ * session, then old tokens (each leaves a floor: the next token of its name is
+ * larger).
+ *
+ * A session is dead when its time is up by the server's clock. With
+ * ROWLOCK_OBSERVE_BEATS, on Galera, and after a jump of the server's clock, it
+ * is dead when this client has seen no beat for the TTL and a margin, which
+ * takes two calls. A live lease is never touched, and any number of reapers may
+ * run at once. Rows are deleted by their keys, up to 256 by one statement, with
+ * the condition checked again, and with short rests for the others. It logs at
+ * ROWLOCK_LOG_INFO.
+ *
+ * @result  may be NULL
+ *
+ * Returns 0; ROWLOCK_EINVAL; and the server errors: @result says what was done.
+ * Blocks, at most time_limit_ms and call_timeout_ms. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_reap(
+    struct rowlock_client *client, const struct rowlock_reap_options *options,
+    struct rowlock_reap_result *result, struct rowlock_errinfo *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ROWLOCK_ADMIN_H */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_OPTIONS_H
+#define ROWLOCK_OPTIONS_H
+
+/**
+ * The options of a client. <rowlock.h> includes this header.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum rowlock_log_level {
+	ROWLOCK_LOG_ERROR = 1,
+	ROWLOCK_LOG_WARNING = 2,
+	ROWLOCK_LOG_INFO = 3,
+	ROWLOCK_LOG_DEBUG = 4,
+};
+
+/**
+ * Receives the library's log lines. @message is one line without newline, valid
+ * during the call; names in it are escaped. Any thread of the client calls it,
+ * with no lock of the library held; it must not call the library.
+ */
+typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
+			       const char *message, void *arg);
+
+/** Flags of a client; or them together. */
+enum rowlock_client_flags {
+	/**
+	 * Only one node of this Galera cluster or replication group is ever
+	 * written to, and I know how that is enforced: allow the row strategy
+	 * there. Without the flag it is refused (ROWLOCK_EUNSUPPORTED), as it
+	 * does not exclude between nodes.
+	 */
+	ROWLOCK_SINGLE_WRITER = 1 << 0,
+	/**
+	 * Never let the server's clock decide that a session is dead; only
+	 * what this client has seen: no beat for the session's TTL and a
+	 * margin. A dead holder's name then takes up to one TTL longer. Always
+	 * so on Galera.
+	 */
+	ROWLOCK_OBSERVE_BEATS = 1 << 1,
+	/**
+	 * Talk to a server on another host without TLS, or without verifying
+	 * its certificate. An attacker in the network can then take your locks
+	 * and read the traffic, but not the password (see unverified_auth).
+	 * The dsn and the option files are still heeded: ssl-enforce
+	 * requires TLS, ssl-verify-server-cert verifies, and ssl-ca refuses a
+	 * certificate of any other authority. Another host is any but a socket
+	 * file, "localhost", or a literal loopback address.
+	 */
+	ROWLOCK_TLS_UNVERIFIED = 1 << 2,
+	/** Read no option file: dsn and ROWLOCK_DSN are complete. */
+	ROWLOCK_NO_DEFAULTS = 1 << 3,
+	/** Leave dead leases to other clients, or to rowlock-reaperd. */
+	ROWLOCK_NO_REAPER = 1 << 4,
+	/** Give each released name back to the server, even if a thread of
+	 *  this client waits for it. */
+	ROWLOCK_NO_HANDOVER = 1 << 5,
+	/** Wait for leases by asking about 20 times a second, without a
+	 *  connection that waits in the server. */
+	ROWLOCK_POLL = 1 << 6,
+};
+
+struct rowlock_client_options {
+	size_t size; /* sizeof(struct rowlock_client_options) */
+
+	/* ---- What you will set */
+
+	/**
+	 * The server, as a connection string:
+	 * "host=db1;port=3306;user=app;password={a;b};database=app". Keys that
+	 * it lacks are taken from the environment variable ROWLOCK_DSN,
+	 * another such string, and then from the option files, key by key:
+	 * rowlock-connect(7) has the keys. Default: only those two. All are
+	 * read again for each connection.
+	 *
+	 * ROWLOCK_EINVAL, before anything is connected, for what is not
+	 * understood: an unknown key, a bad number, an entry without '=', the
+	 * same key with two values, an empty host or socket, or no server at
+	 * all. The message has its place and what to write instead. ROWLOCK_DSN
+	 * is not read where secure_getenv(3) finds nothing.
+	 */
+	const char *dsn;
+	/** How long this client's leases outlive its last heartbeat: 1,000 to
+	 *  86,400,000. Default 30,000. A heartbeat is sent every third. */
+	uint64_t ttl_ms;
+	/** The program's name for rowlock_list() and operators: at most 255
+	 *  characters. Default: that of the running program. */
+	const char *program;
+	/** Default: silent. */
+	rowlock_log_fn log;
+	void *log_arg;
+	/** Lines above this level are not made. Default ROWLOCK_LOG_INFO. */
+	enum rowlock_log_level log_level;
+	/** enum rowlock_client_flags. */
+	unsigned int flags;
+
+	/* ---- Option files */
+
+	/** An option file to read instead of the standard ones, by the rules of
+	 *  MariaDB's own programs. ROWLOCK_EINVAL if it cannot be read, if
+	 *  everybody can write it, or if it has none of the groups. */
+	const char *defaults_file;
+	/** The group that is read besides [client]. Default "rowlock". An
+	 *  unknown key in it is ROWLOCK_EINVAL, and so is a group of nearly the
+	 *  same name if this one is missing. */
+	const char *defaults_group;
+	/** "_two": read [client_two] and [rowlock_two] as well. Default:
+	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
+	const char *defaults_group_suffix;
+	/** Names of authentication plugins, with commas, that may send the
+	 *  password to a server that was not verified: rowlock-connect(7).
+	 *  Default: none. ROWLOCK_EAUTH if the server asks for another. */
+	const char *unverified_auth;
+
+	/* ---- Tuning: rowlock(7) explains the mechanisms */
+
+	/** The limit for opening the client's first connections, including name
+	 *  resolution: 100 to 60,000. Default: the key connect-timeout (in
+	 *  seconds), else 5,000. */
+	uint64_t connect_timeout_ms;
+	/** The limit for calls without a wait of their own: release, verify,
+	 *  token, list, break, reap. Default 5,000; 100 to 60,000. */
+	uint64_t call_timeout_ms;
+	/** The row strategy's idle bound: how long a hold outlives a host that
+	 *  vanished without a word. Default 10,000; 2,000 to 3,600,000, rounded
+	 *  up to seconds. */
+	uint64_t row_idle_ms;
+	/** How often dead clients' leases are removed. Default 60,000; 100 to
+	 *  86,400,000. One client of a database does it for all. */
+	uint64_t reap_interval_ms;
+	/** A released name goes to the next waiting thread of this client at
+	 *  once, without the server, at most this often after the server's
+	 *  grant (default 10,000; 1 to 1,000,000), */
+	unsigned int handover_passes;
+	/** and for at most this long (default 50; 1 to 60,000). Readers
+	 *  (rowlock/rwlock.h) share one row for as long. */
+	uint64_t handover_ms;
+	/** How many leases this client may wait for in the server at a time,
+	 *  each on its own connection. Further waiters poll. Default 16; 1 to
+	 *  1,024. */
+	unsigned int wait_connections;
+	/** How many acquires, releases and draws of leases may share one round
+	 *  trip. Default 256; 1 to 256. 1 suits a proxy that forbids several
+	 *  statements in one text. */
+	unsigned int batch_size;
+};
+
+#define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
+	{                                                                      \
+		sizeof(struct rowlock_client_options), NULL, 0, NULL, NULL,    \
+		    NULL, (enum rowlock_log_level) 0, 0, NULL, NULL, NULL,     \
+		    NULL, 0, 0, 0, 0, 0, 0, 0, 0                               \
+	}
+
+#endif /* ROWLOCK_OPTIONS_H */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock_free() and rowlock_client_free() always free, and release what is
+ * held; and what a handle may do that is left over.
+ */
+#include "fake/fake.h"
+
+#include <rowlock/watch.h>
+
+#include <string.h>
+
+#include "core/client.h"
+#include "test.h"
+
+static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
+
+static bool is_free(const char *name)
+{
+	return fake_lease(name) == 0 && fake_row(name) == 0;
+}
+
+static void free_releases_what_another_thread_holds(void **state)
+{
+	for (size_t i = 0; i < TEST_SIZE(both); i++) {
+		struct rowlock_client *client = fake_client();
+		struct rowlock *lock = fake_lock(client, both[i], 0, "job");
+		struct fake_person *bob = fake_person();
+		_Atomic int told = 0;
+
+		rowlock_on_lost(lock, fake_count_loss, &told);
+		assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+		assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+		rowlock_free(lock);
+		assert_true(is_free("job"));
+		fake_person_end(bob);
+		fake_client_end(client);
+		assert_int_equal(told, 0);
+		fake_setup(state);
+	}
+}
+
+static void free_ends_an_acquire_and_waits_for_it(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *held =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct rowlock *lock =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(held, 0, &err));
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await_line(lock, 1);
+	rowlock_free(lock);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	assert_ok(rowlock_release(held, &err));
+	fake_lock_end(held);
+	fake_person_end(bob);
+	fake_client_end(client);
+}
+
+static void free_without_an_answer_leaves_the_row_to_the_client(void **state)
+{
+	const struct fake_answer no_answer = { .given = true,
+					       .skip = true,
+					       .result = RLK_UNKNOWN };
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_RELEASE, no_answer);
+	rowlock_free(lock);
+	fake_await(FAKE_RELEASE, 2);
+	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	assert_ok(rowlock_acquire(lock, 1000, &err));
+	rowlock_free(lock);
+	fake_client_end(client);
+}
+
+static void free_itself(struct rowlock *lock, void *arg)
+{
+	rowlock_free(lock);
+	*(_Atomic int *) arg = 1;
+}
+
+static void lost_callback_may_free_its_lock(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+	_Atomic int done = 0;
+
+	(void) state;
+	rowlock_on_lost(lock, free_itself, &done);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	/* Its thread must not use it from here on: it may be freed. */
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	fake_advance(10000);
+	fake_until(fake_is_one, &done);
+	fake_client_end(client);
+}
+
+static void note(const struct rowlock_entry *entry, void *arg)
+{
+	(void) entry;
+	(void) arg;
+}
+
+static void client_is_freed_with_all_that_it_has(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lease = fake_lock(client, ROWLOCK_LEASE, 0, "a");
+	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "b");
+	struct rowlock *idle = fake_lock(client, ROWLOCK_LEASE, 0, "c");
+	struct rowlock *bobs = fake_lock(client, ROWLOCK_LEASE, 0, "d");
+	struct rowlock *lost = fake_lock(client, ROWLOCK_LEASE, 0, "e");
+	struct fake_person *bob = fake_person();
+	struct rowlock_watch *watch;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(
+	    rowlock_watch_new(client, "a", NULL, note, NULL, &watch, &err));
+	assert_ok(rowlock_acquire(lease, 0, &err));
+	assert_ok(rowlock_acquire(lease, 0, &err));
+	assert_ok(rowlock_acquire(row, 0, &err));
+	assert_ok(rowlock_acquire(lost, 0, &err));
+	fake_lease_remove("e");
+	assert_code(rowlock_verify(lost, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, bobs, 0), 0);
+	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
+	rowlock_client_free(client);
+	assert_true(is_free("a") && is_free("b") && is_free("d"));
+	assert_int_equal(fake_sessions(), 0);
+	/* The handles that are left can be freed, and no more. */
+	assert_int_equal(rowlock_held(lease), 0);
+	assert_code(rowlock_acquire(idle, 0, &err), ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "was freed"));
+	assert_code(rowlock_release(lease, &err), ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_try_free(idle, &err), ROWLOCK_EINVAL, &err);
+	assert_string_equal(rowlock_name(idle), "c");
+	rowlock_free(lease);
+	rowlock_free(row);
+	rowlock_free(idle);
+	rowlock_free(lost);
+	rowlock_watch_free(watch);
+	rowlock_free(bobs);
+	fake_person_end(bob);
+}
+
+static void free_the_client(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	rowlock_client_free(arg);
+}
+
+static void callback_frees_no_client(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, free_the_client, client);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("job");
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	/* Waits for the callback. */
+	rowlock_on_lost(lock, NULL, NULL);
+	fake_end(lock, client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FAKE("free releases what another thread holds",
+		     free_releases_what_another_thread_holds),
+		FAKE("free ends an acquire and waits for it",
+		     free_ends_an_acquire_and_waits_for_it),
+		FAKE("free without an answer leaves the row to the client",
+		     free_without_an_answer_leaves_the_row_to_the_client),
+		FAKE("a lost callback may free its lock",
+		     lost_callback_may_free_its_lock),
+		FAKE("a client is freed with all that it has",
+		     client_is_freed_with_all_that_it_has),
+		FAKE("a callback frees no client", callback_frees_no_client),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs and libraries of different versions: their structs differ in size.
+ */
+#include "base/sized.h"
+
+#include <rowlock/admin.h>
+#include <rowlock/election.h>
+#include <rowlock/watch.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+/* The struct of a program that was built with an older header, and ours. */
+struct older {
+	size_t size;
+	const char *name;
+};
+
+struct known {
+	size_t size;
+	const char *name;
+	uint64_t added_ms;
+};
+
+/* A new member would lie in an older program's padding, which may be
+ * anything. */
+#define NO_PADDING(type, last)                                                 \
+	_Static_assert(offsetof(struct type, last) +                           \
+			       sizeof(((struct type *) 0)->last) ==            \
+			   sizeof(struct type),                                \
+		       "padding behind " #last)
+
+NO_PADDING(rowlock_client_options, batch_size);
+NO_PADDING(rowlock_options, info);
+NO_PADDING(rowlock_list_options, name);
+NO_PADDING(rowlock_reap_options, time_limit_ms);
+NO_PADDING(rowlock_watch_options, interval_ms);
+NO_PADDING(rowlock_election_options, yield_ms);
+
+static void a_shorter_struct_has_the_defaults(void **state)
+{
+	/* Exactly its bytes: valgrind and asan see any other that is read. */
+	struct older *older = malloc(sizeof(*older));
+	struct known read;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_non_null(older);
+	*older = (struct older){ sizeof(*older), "job" };
+	memset(&read, 0xff, sizeof(read));
+	assert_ok(rlk_options_read("x", older, &read, sizeof(read), &err));
+	assert_int_equal(read.size, sizeof(read));
+	assert_string_equal(read.name, "job");
+	assert_int_equal(read.added_ms, 0);
+	free(older);
+}
+
+static void a_longer_struct_may_not_ask_for_more(void **state)
+{
+	struct known newer = { sizeof(newer), "job", 0 };
+	struct older read;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rlk_options_read("x", &newer, &read, sizeof(read), &err));
+	assert_string_equal(read.name, "job");
+	newer.added_ms = 1;
+	assert_code(rlk_options_read("job's options", &newer, &read,
+				     sizeof(read), &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "job's options"));
+	assert_non_null(strstr(err.message, ROWLOCK_VERSION));
+}
+
+static void no_struct_has_all_defaults(void **state)
+{
+	const struct known none = { sizeof(none), NULL, 0 };
+	struct known read;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	memset(&read, 0xff, sizeof(read));
+	assert_ok(rlk_options_read("x", NULL, &read, sizeof(read), &err));
+	assert_memory_equal(&read, &none, sizeof(read));
+}
+
+static void what_cannot_be_a_size_is_refused(void **state)
+{
+	static const size_t sizes[] = { 0, 4, 12, SIZE_MAX, 1 << 20 };
+	struct known read;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(sizes); i++) {
+		struct known given = { sizes[i], "job", 0 };
+
+		assert_code(
+		    rlk_options_read("x", &given, &read, sizeof(read), &err),
+		    ROWLOCK_EINVAL, &err);
+		assert_code(rlk_result_check("x", &given, &err), ROWLOCK_EINVAL,
+			    &err);
+	}
+}
+
+static void a_result_is_written_as_far_as_it_reaches(void **state)
+{
+	const struct known known = { sizeof(known), "job", 7 };
+	struct older *older = malloc(sizeof(*older));
+	struct {
+		struct known known;
+		uint64_t later;
+	} newer = { .known.size = sizeof(newer), .later = 1 };
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_non_null(older);
+	older->size = sizeof(*older);
+	assert_ok(rlk_result_check("x", older, &err));
+	rlk_result_write(&known, sizeof(known), older);
+	assert_int_equal(older->size, sizeof(*older));
+	assert_string_equal(older->name, "job");
+	free(older);
+	rlk_result_write(&known, sizeof(known), &newer);
+	assert_int_equal(newer.known.size, sizeof(newer));
+	assert_int_equal(newer.known.added_ms, 7);
+	assert_int_equal(newer.later, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST("a shorter struct has the defaults",
+		     a_shorter_struct_has_the_defaults),
+		TEST("a longer struct may not ask for more",
+		     a_longer_struct_may_not_ask_for_more),
+		TEST("no struct has all defaults", no_struct_has_all_defaults),
+		TEST("what cannot be a size is refused",
+		     what_cannot_be_a_size_is_refused),
+		TEST("a result is written as far as it reaches",
+		     a_result_is_written_as_far_as_it_reaches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
