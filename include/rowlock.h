@@ -6,16 +6,13 @@
  * rowlock - named locks for programs that live on MySQL or MariaDB.
  *
  *     struct rowlock_client_options options = {
- *             .size = sizeof(options),
- *             .dsn = "host=db1;database=app",
- *     };
+ *             .size = sizeof(options), .dsn = "host=db1;database=app" };
  *     struct rowlock_errinfo err;
  *     struct rowlock_client *client;
  *     struct rowlock *lock;
  *
- *     if (rowlock_client_new(&options, &client, &err))
- *             errx(1, "%s", err.message);
- *     if (rowlock_new(client, "nightly", NULL, &lock, &err))
+ *     if (rowlock_client_new(&options, &client, &err) ||
+ *         rowlock_new(client, "nightly", NULL, &lock, &err))
  *             errx(1, "%s", err.message);
  *     switch (rowlock_acquire(lock, 10000, &err)) {
  *     case 0:                      // held: nobody else has "nightly" now
@@ -54,16 +51,14 @@
  *              call returns ROWLOCK_EFORKED, and neither sends nor closes
  *              anything. The child may exit, exec, or make its own client.
  *
- * "And the server errors" stands for the errors of the server, the network and
- * the account: ROWLOCK_ECONNECT, ROWLOCK_EAUTH, ROWLOCK_ESCHEMA,
- * ROWLOCK_EREADONLY, ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM,
- * ROWLOCK_EFORKED. After ROWLOCK_EREADONLY the next call connects anew, and so
- * follows the server's name to the new primary: rowlock(7).
+ * "And the server errors" stands for ROWLOCK_ECONNECT, ROWLOCK_EAUTH,
+ * ROWLOCK_ESCHEMA, ROWLOCK_EREADONLY (after which the next call connects anew,
+ * and so follows the server's name to a new primary), ROWLOCK_EDB,
+ * ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM and ROWLOCK_EFORKED.
  *
  * At most one hold per name exists in any committed state of the database. A
- * process that was paused past its deadline cannot know that before its next
- * call: let the COMMIT (rowlock/mysql.h) or the token (rowlock_token()) protect
- * the data.
+ * process that was paused past its deadline learns that at its next call: let
+ * the COMMIT (rowlock/mysql.h) or the token protect the data.
  */
 
 #include <stddef.h>
@@ -112,27 +107,20 @@ enum rowlock_error {
 	ROWLOCK_EUNKNOWN = -21, /* the outcome is not known */
 };
 
-/**
- * The reason of a failure: what happened, to which name, on which server, and
- * what to do next. It lives on the caller's stack and needs no release.
- */
+/** The reason of a failure: what happened, to which name, on which server, and
+ *  what to do next. It lives on the caller's stack and needs no release. */
 struct rowlock_errinfo {
 	int code;           /* the ROWLOCK_E* that the function returned */
 	unsigned int mysql; /* the server's or Connector/C's errno, 0 if none */
 	char message[512];  /* always terminated, possibly cut */
 };
 
-/**
- * A few words for a ROWLOCK_E*, such as "held by another"; "unknown error" for
- * any other number. The text is static. Does not block; any thread.
- */
+/** A few words for a ROWLOCK_E*, such as "held by another"; "unknown error" for
+ *  any other number. The text is static. Does not block; any thread. */
 ROWLOCK_API const char *rowlock_strerror(int error);
 
-/**
- * The version of the library that runs, such as "0.2.0". A program may compare
- * it with ROWLOCK_VERSION, that of the headers. Static. Does not block; any
- * thread.
- */
+/** The version of the library that runs, such as "0.2.0", to compare with
+ *  ROWLOCK_VERSION, that of the headers. Static. Does not block; any thread. */
 ROWLOCK_API const char *rowlock_version(void);
 
 /** The version of the library that runs as a number, such as 10203 for 1.2.3,
@@ -153,20 +141,16 @@ struct rowlock_client;
  *  different locks. Use ROWLOCK_LEASE unless you need what only the other can
  *  do. */
 enum rowlock_strategy {
-	/**
-	 * A committed row, kept alive by this client's heartbeat. It survives
-	 * a broken connection and a server restart, and ends one TTL after its
-	 * process has died. Fine for hours.
-	 */
+	/** A committed row, kept alive by this client's heartbeat. It survives
+	 *  a broken connection and a server restart, and ends one TTL after its
+	 *  process has died. Fine for hours. */
 	ROWLOCK_LEASE = 0,
-	/**
-	 * An open transaction that has SELECT ... FOR UPDATE on the name's row
-	 * of business_lock. Waiters queue in the server. The name is free the
-	 * moment the process dies, and lost when the connection or the server
-	 * ends. For short holds: on MariaDB an open transaction keeps undo
-	 * history back. It excludes, and is excluded by, other programs that
-	 * lock this row.
-	 */
+	/** An open transaction that has SELECT ... FOR UPDATE on the name's row
+	 *  of business_lock. Waiters queue in the server. The name is free the
+	 *  moment the process dies, and lost when the connection or the server
+	 *  ends. For short holds: on MariaDB an open transaction keeps undo
+	 *  history back. It excludes, and is excluded by, other programs that
+	 *  lock this row. */
 	ROWLOCK_ROW = 1,
 };
 
@@ -235,8 +219,7 @@ ROWLOCK_API const char *rowlock_client_server(
  *
  * Threads: any thread may call rowlock_cancel(), rowlock_held() and
  * rowlock_remaining_ms() at any time before rowlock_free(); all other calls
- * come from one thread at a time. Threads that compete for one name have one
- * struct rowlock each. They queue inside the client, first come, first served.
+ * come from one thread at a time. Threads that compete have a handle each.
  *
  * A thread that ends while it owns a hold loses it, as nobody else could
  * release it: by returning, pthread_exit() or pthread_cancel(). The lost
@@ -330,16 +313,14 @@ ROWLOCK_API void rowlock_free(struct rowlock *lock);
 ROWLOCK_API ROWLOCK_CHECK int rowlock_try_free(struct rowlock *lock,
 					       struct rowlock_errinfo *reterr);
 
-/** Free *@lock and set it to NULL: for
- *  __attribute__((cleanup(rowlock_freep))). */
+/** Free *@lock and set it to NULL: for __attribute__((cleanup)). */
 static inline void rowlock_freep(struct rowlock **lock)
 {
 	rowlock_free(*lock);
 	*lock = NULL;
 }
 
-/** Free *@client and set it to NULL: for
- *  __attribute__((cleanup(rowlock_client_freep))). */
+/** Free *@client and set it to NULL: for __attribute__((cleanup)). */
 static inline void rowlock_client_freep(struct rowlock_client **client)
 {
 	rowlock_client_free(*client);
@@ -455,9 +436,9 @@ ROWLOCK_API const char *rowlock_name(const struct rowlock *lock);
  * ROWLOCK_ECANCELED. If the grant came first, it returns 0. Nothing is
  * remembered: the next acquire is not touched.
  *
- * A wait ends at once, in this client as in the server. A statement that asks
- * for a lease does not wait there and is not taken back: while its answer is
- * under way the acquire stays, at most call_timeout_ms.
+ * A wait ends at once, here and in the server. A statement that asks for a
+ * lease is not taken back: the acquire awaits its answer, call_timeout_ms at
+ * most.
  *
  * Any thread, also in the lost callback; does not block. Not async-signal-safe.
  *
@@ -489,8 +470,8 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
 ROWLOCK_API void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn,
 				 void *arg);
 
-/** What rowlock_execute() runs while it holds @lock. It may ask @lock whether
- *  it is held and for its token; it must not free it. */
+/** The function that rowlock_execute() runs while it holds @lock. It may ask
+ *  @lock whether it is held and for its token; it must not free it. */
 typedef void (*rowlock_execute_fn)(struct rowlock *lock, void *arg);
 
 /**

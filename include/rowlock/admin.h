@@ -161,9 +161,7 @@ struct rowlock_reap_result {
  * ROWLOCK_OBSERVE_BEATS, on Galera, and after a jump of the server's clock, it
  * is dead when this client has seen no beat for the TTL and a margin, which
  * takes two calls. A live lease is never touched, and any number of reapers may
- * run at once. Rows are deleted by their keys, up to 256 by one statement, with
- * the condition checked again, and with short rests for the others. It logs at
- * ROWLOCK_LOG_INFO.
+ * run at once. It logs at ROWLOCK_LOG_INFO.
  *
  * @result  may be NULL
  *

@@ -25,12 +25,11 @@ extern "C" {
 
 struct rowlock_election_options {
 	size_t size; /* sizeof(struct rowlock_election_options) */
-	/** Of the candidates that wait at the same time the one with the
-	 *  largest weight is elected, whenever it came; of the same weight,
-	 *  the first in line: a waiter goes to its end every 5 seconds.
-	 *  1 to ROWLOCK_WEIGHT_MAX. Default: none. Such a candidate is elected
-	 *  in its turn, asks for nobody's weight, and nobody yields to it. Only
-	 *  under ROWLOCK_LEASE. */
+	/** The waiting candidate with the largest weight is elected, whenever
+	 *  it came; candidates of the same weight in their order, in which a
+	 *  waiter goes to the end every 5 seconds. 1 to ROWLOCK_WEIGHT_MAX.
+	 *  Default: none; such a candidate is elected in its turn, and neither
+	 *  yields nor is yielded to. Only under ROWLOCK_LEASE. */
 	unsigned int weight;
 	/** The options of its lock. Observers are told its info while it leads,
 	 *  such as where it listens. Under ROWLOCK_ROW nobody can be told who
@@ -80,10 +79,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_election_new(
  * Does a candidate of a larger weight wait to lead in the place of @lock's?
  *
  * A leader uses this to hand over to a preferred candidate: it releases, and
- * the heaviest candidate that waits is elected. Hand over only to one that has
- * been waiting for a while (it is healthy). A leader that is elected again, and
- * finds that candidate waiting since before it released, should not release for
- * it again soon: that one cannot lead.
+ * the heaviest waiting candidate is elected. Hand over only to one that has
+ * waited for a while: it is healthy. If it did not take the lead then, do not
+ * release for it again soon.
  *
  * @ret_weight    its weight, or 0 if there is none. That of a leader without a
  *                weight counts as 0
@@ -101,8 +99,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_election_challenger(
 /* ----------------------------------------------------------- observers */
 
 enum rowlock_leader_state {
-	/** Nobody leads; the term is that of the last leader, 0: there was
-	 *  none. */
+	/** Nobody leads; the term is that of the last leader, or 0. */
 	ROWLOCK_LEADER_NONE = 0,
 	/** Somebody leads, as far as the server knows. */
 	ROWLOCK_LEADER_PRESENT = 1,
@@ -111,8 +108,8 @@ enum rowlock_leader_state {
 	ROWLOCK_LEADER_UNKNOWN = 2,
 };
 
-/** Who leads. Strings are "" and numbers 0 where nothing is known; all is valid
- *  during the call of rowlock_leader_fn only. */
+/** The leader of a name. An unknown string is "" and an unknown number 0. All
+ *  of it is valid during the call of rowlock_leader_fn only. */
 struct rowlock_leader {
 	size_t size; /* of the library's struct */
 	enum rowlock_leader_state state;
@@ -132,33 +129,30 @@ struct rowlock_leader {
 typedef void (*rowlock_leader_fn)(const struct rowlock_leader *leader,
 				  void *arg);
 
-/** Somebody who is told who leads, candidate or not. Threads: safe, but
+/** Is told the leader of a name; it need not be a candidate. Threads: safe, but
  *  rowlock_observer_free() is its last call. */
 struct rowlock_observer;
 
 /**
- * Have @fn called with who leads @name: as soon as the server has told it, and
- * from then on whenever it changes, an interval late at the most. It is never
- * told of an earlier term than before, nor of a leader that has resigned or was
- * evicted after its end was told, whichever server answers: a replica that is
- * late is not believed. One whose session's time is up is told as
- * ROWLOCK_LEADER_NONE, and may be told of again, in the same term, if a
- * heartbeat still comes.
+ * Have @fn called with the leader of @name: as soon as the server has told it,
+ * and then at each change, at most one interval late. It never gets an earlier
+ * term than before, nor a leader whose end it got, whichever server answers: a
+ * replica that is late is not believed. A leader whose session's time is up is
+ * told as ROWLOCK_LEADER_NONE, and again, in the same term, if a heartbeat
+ * still comes.
  *
- * What is told is what the server knows: a leader that has stopped to believe
- * in itself is shown until its session ends, and a new one an interval late.
- * Only rowlock_held() of a candidate says whether it leads.
+ * The server's knowledge is told: a leader that has lost its hold by its own
+ * clock is shown until its session ends. Only rowlock_held() of a candidate
+ * says whether it leads.
  *
- * @name          of an election under ROWLOCK_LEASE: no table says who has a
- * row
+ * @name          of an election under ROWLOCK_LEASE
  * @options       as in rowlock_watch_new(); NULL for the defaults
  * @ret_observer  owned by the caller: rowlock_observer_free(). @fn may
  *                run before it is written.
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL; ROWLOCK_ENOMEM; ROWLOCK_ESYSTEM;
- * ROWLOCK_EFORKED. Does not block. All
- * observers and watches of a client together cost one statement per interval
- * and 64 names.
+ * ROWLOCK_EFORKED. Does not block. The observers and watches of a client cost
+ * one statement per interval and 64 names.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_observer_new(
     struct rowlock_client *client, const char *name,

@@ -9,9 +9,8 @@
  * release, verify, cancel and free it. It is held while all its names are; with
  * a single one that is lost the hold is lost as a whole.
  *
- * No state of the database has a part of the names, and a waiter holds nothing
- * meanwhile: so callers that want the same names in different orders never
- * deadlock, and one that waits for a busy name keeps nobody from the others.
+ * A waiter holds nothing meanwhile: callers that want the same names in
+ * different orders never deadlock, and keep nobody from the other names.
  *
  * Each name is the same lock as under rowlock_acquire() with ROWLOCK_LEASE: a
  * multi-lock and a lock exclude each other wherever they share a name.
@@ -30,20 +29,18 @@ extern "C" {
  * Make a multi-lock of @names. Nothing is sent to the server.
  *
  * The handle owns what it holds: any thread may release it. It is not
- * re-entrant: a caller that holds it, and waits for one of its names by another
- * handle, waits for itself. The flags do not
- * matter, but ROWLOCK_TOKEN_WITH_GRANT is refused; max_hold_ms
- * and info are for each of the names.
+ * re-entrant: a caller that holds it and waits for one of its names by another
+ * handle waits for itself. The owner flags do not matter;
+ * ROWLOCK_TOKEN_WITH_GRANT is refused. max_hold_ms and info are for each of the
+ * names.
  *
  * rowlock_acquire() waits until all names are free at the same moment. The
- * waiters of one client for the same set of names are served in the order in
- * which they came, and may have it handed over. Otherwise there is no order: a
- * multi-lock asks again about every 50 ms, and gets in when all its names are
- * free as it asks. Where others keep single ones of them busy all the time, it
- * may wait for ever. rowlock_acquire() is ROWLOCK_EDEADLOCK also if the calling
- * thread holds one of the names by a lock of its own (a try: ROWLOCK_EBUSY).
- * One round trip and one commit if all are free, however many names there are;
- * if not, one more, and no commit.
+ * waiters of one client for the same set are served in their order. Otherwise
+ * there is no order: a multi-lock asks about every 50 ms, and may wait for ever
+ * if others keep single names busy all the time. It is ROWLOCK_EDEADLOCK (a
+ * try: ROWLOCK_EBUSY) if the calling thread holds one of the names by a lock of
+ * its own. One round trip and one commit if all are free, however many names
+ * there are; if not, one more, and no commit.
  *
  * @names     @count of them, each as in rowlock_new(), in any order; copied
  * @count     1 to ROWLOCK_MULTILOCK_MAX

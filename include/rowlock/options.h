@@ -26,29 +26,23 @@ typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
 
 /** Flags of a client; or them together. */
 enum rowlock_client_flags {
-	/**
-	 * Only one node of this Galera cluster or replication group is ever
-	 * written to, and I know how that is enforced: allow the row strategy
-	 * there. Without the flag it is refused (ROWLOCK_EUNSUPPORTED), as it
-	 * does not exclude between nodes.
-	 */
+	/** Only one node of this Galera cluster or replication group is ever
+	 *  written to, and I know how that is enforced: allow the row strategy
+	 *  there. Without the flag it is refused (ROWLOCK_EUNSUPPORTED), as it
+	 *  does not exclude between nodes. */
 	ROWLOCK_SINGLE_WRITER = 1 << 0,
-	/**
-	 * Never let the server's clock decide that a session is dead; only
-	 * what this client has seen: no beat for the session's TTL and a
-	 * margin. A dead holder's name then takes up to one TTL longer. Always
-	 * so on Galera.
-	 */
+	/** Never let the server's clock decide that a session is dead; only
+	 *  what this client has seen: no beat for the session's TTL and a
+	 *  margin. A dead holder's name then takes up to one TTL longer. Always
+	 *  so on Galera. */
 	ROWLOCK_OBSERVE_BEATS = 1 << 1,
-	/**
-	 * Talk to a server on another host without TLS, or without verifying
-	 * its certificate. An attacker in the network can then take your locks
-	 * and read the traffic, but not the password (see unverified_auth).
-	 * The dsn and the option files are still heeded: ssl-enforce
-	 * requires TLS, ssl-verify-server-cert verifies, and ssl-ca refuses a
-	 * certificate of any other authority. Another host is any but a socket
-	 * file, "localhost", or a literal loopback address.
-	 */
+	/** Talk to a server on another host without TLS, or without verifying
+	 *  its certificate. An attacker in the network can then take your locks
+	 *  and read the traffic, but not the password (see unverified_auth).
+	 *  The dsn and the option files are still heeded: ssl-enforce
+	 *  requires TLS, ssl-verify-server-cert verifies, and ssl-ca refuses a
+	 *  certificate of any other authority. Another host is any but a socket
+	 *  file, "localhost", or a literal loopback address. */
 	ROWLOCK_TLS_UNVERIFIED = 1 << 2,
 	/** Read no option file: dsn and ROWLOCK_DSN are complete. */
 	ROWLOCK_NO_DEFAULTS = 1 << 3,

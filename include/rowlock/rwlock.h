@@ -9,16 +9,12 @@
  * one name: the functions of rowlock.h acquire, release, verify, cancel and
  * free each of them.
  *
- * Any number of clients, and of pairs in them, may hold a name for reading at
- * the same time; a writer holds it alone. A writer that waits keeps new readers
- * out, so it gets in when those that were there before it have let go; writers
- * among themselves take turns as with other locks, and so do writers and
- * readers that wait. (Not between the nodes of a cluster, nor where all
- * wait_connections are in use: there the first that asks gets in.)
- *
- * The readers of one client cost the server almost nothing: they share a row,
- * which is asked for again every 50 ms (client option handover_ms) as long as
- * new ones come.
+ * Any number of readers hold a name at the same time; a writer holds it alone.
+ * A waiting writer keeps new readers out, so it gets in when the earlier ones
+ * have released. Waiters take turns as with other locks. (Not between the nodes
+ * of a cluster, nor where all wait_connections are in use: there the first that
+ * asks gets in.) The readers of one client share a row, which is asked for
+ * again every 50 ms (client option handover_ms) as long as new ones come.
  *
  * A name under a read/write lock and the same name under rowlock_new() are two
  * different locks.
@@ -33,32 +29,26 @@ extern "C" {
 /**
  * Make a pair. Nothing is sent to the server.
  *
- * Each handle owns what it holds: any thread may release it. But for the calls
- * that rowlock.h allows to any thread the two of a pair count as one handle,
- * which one thread at a time uses. They do not wait for each other: while one
- * is held, an acquire of the other is ROWLOCK_EDEADLOCK; see
- * rowlock_rwlock_upgrade() and _downgrade(). A thread that reads through one
- * pair and asks through another may wait for a writer that waits for it. The
- * flags do not matter, but ROWLOCK_TOKEN_WITH_GRANT is refused.
+ * Each handle owns what it holds: any thread may release it. One thread at a
+ * time uses a pair, as it uses one handle. While one of the pair is held an
+ * acquire of the other is ROWLOCK_EDEADLOCK; see rowlock_rwlock_upgrade() and
+ * _downgrade(). A thread that reads through one pair and asks through another
+ * may wait for a writer that waits for it. The owner flags do not matter;
+ * ROWLOCK_TOKEN_WITH_GRANT is refused.
  *
- * reader: re-entrant, also for other threads: one that reads already reads once
- * more, without asking anybody, and has to be released as often; after a loss
- * its next acquire is ROWLOCK_ELOST, once. A try gets it only if nobody writes,
- * or waits to write (where it joins a reader of this client: if nobody did when
- * that was let in). Two
- * statements in one round trip, one commit; nothing where a reader of this
- * client was let in within the last 50 ms (handover_ms). Readers that share a
- * row show the info of the first of them, and have the same token; it is larger
- * than those of all earlier writers, and readers among themselves have no
- * order.
+ * The reader is re-entrant, also for other threads; after a loss its next
+ * acquire is ROWLOCK_ELOST, once. A try gets it only if nobody writes or waits
+ * to write. Two statements in one round trip, one commit; none if a reader of
+ * this client was let in within the last 50 ms. Readers that share a row show
+ * the info of the first of them, and have one token, which is larger than those
+ * of all earlier writers; readers among themselves have no order.
  *
- * writer: not re-entrant. While it waits no new readers come in, also if it
- * gives up in the end. A reader whose client died is waited for until its
- * session expires. A writer whose wait is broken (rowlock_break()) asks anew,
- * behind those that wait by then; if it may not wait any longer:
- * ROWLOCK_ECONNECT, nothing is held. Two round trips, one commit; while there
- * are readers a statement more every 1 to 50 ms, by one writer at a time. Its
- * token is larger than all that were drawn before.
+ * The writer is not re-entrant. New readers stay out while it waits, also if it
+ * gives up in the end. It waits for a dead client's readers until that session
+ * expires. If its wait is broken (rowlock_break()) it asks anew, behind the
+ * present waiters; at the end of its time that is ROWLOCK_ECONNECT. Two round
+ * trips, one commit; while there are readers one statement more every 1 to 50
+ * ms. Its token is larger than all earlier ones.
  *
  * @name        as in rowlock_new(); copied
  * @options     of both; NULL for the defaults
@@ -95,9 +85,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_new(
  * server errors.
  *
  * 0 means that the server has shown the rows of the reader and of the writer at
- * one moment. Where the reader's row cannot be given back in time it is 0 as
- * well: the client goes on trying to remove that row, which other writers wait
- * for.
+ * one moment; the client goes on trying to remove a reader's row that cannot be
+ * given back in time.
  *
  * Blocks like rowlock_acquire() of the writer, and then until the reader's row
  * is given back, at most call_timeout_ms more. Three round trips, two commits.

@@ -55,19 +55,16 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_new(
     struct rowlock_errinfo *reterr);
 
 /**
- * Acquire @count permits at once, waiting up to @wait_ms until so many are
- * free. rowlock_acquire() is the same for one.
+ * Acquire @count permits at once, waiting up to @wait_ms until they are free.
+ * rowlock_acquire() is the same for one.
  *
- * The waiters of one client are served in the order in which they came. A
- * waiter that wants as many as another thread gives back may have just those,
- * handed over for a turn as locks are (client options handover_ms,
- * handover_passes), without a word to the server. The clients stand in the
- * server's line, where the first asks until it has what it wants and nobody
- * overtakes it: so a waiter that wants many gets in beside those that want few.
- * Only if it has been there for 12 seconds others take what it leaves, each
- * once in such a time: it may be a connection that nobody uses. Where
- * GET_LOCK() does not reach everybody (rowlock_acquire()) there is no such
- * line, and small requests may overtake large ones.
+ * The waiters of one client are served in their order; a released number that
+ * fits may be handed over as locks are (handover_ms). The clients stand in the
+ * server's line, where nobody overtakes the first: a waiter that wants many
+ * gets in beside those that want few. Only after 12 seconds others take what it
+ * leaves, each once in such a time, as its connection may be dead. Where
+ * GET_LOCK() does not reach everybody (rowlock_acquire()) small requests may
+ * overtake large ones.
  *
  * @count    1 to as many as the semaphore has
  * @wait_ms  0: only if they are free, and nobody stands in line;
@@ -79,9 +76,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_new(
  * any code but 0 it has no permits, or those that it had before.
  *
  * Blocks as rowlock_acquire(). Two statements and one commit if they are free,
- * however many are acquired; one statement for a single permit that is free
- * where this handle had its last, if that came at once, too; two more for the
- * first that ever uses the semaphore.
+ * however many are acquired.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_acquire(
     struct rowlock *lock, unsigned int count, uint64_t wait_ms,

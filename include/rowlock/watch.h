@@ -6,8 +6,8 @@
  * Watches: be told who has a name, whenever that changes, without asking for
  * it.
  *
- * What holds for all functions of rowlock.h (errors, outputs, ownership,
- * options, time, threads, fork) holds here.
+ * The rules of rowlock.h (errors, outputs, ownership, options, time, threads,
+ * fork) hold here.
  */
 
 #include <rowlock/admin.h>
@@ -24,7 +24,7 @@ extern "C" {
 struct rowlock_watch;
 
 /**
- * What is known of a watched name: a lease, as rowlock_list() tells it.
+ * Receives a change of a watched name: a lease, as rowlock_list() tells it.
  * Besides:
  *
  *   ROWLOCK_STATE_FREE     nobody has it; only the name and the last token are
@@ -54,9 +54,9 @@ struct rowlock_watch_options {
 /**
  * Have @fn called with what is known of @name, as a lease: as soon as the
  * server has told it, and from then on whenever its state, its holder's attempt
- * or a token differs from what was told last. What comes and goes between two
- * looks is not seen. A client whose name leads to several servers may be told
- * of what one of them has not heard of yet; larger tokens are later.
+ * or a token differs from what was told last. A change that is undone between
+ * two looks is not seen. A client whose name leads to several servers may be
+ * told of what one of them has not heard of yet; larger tokens are later.
  *
  * @options    NULL for the defaults
  * @ret_watch  owned by the caller: rowlock_watch_free(). @fn may run

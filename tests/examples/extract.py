@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the C program of README, or of a manual page, to a file of its own.
+"""Write the C program of README, of a manual page or of a header to a file of its own.
 
-Usage: extract.py README.md|PAGE.scd OUTPUT
+Usage: extract.py README.md|PAGE.scd|HEADER.h OUTPUT
 
 A program is a fenced block (in Markdown one of C) that has a main(). The other
-blocks of C in Markdown are compiled behind it, as functions that nobody calls. The
+blocks of C in Markdown are compiled behind it, as functions that nobody calls. That
+of a header is the first indented block of its comment, the body of a main(). The
 line numbers are kept, so that the compiler's messages point to where it stands.
 """
 import re
@@ -24,10 +25,37 @@ __attribute__((unused)) static int part_%d(struct rowlock *lock, MYSQL *mysql)
 '''
 
 
+# What the example of a header takes for granted.
+HEADER = '''
+#include <err.h>
+#include <rowlock.h>
+static void run_the_job(void)
+{
+}
+int main(void)
+{
+#line %d "%s"
+%s
+	return 0;
+}
+'''
+
+
+def of_header(source, text):
+    """Its lines, without the stars before them."""
+    block = re.search(r'^ \*     \S.*\n(?: \*(?:     .*)?\n)*?(?= \* \S)', text, re.M)
+    line = text.count('\n', 0, block.start()) + 1
+    return HEADER % (line, source, re.sub(r'^ \*', '', block.group(), flags=re.M))
+
+
 def main():
     source, output = sys.argv[1:]
     with open(source, encoding='utf-8') as file:
         text = file.read()
+    if source.endswith('.h'):
+        with open(output, 'w', encoding='utf-8') as file:
+            file.write(of_header(source, text))
+        return 0
     manual = source.endswith('.scd')
     fence = r'^```\n(.*?)^```' if manual else r'^```c\n(.*?)^```'
     program, parts = '', ''
