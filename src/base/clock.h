@@ -24,7 +24,7 @@ struct rlk_clock_ops {
 	/** Milliseconds since some fixed instant. Any thread. */
 	int64_t (*now_ms)(const struct rlk_clock *clock);
 	/** A descriptor that becomes readable when its time has come; close()
-	 *  ends it. -1 with errno if there is none to be had. */
+	 *  ends it. -1 with errno if none is available. */
 	int (*timer_new)(const struct rlk_clock *clock);
 	/** Let @timer become readable at @at_ms (RLK_NEVER: not at all), and
 	 *  not readable until then. */
@@ -47,9 +47,7 @@ static inline int64_t rlk_now(const struct rlk_clock *clock)
 /** @now + @duration without overflow; UINT64_MAX stands for ever. */
 int64_t rlk_after(int64_t now, uint64_t duration_ms);
 
-/*
- * What a thread of ours sleeps in: until a time, or until it is woken.
- */
+/* A thread sleeps here until a time comes, or until another thread wakes it. */
 struct rlk_sleeper {
 	const struct rlk_clock *clock;
 	int timer; /* readable when the time has come */

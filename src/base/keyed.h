@@ -3,9 +3,9 @@
 #define RLK_BASE_KEYED_H
 
 /*
- * Numbers that nobody can tell who has not got the key, however many of them
- * he has seen: SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast
- * short-input PRF", 2012).
+ * Keyed hashes: without the key nobody can predict one, however many others are
+ * known: SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input
+ * PRF", 2012).
  */
 
 #include <stddef.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines: made only if somebody wants them. What came from the database or
- * the network may hold anything; the bytes of control characters, and what is
- * not UTF-8, are written as \xNN, so that nobody can forge a line or steer a
- * terminal.
+ * Log lines, formatted only if they are wanted. Text from the database or the
+ * network may hold anything: control characters, and bytes that are not UTF-8,
+ * are written as \xNN, so that nobody can forge a line or steer a terminal.
  */
 #include "base/log.h"
 

@@ -48,7 +48,7 @@ uint64_t rlk_process(void)
 	if (number == 0) {
 		uint64_t mine = rlk_random();
 
-		/* Of two threads that come here, one is the first. */
+		/* If two threads come here, the first one's number counts. */
 		if (atomic_compare_exchange_strong(mark, &number, mine))
 			number = mine;
 	}

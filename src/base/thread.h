@@ -66,9 +66,9 @@ void rlk_cond_signal(struct rlk_cond *cond);
 void rlk_cond_broadcast(struct rlk_cond *cond);
 
 /**
- * What one thread waits for and another one sets, once. Whoever sets it may do
- * so without a mutex, and the woken one needs none to go on; all that was
- * written before it was set is seen after the wait.
+ * An event that one thread waits for and another sets, once. Setting it needs
+ * no mutex. The woken thread needs none either: it sees all that was written
+ * before the set.
  */
 struct rlk_event {
 	sem_t sem;

@@ -51,9 +51,9 @@ static struct room *_Atomic newest;
 static pthread_key_t key;
 static int key_error;
 
-/* Of the rounds in which destructors run: late enough for those of other keys
- * to pay before, and not the last, after which sanitizers know the thread no
- * more (they run the same code in the last, and may be called before us). */
+/* The round of destructors in which a thread counts as ended: other keys'
+ * destructors may pay before it. It is not the last round, in which sanitizers
+ * forget the thread, perhaps before our destructor runs. */
 #define ROUND (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
 static _Thread_local struct {
@@ -144,8 +144,8 @@ static void end_life(struct life *life)
 	free(life);
 }
 
-/* A round of destructors: those of other keys may still pay in the next. What
- * they take after the last of ours begins another life. */
+/* A round of destructors: those of other keys may still pay in the next. If
+ * they take something after our last round, another life begins. */
 static void end_round(void *value)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
