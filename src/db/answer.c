@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server may answer.
+ * Checks the answers of a server.
  *
- * Connector/C takes each length and each count in an answer as it stands: a
- * definition that is too short, a value that is longer than its row, a type
- * that does not exist, and it reads, or writes, where nothing of it is. So each
- * packet of an answer is looked at here before it sees it (intake.c), as in
- * "Text Protocol" and "Prepared Statements" of MySQL Internals, and "Result Set
- * Packets" of the MariaDB documentation; what is in our statements' answers is
- * a part of that, and no more is let through.
+ * Connector/C trusts each length and each count in an answer. Given a
+ * definition that is too short, a value that is longer than its row, or a type
+ * that does not exist, it reads or writes out of bounds. So each packet of an
+ * answer is checked here before Connector/C sees it (intake.c), as in "Text
+ * Protocol" and "Prepared Statements" of MySQL Internals, and "Result Set
+ * Packets" of the MariaDB documentation. Our statements' answers need only a
+ * part of that; the rest is refused.
  *
- * Failure modes: what is not as a server says it ends the connection, with a
- * reason.
+ * Failure modes: a malformed answer ends the connection, with a reason.
  */
 #include "db/answer.h"
 
@@ -46,8 +45,8 @@
 #define DEFINITION_NUMBERS 12
 #define TYPE_AT 6
 
-/* What Connector/C makes of an answer: bytes of its own for a row, for a value,
- * and all of them. */
+/* Bytes of its own that Connector/C needs for an answer: per row, per value,
+ * and at most for all of it. */
 #define ROW_WEIGHT 64
 #define VALUE_WEIGHT 9
 #define WEIGHT_MOST (4u * 1024u * 1024u)
@@ -338,7 +337,7 @@ static bool define(struct rlk_conn *conn, const struct rlk_frame *frame)
 	    left(&rest) != DEFINITION_NUMBERS)
 		return false;
 	type = rest.at[TYPE_AT];
-	/* What it is for sure shows when its parameters are known. */
+	/* A prepare's types are provisional; an execute's are final. */
 	if (answer->binary) {
 		if (!is_known(type))
 			return false;

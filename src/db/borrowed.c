@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Talking on the application's connection by Connector/C's non-blocking calls,
- * so that our deadline holds, whatever its own time-outs are. It goes back to
- * blocking ones by itself, at the application's next call.
+ * Runs texts on the application's connection by Connector/C's non-blocking
+ * calls, so that our deadline holds, whatever the connection's own time-outs
+ * are. The driver returns to blocking calls at the application's next call.
  *
  * Failure modes: a call whose time is up is unwound as in io.c: it fails, and
- * the connection with it, which is then as one that the server has closed. What
- * was said may be executed all the same.
+ * the connection is then as one that the server has closed. The statements may
+ * be executed all the same.
  */
 #include "db/borrowed.h"
 
@@ -262,7 +262,7 @@ static enum rlk_fault fail(const struct rlk_borrowed *on, bool answered,
 	const char *text =
 	    answered ? mysql_error(on->mysql) : "no answer in time";
 
-	/* Of two bytes or four for a letter, the first is 0. */
+	/* With two or four bytes per letter, the text's first byte is 0. */
 	if (!*text)
 		text = "an error in words that cannot be read (its number is "
 		       "told; see character_set_results)";
@@ -287,8 +287,8 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
 }
 
-/* Of the next row; 0: there is none. Where character_set_results has two bytes
- * or four for a letter, as utf16, all but one of a digit's are 0. */
+/* The next row's number, 0 if there is no row. Where character_set_results has
+ * two or four bytes per letter, as utf16, all but one of a digit's are 0. */
 static uint64_t next_number(MYSQL_RES *result, unsigned int column)
 {
 	MYSQL_ROW row = mysql_fetch_row(result);

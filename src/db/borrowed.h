@@ -3,8 +3,8 @@
 #define RLK_DB_BORROWED_H
 
 /*
- * A connection of the application's, for the time of one call: texts are said
- * on it, with a deadline. Of its state nothing is known and nothing is ours.
+ * A connection of the application's, for the time of one call: runs texts on
+ * it, with a deadline. Its state is unknown, and none of it is ours.
  *
  * One thread at a time, the application's.
  */
@@ -44,20 +44,20 @@ struct rlk_borrowed {
 int rlk_borrowed_ready(const struct rlk_borrowed *on,
 		       struct rowlock_errinfo *reterr);
 
-/** What statements meet on it. */
+/** The state that statements meet on it. */
 struct rlk_borrowed_state {
 	bool in_transaction;
 	bool autocommits; /* outside of one, each statement commits by itself */
 };
 
-/** What its last answer said. False: the driver does not have the flags of that
- *  answer, since it was an error, or one whose flags the driver does not read,
- *  and these are of an earlier one: rlk_borrowed_look() asks then. */
+/** Read the state from the last answer. Returns false if the driver does not
+ *  have the flags of that answer (an error, or one whose flags it does not
+ *  read) but those of an earlier one: call rlk_borrowed_look() then. */
 bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 			 struct rlk_borrowed_state *ret_state);
 
-/** Does the driver connect it anew by itself where it was closed? What follows
- *  is said to another session then, outside of all transactions. */
+/** Does the driver reconnect by itself? The next statements then run in another
+ *  session, outside of all transactions. */
 bool rlk_borrowed_reconnects(const struct rlk_borrowed *on);
 
 /** Let it, or do not. Sends nothing. */
@@ -89,33 +89,32 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 					  struct rowlock_errinfo *reterr);
 
 /**
- * Say @text, of one or more statements, and read all answers. *@ret_answered of
- * them were no errors; of the first @most, the first column of the first row
- * is in @ret_numbers (0: it has none).
+ * Run @text, one or more statements, and read all answers. *@ret_answered
+ * counts those that were no errors. @ret_numbers has the first column of the
+ * first row of the first @most of them (0: no row).
  *
- * RLK_DONE: none was. Else the fault of the statement behind those that were
- * answered; what follows it was not executed. RLK_UNKNOWN: no answer in time,
- * and the connection is closed. @reterr says "<words> on <host>".
+ * RLK_DONE if none was an error, else the fault of the first that was; the
+ * statements after it were not executed. RLK_UNKNOWN: no answer in time, and
+ * the connection is closed. @reterr says "<words> on <host>".
  */
 enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				uint64_t *ret_numbers, size_t most,
 				size_t *ret_answered,
 				struct rowlock_errinfo *reterr);
 
-/** As if by the server: whatever is said on it next fails. */
+/** Close it as the server would: its next statement fails. */
 void rlk_borrowed_close(const struct rlk_borrowed *on);
 
-/** What autocommit is behind a rollback. */
+/** The value of autocommit after a rollback. */
 enum rlk_autocommit {
 	RLK_AUTOCOMMIT_OFF,
 	RLK_AUTOCOMMIT_ON,
 	RLK_AUTOCOMMIT_AS_IT_IS, /* it was never changed */
 };
 
-/** Say a script of one statement, as the application would: it blocks as long
- * as the connection's own time-outs allow. The first column of the first row is
- * in
- *  *@ret_number (0: there is none). The script is empty then. */
+/** Run a script of one statement as the application would: it blocks as long as
+ *  the connection's own time-outs allow. *@ret_number is the first column of
+ *  the first row, 0 if there is no row. The script is empty afterwards. */
 enum rlk_fault rlk_borrowed_say_script(const struct rlk_borrowed *on,
 				       struct rlk_script *script,
 				       uint64_t *ret_number,

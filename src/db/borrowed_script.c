@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is made of rlk_borrowed_run().
- */
+/* Calls that are made of rlk_borrowed_run(). */
 #include "db/borrowed_script.h"
 
 #include "base/error.h"

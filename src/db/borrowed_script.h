@@ -35,15 +35,15 @@ enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,
 				       size_t *ret_answered,
 				       struct rowlock_errinfo *reterr);
 
-/** Say @text, of one statement that restores the session: again if something
- *  meets it, a KILL QUERY or a second 1213 of Galera. A session that cannot be
- *  had as it was is closed, as if by the server. */
+/** Run @text, one statement that restores the session; again if a KILL QUERY or
+ *  a second 1213 of Galera meets it. A session that cannot be restored is
+ *  closed, as if by the server. */
 enum rlk_fault rlk_borrowed_insist(const struct rlk_borrowed *on,
 				   const char *text,
 				   struct rowlock_errinfo *reterr);
 
-/** Roll back, and have @autocommit as it was before: what the application does
- *  next would be lost otherwise, or committed. Insists. */
+/** Roll back, and restore @autocommit: otherwise what the application does next
+ *  would be lost, or committed. Insists. */
 enum rlk_fault rlk_borrowed_roll_back(const struct rlk_borrowed *on,
 				      enum rlk_autocommit autocommit,
 				      struct rowlock_errinfo *reterr);

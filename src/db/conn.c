@@ -196,8 +196,8 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 	size_t length = 0;
 	int code;
 
-	/* Of an answer that was cut off Connector/C may have an error that
-	 * nobody has sent. */
+	/* After an answer that was cut off, Connector/C may report an error
+	 * that nobody has sent. */
 	if (conn->io.cut) {
 		number = SERVER_LOST;
 		text = conn->io.cut;

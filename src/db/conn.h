@@ -39,7 +39,7 @@ struct rlk_conn_target {
 	const struct rlk_log *log;
 };
 
-/** What a connection is for decides its session's bounds. */
+/** The purpose of a connection, which decides its session's bounds. */
 struct rlk_conn_profile {
 	const char *label;        /* for logs: "control", "lease", "row" */
 	bool autocommit;          /* row: off */
@@ -87,8 +87,8 @@ bool rlk_conn_usable(const struct rlk_conn *conn);
 bool rlk_conn_alive(const struct rlk_conn *conn);
 
 /** Its server takes no writes any more: a new connection may lead to one that
- *  does. What it keeps in the server may stay, but nothing new shall be begun
- *  on it. See db/retire.c. */
+ *  does. Locks that it keeps in the server may stay, but nothing new shall
+ *  begin on it. See db/retire.c. */
 bool rlk_conn_retired(const struct rlk_conn *conn);
 
 /** The socket, to watch for its end; owned by @conn. */
@@ -101,7 +101,7 @@ uint64_t *rlk_conn_note(struct rlk_conn *conn);
 /** The database that statements are about. */
 const char *rlk_conn_schema(const struct rlk_conn *conn);
 
-/** It shall not be used any more: what it keeps in the server ends with it. */
+/** Mark @conn as unusable. Closing it releases all that it keeps there. */
 void rlk_conn_spoil(struct rlk_conn *conn);
 
 /** The server's CONNECTION_ID(), for KILL. */
@@ -130,8 +130,8 @@ struct rlk_mark {
 	char lock[48];      /* "rl:" and a random number; "" without marks */
 	uint64_t id;        /* CONNECTION_ID() */
 	char identity[96];  /* of the server */
-	uint64_t silent_ms; /* when nothing is sent on it any more, the server
-			       begins no statement of it after so long */
+	uint64_t silent_ms; /* after this long with nothing sent on it, the
+			       server begins no statement of it */
 };
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark);

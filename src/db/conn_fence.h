@@ -30,8 +30,8 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);
 
 /**
- * By @conn, interrupt the statement that has @tag in its text, if there is one:
- * letters, digits and '-'. Of another account it is seen and ended by who has
+ * By @conn, interrupt the statement that has @tag (letters, digits and '-') in
+ * its text, if there is one. To see and end another account's statement takes
  * the rights for that.
  */
 enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,

@@ -21,8 +21,8 @@
 #include "db/stage.h"
 #include "db/stmt.h"
 
-/** net_read_timeout of every session: of a statement whose beginning has come,
- *  the rest may stay away so long. */
+/** net_read_timeout of every session: how long the server waits for the rest of
+ *  a statement whose beginning has come. */
 #define RLK_NET_READ_S 30u
 
 /** The calls of Connector/C that may wait for the socket. */
@@ -47,7 +47,7 @@ struct rlk_login {
 	char plugin[64];
 };
 
-/** What the next packet of an answer has to be. */
+/** The kind of packet that must come next in an answer. */
 enum rlk_awaits {
 	RLK_AWAITS_NOTHING, /* nothing was asked, or all is said */
 	RLK_AWAITS_OK,
@@ -91,10 +91,10 @@ struct rlk_io {
 	const char *next_hosts; /* one did not greet: go on with these */
 	int64_t host_until_ms;  /* its share of the time; 0: not begun */
 
-	/* What has come (intake.c). */
+	/* Data that was received (intake.c). */
 	size_t heard;    /* of this answer */
 	size_t late;     /* of that, past the deadline */
-	const char *cut; /* why the stream was ended; static. NULL: it was
+	const char *cut; /* why the stream was ended; static. NULL if it was
 			    not */
 	struct rlk_frames frames;
 	struct rlk_login login;

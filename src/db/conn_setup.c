@@ -36,8 +36,8 @@ struct setting {
 
 enum { SETTINGS = 23 };
 
-/* If its client falls silent after one of its statements has failed, it keeps
- * leases locked so long; shorter than any session lives. */
+/* If a batch's client falls silent after one of its statements has failed,
+ * leases stay locked this long; shorter than any session lives. */
 #define PACKET_TRANSACTION_S 1
 
 static void list_settings(const struct rlk_conn *conn,
@@ -89,7 +89,7 @@ static void list_settings(const struct rlk_conn *conn,
  * microseconds: far, if the session's clock stands still. */
 #define DRIFT "ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), SYSDATE(6)))"
 
-/* What the SELECT has behind the settings. */
+/* The SELECT's columns after the settings. */
 enum fact {
 	FACT_CLIENT_CHARSET,
 	FACT_DATABASE,
@@ -353,7 +353,7 @@ static int read_back(struct rlk_conn *conn, const struct setting *settings,
 				conn->where, reterr);
 }
 
-/* What it refuses, a MySQL does not: it may be no MySQL. */
+/* MySQL does not refuse this, so the server may be no MySQL. */
 static int who_refuses(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	static const char ask[] = "SELECT VERSION(), @@version_comment";
@@ -461,7 +461,7 @@ static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	enum rlk_fault fault;
 	MYSQL_ROW row;
 	int code = 0;
-	/* What MySQL answers are counts, of the last run only. */
+	/* MySQL answers with counts, which are of the last run only. */
 	size_t most = conn->server.flavour == RLK_MYSQL ? 2 : 4;
 
 	if (!conn->server.galera)

@@ -229,8 +229,8 @@ static int fail_plugin(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	    plugin, hash ? "name its public key (server-public-key), " : "");
 }
 
-/* Of the files that TLS takes the first that this process cannot read:
- * Connector/C says no more than the reason. */
+/* The first of TLS's files that this process cannot read: Connector/C reports
+ * only the reason. */
 static const char *unread_file(const MYSQL *mysql, const char **ret_key)
 {
 	const struct st_mysql_options *options = &mysql->options;

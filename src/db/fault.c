@@ -2,15 +2,15 @@
 /*
  * Error numbers, sorted into what they mean for us.
  *
- * Two tables: the class (what became of the statement) and the code (what the
- * caller is told); 1290 and 1047 say only in their words which it is. Whatever
- * is in neither is "the server refused", which is right for all the server's
- * errors that are no news of a broken connection: an error packet on an
+ * Two tables: the class (the statement's outcome) and the code (reported to the
+ * caller). Only the words of 1290 and 1047 tell which it is. A number in
+ * neither table is "the server refused", which is right for all the server's
+ * errors that do not report a broken connection: an error packet on an
  * autocommitted statement means that it did nothing.
  *
  * Numbers: MariaDB Server Documentation, "MariaDB Error Code Reference"; MySQL
- * 8.4 Error Message Reference. 2000 to 2999 and 5000 to 5999 are made by
- * Connector/C itself.
+ * 8.4 Error Message Reference. Connector/C itself makes 2000 to 2999 and 5000
+ * to 5999.
  */
 #include "db/fault.h"
 
@@ -167,9 +167,9 @@ static bool is_read_only(const char *text)
 	       strncmp(option + 5, "only", 4) == 0;
 }
 
-/* "WSREP has not yet prepared node for application use", in English always
- * (MariaDB: sql/sql_parse.cc). Of servers and proxies without Galera the number
- * says that they do not know a command. */
+/* "WSREP has not yet prepared node for application use", always in English
+ * (MariaDB: sql/sql_parse.cc). Servers and proxies without Galera use the
+ * number for a command that they do not know. */
 #define NOT_READY 1047
 
 bool rlk_fault_not_ready(unsigned int mysql_errno, const char *text)

@@ -3,13 +3,13 @@
 #define RLK_DB_FAULT_H
 
 /*
- * What became of a statement. Everything above db/ decides by these, never by
- * a server's error number.
+ * The outcome of a statement. Everything above db/ decides by these, never by a
+ * server's error number.
  *
  * The great divide is between "the server said no" (nothing happened, the
  * connection is good) and RLK_UNKNOWN: no answer came, so the statement may
  * have been executed, may be executed later, or never. Error 2006 ("server has
- * gone away") is RLK_UNKNOWN too: it does not mean "was not sent".
+ * gone away") is RLK_UNKNOWN: it does not mean "was not sent".
  */
 
 #include <rowlock.h>

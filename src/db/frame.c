@@ -4,8 +4,8 @@
  * the size, one for the number, and the body (MySQL Internals, "Protocol
  * Packets").
  *
- * A packet that comes whole is shown where it lies. Of one that comes in
- * pieces, the pieces are kept.
+ * A packet that comes whole is shown where it lies. One that comes in pieces is
+ * kept.
  */
 #include "db/frame.h"
 

@@ -79,7 +79,7 @@ static int64_t due_ms(const struct rlk_member *member)
 						  : member->until_ms;
 }
 
-/* Queue; true: it is due earlier than all before. */
+/* Queue. Returns true if @member is due earlier than all before. */
 static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 {
 	member->state = RLK_MEMBER_QUEUED;
@@ -91,7 +91,7 @@ static bool queue_locked(struct rlk_group *group, struct rlk_member *member)
 	return true;
 }
 
-/* Lead at once if no thread leads; nobody queues then. True: it has to wait. */
+/* Lead at once if no thread leads; nobody queues then. True if it must wait. */
 static bool must_wait(struct rlk_group *group, struct rlk_member *member,
 		      struct rlk_member **members, size_t *ret_count)
 {
@@ -127,7 +127,7 @@ enum rlk_member_state rlk_group_enter(struct rlk_group *group,
 	if (!must_wait(group, member, members, ret_count))
 		return member->state;
 	rlk_event_wait(&member->event);
-	/* Whoever set the event has set the state before, and not since. */
+	/* The state was written before the event was set, and not since. */
 	state = member->state;
 	if (state != RLK_MEMBER_LEADING)
 		return state;

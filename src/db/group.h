@@ -7,10 +7,10 @@
  * of its own.
  *
  * A thread that brings a request leads if no other does: it does its own I/O at
- * once, and pays nothing for the others that there are not. Behind a leader it
- * queues and sleeps. When the leader is done, the one of those who queue
- * that can stay longest becomes the next leader, and takes with it all that is
- * queued by then. So one is seldom led by another who has to leave before it:
+ * once, and pays nothing extra if it is alone. Otherwise it queues and sleeps.
+ * When the leader is done, the queued thread that can stay longest becomes the
+ * next leader, and takes all that is queued by then. So a thread is seldom led
+ * by one that has to leave before it:
  *
  *     QUEUED ----------------> LEADING          its caller does the I/O
  *       |  taken by a leader
@@ -20,15 +20,15 @@
  *       v              v
  *      OVER           LEFT ---> (settled later, without its caller)
  *
- * A request that asks again and again is in no hurry: it may say when it is to
- * be sent at the earliest. All whose time has come then go together, led by one
- * of them; until then it queues, and keeps nobody from leading.
+ * A request that polls is in no hurry: it may name the earliest time to send
+ * it. All whose time has come then go together, led by one of them; until then
+ * it queues, and keeps nobody from leading.
  *
- * Each caller leaves at its own deadline, or when it wants to. What was never
- * sent is OVER; also what has queued for too long behind a leader that is
- * stuck, so that it can be sent another way. What was sent belongs to the
- * group: its caller leaves it there (LEFT), and the leader hands its answer to
- * struct rlk_group_ops' settle_left().
+ * Each caller leaves at its own deadline, or when it wants to. A request that
+ * was never sent is OVER. So is one that has queued for too long behind a
+ * leader that is stuck, so that it can be sent another way. A request that was
+ * sent belongs to the batch: its caller leaves it there (LEFT), and the leader
+ * hands its answer to struct rlk_group_ops' settle_left().
  *
  * Takes group->mutex, a leaf, never held across I/O or a callback.
  */
@@ -39,7 +39,7 @@
 #include "base/list.h"
 #include "base/thread.h"
 
-/** The most requests of one packet. */
+/** The most requests of one batch. */
 #define RLK_GROUP_MOST 256
 
 enum rlk_member_state {

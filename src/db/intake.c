@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a peer may send.
+ * Checks what a peer sends, as it comes.
  *
- * Connector/C reads as long as there is something to read and comes back to us
- * only when there is not: a peer that never pauses would be read for ever, past
- * each deadline, and what it sends be kept. And it does what it is asked to.
- * But it tells of each read before it looks at what has come
- * (ma_pvio_register_callback() of MariaDB Connector/C), so here is counted how
- * much of an answer has come, and when; and each packet is looked at first,
- * those of a login (login.c) and those of answers (answer.c). What is too much,
- * too late or garbled is never looked at by Connector/C: it is overwritten, by
- * a packet of no bytes, which that takes for a stream that has ended, and the
- * stream is ended.
+ * Connector/C returns to us only when there is nothing left to read: a peer
+ * that never pauses would be read for ever, past each deadline, and all of it
+ * kept. And it does what the peer asks for. But it reports each read before it
+ * looks at the data (ma_pvio_register_callback() of MariaDB Connector/C). So
+ * the size and the time of an answer are counted here, and each packet is
+ * checked first: those of a login (login.c) and those of answers (answer.c).
+ * Connector/C never sees data that is too much, too late or garbled: a packet
+ * of no bytes, which it takes for the end of the stream, overwrites them, and
+ * the stream is ended.
  *
  * Failure modes: the connection is dead then, its call fails as for one that
- * was lost, and the reason is in the message.
+ * was lost, and the message has the reason.
  */
 #include "db/intake.h"
 
@@ -26,25 +25,25 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The most of an answer, and so of a packet: Connector/C makes room for it when
- * its length has come. The longest that we ask for are pages of lists. */
+/* The most of an answer, and so of a packet: Connector/C allocates a packet
+ * when its length has come. Our longest answers are pages of lists. */
 #define ANSWER_MOST (1024u * 1024u)
 
-/* What is there already is taken when the deadline has come (rlk_io_run()); of
- * a stream that goes on and on, so much. */
+/* At the deadline, data already received is still read (rlk_io_run()), up to
+ * this many bytes. */
 #define LATE_MOST (64u * 1024u)
 
-/* A late read counts for no less, for it takes its time whatever it brings:
- * under TLS a record, which may have one byte. So there are 1,024 of them at
- * most, some 20 ms. An honest answer to a packet has one for each of its
- * statements (packet.h: RLK_PACKET_STATEMENTS), and passes. */
+/* A late read counts as at least this, since it takes time whatever it brings:
+ * under TLS a record may have one byte. So there are at most 1,024 of them,
+ * some 20 ms. An honest answer to a batch has one for each of its statements
+ * (packet.h: RLK_PACKET_STATEMENTS), and passes. */
 #define LATE_READ 64u
 
-/* A stream that was ended is read to its end: so many times 4 KiB. */
+/* A stream that was ended is read to its end, at most 4 KiB this many times. */
 #define REST_MOST 4096
 
-/* And so much for a packet of a login: what speaks without packets says more by
- * its first three letters. */
+/* The most of a packet of a login: the first three letters of a peer that
+ * speaks without packets are a larger size. */
 #define LOGIN_MOST (16u * 1024u)
 
 /* Not in its headers; exported since 3.0. */
@@ -138,7 +137,7 @@ static void end_stream(int fd)
 }
 
 /* Where Connector/C has, or will have, the byte number @at of the packet's
- * body. What has come with earlier reads is in its buffer. */
+ * body. Bytes of earlier reads are in its buffer. */
 static unsigned char *byte_at(struct rlk_conn *conn, unsigned char *bytes,
 			      size_t length, size_t at)
 {
@@ -150,8 +149,8 @@ static unsigned char *byte_at(struct rlk_conn *conn, unsigned char *bytes,
 	return at - before < length ? bytes + (at - before) : NULL;
 }
 
-/* What has come becomes a packet of no bytes; or, if its header is read
- * already, an error, which makes Connector/C do nothing. */
+/* Turn the data into a packet of no bytes. If its header is read already, turn
+ * it into an error, which makes Connector/C do nothing. */
 static void spoil(struct rlk_conn *conn, unsigned char *bytes, size_t length)
 {
 	static const unsigned char error[] = { 255, 1, 0 };
@@ -222,7 +221,7 @@ void rlk_intake_begin(struct rlk_conn *conn)
 {
 	struct rlk_io *io = &conn->io;
 
-	/* Of one answer, in as many calls as it is read by. */
+	/* Count per answer, however many calls read it. */
 	if (io->call == RLK_CALL_STORE || io->call == RLK_CALL_NEXT ||
 	    io->call == RLK_CALL_BUFFER)
 		return;

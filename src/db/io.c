@@ -40,9 +40,9 @@
 
 static _Thread_local struct rlk_conn *current;
 
-/* OpenSSL's ERR_clear_error(), NULL if Connector/C uses another library. What
- * one connection left in the thread's queue of errors, SSL_get_error() takes
- * for the next one's: Connector/C does not empty it, so we have to. */
+/* OpenSSL's ERR_clear_error(), NULL if Connector/C uses another library.
+ * SSL_get_error() takes an error that another connection left in the thread's
+ * queue for this one's. Connector/C does not empty the queue, so we have to. */
 static void (*clear_errors)(void);
 
 /* How long poll() may wait; -1: not at all, the deadline has passed. */

@@ -7,9 +7,9 @@
 #include "db/conn_private.h"
 
 /**
- * Start @call, or go on with it if it is suspended, until it has finished
- * (true) or the deadline or an interrupt has come (false: still suspended).
- * What is there already when it is gone on with is taken in any case.
+ * Start @call, or resume it if it is suspended. True: it has finished. False:
+ * the deadline or an interrupt has come, and it is suspended. A resumed call
+ * always reads the data that is there already.
  */
 bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call);
 

@@ -2,15 +2,14 @@
 /*
  * Lending connections.
  *
- * Who finds an idle connection takes it, the last one used first. Who does not
- * queues in the bay and sleeps; whoever gives a connection back hands it to
- * the first in the queue. Openers (opener.c) add connections while somebody
- * waits and the bay's limit leaves room.
+ * A thread that finds an idle connection takes it, the last one used first. If
+ * there is none the thread queues in the bay and sleeps; a connection that is
+ * given back goes to the first in the queue. Openers (opener.c) add connections
+ * while a thread waits and the bay's limit leaves room.
  *
- * Failure modes: an idle connection whose socket is readable has been closed
- * by the server, and is closed here too; so is one that is retired. A
- * connection that arrives at the very moment of the deadline is taken, not
- * lost.
+ * Failure modes: an idle connection whose socket is readable has been closed by
+ * the server, and is closed here; so is one that is retired. A connection that
+ * arrives at the very moment of the deadline is taken, not lost.
  */
 #include "db/lend.h"
 
@@ -105,7 +104,7 @@ static int fail_deadline(const struct rlk_bay *bay,
 			label);
 }
 
-/* What the wait has come to. Under the mutex, and out of the queue. */
+/* The result of the wait. Under the mutex, and out of the queue. */
 static int settle(const struct rlk_bay *bay, const struct rlk_pool_wait *wait,
 		  bool interrupted, struct rowlock_errinfo *reterr)
 {
@@ -121,7 +120,7 @@ static int settle(const struct rlk_bay *bay, const struct rlk_pool_wait *wait,
 	return fail_deadline(bay, wait, reterr);
 }
 
-/* What rlk_pool_get() was asked for. */
+/* The arguments of a get. */
 struct wish {
 	size_t bay;
 	int64_t until_ms;

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a peer may ask for before it has let us in.
+ * Checks what a peer asks for before it has let us in.
  *
  * Connector/C does what it is asked: it sends the password as it is
- * (mysql_clear_password), to whoever has a key pair (sha256_password, and
- * caching_sha2_password when the server says that it does not know us), or
- * prompts on the terminal for it (dialog). But who has the port of a server
- * that is down, or sits in between, is no server. So a peer that was not
- * verified may ask only for what tells it nothing: a hash or a signature of
- * what it has sent. It is verified if its certificate was, or that one's
- * fingerprint, or if it is behind a socket file.
+ * (mysql_clear_password), or to any peer that has a key pair (sha256_password,
+ * and caching_sha2_password when the server says that it does not know us), or
+ * prompts on the terminal for it (dialog). But a process that took the port of
+ * a server that is down, or one in between, is not that server. So a peer that
+ * was not verified may ask only for a hash or a signature of what it has sent,
+ * which tell it nothing. A peer is verified by its certificate, by that one's
+ * fingerprint, or by a socket file.
  *
- * Each packet of the login is looked at here before Connector/C sees it
+ * Each packet of the login is checked here before Connector/C sees it
  * (intake.c): the greeting (MySQL Internals, "Protocol::HandshakeV10"), a
- * switch to another plugin ("AuthSwitchRequest"), and what a plugin is sent
+ * switch to another plugin ("AuthSwitchRequest"), and data for a plugin
  * ("AuthMoreData"). The login is over with our first command: the one packet of
- * ours that has number 0, since those of the peer are made to count.
+ * ours that has number 0, since the peer's must count up.
  *
- * Failure modes: what is not as a server says it ends the connection, with a
- * reason.
+ * Failure modes: a malformed packet ends the connection, with a reason.
  */
 #include "db/login.h"
 
@@ -56,20 +55,20 @@ const char rlk_login_no_tls[] = "it has no TLS, which is asked for";
 #define SCRAMBLE_FIRST 8 /* bytes of it are before */
 #define SCRAMBLE_REST 13
 
-/* No login takes so many packets. */
+/* No login takes this many packets. */
 #define NUMBER_MOST 100
 
 /* In the language of caching_sha2_password: the hash was enough, or not. */
 #define HASH_IS_ENOUGH 3
 #define HASH_IS_UNKNOWN 4
 
-/* What a question of dialog is about. */
+/* The subject of a question of dialog. */
 #define ABOUT_PASSWORD 2
 
 static const char dialog[] = "dialog";
 static const char caching[] = "caching_sha2_password";
 
-/* Of these the peer learns nothing that would let it log in later. */
+/* Plugins that tell the peer nothing with which it could log in later. */
 static const char *const harmless[] = {
 	"mysql_native_password", "client_ed25519", "parsec",
 	caching, /* as long as the hash is enough */

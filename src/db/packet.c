@@ -23,7 +23,7 @@ struct answer {
 	const char *label;
 	uint64_t affected;
 	uint64_t insert_id;
-	MYSQL_RES *result; /* NULL: it has none */
+	MYSQL_RES *result; /* NULL if it has none */
 	bool open;         /* behind it a transaction of ours is open */
 };
 
@@ -89,7 +89,7 @@ static bool put_row(struct rlk_packet *packet, const char *at, const char *end,
 	return true;
 }
 
-/* What a statement is added from. */
+/* The rows that a statement is made of. */
 struct rows {
 	rlk_values_fn fn;
 	const void *rows;

@@ -60,7 +60,7 @@ enum rlk_fault rlk_packet_resume(struct rlk_packet *packet,
 /** How many statements were executed and answered. */
 size_t rlk_packet_answered(const struct rlk_packet *packet);
 
-/** Of an answered statement, as in struct rlk_reply. */
+/** Counts of an answered statement, as in struct rlk_reply. */
 uint64_t rlk_packet_affected(const struct rlk_packet *packet, int statement);
 uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement);
 

@@ -2,18 +2,18 @@
 /*
  * Whom are we talking to, and how much of it may others read?
  *
- * Only Connector/C knows which host of a list has answered. But it tells of the
+ * Only Connector/C knows which host of a list has answered. But it reports the
  * server's greeting before it looks at it (intake.c), and nothing is sent
- * before that. By then the socket has a peer: a local one leaves the options as
- * the user gave them, any other gets TLS with a verified certificate, whatever
- * the user's options say. Local is a socket file, or an address of loopback
+ * before that. By then the socket has a peer. A local one leaves the options as
+ * the user gave them; any other gets TLS with a verified certificate, whatever
+ * the user's options are. Local is a socket file, or an address of loopback
  * that was named as such: a name that leads there may be a name of another
- * host, told by whoever answers for names.
+ * host, as a resolver answers.
  *
  * Connector/C 3.3 takes SSL_ENFORCE alone, or an authority, as a wish and goes
  * on in clear text with a server that has no TLS; with SSL_VERIFY_SERVER_CERT
- * it refuses before it sends its reply. What the user asks for in any way he
- * gets, or no connection (login.c). What came out is looked at once more
+ * it refuses before it sends its reply. If the user asked for TLS by any
+ * option, the connection has TLS or fails (login.c). The result is checked
  * afterwards.
  */
 #include "db/peer.h"
@@ -32,7 +32,7 @@
 #include "db/intake.h"
 #include "db/tls.h"
 
-/* What Connector/C, and the options, tell the server of us. */
+/* The most attributes that Connector/C and the options send to the server. */
 #define ATTRIBUTES_MOST 64
 
 static bool is_local_4(struct in_addr address)
@@ -61,7 +61,7 @@ union address {
 	struct sockaddr_storage storage;
 };
 
-/* Its family; -1: there is no peer (yet). */
+/* The peer's family, -1 if there is no peer (yet). */
 static int find_address(int fd, union address *ret_address)
 {
 	socklen_t length = sizeof(*ret_address);
@@ -120,7 +120,7 @@ static bool names_loopback(const char *host, size_t length)
 	return strcmp(text, "localhost") == 0;
 }
 
-/* Of several hosts all have to be. */
+/* Are all hosts of the list local? */
 static bool is_named_local(const struct rlk_conn *conn)
 {
 	const char *host = conn->mysql->options.host;
@@ -151,8 +151,8 @@ bool rlk_peer_is_there(const struct rlk_conn *conn)
 	return find_kind(mysql_get_socket(conn->mysql)) != PEER_NONE;
 }
 
-/* By which name Connector/C has called it, which it tells the server, too.
- * NULL: that is not to be had. */
+/* The name by which Connector/C called the host, from the attributes that it
+ * sends to the server. NULL if it is not available. */
 static const char *called_host(MYSQL *mysql)
 {
 	const char *keys[ATTRIBUTES_MOST];

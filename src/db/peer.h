@@ -41,7 +41,7 @@ void rlk_peer_socket(struct rlk_conn *conn);
  *  known, and nothing was sent. */
 void rlk_peer_decide(struct rlk_conn *conn);
 
-/** What the connection string or an option file says; NULL: nothing. */
+/** An option of the connection string or an option file; NULL if not given. */
 const char *rlk_peer_option(const struct rlk_conn *conn,
 			    enum mysql_option option);
 
@@ -51,8 +51,8 @@ int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 /** Has the connect got as far as somebody who takes it? */
 bool rlk_peer_is_there(const struct rlk_conn *conn);
 
-/** Of several hosts those behind the one that is connected to, with the comma
- *  before them. NULL: there are none. */
+/** The hosts of a list after the one that is connected to, with the comma
+ *  before them. NULL if there are none. */
 const char *rlk_peer_next_hosts(const struct rlk_conn *conn);
 
 /** The name by which the peer was called. */

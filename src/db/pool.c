@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool's beginning and end. What is in between: lend.c gives and takes,
- * opener.c opens.
+ * The pool's beginning and end; lend.c gives and takes, opener.c opens.
  *
  * Failure modes: an opener may be stuck in name resolution when the pool ends.
- * It is waited for as long as the caller allows, then left alone: it has a
- * reference to all it needs, and takes it away when it is done.
+ * The pool waits for it as long as the caller allows, then leaves it alone: the
+ * opener has a reference to all it needs, and drops it when it is done.
  */
 #include "db/pool_private.h"
 

@@ -3,16 +3,16 @@
 #define RLK_DB_POOL_H
 
 /*
- * Connections, kept open for the next who needs one.
+ * Connections, kept open for the next thread that needs one.
  *
  * Opening happens on threads of the pool (at most a few, started on demand),
- * because nothing can bound getaddrinfo(): who asks for a connection waits
- * until one is there, its deadline has come, or it is interrupted. What was
- * opened for someone who left is kept for the next.
+ * because nothing can bound getaddrinfo(): a thread that asks for a connection
+ * waits until one is there, its deadline has come, or it is interrupted. A
+ * connection that was opened for a thread that left is kept for the next.
  *
  * There are bays, one per profile, each with its own limit: how many
  * connections may exist, lent and idle together (0: no limit), and how many
- * idle ones are kept. Who waits in a bay is served first come, first served.
+ * idle ones are kept. The waiters of a bay are served first come, first served.
  *
  * Takes pool->mutex, a leaf: nothing else is locked under it, and it is never
  * held across I/O.

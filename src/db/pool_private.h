@@ -3,12 +3,12 @@
 #define RLK_DB_POOL_PRIVATE_H
 
 /*
- * What the pool's files share: pool.c begins and ends it, lend.c gives and
+ * Shared by the pool's files: pool.c begins and ends it, lend.c gives and
  * takes, opener.c opens.
  *
  * An opener may be stuck in name resolution when the pool is freed. So all it
- * needs is counted (references) and copied (the target), and goes with the
- * last of them.
+ * needs is counted (references) and copied (the target), and goes with the last
+ * of them.
  */
 
 #include "base/list.h"
@@ -19,7 +19,7 @@
 /** Threads that open at the same time. */
 #define RLK_OPENERS 4
 
-/** One who waits; kept for the next when it has been served. */
+/** A waiter; kept for the next when it has been served. */
 struct rlk_pool_wait {
 	struct rlk_list list; /* of the bay, or of those to spare */
 	struct rlk_sleeper sleeper;

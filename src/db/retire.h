@@ -7,9 +7,9 @@
 #include "db/pool.h"
 
 /**
- * Note what @conn, which stays lent, was told: if its server takes no writes
- * (it is read-only, or a node that is not ready), all connections to that
- * server are retired. Who gives back need not say so.
+ * Note the last answer to @conn, which stays lent: if its server takes no
+ * writes (it is read-only, or a node that is not ready), all connections to
+ * that server are retired. Giving @conn back does the same.
  */
 void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn);
 

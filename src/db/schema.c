@@ -108,7 +108,7 @@ static const struct rlk_stmt_def read_keys = {
 	"FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND " TABLES,
 };
 
-/* What was found, filled row by row; the first trouble is kept. */
+/* The schema as found, filled row by row; the first problem is kept. */
 struct found {
 	bool tables[sizeof(tables) / sizeof(tables[0])];
 	bool columns[WANTED];

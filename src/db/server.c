@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kind of server this is, and the statements that differ.
+ * The kind of a server, and the statements that differ.
  *
- * Supported: MariaDB from 10.6 and MySQL from 8.0, the first of each with
- * SKIP LOCKED. Anything that says "MariaDB" in its version is MariaDB.
+ * Supported: MariaDB from 10.6 and MySQL from 8.0, the first of each with SKIP
+ * LOCKED. Any server with "MariaDB" in its version is MariaDB.
  */
 #include "db/server_private.h"
 
@@ -305,8 +305,8 @@ static const struct rlk_many_def choose_blocker_mysql = {
 	" AND b.PROCESSLIST_ID = ?1|})",
 };
 
-/* Who waits for a row as well is in the way of those behind, but has not got
- * it. InnoDB shows times in the server's own time zone. */
+/* A waiter for a row also blocks those behind it, but does not hold it. InnoDB
+ * shows times in the server's own time zone. */
 static const struct rlk_stmt_def holders_mariadb = {
 	"look who holds what",
 	"SELECT l.lock_data, MAX(b.trx_mysql_thread_id), MAX(p.HOST), "

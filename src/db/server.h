@@ -3,8 +3,8 @@
 #define RLK_DB_SERVER_H
 
 /*
- * What differs between servers: everything that MariaDB and MySQL, or their
- * versions, do differently is decided in server.c and nowhere else.
+ * Differences between servers: server.c, and nothing else, decides everything
+ * that MariaDB and MySQL, or their versions, do differently.
  */
 
 #include <stdbool.h>
@@ -41,8 +41,8 @@ static inline bool rlk_server_same(const char *identity, const char *other)
 	       strncmp(identity, other, length) == 0;
 }
 
-/** May its cluster or group be written to on other nodes, too? What one of them
- *  has locked the others do not know. */
+/** Can other nodes of its cluster or group be written to? A node does not know
+ *  another one's locks. */
 static inline bool rlk_server_many_writers(const struct rlk_server *server)
 {
 	return server->galera || server->multi_primary;
@@ -74,17 +74,17 @@ struct rlk_dialect {
 	/**
 	 * First try of many leases, which may go in one transaction with the
 	 * releases before it: it waits for nobody (RLK_BUSY), and the server
-	 * ends a transaction whose client has fallen silent in the middle
+	 * ends a transaction whose client falls silent in the middle
 	 * (idle_transaction_timeout; MySQL has neither). Values of a row: name,
-	 * session, attempt, maximum in microseconds or NULL, info or NULL. As
-	 * many rows are affected as were free. NULL: there is none.
+	 * session, attempt, maximum in microseconds or NULL, info or NULL.
+	 * Affects as many rows as were free. NULL if there is none.
 	 */
 	const struct rlk_many_def *lease_acquire_many;
 	/** The same for one that takes the bell, too, if nobody has it; the
 	 *  bell is one more value. Answers as lease_acquire_ringing. */
 	const struct rlk_many_def *lease_acquire_one_ringing;
 	/** As lease_acquire_seeing_line, with the values of a row of
-	 *  lease_acquire_many and the bell. NULL: there is none. */
+	 *  lease_acquire_many and the bell. NULL if there is none. */
 	const struct rlk_many_def *lease_acquire_one_seeing_line;
 	/** Draw for many leases, and tell name and token of each that is there.
 	 *  Values of a row: name, attempt. NULL: a statement for each. */
@@ -119,12 +119,12 @@ struct rlk_dialect {
 	 *  in the way; else NULL. In a packet. Values of the row: CONNECTION_ID
 	 *  of the waiter, and of that one. */
 	const struct rlk_many_def *row_choose_blocker;
-	/** Who has locked which row of business_lock: how InnoDB shows the row,
-	 *  CONNECTION_ID, host, since when (UTC) and for how many microseconds
-	 *  its transaction is open. Each by a privilege that an application's
-	 *  account does not have. */
+	/** List the transactions that have locked rows of business_lock: how
+	 *  InnoDB shows the row, CONNECTION_ID, host, since when (UTC) and for
+	 *  how many microseconds it is open. Each by a privilege that an
+	 *  application's account does not have. */
 	const struct rlk_stmt_def *row_holders;
-	/** It tells of all, not of those only that somebody waits for. */
+	/** It lists all locks, not only those that somebody waits for. */
 	bool row_holders_all;
 	/** Read names of business_lock that nobody has locked, by locking them
 	 *  for the statement's time. Parameter: LIKE pattern with '!' as its

@@ -14,10 +14,10 @@ int rlk_server_learn(struct rlk_server *server, const char *version,
 		     const char *where, struct rowlock_errinfo *reterr);
 
 /**
- * What tells a MariaDB from another one, besides its id. That is made of the
- * port and of the host's hardware address, of which containers on two hosts
- * often have the same, and "unknown" without any: so also what tells a primary
- * from its replicas, and the host's name. MySQL's id is random.
+ * Tells MariaDB servers apart, beside their ids. An id is made of the port and
+ * of the host's hardware address, which is often the same for containers on two
+ * hosts, and "unknown" without any. So this adds what differs between a primary
+ * and its replicas, and the host's name. MySQL's id is random.
  */
 #define RLK_SERVER_IDS "'#', @@GLOBAL.server_id, '#', CRC32(@@hostname)"
 

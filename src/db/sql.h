@@ -29,11 +29,11 @@ bool rlk_sql_put(struct rlk_sql *sql, const char *text, size_t length);
 /** Add @value as a literal. False: no memory. */
 bool rlk_sql_put_value(struct rlk_sql *sql, const struct rlk_value *value);
 
-/** What has been put together, ended; NULL: nothing ever was. */
+/** The text put together so far, ended; NULL if there never was any. */
 const char *rlk_sql_end(struct rlk_sql *sql);
 
-/** The same for who looks once, at the end: where there was no memory it stays
- *  failed. A zeroed one is empty. */
+/** The same for a caller that checks once, at the end: it stays failed after a
+ *  lack of memory. A zeroed one is empty. */
 struct rlk_script {
 	struct rlk_sql sql;
 	bool failed;

@@ -170,7 +170,8 @@ static enum rlk_fault make_columns(struct rlk_conn *conn,
 	unsigned int columns = mysql_stmt_field_count(stmt->stmt);
 
 	if (columns != stmt->columns) {
-		/* What it has done is done, but not what we can show. */
+		/* The statement is executed, but its result is too wide to
+		 * show. */
 		if (columns > RLK_STMT_COLUMNS) {
 			conn->dead = true;
 			rlk_stage_fail(conn, ROWLOCK_EDB, too_many, reterr);
@@ -268,7 +269,7 @@ enum rlk_fault rlk_stage_advance(struct rlk_conn *conn,
 			break;
 		}
 	}
-	/* The caller's parameters are his own again. */
+	/* The caller's parameters are its own again. */
 	if (fault == RLK_PENDING && conn->run.stage != RLK_STAGE_PREPARE)
 		conn->run.again = false;
 	return fault;

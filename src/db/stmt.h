@@ -61,10 +61,10 @@ static inline struct rlk_value rlk_null(void)
 	return (struct rlk_value){ .type = RLK_NULL };
 }
 
-/** What a statement did, and the first row of its result if it has one.
+/** The effect of a statement, and the first row of its result if it has one.
  *  Texts in columns live until the connection's next statement. A column that
- *  is NULL, or not of the type that is asked for, or not there, reads as 0 or
- *  "": what the server sends must not be able to do more harm than a lie. */
+ *  is NULL, not of the type that is asked for, or not there, reads as 0 or "":
+ *  the server must not be able to do more harm than a lie. */
 struct rlk_reply {
 	uint64_t affected;  /* rows changed; not the rows of a result */
 	uint64_t insert_id; /* also LAST_INSERT_ID(expression) */
@@ -90,8 +90,8 @@ enum rlk_fault rlk_stmt_run(struct rlk_conn *conn,
 			    struct rowlock_errinfo *reterr);
 
 /** Go on waiting for the reply of a statement, or of a ping, that was
- *  RLK_PENDING. What has come already is read even if the deadline has passed:
- *  so whoever has seen that the socket is readable need not wait. */
+ *  RLK_PENDING. Data that has come is read even if the deadline has passed, so
+ *  a caller that has seen the socket readable need not wait. */
 enum rlk_fault rlk_stmt_resume(struct rlk_conn *conn,
 			       struct rlk_reply *ret_reply,
 			       struct rowlock_errinfo *reterr);

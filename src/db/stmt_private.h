@@ -17,7 +17,7 @@ struct rlk_stmt {
 	struct rlk_list list; /* of the connection */
 	const struct rlk_stmt_def *def;
 	MYSQL_STMT *stmt;        /* NULL as long as it is plain */
-	MYSQL_RES *plain_result; /* of the last run; NULL: it had none */
+	MYSQL_RES *plain_result; /* of the last run; NULL if it had none */
 	bool plain;
 	bool prepared;
 	unsigned int params;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What OpenSSL reads without telling anybody.
+ * Counts what OpenSSL reads without returning.
  *
- * Under TLS a peer may send what is no data: tickets for later sessions, new
- * keys, wishes to shake hands again. SSL_read() takes each of them and reads on
- * until there is data, or nothing: a peer that never pauses would have its
- * caller for ever, past each deadline; and SSL_connect() does so with what
- * means nothing there. So OpenSSL tells of each as it comes, and it is counted
- * as what is read is (intake.c). And hands are shaken once only
+ * Under TLS a peer may send more than data: tickets for later sessions, new
+ * keys, requests to shake hands again. SSL_read() takes each of them and reads
+ * on until there is data, or nothing: a peer that never pauses would hold its
+ * caller for ever, past each deadline. SSL_connect() does so with messages that
+ * mean nothing there. So OpenSSL reports each as it comes, and it counts as a
+ * read does (intake.c). Hands are shaken only once
  * (SSL_CTX_set_msg_callback(3); SSL_CTX_set_options(3),
  * SSL_OP_NO_RENEGOTIATION).
  *
  * Connector/C makes a context of its own for each connection and gives nobody a
- * chance to change it. But OpenSSL tells whoever has asked for a place in all
- * contexts of each that is made (CRYPTO_get_ex_new_index(3)): those that are
+ * chance to change it. But code that has reserved a place in all contexts is
+ * called for each that is made (CRYPTO_get_ex_new_index(3)): those that are
  * made on a thread that connects are ours. The place is kept for ever, as the
  * library is (-z nodelete).
  *
- * To let SSL_read() come back after each of them (SSL_MODE_AUTO_RETRY) is no
- * way: Connector/C 3.4 takes that for the end of the stream.
+ * Making SSL_read() return after each of them (SSL_MODE_AUTO_RETRY) does not
+ * work: Connector/C 3.4 takes that for the end of the stream.
  *
- * Failure modes: if Connector/C uses another library than OpenSSL, nothing is
- * known of it here, and nothing is done.
+ * Failure modes: if Connector/C uses another library than OpenSSL, this file
+ * does nothing.
  */
 #include "db/tls.h"
 
@@ -33,9 +33,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The one way from a connection to OpenSSL's. The header of what is below is
- * not to be had alone (in Connector/C 3.4 it includes one that is not
- * installed), so here is how that begins, in 3.3 and 3.4. */
+/* The only way from a connection to OpenSSL's. The header of struct tls cannot
+ * be included alone (in Connector/C 3.4 it includes one that is not installed),
+ * so here is how the struct begins, in 3.3 and 3.4. */
 typedef unsigned char uchar;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
@@ -220,7 +220,7 @@ void *rlk_tls_session(const struct rlk_conn *conn)
 	return tls && tls->pvio == pvio ? tls->ssl : NULL;
 }
 
-/* Of any context of the process. */
+/* Called for any context of the process. */
 static void on_new_context(void *context, void *unused, void *data, int place,
 			   long number, void *arg)
 {

@@ -3,17 +3,17 @@
 #define RLK_DB_TOKEN_SQL_H
 
 /*
- * What each statement that draws a token says. A token is the server's clock
- * in microseconds, so that it does not go back where commits were lost; and
+ * Values of the statements that draw a token. A token is the server's clock in
+ * microseconds, so that it does not go back where commits were lost. It is also
  * larger than what is in the tables, whatever that clock says:
  *
  *   the name has a row    one more than its token, at least
  *   it has none           one more than the floor, at least: the largest token
  *                         of any row that was ever collected (strategy/reap.c)
  *
- * The floor is locked in share mode until the draw is committed. Who raises it
- * waits for that, so the row of a name whose draw has read the floor as it was
- * is not collected under it. Both locks in this order: the floor, the token's
+ * The floor is locked in share mode until the draw is committed. A statement
+ * that raises it waits for that: no row of a name is collected while a draw of
+ * the name counts on the old floor. The floor is locked first, then the token's
  * row. If the floor has lost its row, NULL is refused (STRICT_ALL_TABLES).
  */
 
