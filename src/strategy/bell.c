@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Doorbells, in SQL. The name of a bell is a hash of the schema and the name,
+ * Doorbells, in SQL. A bell's name is a hash of the schema and the lock's name,
  * since a server has one room for all user-level locks, and MySQL allows 64
  * characters whose case it ignores. Two names with one hash only wait for each
  * other's bells. Any account may take any user-level lock, so a secret of the
- * schema is the key of the hash: who cannot read the tables cannot tell which
- * bell is a name's, and not see by it whether anybody waits. Nor by the bells
- * of other names, if he can see them.
+ * schema is the key of the hash: an account that cannot read the tables cannot
+ * find the bell of a name, not even from the bells of others, and so cannot see
+ * whether anybody waits.
  *
- * On MariaDB the DELETE lets the bell go itself: the next in line is on its way
+ * On MariaDB the DELETE itself lets the bell go: the next in line is on its way
  * while the row's end is being committed, and its INSERT waits for just that.
- * On MySQL the same starves those who wait, so it takes a statement more.
+ * On MySQL the same starves the waiters, so it takes a statement more.
  */
 #include "strategy/bell.h"
 

@@ -4,17 +4,16 @@
 
 /*
  * The doorbell of a lease: a user-level lock (GET_LOCK) of the server, in which
- * those who wait for a name queue, first come, first served. Whoever has the
- * name has its bell, and lets it go with the name's row: so the next in line is
- * woken by the server.
+ * the waiters for a name queue, first come, first served. The holder of the
+ * name has its bell, and lets it go with the name's row: so the server wakes
+ * the next in line.
  *
  * A bell is a hint and never the truth. It ends with its connection, while the
- * lease lives on; it may be had by one who has not got the row; and other
- * programs may take a lock of the same name. Nothing is granted by a bell.
+ * lease lives on; a client without the row may have it; and other programs may
+ * take a lock of the same name. A bell grants nothing.
  *
- * The connection that a bell was got on must not wait for another one (MariaDB
- * and MySQL look for deadlocks among user-level locks, and would find false
- * ones).
+ * A connection that has a bell must not wait for another one (MariaDB and MySQL
+ * look for deadlocks among user-level locks, and would find false ones).
  */
 
 #include "strategy/strategy.h"

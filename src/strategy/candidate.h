@@ -17,19 +17,19 @@ extern const struct rlk_strategy rlk_strategy_candidate;
 /** Is it the slot of such a row? */
 bool rlk_candidate_has_slot(unsigned int slot);
 
-/** The info of a candidate of @weight; @into has room for so many bytes. */
+/** The info of a candidate of @weight; @into has room for this many bytes. */
 #define RLK_CANDIDATE_INFO 32
 void rlk_candidate_info(char *into, unsigned int weight);
 
-/** Who is to be elected before others. */
+/** The candidate that is to be elected before others. */
 struct rlk_heaviest {
-	unsigned int weight; /* 0: there is nobody */
-	uint64_t stood_ms;   /* it has its row for so long */
+	unsigned int weight; /* 0 if there is none */
+	uint64_t stood_ms;   /* how long it has had its row */
 };
 
-/** Of those candidates of @name that live by the server's clock the one with
- *  the largest weight above @weight; of several the one that stands the
- *  longest. No mutex held, may block until @conn's deadline. */
+/** Find the candidate of @name with the largest weight above @weight, of those
+ *  that live by the server's clock; of several the one that stands the longest.
+ *  No mutex held, may block until @conn's deadline. */
 enum rlk_fault rlk_candidates_look(struct rlk_conn *conn, const char *name,
 				   unsigned int weight,
 				   struct rlk_heaviest *ret_heaviest,

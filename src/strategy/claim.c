@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claim, in SQL. To take it is one statement, whose rows tell who won: it
- * is made, or it is old and gets the next number, or it stays as it is. What is
- * assigned first is compared by the second as it was (both servers assign from
- * left to right, and the time is the last).
+ * The claim, in SQL. Taking it is one statement, whose rows tell who won: the
+ * row is made, or it is old and gets the next number, or it stays as it is.
+ * Both conditions see the old time: both servers assign from left to right, and
+ * the time is the last.
  *
- * Nobody's draw meets this row, and nobody lists it. If no client reaps for 30
- * days it is collected like an old token, and made anew.
+ * No draw meets this row, and no list shows it. If no client reaps for 30 days
+ * it is collected like an old token, and made again.
  */
 #include "strategy/claim.h"
 

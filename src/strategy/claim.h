@@ -3,14 +3,14 @@
 #define RLK_STRATEGY_CLAIM_H
 
 /*
- * Whose turn it is to reap. A row of lock_token, under a strategy that is none,
- * has a number, which grows with each turn, and the time at which it was last
- * claimed or kept. Whoever finds it kept lately leaves the work to whoever
- * keeps it; of those who find it old one gets it.
+ * Elects the client that reaps. A row of lock_token, under a strategy that is
+ * none, has a number, which grows with each turn, and the time at which it was
+ * last claimed or kept. A client that finds the time recent leaves the work to
+ * the one that keeps it; of those that find it old one gets the turn.
  *
- * Nothing rests on it: every removal checks for itself, so two who reap at a
- * time only do the work twice. A clock that jumps makes the claim old,
- * whichever way it went.
+ * Nothing depends on it: every removal checks for itself, so two clients that
+ * reap at a time only do the work twice. A clock that jumps makes the claim
+ * old, whichever way it went.
  *
  * As for strategies: no mutex held, may block until @conn's deadline.
  */
@@ -22,8 +22,8 @@
 enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
 			      struct rowlock_errinfo *reterr);
 
-/** Claim it, unless its time is less than @fresh_ms away. *@ret_number: of the
- *  turn; 0: it is another's. */
+/** Claim it, unless its time is less than @fresh_ms away. *@ret_number is that
+ *  of the turn, 0 if another client has it. */
 enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
 			      uint64_t *ret_number,
 			      struct rowlock_errinfo *reterr);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a token could not be drawn, where the server's words do not help: no
- * clock gets to the bound of tokens before the year 2255, and the floor's row
- * is made by a migration and never deleted. So it was done by hand. What has
- * been collected is long ago by its own time, so a floor of now is above it.
+ * Explains why a token could not be drawn, where the server's words do not
+ * help: no clock gets to the bound of tokens before the year 2255, and a
+ * migration makes the floor's row, which is never deleted. So it was done by
+ * hand. Collected tokens are long past by their own time, so a floor of now is
+ * above them.
  */
 #include "strategy/draw.h"
 

@@ -2,35 +2,36 @@
 /*
  * A transaction of the application's that commits only under its lease.
  *
- * It is begun with autocommit off, so that nothing commits by itself after an
+ * It begins with autocommit off, so that nothing commits by itself after an
  * error that rolled it back (1213): an explicit START TRANSACTION alone would
- * leave what follows autocommitted. That is there as well: by its answer the
- * driver, and with it all of the process, knows that a transaction is open
- * before anything was said in it. A savepoint stands at its beginning: it is
- * gone with the transaction, whatever ended that, so that its RELEASE tells
- * whether what is to be committed is all that was done since (MySQL manual,
- * "SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT Statements").
+ * leave what follows autocommitted. It is there all the same: its answer shows
+ * the driver, and with it all of the process, that a transaction is open before
+ * any statement is executed in it. A savepoint stands at the beginning: it is
+ * gone with the transaction, whatever ended that, so its RELEASE shows whether
+ * the COMMIT covers all that was done since (MySQL manual, "SAVEPOINT, ROLLBACK
+ * TO SAVEPOINT, and RELEASE SAVEPOINT Statements").
  *
  * The end is one text: the first error is the last statement of it that is
- * executed. What judges the guard is what commits, too: to turn autocommit on
- * commits the transaction (MySQL manual, "START TRANSACTION, COMMIT, and
- * ROLLBACK Statements"), and to give it a value that it cannot have does
- * nothing. A guard earlier in the transaction would not do: a ROLLBACK TO
+ * executed. The statement that judges the guard also commits: turning
+ * autocommit on commits the transaction (MySQL manual, "START TRANSACTION,
+ * COMMIT, and ROLLBACK Statements"), and giving it a value that it cannot have
+ * does nothing. A guard earlier in the transaction would not do: a ROLLBACK TO
  * SAVEPOINT, DDL or an overlooked 1213 gives its lock back, and a stale COMMIT
- * goes through. Where an early one is wanted, it comes in addition, in share
+ * goes through. Where an early guard is wanted, it comes in addition, in share
  * mode: our own session may still ask for the row.
  *
  * A node of Galera that rolls a transaction back for another node's does not
- * stop the text there, if it is between two of its statements: the rest is
- * executed in a new transaction, and 1213 is the answer to the last one, even
- * if that is behind the COMMIT (MariaDB 10.11: wsrep_mysql_parse() leaves the
- * error to the end of dispatch_command()). So there are two savepoints there,
- * one of which is released behind the guard, before a COMMIT by itself; and
- * where the last statement fails, the outcome is asked for.
+ * stop the text if it is between two of its statements: the rest is executed in
+ * a new transaction, and 1213 is the answer to the last one, even if that is
+ * behind the COMMIT (MariaDB 10.11: wsrep_mysql_parse() leaves the error to the
+ * end of dispatch_command()). So Galera gets two savepoints, one of which is
+ * released between the guard and a separate COMMIT; and if the last statement
+ * fails, the outcome is asked for.
  *
- * Failure modes: whatever is refused is rolled back. Of a COMMIT that changed
- * no row it is not said that the row is gone: a statement that was interrupted
- * says the same. What became of a COMMIT without an answer: guard_outcome.c.
+ * Failure modes: whatever is refused is rolled back. A COMMIT that changed no
+ * row does not prove that the row is gone: a statement that was interrupted
+ * answers the same. guard_outcome.c finds the outcome of a COMMIT without an
+ * answer.
  */
 #include "strategy/guard.h"
 
@@ -44,8 +45,8 @@
 #include "strategy/attempt.h"
 #include "strategy/receipt.h"
 
-/* Of what can fail it is the cheapest: it has no result. There is no value of
- * 2, and the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
+/* The cheapest statement that can fail: it has no result. autocommit cannot be
+ * 2, so the text ends. 1 commits; 0 is as it was, and the COMMIT follows. */
 #define JUDGE "SET SESSION autocommit = IF(ROW_COUNT() = 1, %d, 2)"
 #define ERROR_JUDGE 1231
 
@@ -141,7 +142,7 @@ static bool reads_before(const struct rlk_guard *guard)
 	return looks_first(guard) || (guard->asks && !guard->early);
 }
 
-/* What is read before is behind these. */
+/* Where put_read() reads, among the answers. */
 static size_t at_read(const struct rlk_guard *guard)
 {
 	return BEGIN_ISOLATION + (guard->autocommit ? 1 : 2);
@@ -192,10 +193,10 @@ static void put_ask(struct rlk_script *text, const struct rlk_guard *guard,
 	rlk_script_put(text, guard->early ? " LOCK IN SHARE MODE; " : "; ");
 }
 
-/* What is read in a transaction keeps its table from being altered until the
- * end, and whoever comes behind that from reading it: so it is read before, by
+/* A read in a transaction keeps its table from being altered until the end, and
+ * an ALTER that waits keeps others from reading it. So it is read before, by
  * statements that commit by themselves. Such a one takes the isolation level
- * that was set for the next transaction, so that it has to be set again. */
+ * that was set for the next transaction, so that has to be set again. */
 static void put_read(struct rlk_script *text, const struct rlk_guard *guard,
 		     const struct rlk_request *request)
 {
@@ -371,8 +372,8 @@ static enum rlk_guard_end had_ended(const struct rlk_guard *guard)
 	return guard->commits_itself ? RLK_GUARD_REPLACED : RLK_GUARD_BROKEN;
 }
 
-/* What there is to roll back is what was done since the begin, if its savepoint
- * is there. The ROLLBACK is said by itself, as its warnings are read. */
+/* If the savepoint is there, the ROLLBACK undoes all that was done since the
+ * begin. It is a text of its own, as its warnings are read. */
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 				      struct rowlock_errinfo *reterr)
 {
@@ -394,9 +395,9 @@ enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 							  : RLK_GUARD_DONE;
 }
 
-/* The lease's row is not there, or is on another server: which is asked for
- * only then. What the server says of a table that is not there either is less
- * to the point. */
+/* The lease's row is not there, or is on another server: only then is the
+ * server asked which it is. An error about a missing table is less to the
+ * point. */
 static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 				     enum rlk_guard_end otherwise,
 				     struct rowlock_errinfo *reterr)
@@ -420,7 +421,7 @@ static enum rlk_guard_end tell_place(const struct rlk_guard *guard,
 	return otherwise;
 }
 
-/* What it was that a begin failed at; no fault: the row was not there. */
+/* Why a begin failed; no fault: the row was not there. */
 static enum rlk_guard_end judge_begin(const struct rlk_guard *guard,
 				      enum rlk_fault fault, size_t answered,
 				      struct rowlock_errinfo *error)
@@ -447,8 +448,8 @@ static void give_up(const struct rlk_guard *guard, size_t answered,
 		undo(guard, NULL);
 }
 
-/* Whoever reads in it at once reads all that was committed before, whichever
- * the connection's member is. */
+/* A read in this text finds all that was committed before, whichever the
+ * connection's member is. */
 static void put_catch_up(struct rlk_script *text, const struct rlk_guard *guard,
 			 const struct rlk_request *request)
 {
@@ -462,7 +463,7 @@ static void put_catch_up(struct rlk_script *text, const struct rlk_guard *guard,
 	rlk_script_put(text, guard->place->catch_up->last);
 }
 
-/* What cannot be set in a transaction that is open was not. */
+/* If the first statement failed, as in an open transaction, nothing was set. */
 static enum rlk_guard_end fail_to_catch_up(const struct rlk_guard *guard,
 					   size_t answered,
 					   struct rowlock_errinfo *error)
@@ -537,7 +538,7 @@ static bool is_elsewhere(const struct rlk_guard *guard)
 	       RLK_GUARD_ELSEWHERE;
 }
 
-/* Of one whose COMMIT was not executed. */
+/* Judge a commit whose COMMIT was not executed. */
 static enum rlk_guard_end judge_commit(const struct rlk_guard *guard,
 				       size_t answered,
 				       struct rowlock_errinfo *error)
@@ -573,8 +574,8 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 	guard->commits_itself = autocommits_again(guard);
 	fault =
 	    say_several(guard, put_commit, request, numbers, &answered, reterr);
-	/* It is committed. What comes behind may fail as it likes; but on a
-	 * cluster that may be what the COMMIT did not say. */
+	/* It is committed, and later statements may fail; but on a cluster such
+	 * an error may be the COMMIT's own. */
 	if (answered > at_commit && (!fault || !on_cluster(guard))) {
 		if (fault)
 			undo(guard, NULL);

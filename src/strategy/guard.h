@@ -27,7 +27,7 @@
  */
 #define RLK_GUARD_OWN 268435455
 
-/** What is read where there is no row. */
+/** Read in place of the guards where there is no row. */
 #define RLK_GUARD_NO_ROW UINT64_MAX
 
 /** @guards, @steps commits of ours later. */
@@ -82,10 +82,10 @@ enum rlk_guard_end {
 	RLK_GUARD_UNANSWERED, /* it may be done or not, or be done later */
 };
 
-/* What holds for these three: they block until guard->on.until_ms; unless they
- * are RLK_GUARD_DONE no transaction of ours is open, and nothing that was
- * written in it is committed, unless RLK_GUARD_UNANSWERED leaves that open. The
- * session is as it was before. */
+/* These three block until guard->on.until_ms. Unless they return RLK_GUARD_DONE
+ * no transaction of ours is open. Nothing that was written in it is committed
+ * then, but RLK_GUARD_UNANSWERED leaves that open. The session is as it was
+ * before. */
 
 /**
  * Begin on guard->on: of guard, place, server, on, attempt, snapshot, early,
@@ -107,10 +107,8 @@ enum rlk_guard_end rlk_guard_commit(struct rlk_guard *guard,
 enum rlk_guard_end rlk_guard_rollback(struct rlk_guard *guard,
 				      struct rowlock_errinfo *reterr);
 
-/* What follows is asked for on a connection of ours, behind all that was
- * committed in its cluster before. */
-
-/** What became of a commit that was not answered. */
+/** The outcome of a commit that was not answered; asked for on a connection of
+ *  ours, behind all that was committed in its cluster before. */
 enum rlk_guard_outcome {
 	RLK_GUARD_WAS_COMMITTED,
 	RLK_GUARD_WAS_NOT_COMMITTED, /* nor can it be later */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What became of a COMMIT that was not answered.
+ * Finds the outcome of a COMMIT that was not answered.
  *
  * A commit counts the lease's row one up from a number that is known, if it
  * takes place. The question steps over it: it counts two up, from the same
- * number. So whoever comes first, the other one finds another number, and the
+ * number. So whichever comes first, the other one finds another number, and the
  * row says for good which of them it was.
  *
- * Evidence is the row, read behind that: one more, and the commit took place
- * (where it has given the lease back, the row is its receipt, receipt.h); two
- * more, and it did not, and cannot any more. An UPDATE that changed no row
- * is none (one that is interrupted says the same), and neither is a smaller
- * number, which a member of a group shows that is behind: what is read here is
- * read behind all that was committed in the cluster before.
+ * Evidence is the row, read after that. One more: the commit took place (where
+ * it has given the lease back, the row is its receipt, receipt.h). Two more: it
+ * did not, and cannot any more. An UPDATE that changed no row is no evidence
+ * (an interrupted one answers the same). Neither is a smaller number, which a
+ * member of a group shows that is behind: so the row is read behind all that
+ * was committed in the cluster before.
  *
  * Failure modes: where the row says neither, the caller asks again.
  */

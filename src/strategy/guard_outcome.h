@@ -6,7 +6,7 @@
 
 #include "strategy/guard.h"
 
-/** What the row's `guards` is; RLK_GUARD_NO_ROW: it is not there. */
+/** Read the row's `guards`; RLK_GUARD_NO_ROW if there is no row. */
 enum rlk_fault rlk_guard_look(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      uint64_t *ret_guards,

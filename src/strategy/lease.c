@@ -46,8 +46,8 @@ static const struct rlk_stmt_def draw = {
 	"), drawn_at = VALUES(drawn_at), attempt = VALUES(attempt)",
 };
 
-/* What was drawn before is not this holder's, so observers are not told that it
- * has it. */
+/* An earlier holder drew this token, so observers are not told that the present
+ * one has it. */
 static const struct rlk_stmt_def raise_token = {
 	"raise the token",
 	"UPDATE lock_token SET token = ?, attempt = NULL"
@@ -342,7 +342,7 @@ static const struct rlk_stmt_def break_lease = {
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
 
-/* The lock's, permits, the writer's, and readers'; so many at a time. */
+/* Slots of the lock, permits, the writer and readers to break at a time. */
 #define BREAK_MOST 256
 static const struct rlk_stmt_def leases_of_name = {
 	"break",

@@ -2,9 +2,7 @@
 #ifndef RLK_STRATEGY_LEASE_PRIVATE_H
 #define RLK_STRATEGY_LEASE_PRIVATE_H
 
-/*
- * What the files of the lease strategy share.
- */
+/* Shared by the files of the lease strategy. */
 
 #include "strategy/lease.h"
 #include "strategy/sweep.h"
@@ -56,13 +54,13 @@ enum rlk_fault rlk_lease_look(struct rlk_conn *conn,
 			      struct rlk_holder *ret_holder,
 			      struct rowlock_errinfo *reterr);
 
-/** What a statement that takes the bell of its row, if nobody has it, tells by
- *  @column: the row is ours. */
+/** Note in @holder, whose row is ours, whether its bell is: @column is of a
+ *  statement that takes the bell if nobody has it. */
 void rlk_lease_read_bell(const struct rlk_value *column,
 			 struct rlk_holder *holder);
 
-/** What a statement that looks who has the bell of its row tells by @owner, a
- *  connection or 0: the row is ours. */
+/** The same by @owner, a connection or 0, of a statement that looks who has the
+ *  bell of its row. */
 void rlk_lease_read_line(const struct rlk_conn *conn, uint64_t owner,
 			 struct rlk_holder *holder);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What those do together who meet dead holders at one moment: one packet evicts
- * the sessions whose time is up, sweeps the leases that are without one, then
- * those past their maximum. Each of its statements commits by itself, so that
- * nothing is left open, and each is right alone (sweep.c).
+ * Sweeps for the requests that meet dead holders at one moment: one batch
+ * evicts the sessions whose time is up, sweeps the leases without a session,
+ * then those past their maximum. Each of its statements commits by itself, so
+ * that nothing is left open, and each is right alone (sweep.c).
  *
- * A client that died has left many names, as a rule, and neighbours: so it is
- * looked which others behind the first name are dead, a bounded way, and they
- * are swept along. Who asks for those next finds them free. The look locks
- * nothing, and what it found the DELETE checks again, as of all.
+ * A client that died has usually left many names, and neighbours. So the batch
+ * looks a bounded way for other dead leases behind the first name, and sweeps
+ * them along: the next request for those finds them free. The look locks
+ * nothing, and the DELETE checks again what it found, as always.
  */
 #include "strategy/lease_sweep.h"
 
@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many rows are looked at: enough to save most of the commits, and so few
- * that others are kept waiting for a moment only. */
+/* Rows to look at: enough to save most of the commits, and few enough that
+ * others are kept waiting for a moment only. */
 #define AHEAD_ROWS "64"
 #define AHEAD_MOST 64
 

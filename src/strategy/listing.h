@@ -3,7 +3,7 @@
 #define RLK_STRATEGY_LISTING_H
 
 /*
- * What people ask: who holds what. Plain reads, but for the probe.
+ * Lists for people: who holds what. All are plain reads, except the probe.
  *
  * @like is an SQL LIKE pattern with '!' as its escape character. As for
  * strategies: no mutex held, may block until @conn's deadline.
@@ -15,12 +15,12 @@
 #include "strategy/page.h"
 #include "strategy/row_holders.h"
 
-/* So many rows are less than a megabyte, whatever is in them, which is the most
- * that an answer may be. */
+/* Rows of a page: they are less than a megabyte, whatever is in them, which is
+ * the most that an answer may be. */
 #define RLK_LIST_PAGE 256
 
-/** A question, and how far it was answered: page by page, each on whatever
- *  connection, as whoever is told may take his time. */
+/** A question, and how far it was answered: page by page, each on any
+ *  connection, as the callback may take its time. */
 struct rlk_listing {
 	const char *like;
 	rowlock_list_fn fn;
@@ -63,9 +63,9 @@ enum rlk_fault rlk_list_leases(struct rlk_conn *conn,
 
 #define RLK_LIST_NAMES 64
 
-/** What there is of @names, at most RLK_LIST_NAMES leases, by one statement on
- *  a connection that takes packets. Each is told of: what nobody has as free,
- *  with the last token that was drawn for it. */
+/** List @names, at most RLK_LIST_NAMES leases, by one statement on a connection
+ *  that takes batches. Each is reported: one without a holder as free, with the
+ *  last token that was drawn for it. */
 enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 			      size_t count, rowlock_list_fn fn, void *arg,
 			      struct rowlock_errinfo *reterr);
@@ -75,8 +75,8 @@ enum rlk_fault rlk_list_names(struct rlk_conn *conn, const char *const *names,
 enum rlk_fault rlk_list_rows(struct rlk_conn *conn, struct rlk_listing *listing,
 			     struct rowlock_errinfo *reterr);
 
-/** Of the names of business_lock that are listed from @begin on, and not behind
- *  @last, those that nobody has locked: by locking each for an instant. */
+/** Find names of business_lock that nobody has locked, by locking each for an
+ *  instant: of those that are listed from @begin on, up to @last. */
 enum rlk_fault rlk_list_free_rows(struct rlk_conn *conn, const char *like,
 				  const struct rlk_page *begin,
 				  const char *last,

@@ -3,22 +3,23 @@
  * Permits, in SQL; see permits.h for why that counts right.
  *
  * An acquire is a look, which locks nothing, and then one INSERT on slots that
- * were free, chosen at random, so that two who look at the same moment seldom
+ * were free, chosen at random, so that two that look at the same moment seldom
  * want the same. A row that came in between makes the INSERT fail as a whole,
- * as for sets (set.c). It locks the semaphore's row in share mode: so whoever
- * changes the number waits for what was begun by the old one, and what begins
+ * as for sets (set.c). It locks the semaphore's row in share mode: a change of
+ * the number waits for what was begun by the old one, and an INSERT that begins
  * later finds the new one, and makes nothing. The number may be the old one
- * again: so it counts once more what is in use above the slots that its look
- * has allowed.
+ * again, so the INSERT counts again what is in use above the slots that its
+ * look has allowed.
  *
- * Whose last permit came at once may guess that its slot is free: then the
- * INSERT goes first, and whatever the look would have found is a condition of
- * it. If it makes nothing, it has changed nothing, and the look follows.
+ * A request whose last permit came at once may guess that its slot is free:
+ * then the INSERT goes first, and whatever the look would have found is a
+ * condition of it. If it makes nothing, it has changed nothing, and the look
+ * follows.
  *
  * Failure modes: an INSERT without an answer is settled as every other: when
- * nothing of it can land any more, the same attempt looks again, and what is
- * its own is granted. A part of its rows, where others were broken by hand or
- * swept past their maximum, is given back.
+ * nothing of it can land any more, the same attempt looks again, and its own
+ * rows are granted. If some of them were broken by hand or swept past their
+ * maximum, the rest is given back.
  */
 #include "strategy/permits.h"
 
@@ -212,7 +213,7 @@ static void choose(const struct asking *asking, unsigned int free)
 	for (unsigned int slot = 1; wanted; slot++) {
 		if (asking->taken[slot])
 			continue;
-		/* Each choice of so many is as likely as any other. */
+		/* Each choice of this many slots is as likely as any other. */
 		if (rlk_random() % free-- < wanted) {
 			*slots++ = slot;
 			wanted--;
@@ -406,7 +407,7 @@ static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
 		   : verdict;
 }
 
-/* Who keeps it out: nobody, if there are enough. */
+/* Look for the holder that keeps it out: none, if there are enough. */
 static enum rlk_fault permits_look_for(struct rlk_conn *conn,
 				       const struct rlk_request *request,
 				       struct rlk_holder *ret_holder,

@@ -9,13 +9,13 @@
  * be old by then.
  *
  * A semaphore whose number was lowered may have rows on slots above it, until
- * they are given back. As long as there are such, only slots are taken of which
- * there would be few enough if all of them were: then no two requests can be
- * too many together, whatever each has seen.
+ * they are given back. Until then a request takes only slots of a set that
+ * would not be too large if all of it were taken: so no two requests can be too
+ * many together, whatever each has seen.
  *
- * Who asks first while others stand in line for the bell is refused. Whoever
- * stands there is the only one that asks, and lets the bell go when it is
- * granted: so a request for many is not overtaken by requests for few.
+ * A newcomer is refused while others stand in line for the bell. Only the first
+ * in line asks, and lets the bell go when it is granted: so requests for few do
+ * not overtake a request for many.
  *
  * Slot 0 is that of locks: a lock and a semaphore do not exclude each other.
  */
@@ -24,7 +24,7 @@
 
 extern const struct rlk_strategy rlk_strategy_permits;
 
-/** What a look finds. */
+/** The result of a look. */
 struct rlk_permits_seen {
 	bool known;           /* the semaphore is there; else all are 0 */
 	unsigned int permits; /* how many it has, */

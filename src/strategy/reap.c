@@ -43,24 +43,23 @@ static const struct rlk_stmt_def leases_of = {
 /*
  * A token's row may go when the floor is not below it: each later draw of the
  * name is above the floor (db/token_sql.h). Time alone is no reason: `drawn_at`
- * and the token are what a clock said that may have been days ahead, and so may
- * be the one that says UTC_TIMESTAMP(6) here.
+ * and the token come from a clock that may have been days ahead, and so may the
+ * one behind UTC_TIMESTAMP(6) here.
  *
- * Two statements, each of which commits by itself, and not one transaction: the
- * floor is locked for one of them only, as all draws of all names read it, and
- * nothing can be left open. They need none: a floor that was raised for nothing
- * does no harm, and the DELETE looks at it itself. And a draw that has read the
- * old floor keeps the UPDATE waiting until it is committed; then the DELETE
- * finds its row, which is young, or above the floor. By the order of commits
- * the floor is there first, also on a replica that keeps it.
+ * There are two statements, each of which commits by itself, and no
+ * transaction: the floor, which all draws of all names read, is locked for one
+ * of them only, and nothing can be left open. A floor that was raised for
+ * nothing does no harm, and the DELETE checks the floor itself. A draw that has
+ * read the old floor keeps the UPDATE waiting until it is committed; then the
+ * DELETE finds its row, which is young, or above the floor. By the order of
+ * commits the floor is there first, also on a replica that keeps it.
  *
  * Not on a cluster with several writers (background/reaper.c).
  *
- * What is ahead of the clock stays, and so the floor never gets there by
- * itself: one that is near the bound would end the draws of all new names. And
- * so does the token of a lease that is there, for those who look at it; that is
- * asked for by the look only, which locks nothing, as a hold that has come
- * since has drawn, or will.
+ * A token ahead of the clock stays, so the floor never gets there by itself: a
+ * floor near the bound would end the draws of all new names. The token of a
+ * lease that is there stays for those who look at it. Only the look, which
+ * locks nothing, checks that, as a hold that has come since has drawn, or will.
  */
 #define LONG_AGO "UTC_TIMESTAMP(6) - INTERVAL 30 DAY"
 #define LONG_AGO_US RLK_TOKEN_US(LONG_AGO)

@@ -19,10 +19,10 @@ enum rlk_resource_end {
 
 /**
  * In the transaction that is open on @on: pass with @token, if no larger one
- * has been there. Whoever else wants to pass waits until its end. Blocks as
- * long as the server's lock wait time-out and the connection's own time-outs
- * allow. If it is stale nothing was changed, and *@ret_largest is the larger
- * one (0: it could not be asked for).
+ * has been there. Others that want to pass wait until its end. Blocks as long
+ * as the server's lock wait time-out and the connection's own time-outs allow.
+ * If it is stale nothing was changed, and *@ret_largest is the larger one (0:
+ * it could not be asked for).
  */
 enum rlk_resource_end rlk_resource_pass(const struct rlk_borrowed *on,
 					const char *resource, uint64_t token,

@@ -2,13 +2,13 @@
 /*
  * Breaking a row hold. See row_break.h for the way.
  *
- * The kill is by connection number, as the hold is another client's, whose
- * mark we do not know. Between the look and the KILL the holder may release,
- * and its connection lock something else: so the KILL looks once more, in the
- * same text, whether that connection is in the way of ours. A KILL that is
- * delivered late finds ours gone, and kills nobody. What remains are the 100 ms
- * by which MariaDB's tables may be behind. This is for people, who have decided
- * that this holder must go.
+ * The kill is by connection number, as the hold is another client's, whose mark
+ * we do not know. Between the look and the KILL the holder may release, and its
+ * connection lock something else. So the KILL looks once more, in the same
+ * text, whether that connection is in the way of ours. A KILL that is delivered
+ * late finds ours gone, and kills nothing. A gap of 100 ms remains, by which
+ * MariaDB's tables may be behind. Breaking is for people, who have decided that
+ * this holder must go.
  */
 #include "strategy/row_break.h"
 

@@ -33,7 +33,7 @@ void rlk_row_holders_fini(struct rlk_row_holders *holders)
 }
 
 /* The text between the quotes, in which quotes and backslashes are doubled;
- * NULL: there is none, or no memory. */
+ * NULL if there is none, or no memory. */
 static char *name_of(const struct rlk_value *shown)
 {
 	const char *from = shown->text;

@@ -3,9 +3,9 @@
 #define RLK_STRATEGY_ROW_HOLDERS_H
 
 /*
- * Who has locked which row of business_lock, as the server tells it: MySQL of
- * all locks, to an account that may read performance_schema; MariaDB of those
- * that somebody waits for, to one that has PROCESS.
+ * The holders of rows of business_lock, as the server reports them: MySQL all
+ * of them, to an account that may read performance_schema; MariaDB those that
+ * somebody waits for, to one that has PROCESS.
  */
 
 #include "db/conn.h"

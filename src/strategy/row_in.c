@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A transaction begins with the locking read, so that all that it reads is from
- * behind it: under REPEATABLE READ a snapshot is taken by the first read that
- * does not lock (MySQL manual, "Consistent Nonlocking Reads"). Begun by the
- * application, it could have read before, and nobody can see that.
+ * A transaction begins with the locking read, so that all its reads come after
+ * it: under REPEATABLE READ the first read that does not lock takes the
+ * snapshot (MySQL manual, "Consistent Nonlocking Reads"). A transaction that
+ * the application began could have read before, and nobody can see that.
  *
- * Failure modes: a row that is absent is locked as a gap under REPEATABLE READ,
- * which would be in the way of who makes it: so the transaction ends, and
- * begins again when it is there. Who waits is interrupted by KILL QUERY; that
- * may come just behind the grant, and then it meets an empty statement of ours.
+ * Failure modes: under REPEATABLE READ, locking an absent row locks the gap,
+ * and would block its creator. So the transaction ends, and begins again when
+ * the row is there. KILL QUERY interrupts a waiter; if it comes just behind the
+ * grant, it meets an empty statement of ours.
  */
 #include "strategy/row_in.h"
 

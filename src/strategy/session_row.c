@@ -5,13 +5,13 @@
  * The beat: GREATEST, because a beat that waited in the server must not move
  * the end backwards past one that overtook it (UTC_TIMESTAMP is the time at
  * which the statement began); beat + 1, because an UPDATE that changes nothing
- * reports 0 rows, which would look like an eviction. What it tells comes back
- * as the statement's insert id (LAST_INSERT_ID(expression)): the server's time
- * in microseconds in the upper 52 bits, enough until 2112, and the count of
- * breaks in the lower 12.
+ * reports 0 rows, which would look like an eviction. Its answer is the
+ * statement's insert id (LAST_INSERT_ID(expression)): the server's time in
+ * microseconds in the upper 52 bits, enough until 2112, and the count of breaks
+ * in the lower 12.
  *
  * Each statement that changes a row has a SELECT beside it that finds the same
- * row: what has changed none is believed only if that finds none (sure.h).
+ * row: a change of no row is believed only if the SELECT finds none (sure.h).
  */
 #include "strategy/session_row.h"
 

@@ -32,7 +32,7 @@ enum rlk_fault rlk_session_open(struct rlk_conn *conn,
 				const struct rlk_session_row *row,
 				struct rowlock_errinfo *reterr);
 
-/** What a heartbeat's answer tells. */
+/** The answer to a heartbeat. */
 struct rlk_beat {
 	bool alive;        /* false: evicted, every lease of it is lost */
 	uint64_t breaks;   /* leases that were taken from it by hand, counted
@@ -66,8 +66,8 @@ enum rlk_fault rlk_session_evict_expired(struct rlk_conn *conn, uint64_t id,
 					 bool *ret_evicted,
 					 struct rowlock_errinfo *reterr);
 
-/** Delete the row if it still shows @beat: for who has seen it not beat for
- *  its TTL and a margin by its own clock. */
+/** Delete the row if it still shows @beat: for an observer that has seen no
+ *  beat for its TTL and a margin by its own clock. */
 enum rlk_fault rlk_session_evict_silent(struct rlk_conn *conn, uint64_t id,
 					uint64_t beat, bool *ret_evicted,
 					struct rowlock_errinfo *reterr);

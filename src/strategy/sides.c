@@ -94,7 +94,7 @@ struct asking {
 	const struct rlk_request *request;
 	bool made; /* the INSERT made a row, or may have */
 
-	/* What the look found. */
+	/* The result of the look. */
 	bool own;    /* the row of its attempt */
 	bool lives;  /* and the session of that */
 	bool under;  /* the row of the writer that lets it in */
@@ -162,8 +162,9 @@ static enum rlk_fault insert_now(struct asking *asking, bool *ret_looked,
 	return RLK_DONE;
 }
 
-/* Take the row back that the INSERT has made; @verdict if that is done. What is
- * left is the attempt's, which will be asked for again, or abandoned. */
+/* Take the row back that the INSERT has made; @verdict if that is done. A row
+ * that is left is the attempt's, which will be asked for again, or abandoned.
+ */
 static enum rlk_verdict step_back(const struct asking *asking,
 				  enum rlk_verdict verdict,
 				  struct rowlock_errinfo *reterr)
@@ -235,7 +236,7 @@ static enum rlk_verdict reader_acquire(struct rlk_conn *conn,
 	return looked ? judge(&asking, reterr) : RLK_HELD;
 }
 
-/* Who keeps readers out. */
+/* Look for the writer that keeps readers out. */
 static enum rlk_fault reader_look(struct rlk_conn *conn,
 				  const struct rlk_request *request,
 				  struct rlk_holder *ret_holder,

@@ -22,7 +22,7 @@
 
 #include "strategy/strategy.h"
 
-/** Of the writer; those behind it are readers'. */
+/** The writer's slot; those behind it are readers'. */
 #define RLK_SLOT_WRITER 2147483648u
 
 /** Room for many. The token of a reader exceeds those of all earlier writers;

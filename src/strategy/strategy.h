@@ -3,13 +3,13 @@
 #define RLK_STRATEGY_STRATEGY_H
 
 /*
- * What a lock is, in SQL. A strategy has no threads, no clock and no waiting
- * of its own: core gives it a connection whose deadline is set, and it runs
- * its statements on that.
+ * Kinds of locks, in SQL. A strategy has no threads, no clock and no waiting of
+ * its own: core gives it a connection whose deadline is set, and it runs its
+ * statements on that.
  *
- * What holds for every operation: called by core on any thread, with no mutex
- * held; may block until the connection's deadline; has not touched ret_* when
- * it fails; writes @reterr when it returns RLK_FAILURE, RLK_UNCLEAR or a fault
+ * Core calls every operation on any thread, with no mutex held. An operation
+ * may block until the connection's deadline, has not touched ret_* when it
+ * fails, and writes @reterr when it returns RLK_FAILURE, RLK_UNCLEAR or a fault
  * other than RLK_DONE. A connection that is dead afterwards says so itself
  * (rlk_conn_usable()).
  */
@@ -23,7 +23,7 @@
 #include "db/packet.h"
 #include "db/stmt.h"
 
-/** What is asked for. */
+/** A request to a strategy. */
 struct rlk_request {
 	const char *name;
 	unsigned int slot;
@@ -52,7 +52,7 @@ struct rlk_request {
 			  dead; of several holders any is told of */
 };
 
-/** Who has it, as far as an answer told. */
+/** The holder of a name, as far as an answer shows it. */
 struct rlk_holder {
 	bool known; /* the rest is filled in */
 	uint64_t session;
@@ -91,7 +91,7 @@ enum rlk_ask {
 	RLK_ASK_WAIT,  /* wait in the server, a slice at the most */
 };
 
-/** What is asked for together with others. */
+/** The kinds of requests that are asked together with others. */
 enum rlk_act {
 	RLK_ACT_ACQUIRE,
 	RLK_ACT_RELEASE,
@@ -139,14 +139,14 @@ struct rlk_strategy {
 	bool pins_connection;
 	/** A grant lives by the client's session. */
 	bool needs_session;
-	/** Who waits for a name stands in line for its bell. */
+	/** Waiters for a name stand in line for its bell. */
 	bool bells;
-	/** A name may have many holds at a time: readers, permits. Whoever is
-	 *  first in line asks again and again, and lets the bell go when it is
-	 *  granted. */
+	/** A name may have many holds at a time: readers, permits. The first in
+	 *  line asks again and again, and lets the bell go when it is granted.
+	 *  */
 	bool many;
-	/** And of these the last is shared by who comes in time, without
-	 *  asking: readers. */
+	/** Handles of this client that come in time join the last of these
+	 *  holds without asking: readers. */
 	bool shared;
 	/** Each hold is of as many rows as it asks for: permits. */
 	bool counted;
@@ -260,8 +260,8 @@ struct rlk_strategy {
 			      bool *ret_found, struct rowlock_errinfo *reterr);
 };
 
-/** What a fault of a question means, but for RLK_DONE: others that are in the
- *  way are RLK_AGAIN. */
+/** The verdict of a question that failed, so not of RLK_DONE: RLK_AGAIN if
+ *  others are in the way. */
 enum rlk_verdict rlk_verdict_of(enum rlk_fault fault);
 
 /** The slot of @attempt's row. */

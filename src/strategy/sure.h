@@ -3,13 +3,13 @@
 #define RLK_STRATEGY_SURE_H
 
 /*
- * What an answer without a row proves, and what a number beside an answer does:
- * nothing by itself.
+ * An answer without a row proves nothing by itself, and neither does a number
+ * beside an answer.
  *
  * MariaDB answers an UPDATE or a DELETE by primary key with "OK, 0 rows" where
  * KILL QUERY or max_statement_time meets it while it is optimized, and has
  * changed nothing (10.11: 168 of 3,426 DELETEs under a storm of KILLs; 11.8:
- * UPDATEs, too). A SELECT that is killed is an error. So the row is looked for
+ * also UPDATEs). A SELECT that is killed is an error. So the row is looked for
  * once more before anything is concluded from its absence.
  *
  * A server does not report LAST_INSERT_ID(expression) beside the answer where
@@ -32,15 +32,14 @@ enum rlk_fault rlk_sure_gone(struct rlk_conn *conn,
 			     const struct rlk_value *params,
 			     struct rowlock_errinfo *reterr);
 
-/** rlk_sure_gone() for who has found a row by itself: RLK_KILLED. */
+/** rlk_sure_gone() for a caller that has found a row by itself: RLK_KILLED. */
 enum rlk_fault rlk_sure_fail(const struct rlk_conn *conn, const char *label,
 			     struct rowlock_errinfo *reterr);
 
 /**
- * What is read between begin and end has all that was committed before
- * anywhere: a member of a group with several writers may lack it. Nothing is
- * sent elsewhere; connections to Galera wait in each statement
- * (db/conn_setup.c).
+ * Reads between begin and end have all that was committed before anywhere: a
+ * member of a group with several writers may lack it. Elsewhere nothing is
+ * sent; connections to Galera wait in each statement (db/conn_setup.c).
  */
 enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr);
@@ -56,9 +55,8 @@ typedef enum rlk_fault (*rlk_sure_fn)(struct rlk_conn *conn, void *arg,
 enum rlk_fault rlk_sure_read(struct rlk_conn *conn, rlk_sure_fn read, void *arg,
 			     bool *ret_all, struct rowlock_errinfo *reterr);
 
-/** The number that the statement has told by LAST_INSERT_ID(expression) which
- *  was said on @conn just now, and was answered by @reply; 0: it has changed no
- *  row. */
+/** The number of LAST_INSERT_ID(expression) in the statement that was just run
+ *  on @conn, and answered by @reply; 0 if it has changed no row. */
 enum rlk_fault rlk_sure_number(struct rlk_conn *conn,
 			       const struct rlk_reply *reply,
 			       uint64_t *ret_number,

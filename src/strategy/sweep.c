@@ -2,8 +2,8 @@
 /*
  * Many of the dead in one statement.
  *
- * What it removed is counted, not named: MySQL cannot tell. If it is all that
- * was asked for, each of them was removed by this one; if it is less, somebody
+ * The leases it removed are counted, not named: MySQL cannot name them. If the
+ * count is full, this statement removed each of them; if it is less, somebody
  * else did the same, or one of them was alive after all.
  *
  * In a table of few rows the servers would rather read all of them than those
