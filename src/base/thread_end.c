@@ -37,8 +37,7 @@ struct room {
 	struct room *before; /* of the parent process */
 };
 
-/* A thread that has prepared and has not ended in a way that we were told of.
- */
+/* A thread that has prepared and whose end has not been reported. */
 struct life {
 	struct rlk_list node;
 	struct room *room;
@@ -124,8 +123,8 @@ static struct life *make_life(struct room *room)
 	pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&life->mutex, &robust);
 	pthread_mutexattr_destroy(&robust);
-	/* It is free; nobody ever waits for it, so it has no place in an order.
-	 */
+	/* It is free; no thread ever waits for it, so it has no place in an
+	 * order. */
 	pthread_mutex_trylock(&life->mutex);
 	rlk_mutex_lock(&room->lives_mutex);
 	rlk_list_append(&room->lives, &life->node);
@@ -133,7 +132,7 @@ static struct life *make_life(struct room *room)
 	return life;
 }
 
-/* By who has its mutex locked. */
+/* Called by the thread that has its mutex locked. */
 static void end_life(struct life *life)
 {
 	rlk_mutex_lock(&life->room->lives_mutex);

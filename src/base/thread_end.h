@@ -3,13 +3,13 @@
 #define RLK_BASE_THREAD_END_H
 
 /*
- * The end of threads that owe something: who has a watch is told of it, by the
- * thread's serial number (rlk_thread_serial()).
+ * The end of threads that owe something: reported to all that have a watch, by
+ * the thread's serial number (rlk_thread_serial()).
  *
- * A thread ends by returning, by pthread_exit() or by pthread_cancel(), the
- * main thread too; not by the end of its process. It is told of in the last but
- * one of the rounds in which the destructors of its keys run, as those may
- * still pay what it owes; what they take later is told of by rlk_end_look().
+ * Any thread, also the main one, ends by returning, by pthread_exit() or by
+ * pthread_cancel(); not by the end of its process. Its end is reported in the
+ * last but one round of its keys' destructors, as those may still pay what it
+ * owes; rlk_end_look() reports what they take later.
  */
 
 #include <stdbool.h>
@@ -35,11 +35,11 @@ void rlk_end_watch_stop(struct rlk_end_watch *watch);
  *  watch. False: out of memory. */
 bool rlk_end_prepare(void);
 
-/** It owes @more than before; less, if negative. Nothing owed: its end is told
- *  to nobody. */
+/** The calling thread owes @more than before; less, if negative. The end of a
+ *  thread that owes nothing is not reported. */
 void rlk_end_owe(int more);
 
-/** Tell of the threads whose end nobody has told of yet. With no mutex held. */
+/** Report the threads whose end was not reported yet. With no mutex held. */
 void rlk_end_look(void);
 
 #endif
