@@ -2,7 +2,7 @@
 #ifndef RLK_CONFIG_ALIKE_H
 #define RLK_CONFIG_ALIKE_H
 
-/* Which word a misspelt one may stand for. The tools compile this file, too. */
+/* The word that a misspelt one may stand for. The tools compile this file. */
 
 #include <limits.h>
 #include <stdbool.h>

@@ -5,12 +5,12 @@
  * and ~/.my.cnf; "!include FILE"; "!includedir DIR" for each *.cnf in DIR. A
  * later line is stronger than an earlier one.
  *
- * [client], [client-server] and [client-mariadb] belong to other programs,
- * too: what is no key there is passed over. In our own group it is an error.
- * Where nothing names our group, one that is spelled nearly like it is an
- * error as well.
+ * [client], [client-server] and [client-mariadb] also belong to other programs:
+ * unknown keys there are passed over. In our own group they are errors. Where
+ * no file names our group, one that is spelled nearly like it is an error.
  *
- * Failure modes: a file that cannot be read is an error if somebody named it.
+ * Failure modes: a file that cannot be read is an error if the user named it,
+ * or if it is there and stronger sources leave something open.
  */
 #include "config/option_file.h"
 
@@ -339,8 +339,8 @@ static int take_line(struct reader *reader, struct place *place, char *line,
 	return place->owner == NOBODY ? 0 : take_setting(reader, place, line);
 }
 
-/* Files are read again for each connection, so they must not be pipes; and
- * whoever may write them decides where the password goes. */
+/* Files are read again for each connection, so they must not be pipes. Their
+ * writers decide where the password goes. */
 static int check_file(const struct reader *reader, const char *path, int fd)
 {
 	struct stat facts;
@@ -405,7 +405,7 @@ static int read_named(struct reader *reader, const char *path)
 	return read_file(reader, path, 0);
 }
 
-/* One that is there, and not for us, has what somebody wanted to be read. */
+/* An unreadable file may have what is still open. */
 static int read_if_there(struct reader *reader, const char *path)
 {
 	if (eaccess(path, F_OK) < 0 ||
@@ -443,7 +443,7 @@ static int read_standard(struct reader *reader)
 	return code;
 }
 
-/* Was all found that was asked for? */
+/* Were the file and the groups found that were asked for? */
 static int check_found(const struct reader *reader)
 {
 	const char *file = reader->sources->file;

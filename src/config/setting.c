@@ -272,7 +272,7 @@ static size_t shown_length(const char *name)
 	return n;
 }
 
-/* How a program is told the same, or NULL. */
+/* The program's option for the same, or NULL. */
 static const char *of_program(const char *name)
 {
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(of_programs); i++)

@@ -82,7 +82,7 @@ bool rlk_where_set(struct rlk_where *where, const struct rlk_setting *key,
 	return where->values[number] && where->places[number];
 }
 
-/* Say that @number is not said, whatever a weaker source says. */
+/* Leave @number without a value, whatever a weaker source says. */
 static bool silence(struct rlk_where *where, size_t number)
 {
 	forget(where, number);

@@ -68,7 +68,7 @@ static inline bool rlk_where_says(const struct rlk_where *where, size_t number)
 	return where->values[number] && *where->values[number];
 }
 
-/** The value of a key that is a number; 0 if nothing says one. */
+/** The value of a key that is a number; 0 if no source has it. */
 static inline unsigned int rlk_where_number(const struct rlk_where *where,
 					    size_t number)
 {
