@@ -472,7 +472,7 @@ const char *rlk_answer_judge(struct rlk_conn *conn,
 {
 	struct rlk_answer *answer = &conn->io.answer;
 
-	/* The session begins with texts; they are all that it says then. */
+	/* The session begins with text statements only. */
 	if (conn->io.call == RLK_CALL_CONNECT &&
 	    answer->awaits == RLK_AWAITS_NOTHING)
 		rlk_answer_begin(conn);

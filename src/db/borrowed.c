@@ -93,7 +93,7 @@ static bool interrupt(struct call *call)
 	return call->until_ms != 0;
 }
 
-/* Those that came; 0: the deadline has. */
+/* Returns the events that came, 0 if the deadline has. */
 static int wait_for(struct call *call, int status)
 {
 	const struct rlk_borrowed *on = call->on;
@@ -196,10 +196,10 @@ int rlk_borrowed_ready(const struct rlk_borrowed *on,
 }
 
 /* An error has no flags, and the driver keeps those of the answer before. It
- * does not read those of a ping, a prepare or a reset either, and forgets the
- * error with the next thing that is sent, as when a prepared statement is
- * closed: so mysql_errno() tells nothing. But each of these takes the number of
- * rows away, and only an answer whose flags are read gives it back. */
+ * does not read those of a ping, a prepare or a reset either. The next thing
+ * that is sent, such as the close of a prepared statement, clears the error, so
+ * mysql_errno() is no evidence. But each of these takes the number of rows
+ * away, and only an answer whose flags are read gives it back. */
 bool rlk_borrowed_recall(const struct rlk_borrowed *on,
 			 struct rlk_borrowed_state *ret_state)
 {

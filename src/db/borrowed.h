@@ -38,9 +38,9 @@ struct rlk_borrowed {
 			    is none for some tables; NULL: nobody asks */
 };
 
-/** Can statements be said on it? It is connected, and nothing is under way.
- *  Makes it ready for calls with a deadline. 0, or ROWLOCK_ECONNECT,
- *  ROWLOCK_EINVAL, ROWLOCK_ENOMEM. Sends nothing. */
+/** Can the connection take statements? It is connected, and nothing is under
+ *  way. Makes it ready for calls with a deadline. Returns 0, or
+ *  ROWLOCK_ECONNECT, ROWLOCK_EINVAL, ROWLOCK_ENOMEM. Sends nothing. */
 int rlk_borrowed_ready(const struct rlk_borrowed *on,
 		       struct rowlock_errinfo *reterr);
 

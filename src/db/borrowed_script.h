@@ -6,15 +6,15 @@
 
 #include "db/borrowed.h"
 
-/** rlk_borrowed_ready(), and the state as the server says it is. A round trip
- *  where the driver does not know; it blocks as the application's own
- *  statements do if @on has no clock. Fails also as that statement does. */
+/** rlk_borrowed_ready(), and the state that the server reports. Takes a round
+ *  trip, and may fail as one, where the driver does not know the state. Blocks
+ *  as the application's own statements do if @on has no clock. */
 int rlk_borrowed_look(const struct rlk_borrowed *on,
 		      struct rlk_borrowed_state *ret_state,
 		      struct rowlock_errinfo *reterr);
 
-/** Keep it on one session from here on: if the driver connects it anew by
- *  itself it does so now, if it has to, by a round trip, and not any more until
+/** Keep @on in one session: if the driver reconnects by itself, it does so now,
+ *  if it has to, by a round trip, and not again before
  *  rlk_borrowed_let_reconnect(). *@ret_reconnects: it did. As
  *  rlk_borrowed_look(). */
 int rlk_borrowed_pin(const struct rlk_borrowed *on, bool *ret_reconnects,

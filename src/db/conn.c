@@ -75,7 +75,7 @@ void rlk_conn_interrupt(struct rlk_conn *conn)
 {
 	const uint64_t one = 1;
 
-	/* In this order: whoever sees the flag finds the count. */
+	/* In this order: a thread that sees the flag finds the count. */
 	if (write(conn->wake.fd, &one, sizeof(one)) < 0)
 		return; /* the counter is full, so it is readable */
 	atomic_store(&conn->wake.interrupted, true);

@@ -5,17 +5,17 @@
 /*
  * One connection to the server.
  *
- * One thread at a time, but for rlk_conn_interrupt(). Every call ends at the
+ * One thread at a time, except for rlk_conn_interrupt(). Every call ends at the
  * connection's deadline: all I/O goes through Connector/C's non-blocking calls
- * (mysql_real_query_start() and its kin, MariaDB Connector/C manual, "Non-
- * blocking API"), and it is we who poll the socket.
+ * (mysql_real_query_start() and its kin, MariaDB Connector/C manual,
+ * "Non-blocking API"), and rowlock polls the socket.
  *
  * Set on every connection: reconnect off, LOCAL INFILE off, close-on-exec,
  * CLIENT_FOUND_ROWS refused (a held lock would answer "1 row"), TCP keepalive
  * and TCP_USER_TIMEOUT, TLS with a verified certificate unless the peer's
  * address is local or the client said ROWLOCK_TLS_UNVERIFIED. The session's
- * state is set and read back; a connection whose state is not as set is
- * refused with a sentence that names the variable.
+ * state is set and read back; a connection whose state is not as set is refused
+ * with a sentence that names the variable.
  */
 
 #include <stdbool.h>
@@ -82,8 +82,8 @@ void rlk_conn_interrupt(struct rlk_conn *conn);
  *  has found another server at the same address (db/opener.c). */
 bool rlk_conn_usable(const struct rlk_conn *conn);
 
-/** Usable, and as far as its socket tells not closed by the server. For one
- *  that nobody talks on. Does not block. */
+/** Is @conn usable, and as far as its socket shows not closed by the server?
+ *  For one that is idle. Does not block. */
 bool rlk_conn_alive(const struct rlk_conn *conn);
 
 /** Its server takes no writes any more: a new connection may lead to one that
@@ -107,8 +107,8 @@ void rlk_conn_spoil(struct rlk_conn *conn);
 /** The server's CONNECTION_ID(), for KILL. */
 uint64_t rlk_conn_id(const struct rlk_conn *conn);
 
-/** May a KILL be said on it? Not where something between numbers sessions
- *  itself: it would end another one. */
+/** May @conn send a KILL? Not where a proxy numbers sessions itself: the KILL
+ *  would end another one. */
 bool rlk_conn_may_kill(const struct rlk_conn *conn);
 
 const struct rlk_server *rlk_conn_server(const struct rlk_conn *conn);

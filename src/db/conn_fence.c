@@ -2,22 +2,21 @@
 /*
  * Ending another session of ours for good.
  *
- * A request can be executed long after its client gave up (MariaDB goes on
- * with a blocked INSERT whose client is dead), so before its outcome is looked
- * at, its session is ended: find who holds its mark, KILL that, and wait until
+ * A request can be executed long after its client gave up (MariaDB goes on with
+ * a blocked INSERT whose client is dead). So its session is ended before its
+ * outcome is looked at: find the holder of its mark, KILL that, and wait until
  * the mark is free. KILL of one's own sessions needs no privilege.
  *
- * Without a mark the number of the connection is looked for in the list of
- * processes: a server counts them up and starts anew only when it is started
- * anew, which its identity shows.
+ * Without a mark the connection is found by its number in the list of
+ * processes: a server counts them up, and starts again only when it restarts,
+ * which its identity shows.
  *
  * Failure modes: the session may be busy dying (a rollback) for longer than we
  * wait: RLK_PENDING, ask again. On another node of a cluster we see nothing of
- * it, and something between may forbid KILL: RLK_REFUSED, never "over". So may
- * something between that numbers sessions itself: it takes the number for one
- * of its own, and ends a stranger's (MariaDB MaxScale, "Limitations and Known
- * Issues": "it is highly likely that the wrong connection ends up being
- * killed").
+ * it, and a proxy may forbid KILL: RLK_REFUSED, never "over". So may a proxy
+ * that numbers sessions itself: it takes the number for one of its own, and
+ * ends a stranger's (MariaDB MaxScale, "Limitations and Known Issues": "it is
+ * highly likely that the wrong connection ends up being killed").
  */
 #include "db/conn_fence.h"
 
@@ -105,7 +104,7 @@ static enum where locate(const struct rlk_conn *conn,
 
 	if (strcmp(ours, mark->identity) == 0)
 		return HERE;
-	/* The same server, started anew. */
+	/* The same server, restarted. */
 	if (rlk_server_same(ours, mark->identity))
 		return GONE;
 	return rlk_server_many_writers(&conn->server) ? ELSEWHERE : GONE;

@@ -4,11 +4,11 @@
  *
  * A server's global settings, init_connect, a proxy or the user's init-command
  * may have left anything: autocommit off (our INSERT would never commit), a
- * sql_mode that cuts names, a frozen clock. So one SET says all we rely on,
- * and one SELECT reads it back together with what we need to know of the
- * server. Two round trips; none of it needs a privilege.
+ * sql_mode that cuts names, a frozen clock. So one SET sets all we rely on, and
+ * one SELECT reads it back together with what we need to know of the server.
+ * Two round trips; none of it needs a privilege.
  *
- * Failure modes: a variable that is not as set is named in the message.
+ * Failure modes: the message names a variable that is not as set.
  */
 #include "db/conn_setup.h"
 

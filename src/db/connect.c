@@ -142,7 +142,7 @@ static void bound_resolver(struct rlk_conn *conn)
 	set_option(conn->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
 }
 
-/* Whom the options name, as long as no server has said who it is. */
+/* The server as the options name it, until one has identified itself. */
 static void describe(struct rlk_conn *conn)
 {
 	const struct st_mysql_options *options = &conn->mysql->options;
@@ -189,8 +189,8 @@ static const char *advice(MYSQL *mysql, unsigned int number)
 	}
 }
 
-/* Connector/C 3.3.20 has a number of its own for what is said before TLS, as
- * anybody may have said it; that is within the text. */
+/* Connector/C 3.3.20 has one error number for all errors before TLS, as anybody
+ * may have sent them; the server's number is within the text. */
 static unsigned int number_for_advice(MYSQL *mysql)
 {
 	static const char words[] = "error cannot be verified: ";
@@ -308,9 +308,9 @@ static int fail_connect(struct rlk_conn *conn, const struct rlk_where *where,
 			       : advice(conn->mysql, meant));
 }
 
-/* Connector/C goes on to the next of several hosts where nobody takes the
- * connection. For one that takes it and does not greet, as its server hangs, we
- * do. */
+/* Connector/C goes on to the next of several hosts if one does not accept the
+ * connection. If one accepts it and does not greet, as its server hangs, we do.
+ */
 static bool ask_hosts(struct rlk_conn *conn)
 {
 	bool finished = rlk_io_run(conn, RLK_CALL_CONNECT);

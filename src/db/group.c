@@ -137,8 +137,8 @@ enum rlk_member_state rlk_group_enter(struct rlk_group *group,
 	return state;
 }
 
-/* The one that can stay longest, so that no leader has to leave before those
- * whom it leads. NULL: nobody queues. */
+/* The queued member that can stay longest, so that no leader has to leave
+ * before those that it leads. NULL if none queues. */
 static struct rlk_member *next_leader_locked(struct rlk_group *group)
 {
 	struct rlk_member *best = NULL;
@@ -240,7 +240,7 @@ static void expire_list(struct rlk_list *list, int64_t now_ms, int64_t *next_ms)
 	}
 }
 
-/* Those whose time to be sent has come. */
+/* Queue the members whose time to be sent has come. */
 static void queue_early_locked(struct rlk_group *group, int64_t now_ms,
 			       int64_t *next_ms)
 {

@@ -242,8 +242,8 @@ static bool has_next_host(const struct rlk_conn *conn)
 }
 
 /* As wait_status(), but for half of the time that was left when this address
- * was begun with: the other half is the next host's. How many addresses are
- * still to come nobody tells. */
+ * was begun: the other half is the next host's. How many addresses follow is
+ * unknown. */
 static int wait_for_host(struct rlk_conn *conn, int status, bool look)
 {
 	const int64_t until = conn->until_ms;

@@ -22,11 +22,11 @@ struct rlk_loan {
  * @waiter  may be NULL: cannot be interrupted
  *
  * Returns 0; ROWLOCK_ECANCELED (interrupted); ROWLOCK_ETIMEDOUT: none was free
- * within the deadline, all of the bay's limit being lent; ROWLOCK_ECONNECT
- * with the reason of the last failure if none could be opened in that time;
- * other server errors at once, but for those that may pass (1040 and 1203, too
- * many connections; connection refused): those are tried again with back-off
- * until the deadline if @persist, and told at once otherwise.
+ * within the deadline, all of the bay's limit being lent; ROWLOCK_ECONNECT with
+ * the reason of the last failure if none could be opened in that time; other
+ * server errors at once. Errors that may pass (1040 and 1203, too many
+ * connections; connection refused) are tried again with back-off until the
+ * deadline if @persist, and returned at once otherwise.
  */
 int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 		 bool persist, struct rlk_pool_waiter *waiter,
@@ -68,7 +68,7 @@ void rlk_pool_interrupt_all(struct rlk_pool *pool);
 /** Serve @wait and wake it. Under the mutex. */
 void rlk_pool_serve(struct rlk_pool_wait *wait);
 
-/** A connection that nobody has: to the first who waits, to the idle ones, or
+/** Give a connection that is not lent to the first waiter, to the idle ones, or
  *  back to the caller, who closes it. Under the mutex. */
 struct rlk_conn *rlk_pool_place(struct rlk_pool *pool, struct rlk_conn *conn);
 

@@ -111,7 +111,7 @@ static bool is_harmless(const char *name)
 	return false;
 }
 
-/* It may have the password: it is known, or the user says so. */
+/* May the peer have the password? It is verified, or the user allows it. */
 static bool is_trusted(const struct rlk_conn *conn)
 {
 	return conn->peer.verified ||
@@ -156,8 +156,8 @@ static bool has_password(const struct rlk_conn *conn)
 	return password && *password;
 }
 
-/* The password, once, is all that it is told; for another question Connector/C
- * would read the application's standard input. */
+/* The peer may ask for the password, once, and nothing else: for another
+ * question Connector/C would read the application's standard input. */
 static const char *judge_question(struct rlk_conn *conn,
 				  const unsigned char *question, size_t size)
 {
@@ -250,16 +250,16 @@ static const char *judge_switch(struct rlk_conn *conn,
 		return problem;
 	end++;
 	if (end == packet->bytes + packet->size) {
-		/* Connector/C tells the password unasked. */
+		/* Connector/C sends the password unasked. */
 		login->answered = true;
 		return NULL;
 	}
 	return judge_question(conn, end, 1);
 }
 
-/* Whatever else is said to caching_sha2_password it takes for the wish to have
- * the password: in clear under TLS, else by a public key, which it asks the
- * peer for if there is no file with it. */
+/* caching_sha2_password takes all other words for a request of the password: it
+ * sends that in clear under TLS, else by a public key, which it asks the peer
+ * for if there is no file with it. */
 static const char *judge_hash(struct rlk_conn *conn,
 			      const struct rlk_frame *packet)
 {

@@ -2,16 +2,16 @@
 /*
  * The threads that open connections.
  *
- * An opener is started when somebody waits in a bay that has room, and ends
- * when nobody does. It opens for the bay, not for a person: the connection
- * goes to the first who waits by then, or is kept.
+ * An opener is started when a thread waits in a bay that has room, and ends
+ * when none does. It opens for the bay, not for a thread: the connection goes
+ * to the first waiter by then, or is kept.
  *
- * Failure modes: a failure is told to all who wait in the bay. If it may pass
- * (too many connections, connection refused) those who persist stay, and so
- * does everybody while the bay has other connections lent, which will come
- * back; the opener then tries again with back-off. An opener that is stuck when
- * the pool ends is left alone: it finds the pool closed, closes what it got,
- * and takes the last reference with it.
+ * Failure modes: all waiters of the bay are given a failure. If it may pass
+ * (too many connections, connection refused) those that persist stay, and so do
+ * all while the bay has other connections lent, which will come back; the
+ * opener then tries again with back-off. An opener that is stuck when the pool
+ * ends is left alone: it finds the pool closed, closes what it got, and takes
+ * the last reference with it.
  */
 #include "db/opener.h"
 
@@ -40,7 +40,7 @@ static bool may_pass(const struct rowlock_errinfo *error)
 	case 1053:
 	case 1203:
 	case 1226:
-	case 1317: /* somebody's KILL QUERY met its first statements */
+	case 1317: /* a KILL QUERY met its first statements */
 	case 1969:
 	case 3024:
 	case 2002:
@@ -141,7 +141,7 @@ static void back_off(struct rlk_opener *opener, int64_t backoff_ms)
 	rlk_mutex_lock(&pool->mutex);
 }
 
-/* Until one connection is there or nobody wants it any more. */
+/* Until one connection is there or no thread waits for it any more. */
 static void work_for(struct rlk_opener *opener, struct rlk_bay *bay)
 {
 	struct rlk_pool *pool = opener->pool;

@@ -3,8 +3,8 @@
 #define RLK_DB_PACKET_H
 
 /*
- * Several statements in one round trip, each of them for as many rows as are
- * asked for: what group commit sends (db/group.h).
+ * A batch: several statements in one round trip, each of them for as many rows
+ * as it is given. Group commit sends them (db/group.h).
  *
  * They go as one text and are executed one after the other, each autocommitted
  * unless they say BEGIN and COMMIT. The first that fails is the last that is
@@ -37,11 +37,10 @@ typedef void (*rlk_values_fn)(const void *rows, size_t row,
 			      struct rlk_value *ret_values);
 
 /**
- * Add @def for @count rows, whose values @fn tells: at least one, or none where
- * @def has no {ROW|BETWEEN}. Texts are copied, and quoted as the connection
- * wants them.
- * Returns the statement's number, from 0, or -1: no memory, or more than
- * RLK_PACKET_STATEMENTS.
+ * Add @def for @count rows, whose values @fn writes: at least one, or none
+ * where @def has no {ROW|BETWEEN}. Texts are copied, and quoted as the
+ * connection wants them. Returns the statement's number, from 0, or -1: no
+ * memory, or more than RLK_PACKET_STATEMENTS.
  */
 int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 		   rlk_values_fn fn, const void *rows, size_t count);

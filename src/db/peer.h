@@ -48,7 +48,7 @@ const char *rlk_peer_option(const struct rlk_conn *conn,
 /** After the connect: is the connection as safe as it must be? */
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 
-/** Has the connect got as far as somebody who takes it? */
+/** Has the connect reached a peer that accepts it? */
 bool rlk_peer_is_there(const struct rlk_conn *conn);
 
 /** The hosts of a list after the one that is connected to, with the comma

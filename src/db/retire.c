@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections to a server that is not the right one any more: given up while
+ * Retires connections to a server that is not the right one any more, while
  * they live, as no error of theirs would ever lead to another server.
  *
  * A server that refuses a statement as read-only (a primary that was demoted,
  * and kept its clients), or because it is not ready (a node of Galera that has
  * left the others), will refuse it on each connection. All of them are retired:
  * the idle ones are not lent again, the others are closed when they are given
- * back, and whoever keeps one for long asks (rlk_conn_retired()). So the next
- * try opens a new one, and gets to where the name of the server, or what is
- * between, leads now.
+ * back, and a thread that keeps one for long asks (rlk_conn_retired()). So the
+ * next try opens a new one, and gets to where the name of the server, or a
+ * proxy, leads now.
  *
  * Failure modes: it may lead to the same server again. Nothing is retired for a
  * while then, so that not each refusal costs a connection.
@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-/* As often as that, all connections may be opened anew. */
+/* Retire connections at most once in this time. */
 #define RETIRE_MS 1000
 
 /* Call @fn for each connection. Under the mutex. */

@@ -3,14 +3,14 @@
  * Are the tables what this library was written for?
  *
  * First the version that rowlock-migrate has recorded, then the facts: engine,
- * columns with type and collation, keys. A table that was made by hand, or
- * changed afterwards, is found by the facts.
+ * columns with type and collation, keys. The facts find a table that was made
+ * by hand, or changed afterwards.
  *
- * The first statement asks, too, which server and which session answers.
+ * The first statement also asks which server and which session answers.
  *
  * Failure modes: a missing or foreign table is a sentence that names it. All
- * comes from information_schema, which shows an account the tables on which it
- * has any right: "is not there" may also mean "no right to see it".
+ * facts come from information_schema, which shows an account the tables on
+ * which it has any right: "is not there" may also mean "no right to see it".
  */
 #include "db/schema.h"
 

@@ -91,9 +91,9 @@ bool rlk_server_has_snapshot(const struct rlk_server *server)
 	return false;
 }
 
-/* A row that is held, and that nobody has locked at this moment, is touched and
- * left as it is; one that somebody's transaction has locked delays nobody.
- * MariaDB manual, "innodb_lock_wait_timeout": 0 is no wait. */
+/* A row that is held, but not locked at this moment, is touched and left as it
+ * is; one that another transaction has locked delays nobody. MariaDB manual,
+ * "innodb_lock_wait_timeout": 0 is no wait. */
 #define NO_WAIT "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
 
 /* MariaDB manual, "INSERT...RETURNING": with ON DUPLICATE KEY UPDATE the row
@@ -167,12 +167,11 @@ static const struct rlk_many_def acquire_one_seeing_line = {
 	"ON DUPLICATE KEY UPDATE name = name",
 };
 
-/* No attempt is ever another name's: so two lists find what pairs would.
- *
- * Where a table has few rows, both servers would rather read it as a whole than
- * by its key, and wait for whoever has any of its rows locked. MySQL is told by
- * a hint (Reference Manual, "Index-Level Optimizer Hints", since 8.0.20);
- * MariaDB by sql_safe_updates, with which it uses a key wherever it can
+/* No attempt is ever another name's: so two lists find what pairs would. Where
+ * a table has few rows, both servers would rather read it as a whole than by
+ * its key, and wait for locks on any of its rows. A hint forbids that on MySQL
+ * (Reference Manual, "Index-Level Optimizer Hints", since 8.0.20); on MariaDB
+ * sql_safe_updates does, with which it uses a key wherever it can
  * (force_quick_range in SQL_SELECT::test_quick_select()). */
 #define RELEASE_MANY                                                           \
 	"FROM business_lease WHERE name IN ({?0|, }) AND slot = 0 "            \

@@ -80,7 +80,7 @@ struct rlk_dialect {
 	 * Affects as many rows as were free. NULL if there is none.
 	 */
 	const struct rlk_many_def *lease_acquire_many;
-	/** The same for one that takes the bell, too, if nobody has it; the
+	/** The same for one that also takes the bell, if nobody has it; the
 	 *  bell is one more value. Answers as lease_acquire_ringing. */
 	const struct rlk_many_def *lease_acquire_one_ringing;
 	/** As lease_acquire_seeing_line, with the values of a row of
@@ -89,10 +89,10 @@ struct rlk_dialect {
 	/** Draw for many leases, and tell name and token of each that is there.
 	 *  Values of a row: name, attempt. NULL: a statement for each. */
 	const struct rlk_many_def *lease_draw_many;
-	/** First try that takes the bell, too, if nobody has it. Parameters: as
+	/** First try that also takes the bell, if nobody has it. Parameters: as
 	 *  lease_acquire, with the attempt and the bell behind them. The same
-	 *  row comes back, and a column more: 1 if the row is ours and the
-	 *  bell, too. NULL: the server cannot do both at once. */
+	 *  row comes back, with one more column: 1 if the row and the bell are
+	 *  ours. NULL: the server cannot do both at once. */
 	const struct rlk_stmt_def *lease_acquire_ringing;
 	/** First try that looks who has the bell, where it cannot take it.
 	 *  Parameters: as lease_acquire, then the bell. 1 affected row: ours,
@@ -104,7 +104,7 @@ struct rlk_dialect {
 	 *  bell was let go then; on MySQL one row is affected, and the bell is
 	 *  still to be let go. */
 	const struct rlk_stmt_def *lease_release_ringing;
-	/** GET_LOCK() waits for parts of seconds, too. */
+	/** GET_LOCK() can wait for parts of seconds. */
 	bool bell_fractions;
 	/** Lock the name's row of business_lock now or fail with RLK_BUSY.
 	 *  Parameter: name. One row: locked. No row: there is none. */

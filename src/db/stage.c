@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stages of a run: prepare (the first time only), execute, buffer (read
- * the result to its end); query and store for text; ping. Each may be
- * suspended by the deadline or an interrupt, and is gone on with later.
+ * The stages of a run: prepare (the first time only), execute, buffer (read the
+ * result to its end); query and store for text; ping. The deadline or an
+ * interrupt may suspend each, to be resumed later.
  *
  * Failure modes: a prepared statement that the server has forgotten (1243) or
- * wants anew (1615) was not executed: it is prepared again, once, as long as
+ * wants again (1615) was not executed: it is prepared again, once, as long as
  * its parameters are at hand. One for which the server has no room (1461) is
- * said as a text: who holds something must be able to keep it and to give it
- * back, whatever others have prepared. A result whose error comes after its
- * header shows when it is buffered.
+ * sent as a text: a holder must be able to keep and to give back what it holds,
+ * whatever others have prepared. A result whose error comes after its header
+ * shows when it is buffered.
  */
 #include "db/stage.h"
 
@@ -134,7 +134,7 @@ static enum rlk_fault do_prepare(struct rlk_conn *conn,
 	return RLK_DONE;
 }
 
-/* Not executed for sure, and it can be asked for again? */
+/* Was it surely not executed, and can it be prepared again? */
 static bool wants_prepare(struct rlk_conn *conn)
 {
 	unsigned int number = mysql_stmt_errno(conn->run.stmt->stmt);

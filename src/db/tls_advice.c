@@ -2,10 +2,10 @@
 /*
  * Messages for a TLS that fails, and the way out.
  *
- * OpenSSL says what is wrong, but neither with which certificate, nor which
- * line of which file asked for it to be looked at. An advice that was taken
- * already is not given again: a connection string or an option file asks for
- * TLS even where the program does without.
+ * OpenSSL reports what is wrong, but neither with which certificate, nor which
+ * line of which file asked for the check. An advice that was taken already is
+ * not given again: a connection string or an option file asks for TLS even
+ * where the program does without.
  *
  * Failure modes: where nothing is known of the certificate (tls.c) the advice
  * is a general one.
@@ -18,8 +18,8 @@
 
 #include "base/error.h"
 
-/* Those that ask for a certificate that can be trusted, then those that ask for
- * TLS only. */
+/* Options that ask for a certificate that can be trusted, then those that ask
+ * for TLS only. */
 static const enum mysql_option wishes[] = {
 	MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
 	MYSQL_OPT_SSL_CA,
@@ -44,7 +44,7 @@ static bool is_said(const struct rlk_where *where, size_t number)
 		rlk_where_number(where, number));
 }
 
-/* The number of the key that sets @option, if it is said; else RLK_SETTINGS. */
+/* The number of the key that sets @option, if given; else RLK_SETTINGS. */
 static size_t find(const struct rlk_where *where, enum mysql_option option)
 {
 	for (size_t number = 0; number < RLK_SETTINGS; number++) {
@@ -57,8 +57,8 @@ static size_t find(const struct rlk_where *where, enum mysql_option option)
 	return RLK_SETTINGS;
 }
 
-/* The first @count that are said, with their places: "ssl-ca (my.cnf:3: group
- * [rowlock])"; "": none is. */
+/* The first @count that are given, with their places: "ssl-ca (my.cnf:3: group
+ * [rowlock])"; "" if none is. */
 static const char *put_wishes(const struct rlk_where *where, size_t count,
 			      char *text, size_t size)
 {
