@@ -53,7 +53,7 @@ static inline struct rlk_lease_key rlk_attempt_key(
 void rlk_values_of_key(const void *keys, size_t row,
 		       struct rlk_value *ret_values);
 
-/** release() and confirm() of a strategy: *@ret_found tells that all rows were
+/** release() and confirm() of a strategy: *@ret_found is true if all rows were
  *  there. */
 enum rlk_fault rlk_attempt_release(struct rlk_conn *conn,
 				   const struct rlk_request *request,

@@ -3,7 +3,7 @@
  * Candidates that stand, in SQL; see candidate.h.
  *
  * Failure modes: those of a lease. A candidate that died is seen until its
- * session is over by the server's clock; whoever yields to it does so for a
+ * session is over by the server's clock; a leader yields to it only for a
  * bounded time (recipe/campaign.c).
  */
 #include "strategy/candidate.h"
@@ -15,7 +15,7 @@
 
 #include <rowlock/election.h>
 
-/* So many, of which the last is below the writer's slot. */
+/* This many slots, of which the last is below the writer's. */
 #define FIRST_SLOT 1073741824u
 #define SLOTS 1073741824u
 

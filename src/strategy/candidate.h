@@ -6,7 +6,7 @@
  * Candidates of an election that have a weight: as long as one waits to be
  * elected, it has a row beside the lock's, on a slot from 1073741824 on, with
  * its weight as the info, so that the others see it. The row excludes nobody.
- * It is a lease as every other: it goes with its session.
+ * It is a lease like any other: it goes with its session.
  */
 
 #include "strategy/strategy.h"

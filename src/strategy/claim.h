@@ -17,8 +17,8 @@
 
 #include "strategy/strategy.h"
 
-/** How far its time is from the server's present; INT64_MAX: nobody has claimed
- *  it yet. Locks nothing. */
+/** How far its time is from the server's present; INT64_MAX if it was never
+ *  claimed. Locks nothing. */
 enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
 			      struct rowlock_errinfo *reterr);
 

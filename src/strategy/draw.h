@@ -5,9 +5,9 @@
 #include "strategy/strategy.h"
 
 /**
- * rlk_stmt_run() of a statement on lock_token. If it failed because of what
- * somebody has written into the tables, *@reterr says so, and what a DBA can
- * type; core names the name.
+ * rlk_stmt_run() of a statement on lock_token. If it failed because of values
+ * that were written by hand, *@reterr says so, and what a DBA can type; core
+ * adds the name.
  */
 enum rlk_fault rlk_draw_run(struct rlk_conn *conn,
 			    const struct rlk_stmt_def *def,

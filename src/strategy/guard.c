@@ -165,7 +165,7 @@ static void put_isolation(struct rlk_script *text,
 	rlk_script_put(text, ", READ WRITE; ");
 }
 
-/* A proxy may number threads by itself: so the thread that locks the row tells
+/* A proxy may number threads itself: so the thread that locks the row returns
  * its own number, in the statement that locks it. */
 static void put_numbered(struct rlk_script *text, const struct rlk_guard *guard)
 {
@@ -288,9 +288,9 @@ static enum rlk_fault say(const struct rlk_guard *guard,
 typedef void (*put_fn)(struct rlk_script *text, const struct rlk_guard *guard,
 		       const struct rlk_request *request);
 
-/* Whether the connection takes several statements in one text is found out by
- * trying: besides the flag with which it was opened there is
- * mysql_set_server_option(), of which nobody tells. */
+/* Only a try shows whether the connection takes several statements in one text:
+ * the flag with which it was opened may have been changed by
+ * mysql_set_server_option(). */
 static enum rlk_fault say_several(struct rlk_guard *guard, put_fn put,
 				  const struct rlk_request *request,
 				  uint64_t *ret_numbers, size_t *ret_answered,
@@ -338,8 +338,8 @@ static enum rlk_guard_end undo(const struct rlk_guard *guard,
 	return forbid_several(guard, reterr);
 }
 
-/* Connected anew, it may have what was written since in a transaction that
- * nothing guards: the next COMMIT would be a stale one. */
+/* After a reconnect, writes since then may be in a transaction that nothing
+ * guards: the next COMMIT would be a stale one. */
 static bool was_replaced(const struct rlk_guard *guard,
 			 struct rowlock_errinfo *reterr)
 {
@@ -356,8 +356,8 @@ static bool was_replaced(const struct rlk_guard *guard,
 	return true;
 }
 
-/* By the last answer that had flags: whatever was written since the begin came
- * with one, so it need not be asked for. */
+/* By the last answer that had flags: every write since the begin came with one,
+ * so no round trip is needed. */
 static bool autocommits_again(const struct rlk_guard *guard)
 {
 	struct rlk_borrowed_state state;

@@ -3,14 +3,14 @@
 #define RLK_STRATEGY_GUARD_H
 
 /*
- * The application's own transaction, tied to a lease: what is said on its
- * connection, from the begin to the end, and how the outcome of a COMMIT that
- * was not answered is found.
+ * The application's own transaction, tied to a lease: statements on its
+ * connection, from the begin to the end, and the outcome of a COMMIT that was
+ * not answered.
  *
- * In the room of its COMMIT the transaction changes the lease's row (the column
+ * Together with its COMMIT the transaction changes the lease's row (the column
  * `guards`) if that is there with the attempt of the hold. So it can commit
- * only as long as nobody else can have had the name; and whether it did can be
- * seen afterwards.
+ * only as long as nobody else can have had the name, and a look at the row
+ * shows afterwards whether it did.
  */
 
 #include "db/borrowed.h"
@@ -70,7 +70,7 @@ enum rlk_guard_end {
 	RLK_GUARD_LOST,       /* the lease's row is not there */
 	RLK_GUARD_UNCOUNTED,  /* the commit changed no row: it is not there, or
 				 others have counted it, or the statement was
-				 interrupted. rlk_guard_look() tells */
+				 interrupted; rlk_guard_look() shows which */
 	RLK_GUARD_ELSEWHERE,  /* it is another server */
 	RLK_GUARD_BROKEN,     /* the transaction has ended before: by a COMMIT,
 				 a ROLLBACK, a statement that commits, or an

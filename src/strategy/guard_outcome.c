@@ -24,8 +24,8 @@
 #include "strategy/receipt.h"
 #include "strategy/sure.h"
 
-/* Two up, as rlk_guard_count() says, from a number of ours: what others have
- * counted is no matter, and stays. */
+/* Two up, as rlk_guard_count() does, from a number of ours: the others' count
+ * does not matter, and stays. */
 static const struct rlk_stmt_def step = {
 	"outcome",
 	"UPDATE business_lease SET guards = (guards & 4026531840) "

@@ -205,7 +205,7 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 	return who_has_it(conn, request, ret_holder, reterr);
 }
 
-/* As first(), and look whether somebody stands in line who is overtaken. */
+/* As first(), and look whether it overtakes somebody in line. */
 static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
 					  const struct rlk_stmt_def *def,
 					  const struct rlk_request *request,
@@ -331,9 +331,9 @@ enum rlk_fault rlk_lease_raise(struct rlk_conn *conn,
 
 /*
  * The lease gets an attempt and a session that nobody has, so it is dead, and
- * its session is told: both, or nothing. One statement, as a transaction that
- * its client cannot end any more would keep the session's row locked, its
- * beats out, and take all its other leases with it.
+ * the session counts the break: both, or nothing. It is one statement: a
+ * transaction that its client cannot end any more would keep the session's row
+ * locked and its beats out, and all its other leases would be lost.
  */
 static const struct rlk_stmt_def break_lease = {
 	"break",
@@ -383,8 +383,8 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	if (breaking->fault || !reply.affected)
 		return;
 	breaking->found = true;
-	/* It is over; the dead row is removed by whoever asks next, if this
-	 * does not succeed. */
+	/* The hold is over; if this does not succeed, the next request removes
+	 * the dead row. */
 	request.attempt = 0;
 	rlk_lease_release(breaking->conn, &request, &swept, &error);
 }

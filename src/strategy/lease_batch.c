@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many leases in one round trip: one DELETE for all that are given back, one
- * INSERT for all that are asked for, one for all that are drawn for.
+ * Many leases in one round trip: one DELETE for all releases, one INSERT for
+ * all acquires, one for all draws.
  *
  * On MariaDB DELETE and INSERT are one transaction, which costs one write to
  * disk instead of two. The DELETE may wait, in the order of the primary key,
  * and has locked nothing but leases of our own by then; the INSERT does not
- * wait. If it would have to (somebody's transaction has a name's row locked),
- * all is undone and sent again with an INSERT that looks before it touches: a
- * row that is held, or tied up, delays nobody. That one waits only for a row
- * that is being made at this moment, and should two ever wait for each other
- * so, error 1213 sends each request alone.
+ * wait. If it would have to (another transaction has a name's row locked), all
+ * is undone and sent again with an INSERT that looks before it touches: a row
+ * that is held, or tied up, delays nobody. That one waits only for a row that
+ * is being made at this moment. Should two wait for each other so, error 1213
+ * sends each request alone.
  *
- * The draws behind it are one statement, which locks the lease and then the
+ * The draws after it are one statement, which locks the lease and then the
  * token of each name, in the order of the names. A single acquire and its draw
  * are one transaction.
  *
@@ -21,13 +21,13 @@
  * middle leaves nothing open: a transaction that is sent to a node of Galera as
  * one text may be answered OK and not be there (tests/galera).
  *
- * Behind that comes an INSERT for each *wave* of sets, that is of several names
+ * After that comes an INSERT for each *wave* of sets, that is of several names
  * by one attempt (lease_batch_rows.c). It commits by itself. A wave that lost a
- * race has made nothing, and those behind it were not sent: they are asked for
+ * race has made nothing, and those behind it were not sent: they are sent
  * again.
  *
- * If fewer rows were made than an INSERT asked for, one more statement tells
- * who has each name; but not if all were asked for again, and none was free.
+ * If an INSERT made fewer rows than it asked for, one more statement reads the
+ * holder of each name, unless all were polls and none was free.
  */
 #include "strategy/lease_batch.h"
 

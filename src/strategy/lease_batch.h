@@ -3,17 +3,17 @@
 #define RLK_STRATEGY_LEASE_BATCH_H
 
 /*
- * A packet of leases, and of sets, as its files see it. lease_batch_rows.c
- * sorts its rows, lease_batch_ask.c says it, lease_batch_answer.c reads the
- * answers, and lease_batch.c does all of it.
+ * A batch of leases, and of sets, as its files see it. lease_batch_rows.c sorts
+ * its rows, lease_batch_ask.c sends it, lease_batch_answer.c reads the answers,
+ * and lease_batch.c does all of it.
  */
 
 #include "strategy/lease_private.h"
 
 #include "strategy/bell.h"
 
-/** Rows of one kind go with one statement. Those that are asked for come last:
- *  leases, then sets, a statement for each wave. */
+/** Rows of one kind go with one statement. Acquires come last: leases, then
+ *  sets, a statement for each wave. */
 enum {
 	RLK_BATCH_DRAWS,
 	RLK_BATCH_RELEASES,
@@ -37,7 +37,7 @@ static inline struct rlk_value rlk_batch_name(const struct rlk_batch_row *row)
 				   .length = row->length };
 }
 
-/** Those of one kind, in the order of their names. */
+/** The rows of one kind, in the order of their names. */
 struct rlk_batch_rows {
 	struct rlk_batch_row *rows;
 	size_t count;
@@ -74,7 +74,7 @@ static inline bool rlk_batch_answered(const struct rlk_batch *batch,
 	       rlk_packet_answered(batch->packet) > (size_t) statement;
 }
 
-/** Is what was said about the rows of @kind executed, and committed? */
+/** Was the statement about the rows of @kind executed, and committed? */
 static inline bool rlk_batch_done(const struct rlk_batch *batch, size_t kind)
 {
 	bool commits_later = batch->together && (kind == RLK_BATCH_RELEASES ||

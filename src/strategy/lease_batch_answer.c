@@ -9,7 +9,7 @@
 #include "strategy/attempt.h"
 #include "strategy/lease_batch_rows.h"
 
-/* By which a set is refused that was free: another has come in between. */
+/* Refuses a set that was free: another acquire has come in between. */
 #define ERROR_ROWS 1242
 
 /* -------------------------------------------------------------- releases */
@@ -33,8 +33,8 @@ static void found(const struct rlk_value *columns, void *arg)
 	there->rows++;
 }
 
-/* A part that was not there as a whole is asked for alone, which makes sure;
- * and so are all, if not all rows that were there before are removed. */
+/* A part that was not there as a whole is sent alone, which makes sure; so are
+ * all, if not all rows that were there before are removed. */
 static void read_releases(struct rlk_batch *batch)
 {
 	const struct rlk_batch_rows *of = &batch->of[RLK_BATCH_RELEASES];

@@ -12,7 +12,7 @@
 enum rlk_fault rlk_batch_read(struct rlk_batch *batch, enum rlk_fault fault,
 			      bool *ret_unclear);
 
-/** Read who has them. A lease that nobody has any more is asked for again. */
+/** Read the holders. A lease that is free by now is sent again. */
 void rlk_batch_read_who(struct rlk_batch *batch);
 
 #endif

@@ -18,9 +18,8 @@
 #include "db/token_sql.h"
 #include "strategy/strategy.h"
 
-/* An INSERT of rows p (n, c, a, m, i), of which a condition has still to be
- *  said: values name, session, attempt, maximum in microseconds or NULL, info
- *  or NULL. */
+/* An INSERT of rows p (n, c, a, m, i), to which a condition is added: values
+ * name, session, attempt, maximum in microseconds or NULL, info or NULL. */
 #define INSERT_P                                                               \
 	"INSERT INTO business_lease (name, slot, session, attempt, "           \
 	"acquired_at, expires_at, info) "                                      \
@@ -134,7 +133,7 @@ static bool add_releases(struct rlk_batch *batch)
 	return of->statement >= 0 && batch->present_statement >= 0;
 }
 
-/* Those bells that the connection has. */
+/* Release the bells that the connection has. */
 static bool add_rings(struct rlk_batch *batch)
 {
 	const struct rlk_batch_rows *of = &batch->of[RLK_BATCH_RELEASES];

@@ -134,7 +134,7 @@ static void value_of_name(const void *name, size_t row,
 	ret_values[0] = rlk_text(name);
 }
 
-/* By its name, too: those of a set have one attempt. */
+/* Compares the name, since all leases of a set have one attempt. */
 static bool is_part(const struct sweep *sweep, const struct rlk_value *columns)
 {
 	for (size_t i = 0; i < sweep->dead_count; i++)
@@ -159,8 +159,7 @@ static void found(const struct rlk_value *columns, void *arg)
 	    (struct rlk_dead_lease){ name, columns[1].u64 };
 }
 
-/* The others take the place of those past their maximum: they are told apart by
- * then. */
+/* The others overwrite the leases past their maximum, whose parts remain. */
 static enum rlk_fault look(struct sweep *sweep)
 {
 	const char *first = sweep->leases[0].name;

@@ -32,8 +32,8 @@ static const struct rlk_stmt_def leases = {
 	" ORDER BY l.name, l.slot LIMIT ?",
 };
 
-/* The names come from a table of their own, so that one of which nothing is
- * there makes a row, too. */
+/* The names come from a table of their own, so that a name without any row also
+ * makes one. */
 static const struct rlk_many_def names_known = {
 	"watch",
 	"SELECT v.n," LEASE_COLUMNS
@@ -75,7 +75,7 @@ static uint64_t remaining(const struct rlk_value *session,
 	return left;
 }
 
-/* Since the first of them. That of a session whose row is gone nobody knows. */
+/* Since the first of them. For a session whose row is gone it is unknown. */
 static uint64_t expired(const struct rlk_value *session,
 			const struct rlk_value *maximum)
 {
@@ -84,7 +84,7 @@ static uint64_t expired(const struct rlk_value *session,
 	return a > b ? a : b;
 }
 
-/* As the view lock_status tells, too. */
+/* As in the view lock_status. */
 static enum rowlock_kind kind_of(unsigned int slot)
 {
 	if (slot == 0)

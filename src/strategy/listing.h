@@ -42,13 +42,13 @@ static inline struct rlk_listing rlk_listing_begin(const char *like,
 	};
 }
 
-/** Is there more to be told of? */
+/** Are there more entries to report? */
 static inline bool rlk_listing_more(const struct rlk_listing *listing)
 {
 	return !listing->ended && rlk_page_more(&listing->page);
 }
 
-/** Tell of @entry, if the list was not ended. */
+/** Report @entry, if the list was not ended. */
 static inline void rlk_listing_tell(struct rlk_listing *listing,
 				    const struct rowlock_entry *entry)
 {

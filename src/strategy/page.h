@@ -42,8 +42,7 @@ static inline bool rlk_page_more(const struct rlk_page *page)
  *  while rows are noted. */
 bool rlk_page_turn(struct rlk_page *page, struct rlk_page *ret_from);
 
-/** A row of the page. False: it has more than it was asked for; nobody is told
- *  of this one. */
+/** Note a row of the page. False: the page is full; do not report the row. */
 bool rlk_page_note(struct rlk_page *page, const char *name, uint64_t slot);
 
 #endif

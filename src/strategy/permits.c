@@ -53,9 +53,8 @@ static const struct rlk_stmt_def look = {
 #define LOOK_PERMITS (RLK_LEASE_HOLDER_COLUMNS + 1)
 #define LOOK_BELL (RLK_LEASE_HOLDER_COLUMNS + 2)
 
-/* The rows above the last slot that may be taken are read behind the number,
- * which is locked: so nobody can have made one by another number that this does
- * not see. */
+/* The number is locked before the rows above the last slot are read: so no row
+ * can have been made by another number without being seen here. */
 static const struct rlk_many_def insert = {
 	"acquire",
 	"INSERT INTO business_lease (name, slot, session, attempt, "
@@ -167,9 +166,9 @@ static enum rlk_fault look_now(struct asking *asking,
 	return rlk_stmt_each(asking->conn, &look, params, see, asking, reterr);
 }
 
-/* Whom to tell of: whoever is dead. Where the server's clock does not count,
- * any of them may be, and each is told of now and then: all are observed at the
- * same time, or each that is dead would last a TTL more. */
+/* The holder to report: a dead one if there is one. Where the server's clock
+ * does not count, any may be dead, and each is reported now and then: all are
+ * observed at the same time, or each that is dead would last a TTL more. */
 static const struct rlk_holder *pick(const struct asking *asking)
 {
 	const struct others *others = &asking->others;
@@ -204,7 +203,7 @@ static unsigned int count_free(const struct asking *asking)
 	return free;
 }
 
-/* So many of the @free slots as are wanted, in their order. */
+/* Choose as many of the @free slots as are wanted, in their order. */
 static void choose(const struct asking *asking, unsigned int free)
 {
 	unsigned int wanted = asking->request->count;
@@ -265,8 +264,8 @@ static enum rlk_fault permits_make(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, &make, params, &reply, reterr);
 }
 
-/* Another number of them than the caller says, or too few for it at any time:
- * false, with @reterr. */
+/* Returns false, with @reterr, if the semaphore has another number of permits
+ * than the caller says, or can never have enough for it. */
 static bool agrees(const struct asking *asking, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_request *request = asking->request;
@@ -330,8 +329,8 @@ static bool may_guess(const struct rlk_request *request)
 	       request->count == 1 && !request->passes_line;
 }
 
-/* RLK_AGAIN: it was not free, somebody stands in line, or there is another
- * number. */
+/* RLK_AGAIN: the slot was not free, somebody stands in line, or the number is
+ * another. */
 static enum rlk_verdict try_guess(struct rlk_conn *conn,
 				  const struct rlk_request *request,
 				  struct rowlock_errinfo *reterr)

@@ -3,8 +3,8 @@
 #define RLK_STRATEGY_PLACE_SQL_H
 
 /*
- * Where a client's tables are, for what is said on a connection that is not the
- * client's: it may have another database, and be to another server.
+ * The place of a client's tables, for statements on a connection that is not
+ * the client's: it may have another database, and be to another server.
  */
 
 #include <stdbool.h>

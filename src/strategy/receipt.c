@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A receipt that is deleted twice, or by nobody, does no harm: it is found by
- * its attempt, and nobody else looks for it.
+ * A receipt that is deleted twice, or never, does no harm: it is found by its
+ * attempt, and nobody else looks for it.
  *
  * Failure modes: those of a statement.
  */

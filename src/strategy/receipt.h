@@ -3,14 +3,15 @@
 #define RLK_STRATEGY_RECEIPT_H
 
 /*
- * Receipts: what a transaction leaves behind that has given its lease back.
+ * Receipts: rows that are left by transactions that have given their leases
+ * back.
  *
- * Its COMMIT does not delete the lease's row: it moves it to a name that no
- * lock can have, so that the lock is free, and that a row tells of it where the
- * answer was lost. A row that is missing tells nothing: anybody may delete one.
+ * Such a COMMIT does not delete the lease's row: it moves it to a name that no
+ * lock can have. So the lock is free, and a row proves the commit where the
+ * answer was lost. A missing row proves nothing: anybody may delete one.
  *
- * The client deletes them when it knows the outcome. One that is left belongs
- * to a session as leases do, and goes as they do when that is over.
+ * The client deletes receipts when it knows the outcome. One that is left
+ * belongs to a session as leases do, and goes as they do when that is over.
  *
  * As for strategies: no mutex held, may block until @conn's deadline.
  */

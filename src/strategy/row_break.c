@@ -70,7 +70,7 @@ static enum rlk_fault renumbered(const struct rlk_conn *conn, uint64_t holder,
 	return RLK_REFUSED;
 }
 
-/* Whom to kill, and for whom. */
+/* The connection to kill, and the one that waits for it. */
 struct blocked {
 	uint64_t bait;
 	uint64_t holder;

@@ -6,8 +6,8 @@
  * for each character that the server cannot show there, such as those of four
  * bytes: a text with a '?' may be one of several names, and is taken for none.
  *
- * Failure modes: an account that may not ask gets no answer, as if nobody had
- * locked anything that is known of; without memory there is an error.
+ * Failure modes: an account that may not ask gets an empty list, as if no known
+ * transaction had locked anything; without memory there is an error.
  */
 #include "strategy/row_holders.h"
 

@@ -29,18 +29,18 @@ struct rlk_row_holders {
 
 /**
  * Ask the server. Fills @ret_holders, which was all zero. An account that may
- * not ask is told of nobody: RLK_DONE. No mutex held, may block until @conn's
+ * not ask gets no holders: RLK_DONE. No mutex held, may block until @conn's
  * deadline.
  */
 enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
 				    struct rlk_row_holders *ret_holders,
 				    struct rowlock_errinfo *reterr);
 
-/** NULL: nobody is known to have locked it. */
+/** NULL if no known transaction has locked it. */
 const struct rlk_row_holder *rlk_row_holders_find(
     const struct rlk_row_holders *holders, const char *name);
 
-/** For _cleanup_, too. */
+/** Also for _cleanup_. */
 void rlk_row_holders_fini(struct rlk_row_holders *holders);
 
 #endif

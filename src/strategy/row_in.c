@@ -87,8 +87,8 @@ static enum rlk_row_in_end lock(const struct rlk_row_in *in, bool wait,
 	return number == ELSEWHERE ? RLK_ROW_IN_ELSEWHERE : RLK_ROW_IN_ABSENT;
 }
 
-/* For what nobody waits for. The deadline of the wait may have come, and its
- * interrupter have no time left: that is nothing to the begin and the rollback,
+/* For statements that do not wait. The deadline of the wait may have come, and
+ * its interrupter have no time left: begin and rollback must not fail by that,
  * or the connection would be closed. */
 static struct rlk_borrowed in_a_moment(const struct rlk_row_in *in)
 {

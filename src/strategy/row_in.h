@@ -3,7 +3,7 @@
 #define RLK_STRATEGY_ROW_IN_H
 
 /*
- * The row strategy inside a transaction of the application's: what is said on
+ * The row strategy inside a transaction of the application's: the statements on
  * its connection.
  */
 

@@ -51,7 +51,7 @@ enum rlk_fault rlk_session_look(struct rlk_conn *conn, uint64_t id,
 				bool *ret_found, uint64_t *ret_beat,
 				struct rowlock_errinfo *reterr);
 
-/** How many leases were taken from it by hand, counted as a beat tells it.
+/** How many leases were taken from the session by hand, counted as in a beat.
  *  *@ret_found: the row is there, and so it was all the time. */
 enum rlk_fault rlk_session_breaks(struct rlk_conn *conn, uint64_t id,
 				  bool *ret_found, uint64_t *ret_breaks,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sets of leases: all names or none, in one statement (lease_batch_ask.c). Each
- * operation is one statement for one text: a connection that takes no packets
- * runs it, too.
+ * operation is one statement for one text: a connection that takes no batches
+ * can run it.
  *
  * Failure modes: a part of the rows may be gone, if a lease was broken by hand
  * or swept past its maximum. Then the set is lost, and what is left of it is

@@ -137,7 +137,7 @@ static enum rlk_fault look_now(struct asking *asking,
 	return fault;
 }
 
-/* *@ret_looked: the look was made, too. */
+/* *@ret_looked: the look was made with it. */
 static enum rlk_fault insert_now(struct asking *asking, bool *ret_looked,
 				 struct rowlock_errinfo *reterr)
 {

@@ -25,12 +25,12 @@
 /** The writer's slot; those behind it are readers'. */
 #define RLK_SLOT_WRITER 2147483648u
 
-/** Room for many. The token of a reader exceeds those of all earlier writers;
+/** Lets many in. The token of a reader exceeds those of all earlier writers;
  *  among readers there is no order. */
 extern const struct rlk_strategy rlk_strategy_reader;
 
-/** Its grant keeps writers and new readers out, and says nothing of the readers
- *  that are there. */
+/** Its grant keeps writers and new readers out, and says nothing of readers
+ *  that are already there. */
 extern const struct rlk_strategy rlk_strategy_writer;
 
 /** The row of a reader or a writer, as a look finds it. */
@@ -39,7 +39,7 @@ struct rlk_rwlock_seen {
 	struct rlk_holder holder; /* looked up */
 };
 
-/** A look tells of at most this many readers. */
+/** A look reports at most this many readers. */
 #define RLK_READERS_MOST 64
 
 /** Which readers and writers have rows of @name? @fn is called for each, first

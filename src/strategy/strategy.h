@@ -142,8 +142,7 @@ struct rlk_strategy {
 	/** Waiters for a name stand in line for its bell. */
 	bool bells;
 	/** A name may have many holds at a time: readers, permits. The first in
-	 *  line asks again and again, and lets the bell go when it is granted.
-	 *  */
+	 *  line asks again and again, and lets the bell go with its grant. */
 	bool many;
 	/** Handles of this client that come in time join the last of these
 	 *  holds without asking: readers. */
@@ -152,12 +151,12 @@ struct rlk_strategy {
 	bool counted;
 	/** Several holders may keep one request out: sets, permits. */
 	bool several;
-	/** Those who share it may be there still when it is granted: a writer
-	 *  waits for them. */
+	/** Holders that share it may still be there when it is granted: a
+	 *  writer waits for them. */
 	bool drained;
-	/** Where the row of an attempt is. NULL: slot 0. */
+	/** The slot of the row of an attempt. NULL: slot 0. */
 	unsigned int (*slot)(uint64_t attempt);
-	/** Where that row is whose holder keeps others out. */
+	/** The slot of the row whose holder keeps others out. */
 	unsigned int held_slot;
 
 	/**
@@ -195,21 +194,20 @@ struct rlk_strategy {
 				  struct rowlock_errinfo *reterr);
 
 	/**
-	 * Ask for all of @parts, leases and sets of slot 0, in one round trip;
-	 * another one if some are held. The order of @parts is changed.
-	 * Either all of them are sweeps, or none is; what is swept is absent,
-	 * or over by the server's clock, which is to decide.
-	 * RLK_DONE: all are answered, but for a release that did not find all
-	 * its rows, a draw that brought no token, a set that is there in part,
-	 * and parts for which there was no room. Those have to be asked alone;
-	 * after another fault all that are not answered have to be. A release
-	 * or a draw among them was not executed, but after RLK_PENDING and
-	 * RLK_UNKNOWN that is open; an acquire may have been. A connection that
-	 * is RLK_PENDING has to be given up. NULL: requests cannot be put
-	 * together.
+	 * Send all of @parts, leases and sets of slot 0, in one round trip;
+	 * another one if some are held. The order of @parts is changed. Either
+	 * all of them are sweeps, or none is; what is swept is absent, or over
+	 * by the server's clock, which is to decide. RLK_DONE: all are
+	 * answered, except for a release that did not find all its rows, a draw
+	 * that brought no token, a set that is there in part, and parts for
+	 * which there was no room. Those have to be sent alone; after another
+	 * fault all that are not answered have to be. A release or a draw among
+	 * them was not executed, but after RLK_PENDING and RLK_UNKNOWN that is
+	 * open; an acquire may have been. A connection that is RLK_PENDING has
+	 * to be given up. NULL: requests cannot be put together.
 	 *
-	 * A single first acquire may draw, and take its bell; others have
-	 * both by acquire() and draw().
+	 * A single first acquire may draw, and take its bell; others have both
+	 * by acquire() and draw().
 	 */
 	enum rlk_fault (*batch)(struct rlk_conn *conn, struct rlk_part **parts,
 				size_t count,
@@ -217,8 +215,9 @@ struct rlk_strategy {
 				struct rowlock_errinfo *reterr);
 
 	/** Is the grant still there? @conn as for release(). If it is pinned:
-	 *  one round trip, that is sent even if the deadline has come; after
-	 *  RLK_PENDING rlk_stmt_resume(), whose RLK_DONE says that it is. */
+	 *  one round trip, which is sent even if the deadline has come; after
+	 *  RLK_PENDING call rlk_stmt_resume(), whose RLK_DONE means that it is
+	 *  there. */
 	enum rlk_fault (*confirm)(struct rlk_conn *conn,
 				  const struct rlk_request *request,
 				  bool *ret_found,
@@ -227,8 +226,8 @@ struct rlk_strategy {
 	/**
 	 * Draw a token for the grant, on a connection that commits by itself.
 	 * *@ret_token 0: none was drawn; the grant seems not to be there any
-	 * more, and confirm() tells. If the grant is
-	 * pinned the caller must confirm() before it shows the token.
+	 * more, and confirm() shows it. If the grant is pinned the caller must
+	 * confirm() before it shows the token.
 	 */
 	enum rlk_fault (*draw)(struct rlk_conn *conn,
 			       const struct rlk_request *request,
@@ -236,16 +235,15 @@ struct rlk_strategy {
 			       struct rowlock_errinfo *reterr);
 
 	/**
-	 * Have each later draw of the name be above @token: after a draw for
-	 * this grant that was not, since the server has lost what was drawn
-	 * before.
+	 * Have each later draw of the name be above @token: for a grant whose
+	 * draw was not above it, since the server has lost earlier draws.
 	 */
 	enum rlk_fault (*raise)(struct rlk_conn *conn,
 				const struct rlk_request *request,
 				uint64_t token, struct rowlock_errinfo *reterr);
 
 	/** Who has the name now? Without a holder *@ret_holder is not known.
-	 *  NULL: cannot be told. */
+	 *  NULL: there is no way to ask. */
 	enum rlk_fault (*look)(struct rlk_conn *conn,
 			       const struct rlk_request *request,
 			       struct rlk_holder *ret_holder,

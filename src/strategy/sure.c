@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All of this is said only where an answer was odd: no row was changed, or no
+ * All of this is sent only where an answer was odd: no row was changed, or no
  * number came back.
  *
  * Failure modes: those of a statement. A barrier that could not be taken away

@@ -3,15 +3,15 @@
 #define RLK_STRATEGY_SWEEP_H
 
 /*
- * Removing many of what is dead at once: a statement each, which deletes by
- * key and says again why it may. So it takes a commit for many, and a row that
- * came alive since it was looked at stays. One that somebody's transaction has
+ * Removing many of what is dead at once: a statement each, which deletes by key
+ * and checks again that it may. One commit is enough for many, and a row that
+ * came alive since it was looked at stays. A row that another transaction has
  * locked keeps all of them waiting: RLK_BUSY after the connection's lock wait,
  * and nothing is removed.
  *
- * As for strategies: no mutex held, may block until @conn's deadline; but there
- * is nothing to go on with: what gives no answer in time makes the connection
- * unusable. @conn's profile allows packets.
+ * As for strategies: no mutex held, may block until @conn's deadline; but
+ * nothing can be resumed: a statement that is not answered in time makes the
+ * connection unusable. @conn's profile allows packets.
  */
 
 #include "strategy/strategy.h"
