@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking the server, until it is granted or the waiter's time is up.
+ * Asks the server until the lock is granted or the waiter's time is up.
  *
  * One step is one question: a connection, a statement, its verdict. Between
  * steps the thread asks again at once, or sleeps where a cancel or the
  * deadline wakes it (pause.c).
  *
- * lease: nobody wakes us in the server, so we ask again with growing, jittered
- * pauses; the first question tells how long the holder's session still has,
- * and a holder that has died is removed on the way. row: the server queues us;
- * we wait there in slices, and take the question back
- * (KILL QUERY) when our time is up.
+ * lease: the server does not wake us, so we ask again with growing, jittered
+ * pauses; the first question tells how long the holder's session still has, and
+ * removes a holder that has died. row: the server queues us; we wait there in
+ * slices, and take the question back (KILL QUERY) when our time is up.
  *
- * If no answer came, the request may still be executed. Then its session is
- * ended first (settle.c), and only after that the same attempt is asked again.
+ * If no answer came, the request may still be executed. Its session is ended
+ * first (settle.c); only then the same attempt is asked again.
  */
 #include "wait/asking.h"
 
@@ -107,10 +106,10 @@ static void note_others(struct rlk_asking *asking)
 		turn->others_seen_ms = rlk_now(asking->client->clock);
 }
 
-/* Who is not unsure has nothing in the server that he knows of; what there was
- * of this attempt is gone, as dead or by hand, perhaps between an INSERT and
- * the look who has what. What is made next shall not look like it to those who
- * saw it and are about to remove it (S5), and count from then on. */
+/* No request is in doubt, so any earlier row of this attempt is gone (swept as
+ * dead, or deleted by hand). Take a new attempt number: a client that saw the
+ * old row must not delete the new one (S5). The time counts from the new
+ * attempt. */
 static void begin_anew(struct rlk_asking *asking)
 {
 	asking->hold->attempt = rlk_random();
@@ -124,7 +123,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 {
 	struct rowlock_client *client = asking->client;
 
-	/* Who is unsure never merely looks, so this was another's. */
+	/* An attempt in doubt is sent in full, so the row is another's. */
 	begin_anew(asking);
 	note_others(asking);
 	asking->skips_line = rlk_holder_clear(asking, request, holder);
@@ -149,8 +148,8 @@ static enum rlk_step held(struct rlk_asking *asking,
 
 /* ------------------------------------------------------------- one step */
 
-/* A row that is not there after it was made five times is made under another
- * name, or deleted each time: that does not pass. */
+/* A row that is absent after it was made this many times is made under another
+ * name, or deleted each time: asking on would not help. */
 #define MAKES_MOST 5
 
 static enum rlk_step fail_making(struct rlk_asking *asking)
@@ -201,9 +200,9 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	}
 }
 
-/* Why an unsettled question ends the call. Who waits in the server hears
- * nothing of it as long as another holds the name, nor if the server is gone;
- * its time was up before that could be told (settle.c). */
+/* Why an unsettled question ends the call. A waiter in the server's queue gets
+ * no answer while another holds the name, nor if the server is gone; its time
+ * was up before the two could be told apart (settle.c). */
 static int reason(struct rlk_asking *asking)
 {
 	int code;
@@ -224,7 +223,7 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 {
 	enum rlk_settled settled = rlk_settle(asking);
 
-	/* Abandoned, or asked again: then there is something to know. */
+	/* In doubt only if the same attempt is asked again. */
 	asking->unsure = settled == RLK_SETTLED;
 	asking->skips_line = asking->unsure;
 	if (settled == RLK_SETTLED)
@@ -295,7 +294,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	return request;
 }
 
-/* On a connection that the hold will keep. */
+/* Ask on a connection that the hold will keep. */
 static enum rlk_step ask_pinned(struct rlk_asking *asking)
 {
 	const struct rlk_strategy *strategy = asking->name->strategy;
@@ -333,7 +332,7 @@ static enum rlk_step not_sent(struct rlk_asking *asking)
 	return rlk_failed(asking, code);
 }
 
-/* The group will settle it, and have it abandoned if need be. */
+/* The group settles the request, and abandons it if need be. */
 static enum rlk_step left(struct rlk_asking *asking)
 {
 	asking->unsure = false;
@@ -341,7 +340,7 @@ static enum rlk_step left(struct rlk_asking *asking)
 	return rlk_end_with(asking, reason(asking));
 }
 
-/* The same, but there was no connection: nobody has been asked. */
+/* As left(), but no connection came free, so nothing was sent. */
 static enum rlk_step unsent(struct rlk_asking *asking)
 {
 	asking->unsure = false;
@@ -353,7 +352,7 @@ static enum rlk_step unsent(struct rlk_asking *asking)
 	return not_sent(asking);
 }
 
-/* With others that ask, or draw, or release at the same moment. */
+/* Ask in one batch with requests that acquire, draw or release now. */
 static enum rlk_step ask_shared(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
@@ -389,7 +388,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	if (outcome == RLK_OUT_NOT_SENT)
 		return not_sent(asking);
 	if (ticket->fault == RLK_UNKNOWN) {
-		/* Not on the connection that has the bell, if one has it. */
+		/* It ran on another connection than the bell's. */
 		asking->has_bell = false;
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 		asking->mark = ticket->mark;
@@ -403,7 +402,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	if (ticket->part.holder.bell)
 		asking->hold->bell_conn = ticket->part.ran_on;
 	asking->hold->token = ticket->part.token;
-	/* Who stands in line was overtaken: it is his turn when ours ends. */
+	/* We overtook the waiters in line: theirs is the next turn. */
 	if (ticket->part.holder.line && !asking->has_bell) {
 		note_others(asking);
 		rlk_doorbell_note_wanted(asking);
@@ -438,7 +437,7 @@ static enum rlk_step ensure_session(struct rlk_asking *asking)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
-	/* A new session: what the attempt may have left is dead. */
+	/* A new session: a row that the attempt left is dead. */
 	if (asking->hold->session != id) {
 		if (asking->hold->session)
 			asking->hold->attempt = rlk_random();
@@ -463,7 +462,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	if (step != RLK_STEP_AGAIN)
 		return step;
 	rlk_doorbell_notice_end(asking);
-	/* Who has it keeps it, also where others have begun to poll. */
+	/* The bell's waiter keeps it, even where others poll by now. */
 	return !asking->round_ms &&
 		       (asking->has_bell || (asking->on_bell && !asking->polls))
 		   ? rlk_doorbell_step(asking)
@@ -472,7 +471,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 
 /* ----------------------------------------------------------------- loop */
 
-/* The waiter's time is up, or it may go on: 0. */
+/* Returns 0 if the waiter may go on, else the code that ends it. */
 static int over(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
@@ -491,8 +490,8 @@ static int over(struct rlk_asking *asking)
 	return code;
 }
 
-/* It ends without a grant, and nobody asked again what became of a sending
- * without an answer: the chores delete its row, if there is one. */
+/* The call ends without a grant and with a request in doubt: the chores delete
+ * the row that it may have made. */
 static void give_up(struct rlk_asking *asking)
 {
 	if (!asking->code || !asking->unsure)
@@ -508,10 +507,10 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	const struct rowlock_errinfo *error = &asking->error;
 	int code = asking->code;
 
-	/* It was not held by others, we just could not ask. */
+	/* The lock was not busy, the server could not be asked. */
 	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ECONNECT)
 		code = ROWLOCK_ECONNECT;
-	/* Nor was it: it was not asked for. */
+	/* Nothing was sent. */
 	if (code == ROWLOCK_ETIMEDOUT && error->code == ROWLOCK_ETIMEDOUT)
 		return rlk_fail(reterr, code,
 				"acquire " RLK_LOCK_FORMAT ": not asked for in "

@@ -18,38 +18,38 @@ struct rlk_asking {
 	struct rlk_conn *conn; /* row: the one in use, kept between slices */
 	struct rlk_mark mark;  /* lease: the session that did not answer */
 	int64_t sent_ms;       /* when this attempt was first sent */
-	int64_t look_ms;       /* when its holder may have died */
+	int64_t look_ms;       /* when its holder may be dead */
 	uint64_t delay_ms;     /* before the next try */
 	uint64_t stray_ends;   /* the client's, before conn was taken */
 	int64_t round_ms;      /* the next try goes with the others of this
 				  round; 0: at once */
 	enum rlk_ask ask;
-	bool on_bell;    /* lease: waits on the bell, on conn */
-	bool has_bell;   /* conn has it: the first in line */
-	int64_t said_ms; /* when something was last said on that */
-	bool skips_line; /* it may be ours, or free: ask at once */
-	uint64_t swept;  /* whose row was last to be removed as dead, */
+	bool on_bell;             /* lease: waits on the bell, on conn */
+	bool has_bell;            /* conn has it: the first in line */
+	int64_t said_ms;          /* when conn was last used */
+	bool skips_line;          /* it may be ours, or free: ask at once */
+	uint64_t swept;           /* attempt last swept as dead, */
 	unsigned int swept_which; /* and on which name or slot of it */
-	bool sweeps_alone;     /* it was not; perhaps somebody has it locked */
-	bool polls;            /* bells are of no use to this one */
-	unsigned int makes;    /* how often its row was made by now */
-	bool passes_line;      /* permits: nobody seems to stand there */
-	unsigned int guess;    /* permits: where one may be free; 0: none */
+	bool sweeps_alone;        /* the row stayed; it may be locked */
+	bool polls;               /* bells are of no use to this one */
+	unsigned int makes;       /* times that its row was made */
+	bool passes_line;         /* permits: the line seems empty */
+	unsigned int guess;       /* permits: where one may be free; 0: none */
 	uint64_t front_owner;  /* permits: who is seen to be first in line, */
 	int64_t front_ms;      /* and since when */
 	uint64_t bell_owner;   /* which connection has it, if not conn */
 	uint64_t seen_attempt; /* who had the name at the last look, */
 	uint64_t seen_owner;   /* and which connection the bell */
 	bool saw_others;
-	bool wanted;  /* lease: by others, too, who may stand in line */
-	bool unsure;  /* an unanswered sending may have left a row */
+	bool wanted;  /* lease: others want it as well */
+	bool unsure;  /* a request is in doubt: it may have left a row */
 	bool unheard; /* row: nor was the wait's end answered */
 	int code;     /* why it ended */
 	struct rowlock_errinfo error; /* the last failure, if code is 0 one
 					 that may pass */
 };
 
-/** What comes after a question. */
+/** The step after a question. */
 enum rlk_step {
 	RLK_STEP_AGAIN, /* ask again, at once */
 	RLK_STEP_LATER, /* after a pause that grows */
@@ -58,28 +58,28 @@ enum rlk_step {
 
 enum rlk_step rlk_end_with(struct rlk_asking *asking, int code);
 
-/** A failure: one that may pass is waited out, but not by a try. */
+/** End with a failure; a transient one is waited out, except by a try. */
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
 
-/** What is asked for next, and when it was first sent. */
+/** The next request; notes when the attempt is first sent. */
 struct rlk_request rlk_next_request(struct rlk_asking *asking);
 
 /** Ask for a lease on asking->conn itself, as asking->ask says. */
 enum rlk_step rlk_ask_here(struct rlk_asking *asking);
 
-/** What follows from a verdict that is not RLK_GRANTED. */
+/** The next step after a verdict other than RLK_GRANTED. */
 enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 			const struct rlk_request *request,
 			struct rlk_holder *holder);
 
-/** Between polls of a name that is held. */
+/** The pause between polls of a name that is held. */
 #define RLK_POLL_DELAY_MS RLK_ROUND_MS
 
 /** Give asking->conn back, if it has one. */
 void rlk_put_conn(struct rlk_asking *asking);
 
-/** Let rowlock_cancel() reach a statement that waits in the server on @conn;
- *  NULL: it does not wait any more. */
+/** Let rowlock_cancel() interrupt a statement that waits in the server on
+ *  @conn; NULL when the wait is over. */
 void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn);
 
 /**

@@ -3,21 +3,20 @@
  * Waiting on the bell of a lease.
  *
  * A waiter that finds its name held takes a connection of its own and stands in
- * the server's line for the name's bell. It is woken when the bell is let go,
- * which is with the row's end if the holder got it by waiting, too. Then:
+ * the server's line for the name's bell. It is woken when the bell is let go; a
+ * holder that waited for the bell itself lets it go with its row. Then:
  *
  *   - the row is free: it is ours, and bell and connection stay with the hold
  *   - it is held: the holder has no bell, and will ring for nobody. We are the
  *     first in line now: keep the bell, and ask again and again, politely
  *
- * It stands there no longer than the holder's session can be sure to live, and
- * a slice at the most, and then looks: a holder may have died, a bell may have
- * been lost, or be had by a ghost. Who sees the name go from one to another
- * while the bell stays where it is knows that nobody rings, and polls from then
- * on.
+ * It stands there no longer than the holder's session is sure to live, 12
+ * seconds at most, and then looks: a holder may have died, a bell may be lost
+ * or be held by a ghost. If the name goes from one holder to another while the
+ * bell stays where it is, no holder rings, and the waiter polls from then on.
  *
- * A name that others wanted lately is asked for by the bell from the start, so
- * that nobody jumps the line.
+ * If others wanted the name lately, a waiter joins the line at once, so that it
+ * does not jump it.
  *
  * Permits have no holder that rings: there the first in line asks until it is
  * granted, and then lets the bell go (strategy/permits.h).
@@ -41,11 +40,11 @@
 
 #include <stdatomic.h>
 
-/* A wait in the server. Two statements per slice, and less than 0.2 per second
- * and waiter. */
+/* The longest wait in the server: two statements per slice are less than 0.2
+ * per second and waiter. */
 #define SLICE_MS 12000
 
-/* The server's own end of a wait comes first. */
+/* The server ends a wait this much before our deadline for it. */
 #define GRACE_MS 20
 
 /* How long a name counts as busy: from the last time that others were seen to
@@ -131,7 +130,7 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	struct rlk_waiter *waiter = asking->waiter;
 	int code;
 
-	/* The hold keeps its bell. */
+	/* A grant keeps the bell in the upkeep. */
 	if (!rlk_hold_make_upkeep(asking->hold))
 		return rlk_end_with(
 		    asking,
@@ -177,8 +176,8 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking)
 
 /* ------------------------------------------------------------------ line */
 
-/* How long to stand in line before the next look: 0 if that is due, as after a
- * wait of which the server would not tell the end. */
+/* How long to stand in line before the next look: 0 if it is due, as after a
+ * wait whose end the server did not report. */
 static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 {
 	int64_t until = rlk_after(now, SLICE_MS);
@@ -190,7 +189,7 @@ static uint64_t slice(const struct rlk_asking *asking, int64_t now)
 	return until > now ? (uint64_t) (until - now) : 0;
 }
 
-/* Longer than it takes where nobody else is in line? */
+/* Did it take longer than with an empty line? */
 static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
 {
 	struct rowlock_client *client = asking->client;
@@ -223,8 +222,8 @@ static enum rlk_fault stand(struct rlk_asking *asking)
 	return fault;
 }
 
-/* Let the bell go that the connection has, or may have. What gives no answer in
- * time lets it go with its end. */
+/* Let go of the bell that the connection has, or may have. A connection that
+ * does not answer in time is closed, which lets the bell go. */
 static void let_go(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
@@ -248,7 +247,7 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	case RLK_DONE:
 		return RLK_STEP_AGAIN;
 	case RLK_KILLED:
-		/* Perhaps in the moment after it was got. */
+		/* The connection may just have got the bell. */
 		let_go(asking);
 		return RLK_STEP_AGAIN;
 	case RLK_CONFLICT:
@@ -259,7 +258,7 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	case RLK_FAILED:
 		return rlk_failed(asking, asking->error.code);
 	default:
-		/* Nothing of it can land: there is nothing to settle. */
+		/* A wait leaves nothing that could land: do not settle it. */
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 		if (fault == RLK_PENDING)
 			return RLK_STEP_AGAIN;
@@ -269,8 +268,8 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 
 /* ------------------------------------------------------------------ steps */
 
-/* The name went from one to another, and the bell stayed where it was: as far
- * as a wait told that it did not end before its time. Permits go so while the
+/* Did the name go from one holder to another while the bell stayed where it
+ * was? Waits that ended early do not count. Permits change hands so while the
  * first in line waits for more of them. */
 static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
 {
@@ -279,7 +278,7 @@ static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
 	       asking->seen_owner == asking->bell_owner;
 }
 
-/* A look leaves nothing behind, either. */
+/* A look that failed leaves nothing to settle. */
 static enum rlk_step look_failed(struct rlk_asking *asking,
 				 enum rlk_fault fault)
 {
@@ -289,7 +288,7 @@ static enum rlk_step look_failed(struct rlk_asking *asking,
 	case RLK_KILLED:
 		return RLK_STEP_LATER;
 	case RLK_PENDING:
-		/* Its time is up, and it was held when we last heard. */
+		/* Its time is up, and the name was held at the last answer. */
 		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 		asking->error.code = 0;
 		return RLK_STEP_LATER;
@@ -316,9 +315,9 @@ static bool front_stays(struct rlk_asking *asking)
 	       now >= rlk_after(asking->front_ms, SLICE_MS);
 }
 
-/* Free, and nobody told us: look no more, take it. But permits may be left by
- * the first in line, who wants more of them, for one who wants few: unless that
- * one stays there. It may be a ghost. */
+/* The name is free and no bell rang: take it. Free permits may be meant for the
+ * first in line, which wants more of them; pass it only if it stays there, as
+ * it may be a ghost. */
 static enum rlk_step take_free(struct rlk_asking *asking, bool stays)
 {
 	enum rlk_step step;
@@ -354,7 +353,7 @@ static enum rlk_step look(struct rlk_asking *asking)
 	return rlk_judge(asking, RLK_HELD, &request, &holder);
 }
 
-/* Canceled, or too late to ask. */
+/* Is it canceled, or too late to ask? */
 static bool must_go(const struct rlk_asking *asking)
 {
 	return asking->waiter->canceled ||
@@ -409,7 +408,7 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 			 client->server);
 		fault = RLK_UNKNOWN;
 	}
-	/* Its bell ends with it. */
+	/* Closing the connection lets the bell go. */
 	if (fault)
 		rlk_pool_discard(client->pool, conn);
 	else
@@ -425,7 +424,7 @@ void rlk_doorbell_ring_on(const struct rlk_hold *hold, struct rlk_conn *conn,
 	struct rowlock_errinfo error;
 
 	rlk_conn_set_until(conn, until_ms);
-	/* It ends with the connection. */
+	/* Closing the connection lets the bell go. */
 	if (rlk_bell_ring(conn, &request, &error))
 		rlk_pool_discard(client->pool, conn);
 	else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server said yes: the hold begins, if that still counts.
+ * The server granted the lock: the hold begins, if the grant still counts.
  *
  * A lease counts only if the session that its row names is still ours, and its
  * maximum is not over; else its row is dead or is given back, and the question
- * is asked anew. A row hold keeps its connection, whose socket is watched from
+ * is asked again. A row hold keeps its connection, whose socket is watched from
  * the same moment on.
  */
 #include "wait/grant.h"
@@ -16,10 +16,10 @@
 #include "db/lend.h"
 #include "group/commit.h"
 
-/* Of the same 100 ms, if the question had to be taken back first. */
+/* The refresh's part of the 100 ms of settle.c, after a take-back. */
 #define REFRESH_MS 70
 
-/* A statement without an answer says nothing by itself. */
+/* A statement without an answer sets no error. */
 static void no_answer(struct rlk_asking *asking)
 {
 	if (!asking->error.code)
@@ -39,19 +39,19 @@ static bool begin_lease(struct rlk_asking *asking)
 	    session->id != hold->session ||
 	    rlk_now(asking->client->clock) >= session->valid_until_ms)
 		return false;
-	/* Where there may be many it lets it go: the next may come in, too. */
+	/* Among several holders, the bell goes on to the next waiter. */
 	if (asking->has_bell && !hold->name->strategy->many) {
 		asking->has_bell = false;
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
 	hold->wanted = asking->wanted;
 	rlk_hold_start_locked(hold);
-	/* At once: a loss in the next moment must find who has it. */
+	/* Attach at once: a loss in the next moment must find its owner. */
 	rlk_lock_attach_locked(asking->lock, hold);
 	if (asking->waiter->count == 1 && !asking->waiter->refused)
 		asking->lock->slot = (uint16_t) hold->upkeep->slots[0];
-	/* A break that was seen while the answer was on its way may have been
-	 * of this very lease: the look that followed did not know it. */
+	/* A break that was seen while the answer was on its way may have hit
+	 * this very lease: the look that followed did not know it. */
 	if (session->breaks != asking->waiter->breaks) {
 		asking->client->look_breaks = true;
 		rlk_sleeper_wake(&asking->client->chores_sleeper);
@@ -68,8 +68,8 @@ static int64_t refresh_until(const struct rlk_waiter *waiter)
 	return call < until ? call : until;
 }
 
-/* A grant after a long wait in the server: only an answer that was asked for
- * just now tells until when the idle bound keeps it. */
+/* After a long wait in the server, only an answer to a new statement tells how
+ * long the idle timeout keeps the grant. */
 static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
 {
 	struct rowlock_client *client = asking->client;
@@ -88,8 +88,8 @@ static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
 	return now;
 }
 
-/* What the pool saw alive may have ended since, and the deadline thread have
- * found no hold that had it. */
+/* The connection may have ended since the pool checked it, when the deadline
+ * thread found no hold on it. */
 static bool ended_meanwhile_locked(const struct rlk_asking *asking)
 {
 	return asking->client->stray_ends != asking->stray_ends &&
@@ -104,7 +104,7 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 
 	t0 = refresh_row(asking, t0);
 	if (t0 < 0) {
-		/* It has the row locked: only its end is sure to end that. */
+		/* Only closing the connection surely unlocks the row. */
 		rlk_pool_discard(client->pool, TAKE_PTR(asking->conn));
 		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	}
@@ -130,8 +130,8 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 	return rlk_end_with(asking, 0);
 }
 
-/* The maximum counts from the first sending. A grant that comes when it is
- * over already is given back. */
+/* The maximum counts from the first sending. A grant that comes after it is
+ * given back. */
 static bool too_late(struct rlk_asking *asking)
 {
 	uint64_t max = asking->lock->max_hold_ms;
@@ -144,8 +144,7 @@ static bool too_late(struct rlk_asking *asking)
 	return rlk_now(asking->client->clock) >= until;
 }
 
-/* It came too late: its row goes, and the question is asked anew, as another
- * attempt. */
+/* The grant came too late: delete its row, and ask again as another attempt. */
 static enum rlk_step give_back(struct rlk_asking *asking)
 {
 	const struct rlk_errand errand = {

@@ -6,7 +6,7 @@
 
 #include "wait/asking.h"
 
-/** The answer to a question that was sent at @t0 is yes; see grant.c. */
+/** The question sent at @t0 was granted; see grant.c. */
 enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0);
 
 #endif

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local hand-over: what one thread gives up, the next local waiter has, without
- * a word to the server.
+ * Local hand-over: a lock that one thread gives up goes to the next local
+ * waiter without a statement.
  *
  * To the server nothing happens: the row, its attempt, the session or the
- * connection are the same. Here the same hold goes on with another owner, who
- * draws a token of his own: it comes from the name's row like every other, so
- * it is larger than the one before.
+ * connection are the same. Here the same hold goes on with another owner, which
+ * draws a token of its own: every token comes from the name's row, so it is
+ * larger than the last.
  *
  * A hold's time among the threads of one client is a turn. It begins with the
- * server's grant and is bounded, by passes and by time: other processes wait
- * for the name, too, and nothing tells us so. After it the hold goes back, and
- * our next waiter asks like everybody else.
+ * server's grant and is bounded, by passes and by time: other processes may
+ * wait for the name without our knowledge. After the turn the hold goes back,
+ * and our next waiter asks like any other.
  *
- * What the server might know better than we, goes back as well: a hold that is
- * perhaps broken, one whose connection has ended. And what it shows to people
- * or ends by itself has to be asked for anew: another info, a maximum hold. So
- * does one whose guard was told as text, or is in a commit that may still come:
- * that passes for the next owner.
+ * A hold goes back to the server if it may be broken, or if its connection has
+ * ended. So does one that the next owner wants with another info or maximum
+ * hold, which the server stores; and one whose guard was given out as text, or
+ * is in a commit that may still come: that would pass for the next owner.
  */
 #include "wait/handover.h"
 
 #include "core/waiter.h"
 #include "wait/asking.h"
 
-/* Could the server tell that it is not ours any more? */
+/* May the hold be lost by the server's account? */
 static bool is_doubtful(const struct rlk_hold *hold)
 {
 	if (hold->name->strategy->needs_session)
 		return hold->suspect || hold->name->client->look_breaks;
-	/* The thread that talks on it will see; else the socket tells, sooner
-	 * than the deadline thread gets the mutex. */
+	/* A thread that uses the connection will see its end; else the socket
+	 * tells, before the deadline thread gets the mutex. */
 	return !hold->conn_busy && !rlk_conn_alive(hold->conn);
 }
 
@@ -43,9 +42,9 @@ static bool turn_is_over(const struct rlk_hold *hold)
 		   rlk_after(hold->began_ms, client->handover_ms);
 }
 
-/* The first who still waits; before him are only those who are about to leave,
- * canceled or late. Nobody, if the first is not asleep in the line: then two
- * threads use one handle at the same time. */
+/* The first that still waits; only canceled or late waiters are before it. NULL
+ * if the first is not asleep in the line: then two threads use one handle at
+ * the same time. */
 static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 {
 	struct rlk_list *node;
@@ -64,8 +63,8 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 	return NULL;
 }
 
-/* Does it want as many, of as many? Who says another number is to be refused,
- * which the server does. */
+/* Does it want as many permits, of the same total? The server refuses a waiter
+ * with another total. */
 static bool is_alike(const struct rlk_waiter *waiter,
 		     const struct rlk_hold *hold)
 {
@@ -73,10 +72,10 @@ static bool is_alike(const struct rlk_waiter *waiter,
 	       (!waiter->permits || waiter->permits == hold->upkeep->permits);
 }
 
-/* The same for permits, for which the first asks while others have some. One
- * that is asked for the first time gets its own; who was refused is not
- * overtaken, neither while its next question is under way nor as it wants
- * another number. */
+/* As next_in_line(), for permits: their first waiter asks while others have
+ * some. A waiter that asks for the first time gets its own permits. One that
+ * was refused is not overtaken, neither while its next question is under way
+ * nor because it wants another number. */
 static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
 {
 	struct rlk_list *node;
@@ -98,7 +97,7 @@ static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
 	return NULL;
 }
 
-/* Would the server have been asked for just what is there? */
+/* Would @to ask the server for exactly the hold that @from has? */
 static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 		 const struct rowlock *to)
 {
@@ -133,7 +132,7 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 	hold->passes++;
 	hold->owner = next->owner;
 	hold->token = 0;
-	/* At once: a loss in the next moment must find who has it. */
+	/* Attach at once: a loss in the next moment must find its owner. */
 	rlk_lock_attach_locked(next->lock, hold);
 	next->handed = true;
 	return next->waker;
@@ -145,7 +144,7 @@ bool rlk_handed_over_locked(struct rlk_waiter *waiter)
 		return false;
 	if (rlk_hold_check_locked(waiter->lock->hold))
 		return true;
-	/* Nobody has seen it as ours. */
+	/* The owner has not seen it yet. */
 	rlk_lock_detach_locked(waiter->lock);
 	waiter->handed = false;
 	return false;

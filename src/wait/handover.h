@@ -11,8 +11,8 @@
 /**
  * Let HELD @hold, whose last level @from has just let go, go on with the next
  * local waiter, if it may. The waiter is the owner from here on; the caller
- * signals its waker, best when the mutex is let go. NULL: it has to go back to
- * the server.
+ * signals its waker, best without the mutex. Returns NULL if the hold must go
+ * back to the server.
  */
 struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 				       const struct rowlock *from);

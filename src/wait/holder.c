@@ -13,9 +13,9 @@
 #include "group/commit.h"
 #include "hold/clear.h"
 
-/* To observe a beat from the server's line: the number of looks until it is
- * over. The first one may just miss a beat, and the next one sees it a part
- * later than a waiter that looks all the time; the last one is at the end. */
+/* While queued in the server, look this many times per observation period. The
+ * first look may just miss a beat, and the next one sees it a part later than a
+ * waiter that looks all the time; the last one is at the end. */
 #define OBSERVE_LOOKS 4
 
 static int64_t observe_ms(const struct rlk_asking *asking,
@@ -47,15 +47,15 @@ void rlk_holder_plan_look(struct rlk_asking *asking,
 	asking->look_ms = now + left_ms;
 }
 
-/* Which one of the rows that one attempt may have. */
+/* Tells the rows of one attempt apart. */
 static unsigned int row_of(const struct rlk_holder *holder)
 {
 	return holder->slot ? holder->slot : holder->which;
 }
 
-/* A holder that was to be removed and is still there was alive after all: no
- * reason to ask again at once. One whose row somebody has locked is in others'
- * way once. */
+/* A holder that survived its removal was alive: no reason to ask again at once.
+ * If another client has its row locked, the sweep goes alone, so that it blocks
+ * other requests only once. */
 bool rlk_holder_clear(struct rlk_asking *asking,
 		      const struct rlk_request *request,
 		      struct rlk_holder *holder)
@@ -76,7 +76,7 @@ bool rlk_holder_clear(struct rlk_asking *asking,
 	    holder->slot ? holder->slot : asking->name->strategy->held_slot;
 	dead.count = 0;
 	errand.until_ms = rlk_waiter_io_until(asking->waiter);
-	/* Those of a packet are on slot 0. */
+	/* Batched sweeps handle slot 0 only. */
 	errand.aside = asking->sweeps_alone || dead.slot ||
 		       !rlk_clears_together(client, holder);
 	asking->swept = holder->attempt;

@@ -6,12 +6,12 @@
 
 #include "wait/asking.h"
 
-/** Note when @holder may be dead, as far as is known: asking->look_ms. */
+/** Note when @holder may be dead in asking->look_ms, as far as is known. */
 void rlk_holder_plan_look(struct rlk_asking *asking,
 			  const struct rlk_holder *holder);
 
 /** Remove @holder of the name that @request is about, if it is dead. It may be
- *  looked up anew. True: the name may be free now, so ask again at once. */
+ *  looked up again. True: the name may be free, so ask again at once. */
 bool rlk_holder_clear(struct rlk_asking *asking,
 		      const struct rlk_request *request,
 		      struct rlk_holder *holder);

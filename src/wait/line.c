@@ -16,7 +16,7 @@
 #include "wait/handover.h"
 #include "wait/share.h"
 
-/* May it ask? Where there may be many, one that is there is no reason not to.
+/* May it ask? Where a name has several holders, one of ours is no obstacle.
  */
 static bool is_its_turn(const struct rlk_waiter *waiter)
 {
@@ -26,8 +26,8 @@ static bool is_its_turn(const struct rlk_waiter *waiter)
 	       (!name->hold || name->strategy->many);
 }
 
-/* Wait until the name is handed to us, or it is our turn to ask. Lets the mutex
- * go. */
+/* Wait until the name is handed to us, or it is our turn to ask. Releases the
+ * mutex meanwhile. */
 static int wait_turn_locked(struct rlk_waiter *waiter)
 {
 	while (!rlk_handed_over_locked(waiter) && !rlk_joined_locked(waiter) &&
@@ -40,7 +40,7 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 			return code;
 		rlk_waiter_sleep_locked(waiter, waiter->until_ms);
 	}
-	/* What was handed over before the end of the wait is held. */
+	/* A hold that was handed over before the end is ours. */
 	return waiter->handed ? 0 : rlk_waiter_over_locked(waiter);
 }
 
@@ -81,7 +81,7 @@ struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
 	return hold;
 }
 
-/* The thread asks without the mutex; the line stays as it is behind it. */
+/* The thread asks without the mutex; the line behind it stays as it is. */
 static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 {
 	struct rowlock *lock = waiter->lock;
@@ -107,16 +107,16 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	return code;
 }
 
-/* Where there may be many, who asks whether there is room at this moment need
- * not wait for those who ask, too; nor who is let in by a writer of ours: the
- * others wait for its end. */
+/* Where a name has several holders, a try does not wait for others that ask.
+ * Nor does a reader that a writer of ours lets in: the others wait for the end
+ * of that writer. */
 static bool stands_in_line(const struct rlk_waiter *waiter)
 {
 	return !waiter->name->strategy->many ||
 	       (!waiter->try && !waiter->under);
 }
 
-/* False: out of memory. */
+/* Returns false if memory is out. */
 static bool enter_line(struct rlk_waiter *waiter)
 {
 	struct rlk_name *name = waiter->name;
@@ -127,7 +127,7 @@ static bool enter_line(struct rlk_waiter *waiter)
 	waiter->lock->waiter = waiter;
 	if (!stands_in_line(waiter))
 		return true;
-	/* The second one makes turns of it. */
+	/* Turns begin with the second thread. */
 	if (name->hold)
 		rlk_name_turn(name, name->hold->began_ms);
 	else if (!rlk_list_empty(&name->waiters))
@@ -151,16 +151,15 @@ static void leave_line(struct rlk_waiter *waiter)
 /* How it is to be acquired. */
 struct wanted {
 	uint64_t wait_ms;
-	int64_t until_ms; /* no statement may last longer than that */
+	int64_t until_ms; /* no statement may last longer */
 	uint64_t under;   /* a writer's attempt; 0: none */
 	bool undrawn;     /* its token is drawn later */
-	/* Of a semaphore. */
+	/* For a semaphore. */
 	unsigned int permits;
 	unsigned int count;
 };
 
-/* Stand in line until it is handed over, joined, or asked for: then the handle
- * has the hold. */
+/* Stand in line until the hold is handed over, joined, or granted. */
 static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 			struct rowlock_errinfo *reterr)
 {
@@ -189,16 +188,16 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	return code;
 }
 
-/* A hold that was lost is over with the next acquire. That of a re-entrant
- * handle may be within what the hold protected: it is told of the loss, once.
- * 1: go on. */
+/* Drop a lost hold at the next acquire. A re-entrant handle may be within what
+ * the hold protected: it gets ROWLOCK_ELOST, once. Returns 1 if the acquire may
+ * go on. */
 static int drop_lost_locked(struct rowlock *lock, uint64_t under,
 			    struct rowlock_errinfo *reterr)
 {
 	struct rlk_hold *hold = lock->hold;
 	int code = 1;
 
-	/* A reader that its writer lets in is within nothing of its own. */
+	/* A reader that its writer lets in is within no hold of its own. */
 	if (!(lock->flags & ROWLOCK_NOT_REENTRANT) && !under)
 		code = rlk_fail(reterr, ROWLOCK_ELOST,
 				"acquire " RLK_LOCK_FORMAT
@@ -212,7 +211,7 @@ static int drop_lost_locked(struct rowlock *lock, uint64_t under,
 	return code;
 }
 
-/* What the handle's own last hold says: 1: go on. */
+/* Check the handle's last hold. Returns 1 if the acquire may go on. */
 static int own_hold_locked(struct rowlock *lock, uint64_t under,
 			   struct rowlock_errinfo *reterr)
 {
@@ -232,7 +231,7 @@ static int own_hold_locked(struct rowlock *lock, uint64_t under,
 		   : drop_lost_locked(lock, under, reterr);
 }
 
-/* The calling thread has @hold, by another handle than @lock. */
+/* The calling thread has @hold by another handle than @lock. */
 static int fail_elsewhere(const struct rowlock *lock, bool try,
 			  struct rowlock_errinfo *reterr)
 {
@@ -251,11 +250,11 @@ static bool may_enter(const struct rowlock *lock, const struct rlk_hold *hold)
 	return lock->flags & hold->handles->flags & ROWLOCK_OWNER_THREAD;
 }
 
-/* One level more for an owner that has it; 1: it has not. */
+/* Add a level if the owner has the hold. Returns 1 if not. */
 static int reenter_locked(struct rowlock *lock, const struct wanted *wanted,
 			  struct rowlock_errinfo *reterr)
 {
-	/* Of what is shared each handle has its own, or joins the last. */
+	/* A handle of a shared lock has its own hold, or joins the last. */
 	struct rlk_hold *hold = lock->hold ? lock->hold : lock->name->hold;
 
 	if (!hold || hold->owner != rlk_lock_owner(lock) ||
@@ -277,7 +276,7 @@ static int reenter_locked(struct rowlock *lock, const struct wanted *wanted,
 	return 0;
 }
 
-/* The handle has the hold, or the error says why not. */
+/* On success the handle has the hold. */
 static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 			  struct rowlock_errinfo *reterr)
 {
@@ -295,7 +294,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	code = reenter_locked(lock, wanted, reterr);
 	if (code <= 0)
 		return code;
-	/* Its time may have come up between the two looks. */
+	/* The hold may have expired between the two checks. */
 	code = own_hold_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
@@ -303,7 +302,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 		lock->cancel_next = false;
 		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
 	}
-	/* Its end will tell of what it holds then. */
+	/* The thread's end will report what it still holds. */
 	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	lock->calls++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the server is asked again: after a pause that grows, with the client's
- * others in a round, or later than others who want the name as well.
+ * When the server is asked again: after a pause that grows, in a round with the
+ * client's other waiters, or later than others that want the name.
  */
 #include "wait/pause.h"
 
@@ -15,21 +15,20 @@
 #define FIRST_DELAY_MS 2     /* it doubles */
 #define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
 
-/* Nobody rings for permits, and all others stand behind the one that asks. */
+/* Permits have no bell, and all others stand behind the one that asks. */
 #define FIRST_IN_LINE_MS 20
 
-/* Who has had the name for a turn lets others ask first, for longer than their
- * polls, if they were seen to want it lately. */
+/* A client that had the name for a turn lets others ask first, for longer than
+ * their polls are apart, if they were seen to want it lately. */
 #define TURN_MS 50 /* without hand-over, which has its own */
 #define STEP_BACK_MS (2 * RLK_POLL_DELAY_MS)
 #define LATELY_MS 5000
-/* Where nobody was seen it is done so often to find out: the holder cannot know
+/* If none were seen, step back only this often, to probe: a holder cannot see
  * who polls. */
 #define PROBE_MS 2000
 
-/* Does it ask on a connection of its own? The first in line whose holder will
- * not ring need not, for the bell stays with it meanwhile; but the server ends
- * a connection on which nothing is said. */
+/* Does it ask on a connection of its own? The first in line keeps the bell
+ * while it polls elsewhere; but the server closes an idle connection. */
 static bool has_its_own_way(const struct rlk_asking *asking)
 {
 	if (asking->has_bell)
@@ -37,8 +36,8 @@ static bool has_its_own_way(const struct rlk_asking *asking)
 	return asking->conn || (asking->on_bell && !asking->polls);
 }
 
-/* Many names that are held cost one statement per round, not one each: who has
- * polled for a while goes on together with the client's others. */
+/* Many names that are held cost one statement per round, not one each: a waiter
+ * that has polled for a while joins the client's others. */
 static bool joins_round(struct rlk_asking *asking)
 {
 	const struct rlk_waiter *waiter = asking->waiter;
@@ -82,13 +81,13 @@ bool rlk_pause(struct rlk_asking *asking)
 		asking->delay_ms = limit;
 	if (joins_round(asking))
 		return false;
-	/* Jitter, so that those who met once do not meet again and again. */
+	/* Jitter, so that clients that collided do not collide again. */
 	at = rlk_after(rlk_now(asking->client->clock),
 		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
 	if (end_ms < at)
 		at = end_ms;
 	rlk_mutex_lock(&asking->client->mutex);
-	/* One that may have left a row goes on until it knows. */
+	/* A request in doubt must be cleared up first. */
 	waiter->idle = !asking->unsure;
 	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
 	       !waiter->handed && rlk_now(asking->client->clock) < at)
@@ -102,8 +101,7 @@ bool rlk_pause(struct rlk_asking *asking)
 	return handed;
 }
 
-/* Have our threads had the name among themselves for a turn, while others want
- * it? */
+/* Have our threads had the name for a turn while others want it? */
 static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 {
 	const struct rlk_turn *turn = asking->name->turn;
@@ -119,8 +117,8 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
 			      turn->began_ms > now - LATELY_MS);
 }
 
-/* Nobody may keep a name among its own threads while others wait for it. Where
- * waiters queue in the server, they get their turn by that. */
+/* A client may not keep a name among its own threads while others wait for it.
+ * Waiters that queue in the server get their turn by the queue. */
 void rlk_step_back(struct rlk_asking *asking)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -134,8 +132,8 @@ void rlk_step_back(struct rlk_asking *asking)
 	    asking->name->strategy->many || waiter->try ||
 	    !turn_is_over_locked(asking, now))
 		return;
-	/* Once for all of ours: who gives up meanwhile is followed by another,
-	 * and the name may be free. */
+	/* One end for all our waiters: if one gives up, another follows it, and
+	 * the name may be free. */
 	if (!turn->back_until_ms)
 		turn->back_until_ms = now + STEP_BACK_MS;
 	at = turn->back_until_ms;

@@ -7,8 +7,8 @@
 #include "wait/asking.h"
 
 /** Sleep until it is time to ask again, or choose the round that the next
- *  question goes with: asking->round_ms. Ends early when the waiter has to
- *  go. True: it has what another of ours gave up meanwhile. */
+ *  question goes with: asking->round_ms. Ends early when the waiter has to go.
+ *  Returns true if a hold of ours was handed to it meanwhile. */
 bool rlk_pause(struct rlk_asking *asking);
 
 /** Let others ask first, if our threads have had the name for a turn. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A round's point in time is a hash of its number: whoever asks, and whenever,
- * is told the same.
+ * A round's point in time is a hash of its number, so all waiters of a client
+ * compute the same one, whenever they ask.
  */
 #include "wait/rounds.h"
 

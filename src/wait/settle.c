@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When no answer came.
+ * Settles a request that got no answer.
  *
  * A request can be executed long after its client gave up: a dead client's
  * INSERT that was blocked lands when the row is free. So "reconnect, look,
- * nothing there" proves nothing. First the session that the request was sent
- * on is ended in the server, by its mark; then the database's state is final,
- * and asking again with the same attempt tells whether it is ours.
+ * nothing there" proves nothing. First the session that the request was sent on
+ * is ended in the server, by its mark; then the database's state is final, and
+ * asking again with the same attempt tells whether the row is ours.
  *
  * Where no fence reaches (another node of a cluster, KILL refused, no answer to
- * it in a call's time) nothing tells that. The attempt is abandoned, its row is
- * deleted, and whoever has time left asks on as another attempt: the row of the
- * first may still come, but nobody will believe it (abandoned.c).
+ * it in a call's time) the outcome stays unknown. The attempt is abandoned, its
+ * row is deleted, and a waiter with time left asks on as another attempt: the
+ * row of the first may still come, but no client will believe it (abandoned.c).
  *
- * If the server is away for longer than the waiter's time the attempt is
- * abandoned, too: the chores end the session, and delete the row of just this
- * attempt.
+ * An attempt is also abandoned if the server is away for longer than the
+ * waiter's time: the chores end the session, and delete the row of this attempt
+ * only.
  */
 #include "wait/settle.h"
 
@@ -29,8 +29,8 @@
 /* Between two tries to end a session. */
 #define REST_MS 20
 
-/* Of the 100 ms that an acquire may return after its deadline; the rest is for
- * a busy machine. */
+/* Part of the 100 ms by which an acquire may overrun its deadline; the rest is
+ * for a busy machine. */
 #define TAKE_BACK_MS 60
 
 void rlk_fail_abandoned(struct rlk_asking *asking)
@@ -51,8 +51,8 @@ static enum rlk_settled abandon(struct rlk_asking *asking,
 	return RLK_UNSETTLED;
 }
 
-/* May the waiter go on? A short sleep, so that a server that is away is not
- * asked in a circle. */
+/* May the waiter go on? Sleeps first, so as not to ask an absent server in a
+ * tight loop. */
 static bool rest(struct rlk_asking *asking, uint64_t ms)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -83,7 +83,7 @@ static enum rlk_fault end_session(struct rlk_asking *asking,
 	return fault;
 }
 
-/* As far as it has come: the chores do so again, as long as it may. */
+/* Delete the row if it has come; the chores repeat it while it may come. */
 static void remove_row(struct rlk_asking *asking,
 		       const struct rlk_request *request)
 {
@@ -101,7 +101,7 @@ static void remove_row(struct rlk_asking *asking,
 	rlk_pool_put(asking->client->pool, conn);
 }
 
-/* Nothing that was asked so far is asked for again. */
+/* Abandon the attempt and go on with a new one. */
 static enum rlk_settled begin_anew(struct rlk_asking *asking,
 				   const struct rlk_mark *mark)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sharing: what one handle of this client reads, the next may read, too,
- * without a word to the server.
+ * Sharing: a handle may join the read hold of another handle of this client
+ * without a statement.
  *
  * To the server they are one reader, whose row is there until the last of them
- * has let go. So nobody can be wrong who joins. But a writer waits for that
- * row's end: a hold is joined for a bounded time after its grant, for which the
- * server was asked whether there is a writer. Who comes later asks again and
- * has another row, if no writer has come meanwhile; and is joined from then on.
+ * has let go. So joining is always safe. But a writer waits for that row's end:
+ * a hold is joined only for a bounded time after its grant, which the server
+ * gives only if no writer waits. A later handle asks again and gets another row
+ * if no writer has come; further handles join that one.
  */
 #include "wait/share.h"
 

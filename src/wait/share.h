@@ -8,10 +8,10 @@
 
 #include "hold/handle.h"
 
-/** May one more handle join @hold, which is shared, without asking? */
+/** May one more handle join the shared @hold without asking? */
 bool rlk_may_join_locked(const struct rlk_hold *hold);
 
-/** Has @waiter, who has not asked yet, joined the last hold of its name? */
+/** Has @waiter, which has not asked yet, joined the last hold of its name? */
 bool rlk_joined_locked(struct rlk_waiter *waiter);
 
 #endif
