@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was abandoned: attempts without an answer, and what is left of holds
- * that were lost.
+ * Clears abandoned attempts (no answer came), and the remains of lost holds.
  *
- * A request without an answer may still be executed. So in each round the
- * session that it was sent on is looked for and ended (the fence), and the row
- * of its attempt is deleted, whether the fence holds or not. It is over with a
- * round whose fence held before the row was deleted.
+ * A request without an answer may still be executed. So each round ends the
+ * session that it was sent on (the fence), and deletes the row of its attempt,
+ * whether the fence holds or not. The last round is one whose fence held before
+ * the row was deleted.
  *
  * Where no fence reaches (that session is on another node of a cluster or
  * behind a balancer, or KILL is refused), the rounds go on for as long as the
- * server keeps a session that says nothing, since nothing was sent on it after
- * it had been given up: then the server has ended it by itself. A server that
- * stands still counts no time, and executes what has arrived when it goes on;
- * so the time starts anew with each round that was not answered soon.
+ * server keeps an idle session: nothing is sent on it after it was given up, so
+ * by then the server has closed it. A server that stands still counts no time,
+ * and executes what has arrived when it goes on; so the time starts again with
+ * each round that was not answered soon.
  *
- * Until then the request may be executed behind a DELETE. That is harmless:
- *   - nobody will believe it (S1, S3). An attempt that is abandoned is never
- *     asked for again, and its answer has no reader; who goes on asking for the
- *     name does so by another attempt (settle.c)
+ * Until then the request may be executed after a DELETE. That is harmless:
+ *   - no client believes it (S1, S3). An abandoned attempt is never asked for
+ *     again, and its answer has no reader; a waiter that goes on asking uses
+ *     another attempt (settle.c)
  *   - where the name is another's, the INSERT finds that row and leaves it as
  *     it is
- *   - where the name is free, a row comes that nobody holds, and the name is
- *     busy until the next round deletes it: that row only, by its attempt (S5)
- *   - what went with it in one packet goes by attempts, too; a token that is
- *     drawn for it is shown to nobody, and later ones are larger (S2)
+ *   - where the name is free, a row comes without a holder, and the name is
+ *     busy until the next round deletes that row, by its attempt (S5)
+ *   - the rest of its batch has attempts of its own; a token that is drawn for
+ *     it is never shown, and later ones are larger (S2)
  *
- * Failure modes: a server that does not answer ends the round, as all others
- * would fail alike; every other failure is of one attempt alone. A round that
- * takes long is gone on with after the other chores.
+ * Failure modes: a server that does not answer ends the round, as all other
+ * attempts would fail too; every other failure concerns one attempt. A long
+ * round goes on after the other chores.
  */
 #include "background/abandoned.h"
 
@@ -39,22 +38,22 @@
 
 #include <inttypes.h>
 
-/* The other chores wait no longer for a round. */
+/* The longest that the other chores wait for a round. */
 #define ROUND_MS 1000
 
-/* A session that was killed is gone in a moment, or the next round will see. */
+/* The time for a killed session to go; the next round sees to the rest. */
 #define DYING_MS 20
 
-/* Answers that are so far apart, or nearer, leave the server no time to stand
- * still unseen: a round, and the pause behind it. */
+/* Between answers that are at most this far apart (a round and its pause), the
+ * server cannot have stood still unseen. */
 #define LAPSE_MS (ROUND_MS + RLK_CHORES_RETRY_MS)
 
-/* A statement that was begun in the last moment may wait for a lock. */
+/* The last statement of a session may wait this long for a lock. */
 #define LOCK_WAIT_MS 1000
 
 /* ---------------------------------------------------------------- doubt */
 
-/* Only the chores thread looks at these two. */
+/* Only the chores thread uses answered_ms and prompt_since_ms. */
 static void note_answer(struct rowlock_client *client)
 {
 	int64_t now = rlk_now(client->clock);
@@ -64,8 +63,8 @@ static void note_answer(struct rowlock_client *client)
 	client->answered_ms = now;
 }
 
-/* Had the server ended its session by itself at @began_ms? Where there is no
- * row to delete it does not matter whether the server stood still. */
+/* Had the server closed its session as idle at @began_ms? Without a row to
+ * delete, it does not matter whether the server stood still. */
 static bool ended_by_itself(struct rowlock_client *client,
 			    const struct rlk_hold *hold, int64_t began_ms)
 {
@@ -84,8 +83,8 @@ static bool ended_by_itself(struct rowlock_client *client,
 						LAPSE_MS + LOCK_WAIT_MS);
 }
 
-/* End the session that might still execute a request of @hold. RLK_DONE: none
- * of them will be executed any more. */
+/* End the session that might still execute a request of @hold. RLK_DONE means
+ * that none will be executed any more. */
 static enum rlk_fault fence(struct rowlock_client *client,
 			    struct rlk_hold *hold)
 {
@@ -108,7 +107,7 @@ static enum rlk_fault fence(struct rowlock_client *client,
 
 /* ----------------------------------------------------------------- rows */
 
-/* Its row, if there is one, is dead with a session that is not ours any more.
+/* Its row, if there is one, is dead once its session is not ours any more.
  */
 static bool dies_by_itself(struct rowlock_client *client,
 			   const struct rlk_hold *hold)
@@ -148,7 +147,7 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 /* ---------------------------------------------------------- connections */
 
 /* The connection of a lost row hold. The server ends the transaction when it
- * sees it end; where no packet gets through on it, when we end its session. */
+ * sees the connection end; if no data gets through, when we end its session. */
 static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 {
 	struct rlk_mark mark;
@@ -160,11 +159,10 @@ static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
 
-		/* Whoever talks on it gives it back, and wakes us. */
+		/* A thread that uses it gives it back, and wakes us. */
 		if (!hold->conn || hold->conn_busy)
 			continue;
-		/* A bell is let go with its connection; nothing hangs on
-		 * when. */
+		/* Closing a bell's connection lets the bell go, soon enough. */
 		if (hold->name->strategy->pins_connection) {
 			rlk_conn_mark(hold->conn, &mark);
 			rlk_hold_mark_locked(hold, &mark);
@@ -174,7 +172,7 @@ static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 	return NULL;
 }
 
-/* All of them, before anything that may hang: they keep rows locked. */
+/* Close all of them before anything that may hang: they keep rows locked. */
 static void drop_conns(struct rowlock_client *client)
 {
 	for (;;) {
@@ -193,8 +191,8 @@ static void drop_conns(struct rowlock_client *client)
 
 enum cleared {
 	CLEARED,    /* it is over */
-	AGAIN,      /* in the next round, too */
-	UNANSWERED, /* and so would be the others */
+	AGAIN,      /* in the next round again */
+	UNANSWERED, /* as the others would be */
 };
 
 static enum cleared clear_lease(struct rowlock_client *client,
@@ -202,7 +200,7 @@ static enum cleared clear_lease(struct rowlock_client *client,
 {
 	switch (remove_row(client, hold)) {
 	case RLK_DONE:
-		/* Or those who wait for the name would sleep a slice. */
+		/* Else the waiters of the name would sleep for a slice. */
 		rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
 		return fenced ? CLEARED : AGAIN;
 	case RLK_PENDING:
@@ -250,13 +248,13 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 			rlk_owner_end_log(hold);
 		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
-		/* One whose connection is still talked on stays, too. */
+		/* One whose connection is still in use stays as well. */
 		if (cleared == CLEARED && !hold->conn)
 			rlk_hold_cleared_locked(hold);
 		else
 			rlk_list_append(&failed, node);
 	}
-	/* Time was up: the rest at once, after the other chores. */
+	/* The round's time was up: the rest follows the other chores. */
 	if (cleared != UNANSWERED && !rlk_list_empty(&client->abandoned))
 		*next_ms = rlk_now(client->clock);
 	while ((node = rlk_list_first(&failed))) {

@@ -3,18 +3,18 @@
 #define RLK_BACKGROUND_ABANDONED_H
 
 /*
- * Removing what is in client->abandoned. See abandoned.c.
+ * Clearing the list client->abandoned. See abandoned.c.
  */
 
 #include "hold/hold.h"
 
-/** Between two rounds of what has not succeeded. */
+/** The pause between two rounds. */
 #define RLK_CHORES_RETRY_MS 500
 
 /**
- * One round: of each attempt the row is deleted, and its session ended where
- * that can be done. What is not over then, or would keep the other chores
- * waiting, moves *@next_ms to the next round. Without the mutex; blocks.
+ * One round: deletes the row of each attempt, and ends its session where that
+ * is possible. If attempts are left, or would delay the other chores, *@next_ms
+ * becomes the time of the next round. Without the mutex; blocks.
  */
 void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of our leases were broken. All that we hold are under suspicion before
- * the look begins; what the look finds is cleared, what is left was taken. A
- * lease that is acquired meanwhile was never suspected.
+ * Finds the leases of ours that were broken. All leases that we hold become
+ * suspects; the look clears those whose rows it finds, and the rest was taken.
+ * A lease acquired meanwhile was never a suspect.
  *
- * Failure mode: a server that tells of more rows than ours can be is not
- * believed, and asked again.
+ * Failure mode: an answer with more rows than ours can be is not believed, and
+ * the server is asked again.
  */
 #include "background/breaks.h"
 
@@ -16,8 +16,8 @@
 
 #include <stdlib.h>
 
-/* Rows besides those of our holds: what was asked for or abandoned, and has not
- * been deleted yet. */
+/* The most rows besides those of our holds: of attempts that were sent or
+ * abandoned, and are not deleted yet. */
 #define OTHERS_MOST 65536
 
 struct seen {
@@ -25,7 +25,7 @@ struct seen {
 	size_t count;
 	size_t size;
 	size_t most;
-	bool failed; /* no memory for it, or more than there can be */
+	bool failed; /* out of memory, or too many rows */
 };
 
 static void add(uint64_t attempt, void *arg)
@@ -59,7 +59,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The first of those that are not smaller. */
+/* The index of the first attempt that is not smaller. */
 static size_t find(const struct seen *seen, uint64_t attempt)
 {
 	size_t from = 0;
@@ -76,7 +76,7 @@ static size_t find(const struct seen *seen, uint64_t attempt)
 	return from;
 }
 
-/* With all its rows. */
+/* Are all rows of @hold there? */
 static bool is_there(const struct seen *seen, const struct rlk_hold *hold)
 {
 	size_t last = find(seen, hold->attempt) + rlk_hold_rows(hold) - 1;

@@ -4,9 +4,9 @@
 
 #include "core/client.h"
 
-/** If a beat said that leases of ours were taken by hand: look which are still
- *  there, and lose the others. False: it could not be found out, try again.
- *  Blocks; no mutex held. */
+/** If a beat said that leases of ours were broken: look which are still there,
+ *  and lose the others. Returns false if that failed: try again. Blocks; no
+ *  mutex held. */
 bool rlk_breaks_look(struct rowlock_client *client);
 
 #endif

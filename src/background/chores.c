@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chores thread: what has to be said to the server, but by nobody in
- * particular and not at once.
+ * The chores thread: background statements that no caller waits for.
  *
  *   - closes the connections of row holds that were lost, and removes the rows
  *     of attempts that were given up (abandoned.c)
  *   - deletes the rows of sessions that were lost, and the receipts of
  *     transactions that have given their lock back (receipts.c)
- *   - looks behind each beat whether the rows are there of what we hold
- *     (present.c), and which lease was broken, when a beat or that says that
- *     one was (breaks.c)
+ *   - checks after each beat that the rows of our holds are there (present.c),
+ *     and finds out which lease was broken if a beat or that check says so
+ *     (breaks.c)
  *   - keeps idle connections of the pool alive and without transactions
  *
- * Each thing is tried again until it is done; every try has a deadline, so one
+ * Each chore is tried again until it is done; every try has a deadline, so one
  * that hangs delays the others, but does not stop them.
  */
 #include "background/chores.h"
@@ -111,8 +110,8 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	}
 }
 
-/* The commit connection has a bell that nobody let go, as it was in use for
- * long: a waiter on that is woken by the connection's end. */
+/* The commit connection has a bell that was not let go, as the connection was
+ * in use for long: closing it wakes the bell's waiter. */
 static void end_ghost(struct rowlock_client *client, int64_t *next_ms)
 {
 	struct rlk_conn *conn;

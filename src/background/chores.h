@@ -2,7 +2,7 @@
 #ifndef RLK_BACKGROUND_CHORES_H
 #define RLK_BACKGROUND_CHORES_H
 
-/* The thread that sends what no caller waits for. */
+/* The thread that sends statements that no caller waits for. */
 
 void rlk_chores_run(void *client);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The deadline thread: rings alarms when their time has come by our own clock,
- * and sees the sockets of row holds end. It says nothing to the server and
- * calls nobody back, so nothing but the scheduler can delay it.
+ * and sees the sockets of row holds end. It sends nothing and calls no
+ * callbacks, so only the scheduler can delay it.
  *
- * It sleeps until the earliest alarm. Who sets an earlier one wakes it; an
- * alarm that is cleared does not, it just finds nothing due: so a wait that
- * ends before its deadline costs no switch of threads.
+ * It sleeps until the earliest alarm. Setting an earlier alarm wakes it,
+ * clearing one does not: so a wait that ends before its deadline costs no
+ * thread switch.
  */
 #include "background/deadline.h"
 
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-/* So many ends are seen at once: all holds are looked through for them, and a
- * server that restarts ends those of ten thousand. */
+/* The ends seen at once: each such batch costs a pass over all holds, and a
+ * server that restarts ends ten thousand connections. */
 #define ENDS_MOST 256
 
 static int compare(const void *a, const void *b)
@@ -28,8 +28,8 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* A connection that no hold has is idle, and the pool will see; or somebody
- * talks on it, who may be about to begin a hold (grant.c). */
+/* A connection without a hold is idle, and the pool will notice; or it is in
+ * use by a thread that may be about to begin a hold (grant.c). */
 static void conns_ended_locked(struct rowlock_client *client, uint64_t *notes,
 			       size_t count)
 {
@@ -52,8 +52,8 @@ static void conns_ended_locked(struct rowlock_client *client, uint64_t *notes,
 	client->stray_ends += count - found;
 }
 
-/* If there are more, the sleep ends at once, and others get the mutex in
- * between. */
+/* If there are more ends, the sleep ends at once, and other threads get the
+ * mutex in between. */
 static void watch_ended_locked(struct rowlock_client *client)
 {
 	struct epoll_event events[ENDS_MOST];

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper thread: one UPDATE per beat, whatever the number of holds, on a
- * connection that was opened beforehand; if it does not answer in a sixth of
- * the TTL, the same on the spare one. Several tries fit before the deadline.
+ * connection that was opened beforehand; if no answer comes in a sixth of the
+ * TTL, the next try is on the spare one. Several tries fit before the deadline.
  *
  *     t0 = now                      read before the beat is sent
  *     beat sent ... answered
  *     holds are good until          t0 + TTL - margin      on our clock
  *     the server lets others in     >= t0 + TTL            on its clock
  *
- * The margin covers clocks that run at different rates. A beat that answers
- * late moves the deadline from its own t0 only; one that comes after the
- * deadline changes nothing, as LOST is for ever.
+ * The margin covers clocks that run at different rates. A beat that is answered
+ * late moves the deadline from its own t0 only; an answer after the deadline
+ * changes nothing, as LOST is final.
  *
- * Every beat tells the server's time, too; without a session the spare
- * connection asks for it. If that clock is seen to jump, it decides no more who
- * is dead. As often, the keeper looks for threads whose end nobody told of.
+ * Every beat returns the server's time; without a session the spare connection
+ * asks for it. If that clock jumps, it no longer decides which holders are
+ * dead. As often, the keeper looks for threads that ended unnoticed.
  */
 #include "background/keeper.h"
 
@@ -31,17 +31,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Clocks are slewed by a tenth at the most (chrony's maxslewrate is 8.3 %). */
+/* Clocks are slewed by at most a tenth (chrony's maxslewrate is 8.3 %). */
 #define SLEW 10
 
-/* What the keeper remembers between its rounds. */
+/* The keeper's state between its rounds. */
 struct keeper {
 	struct rowlock_client *client;
 	bool failing;         /* the last beat was not answered */
 	int64_t next_time_ms; /* when to tend the spare connection */
 	bool has_offset;
 	int64_t offset_us; /* server's clock minus ours */
-	int64_t error_us;  /* as far as that is known, */
+	int64_t error_us;  /* the offset's error, */
 	int64_t as_of_ms;  /* at this moment */
 };
 
@@ -59,16 +59,15 @@ static uint64_t patience_ms(const struct rowlock_client *client)
 					       : client->call_timeout_ms;
 }
 
-/* The server closes a session that is silent for longer than its wait_timeout,
- * a TTL or 30 s, and things on the way close sooner. */
+/* The server closes a session that is idle for its wait_timeout, a TTL or 30 s;
+ * a proxy may close it sooner. */
 static uint64_t time_ms(const struct rowlock_client *client)
 {
 	return beat_ms(client) < 30000 ? beat_ms(client) : 30000;
 }
 
 /* Make sure there is a connection in @place; false if there is none. One to a
- * server that takes no writes is kept until there is another: it may take them
- * again. */
+ * read-only server is kept until there is another: it may take writes again. */
 static bool have_conn(struct rowlock_client *client, int place,
 		      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
@@ -88,7 +87,7 @@ static bool have_conn(struct rowlock_client *client, int place,
 	return true;
 }
 
-/* None at the client's end. */
+/* No patience at the client's end. */
 static int64_t patience_until(struct rowlock_client *client)
 {
 	int64_t now = rlk_now(client->clock);
@@ -110,8 +109,8 @@ int rlk_keeper_prepare(struct rowlock_client *client,
 	return 0;
 }
 
-/* Another server knows the session, too: a replica that was promoted. Does it
- * also know the leases? The chores look. */
+/* Another server knows the session: a promoted replica. The chores look whether
+ * it also knows the leases. */
 static void move_locked(struct rowlock_client *client, const char *server)
 {
 	struct rlk_session *session = &client->session;
@@ -119,14 +118,14 @@ static void move_locked(struct rowlock_client *client, const char *server)
 	if (rlk_server_same(session->server, server))
 		return;
 	memcpy(session->server, server, sizeof(session->server));
-	/* Its last beats may not have got there. */
+	/* The last beats may not have been replicated. */
 	session->beat_seen = 0;
 	session->beats_then = session->beats;
 	client->look_breaks = true;
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-/* What a beat's answer, by @server, means. */
+/* Act on a beat's answer, by @server. */
 static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 		     const struct rlk_beat *beat, const char *server)
 {
@@ -140,7 +139,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 		rlk_session_lose_locked(client, RLK_WAS_EVICTED);
 		return;
 	}
-	/* Too late, if the deadline thread did not get to run yet. */
+	/* It came too late, and the deadline thread has not run yet. */
 	if (rlk_now(client->clock) >= session->valid_until_ms) {
 		rlk_session_lose_locked(
 		    client, "no heartbeat was answered within the TTL");
@@ -158,8 +157,8 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-/* The server's clock was @server_us between @before and now: so its offset to
- * ours is known but for a round trip. Has it changed by more? */
+/* The server's clock was @server_us between @before and now, so its offset to
+ * ours is known to within a round trip. Has it changed by more? */
 static void compare(struct keeper *keeper, int64_t before, int64_t server_us)
 {
 	struct rowlock_client *client = keeper->client;
@@ -264,7 +263,7 @@ static void beat(struct keeper *keeper, uint64_t id)
 	keeper->failing = false;
 }
 
-/* Keep the spare connection alive; ask it for the time if no beat tells it. */
+/* Keep the spare connection alive; ask it for the time if no beat does. */
 static void tend_spare(struct keeper *keeper, bool beating)
 {
 	struct rowlock_client *client = keeper->client;
@@ -283,7 +282,7 @@ static void tend_spare(struct keeper *keeper, bool beating)
 	else if (!rlk_conn_server_time(client->keeper_conns[1], &server_us,
 				       &error))
 		compare(keeper, before, server_us);
-	/* Without beats nobody says anything on the other: both in turn. */
+	/* Without beats the other would be idle: use both in turn. */
 	if (!beating)
 		swap(client);
 }

@@ -2,7 +2,7 @@
 #ifndef RLK_BACKGROUND_KEEPER_H
 #define RLK_BACKGROUND_KEEPER_H
 
-/* The thread that beats. */
+/* The thread that sends the heartbeats. */
 
 #include "core/client.h"
 

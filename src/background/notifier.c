@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The notifier thread: runs the lost callbacks, one after the other, with no
- * mutex held. A callback may take as long as it likes; it delays only the
- * callbacks behind it. Whoever frees the handle waits for the one that runs.
+ * mutex held. A callback may take any time; it delays only the callbacks behind
+ * it. Freeing a handle waits for its callback that runs.
  */
 #include "background/notifier.h"
 
@@ -26,7 +26,7 @@ void rlk_notifier_run(void *arg)
 		}
 		lock = container_of(node, struct rowlock, in_notices);
 		rlk_list_remove(node);
-		/* The next call that is due waits its turn behind others. */
+		/* A further call for this handle goes behind the others. */
 		if (--lock->notices > 0)
 			rlk_list_append(&client->notices, node);
 		fn = lock->lost_fn;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pinger thread: keeps row holds good. The server ends a session that is
- * silent for the idle bound, and a hold's deadline is the last answer's t0 plus
- * the bound less the margin; so each hold's connection is pinged every third of
- * the bound. A thread of its own: nothing else that has to be said to the
- * server may delay it.
+ * idle for the idle timeout, and a hold's deadline is the last answer's t0 plus
+ * the timeout less the margin; so each hold's connection is pinged every third
+ * of the timeout. It is a thread of its own, so that no other statement delays
+ * it.
  *
- * All pings that are due are under way at once. Each is sent and not waited
- * for; an epoll tells whose answer is there. One after the other, two
- * connections that have gone dead would take all others' holds along, and so
- * would a few hundred holds at a long round trip.
+ * All pings that are due are under way at once; an epoll tells which answers
+ * have come. If they went one after the other, two dead connections would cost
+ * all other holds, and so would a few hundred holds at a long round trip.
  *
- * As long as its ping is under way a connection is busy, and ours: nobody else
- * reads that answer, or closes it. Who wants it waits, as for any other thread
- * that talks on it (rlk_hold_take_conn_locked()).
+ * While its ping is under way a connection is busy, and ours: no other thread
+ * reads that answer, or closes the connection. A thread that wants it waits, as
+ * for any other user of it (rlk_hold_take_conn_locked()).
  *
- * One ping that is not answered in a third of the bound (or in a call's time)
- * ends its hold: nothing else can be said on that connection, and two more
- * holds' pings fit before their deadlines.
+ * A ping that is not answered in a third of the timeout (or in a call's time)
+ * ends its hold: the connection cannot be used for anything else, and other
+ * holds have two more pings before their deadlines.
  */
 #include "background/pinger.h"
 
@@ -30,8 +29,8 @@
 #include <assert.h>
 #include <sys/epoll.h>
 
-/* So many are sent, then as many answers are taken: none of them waits for all
- * of the others. */
+/* This many pings are sent, then as many answers taken, so that none waits for
+ * all others. */
 #define BATCH 64
 
 static uint64_t patience_ms(const struct rlk_hold *hold)
@@ -44,7 +43,7 @@ static uint64_t patience_ms(const struct rlk_hold *hold)
 
 /* ------------------------------------------------------ one ping's life */
 
-/* Its end, for a row hold: the answer is there, or there will be none. */
+/* A row hold's ping ends: with its answer, or without. */
 static void row_ponged_locked(struct rlk_hold *hold, bool answered)
 {
 	if (answered)
@@ -53,11 +52,11 @@ static void row_ponged_locked(struct rlk_hold *hold, bool answered)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
 }
 
-/* The same for a lease's bell, which the hold can do without. Returns the
- * connection if nobody has a use for it. */
+/* A ping of a lease's bell ends; the hold can do without the bell. Returns the
+ * connection if it is not needed any more. */
 static struct rlk_conn *bell_ponged_locked(struct rlk_hold *hold, bool answered)
 {
-	/* Who gave the hold up meanwhile has left its connection to us. */
+	/* A hold given up meanwhile has left its connection to us. */
 	if (!answered || hold->state != RLK_HOLD_HELD)
 		return TAKE_PTR(hold->conn);
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
@@ -82,8 +81,8 @@ static void end(struct rlk_hold *hold, bool answered)
 	rlk_pool_discard(client->pool, conn);
 }
 
-/* Tell us when something comes on its socket. Without memory for that we look
- * when our patience ends. */
+/* Watch its socket for the answer. If epoll has no memory for it, look when our
+ * patience ends. */
 static void watch(struct rlk_hold *hold)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = hold };
@@ -92,8 +91,8 @@ static void watch(struct rlk_hold *hold)
 		  rlk_conn_fd(hold->conn), &event);
 }
 
-/* Before anything that may close the socket: a child of fork() that has it
- * open, too, would keep it watched. */
+/* Call this before the socket may be closed: a child of fork() that has it open
+ * would keep it watched. */
 static void unwatch(struct rlk_hold *hold)
 {
 	struct epoll_event event = { .events = 0 };
@@ -102,8 +101,8 @@ static void unwatch(struct rlk_hold *hold)
 		  rlk_conn_fd(hold->conn), &event);
 }
 
-/* It has no time: it is on its way when this returns. A connection at rest has
- * nothing unsent, so its socket takes it at once. */
+/* Send a ping without blocking. A connection at rest has nothing unsent, so its
+ * socket takes it at once. */
 static void send_ping(struct rlk_hold *hold)
 {
 	struct rlk_request request = rlk_hold_request(hold);
@@ -112,7 +111,7 @@ static void send_ping(struct rlk_hold *hold)
 	enum rlk_fault fault;
 	bool found;
 
-	/* On an old server it wakes nobody. */
+	/* A bell on an old server wakes no waiter. */
 	if (bell && rlk_conn_retired(hold->conn)) {
 		end(hold, false);
 		return;
@@ -127,7 +126,7 @@ static void send_ping(struct rlk_hold *hold)
 		end(hold, !fault);
 }
 
-/* Its answer, or a part of it, may be there. @last: or nothing comes. */
+/* The answer, or a part of it, may be there. @last: its time is up. */
 static void look(struct rlk_hold *hold, bool last)
 {
 	struct rowlock_errinfo error;
@@ -144,8 +143,8 @@ static void look(struct rlk_hold *hold, bool last)
 
 /* -------------------------------------------------------- all of them */
 
-/* Take its connection for a ping, from now on until our patience ends. False:
- * it needs none, or who talks on it gets the answer that a ping would. */
+/* Take its connection for a ping, until our patience ends. Returns false if it
+ * needs none, or if another thread uses it, whose answer serves as well. */
 static bool begin_locked(struct rlk_hold *hold, int64_t now)
 {
 	struct rlk_upkeep *upkeep = hold->upkeep;
@@ -161,8 +160,8 @@ static bool begin_locked(struct rlk_hold *hold, int64_t now)
 	return true;
 }
 
-/* What there is to do now for a hold, if anything: to send (*@ret_send), or to
- * look for the last time. NULL: nothing is due, before *@ret_next_ms. */
+/* The next hold that is due: for a ping (*@ret_send), or for its last look.
+ * Returns NULL if none is due before *@ret_next_ms. */
 static struct rlk_hold *due_locked(struct rowlock_client *client,
 				   bool *ret_send, int64_t *ret_next_ms)
 {
@@ -181,7 +180,7 @@ static struct rlk_hold *due_locked(struct rowlock_client *client,
 	return NULL;
 }
 
-/* Returns when there is more to do. */
+/* Returns the time of the next thing to do. */
 static int64_t do_what_is_due(struct rowlock_client *client)
 {
 	int64_t next = 0;
@@ -213,8 +212,7 @@ static void take_pongs(struct rowlock_client *client)
 		look(events[i].data.ptr, false);
 }
 
-/* At the client's end, when no hold is left: nobody waits for what is still
- * under way. */
+/* At the client's end, when no hold is left: drop the pings under way. */
 static void give_up(struct rowlock_client *client)
 {
 	struct rlk_alarm *alarm;

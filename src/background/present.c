@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that came, and rows that went, by another's hand.
+ * Detects rows that came or went by another hand.
  *
- * A dump that is restored under clients brings rows back, of names that were
- * given back long ago, and the session's as it was then: it counts fewer beats
- * than were answered. Such a session is given up; with its row all its leases
- * are dead. One beat may have been counted and not be answered yet, so one that
- * is missing proves nothing. A server that took over may lack some (keeper.c).
+ * A dump that is restored while clients run brings back rows of names that were
+ * released long ago, and an older row of the session: it counts fewer beats
+ * than were answered. Such a session is given up; its leases die with its row.
+ * A beat may be counted before its answer came, so one missing beat proves
+ * nothing. A server that took over may lack some (keeper.c).
  *
- * Rows that went: somebody has emptied the table, deleted by hand, or restored
- * a dump. No beat tells of it, as the session's row may be there. So each beat
- * is followed by a look at the rows of what we hold, by their primary key: 256
- * by a statement, and by 64 statements at most, so that the server has time for
- * others; the rest follows behind the next beat.
+ * Rows go if the table is emptied, a row is deleted by hand, or a dump is
+ * restored. No beat shows it, as the session's row may still be there. So a
+ * look at the rows of our holds, by primary key, follows each beat: 256 in a
+ * statement, and at most 64 statements, to leave the server time for others;
+ * the rest follows after the next beat.
  *
- * A row that is missing is no verdict: its hold may be released at this moment.
- * It is one only if the hold is held before and after the look; then the look
- * that follows a break decides (breaks.c).
+ * A missing row alone proves nothing: its hold may be released at this moment.
+ * If the hold is held before and after the look, the look that follows a break
+ * decides (breaks.c).
  *
- * All this is asked on the commit connection, which is there and mostly idle.
- * One that is in use is tried again soon; where it is in use up to the next
- * beat, another connection is opened.
+ * The looks use the commit connection, which is open and mostly idle. If it is
+ * in use, the look is tried again soon; if it still is at the next beat,
+ * another connection is opened.
  *
- * Failure modes: no connection, or no answer: the next beat is soon. A server
- * that is not the one which has the session is not asked.
+ * Failure modes: without a connection or an answer, the next beat's look
+ * follows soon. Only the server that has the session is asked.
  */
 #include "background/present.h"
 
@@ -41,7 +41,7 @@
 #define HOLDS_MOST 256
 #define KEYS_MOST (HOLDS_MOST + ROWLOCK_SEMAPHORE_MAX)
 
-/* Statements behind one beat. */
+/* Statements after one beat. */
 #define PAGES_MOST 64
 
 _Static_assert(ROWLOCK_SEMAPHORE_MAX >= ROWLOCK_MULTILOCK_MAX,
@@ -50,7 +50,7 @@ _Static_assert(ROWLOCK_SEMAPHORE_MAX >= ROWLOCK_MULTILOCK_MAX,
 struct page {
 	size_t hold_count;
 	struct rlk_hold *holds[HOLDS_MOST];
-	size_t rows[HOLDS_MOST]; /* that are still to be found of each */
+	size_t rows[HOLDS_MOST]; /* of each, still to be found */
 	size_t key_count;
 	struct rlk_lease_key keys[KEYS_MOST];
 };
@@ -74,15 +74,15 @@ static void add_hold_locked(struct page *page, struct rlk_hold *hold)
 		page->keys[page->key_count++] = rlk_attempt_key(&request, i);
 }
 
-/* A transaction of the application's may give its row back just now, or may
- * have; its end tells. */
+/* A transaction of the application may be giving its row back, or may have; the
+ * end of the transaction decides. */
 static bool is_believed(const struct rlk_hold *hold)
 {
 	return hold->state == RLK_HOLD_HELD && !hold->guard.in_transaction &&
 	       !hold->guard.commit_may_come;
 }
 
-/* The next of *@left holds; what was taken goes to the end of the list. */
+/* Take the next of *@left holds, moving each to the end of the list. */
 static void take_locked(struct rowlock_client *client, struct page *page,
 			size_t *left)
 {
@@ -106,7 +106,7 @@ static void take_locked(struct rowlock_client *client, struct page *page,
 
 /* --------------------------------------------------------------- session */
 
-/* Another one may answer at the same address; the next beat tells whether that
+/* Another server may answer at the same address; the next beat tells whether it
  * knows this client. */
 static bool is_at_home(struct rowlock_client *client,
 		       const struct rlk_conn *conn)
@@ -119,9 +119,9 @@ static bool is_at_home(struct rowlock_client *client,
 			       rlk_conn_server(conn)->identity);
 }
 
-/* As much as is known of it before it is looked at. */
+/* The session as known before the look. */
 struct known {
-	uint64_t id; /* 0: there is none */
+	uint64_t id; /* 0: no session */
 	uint64_t beats;
 };
 
@@ -134,7 +134,7 @@ static struct known session_locked(const struct rowlock_client *client)
 	return (struct known){ session->id, session->beats };
 }
 
-/* Its row counts @beat. */
+/* The session's row counts @beat. */
 static void judge_session(struct rowlock_client *client,
 			  const struct known *known, uint64_t beat)
 {
@@ -142,7 +142,7 @@ static void judge_session(struct rowlock_client *client,
 	    rlk_guard(&client->mutex);
 	struct rlk_session *session = &client->session;
 
-	/* Or it has moved to another server meanwhile. */
+	/* It may have moved to another server meanwhile. */
 	if (session->state != RLK_SESSION_ALIVE || session->id != known->id ||
 	    session->beats_then > known->beats)
 		return;
@@ -151,12 +151,12 @@ static void judge_session(struct rowlock_client *client,
 		rlk_session_lose_locked(client, RLK_WAS_RESTORED);
 		return;
 	}
-	/* Some of those that were answered by now may have come behind it. */
+	/* Some beats answered by now may have come after @beat. */
 	session->beat_seen = beat;
 	session->beats_then = session->beats;
 }
 
-/* ROWLOCK_EBUSY: try again soon. @late: not again. */
+/* Returns ROWLOCK_EBUSY to try again soon, but not if @late. */
 static int get_conn(struct rowlock_client *client, bool late,
 		    struct rlk_conn **ret_conn)
 {
@@ -203,7 +203,7 @@ static void found(uint64_t attempt, void *arg)
 			page->rows[i]--;
 }
 
-/* 0: answered. */
+/* Returns 0 if answered. */
 static int ask(struct rowlock_client *client, bool late, struct page *page)
 {
 	struct rowlock_errinfo error;
@@ -220,7 +220,7 @@ static int ask(struct rowlock_client *client, bool late, struct page *page)
 	return done ? 0 : ROWLOCK_ECONNECT;
 }
 
-/* Held all the time, and not there? Gives the references back. */
+/* Is a row missing of a hold held all the time? Drops the references. */
 static bool judge_locked(struct page *page, bool answered)
 {
 	bool missing = false;

@@ -4,9 +4,9 @@
 
 #include "core/client.h"
 
-/** Behind a beat: are the rows there of the leases that this client believes to
- *  hold? If some are not, rlk_breaks_look() is due. False: no connection was
- *  free; look again soon. Blocks; no mutex held. */
+/** After a beat, check that the rows of our leases are there. If some are not,
+ *  rlk_breaks_look() is due. Returns false if no connection was free: look
+ *  again soon. Blocks; no mutex held. */
 bool rlk_present_look(struct rowlock_client *client);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose turn it is to reap, of all clients of a database: whoever had it goes
- * on, an interval after its last pass, and says so; the others look, and take
- * it when it was not kept for an interval and a half. So ten thousand clients
- * make one pass per interval, not ten thousand, and one that observes beats
- * sees the same sessions again.
+ * Elects one reaper per database. The client that reaped last goes on after one
+ * interval, and renews its claim; the others look, and take over if the claim
+ * was not renewed for 1.5 intervals. So ten thousand clients make one pass per
+ * interval, not ten thousand, and a client that observes beats sees the same
+ * sessions again.
  *
- * Failure modes: who has it dies: another takes it, half an interval late. An
- * account that may not write the claim reaps as if there were none, the more
- * rarely the more clients there are.
+ * Failure modes: if the reaper dies, another client takes over, half an
+ * interval late. A client whose account may not write the claim reaps on its
+ * own, more rarely the more clients there are.
  */
 #include "background/reap_claim.h"
 
@@ -86,7 +86,7 @@ int rlk_claim_turn(struct rlk_pass *pass, bool *ret_ours,
 	if (claim->refused)
 		return 0;
 	*ret_ours = !fault && claim->number;
-	/* Another is just taking it. */
+	/* Another client is taking it. */
 	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
 		return 0;
 	return rlk_client_code(pass->client, fault, reterr);
@@ -113,7 +113,7 @@ int64_t rlk_claim_next(const struct rowlock_client *client,
 
 	if (!claim->number && left > (int64_t) least)
 		least = (uint64_t) left;
-	/* Not all of them at once. */
+	/* With jitter, so that not all ask at once. */
 	return rlk_after(rlk_now(client->clock),
 			 least + rlk_random() % (interval / 4));
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removing what dead clients left behind, on a thread with a timer or by a
- * call of rowlock_reap(): first sessions, then the leases that are without one
- * (remains.c), then old tokens.
+ * Removes the remains of dead clients, on a thread with a timer or in
+ * rowlock_reap(): first sessions, then leases without a session (remains.c),
+ * then old tokens.
  *
- * It works in bursts of a batch, with a rest after each, so that those who lock
- * and unlock meanwhile hardly notice, however much there is to remove. A pass
- * ends after its time, and the next one goes on from there.
+ * It works in bursts of a batch, with a rest after each, so that it hardly
+ * slows clients down, however much there is to remove. A pass ends after its
+ * time, and the next one goes on from there.
  */
 #include "background/reaper.h"
 
@@ -26,11 +26,11 @@
 #define BATCH RLK_SWEEP_MOST
 #define PASS_MOST_MS (60 * 1000)
 
-/* A client reaps at least every so many intervals. */
+/* A client reaps at least once in this many intervals. */
 #define SHARE_MOST 60
 
-/* A burst of so many rows is followed by a rest, so many times as long: others
- * find the server idle for most of the time. */
+/* After a burst of BURST_ROWS follows a rest that is REST_TIMES as long, so
+ * that the server is idle for most of the time. */
 #define BURST_ROWS 64
 #define REST_TIMES 8
 #define REST_MOST_MS 40
@@ -40,7 +40,7 @@ void rlk_pass_set_until(struct rlk_pass *pass)
 	rlk_conn_set_until(pass->conn, rlk_client_chore_until(pass->client));
 }
 
-/* Without a descriptor for it there is no rest. */
+/* Returns NULL without a descriptor: then there is no rest. */
 static struct rlk_sleeper *sleeper_of(struct rlk_pass *pass)
 {
 	if (!pass->sleeper &&
@@ -85,7 +85,7 @@ bool rlk_pass_goes_on(struct rlk_pass *pass)
 
 /* ---------------------------------------------------------------- tokens */
 
-/* What a page of old tokens comes to. */
+/* The result of a page of old tokens. */
 struct tokens {
 	struct rlk_pass *pass;
 	unsigned int collected;
@@ -109,10 +109,10 @@ static void on_token(const struct rlk_token_seen *seen, void *arg)
 	pass->result->tokens++;
 }
 
-/* There may be many, so not with every pass. And not where many nodes write: a
- * draw's shared lock on the floor is known to its own node only there, so the
- * floor can be raised on another, and the row go, while the draw is not there
- * yet. What is old stays. */
+/* Not with every pass, as there may be many. Not where many nodes write: only
+ * its own node knows a draw's shared lock on the floor, so another node could
+ * raise the floor and delete the row before the draw arrives there. Old tokens
+ * stay then. */
 static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = pass->client;
@@ -161,7 +161,7 @@ static int remove_all(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	if (!code && rlk_pass_has_time(pass))
 		code = reap_tokens(pass, reterr);
 	rlk_mutex_lock(&client->mutex);
-	/* A day is the longest TTL: what was not seen for two is gone. */
+	/* A day is the longest TTL: a session not seen for two is gone. */
 	rlk_observer_prune(&client->observer,
 			   rlk_now(client->clock) - 2 * DAY_MS);
 	rlk_mutex_unlock(&client->mutex);
@@ -201,7 +201,7 @@ int rlk_reap_pass(struct rowlock_client *client,
 	};
 	int code;
 
-	/* Of two at once the one that ends last has its way. */
+	/* If two passes run at once, the one that ends last sets it. */
 	rlk_mutex_lock(&client->mutex);
 	from = client->reap_from;
 	rlk_mutex_unlock(&client->mutex);
@@ -214,9 +214,8 @@ int rlk_reap_pass(struct rowlock_client *client,
 	return code;
 }
 
-/* Without a claim: the more clients there are, the more rarely each of them
- * reaps: together about once per interval. With jitter, as they may have
- * started together. */
+/* Without a claim, each client reaps more rarely the more there are: together
+ * about once per interval. With jitter, as they may have started together. */
 static int64_t next_pass(struct rowlock_client *client, unsigned int sessions)
 {
 	uint64_t share = sessions < 1            ? 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failure modes: while no server answers they stay noted. Those that find no
+ * Failure modes: while no server answers, receipts stay noted. Those without
  * room go with the session.
  */
 #include "background/receipts.h"
@@ -24,7 +24,7 @@ void rlk_receipt_note(struct rowlock_client *client, uint64_t attempt)
 		rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-/* The oldest. They stay noted: what is noted meanwhile comes behind them. */
+/* Copy the oldest, which stay noted: new ones go behind them. */
 static size_t copy(struct rowlock_client *client, uint64_t *ret_attempts)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -37,7 +37,7 @@ static size_t copy(struct rowlock_client *client, uint64_t *ret_attempts)
 	return count;
 }
 
-/* The first @count of them are done. */
+/* Forget the first @count receipts: they are deleted. */
 static void forget(struct rowlock_client *client, size_t count)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =

@@ -9,15 +9,15 @@
 
 #include "core/client.h"
 
-/** Nobody asks any more for what @attempt has left, if anything. Takes the
+/** Note that the receipt of @attempt, if any, is not needed any more. Takes the
  *  client's mutex. */
 void rlk_receipt_note(struct rowlock_client *client, uint64_t attempt);
 
-/** Delete those that were noted. False: not all; try again soon. Takes the
- *  client's mutex, and blocks as chores do. */
+/** Delete the noted receipts. Returns false if some are left: try again soon.
+ *  Takes the client's mutex, and blocks as chores do. */
 bool rlk_receipts_clear(struct rowlock_client *client);
 
-/** The same on @conn, as the last words of a client. */
+/** Delete the noted receipts on @conn, at a client's end. */
 void rlk_receipts_clear_on(struct rowlock_client *client,
 			   struct rlk_conn *conn);
 

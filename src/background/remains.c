@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What dead clients left behind, removed. Looked for in pages, deleted many at
- * a time: each statement says again why it may, so any number of reapers may do
- * this at once, and one that was paused for an hour between look and deletion
- * does no harm.
+ * Removes the rows of dead clients: finds them in pages, and deletes many at a
+ * time. Each statement repeats the condition, so any number of reapers may run
+ * at once, and one that was paused for an hour between look and deletion does
+ * no harm.
  *
- * Failure modes: somebody's transaction has one of the rows locked, or others
- * remove the same: then each is removed by itself, and the one that is in the
- * way stays. What else goes wrong ends the pass, and is told.
+ * Failure modes: if a transaction has one of the rows locked, or others remove
+ * the same, each row is removed with a statement of its own, and the locked one
+ * stays. Any other failure ends the pass, which returns it.
  */
 #include "background/remains.h"
 
@@ -32,7 +32,7 @@ static void free_p(void *pointer)
 	free(*(void **) pointer);
 }
 
-/* Others are in the way of one of them, and so of all. */
+/* Others block one of the rows, and so the statement. */
 static bool is_blocked(enum rlk_fault fault)
 {
 	return fault == RLK_BUSY || fault == RLK_CONFLICT;
@@ -40,15 +40,15 @@ static bool is_blocked(enum rlk_fault fault)
 
 /* -------------------------------------------------------------- sessions */
 
-/* One page of a look. More than a page has rows for is not looked at. */
+/* One page of a look; further rows wait for the next page. */
 struct sessions {
 	struct rlk_pass *pass;
 	struct rowlock_errinfo *reterr;
 	int code; /* of a removal that failed; it is the last one */
 	unsigned int seen;
 	uint64_t last_id;
-	/* Those that are to be evicted. */
-	bool silent; /* as they were seen not to beat, not by a clock */
+	/* The sessions to evict. */
+	bool silent; /* judged by missing beats, not by a clock */
 	size_t count;
 	struct rlk_last_beat beats[RLK_SWEEP_MOST];
 	uint64_t ttls_ms[RLK_SWEEP_MOST];
@@ -81,7 +81,7 @@ static void evict_each(struct sessions *sessions)
 	}
 }
 
-/* All of them were; of some it is not known which. */
+/* Log them by name only if all were evicted. */
 static void tell_evicted(const struct sessions *sessions, uint64_t evicted)
 {
 	struct rowlock_client *client = sessions->pass->client;
@@ -109,7 +109,7 @@ static void evict(struct sessions *sessions)
 	uint64_t evicted = 0;
 	enum rlk_fault fault;
 
-	/* The clock may have been seen to jump since they were looked at. */
+	/* The clock may have jumped since the look. */
 	if (sessions->code || !sessions->count || !rlk_pass_may_remove(pass) ||
 	    (!sessions->silent && !rlk_trusts_clock(pass->client))) {
 		sessions->count = 0;
@@ -200,7 +200,7 @@ struct leases {
 	unsigned int seen;
 	char last_name[RLK_NAME_SIZE];
 	unsigned int last_slot;
-	/* Those without a session. */
+	/* The leases without a session. */
 	size_t count;
 	struct rlk_dead_lease dead[RLK_SWEEP_MOST];
 	struct rlk_holder holders[RLK_SWEEP_MOST];
@@ -227,7 +227,7 @@ static void sweep_one(struct leases *leases, const char *name,
 	go_on_behind(pass, name, slot);
 }
 
-/* A line for each would be many. */
+/* One line for all. */
 static void tell_swept(const struct leases *leases, uint64_t swept)
 {
 	if (swept)

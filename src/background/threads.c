@@ -63,7 +63,7 @@ void rlk_threads_stop(struct rowlock_client *client)
 	rlk_sleeper_wake(&client->pinger_sleeper);
 	rlk_sleeper_wake(&client->chores_sleeper);
 	rlk_sleeper_wake(&client->reaper_sleeper);
-	/* None of them shall wait for a server that does not answer. */
+	/* No thread may wait for a server that does not answer. */
 	if (client->pool)
 		rlk_pool_interrupt_all(client->pool);
 	rlk_watches_stop(client);

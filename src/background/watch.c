@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches: who has a name, told whenever that changes.
+ * Watches: report the holder of a name whenever it changes.
  *
- * One thread per client, which is there as long as there was a watch, asks for
- * all names at once, at the shortest of the intervals, and calls the functions,
- * one after the other. So a thousand clients that watch a name cost a statement
- * each per interval, however many watches they have.
+ * One thread per client, started by the first watch, asks for all names at
+ * once, at the shortest of the intervals, and calls the functions, one after
+ * the other. So a client costs a statement per interval, however many watches
+ * it has.
  *
- * Failure modes: no answer for three intervals, and the watch tells that
- * nothing is known; it goes on asking. A function that takes long delays those
- * behind it and the next round, and nothing else of the client.
+ * Failure modes: after three intervals without an answer the watch reports an
+ * unknown state, and goes on asking. A slow function delays those behind it and
+ * the next round, and nothing else of the client.
  */
 #include "background/watch.h"
 
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** So many intervals without an answer, and nothing is known any more. */
+/** After this many intervals without an answer the state is unknown. */
 #define PATIENCE 3
 
 #define INTERVAL_MS 5000
@@ -41,10 +41,10 @@ struct rowlock_watch {
 	void *arg;
 
 	/* Under client->mutex. */
-	uint64_t round;      /* the last one that asked for it */
-	bool due;            /* it was asked for, and has no answer yet */
-	int64_t answered_ms; /* the last time; at first, when it was made */
-	bool told;           /* what follows is what it was told last */
+	uint64_t round;      /* the last one that asked about it */
+	bool due;            /* it has no answer yet in this round */
+	int64_t answered_ms; /* the last answer; at first, when it was made */
+	bool told;           /* the following is what it reported last */
 	enum rowlock_state state;
 	uint64_t attempt;
 	uint64_t token;
@@ -69,8 +69,8 @@ static bool is_news_locked(const struct rowlock_watch *watch,
 	       watch->last_token != entry->last_token;
 }
 
-/* Calls its function, if @entry is news, with the mutex let go meanwhile: then
- * @watch may be gone afterwards. */
+/* Calls its function, if @entry is news, with the mutex released: @watch may be
+ * gone afterwards. */
 static void tell_locked(struct rowlock_watch *watch,
 			const struct rowlock_entry *entry)
 {
@@ -93,8 +93,8 @@ static void tell_locked(struct rowlock_watch *watch,
 	rlk_cond_broadcast(&client->watches_changed);
 }
 
-/* One that was asked for in this page and is called @name, or any; NULL: none
- * is left. */
+/* A watch that is due in this page and is called @name, or any if that is NULL.
+ * Returns NULL if none is left. */
 static struct rowlock_watch *due_locked(struct rowlock_client *client,
 					const char *name)
 {
@@ -131,7 +131,7 @@ static int on_answer(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-/* Those of the page that have got no answer. */
+/* Handle the watches of the page that got no answer. */
 static void on_silence(struct rowlock_client *client)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -163,8 +163,8 @@ static void on_silence(struct rowlock_client *client)
 
 /* ------------------------------------------------------------------ ask */
 
-/* What one statement asks for: the names are copies, since a watch may go while
- * the server is asked. */
+/* The names of one statement: copies, since a watch may go while the server is
+ * asked. */
 struct rlk_watch_page {
 	size_t count;
 	const char *names[RLK_LIST_NAMES];
@@ -179,7 +179,7 @@ static bool has(const struct rlk_watch_page *page, const char *name)
 	return false;
 }
 
-/* The next names of @round that were not asked for yet. */
+/* Gather the next names of @round that were not asked for yet. */
 static bool gather(struct rowlock_client *client, uint64_t round,
 		   struct rlk_watch_page *page)
 {
@@ -208,7 +208,7 @@ static bool gather(struct rowlock_client *client, uint64_t round,
 	return page->count && !client->stopping;
 }
 
-/* False: there was no answer. */
+/* Returns false if no answer came. */
 static bool ask(struct rowlock_client *client,
 		const struct rlk_watch_page *page,
 		struct rowlock_errinfo *reterr)
@@ -225,7 +225,7 @@ static bool ask(struct rowlock_client *client,
 	return rlk_client_code(client, fault, reterr) == 0;
 }
 
-/* False: the server did not answer all. */
+/* Returns false if the server did not answer all. */
 static bool ask_all(struct rowlock_client *client, struct rlk_watch_page *page,
 		    uint64_t round, struct rowlock_errinfo *reterr)
 {
@@ -239,7 +239,7 @@ static bool ask_all(struct rowlock_client *client, struct rlk_watch_page *page,
 	return answered;
 }
 
-/* When the next round is: the watches of a client share it. */
+/* The time of the next round, which all watches of a client share. */
 static int64_t next_locked(struct rowlock_client *client, int64_t began)
 {
 	uint64_t interval = ROWLOCK_FOREVER;
