@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Group commit; see commit.h. Here is who goes with whom: a request runs at
- * once, is taken along by the one that runs, waits for the others of its round,
- * or leaves when its caller's time is up. What is then done with it is the
- * leader's (leader.c).
+ * Group commit; see commit.h. This file decides which requests go together: a
+ * request runs at once, is taken along by one that runs, waits for the others
+ * of its round, or leaves when its caller's time is up. The leader sends it
+ * (leader.c).
  */
 #include "group/commit.h"
 
@@ -38,7 +38,7 @@ static void expire_at(int64_t at_ms, void *arg)
 	struct rowlock_client *client = commit->client;
 
 	rlk_mutex_lock(&client->mutex);
-	/* Another may have come with an earlier one meanwhile. */
+	/* Another request may have set an earlier alarm meanwhile. */
 	if (!commit->alarm.set || commit->alarm.at_ms > at_ms)
 		rlk_deadline_set_locked(client, &commit->alarm, at_ms);
 	rlk_mutex_unlock(&client->mutex);
@@ -74,8 +74,8 @@ void rlk_commit_withdraw(struct rowlock_client *client,
 	rlk_group_withdraw(&client->sweeps.group, &waiter->canceled);
 }
 
-/* A dead holder's row may be locked by somebody: that is nothing to those whose
- * names are free, or are given back. */
+/* A dead holder's row may be locked by a transaction: sweeps have a group of
+ * their own, so that acquires and releases do not wait for it. */
 static struct rlk_commit *commit_of(struct rowlock_client *client,
 				    const struct rlk_ticket *ticket)
 {
@@ -85,9 +85,9 @@ static struct rlk_commit *commit_of(struct rowlock_client *client,
 
 /* ------------------------------------------------------------ together */
 
-/* On the connection of its group, or, after its packet has failed or that has
- * not come free, aside: if this is the one that has to wait for somebody's
- * transaction, it shall not keep the others. */
+/* Send it on the group's connection; or aside, after its batch has failed or
+ * that connection did not come free: if it is the one that waits for a locked
+ * row, the others must not wait with it. */
 static void go_alone(struct rlk_commit *commit, size_t bay,
 		     struct rlk_ticket *ticket, const struct rlk_errand *errand)
 {
@@ -97,8 +97,8 @@ static void go_alone(struct rlk_commit *commit, size_t bay,
 	rlk_lead(commit, bay, &member, 1, false, errand);
 }
 
-/* It has queued for too long: its own time is up, or the leader is stuck, and
- * there are other connections. */
+/* It has queued for too long: its own time is up, or the leader is stuck and
+ * another connection may serve. */
 static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 		 const struct rlk_errand *errand)
 {
@@ -117,8 +117,8 @@ static void over(struct rowlock_client *client, struct rlk_ticket *ticket,
 	rlk_ticket_fail(ticket, RLK_FAILED, &error);
 }
 
-/* Several statements for one request: the row and its first token, or what is
- * left of a dead client. */
+/* Does one request take several statements, for the row and its first token, or
+ * to sweep a dead client? */
 static bool takes_several(const struct rlk_ticket *ticket)
 {
 	if (ticket->part.act == RLK_ACT_SWEEP)
@@ -160,8 +160,8 @@ bool rlk_commit_gathers(struct rowlock_client *client)
 	return gathers(&client->leases);
 }
 
-/* Its leader has it, and settles it. Until that has a connection nobody has
- * been asked: the caller need not fear that it is granted now. */
+/* Its leader has it, and settles it. Until the leader has a connection nothing
+ * was sent: the request cannot be granted. */
 static enum rlk_outcome leave(struct rlk_ticket *ticket)
 {
 	bool unsent = ticket->part.act == RLK_ACT_ACQUIRE && !ticket->sent;
@@ -196,7 +196,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 			return leave(ticket);
 		case RLK_MEMBER_OVER:
 			over(client, ticket, errand);
-			/* The next round will do. */
+			/* It waits for the next round. */
 			if (ticket->alone && errand->not_before_ms)
 				return RLK_OUT_LATE;
 			break;
@@ -240,7 +240,7 @@ static enum rlk_fault outcome_of(const struct rlk_ticket *ticket,
 	return ticket->fault;
 }
 
-/* To give up what one has needs no memory. */
+/* Giving up a hold must not need memory. */
 static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 					 const struct rlk_errand *errand,
 					 struct rlk_part *ret_part,
@@ -257,8 +257,8 @@ static enum rlk_fault run_without_memory(struct rlk_hold *hold,
 	return outcome_of(&ticket, ret_part, ret_unsure, reterr);
 }
 
-/* Any act but an acquire; *@part is what to do, and what came out. *@ret_unsure
- * as a ticket's. */
+/* Run any act but an acquire; *@part is the act and its result. *@ret_unsure as
+ * a ticket's. */
 static enum rlk_fault run(struct rlk_hold *hold,
 			  const struct rlk_errand *errand,
 			  struct rlk_part *part, bool *ret_unsure,
@@ -292,7 +292,7 @@ enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 		return fault;
 	ret_found->row = part.found;
 	ret_found->unsure = unsure;
-	/* A packet, and the commit connection, have let its bell go already. */
+	/* A batch, or the commit connection, has let go of its bell. */
 	if (!part.ran_on || part.ran_on == hold->bell_conn)
 		hold->bell_conn = 0;
 	rlk_commit_bell_ring(hold, errand->until_ms);

@@ -4,25 +4,25 @@
 
 /*
  * Group commit: acquires, releases and draws of this client that come at the
- * same moment share one round trip. See db/group.h for who runs it, and the
- * strategy's batch() for what is sent.
+ * same moment share one round trip. db/group.h chooses the thread that runs it,
+ * and the strategy's batch() writes what is sent.
  *
- * One that meets no other is sent by its own thread, as if there were no group;
- * as a packet of one, if it is an acquire that draws.
- * One whose packet failed half way is sent alone, by its own thread, so that
- * what is wrong with one is nothing to the others.
+ * A request that meets no other is sent by its own thread, as if there were no
+ * group; as a batch of one, if it is an acquire that draws. A request whose
+ * batch failed half way is sent alone, by its own thread, so that a fault of
+ * one request does not affect the others.
  */
 
 #include "group/ticket.h"
 
-/** What rlk_commit_run() is told by its caller, besides the ticket. */
+/** The caller's conditions for rlk_commit_run(). */
 struct rlk_errand {
-	int64_t until_ms; /* the caller's; what it leads ends with a call's */
-	int64_t not_before_ms; /* it waits for company until then; 0: it does
-				  not. Only if rlk_commit_gathers() */
+	int64_t until_ms; /* the caller's; a batch it leads has a call's time */
+	int64_t not_before_ms; /* waits for company until then; 0: at once. Only
+				  if rlk_commit_gathers() */
 	bool persist;          /* wait out a server that is away */
-	bool aside;            /* its row was locked by somebody: nobody has to
-				  wait with it */
+	bool aside;            /* its row was locked: no other request may wait
+				  with it */
 	struct rlk_waiter *waiter; /* NULL: cannot be interrupted */
 };
 
@@ -36,7 +36,7 @@ enum rlk_outcome {
 			     as its leader had no connection yet */
 };
 
-/** Each request alone, until the options are applied. */
+/** Requests go alone until the options are applied. */
 void rlk_commit_init(struct rowlock_client *client);
 void rlk_commit_fini(struct rowlock_client *client);
 
@@ -44,11 +44,11 @@ void rlk_commit_fini(struct rowlock_client *client);
 void rlk_commit_withdraw(struct rowlock_client *client,
 			 const struct rlk_waiter *waiter);
 
-/** Do requests share packets, so that one may wait for a round? */
+/** Do requests share batches, so that one may wait for a round? */
 bool rlk_commit_gathers(struct rowlock_client *client);
 
 /**
- * Run @ticket, together with others of the moment. Blocks until
+ * Run @ticket, together with other requests of the moment. Blocks until
  * errand->until_ms at most; no mutex held. After RLK_OUT_LEFT and
  * RLK_OUT_UNSENT the caller's pointer is NULL.
  */
@@ -57,16 +57,16 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
 
 /** The row that a release was to delete. */
 struct rlk_found {
-	bool row;    /* was there, and is deleted now */
+	bool row;    /* it was there, and is deleted */
 	bool unsure; /* an earlier sending was not answered, and may have
 			deleted it */
 };
 
 /**
- * Give the row of @hold back, or draw a token for it, of a set for name @which:
- * one sending, together with others. RLK_DONE, and *@ret_found or *@ret_token
- * as the strategy's operations; RLK_UNKNOWN: no answer; RLK_FAILED: not sent;
- * else refused. All with @reterr.
+ * Give back the row of @hold, or draw a token for it, of a set for name @which:
+ * one attempt, together with other requests. Returns RLK_DONE, with *@ret_found
+ * or *@ret_token as the strategy's operations; RLK_UNKNOWN: no answer;
+ * RLK_FAILED: not sent; else refused. All with @reterr.
  */
 enum rlk_fault rlk_commit_release(struct rlk_hold *hold,
 				  const struct rlk_errand *errand,
@@ -79,17 +79,16 @@ enum rlk_fault rlk_commit_draw(struct rlk_hold *hold, unsigned int which,
 
 /**
  * Remove the dead @holder of the name that @request is about, together with
- * others that are removed at this moment; errand->aside: alone, as it has to be
- * observed, or was in the others' way. *@holder may be looked up anew. True:
- * the name may be free now; false: it is not, or that could not be done in
- * time.
+ * other sweeps of the moment; errand->aside: alone, as it has to be observed,
+ * or was in the others' way. *@holder may be looked up again. Returns true if
+ * the name may be free now, else false.
  */
 bool rlk_commit_sweep(struct rlk_hold *hold, const struct rlk_request *request,
 		      struct rlk_holder *holder,
 		      const struct rlk_errand *errand);
 
-/** Shall a release or a draw be sent again? Others were in the way, somebody
- *  interrupted it, or no answer came. */
+/** Shall a release or a draw be sent again? It was blocked, interrupted, or not
+ *  answered. */
 static inline bool rlk_commit_again(enum rlk_fault fault)
 {
 	return fault == RLK_BUSY || fault == RLK_CONFLICT ||

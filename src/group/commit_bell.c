@@ -21,7 +21,7 @@ bool rlk_commit_bell_reaches(const struct rowlock_client *client,
 {
 	struct rlk_mark mark;
 
-	/* A mark is a user-level lock, too. */
+	/* A mark is a user-level lock like a bell. */
 	rlk_conn_mark(conn, &mark);
 	return *mark.lock && !client->bells_refused && !client->many_writers;
 }
@@ -70,8 +70,8 @@ static void ring(struct rlk_conn *conn, const struct rlk_hold *hold)
 		rlk_conn_spoil(conn);
 }
 
-/* There is one commit connection at a time: an earlier one has ended, and its
- * bells with it. */
+/* There is one commit connection at a time: an earlier one has ended with its
+ * bells. */
 static void note_ghost(struct rowlock_client *client, uint64_t bell_conn)
 {
 	if (client->bells.conn != bell_conn)
@@ -101,8 +101,8 @@ void rlk_commit_bell_ring(struct rlk_hold *hold, int64_t until_ms)
 	if (!bell_conn)
 		return;
 	soon = rlk_linger_until(&client->leases, rlk_now(client->clock));
-	/* A thread that gave the name back does not wait for one that uses the
-	 * connection for long. */
+	/* A thread that gave back the name does not wait long for a connection
+	 * in use. */
 	if (soon < until_ms)
 		until_ms = soon;
 	code = rlk_pool_get(client->pool, RLK_BAY_COMMIT, until_ms, false, NULL,

@@ -2,20 +2,20 @@
 /*
  * The leader of a group; see leader.h.
  *
- * Failure modes of a packet:
- *   - a statement fails (a deadlock, a right that is missing): those that were
- *     answered are done, each of the others is sent again, alone
- *   - no connection for the leader: each of the others tries, with its own
+ * Failure modes of a batch:
+ *   - a statement fails (a deadlock, a missing privilege): the answered
+ *     requests are done, each of the others is sent again, alone
+ *   - no connection for the leader: each of the others tries with its own
  *     patience
  *   - the connection does not come free for long: each is sent alone
- *   - the answer does not come for long: perhaps a row is locked by somebody's
- *     transaction. The statement is interrupted, and again each is sent alone
+ *   - the answer does not come for long: a transaction may have locked a row.
+ *     The statement is interrupted, and again each is sent alone
  *   - the connection is lost: its session is ended in the server, by its mark,
  *     and then each is sent alone: a row with its attempt is its own
- *   - that cannot be done in the leader's time: nobody knows. Who has time left
- *     sees to it by himself, for the others the chores do
- *   - something between us and the server does not take several statements in
- *     one text: for a minute each is sent alone, then one packet tries again
+ *   - that cannot be done in the leader's time: the requests are in doubt. A
+ *     caller with time left settles its own, the chores settle the others
+ *   - a proxy does not take several statements in one text: for a minute each
+ *     is sent alone, then one batch tries again
  */
 #include "group/leader.h"
 
@@ -29,24 +29,24 @@
 
 #include <stdatomic.h>
 
-/* A packet that takes so long, and so many times what is usual, is taken to
- * wait for a row that is locked. */
+/* A batch that takes longer than LINGER_MS plus LINGER_TIMES its usual time is
+ * assumed to wait for a locked row. */
 #define LINGER_MS 100
 #define LINGER_TIMES 8
 
-/* So long after a sweep that waited for one no neighbours go along. */
+/* After a sweep that was stuck, no neighbours are swept along for this long. */
 #define LONE_MS 1000
 
-/* An interruption may take so long, and so long may its effect. */
+/* The time limit of an interruption, and of the wait for its effect. */
 #define INTERRUPT_MS 1000
 
-/* What a proxy says that takes the second statement for a mistake; and how many
- * packets in a row may end the connection without an answer. */
+/* The error of a proxy that rejects a second statement; and the number of
+ * unanswered batches in a row that shows a proxy which cuts the connection. */
 #define ERROR_SYNTAX 1064
 #define CUT_PACKETS 3
 
-/* So long none is tried, then one: a proxy may have been put right, and a
- * server that fell each time may stand. */
+/* Then one batch is tried again: a proxy may have been repaired, and a server
+ * that crashed each time may be stable. */
 #define UNSHARED_MS 60000
 
 /* ---------------------------------------------------------------- alone */
@@ -91,8 +91,8 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 	return fault_of(part->verdict);
 }
 
-/* Only of what was not stopped: that tells nothing about the server. What was
- * answered while it was being stopped tells that this is its pace. */
+/* Count calls that were not interrupted, as an interrupted one says nothing
+ * about the speed of the server; and those that were answered all the same. */
 static void note_duration(struct rlk_commit *commit, int64_t began_ms)
 {
 	int64_t took = rlk_now(commit->client->clock) - began_ms;
@@ -100,7 +100,7 @@ static void note_duration(struct rlk_commit *commit, int64_t began_ms)
 	commit->usual_ms = (3 * commit->usual_ms + took) / 4;
 }
 
-/* On @conn, which is given back. */
+/* Send on @conn, which is given back. */
 static void run_alone(struct rlk_commit *commit, struct rlk_ticket *ticket,
 		      struct rlk_conn *conn)
 {
@@ -111,7 +111,7 @@ static void run_alone(struct rlk_commit *commit, struct rlk_ticket *ticket,
 	enum rlk_fault fault;
 	struct rlk_mark mark;
 
-	/* Who waits for it behind us is woken by the server, then. */
+	/* With a bell, the server wakes the next waiter. */
 	ticket->part.request.bell =
 	    !aside && rlk_commit_bell_wanted(ticket, conn);
 	fault = ask_alone(ticket, conn, &error);
@@ -120,7 +120,7 @@ static void run_alone(struct rlk_commit *commit, struct rlk_ticket *ticket,
 		ticket->part.ran_on = rlk_conn_id(conn);
 		if (!aside)
 			rlk_commit_bell_count(client, &ticket->part);
-		/* One that waited for somebody's transaction tells nothing. */
+		/* One that waited for a locked row says nothing. */
 		if (!aside && ticket->part.verdict != RLK_AGAIN)
 			note_duration(commit, began);
 		rlk_pool_put(client->pool, conn);
@@ -136,7 +136,7 @@ static void run_alone(struct rlk_commit *commit, struct rlk_ticket *ticket,
 
 /* ------------------------------------------------------------- together */
 
-/* Of one packet. */
+/* The state of one batch. */
 struct packet {
 	struct rowlock_client *client;
 	struct rlk_commit *commit;
@@ -173,9 +173,9 @@ static bool go_on(struct rlk_conn *conn, void *arg)
 
 	if (now >= packet->until_ms)
 		return false;
-	/* A statement that was in its commit may be answered as if nothing had
-	 * happened, and the rest of the packet never (seen on MariaDB 10.11):
-	 * there has to be time left to end the session. */
+	/* A statement that was in its commit may be answered normally, and the
+	 * rest of the batch never (seen on MariaDB 10.11): leave time to end
+	 * the session. */
 	if (packet->interrupted && now >= packet->linger_ms)
 		return false;
 	if (now >= packet->linger_ms)
@@ -190,7 +190,7 @@ int64_t rlk_linger_until(const struct rlk_commit *commit, int64_t now_ms)
 						 (uint64_t) commit->usual_ms);
 }
 
-/* Something on the way does not let packets pass: see what does. Said once. */
+/* A proxy does not let batches pass: send requests alone. Logged once. */
 static void stop_sharing(struct rowlock_client *client,
 			 const struct rowlock_errinfo *error)
 {
@@ -206,7 +206,7 @@ static void stop_sharing(struct rowlock_client *client,
 		client->server, error->message);
 }
 
-/* Several statements make a packet; one passes everywhere. */
+/* Only a text of several statements tells; one passes everywhere. */
 static void note_passage(struct rowlock_client *client, bool several,
 			 enum rlk_fault fault, bool answered,
 			 const struct rowlock_errinfo *error)
@@ -221,7 +221,8 @@ static void note_passage(struct rowlock_client *client, bool several,
 		stop_sharing(client, error);
 }
 
-/* Those that are still to be sent; false: they are all of one kind. */
+/* Collect the parts that are still to be sent. Returns false if all are of one
+ * kind. */
 static bool collect(const struct packet *packet, struct rlk_part **parts,
 		    size_t *ret_count)
 {
@@ -241,8 +242,8 @@ static bool collect(const struct packet *packet, struct rlk_part **parts,
 	return mixed;
 }
 
-/* A row of it may be there if it is an acquire, and it was gone before if it is
- * a release: what is sent now has to tell its own from others'. */
+/* An acquire may have made its row, and a release may have deleted its row: the
+ * next request must tell its own row from another's. */
 static void send_alone(struct rlk_ticket *ticket, bool fenced)
 {
 	const struct rlk_part *part = &ticket->part;
@@ -253,7 +254,7 @@ static void send_alone(struct rlk_ticket *ticket, bool fenced)
 		ticket->unsure = true;
 }
 
-/* A packet that ended half way may have deleted rows, but not let go of their
+/* A batch that ended half way may have deleted rows without letting go of their
  * bells. */
 static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
 		      struct rlk_part **parts, size_t count)
@@ -272,8 +273,8 @@ static void ring_rest(const struct packet *packet, struct rlk_conn *conn,
 	}
 }
 
-/* A neighbour that somebody's transaction has locked would be in the way of
- * each sweep that comes by, and whoever asked for it be swept alone. */
+/* A neighbour whose row is locked would block each sweep that takes it along,
+ * and each requested sweep would then go alone. */
 static void note_neighbours(const struct packet *packet)
 {
 	struct rlk_commit *commit = packet->commit;
@@ -283,7 +284,7 @@ static void note_neighbours(const struct packet *packet)
 		    rlk_after(rlk_now(packet->client->clock), LONE_MS);
 }
 
-/* Returns how many were answered. */
+/* Returns the number of answers. */
 static size_t note_answers(struct rowlock_client *client, struct rlk_conn *conn,
 			   struct rlk_part **parts, size_t count)
 {
@@ -342,7 +343,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 		note_duration(packet->commit, began);
 	note_passage(client, several, fault, answered > 0, &error);
 	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
-	/* End the session, so that what was sent is over for good. */
+	/* End the session, so that no statement can still be executed. */
 	fenced = unanswered && answered < count &&
 		 rlk_client_fence(client, &mark, packet->until_ms,
 				  packet->until_ms, true) == RLK_DONE;
@@ -369,7 +370,7 @@ static bool has_acquires(const struct packet *packet)
 	return false;
 }
 
-/* An acquire may be sent only to where the session is. */
+/* An acquire may be sent only to the session's server. */
 static void check_session(const struct packet *packet, struct rlk_conn *conn)
 {
 	struct rowlock_errinfo error;
@@ -388,8 +389,8 @@ static void check_session(const struct packet *packet, struct rlk_conn *conn)
 	}
 }
 
-/* No connection: the leader was canceled, or has no time or patience left. The
- * others have their own. */
+/* No connection: the leader was canceled, or its time or patience is over. The
+ * others go on with their own. */
 static void fail_leader(const struct packet *packet,
 			const struct rowlock_errinfo *error)
 {
@@ -398,7 +399,7 @@ static void fail_leader(const struct packet *packet,
 		rlk_ticket_of(packet->members[i])->alone = true;
 }
 
-/* That of the group, but for one with a bell that nobody will let go. */
+/* Get the group's connection; close one with a ghost bell. */
 static int get_own(const struct packet *packet, int64_t until_ms,
 		   const struct rlk_errand *errand, struct rlk_conn **ret_conn,
 		   struct rowlock_errinfo *reterr)
@@ -417,8 +418,8 @@ static int get_own(const struct packet *packet, int64_t until_ms,
 	}
 }
 
-/* ROWLOCK_EBUSY: another thread has the connection for longer than a packet
- * takes. One that is still being opened is worth all the time. */
+/* Returns ROWLOCK_EBUSY if another thread has the connection for longer than a
+ * batch takes. A connection being opened is worth all the time. */
 static int get_own_soon(const struct packet *packet,
 			const struct rlk_errand *errand,
 			struct rlk_conn **ret_conn,
@@ -453,7 +454,7 @@ static int get_conn(const struct packet *packet, size_t bay,
 		return get_own_soon(packet, errand, ret_conn, reterr);
 	code = rlk_pool_get(packet->client->pool, bay, packet->until_ms, false,
 			    waiter, ret_conn, reterr);
-	/* The server may have no more of them for us. */
+	/* The server may refuse further connections. */
 	return code == ROWLOCK_ECONNECT
 		   ? get_own(packet, packet->until_ms, errand, ret_conn, reterr)
 		   : code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tickets: made, left, and what is told of them; see ticket.h.
+ * Makes, leaves and fails tickets; see ticket.h.
  */
 #include "group/ticket.h"
 
@@ -54,8 +54,8 @@ struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket)
 
 /* ----------------------------------------------------------- left alone */
 
-/* The answer to a request whose caller has left: what may be there is cleaned
- * up. A release is being repeated by the chores, a draw does no harm. */
+/* Clean up after a request whose caller has left: abandon an acquire. The
+ * chores repeat a release; a draw does no harm. */
 static void settle_locked(struct rlk_ticket *ticket)
 {
 	const struct rlk_part *part = &ticket->part;
@@ -100,7 +100,7 @@ void rlk_ticket_fail_unclear(struct rlk_ticket *ticket,
 {
 	rlk_ticket_fail(ticket, RLK_UNKNOWN, error);
 	ticket->mark = *mark;
-	/* That our time is up was no error so far. */
+	/* A timeout has set no error so far. */
 	if (!error->code)
 		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
 			 ticket->hold->name->client->server);

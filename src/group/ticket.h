@@ -3,8 +3,8 @@
 #define RLK_GROUP_TICKET_H
 
 /*
- * A request that is sent together with others (commit.h), and what came out. It
- * may outlive its caller, who leaves it to its leader when his time is up.
+ * A request that is sent together with others (commit.h), and its result. It
+ * may outlive its caller, which leaves it to its leader when its time is up.
  */
 
 #include "hold/handle.h"
@@ -16,20 +16,20 @@ struct rlk_ticket {
 	struct rlk_part part;
 	struct rlk_hold *hold;
 
-	/* What came out, besides part's answer. */
+	/* The result besides part's answer. */
 	enum rlk_fault fault;
-	struct rlk_mark mark;         /* if no answer came: of which session */
+	struct rlk_mark mark;         /* without an answer: its session */
 	struct rowlock_errinfo error; /* code 0: none */
 
-	/* Nobody knows what an earlier sending has done: it was not answered,
-	 * and cannot be executed any more. */
+	/* In doubt: an earlier attempt to send it was not answered, and cannot
+	 * be executed any more. */
 	bool unsure;
-	bool alone;        /* it has to be sent by itself */
-	bool left;         /* under client->mutex: one of two has let it go */
+	bool alone;        /* it has to be sent alone */
+	bool left;         /* under client->mutex: one side has left it */
 	_Atomic bool sent; /* its leader has sent it, or is about to */
 };
 
-/** A ticket for @hold; NULL: no memory. */
+/** A ticket for @hold; NULL if memory is out. */
 struct rlk_ticket *rlk_ticket_new(struct rlk_hold *hold, enum rlk_act act,
 				  const struct rlk_request *request);
 struct rlk_ticket *rlk_ticket_free(struct rlk_ticket *ticket);
@@ -45,19 +45,19 @@ static inline struct rlk_ticket *rlk_ticket_of(struct rlk_member *member)
 	return container_of(member, struct rlk_ticket, member);
 }
 
-/** One on the caller's stack, whose texts are the caller's. It never goes
- *  together with others. */
+/** A ticket on the caller's stack, with the caller's texts. It is always sent
+ *  alone. */
 void rlk_ticket_init(struct rlk_ticket *ticket, struct rlk_hold *hold,
 		     enum rlk_act act, const struct rlk_request *request);
 
-/** Its caller leaves, or else its answer is there: the second of the two sees
- *  to what is left, and frees it. Takes client->mutex. */
+/** Its caller leaves, or its answer has come: the second of the two settles and
+ *  frees it. Takes client->mutex. */
 void rlk_ticket_leave(struct rlk_ticket *ticket, bool caller);
 
 void rlk_ticket_fail(struct rlk_ticket *ticket, enum rlk_fault fault,
 		     const struct rowlock_errinfo *error);
 
-/** Nobody knows what the session of @mark has done, or will do. */
+/** Fail it in doubt: the session of @mark may execute it at any time. */
 void rlk_ticket_fail_unclear(struct rlk_ticket *ticket,
 			     const struct rlk_mark *mark,
 			     const struct rowlock_errinfo *error);
