@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Campaigns of candidates with a weight. Who waits has a row that says so
- * (strategy/candidate.h). Whoever is granted the lock looks whether somebody of
- * a larger weight stands there: then it gives the lock back, which goes to the
- * next in line, and stands in line again behind it. So the heaviest has it
- * after as many grants as there are others in line, in whatever order they
- * came.
+ * Campaigns of candidates with a weight. A waiting candidate has a row with its
+ * weight (strategy/candidate.h). A candidate that is granted the lock looks for
+ * a heavier one: then it gives back the lock, which goes to the next in line,
+ * and stands in line again behind it. So the heaviest has the lock after as
+ * many grants as there are others in line, in whatever order they came.
  *
- * The term is drawn last, by the one that does not yield: whoever observes the
- * name takes the one that has drawn for its leader.
+ * The term is drawn last, by the one that does not yield: observers take the
+ * candidate that has drawn for the leader.
  *
- * A candidate may beat, and yet not take what it is yielded to (its connections
- * are refused, say): so each yields for a bounded time only, and leads then.
- * Weights are a preference; who may lead is decided by the lock alone. For the
- * same reason an answer that does not come is taken for "nobody".
+ * A candidate may send heartbeats and still not take the lock (if its
+ * connections are refused, say): so each candidate yields for a bounded time
+ * only, and leads then. Weights are a preference; the lock alone decides which
+ * candidate may lead. So if no answer comes, it does not yield.
  */
 #include "recipe/campaign.h"
 
@@ -29,25 +28,25 @@
 #include "wait/asking.h"
 #include "wait/line.h"
 
-/* The lock is waited for in parts. In the first, which is short, it is had if
- * it is free; a row that was lost with its session is made again after each. */
+/* The lock is waited for in parts. The first is short, for a lock that is free;
+ * after each part, a row that was lost with its session is made again. */
 #define FIRST_MS 50
 #define PART_MS 5000
 
-/* Between giving way and standing in line again. */
+/* The pause between yielding and standing in line again. */
 #define PAUSE_MS 50
 
-/* A part of the 100 ms that a call may return after its deadline. */
+/* Part of the 100 ms by which a call may overrun its deadline. */
 #define GRACE_MS 40
 
-/* A campaign that is under way. */
+/* A running campaign. */
 struct campaign {
 	struct rowlock *lock;
 	const struct rlk_candidacy *candidacy;
 	struct rowlock_client *client;
 	uint64_t wait_ms;
 	int64_t until_ms;
-	int64_t part_ms;         /* the end of the present part */
+	int64_t part_ms;         /* the end of the current part */
 	int64_t yields_until_ms; /* RLK_NEVER: it has not yielded yet */
 };
 
@@ -56,7 +55,8 @@ static int64_t now_of(const struct campaign *campaign)
 	return rlk_now(campaign->client->clock);
 }
 
-/* A statement beside the lock's, of which all the rest is a call's. */
+/* The deadline of a statement other than the lock's: a call's time, but not
+ * past @until_ms. */
 static int64_t call_until(const struct campaign *campaign, int64_t until_ms)
 {
 	int64_t call = rlk_client_call_until(campaign->client);
@@ -64,7 +64,7 @@ static int64_t call_until(const struct campaign *campaign, int64_t until_ms)
 	return call < until_ms ? call : until_ms;
 }
 
-/* What is given back may last so long. */
+/* The deadline for giving back. */
 static int64_t end_of(const struct campaign *campaign)
 {
 	return call_until(campaign, rlk_after(campaign->until_ms, GRACE_MS));
@@ -86,8 +86,8 @@ int rlk_candidacy_stand(struct rlk_candidacy *candidacy,
 			     &candidacy->standing, reterr);
 }
 
-/* If it cannot be had, it is tried again after the next part. The last of them
- * has to have its own time. */
+/* Make the row again. A failure is tried again after the next part. Leave the
+ * last part its own time. */
 static void stand(const struct campaign *campaign)
 {
 	struct rowlock *standing = campaign->candidacy->standing;
@@ -95,12 +95,12 @@ static void stand(const struct campaign *campaign)
 
 	if (!standing || rowlock_held(standing) || now_of(campaign) >= until)
 		return;
-	/* It may have been lost. */
+	/* The row may have been lost. */
 	rlk_release(standing, until, NULL);
 	rlk_try(standing, until, NULL);
 }
 
-/* What is not gone by then is removed by the chores. */
+/* Delete the row; if that fails, the chores do it. */
 static void leave(const struct campaign *campaign)
 {
 	struct rowlock *standing = campaign->candidacy->standing;
@@ -165,7 +165,7 @@ static bool yields(struct campaign *campaign)
 	return heaviest.weight > 0;
 }
 
-/* Until @at_ms, or a cancel. */
+/* Sleep until @at_ms, or a cancel. */
 static int pause_until(const struct campaign *campaign, int64_t at_ms)
 {
 	struct rowlock *lock = campaign->lock;
@@ -185,7 +185,7 @@ static int pause_until(const struct campaign *campaign, int64_t at_ms)
 	return code;
 }
 
-/* The next in line has it. */
+/* Yield: the next in line gets the lock. */
 static int give_way(const struct campaign *campaign,
 		    struct rowlock_errinfo *reterr)
 {
@@ -215,7 +215,7 @@ static uint64_t part_of(const struct campaign *campaign, uint64_t most_ms)
 	return left > 0 ? (uint64_t) left : 1;
 }
 
-/* It was lost while other things were said: nobody was shown it. */
+/* The lock was lost during other statements, before it was shown. */
 static int start_over(struct campaign *campaign, struct rowlock_errinfo *reterr)
 {
 	struct rowlock *lock = campaign->lock;
@@ -229,8 +229,8 @@ static int start_over(struct campaign *campaign, struct rowlock_errinfo *reterr)
 			RLK_LOCK_ARGS(lock));
 }
 
-/* Nothing of it is said afterwards that may take time. The draw shows that the
- * row is still there. */
+/* Draw last, as no slow statement may follow. The draw proves that the row is
+ * still there. */
 static int take_lead(struct campaign *campaign, struct rowlock_errinfo *reterr)
 {
 	struct rowlock *lock = campaign->lock;
@@ -244,7 +244,7 @@ static int take_lead(struct campaign *campaign, struct rowlock_errinfo *reterr)
 	return code;
 }
 
-/* 0: it has it. Else see goes_on(). */
+/* Returns 0 if the lock is held, else see goes_on(). */
 static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 		       struct rowlock_errinfo *reterr)
 {
@@ -263,7 +263,7 @@ static int wait_a_part(struct campaign *campaign, uint64_t most_ms,
 	return code ? code : rlk_fail_waiting(lock, ROWLOCK_ETIMEDOUT, reterr);
 }
 
-/* A part is over, perhaps with nothing known by then, and there is time. */
+/* Is just a part over, perhaps without an answer, with time left? */
 static bool goes_on(const struct campaign *campaign, int code,
 		    const struct rowlock_errinfo *error)
 {
@@ -277,7 +277,7 @@ static bool goes_on(const struct campaign *campaign, int code,
 	       (unheard && now >= campaign->part_ms);
 }
 
-/* Part by part. */
+/* Wait part by part. */
 static int wait_all(struct campaign *campaign, struct rowlock_errinfo *reterr)
 {
 	int code = wait_a_part(campaign, FIRST_MS, reterr);

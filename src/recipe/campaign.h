@@ -3,18 +3,18 @@
 #define RLK_RECIPE_CAMPAIGN_H
 
 /*
- * To stand for election with a weight: of those who wait, the one with the
- * largest is elected first. For the recipe that makes an election of a lock.
+ * Standing for election with a weight: the heaviest of the waiting candidates
+ * is elected first. For recipe/election.c.
  */
 
 #include "hold/handle.h"
 
-/** A candidate with a weight: what its lock has besides. */
+/** The part of a lock that makes it a candidate with a weight. */
 struct rlk_candidacy {
 	struct rlk_recipe recipe;
-	struct rowlock *standing; /* its row as long as it waits */
+	struct rowlock *standing; /* its row while it waits */
 	unsigned int weight;
-	uint64_t yield_ms; /* it yields for so long, and no longer */
+	uint64_t yield_ms; /* the longest that it yields */
 };
 
 /** Make candidacy->standing. */
@@ -22,12 +22,12 @@ int rlk_candidacy_stand(struct rlk_candidacy *candidacy,
 			struct rowlock_client *client, const char *name,
 			struct rowlock_errinfo *reterr);
 
-/** rowlock_acquire() of such a candidate. @reterr is not NULL. */
+/** rowlock_acquire() for a candidate with a weight. @reterr is not NULL. */
 int rlk_campaign(struct rowlock *lock, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr);
 
-/** Who of a larger weight than @weight stands for @lock's name, and for how
- *  long? *@ret_weight 0: nobody. Blocks for a call at the most. */
+/** Find the heaviest candidate above @weight that stands for @lock's name, and
+ *  for how long. *@ret_weight 0: none. Blocks for at most a call. */
 int rlk_challenger(const struct rowlock *lock, unsigned int weight,
 		   unsigned int *ret_weight, uint64_t *ret_stood_ms,
 		   struct rowlock_errinfo *reterr);

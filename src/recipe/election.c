@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A candidate: a lock whose token, the term, comes with the grant; and, if it
- * has a weight, what recipe/campaign.h has for those.
+ * A candidate: a lock whose token, the term, comes with the grant. One with a
+ * weight campaigns (recipe/campaign.h).
  */
 #include <rowlock/election.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A multi-lock: a lock of a set of names (strategy/set.h), and the tokens that
- * were drawn for each of them. The names are sorted and become one text, which
- * is the name of the set in this client. So two handles on the same names, in
- * whatever order they are given, share one local line and one hold.
+ * A multi-lock: a lock of a set of names (strategy/set.h), with the tokens
+ * drawn for each name. The names are sorted and become one text, which is the
+ * name of the set in this client. So two handles on the same names, in whatever
+ * order they are given, share one local line and one hold.
  */
 #include <rowlock/multilock.h>
 
@@ -19,9 +19,9 @@
 #include "wait/line.h"
 
 struct name {
-	uint64_t token;   /* the last that was shown; 0: none */
+	uint64_t token;   /* the last one shown; 0: none */
 	uint64_t attempt; /* of the hold that it was drawn for, */
-	uint64_t passes;  /* and how often that had been handed over */
+	uint64_t passes;  /* and how often that was handed over */
 };
 
 struct set {
@@ -29,7 +29,7 @@ struct set {
 	struct name names[]; /* in the order of the names' bytes */
 };
 
-/* Does the thread hold the name, by a handle of its own? */
+/* Does the calling thread hold the name by a handle of its own? */
 static bool is_own_locked(struct rowlock_client *client, const char *name)
 {
 	const struct rlk_name *found =
@@ -40,7 +40,7 @@ static bool is_own_locked(struct rowlock_client *client, const char *name)
 	       rlk_hold_check_locked(found->hold);
 }
 
-/* A thread that holds one of the names by itself would wait for itself. */
+/* A thread that holds one of the names alone would wait for itself. */
 static int check_own(struct rowlock *lock, bool try,
 		     struct rowlock_errinfo *reterr)
 {
@@ -111,7 +111,7 @@ static int check_names(struct rowlock_client *client, const char *const *names,
 	return 0;
 }
 
-/* The names are sorted. 0 or ROWLOCK_EINVAL. */
+/* Looks for equal neighbours in sorted names. 0 or ROWLOCK_EINVAL. */
 static int find_twice(const char *const *names, size_t count,
 		      struct rowlock_errinfo *reterr)
 {
@@ -216,7 +216,7 @@ int rowlock_multilock_new(struct rowlock_client *client,
 
 /* ------------------------------------------------------------------ token */
 
-/* The hold that goes on; its attempt is 0 if none does. */
+/* The current hold; its attempt is 0 if there is none. */
 static struct name present(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who leads, told to anybody: a watch of the name, and the order of terms.
+ * Reports the leader to any client: a watch of the name, and the order of
+ * terms.
  *
- * Answers may come from servers of which one is late. What they say of a name
- * has an order: the last term that was drawn, and whether it is over; what is
- * smaller than what was heard before is not believed.
+ * Answers may come from servers of which one is late. The answers about a name
+ * are ordered by the last term that was drawn, and whether it is over; an
+ * answer that is before an earlier one is ignored.
  */
 #include <rowlock/election.h>
 
@@ -20,9 +21,9 @@ struct rowlock_observer {
 	rowlock_leader_fn fn;
 	void *arg;
 
-	/* Of the watch's thread alone. */
-	uint64_t term; /* the largest that was heard of */
-	bool over;     /* and it is over, for ever */
+	/* For the watch's thread alone. */
+	uint64_t term; /* the largest seen */
+	bool over;     /* and it is over for good */
 	bool told;
 	uint64_t told_term;
 	enum rowlock_leader_state told_state;
@@ -40,7 +41,7 @@ static void tell(struct rowlock_observer *observer,
 	observer->fn(leader, observer->arg);
 }
 
-/* Is it later than, or the same as, what was heard before? */
+/* Is the answer at least as late as the last one? */
 static bool hear(struct rowlock_observer *observer, uint64_t term, bool over)
 {
 	if (term < observer->term ||
@@ -51,9 +52,9 @@ static bool hear(struct rowlock_observer *observer, uint64_t term, bool over)
 	return true;
 }
 
-/* The last term that was heard of; or 0 where that was collected, which is done
- * with old ones that are over. A server that has not heard of it yet has
- * collected none as late, either. */
+/* The last term in the answer. If the answer has none because the reaper
+ * collected it (which happens to old terms only), the term seen before. A
+ * server that is late cannot have collected a term as late. */
 static uint64_t term_of(const struct rowlock_observer *observer,
 			const struct rowlock_entry *entry)
 {
@@ -62,8 +63,8 @@ static uint64_t term_of(const struct rowlock_observer *observer,
 		   : entry->last_token;
 }
 
-/* A leader whose time is up leads no longer, though it may be heard of again,
- * unless somebody has evicted it. */
+/* An expired leader is no leader, though it may come back unless it was
+ * evicted. */
 static void on_entry(const struct rowlock_entry *entry, void *arg)
 {
 	struct rowlock_observer *observer = arg;

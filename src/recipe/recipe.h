@@ -3,13 +3,13 @@
 #define RLK_RECIPE_RECIPE_H
 
 /*
- * Making the lock of a recipe. Its owner is the handle.
+ * Makes the lock of a recipe. Its owner is the handle.
  */
 
 #include "hold/handle.h"
 
 /**
- * The options of the caller, with the flags of a recipe's lock.
+ * Return the caller's options with the flags of a recipe's lock.
  *
  * @what     such as "semaphore", for messages; @name may be NULL
  * @options  NULL for the defaults
@@ -22,8 +22,9 @@ int rlk_recipe_options(const char *what, const char *name,
 		       struct rowlock_options *ret_options,
 		       struct rowlock_errinfo *reterr);
 
-/** rlk_lock_make() with what rlk_recipe_options() gave, for @recipe, which is
- *  the lock's from then on; if it fails, it is freed. NULL: out of memory. */
+/** rlk_lock_make() with the result of rlk_recipe_options(), for @recipe, which
+ *  the lock owns from then on; a failure frees it. Returns NULL if memory is
+ *  out. */
 int rlk_recipe_make(struct rowlock_client *client, const char *name,
 		    const struct rlk_strategy *strategy,
 		    const struct rowlock_options *options,

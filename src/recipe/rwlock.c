@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A read/write lock: two locks, a reader's and a writer's (recipe/writer.h),
- * that know each other. From one to the other it goes by holding both for a
- * moment.
+ * that know each other. A change from one to the other holds both for a moment.
  *
- * Failure modes: those of the locks. Where the one that was left tells that it
- * had been lost before, others may have written in between: then the other one
- * is given back, too.
+ * Failure modes: those of the locks. If the side that is left proves to be
+ * lost, others may have written in between: then the new side is also given
+ * back.
  */
 #include <rowlock/rwlock.h>
 
@@ -29,7 +28,7 @@ static struct side *side_of(const struct rowlock *lock)
 	return container_of(lock->recipe, struct side, recipe);
 }
 
-/* Those of a pair do not wait for each other. */
+/* The sides of a pair do not wait for each other. */
 static int check_other(const struct rowlock *lock, bool reads,
 		       struct rowlock_errinfo *reterr)
 {
@@ -141,15 +140,15 @@ int rowlock_rwlock_new(struct rowlock_client *client, const char *name,
 
 /* ----------------------------------------------------- upgrade, downgrade */
 
-/* All levels of what was lost; of what is held, the one that there is. */
+/* Release all levels of a lost hold, or the one level of a live one. */
 static void drop(struct rowlock *lock)
 {
 	while (rowlock_release(lock, NULL) == ROWLOCK_ELOST)
 		;
 }
 
-/* @to was acquired beside @from, with @code. That @from was lost before tells
- * that others may have written: then @to is nothing to rely on. */
+/* @to was acquired beside @from, with @code. If @from was lost before, others
+ * may have written, so @to cannot be relied on. */
 static int leave(struct rowlock *from, struct rowlock *to, int code,
 		 struct rowlock_errinfo *reterr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A semaphore: a lock of one or more permits (strategy/permits.h); and the
- * questions that are about the semaphore, not a hold.
+ * calls that concern the semaphore, not a hold.
  */
 #include <rowlock/semaphore.h>
 
@@ -14,12 +14,12 @@
 #include "strategy/permits.h"
 #include "wait/line.h"
 
-/* Tries while others are in the way for a moment. */
+/* Tries while other transactions block it for a moment. */
 #define TRIES 5
 
 struct semaphore {
 	struct rlk_recipe recipe;
-	unsigned int permits; /* how many there are; 0: as many as is stored */
+	unsigned int permits; /* how many there are; 0: the stored number */
 };
 
 static int acquire(struct rowlock *lock, unsigned int count, uint64_t wait_ms,
@@ -116,7 +116,7 @@ unsigned int rowlock_semaphore_held(const struct rowlock *lock)
 
 /* --------------------------------------------------------- the semaphore */
 
-/* Have @name @permits; 0: look how many it has. */
+/* Set the number of permits of @name to @permits; 0: look it up. */
 static int exchange(struct rowlock_client *client, const char *name,
 		    unsigned int permits, struct rlk_permits_seen *ret_seen,
 		    struct rowlock_errinfo *reterr)

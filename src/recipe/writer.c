@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers and writers: what is more than a lock.
+ * Readers and writers: the part that goes beyond a lock.
  *
- * A writer acquires its row as every lock is acquired: by the bell, in line,
- * with a try of its own, and so on. From then on no reader comes in. Those who
- * were there before it are waited for: it looks again and again who is left,
- * and removes those that are dead. So writers do not starve, and one of them at
- * a time polls a name.
+ * A writer acquires its row like any lock. From then on no reader is admitted.
+ * The writer waits for the earlier readers: it looks again and again which are
+ * left, and removes the dead ones. So writers do not starve, and only one at a
+ * time polls a name.
  *
  * The look that grants is later than the row, which may have been broken
- * meanwhile. So it has to show that row, too, and for an upgrade the reader's:
- * both at the same moment prove that nobody has written in between.
+ * meanwhile. So the look must also show that row, and for an upgrade the
+ * reader's: both at the same moment prove that no other writer came in between.
  *
- * Failure modes: whoever gives up gives its row back, and readers come in
- * again. A look changes nothing, so one that is not answered is made again. A
- * writer whose row is not shown has lost it, and asks anew.
+ * Failure modes: a writer that gives up deletes its row, and readers are
+ * admitted again. A look changes nothing, so an unanswered one is repeated. A
+ * writer whose row is not shown has lost it, and asks again.
  */
 #include "recipe/writer.h"
 
@@ -28,12 +27,12 @@
 #include "wait/asking.h"
 #include "wait/line.h"
 
-/* Between two looks: a part of what it has waited, from 1 ms to this. */
+/* The pause between two looks: a part of the time waited, from 1 ms to this. */
 #define LOOK_MOST_MS 50
 #define LOOK_PART 8
 
-/* Parts of the 100 ms that an acquire may return after its deadline: so long it
- * looks, and then gives the row back. */
+/* Parts of the 100 ms by which an acquire may overrun its deadline: one for
+ * looking, and one for giving back the row. */
 #define LOOK_GRACE_MS 40
 #define GIVE_BACK_MS 30
 
@@ -44,21 +43,21 @@ struct drain {
 	struct rowlock_client *client;
 	struct rowlock *writer;
 	const struct rowlock *reader; /* its own, or NULL */
-	/* References: a handle may be let go by other threads meanwhile. */
+	/* References: other threads may release a handle meanwhile. */
 	struct rlk_hold *write;
 	struct rlk_hold *read; /* the reader's */
 	struct rlk_waiter waiter;
 	int64_t began_ms;
 
-	/* What a look finds. */
+	/* The result of a look. */
 	bool looked;       /* it was answered */
 	bool writes;       /* the writer's row, with its session */
-	bool reads;        /* the same of the reader's */
-	size_t others;     /* that read */
+	bool reads;        /* the reader's row, with its session */
+	size_t others;     /* other readers */
 	bool shared;       /* its own is shared by others of this client */
-	size_t dead_count; /* of the others, perhaps */
+	size_t dead_count; /* of the others, that may be dead */
 	struct rlk_rwlock_seen dead[RLK_READERS_MOST];
-	struct rowlock_errinfo error; /* why it failed; code 0: it did not */
+	struct rowlock_errinfo error; /* why it failed; code 0: no failure */
 };
 
 static bool is_row_of(const struct rlk_hold *hold,
@@ -80,13 +79,13 @@ static void see(const struct rlk_rwlock_seen *seen, void *arg)
 		return;
 	}
 	drain->others++;
-	/* More than were asked for may come of who is no server. */
+	/* A false server may send more than were asked for. */
 	if (drain->dead_count < RLK_READERS_MOST &&
 	    rlk_may_be_dead(drain->client, &seen->holder))
 		drain->dead[drain->dead_count++] = *seen;
 }
 
-/* What may pass is waited out, but not by a try: 0. */
+/* Returns 0 for a transient failure, which is waited out, except by a try. */
 static int failed(const struct drain *drain, int code)
 {
 	if (drain->waiter.try)
@@ -105,7 +104,8 @@ static int get_conn(struct drain *drain, size_t bay, struct rlk_conn **conn,
 	    !drain->waiter.try, &drain->waiter.pool_waiter, conn, reterr);
 }
 
-/* Who is left? 0: drain->others; else what ends the wait. */
+/* Which readers are left? Returns 0 with drain->others; else the code that ends
+ * the wait. */
 static int look(struct drain *drain)
 {
 	const struct rlk_name *name = drain->writer->name;
@@ -133,8 +133,8 @@ static int look(struct drain *drain)
 	return failed(drain, drain->error.code);
 }
 
-/* Somebody's transaction may have its row locked: on a connection that nobody
- * else waits for. True: at least one is gone. */
+/* A transaction may have a dead reader's row locked, so use a connection that
+ * no other thread waits for. Returns true if at least one is gone. */
 static bool remove_dead(struct drain *drain)
 {
 	struct rowlock_errinfo error;
@@ -161,8 +161,8 @@ static bool remove_dead(struct drain *drain)
 
 /* ---------------------------------------------------------------- the wait */
 
-/* A row that the look would have shown is not there: its hold was broken. With
- * fewer others than a look tells of it has shown them all. */
+/* A hold whose row the look did not show was broken. A look with fewer than
+ * RLK_READERS_MOST readers has shown all of them. */
 static void lose_what_is_gone_locked(struct drain *drain)
 {
 	if (!drain->looked)
@@ -178,7 +178,7 @@ static bool has_locked(const struct rowlock *lock, struct rlk_hold *hold)
 	return lock->hold == hold && rlk_hold_check_locked(hold);
 }
 
-/* It is held, and nobody else reads: 0. 1: wait on. */
+/* Returns 0 if it is held without other readers, 1 to wait on. */
 static int judge_locked(struct drain *drain)
 {
 	const struct rowlock *reader = drain->reader;
@@ -192,7 +192,7 @@ static int judge_locked(struct drain *drain)
 	return drain->others || drain->shared;
 }
 
-/* Until the next look: 1; or why it is over. */
+/* Sleep until the next look. Returns 1, or the code that ends the wait. */
 static int pause_locked(struct drain *drain)
 {
 	struct rlk_waiter *waiter = &drain->waiter;
@@ -215,7 +215,7 @@ static int pause_locked(struct drain *drain)
 	}
 }
 
-/* 0: nobody reads any more, and it is held and shown; 1: look again. */
+/* Returns 0 if no reader is left, and it is held and shown; 1: look again. */
 static int step(struct drain *drain)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -270,7 +270,7 @@ static int explain(const struct drain *drain, int code,
 				RLK_LOCK_ARGS(writer),
 				drain->read->reason ? drain->read->reason
 						    : "it was released");
-	/* Nobody knows who reads; while it waited that was no verdict. */
+	/* The readers are unknown, which did not end the wait earlier. */
 	if (error->code && code != ROWLOCK_ECANCELED)
 		return rlk_fail_db(
 		    reterr, code == ROWLOCK_ETIMEDOUT ? error->code : code,
@@ -282,7 +282,7 @@ static int explain(const struct drain *drain, int code,
 			RLK_LOCK_ARGS(writer), what);
 }
 
-/* A reference to the hold of @lock, if it has one; else NULL. */
+/* A reference to the hold of @lock, or NULL. */
 static struct rlk_hold *get_hold(struct rowlock *lock)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -302,7 +302,8 @@ static void put_hold(struct rowlock *lock, struct rlk_hold *hold)
 		rlk_hold_put_locked(hold);
 }
 
-/* Until @until_ms, which may be over by now; of a try, the end of the call. */
+/* Wait until @until_ms, which may be past by now; for a try, it is the end of
+ * the call. */
 static int drain(struct rowlock *writer, const struct rowlock *reader,
 		 struct rlk_hold *read, uint64_t wait_ms, int64_t until_ms,
 		 struct rowlock_errinfo *reterr)
@@ -350,8 +351,8 @@ static uint64_t time_left(const struct rowlock *lock, uint64_t wait_ms,
 	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
 }
 
-/* Nobody of this client joins the reader's hold any more, of which *@ret_read
- * is a reference. */
+/* Let no handle of this client join the reader's hold any more. Returns a
+ * reference to it in *@ret_read. */
 static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
 			struct rowlock_errinfo *reterr)
 {
@@ -375,7 +376,8 @@ static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
 	return 0;
 }
 
-/* Of one that reads: others wait for it, so it does not wait for them. */
+/* For a writer that reads: other writers wait for it, so it does not wait for
+ * them. */
 static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
 		   struct rowlock_errinfo *reterr)
 {
@@ -397,7 +399,7 @@ static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
 	return code;
 }
 
-/* A try that is refused has the rest of its call. */
+/* A refused try has the rest of its call to give back. */
 static int64_t give_back_until(const struct rowlock_client *client,
 			       uint64_t wait_ms, int64_t until_ms)
 {
@@ -427,7 +429,7 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 			break;
 		rlk_release(writer, give_back_until(client, wait_ms, until),
 			    NULL);
-		/* Lost while it waited: there may be time to begin anew. */
+		/* Lost while it waited: begin again if there is time. */
 		if (code == ROWLOCK_ECONNECT && wait_ms && !reader &&
 		    rlk_now(client->clock) < until)
 			code = 0;
@@ -436,7 +438,7 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 	return code;
 }
 
-/* *@ret_attempt is that of a writer that is held. */
+/* Returns in *@ret_attempt the attempt of a writer that is held. */
 static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 		      struct rowlock_errinfo *reterr)
 {
@@ -457,7 +459,7 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 	return 0;
 }
 
-/* There is one row for writers, and it is another's, or was. */
+/* There is one row for writers, and another client has or had it. */
 static int lose_writer(struct rowlock *writer, uint64_t attempt,
 		       struct rowlock_errinfo *reterr)
 {
@@ -473,8 +475,8 @@ static int lose_writer(struct rowlock *writer, uint64_t attempt,
 			RLK_LOCK_ARGS(writer));
 }
 
-/* The reader was not let in, with @code: does @writer go on, as the caller will
- * be told? */
+/* The reader was not admitted, with @code: is @writer still held? If not, that
+ * is the error. */
 static int check_writer(struct rowlock *writer, int code,
 			struct rowlock_errinfo *error)
 {
