@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rowlock_acquire_in_transaction(), rowlock_token_in_transaction(): a row lock
- * in a transaction of the application's. The client knows of no hold: the
- * server has it, with the transaction, and lets go of it with that.
+ * in a transaction of the application. The client has no hold: the server keeps
+ * the lock until the transaction ends.
  *
- * Who waits stands in the server's line, as all others do, on the application's
- * connection. At the deadline, and when it is canceled, the statement is
- * interrupted by one of the client's own connections.
+ * A waiter stands in the server's line like all others, on the application's
+ * connection. At the deadline, or when it is canceled, one of the client's own
+ * connections interrupts the statement.
  *
- * Failure modes: where it cannot be interrupted (an account that may not see
- * the statement, a server that is gone) the application's connection is closed
- * when the call's time is up as well.
+ * Failure modes: if it cannot be interrupted (an account that may not see the
+ * statement, a server that is gone), the application's connection is closed
+ * when the call's time is up.
  */
 #include <rowlock/mysql.h>
 
@@ -34,12 +34,11 @@ struct inside {
 	struct rlk_place place;
 	struct rlk_row_in in;
 	struct rowlock_errinfo error; /* of the last statement */
-	int64_t leave_ms;             /* when nothing is asked any more */
-	int64_t close_at_ms; /* of the statement that was interrupted; 0: it was
-				not */
+	int64_t leave_ms;             /* when to stop asking */
+	int64_t close_at_ms;          /* of an interrupted statement; else 0 */
 };
 
-/* A statement that has not begun by then is not found: so again. */
+/* Repeated, as a statement that has not begun yet is not found. */
 #define INTERRUPT_MS 20
 
 static int fail(const struct rowlock *lock, const char *what, int code,
@@ -58,7 +57,7 @@ static int fail_elsewhere(const struct rowlock *lock, const char *what,
 		    reterr);
 }
 
-/* What came with @error, on the application's connection. */
+/* Fail with @error of the application's connection. */
 static int fail_with(const struct rowlock *lock, const char *what,
 		     const struct rowlock_errinfo *error,
 		     struct rowlock_errinfo *reterr)
@@ -68,7 +67,7 @@ static int fail_with(const struct rowlock *lock, const char *what,
 			   RLK_LOCK_ARGS(lock), error->message);
 }
 
-/* For a call that begins now. */
+/* Borrow @conn for a call that begins now. */
 static struct rlk_borrowed borrow(const struct rowlock *lock,
 				  struct st_mysql *conn)
 {
@@ -116,9 +115,9 @@ static int check(const struct rowlock *lock, const char *what,
 
 /* -------------------------------------------------------------------- wait */
 
-/* Behind the deadline there is the time of one call: half of it for the
- * statement that was interrupted, half to leave the connection as it was. A try
- * has the first half for all that it asks. */
+/* After the deadline there is the time of one call: half for the interrupted
+ * statement, half to leave the connection as it was. A try has the first half
+ * for all its statements. */
 static uint64_t half_a_call(const struct rowlock_client *client)
 {
 	return client->call_timeout_ms / 2;
@@ -156,8 +155,8 @@ static int64_t interrupt(void *arg)
 	return rlk_now(client->clock) + INTERRUPT_MS;
 }
 
-/* It may have come behind the grant: the application's next statement is not
- * what it is for. */
+/* The interrupt may come after the grant: absorb it, or it would hit the
+ * application's next statement. */
 static int absorb_interrupt(struct inside *inside,
 			    struct rowlock_errinfo *reterr)
 {
@@ -172,14 +171,14 @@ static int absorb_interrupt(struct inside *inside,
 
 	if (!inside->close_at_ms)
 		return 0;
-	/* Its connection is closed then, and the lock gone with it. */
+	/* That closed the connection, and the lock is gone with it. */
 	if (rlk_borrowed_run(&on, "DO 0", NULL, 0, &answered, &error) ==
 	    RLK_UNKNOWN)
 		return fail_with(lock, "acquire", &error, reterr);
 	return 0;
 }
 
-/* Of what is asked on a connection of the client's. */
+/* The deadline of a statement on one of the client's connections. */
 static int64_t aside_until(const struct inside *inside)
 {
 	int64_t until = rlk_client_call_until(inside->waiter.name->client);
@@ -206,7 +205,7 @@ static int make_row(const struct inside *inside, bool *ret_made,
 		return code;
 	fault = lock->name->strategy->make(conn, &request, &error);
 	rlk_pool_put(client->pool, conn);
-	/* Somebody else makes it, or does not after all. */
+	/* Another client makes it, or fails to. */
 	*ret_made = !fault;
 	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
 		return 0;
@@ -225,7 +224,7 @@ static int is_over(struct rlk_waiter *waiter)
 	return rlk_waiter_over_locked(waiter);
 }
 
-/* May nothing more be asked? */
+/* Must the asking end? */
 static int over(struct inside *inside, struct rowlock_errinfo *reterr)
 {
 	struct rlk_waiter *waiter = &inside->waiter;
@@ -243,7 +242,7 @@ static int over(struct inside *inside, struct rowlock_errinfo *reterr)
 		    reterr);
 }
 
-/* One statement. 1: again. */
+/* Send one statement. Returns 1 to repeat. */
 static int ask(struct inside *inside, bool *made,
 	       struct rowlock_errinfo *reterr)
 {
@@ -263,7 +262,7 @@ static int ask(struct inside *inside, bool *made,
 		return absorb_interrupt(inside, reterr);
 	case RLK_ROW_IN_ABSENT:
 		if (*made)
-			break; /* there it is not */
+			break; /* no row there */
 		if (is_time_to_leave(inside))
 			return 1;
 		code = make_row(inside, made, reterr);
@@ -310,7 +309,7 @@ static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
 	}
 }
 
-/* Nobody waits with the handle. And our own thread has not got the lock by
+/* Fails if a thread waits with the handle, or if our own thread has the lock by
  * another transaction: it would wait for itself. */
 static int check_may_wait(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {

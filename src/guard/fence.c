@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock_fence(): a token, compared where the data are. No client and no hold
- * take part in it, so it can be called where only the token is known.
+ * rowlock_fence(): a token, compared where the data are. It needs no client and
+ * no hold, so it can be called where only the token is known.
  */
 #include <rowlock/mysql.h>
 

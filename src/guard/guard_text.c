@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard as SQL (rowlock/mysql.h), for whoever commits by himself. Whoever
- * has it passes as the hold's owner, and counts its row up unseen: so the hold
- * is not handed over any more, and how often it was counted is asked for.
+ * The guard as SQL (rowlock/mysql.h), for applications that send the COMMIT
+ * themselves. Its text passes for the hold's owner, and counts up the row
+ * unseen: so the hold is not handed over any more, and the server is asked for
+ * the count.
  */
 #include <rowlock/mysql.h>
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The application's transactions that are tied to a hold (rowlock/mysql.h), and
- * how they begin; how they end is in guarded_end.c.
+ * their begin; guarded_end.c ends them.
  *
  * From rowlock_begin() to its end a transaction stands in client->guarded, and
  * its hold is neither released nor handed over: a hand-over keeps the row as it
- * is, so that the server could not tell.
+ * is, so the server could not notice it.
  *
- * What its begin asks the server for is known mostly, and asked for only where
- * it is not: how often the row was counted up, and whether the connection leads
- * to the lock's server. The commit depends on both, and says so if one of them
- * is otherwise.
+ * A begin asks the server only for facts it does not know: how often the row
+ * was counted up, and whether the connection leads to the lock's server. The
+ * commit depends on both, and fails if one is wrong.
  *
  * Failure modes: a begin that fails leaves the connection as it was, and
  * nothing in client->guarded.
@@ -72,7 +71,7 @@ static int check(const struct rowlock *lock, const struct st_mysql *conn,
 	return 0;
 }
 
-/* Of its row, as it is now. */
+/* Is the count of the hold's row known? */
 static bool knows_guards_locked(const struct rlk_hold *hold)
 {
 	return !hold->guard.unsure && !hold->guard.told &&
@@ -89,7 +88,7 @@ void rlk_guarded_note_locked(const struct rlk_guarded *guarded)
 	    guards < UINT16_MAX ? (uint16_t) guards : UINT16_MAX;
 }
 
-/* @guarded has asked, and got its answer. */
+/* Note the answer to the begin of @guarded. */
 static void note_answer(const struct rlk_guarded *guarded)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
@@ -101,8 +100,8 @@ static void note_answer(const struct rlk_guarded *guarded)
 	rlk_mutex_unlock(&client->mutex);
 }
 
-/* Another transaction of ours, on the same connection: nothing need have been
- * said in it yet. */
+/* Has the connection another transaction of ours? It may have had no statement
+ * yet. */
 static bool is_taken_locked(const struct rowlock_client *client,
 			    const struct rlk_borrowed *on)
 {
@@ -145,8 +144,8 @@ static int fail_open(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 		    reterr);
 }
 
-/* Can a transaction begin on it at all? And what is autocommit now? It is not
- * connected anew from here to the transaction's end. */
+/* Can a transaction begin on the connection? What is autocommit? The connection
+ * does not reconnect from here to the transaction's end. */
 static int check_connection(struct rlk_guarded *guarded,
 			    struct rowlock_errinfo *reterr)
 {
@@ -164,7 +163,7 @@ static int check_connection(struct rlk_guarded *guarded,
 		return fail_with(guarded->lock, "begin", code, "not begun",
 				 &error, reterr);
 	guard->autocommit = state.autocommits;
-	/* Where a new one leads is not known. */
+	/* A new connection may lead elsewhere. */
 	guard->asks = guard->asks || rlk_borrowed_id(&guard->on) != id;
 	return state.in_transaction ? fail_open(guarded->lock, reterr) : 0;
 }
@@ -194,7 +193,7 @@ static void forget_locked(struct rowlock *lock)
 	}
 }
 
-/* Ties @guarded to it. */
+/* Ties @guarded to the hold of @lock. */
 static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	       struct rowlock_errinfo *reterr)
 {
@@ -225,8 +224,9 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	guard->place = &client->place;
 	guard->server = guarded->identity;
 	guard->guards = hold->guard.count;
-	/* A lock is taken by asking; and a node that may be behind catches up.
-	 * A transaction with a snapshot takes long, and does not begin in vain.
+	/* An early guard locks the row by asking; asking makes a late node
+	 * catch up. A transaction with a snapshot is long, and must not be in
+	 * vain.
 	 */
 	guard->asks = guard->snapshot || guard->early ||
 		      rlk_place_asks_to_catch_up(guard->place) ||
@@ -324,9 +324,9 @@ static enum rlk_fault outrun_once(struct rlk_guarded *guarded,
 	return RLK_DONE;
 }
 
-/* An earlier commit of the hold that may still come would be in the way of this
- * one's, or be taken for it: so it has to come first, or not at all. While it
- * is under way it has the row locked. */
+/* An earlier commit of the hold that may still come could block this one, or be
+ * taken for it: so it has to come first, or not at all. It has the row locked
+ * while it is under way. */
 static int outrun(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_clock *clock = guarded->guard.on.clock;
@@ -335,7 +335,7 @@ static int outrun(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 
 	if (!may_come(guarded))
 		return 0;
-	/* Where the answer is late nothing else is written there. */
+	/* A late answer does not set the error. */
 	rlk_fail(&error, ROWLOCK_ECONNECT, "no answer in time");
 	do
 		fault = outrun_once(guarded, &error);
@@ -367,7 +367,7 @@ static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 	return 0;
 }
 
-/* In a transaction that is not begun yet. */
+/* Tie a transaction and begin it. */
 static int tie_and_begin(struct rowlock *lock, const struct rlk_guarded *how,
 			 struct rowlock_errinfo *reterr)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a transaction ends that is tied to a hold: commit, commit and release,
+ * Ends a transaction that is tied to a hold: commit, commit and release,
  * rollback.
  *
- * Failure modes: what the server says of the hold at the COMMIT is decisive,
- * also where our clock has given it up by then: that only hurries. A commit
- * without an answer is asked after until the call's time is up; and so is the
- * row of one that found none, on a connection of the client's, before its hold
- * is called lost.
+ * Failure modes: the server's answer at the COMMIT decides, even if the hold
+ * has expired by our clock. If a COMMIT gets no answer, a connection of the
+ * client asks for its outcome until the call's time is up; and if it found no
+ * row, for the row, before the hold counts as lost.
  */
 #include <rowlock/mysql.h>
 
@@ -21,12 +20,12 @@
 #include "guard/guarded_private.h"
 #include "strategy/guard_outcome.h"
 
-/* Between two questions after a commit. */
+/* The pause between two questions after a commit. */
 #define PAUSE_MS 20
 
 static const char may_be_gone[] = "whether it was given back is not known";
 
-/* Of a commit. */
+/* Note the end of a commit. */
 static void note_end(const struct rlk_guarded *guarded, bool done)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
@@ -42,7 +41,7 @@ static void note_end(const struct rlk_guarded *guarded, bool done)
 	rlk_mutex_unlock(&client->mutex);
 }
 
-/* Also where the handle's levels were let go since, and another's not. */
+/* Is the hold another owner's by now? */
 static bool is_anothers_locked(const struct rlk_guarded *guarded)
 {
 	const struct rlk_hold *hold = guarded->hold;
@@ -84,8 +83,8 @@ static struct rlk_guarded *find(struct rowlock *lock,
 	return NULL;
 }
 
-/* The transaction of @lock on @conn, whose caller is its owner, in the process
- * that began it. NULL: the code. */
+/* The transaction of @lock on @conn, if the caller owns it, in the process that
+ * began it. Else NULL, with *@ret_code. */
 static struct rlk_guarded *open_one(struct rowlock *lock,
 				    const struct st_mysql *conn,
 				    const char *what, int *ret_code,
@@ -95,8 +94,8 @@ static struct rlk_guarded *open_one(struct rowlock *lock,
 	return *ret_code ? NULL : find(lock, conn, what, ret_code, reterr);
 }
 
-/* The same, to commit it. What is unread would have to be thrown away, or the
- * connection closed: that is the caller's to say. */
+/* As open_one(), to commit it. Fails if results are unread: only the caller may
+ * discard them, or close the connection. */
 static struct rlk_guarded *open_to_commit(struct rowlock *lock,
 					  const struct st_mysql *conn,
 					  int *ret_code,
@@ -113,18 +112,18 @@ static struct rlk_guarded *open_to_commit(struct rowlock *lock,
 	return NULL;
 }
 
-/* A question on a connection of the client's. True: *@ret_error is no matter,
- * that was the answer. */
+/* A question on a connection of the client. Returns true if it was answered;
+ * then *@ret_error does not matter. */
 typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
 		       struct rowlock_errinfo *ret_error);
 
-/* While its session is there, a transaction with an early guard has the row,
- * and its COMMIT may come, or its ROLLBACK only late. So the session is ended
- * in the server, and a question is answered. The application has closed its end
- * of it by then. Its number is that of the thread which has locked the row, as
- * that has said itself; and no other thread of the same run of the server ever
- * has it, which the fence looks at. Where it cannot be ended, the question says
- * so. */
+/* While its session lives, a transaction with an early guard has the row
+ * locked, and its COMMIT may come, or its ROLLBACK may be late. So end the
+ * session in the server, after which a question is answered. The application's
+ * end of it is closed by now. The session's number is the one that the thread
+ * which locked the row returned; no other thread has it in the same run of the
+ * server, which the fence checks. If the session cannot be ended, the question
+ * fails. */
 static void end_session(const struct rlk_guarded *guarded,
 			struct rlk_conn *conn)
 {
@@ -155,7 +154,7 @@ static bool ask_outcome(struct rlk_guarded *guarded, struct rlk_conn *conn,
 	return true;
 }
 
-/* Is its hold's row there, and how is it counted? */
+/* Is the hold's row there, and what is its count? */
 static bool ask_row(struct rlk_guarded *guarded, struct rlk_conn *conn,
 		    struct rowlock_errinfo *ret_error)
 {
@@ -164,7 +163,7 @@ static bool ask_row(struct rlk_guarded *guarded, struct rlk_conn *conn,
 	return !rlk_guard_look(conn, &request, &guarded->seen, ret_error);
 }
 
-/* Nothing: to end its session is enough. */
+/* Ask nothing: ending the session is enough. */
 static bool ask_nothing(struct rlk_guarded *guarded, struct rlk_conn *conn,
 			struct rowlock_errinfo *ret_error)
 {
@@ -183,8 +182,8 @@ static void pause_until(const struct rowlock_client *client, int64_t until_ms)
 	rlk_sleeper_fini(&sleeper);
 }
 
-/* Until it is answered, or the time is up: false, and what was in the way of it
- * in *@ret_error. An answer that is late writes nothing there. */
+/* Ask until it is answered. Returns false if the time is up, with the obstacle
+ * in *@ret_error, which a late answer does not set. */
 static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
 		      struct rowlock_errinfo *ret_error)
 {
@@ -207,8 +206,8 @@ static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
 	}
 }
 
-/* A commit that may still come would pass for the next owner; and the next
- * transaction of the hold has to see to it. */
+/* A commit that may still come would pass for the next owner's; the next
+ * transaction of the hold has to outrun it. */
 static void note_may_come(struct rlk_guarded *guarded)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
@@ -226,7 +225,7 @@ static int fail_unknown(const struct rlk_guarded *guarded, const char *words,
 			 error, reterr);
 }
 
-/* One that gives the lock back may have done so, or do so later. */
+/* A commit that gives back the lock may have done so, or do so later. */
 static int fail_unanswered(struct rlk_guarded *guarded,
 			   const struct rowlock_errinfo *error,
 			   struct rowlock_errinfo *reterr)
@@ -243,7 +242,7 @@ static int fail_unanswered(struct rlk_guarded *guarded,
 	    error, reterr);
 }
 
-/* @error: what the COMMIT failed with. */
+/* @error is the COMMIT's. */
 static int judge(struct rlk_guarded *guarded,
 		 const struct rowlock_errinfo *error,
 		 struct rowlock_errinfo *reterr)
@@ -276,8 +275,8 @@ static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
 	return fail_unanswered(guarded, error, reterr);
 }
 
-/* What is known to be lost is not asked for; but our clock does not know of a
- * row that nobody could take away. */
+/* Is the hold lost by our clock? An early guard has the row locked, which no
+ * client could take away: then the server decides. */
 static bool is_lost(struct rlk_guarded *guarded)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
@@ -296,7 +295,7 @@ static int fail_lost(struct rlk_guarded *guarded,
 			RLK_LOCK_ARGS(guarded->lock), guarded->hold->reason);
 }
 
-/* The transaction that was begun is not there any more. */
+/* Had the transaction ended before its commit? */
 static bool has_ended_before(enum rlk_guard_end end)
 {
 	return end == RLK_GUARD_BROKEN || end == RLK_GUARD_REPLACED;
@@ -346,8 +345,8 @@ static int judge_uncounted(struct rlk_guarded *guarded, int64_t until_ms,
 			 error, reterr);
 }
 
-/* Where the transaction had ended before, that is what is to be told: what the
- * caller has committed is committed. */
+/* If the transaction had ended before, report that: the caller's changes may be
+ * committed. */
 static int roll_back_lost(struct rlk_guarded *guarded,
 			  struct rowlock_errinfo *reterr)
 {
@@ -367,7 +366,7 @@ static int commit(struct rlk_guarded *guarded, int64_t until_ms,
 	struct rowlock_errinfo error = { 0 };
 	enum rlk_guard_end end;
 
-	/* The rest is for finding out. */
+	/* The other half is for asking after the outcome. */
 	guarded->guard.on.until_ms =
 	    until_ms - (int64_t) client->call_timeout_ms / 2;
 
@@ -414,8 +413,8 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 	return code;
 }
 
-/* The hold has one level, which its transaction gives back. This handle's may
- * have been let go, and another one's not. */
+/* Does the hold have one level, which its transaction gives back? This handle's
+ * may be released, and another handle's not. */
 static bool is_last_level(const struct rlk_guarded *guarded)
 {
 	const struct rowlock *lock = guarded->lock;
@@ -455,7 +454,7 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	return code;
 }
 
-/* Where it is not answered, the server does it by itself when it notices that
+/* If the ROLLBACK is not answered, the server rolls back when it notices that
  * the connection is closed. Until then an early guard has the row. */
 static enum rlk_guard_end roll_back(struct rlk_guarded *guarded,
 				    int64_t until_ms)

@@ -3,7 +3,7 @@
 #define RLK_GUARD_GUARDED_PRIVATE_H
 
 /*
- * A transaction that is tied to a hold, for guarded.c and guarded_end.c only.
+ * A transaction tied to a hold, for guarded.c and guarded_end.c only.
  */
 
 #include "base/error.h"
@@ -17,11 +17,11 @@ struct rlk_guarded {
 	struct rlk_guard guard;
 	char identity[96]; /* of the server that has the row */
 	/* The commit's end. */
-	bool cut; /* its connection is closed, on this side */
+	bool cut; /* its connection is closed on this side */
 	enum rlk_guard_outcome outcome; /* if it was not answered */
 	uint64_t seen; /* guards of the row, if it found none */
-	bool read;     /* behind its end the row was read, and guard.guards
-			  is what it says */
+	bool read;     /* the row was read after its end: guard.guards is its
+			  count */
 };
 
 /** "<what> '<name>' (lease) on <server>: <words>" */
@@ -32,7 +32,7 @@ static inline int fail(const struct rowlock *lock, const char *what, int code,
 			RLK_LOCK_ARGS(lock), words);
 }
 
-/** What came with @error, on the application's connection. */
+/** Fail with @error of the application's connection. */
 static inline int fail_with(const struct rowlock *lock, const char *what,
 			    int code, const char *words,
 			    const struct rowlock_errinfo *error,
@@ -43,14 +43,14 @@ static inline int fail_with(const struct rowlock *lock, const char *what,
 			   RLK_LOCK_ARGS(lock), words, error->message);
 }
 
-/** Its hold's row has guard.guards. */
+/** Note that the hold's row has guard.guards. */
 void rlk_guarded_note_locked(const struct rlk_guarded *guarded);
 
 /** The transaction is over; frees it. Takes client->mutex. */
 void rlk_guarded_untie(struct rlk_guarded *guarded);
 
-/** If the server said of its rollback that rows stay, so do the log and, unless
- *  it is NULL, the error @reterr. */
+/** If the server reported that rows stay after the rollback, report it in the
+ *  log and, unless NULL, in @reterr. */
 void rlk_guarded_tell_rows(const struct rlk_guarded *guarded,
 			   struct rowlock_errinfo *reterr);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the tables are is learned once. Of connections as many are remembered
- * as there are places, by a hash of the MYSQL's address: one that has lost its
- * place is asked once more.
+ * The place of the tables is learned once. Verified connections are kept in a
+ * fixed number of slots, by a hash of the MYSQL's address: one that has lost
+ * its slot is asked again.
  */
 #include "guard/place.h"
 
