@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removing a dead holder: what a contender does that meets one, and what the
- * reaper does for names that nobody asks for.
+ * Removes a dead holder, for a contender that meets one, and for the reaper,
+ * which cleans up names without contenders.
  *
- * The server's clock decides quickly, inside the statement that deletes, so
- * that there is nothing to race with. Where it must not decide (Galera, after
- * a jump, or because the client wants it so) only what we saw counts: the same
- * beat for the session's TTL and a margin of our own clock.
+ * The server's clock decides quickly, inside the statement that deletes, so no
+ * race is possible. Where it must not decide (Galera, after a jump, or by the
+ * client's option) only our observation counts: the same beat for the session's
+ * TTL and a margin by our own clock.
  */
 #include "hold/clear.h"
 
@@ -17,7 +17,7 @@
 
 #define TRIES 5
 
-/* So long must a clock that has jumped keep its pace. */
+/* A clock that jumped is trusted again after this time without another jump. */
 #define QUIET_MS (24 * 60 * 60 * 1000ll)
 
 bool rlk_trusts_clock(struct rowlock_client *client)
@@ -55,9 +55,9 @@ void rlk_judge_left(struct rowlock_client *client, int64_t left_us,
 		    client, (int64_t) (ttl_ms - (uint64_t) (left_us / 1000)));
 }
 
-/* Others that remove the same may be in the way for a moment. A lock that was
- * waited for, for as long as the connection waits for locks, is somebody's who
- * takes his time: what it is on is left for a later look. */
+/* Is the failure transient, as another client removes the same row? A wait that
+ * took the connection's whole lock timeout (RLK_BUSY) met a long transaction:
+ * leave the row for a later look. */
 static bool passes(enum rlk_fault fault, int *tries)
 {
 	return (fault == RLK_CONFLICT || fault == RLK_KILLED) &&
@@ -137,7 +137,7 @@ bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
 	return !evict(client, conn, session, &evicted) && evicted;
 }
 
-/* The lease is past its maximum: by the server's clock, or as we saw it. */
+/* Sweep a lease past its maximum, by the server's clock or our observation. */
 static enum rlk_fault sweep_past_maximum(struct rowlock_client *client,
 					 struct rlk_conn *conn,
 					 const struct rlk_request *request,
@@ -191,8 +191,8 @@ bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
 	return true;
 }
 
-/* True: its session may be gone now. Also if nothing was deleted: of those who
- * meet a dead holder at one moment one evicts, and all sweep. */
+/* Returns true if its session may be gone now, even if nothing was deleted: of
+ * several clients that meet a dead holder, one evicts and all sweep. */
 static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 			 const struct rlk_holder *holder)
 {
@@ -212,8 +212,8 @@ static bool evict_holder(struct rowlock_client *client, struct rlk_conn *conn,
 	return !evict(client, conn, &session, &evicted);
 }
 
-/* Also while the clock is trusted: it may be seen to jump before this one's
- * time is up, and then so much has been observed already. */
+/* Observe even while the clock is trusted: if it jumps before this holder's
+ * time is up, part of the observation is done. */
 static void note_beat(struct rowlock_client *client,
 		      const struct rlk_holder *holder)
 {
@@ -241,12 +241,12 @@ bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
 	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
 	struct rowlock_errinfo error;
 
-	/* Without the server's clock we need to see its beat. */
+	/* Without the server's clock we have to see the holder's beat. */
 	if (!rlk_trusts_clock(client) && !holder->looked &&
 	    lease->look(conn, request, holder, &error))
 		return false;
 	if (!holder->known)
-		return true; /* nobody there any more */
+		return true; /* the row is gone */
 	if (!holder->absent && evict_holder(client, conn, holder))
 		holder->absent = true;
 	if (holder->absent || (holder->has_max && (!rlk_trusts_clock(client) ||

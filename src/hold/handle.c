@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handle: how it is made and tied to a hold, and the waiter that uses it.
+ * Makes the handle and ties it to a hold; and the waiter that uses it.
  *
- * A handle remembers the hold that it acquired, and how often; so one whose
- * hold was lost cannot release that of another handle, and a nested user that
- * shares a name through another handle cannot release for its caller.
+ * A handle remembers the hold that it acquired, and how often; so a handle
+ * whose hold was lost cannot release another's hold, and a nested user with
+ * another handle of the name cannot release for its caller.
  */
 #include "hold/handle.h"
 
@@ -20,8 +20,8 @@ _Static_assert(MAX_HOLD_MOST_MS <= UINT32_MAX, "a handle has 32 bits for it");
 
 uint64_t rlk_lock_owner(const struct rowlock *lock)
 {
-	/* No handle is freed as long as it owns a hold. The highest bit keeps
-	 * it apart from every thread's. */
+	/* No handle is freed while it owns a hold. The highest bit keeps the
+	 * number apart from every thread's. */
 	if (lock->name->strategy->shared)
 		return RLK_OWNER_ALL;
 	if (lock->flags & ROWLOCK_OWNER_HANDLE)
@@ -36,7 +36,7 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
 	return strcmp(a->info, b->info) == 0;
 }
 
-/* By what its row in the server was made, if all handles say the same. */
+/* The info of the row is certain only if all handles have the same. */
 static void compare_info(struct rlk_hold *hold, const struct rowlock *lock)
 {
 	if (hold->handles && !rlk_lock_same_info(hold->handles, lock))
@@ -63,7 +63,7 @@ void rlk_lock_detach_locked(struct rowlock *lock)
 	struct rlk_hold *hold = TAKE_PTR(lock->hold);
 	struct rowlock **at = &hold->handles;
 
-	/* Who nests lets go in reverse order: it is the first. */
+	/* Nested handles are released in reverse order: it is the first. */
 	while (*at != lock)
 		at = &(*at)->next;
 	*at = TAKE_PTR(lock->next);
@@ -196,7 +196,7 @@ static struct rowlock *make(const struct rowlock_options *options)
 	return lock;
 }
 
-/* False: out of memory. */
+/* Returns false if memory is out. */
 static bool give_name(struct rowlock_client *client, struct rowlock *lock,
 		      const char *name, const struct rlk_strategy *strategy)
 {
@@ -338,7 +338,7 @@ void rlk_lock_show(struct rowlock *lock)
 
 /* ---------------------------------------------------------------- waiter */
 
-/* How much later than its deadline an acquire may return, in part. */
+/* Part of the 100 ms by which an acquire may overrun its deadline. */
 #define GRACE_MS 50
 
 static void ring(struct rlk_alarm *alarm)
@@ -363,8 +363,8 @@ void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 		.owner = rlk_lock_owner(lock),
 		.alarm = { .ring = ring },
 		.until_ms = until,
-		/* A short statement that is under way at the deadline is let
-		 * end: giving it up costs a connection. */
+		/* A short statement under way at the deadline may end: giving
+		 * it up costs a connection. */
 		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
 				      : rlk_client_call_until(client),
 		.try = wait_ms == 0,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds: how one begins, how long it is good, how it ends. See hold.h for the
- * drawing. Nothing here does I/O; what has to be said to the server is left to
- * the thread that releases, or to the chores.
+ * The life of a hold: its begin, its deadline, its end. See hold.h for the
+ * drawing. Nothing here does I/O; the thread that releases, or the chores, send
+ * the statements.
  */
 #include "hold/hold.h"
 
@@ -19,7 +19,7 @@
 
 static void move(struct rlk_hold *hold, enum rlk_hold_state to)
 {
-	/* The steps of the drawing, a bit per state that may follow. */
+	/* The steps of the drawing, with a bit per next state. */
 	static const unsigned int allowed[] = {
 		[RLK_HOLD_ASKED] = 1 << RLK_HOLD_HELD | 1 << RLK_HOLD_ABANDONED,
 		[RLK_HOLD_HELD] = 1 << RLK_HOLD_RELEASING | 1 << RLK_HOLD_LOST,
@@ -133,7 +133,7 @@ bool rlk_hold_has_maximum(const struct rlk_hold *hold)
 	return hold->upkeep && hold->upkeep->max_until_ms != RLK_NEVER;
 }
 
-/* The end of its own. */
+/* The deadline of the hold itself. */
 static int64_t own_until(const struct rlk_hold *hold)
 {
 	const struct rlk_upkeep *upkeep = hold->upkeep;
@@ -152,7 +152,7 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 
 	if (!hold->name->strategy->needs_session)
 		return until;
-	/* A hold of a session that is not ours any more is not good at all. */
+	/* A hold of a session that is not ours any more is lost. */
 	if (session->state != RLK_SESSION_ALIVE || session->id != hold->session)
 		return -1;
 	return session->valid_until_ms < until ? session->valid_until_ms
@@ -183,7 +183,7 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 	move(hold, RLK_HOLD_HELD);
 	hold->began_ms = rlk_now(client->clock);
 	hold->name->hold = hold;
-	/* What came with the grant; if it is too small, it is drawn anew. */
+	/* The grant's token; one that is too small is drawn again. */
 	if (hold->token <= hold->name->token)
 		hold->token = 0;
 	rlk_name_know_token(hold->name, hold->token);
@@ -204,7 +204,7 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 	int64_t until = t0_ms + (int64_t) (client->row_idle_ms -
 					   rlk_margin(client->row_idle_ms));
 
-	/* An answer that comes after the end does not bring it back. */
+	/* An answer after the end does not revive the hold. */
 	if (!rlk_hold_check_locked(hold))
 		return;
 	if (*idle_until == RLK_NEVER || *idle_until < until)
@@ -219,7 +219,7 @@ void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
-/* Who waits for permits asks while there are holds: one more may do now. */
+/* A waiter for permits asks while there are holds: it may succeed now. */
 static void tell_freed(const struct rlk_name *name)
 {
 	struct rlk_list *node = rlk_list_first(&name->waiters);
@@ -228,7 +228,7 @@ static void tell_freed(const struct rlk_name *name)
 		container_of(node, struct rlk_waiter, node)->freed = true;
 }
 
-/* The name is free for the next local waiter; the name's reference goes. */
+/* The name is free for the next local waiter; drop its reference. */
 static void leave_name(struct rlk_hold *hold)
 {
 	struct rlk_name *name = hold->name;
@@ -243,7 +243,7 @@ static void leave_name(struct rlk_hold *hold)
 	rlk_name_rest(name);
 }
 
-/* To the chores, with the reference that the name had. */
+/* Give the hold to the chores, with the name's reference. */
 static void to_chores(struct rlk_hold *hold)
 {
 	struct rowlock_client *client = hold->name->client;
@@ -325,8 +325,8 @@ void rlk_hold_cleared_locked(struct rlk_hold *hold)
 
 void rlk_hold_mark_locked(struct rlk_hold *hold, const struct rlk_mark *mark)
 {
-	/* Forgotten, without memory: then a request that comes late leaves a
-	 * row that ends with its session. */
+	/* Without memory the mark is dropped: then a late request leaves a row
+	 * that ends with its session. */
 	if (!mark->id || !rlk_hold_make_upkeep(hold))
 		return;
 	if (hold->upkeep->mark.id)
@@ -376,8 +376,8 @@ void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms)
 	rlk_deadline_set_locked(client, &session->alarm, until);
 }
 
-/* A thread that waits for a connection which another talks on. A condition for
- * each: thousands may wait while thousands of pings are under way. */
+/* A thread that waits for a connection in use. Each has a condition: thousands
+ * may wait while thousands of pings are under way. */
 struct conn_wait {
 	struct rlk_alarm alarm;
 	struct rlk_list node; /* upkeep->waits */
@@ -389,7 +389,7 @@ static void ring_conn(struct rlk_alarm *alarm)
 	rlk_cond_signal(&container_of(alarm, struct conn_wait, alarm)->free);
 }
 
-/* It is not busy any more, or the time is up. */
+/* Wait until the connection is not busy, or the time is up. */
 static void await_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 {
 	struct rowlock_client *client = hold->name->client;
@@ -413,7 +413,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 		await_conn_locked(hold, until_ms);
 	if (hold->conn_busy && hold->name->strategy->pins_connection)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
-	/* What is lost is the chores'. */
+	/* A lost hold belongs to the chores. */
 	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
 		return false;
 	if (hold->conn_busy || !hold->conn)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * On the thread that ends the hold is lost, and no more: the callback, the log
- * and the server are for the notifier and the chores. What is in the server is
- * removed as with every lost hold, at once.
+ * The ending thread only marks the hold as lost: the notifier and the chores
+ * see to the callback, the log and the server. The chores remove its row at
+ * once, as for every lost hold.
  *
- * All holds are looked through. That is rare: a thread that has released what
- * it held is not told of (base/thread_end.h).
+ * All holds are searched. That is rare: a thread that has released all its
+ * holds is not reported (base/thread_end.h).
  */
 #include "hold/owner_end.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the connection of a hold is to be pinged (background/pinger.c does
- * that), and one ping on the caller's thread.
+ * Plans the pings of a hold's connection (background/pinger.c sends them), and
+ * sends one on the caller's thread.
  */
 #include "hold/ping.h"
 
 #include "core/call.h"
 
-/* A third of what the server waits for a word on it. */
+/* A third of the server's idle timeout. */
 uint64_t rlk_ping_ms(const struct rlk_hold *hold)
 {
 	const struct rowlock_client *client = hold->name->client;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Having a session: the first acquire of a lease commits its row, the others
- * wait for that one. After a loss the next acquire opens a new one, with a new
- * number: an id never comes back, and one whose INSERT got no answer is thrown
- * away, because it might still be executed.
+ * Opens the session: the first acquire of a lease commits its row, the others
+ * wait for that. After a loss the next acquire opens a new one, with a new
+ * number: an id is never used again, and one whose INSERT got no answer is
+ * thrown away, because it might still be executed.
  */
 #include "hold/session.h"
 
@@ -24,7 +24,7 @@ static int wait_for_session_locked(struct rowlock_client *client,
 
 	if (code)
 		return code;
-	/* A try has no deadline of its own, but a call has. */
+	/* A try has no deadline of its own, but its call has. */
 	if (rlk_now(client->clock) >= waiter->give_up_ms)
 		return ROWLOCK_EBUSY;
 	waiter->in_session = true;
@@ -37,7 +37,7 @@ static int wait_for_session_locked(struct rowlock_client *client,
 	return 0;
 }
 
-/* When its row was sent, and to whom. */
+/* When its row was sent, and to which server. */
 struct opened {
 	int64_t t0;
 	char server[96];
@@ -93,7 +93,7 @@ static void begin_locked(struct rowlock_client *client, uint64_t id,
 	rlk_sleeper_wake(&client->keeper_sleeper);
 }
 
-/* The row may be there, or come: have it deleted. */
+/* The row may be there, or come: let the chores delete it. */
 static void throw_away_locked(struct rowlock_client *client, uint64_t id)
 {
 	struct rlk_session *session = &client->session;
@@ -134,7 +134,7 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 	case RLK_BUSY:
 	case RLK_CONFLICT:
 	case RLK_KILLED:
-		return ROWLOCK_EBUSY; /* others are in the way for a moment */
+		return ROWLOCK_EBUSY; /* blocked for a moment */
 	default:
 		return reterr->code;
 	}

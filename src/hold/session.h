@@ -2,20 +2,20 @@
 #ifndef RLK_HOLD_SESSION_H
 #define RLK_HOLD_SESSION_H
 
-/* Having a session: the row in lease_session by which leases live. */
+/* The session: the row in lease_session by which leases live. */
 
 #include "core/waiter.h"
 
-/** Have a living session; *@ret_id is its number. ROWLOCK_EBUSY: ask again.
- *  Without the mutex. */
+/** Make sure of a live session; *@ret_id is its number. ROWLOCK_EBUSY: ask
+ *  again. Without the mutex. */
 int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 		       uint64_t *ret_id, struct rowlock_errinfo *reterr);
 
 /**
- * Is the session's row where @conn leads to? If another server answers at the
- * address now, a lease there would name a session that nobody keeps alive
- * there. False, with @reterr: the next beat, which is sent at once, tells
- * whether that one knows it, too. Without the mutex.
+ * Is the session's row on the server of @conn? If another server answers at the
+ * address now, a lease there would name a session without heartbeats there.
+ * Returns false with @reterr: the next beat, which is sent at once, tells
+ * whether that server knows the session. Without the mutex.
  */
 bool rlk_session_is_at(struct rowlock_client *client,
 		       const struct rlk_conn *conn,
