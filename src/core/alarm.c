@@ -31,7 +31,7 @@ static struct rlk_alarm *meld(struct rlk_alarm *a, struct rlk_alarm *b)
 	return a;
 }
 
-/* Melt a list of siblings into one heap: in pairs, then back to front. */
+/* Meld a list of siblings into one heap: in pairs, then back to front. */
 static struct rlk_alarm *meld_siblings(struct rlk_alarm *first)
 {
 	struct rlk_alarm *pairs = NULL;

@@ -3,8 +3,8 @@
 #define RLK_CORE_ALARM_H
 
 /*
- * What must happen at a time: a pairing heap of embedded nodes, so that setting
- * an alarm never needs memory. Not locked: the client's mutex protects it.
+ * Alarms: a pairing heap of embedded nodes, so that setting one never needs
+ * memory. Not locked: the client's mutex protects it.
  */
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 struct rlk_alarm {
 	int64_t at_ms;
 	/** Called by the deadline thread with the client's mutex held, when the
-	 *  time has come; the alarm is not set any more. No I/O. NULL among
-	 *  the pinger's, which sees to them itself. */
+	 *  time has come; the alarm is cleared by then. No I/O. NULL for the
+	 *  pinger's, which handles them itself. */
 	void (*ring)(struct rlk_alarm *alarm);
 	struct rlk_alarm *child;
 	struct rlk_alarm *next;
@@ -30,13 +30,13 @@ struct rlk_alarms {
 void rlk_alarms_set(struct rlk_alarms *alarms, struct rlk_alarm *alarm,
 		    int64_t at_ms);
 
-/** Nothing if it is not set. */
+/** Does nothing if it is not set. */
 void rlk_alarms_clear(struct rlk_alarms *alarms, struct rlk_alarm *alarm);
 
-/** Take the earliest if its time has come, NULL otherwise. */
+/** Take the earliest if its time has come, else NULL. */
 struct rlk_alarm *rlk_alarms_due(struct rlk_alarms *alarms, int64_t now_ms);
 
-/** When the earliest rings, RLK_NEVER if none is set. */
+/** The time of the earliest, RLK_NEVER if none is set. */
 int64_t rlk_alarms_next(const struct rlk_alarms *alarms);
 
 #endif

@@ -13,7 +13,7 @@ void rlk_observer_fini(struct rlk_observer *observer)
 	*observer = (struct rlk_observer){ 0 };
 }
 
-/* Where @id is, or the empty place where it would be. There is one. */
+/* The place of @id, or the empty place for it. There is always one. */
 static struct rlk_sight *place(const struct rlk_observer *observer, uint64_t id)
 {
 	size_t mask = observer->size - 1;
@@ -24,7 +24,7 @@ static struct rlk_sight *place(const struct rlk_observer *observer, uint64_t id)
 	return &observer->sights[at];
 }
 
-/* 16 MiB of memory; a server has 100,000 connections at the most. */
+/* 16 MiB of memory; a server has at most 100,000 connections. */
 #define SIGHTS_MOST (256 * 1024)
 
 static bool grow(struct rlk_observer *observer)
@@ -68,8 +68,7 @@ int64_t rlk_observer_see(struct rlk_observer *observer, uint64_t id,
 	return now_ms - sight->first_ms;
 }
 
-/* What stands behind the place, and may have had to go past it, goes where it
- * belongs now. */
+/* Entries after the place may have had to go past it: place them again. */
 static void empty(struct rlk_observer *observer, struct rlk_sight *sight)
 {
 	size_t mask = observer->size - 1;

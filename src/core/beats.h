@@ -3,12 +3,12 @@
 #define RLK_CORE_BEATS_H
 
 /*
- * Deciding that a session is dead without believing any clock but our own: it
- * was seen, at two times that are its TTL and a margin apart, with the same
- * beat. Counted from the reply that showed this beat first. The same serves
- * for a maximum hold, with the attempt for the session and 0 for the beat.
- * As many are remembered as a server may have clients, and more; one that tells
- * of more than that lies, and then all are forgotten.
+ * Deciding that a session is dead by our own clock only: it was seen, at two
+ * times that are its TTL and a margin apart, with the same beat. The time
+ * counts from the reply that showed this beat first. The same serves for a
+ * maximum hold, with the attempt for the session and 0 for the beat. More are
+ * remembered than a server can have clients; a server that reports more than
+ * that lies, and then all are forgotten.
  *
  * Not locked: the client's mutex protects it.
  */
@@ -33,14 +33,14 @@ struct rlk_observer {
 void rlk_observer_fini(struct rlk_observer *observer);
 
 /**
- * @id was seen with @beat, in a reply that came at @now_ms. Returns for how
- * many ms it has not changed. Without memory it forgets, which is safe: it
- * only takes longer.
+ * Note that @id was seen with @beat, in a reply that came at @now_ms. Returns
+ * for how many ms the beat has not changed. Without memory it forgets, which is
+ * safe: the decision only takes longer.
  */
 int64_t rlk_observer_see(struct rlk_observer *observer, uint64_t id,
 			 uint64_t beat, int64_t now_ms);
 
-/** Forget what was not seen since @before_ms. */
+/** Forget sessions not seen since @before_ms. */
 void rlk_observer_prune(struct rlk_observer *observer, int64_t before_ms);
 
 #endif

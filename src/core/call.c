@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlines, connections and errors of the calls of a client, and the end of a
- * statement or a session that one of them has left in the server.
+ * Deadlines, connections and errors of a client's calls, and the end of a
+ * statement or a session that a call has left in the server.
  */
 #include "core/call.h"
 

@@ -3,14 +3,14 @@
 #define RLK_CORE_CLIENT_H
 
 /*
- * What a client is made of. One mutex protects all that changes; it is never
- * held across I/O, a callback, or anything that may block. Functions named
- * _locked are called with it held and return with it held; those that let it
- * go in between say so.
+ * The parts of a client. One mutex protects all that changes; it is never held
+ * across I/O, a callback, or anything that may block. Functions named _locked
+ * are called with it held and return with it held; those that release it in
+ * between say so.
  *
- * Order of locks: the one of the watches of threads' ends (base/thread_end.c),
- * client->mutex, then as leaves the pool's, each group's (db/group.h)
- * and the one of the lives (base/thread_end.c). Nothing else.
+ * Order of locks: that of the watches of threads' ends (base/thread_end.c),
+ * client->mutex, then as leaves the pool's, each group's (db/group.h) and that
+ * of the lives (base/thread_end.c). There is no other.
  */
 
 #include <rowlock.h>
@@ -36,9 +36,9 @@
 enum rlk_bay {
 	RLK_BAY_CONTROL, /* keeper, chores, reaper, people */
 	RLK_BAY_ROW,     /* row holds and waits; autocommit off */
-	RLK_BAY_BELL,    /* lease: waits, and holds that were got by waiting */
-	RLK_BAY_ASIDE,   /* what may have to wait for somebody's transaction, or
-			    for a packet that does */
+	RLK_BAY_BELL,    /* lease: waits, and holds granted by waiting */
+	RLK_BAY_ASIDE,   /* statements that may wait for a transaction, or for a
+			    batch that does */
 	RLK_BAY_COMMIT,  /* the commit connection: leases and sets */
 	RLK_BAYS,
 };
@@ -49,19 +49,19 @@ enum rlk_bay {
 
 #define RLK_BUSY_NAMES 256
 
-/** Group commit of requests of one kind: those that meet share a round trip on
- *  a connection of @bay. See group/commit.h. */
+/** Group commit of requests of one kind: requests of a moment share a round
+ *  trip on a connection of @bay. See group/commit.h. */
 struct rlk_commit {
 	struct rowlock_client *client;
 	size_t bay;
 	struct rlk_group group;
 	/* The leader's, one at a time: on the stacks of hundreds of threads
-	 * that lead now and then they would be a page each. */
+	 * that may lead they would be a page each. */
 	struct rlk_part *parts[RLK_GROUP_MOST];
-	struct rlk_alarm alarm;   /* of those whose time is up */
-	_Atomic int64_t usual_ms; /* what a packet takes */
-	int64_t lone_until_ms;    /* sweeps go without neighbours: one of those
-				     was locked; the leader's */
+	struct rlk_alarm alarm;   /* when a request's time is up */
+	_Atomic int64_t usual_ms; /* the time of a batch */
+	int64_t lone_until_ms;    /* sweeps go without neighbours, as one was
+				     locked; the leader's */
 };
 
 /** The bells of the commit connection; see group/commit_bell.h. Only a thread
@@ -69,12 +69,12 @@ struct rlk_commit {
 struct rlk_commit_bells {
 	_Atomic uint64_t conn; /* the last one that had a bell */
 	unsigned int count;
-	_Atomic bool ghost; /* it has one that nobody will let go: to be closed.
-			       Any thread sets it */
+	_Atomic bool ghost; /* conn has a bell that no thread will let go: close
+			       it. Any thread sets it */
 };
 
-/** The client's present session. A session that is lost is abandoned: its id
- *  moves to client->old_sessions, and the next acquire opens another. */
+/** The client's current session. A lost session is abandoned: its id moves to
+ *  client->old_sessions, and the next acquire opens another. */
 enum rlk_session_state {
 	RLK_SESSION_NONE,
 	RLK_SESSION_OPENING, /* some thread is committing its row */
@@ -84,17 +84,17 @@ enum rlk_session_state {
 struct rlk_session {
 	enum rlk_session_state state;
 	uint64_t id;
-	char server[96];        /* identity of that which has its row */
+	char server[96];        /* identity of the one with its row */
 	int64_t valid_until_ms; /* holds are good until then, by our clock */
 	int64_t next_beat_ms;
 	uint64_t breaks;        /* as the last beat read it */
-	uint64_t beats;         /* that were answered */
+	uint64_t beats;         /* answered ones */
 	uint64_t beat_seen;     /* the count in its row at the last look, */
 	uint64_t beats_then;    /* and `beats` at that moment */
 	struct rlk_alarm alarm; /* at valid_until_ms */
 	struct rlk_list holds;  /* struct rlk_hold */
-	struct rlk_old_session *grave; /* made beforehand: losing a session
-					  must not need memory */
+	struct rlk_old_session *grave; /* made beforehand: losing a session must
+					  not need memory */
 };
 
 /** A session whose row is still to be deleted. */
@@ -103,23 +103,23 @@ struct rlk_old_session {
 	uint64_t id;
 };
 
-/** A connection of the application's that was seen to lead to the server that
- *  has the leases of a session. Another one may have its place, and even its
- *  number, by now: so that is looked at again when something depends on it. */
+/** A connection of the application that was seen to lead to the server with the
+ *  leases of a session. Another one may have its address, and even its number,
+ *  by now: so a commit checks it again. */
 struct rlk_verified {
 	const struct st_mysql *mysql;
 	uint64_t id;      /* the connection's number */
 	uint64_t session; /* the client's, then */
 };
 
-/** So many are remembered at the most. */
+/** The most that are remembered. */
 #define RLK_VERIFIED 64
 
-/** So many receipts, too. */
+/** The most receipts that are remembered. */
 #define RLK_RECEIPTS 256
 
-/** Where the next pass of a reaper goes on: behind this session, and behind
- *  this lease. All zero: from the first ones on. */
+/** Where the next pass of a reaper goes on: after this session, and after this
+ *  lease. All zero: from the start. */
 struct rlk_reap_from {
 	uint64_t session;
 	char name[RLK_NAME_SIZE];
@@ -132,7 +132,7 @@ struct rowlock_client {
 	const struct rlk_clock *clock;
 	struct rlk_log log;
 
-	/* As the options said. */
+	/* From the options. */
 	uint64_t ttl_ms;
 	uint64_t margin_ms;
 	uint64_t connect_timeout_ms;
@@ -140,7 +140,7 @@ struct rowlock_client {
 	uint64_t row_idle_ms;
 	uint64_t row_slice_ms; /* of a wait in the server */
 	uint64_t reap_interval_ms;
-	uint64_t handover_ms; /* 0 of either: no hand-over */
+	uint64_t handover_ms; /* if either is 0: no hand-over */
 	uint64_t handover_passes;
 	unsigned int flags;
 	char *program;
@@ -158,12 +158,12 @@ struct rowlock_client {
 	struct rlk_mutex mutex; /* protects all below */
 	struct rlk_names names;
 	struct rlk_alarms alarms;
-	struct rlk_list wakers; /* that nobody sleeps on; core/waker.h */
+	struct rlk_list wakers; /* without a sleeper; core/waker.h */
 	struct rlk_session session;
 	struct rlk_cond session_changed;
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
-	/* The application's transactions that are open; guard/guarded.c. */
+	/* The application's open transactions; guard/guarded.c. */
 	struct rlk_list guarded;
 	struct rlk_place place; /* of the tables; from the first of these on */
 	struct rlk_verified verified[RLK_VERIFIED]; /* guard/place.c */
@@ -171,30 +171,30 @@ struct rowlock_client {
 	    receipts[RLK_RECEIPTS]; /* to be deleted; background/receipts.h */
 	size_t receipt_count;
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
-				       connections of holds that were lost */
-	int64_t answered_ms;        /* a round of those was, the last time */
-	int64_t prompt_since_ms;    /* and all since then soon */
+				       connections of lost holds */
+	int64_t answered_ms;        /* the last answered round of those */
+	int64_t prompt_since_ms;    /* all rounds since then were prompt */
 	struct rlk_key bell_key;    /* bells are named by it */
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
-	/* Names that others wanted lately, by their hashes. */
+	/* Names that others wanted lately, by hash. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
 	uint64_t rounds;   /* a random number: see wait/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
-	bool look_breaks;  /* a lease of ours was taken by hand: look which */
-	bool look_present; /* a beat was answered: look whether the rows are
-			      there of what we hold */
-	bool look_late;    /* that was due before this beat as well */
-	int64_t jumped_ms; /* when the server's clock was last seen to jump;
-			      RLK_NEVER: not at all */
+	bool look_breaks;  /* a lease of ours was broken: look which */
+	bool look_present; /* a beat was answered: look whether the rows of our
+			      holds are there */
+	bool look_late;    /* that was due before this beat */
+	int64_t jumped_ms; /* when the server's clock last jumped; RLK_NEVER:
+			      not at all */
 	struct rlk_observer observer;
 	int64_t next_tokens_ms;         /* when to look for old tokens again */
-	struct rlk_reap_from reap_from; /* of passes that were asked for */
-	unsigned int users; /* the application's reference, and those of handles
-			       and watches that are not freed */
+	struct rlk_reap_from reap_from; /* of rowlock_reap()'s passes */
+	unsigned int users; /* references: the application's, and those of
+			       handles and watches */
 	bool stopping;
 	_Atomic bool ended; /* rowlock_client_free() has returned */
 	/* guard/guarded.c: leave the transaction of a lock that is being freed
-	 * to the application. NULL: none was begun yet. */
+	 * to the application. NULL before the first transaction. */
 	void (*forget_guarded_locked)(struct rowlock *lock);
 
 	/* Handles whose lost callback is due; see background/notifier.c. */
@@ -212,22 +212,22 @@ struct rowlock_client {
 	struct rlk_commit leases;
 	struct rlk_commit sweeps; /* of dead holders */
 	struct rlk_commit_bells bells;
-	/* The way to the server takes no packets: until then each request goes
-	 * alone. 0: it does, as far as is known. */
+	/* A proxy takes no batches: until then each request goes alone. 0 if
+	 * none is known. */
 	_Atomic int64_t unshared_until_ms;
-	_Atomic unsigned int cut_packets; /* in a row, on this way */
+	_Atomic unsigned int cut_packets; /* in a row */
 
 	/* The deadline thread: no I/O but on its own descriptors. */
 	struct rlk_sleeper deadline_sleeper;
 	int64_t deadline_armed_ms;
-	int sockets;      /* an epoll of those that row holds have had */
+	int sockets;      /* an epoll of row holds' sockets */
 	uint64_t watched; /* how many so far */
-	/* Ends of those that no hold had in that moment. */
+	/* Ends of sockets that had no hold at that moment. */
 	_Atomic uint64_t stray_ends;
 	struct rlk_thread deadline;
 
-	/* Opened beforehand, so that the keeper need not ask for one when the
-	 * server is full. The keeper's alone once it runs. */
+	/* Opened beforehand, so that the keeper needs none when the server is
+	 * full. Used by the keeper only, once it runs. */
 	struct rlk_conn *keeper_conns[2];
 	struct rlk_sleeper keeper_sleeper;
 	struct rlk_thread keeper;
@@ -241,7 +241,7 @@ struct rowlock_client {
 	struct rlk_sleeper reaper_sleeper;
 	struct rlk_thread reaper;
 	struct rlk_thread notifier;
-	/* Once there is a watch. */
+	/* From the first watch on. */
 	struct rlk_sleeper watcher_sleeper;
 	struct rlk_watch_page *watch_page;
 	struct rlk_thread watcher;

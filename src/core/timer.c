@@ -18,16 +18,16 @@ void rlk_deadline_set_locked(struct rowlock_client *client,
 	rlk_sleeper_wake(&client->deadline_sleeper);
 }
 
-/* The socket stays watched when its hold is over, until it is closed: to begin
- * and to end that for each hold took 1.5 us, and 3 with cold caches. The event
- * carries a number that no other connection has had, as a child of fork() that
- * has the socket open, too, keeps it watched for longer. */
+/* The socket stays watched after its hold is over, until it is closed: to begin
+ * and end the watch for each hold took 1.5 us, and 3 with cold caches. The
+ * event carries a number that no other connection has had, as a child of fork()
+ * that has the socket open keeps it watched for longer. */
 int rlk_deadline_watch_locked(struct rowlock_client *client,
 			      struct rlk_conn *conn)
 {
 	uint64_t *note = rlk_conn_note(conn);
-	/* The peer's FIN or RST; not data, which a ping in flight makes. Once,
-	 * as the connection is of no more use then. */
+	/* The peer's FIN or RST; not data, which a ping's answer is. Once, as
+	 * the connection is useless then. */
 	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT };
 
 	if (*note)

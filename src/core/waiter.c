@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping until it is a waiter's turn, its time is up, or it is canceled.
+ * Sleeps until it is the waiter's turn, its time is up, or it is canceled.
  */
 #include "core/waiter.h"
 

@@ -2,7 +2,7 @@
 #ifndef RLK_CORE_WAITER_H
 #define RLK_CORE_WAITER_H
 
-/* Somebody who waits: for a name, for the session, for a connection. */
+/* A thread that waits: for a name, for the session, for a connection. */
 
 #include "core/client.h"
 #include "core/waker.h"
@@ -10,51 +10,50 @@
 struct rowlock;
 
 /**
- * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that
- * nobody else has meanwhile; whoever grants, cancels or rings wakes just this
- * one.
+ * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that is
+ * its own meanwhile, so a grant, a cancel or an alarm wakes only this thread.
  */
 struct rlk_waiter {
 	struct rlk_list node; /* in its name's queue */
 	struct rowlock *lock;
 	struct rlk_name *name;
-	uint64_t owner; /* who will have it */
-	bool asking;    /* the server; until then it may be handed over */
-	bool handed;    /* it has lock->hold from the owner before, or with
-			   those who share it */
+	uint64_t owner; /* the owner to be */
+	bool asking;    /* the server; before, it may be handed over */
+	bool handed;    /* it has lock->hold from the last owner, or shares
+			   it */
 	struct rlk_waker *waker;
 	struct rlk_alarm alarm; /* while it sleeps */
 	_Atomic bool canceled;  /* written under the mutex */
 	bool in_session;        /* it sleeps on client->session_changed */
 	int64_t until_ms;       /* the caller's deadline */
-	int64_t give_up_ms;     /* no statement may last longer than that */
+	int64_t give_up_ms;     /* no statement may last longer */
 	bool try;
 	bool undrawn;         /* its token is drawn later, not with its row */
 	uint64_t under;       /* a reader: the writer's attempt that lets it
 				 in; 0: none */
-	unsigned int permits; /* of a semaphore: how many it has, */
-	unsigned int count;   /* and how many are wanted */
-	bool refused;         /* by the server, once at least */
-	bool idle;            /* it asks, but not at this moment */
-	bool freed;      /* of a semaphore: one of our holds has ended since
-			    it last asked */
-	uint64_t breaks; /* of the session, when it was last asked for */
-	struct rlk_conn *conn; /* the server makes it wait: interrupt */
+	unsigned int permits; /* of a semaphore: its total, */
+	unsigned int count;   /* and the number wanted */
+	bool refused;         /* by the server, at least once */
+	bool idle;            /* it asks, but not right now */
+	bool freed;      /* of a semaphore: one of our holds has ended since it
+			    last asked */
+	uint64_t breaks; /* of the session, at the last request */
+	struct rlk_conn *conn; /* it waits in the server: interrupt */
 	int wake;              /* an eventfd that ends another wait; -1 */
 	struct rlk_pool_waiter pool_waiter;
 };
 
-/** A question and its answer take less, as a rule: one that is begun later than
- *  that before the end of the caller's time would be cut off by it, and look
- *  like a server that is out of reach. */
+/** A question and its answer usually take less: one that begins closer to the
+ *  end of the caller's time could be cut off, and look like a server that is
+ *  out of reach. */
 #define RLK_QUESTION_MS 20
 
-/** Why the waiter must go now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT.
- *  A try's time is not up before it has asked. */
+/** The reason to end the wait now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT. A
+ *  try's time is not up before it has asked. */
 int rlk_waiter_over_locked(struct rlk_waiter *waiter);
 
 /** Sleep on the waiter's condition until it is signalled, or until @at_ms.
- *  Lets the mutex go meanwhile. */
+ *  Releases the mutex meanwhile. */
 void rlk_waiter_sleep_locked(struct rlk_waiter *waiter, int64_t at_ms);
 
 /** The deadline of a statement that is sent for @waiter now. */
@@ -63,7 +62,7 @@ int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter);
 /** Wake the first waiter of @name, if it may go now. */
 void rlk_name_next_locked(struct rlk_name *name);
 
-/** All of them. */
+/** Wake all waiters of @name. */
 void rlk_name_all_locked(struct rlk_name *name);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's stock of conditions: as many as there were waiters at the same
- * time at most.
+ * The client's stock of conditions: as many as there were waiters at once.
  */
 #include "core/waker.h"
 
@@ -14,7 +13,7 @@ struct rlk_waker *rlk_waker_get_locked(struct rowlock_client *client)
 	struct rlk_list *node = client->wakers.prev;
 	struct rlk_waker *waker;
 
-	/* The one that came back last: its memory is near. */
+	/* The one that came back last is likely in the cache. */
 	if (node != &client->wakers) {
 		rlk_list_remove(node);
 		return container_of(node, struct rlk_waker, node);

@@ -3,11 +3,11 @@
 #define RLK_CORE_WAKER_H
 
 /*
- * What a waiter sleeps on: a condition of its own, lent from the client's
- * stock. It lives as long as the client, so whoever has taken note of it under
- * the mutex may signal it later. That spares the woken thread a second sleep,
- * on the mutex of who woke it. If another has it by then, that one wakes for
- * nothing: every sleeper looks again.
+ * A waiter sleeps on a condition of its own, lent from the client's stock. It
+ * lives as long as the client, so a thread that has noted it under the mutex
+ * may signal it without the mutex. That spares the woken thread a second sleep,
+ * on the mutex. If another waiter has it by then, that one wakes for nothing:
+ * every sleeper looks again.
  */
 
 #include "base/list.h"
@@ -20,12 +20,12 @@ struct rlk_waker {
 	struct rlk_cond cond;
 };
 
-/** NULL: out of memory. */
+/** Returns NULL if memory is out. */
 struct rlk_waker *rlk_waker_get_locked(struct rowlock_client *client);
 void rlk_waker_put_locked(struct rowlock_client *client,
 			  struct rlk_waker *waker);
 
-/** With the client's last thread. */
+/** Free the stock, after the client's last thread. */
 void rlk_wakers_fini(struct rowlock_client *client);
 
 #endif
