@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock_acquire(): the local line (line.c) and the server grant it; here the
- * token is drawn that comes with the grant. Failure mode: without its token
- * there is no grant, and the hold is given back.
+ * rowlock_acquire(): the local line (line.c) and the server grant the lock;
+ * this file draws the token that comes with the grant. Failure mode: without
+ * its token there is no grant, and the hold is given back.
  */
 #include "api/acquire.h"
 
@@ -12,7 +12,7 @@
 #include "core/call.h"
 #include "wait/line.h"
 
-/* A part of the 100 ms that an acquire may return after its deadline. */
+/* Part of the 100 ms by which an acquire may overrun its deadline. */
 #define GRACE_MS 50
 
 static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -32,8 +32,8 @@ static bool is_drawn(const struct rowlock *lock)
 	return lock->hold && lock->hold->token;
 }
 
-/* The token that comes with the grant, in what is left of the caller's time; if
- * there is none, there is no grant. */
+/* Draw the token of the grant, in the rest of the caller's time; without a
+ * token there is no grant. */
 static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 			   int64_t until_ms, struct rowlock_errinfo *reterr)
 {
@@ -64,7 +64,7 @@ static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 			RLK_LOCK_ARGS(lock));
 }
 
-/* A draw that did not come about, and was not refused by the server either. */
+/* Did the draw fail for lack of time, not by the server's refusal? */
 static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
 			 const struct rowlock_errinfo *error)
 {
@@ -87,16 +87,15 @@ static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
 {
 	int64_t now = rlk_now(lock->name->client->clock);
 
-	/* Not 0: that would be a try. */
+	/* 0 would be a try. */
 	return until_ms > now ? (uint64_t) (until_ms - now) : 1;
 }
 
-/* One call is granted no more often than that, and loses each of them. */
+/* One call gives up after losing this many grants. */
 #define GRANTS_MOST 5
 
-/* A hold that is lost before its token is drawn was never shown to the caller,
- * which has nothing to release: it is asked for again, as long as the caller's
- * time lasts. */
+/* A hold lost before its token is drawn was never shown to the caller, which
+ * has nothing to release: ask again, while the caller's time lasts. */
 static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 			      int64_t until_ms, struct rowlock_errinfo *reterr)
 {
@@ -108,7 +107,7 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 		code = rlk_draw_with_grant(lock, wait_ms, until_ms, reterr);
 		if (code != ROWLOCK_ELOST)
 			return code;
-		/* Each try has a call's time: a second one would be late. */
+		/* A try has a call's time: a second one would be late. */
 		if (wait_ms == 0 || grants == GRANTS_MOST ||
 		    rlk_now(lock->name->client->clock) >= until_ms)
 			return fail_lost(lock, reterr);

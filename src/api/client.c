@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client: born whole or not at all, and its end. The destructor is the error
- * path of the constructor: it accepts a client at any stage of its making.
+ * Makes and ends a client. The destructor is the error path of the constructor:
+ * it accepts a client at any stage of its making.
  */
 #include "core/client.h"
 
@@ -32,7 +32,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* A part of the 100 ms that the end of a client may take beyond its time. */
+/* Part of the 100 ms by which a client's end may overrun. */
 #define OPENERS_MS 80
 
 /* ----------------------------------------------------------------- born */
@@ -113,7 +113,7 @@ static void ring_session(struct rlk_alarm *alarm)
 	    container_of(alarm, struct rowlock_client, session.alarm);
 	struct rlk_session *session = &client->session;
 
-	/* A beat may have moved the end since. */
+	/* A beat may have moved the deadline since. */
 	if (rlk_now(client->clock) >= session->valid_until_ms)
 		rlk_session_lose_locked(
 		    client, "no heartbeat was answered within the TTL");
@@ -121,7 +121,7 @@ static void ring_session(struct rlk_alarm *alarm)
 		rlk_deadline_set_locked(client, alarm, session->valid_until_ms);
 }
 
-/* Connect, look at the server and its tables. */
+/* Connect, and check the server and its tables. */
 static int look_at_server(struct rowlock_client *client,
 			  struct rowlock_errinfo *reterr)
 {
@@ -188,8 +188,8 @@ static int build(struct rowlock_client *client,
 
 /* ------------------------------------------------------------------ end */
 
-/* A connection for the last words: one of the keeper's, which are open; else
- * one that the pool has at once. */
+/* A connection for the last statements: one of the keeper's, which are open;
+ * else one that the pool has ready. */
 static struct rlk_conn *last_conn(struct rowlock_client *client,
 				  int64_t until_ms)
 {
@@ -210,8 +210,8 @@ static struct rlk_conn *last_conn(struct rowlock_client *client,
 	return conn;
 }
 
-/* The session's row, and what is abandoned with it. There is one try until
- * @until_ms; what it leaves dies with the TTL. */
+/* Delete the session's row and its abandoned attempts. There is one try until
+ * @until_ms; rows that it leaves die with the TTL. */
 static void close_session(struct rowlock_client *client, uint64_t id,
 			  int64_t until_ms)
 {
@@ -257,7 +257,7 @@ static void drop_abandoned(struct rowlock_client *client)
 	}
 }
 
-/* Blocks until the call's deadline at the most, however the server fares. */
+/* Blocks at most until the call's deadline, even if the server hangs. */
 static void close_connections(struct rowlock_client *client, int64_t until_ms)
 {
 	int64_t left;
@@ -274,7 +274,7 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 		      left > OPENERS_MS ? (uint64_t) left : OPENERS_MS);
 }
 
-/* A lock that has a hold, if one is left. */
+/* A lock that still has a hold, or NULL. */
 static struct rowlock *holder(struct rowlock_client *client)
 {
 	struct rlk_list *lists[] = { &client->session.holds,
@@ -290,7 +290,7 @@ static struct rowlock *holder(struct rowlock_client *client)
 	return NULL;
 }
 
-/* Release what the locks hold, in the time of one call. */
+/* Release all holds, in the time of one call. */
 static void release_all(struct rowlock_client *client, int64_t until_ms)
 {
 	struct rowlock *lock;
@@ -299,7 +299,7 @@ static void release_all(struct rowlock_client *client, int64_t until_ms)
 		rlk_release_all(lock, until_ms);
 }
 
-/* All but what a handle needs that is left: rlk_client_leave(). */
+/* End all parts that remaining handles do not need: see rlk_client_leave(). */
 static void end(struct rowlock_client *client, int64_t until)
 {
 	rlk_end_watch_stop(&client->thread_ends);
@@ -353,13 +353,13 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	return 0;
 }
 
-/* Written before the client was shown to anybody, and never again. */
+/* Written before the client is returned, and constant since. */
 const char *rowlock_client_server(const struct rowlock_client *client)
 {
 	return client ? client->server : NULL;
 }
 
-/* Is this one of its own threads, in a callback? */
+/* Does one of its own threads call, in a callback? */
 static bool is_inside(struct rowlock_client *client)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/thread.h"
 
-/* The function has run: was it protected until its end? Our clock alone does
- * not tell: it does not know of a lease that was broken a moment ago. */
+/* The function has run: was it protected until its end? Our clock alone cannot
+ * tell: a lease may have been broken a moment ago. */
 static int finish(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;

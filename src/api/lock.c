@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock: made, asked, canceled, freed. None of it asks the server.
+ * Makes, queries, cancels and frees a lock, without asking the server.
  */
 #include <rowlock.h>
 
@@ -59,7 +59,7 @@ static void dispose(struct rowlock *lock, struct rowlock_client *client)
 	rlk_client_leave(client);
 }
 
-/* True: an acquire was under way. */
+/* Returns true if an acquire was under way. */
 static bool cancel_locked(struct rowlock *lock)
 {
 	struct rowlock_client *client = lock->name->client;
@@ -82,7 +82,7 @@ static bool cancel_locked(struct rowlock *lock)
 	return true;
 }
 
-/* Nobody is told of it any more, and no call on it is under way. */
+/* Stop its callbacks, and wait for calls that are under way. */
 static void quieten_locked(struct rowlock *lock)
 {
 	struct rowlock_client *client = lock->name->client;
@@ -224,7 +224,7 @@ void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 		lock->notices = 0;
 	else if (lock->hold && !rlk_hold_check_locked(lock->hold))
 		rlk_lock_notify_locked(lock);
-	/* Losses that were due for the function before are due for this one. */
+	/* Losses due for the last function are due for this one. */
 	rlk_lock_queue_notices_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's options: checked, each with a sentence of its own, and turned
- * into what the connections need.
+ * Checks a client's options, each with a message of its own, and turns them
+ * into the settings of connections.
  */
 #include "api/options.h"
 
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Connections beside the commit connection, where something has to wait for
- * somebody's transaction; and how many of them are kept when nothing has. */
+/* The most connections for statements that have to wait for a transaction; and
+ * the number kept open when none has to. */
 #define ASIDE_MOST 16
 #define ASIDE_KEPT 2
 
@@ -33,7 +33,7 @@ struct range {
 	uint64_t most;
 };
 
-/* 0 is the default. That of connect_timeout_ms is decided when the settings are
+/* 0 means the default. That of connect_timeout_ms is set when the settings are
  * read. */
 static void fill(struct rowlock_client_options *options)
 {
@@ -129,7 +129,7 @@ static bool copy(char **to, const char *from)
 	return *to != NULL;
 }
 
-/* Names of machines and programs are not ours to refuse. */
+/* Odd names of machines and programs are escaped, not refused. */
 static void make_printable(char *text)
 {
 	char buffer[128];
@@ -171,8 +171,8 @@ static unsigned int seconds(uint64_t ms)
 	return (unsigned int) ((ms + 999) / 1000);
 }
 
-/* The server keeps a silent session at most so long: a lease connection a TTL,
- * a row connection the idle bound. */
+/* The server closes an idle session after a TTL on a lease connection, after
+ * the idle timeout on a row connection. */
 static void set_bays(struct rowlock_client *client,
 		     const struct rowlock_client_options *options)
 {
@@ -209,7 +209,7 @@ static void set_bays(struct rowlock_client *client,
 	};
 }
 
-/* @said_ms: by the options; 0: not there. */
+/* @said_ms comes from the options; 0: not given. */
 static int set_connect_timeout(struct rowlock_client *client, uint64_t said_ms,
 			       struct rowlock_errinfo *reterr)
 {
@@ -248,7 +248,7 @@ static int apply(struct rowlock_client *client,
 	client->margin_ms = rlk_margin(options->ttl_ms);
 	client->call_timeout_ms = options->call_timeout_ms;
 	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
-	/* A bit more, so that who waits, and his client, say less than 0.2
+	/* Slightly more, so that a waiter with its client sends less than 0.2
 	 * statements per second by default; not much more, as a waiter whose
 	 * host has vanished may become a holder in that time. */
 	client->row_slice_ms =

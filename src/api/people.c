@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people ask for: list, break, reap.
+ * The calls for operators: list, break, reap.
  */
 #include <rowlock/admin.h>
 
@@ -37,7 +37,7 @@ static int connection(struct rowlock_client *client, struct rlk_conn **ret_conn,
 
 /* ----------------------------------------------------------------- list */
 
-/* A shell's pattern as LIKE's, or a name that stands for itself. */
+/* Turn a shell pattern, or a literal name, into one for LIKE. */
 static char *like_of(const char *pattern, bool wild)
 {
 	char *like = malloc(strlen(pattern) * 2 + 1);
@@ -58,8 +58,8 @@ static char *like_of(const char *pattern, bool wild)
 	return like;
 }
 
-/* Rows of business_lock, a page, kept while they are probed: nothing else may
- * be read on the connection during a callback. */
+/* A page of rows of business_lock, kept while they are probed: the connection
+ * cannot be used during a callback. */
 struct row_entry {
 	char *name;
 	char *info;
@@ -124,8 +124,8 @@ static int add_row(const struct rowlock_entry *entry, void *arg)
 	return 1;
 }
 
-/* Not by their order: that of names that somebody has written by hand, with
- * control characters, is not the one of bytes. */
+/* Search by name, not by order: names written by hand, with control characters,
+ * are not in the order of bytes. */
 static void mark_free(const char *name, void *arg)
 {
 	struct row_entries *rows = arg;
@@ -165,8 +165,9 @@ static void tell_rows(const struct row_entries *rows,
 	}
 }
 
-/* @page on a connection each: whoever is told may take longer than the server
- * waits for a connection, and no call has more time for that. */
+/* Run each @page on a connection of its own: the callback may take longer than
+ * the server keeps an idle connection, and a connection has the time of one
+ * call. */
 static int each_page(struct rowlock_client *client, struct rlk_listing *listing,
 		     enum rlk_fault (*page)(struct rlk_conn *,
 					    struct rlk_listing *,
@@ -206,8 +207,8 @@ static enum rlk_fault probe_page(struct rlk_conn *conn,
 	return RLK_FAILED;
 }
 
-/* First the names, then which are free: a name that is made between the two is
- * not told of, instead of being taken for held. */
+/* List the names, then find the free ones: a name that is made in between is
+ * left out, instead of being reported as held. */
 static int list_probed(struct rowlock_client *client,
 		       struct rlk_listing *listing, struct row_entries *rows,
 		       struct rowlock_errinfo *reterr)
@@ -328,8 +329,8 @@ int rowlock_list(struct rowlock_client *client,
 
 /* ---------------------------------------------------------------- break */
 
-/* A row hold of this very client needs nobody's leave, nor a look who has it:
- * it is lost from here on, and its connection ends. False: it is not ours. */
+/* Lose a row hold of this client: no look for the holder is needed. It is lost
+ * from here on, and its connection ends. Returns false if it is not ours. */
 static bool lose_own(struct rowlock_client *client,
 		     const struct rlk_strategy *strategy, const char *name,
 		     struct rlk_mark *ret_mark)
@@ -340,7 +341,7 @@ static bool lose_own(struct rowlock_client *client,
 	    rlk_names_find(&client->names, strategy, name);
 	struct rlk_hold *hold = known ? known->hold : NULL;
 
-	/* One that is being released is as good as over. */
+	/* One that is being released is almost over. */
 	if (!strategy->pins_connection || !hold || hold->state != RLK_HOLD_HELD)
 		return false;
 	rlk_conn_mark(hold->conn, ret_mark);
@@ -348,8 +349,8 @@ static bool lose_own(struct rowlock_client *client,
 	return true;
 }
 
-/* The chores close the connection, as soon as nobody talks on it; the server is
- * not waited for there. */
+/* The chores close the connection as soon as it is not in use; end its session
+ * here, and wait for the server. */
 static int end_own(struct rowlock_client *client, const struct rlk_mark *mark,
 		   const char *name, struct rowlock_errinfo *reterr)
 {
@@ -379,7 +380,7 @@ static enum rlk_fault break_row(struct rowlock_client *client,
 	return fault;
 }
 
-/* A hold that is another's, or its row. */
+/* Break a hold of another client, or delete its row. */
 static int break_theirs(struct rowlock_client *client,
 			const struct rlk_strategy *strategy, const char *name,
 			bool *ret_found, struct rowlock_errinfo *reterr)

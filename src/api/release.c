@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock_release(): one level is let go, and with the last one the row is
- * deleted, unless a local waiter gets the hold.
+ * rowlock_release(): releases one level, and with the last one deletes the row,
+ * unless a local waiter gets the hold.
  *
- * From the start of a release the lock is not held any more, whatever comes:
- * if the server does not answer, the chores go on trying to remove the row,
- * and it dies with the session at the latest. The next local waiter's turn
- * comes when the server has answered.
+ * From the start of a release the lock is not held any more, whatever happens:
+ * if the server does not answer, the chores go on trying to delete the row, and
+ * it dies with the session at the latest. The next local waiter's turn comes
+ * when the server has answered.
  */
 #include "api/release.h"
 
@@ -31,8 +31,8 @@ static int lost_before(struct rowlock *lock, const char *reason,
 			RLK_LOCK_ARGS(lock), reason);
 }
 
-/* The connection that has the bell of @hold. NULL if it has none, or just pings
- * it: then the pinger ends it. */
+/* Take the connection that has the bell of @hold. NULL if there is none, or if
+ * a ping is under way on it: then the pinger closes it. */
 static struct rlk_conn *take_bell(struct rlk_hold *hold)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -44,8 +44,8 @@ static struct rlk_conn *take_bell(struct rlk_hold *hold)
 	return TAKE_PTR(hold->conn);
 }
 
-/* The same, on the server where others write: one that has been retired is
- * closed, and the bell goes with it. */
+/* As take_bell(), but a connection retired by a change of server is closed, and
+ * its bell goes with it. */
 static struct rlk_conn *take_good_bell(struct rlk_hold *hold)
 {
 	struct rlk_conn *conn = take_bell(hold);
@@ -55,40 +55,39 @@ static struct rlk_conn *take_good_bell(struct rlk_hold *hold)
 	return conn;
 }
 
-/* Is there time for another try, which may end as this one? */
+/* Is there time for another try, even if it ends like this one? */
 static bool may_send_again(const struct rowlock_client *client,
 			   enum rlk_fault fault, int64_t until_ms)
 {
 	int64_t left = until_ms - rlk_now(client->clock);
 
-	/* What is cut off while it waits for a locked row is in doubt, and
+	/* A statement cut off while it waits for a locked row is in doubt, and
 	 * costs its connection. */
 	return rlk_commit_again(fault) &&
 	       left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
 }
 
-/* Work that is left when a level is let go; none, if all fields are empty. */
+/* The work left after one level is released; all zero: none. */
 struct parting {
-	const char *lost;       /* before: why */
+	const char *lost;       /* lost before: why */
 	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
 	struct rlk_waker *next; /* it was handed over: wake the new owner */
-	uint64_t breaks;        /* of the session, as they were known then */
-	bool doubtful;          /* others may have removed the row, and nothing
-				   tells it */
+	uint64_t breaks;        /* of the session, as known then */
+	bool doubtful;          /* others may have removed the row unnoticed */
 };
 
-/* May others have removed the row of a hold that is held, without a word of it
- * in the session's? At its maximum; and which lease was broken is being looked
- * up. */
+/* May others have removed the row of a live hold without a trace in the
+ * session's row? Yes at its maximum; or while a look for the broken lease is
+ * due. */
 static bool is_doubtful_locked(const struct rlk_hold *hold)
 {
 	return hold->suspect || hold->name->client->look_breaks ||
 	       rlk_hold_has_maximum(hold);
 }
 
-/* The row is gone, and a DELETE of ours without an answer may have been what
- * deleted it. It was, if nobody else can have: the session is there, so the
- * lease was never dead, and it counts no break more than were known of. */
+/* The row is gone, perhaps by a DELETE of ours that was not answered. It was
+ * ours if no other client can have deleted the row: the session is there, so
+ * the lease was never dead, and it counts no more breaks than were known. */
 static bool nobody_else_removed(const struct parting *parting, int64_t until)
 {
 	const struct rlk_hold *hold = parting->hold;
@@ -119,8 +118,8 @@ static int fail_unknown(const struct rowlock *lock,
 			RLK_LOCK_ARGS(lock));
 }
 
-/* A DELETE by attempt may be sent as often as we like. After one without an
- * answer a missing row proves nothing: that one may have deleted it. */
+/* A DELETE by attempt may be repeated. After one without an answer a missing
+ * row proves nothing: that one may have deleted it. */
 static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
 				 struct rlk_found *found,
 				 struct rowlock_errinfo *reterr)
@@ -210,8 +209,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	else if (hold->state == RLK_HOLD_RELEASING)
 		rlk_hold_over_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
-	/* Without an answer the connection has ended, and nobody knows since
-	 * when. */
+	/* Without an answer the connection has ended, at an unknown time. */
 	if (fault)
 		return lost_before(lock, "its connection ended", reterr);
 	return 0;
@@ -239,7 +237,7 @@ static struct parting let_go_locked(struct rowlock *lock, bool gone)
 		if (!gone)
 			parting.next = rlk_hand_over_locked(hold, lock);
 		if (!parting.next) {
-			/* They stand in line, and it was our turn. */
+			/* The others stand in line, and we had our turn. */
 			if (hold->wanted)
 				rlk_doorbell_note_busy(hold->name->client,
 						       hold->name->text);
@@ -267,7 +265,7 @@ static struct parting begin_locked(struct rowlock *lock)
 	return parting;
 }
 
-/* What there is to say: to the caller, or to the server. */
+/* Do the work: report a loss to the caller, or release on the server. */
 static int finish(struct rowlock *lock, const struct parting *parting,
 		  int64_t until_ms, struct rowlock_errinfo *reterr)
 {
@@ -348,7 +346,7 @@ void rlk_release_all(struct rowlock *lock, int64_t until_ms)
 	rlk_mutex_unlock(&client->mutex);
 }
 
-/* Who waits for it is woken. */
+/* Let go of the bell, which wakes its waiter. */
 static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 {
 	struct rlk_conn *conn = take_good_bell(hold);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock_verify() and rowlock_token(): what asks the server about a hold that
- * goes on.
+ * rowlock_verify() and rowlock_token(), which ask the server about a live hold.
  *
- * A pinned hold is asked on its own connection, which the pinger uses
- * too; a lease on any. What the server says of a hold counts only if the hold
- * is still good by our own clock when the answer is there.
+ * A pinned hold is verified on its own connection, which the pinger also uses;
+ * a lease on any. The server's answer counts only if the hold is still valid by
+ * our own clock when it comes.
  */
 #include "api/token.h"
 
@@ -16,8 +15,8 @@
 #include "hold/ping.h"
 #include "strategy/set.h"
 
-/* Is the grant there, says the server? A connection that does not answer is
- * gone, and the hold with it: that is known. */
+/* Does the server confirm the grant? A connection that does not answer is gone,
+ * and so is the hold: that is certain. */
 static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
 {
 	struct rowlock_client *client = hold->name->client;
@@ -61,8 +60,8 @@ static int lost(struct rowlock *lock, const char *what, const char *reason,
 			reason ? reason : RLK_ROW_IS_GONE);
 }
 
-/* The hold of a call by its owner, with a reference of ours; it is good by our
- * clock, and *@ret_token is what was drawn for it, or 0. NULL: *@ret_code. */
+/* Begin a call of the owner: returns the hold, with a reference, valid by our
+ * clock; *@ret_token is its token, or 0. Else NULL and *@ret_code. */
 static struct rlk_hold *begin(struct rowlock *lock, bool inside,
 			      const char *what, uint64_t *ret_token,
 			      int *ret_code, struct rowlock_errinfo *reterr)
@@ -84,10 +83,10 @@ static struct rlk_hold *begin(struct rowlock *lock, bool inside,
 	return hold;
 }
 
-/* Still good after the call, and this handle's? If another thread has let it go
- * through the handle meanwhile, it may go on with another owner. Keeps *@token,
- * if there is one (NULL: none): but what another handle that shares the hold
- * has drawn and shown meanwhile stays, and is *@token. Ends what begin() began.
+/* End the call of begin(): is the hold still valid, and this handle's? Another
+ * thread may have released it through the handle, and it may have another
+ * owner. Stores *@token in the hold (NULL: none); but a token that another
+ * handle of a shared hold has shown meanwhile stays, and becomes *@token.
  */
 static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
 	       const char *what, struct rowlock_errinfo *reterr)
@@ -140,8 +139,8 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 /* ---------------------------------------------------------------- token */
 
-/* On a connection that commits by itself, which is none of the hold's: draw, or
- * if there is a @floor have the next draw be above it. */
+/* On an autocommit connection, never the hold's own: draw, or with a @floor
+ * raise the next draw above it. */
 static enum rlk_fault ask_aside(struct rlk_hold *hold, unsigned int which,
 				uint64_t floor, int64_t until,
 				uint64_t *ret_token,
@@ -165,8 +164,8 @@ static enum rlk_fault ask_aside(struct rlk_hold *hold, unsigned int which,
 	return fault;
 }
 
-/* What a trigger on lock_token does, or who writes into it by hand, may keep a
- * draw from bringing a token that counts: it is not tried for ever. */
+/* A trigger on lock_token, or a write by hand, may keep draws from returning a
+ * valid token: give up after this many. */
 #define DRAWS_MOST 5
 
 static enum rlk_fault fail_drawing(const struct rlk_hold *hold,
@@ -180,8 +179,8 @@ static enum rlk_fault fail_drawing(const struct rlk_hold *hold,
 	return RLK_REFUSED;
 }
 
-/* Draw on a connection that commits by itself. A draw without an answer is
- * not looked for: the next one is larger, and gaps do no harm. */
+/* Draw on an autocommit connection. An unanswered draw is simply repeated: the
+ * next token is larger, and gaps do no harm. */
 static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
 			   int64_t until, uint64_t *ret_token,
 			   struct rowlock_errinfo *reterr)
@@ -213,7 +212,7 @@ static enum rlk_fault raise_token(struct rlk_hold *hold, unsigned int which,
 	return fault;
 }
 
-/* What is drawn has to be above @floor, and what the client knows by now. */
+/* The token must be above @floor, and above the client's last one. */
 static uint64_t floor_of(const struct rlk_hold *hold, uint64_t floor)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -224,7 +223,7 @@ static uint64_t floor_of(const struct rlk_hold *hold, uint64_t floor)
 }
 
 /* A server that took over without the last commits, with a clock that is
- * behind, has no row of what this client knows: it is told. */
+ * behind, may draw a token below those this client knows: raise it. */
 static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
 				 uint64_t floor, int64_t until,
 				 uint64_t *ret_token,
@@ -251,9 +250,9 @@ static bool is_lost(struct rlk_hold *hold)
 	return hold->state != RLK_HOLD_HELD;
 }
 
-/* A token is shown only when the hold is known to have been there after it
- * was drawn: for a lease the statement itself says so. That no token was drawn
- * does not say that it is gone: the row is looked for. */
+/* A token is shown only if the hold is known to have existed after the draw:
+ * for a lease the statement itself proves it. A draw without a token does not
+ * prove that the hold is gone: look for its row. */
 static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 				  uint64_t floor, int64_t until,
 				  uint64_t *ret_token,
@@ -281,7 +280,7 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 	return fail_drawing(hold, reterr);
 }
 
-/* A set has a token for each of its names: they are kept by whoever made it. */
+/* A set has a token for each of its names, kept by its recipe. */
 static int token_of(struct rowlock *lock, bool inside, unsigned int which,
 		    uint64_t floor, int64_t until_ms, uint64_t *ret_token,
 		    struct rowlock_errinfo *reterr)

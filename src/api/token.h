@@ -6,7 +6,7 @@
 
 #include "hold/handle.h"
 
-/** rowlock_token() with a deadline of its own, also of a hold that is not shown
+/** rowlock_token() with a deadline of its own, even of a hold that is not shown
  *  yet. */
 int rlk_token(struct rowlock *lock, int64_t until_ms, uint64_t *ret_token,
 	      struct rowlock_errinfo *reterr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which version runs, as against which one the program was built with.
+ * The version that runs, as against the one the program was built with.
  */
 #include <rowlock.h>
 
