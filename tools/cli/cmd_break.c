@@ -2,8 +2,8 @@
 /*
  * rowlock break: end a hold against its holder's will.
  *
- * Failure modes: 1 if nobody held the name, 125 otherwise, with what a DBA can
- * type where the account may not.
+ * Failure modes: 1 if the name was not held, 125 otherwise, with the command
+ * for a DBA if the account may not do it.
  */
 #include <getopt.h>
 

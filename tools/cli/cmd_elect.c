@@ -2,11 +2,11 @@
 /*
  * rowlock elect: run a command while leader, again and again.
  *
- * An election is a lock, and its term the token (rowlock/election.h). Each time
- * a client is opened, the lock is waited for, the command run as by 'run', and
- * the lock given back; after a pause, so that others get their turn, it stands
- * again. Failure modes: a server that is away is waited for; what will not be
- * better the next time (account, tables, the command is not found) ends it.
+ * An election is a lock, and its term the token (rowlock/election.h). Each
+ * round opens a client, waits for the lock, runs the command as 'run' does, and
+ * gives back the lock; after a pause, so that others get their turn, the next
+ * round begins. Failure modes: it waits for a server that is away; a permanent
+ * failure (account, tables, the command is not found) ends it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,12 +18,13 @@
 #include "common/text.h"
 #include "run/task.h"
 
-/* A command that has run for so long was no failure: the pause is short again.
+/* A command that ran for this long did not fail: the pause is short again.
  */
 #define RAN_MS 10000
 #define PAUSE_MOST_MS 30000
 
-/* What a shell, and our own child, says of a command that cannot be executed.
+/* The exit status of a shell, and of our own child, if a command cannot be
+ * executed.
  */
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
@@ -125,7 +126,7 @@ static int take_option(struct task *task, int option)
 	}
 }
 
-/* Will it be the same the next time? */
+/* Will the next round fail in the same way? */
 static bool is_final(int result)
 {
 	switch (result) {
@@ -141,8 +142,8 @@ static bool is_final(int result)
 	}
 }
 
-/* A signal that a command may have taken for something else, as HUP for a new
- * configuration, counts if the command has ended by it. */
+/* A signal that has other uses, as HUP for a new configuration, counts if it
+ * ended the command. */
 static bool is_over(const struct elect *elect, int code)
 {
 	int told = elect->task.told;
@@ -152,14 +153,14 @@ static bool is_over(const struct elect *elect, int code)
 	       code == STATUS_NOT_EXECUTABLE || code == STATUS_NOT_FOUND;
 }
 
-/* We adopt what a command leaves behind. */
+/* We adopt processes that a command leaves behind. */
 static void reap_adopted(void)
 {
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 }
 
-/* Stand once. Returns the exit code; *@ret_over: there is no next time. */
+/* Stand once. Returns the exit code; *@ret_over: no further round. */
 static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 {
 	struct task *task = &elect->task;
@@ -193,7 +194,7 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 	return code;
 }
 
-/* Until the time is over. Returns the signal that put an end to it, or 0. */
+/* Sleep for @ms. Returns the signal that ended the sleep, or 0. */
 static int sleep_for(struct signals *signals, uint64_t ms)
 {
 	uint64_t until = clock_ms() + ms, now;

@@ -2,9 +2,9 @@
 /*
  * rowlock hold: hold a lock, and run nothing.
  *
- * Acquire, write the token on standard output, for who waits for that, and hold
- * until a signal asks for an end or standard input ends. Failure modes: as of
- * run; a lock that is lost ends it at once (124).
+ * Acquires, writes the token on standard output for a program that waits for
+ * it, and holds until a signal asks for an end or standard input ends. Failure
+ * modes: those of run; a lost lock ends it at once (124).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -50,7 +50,7 @@ static bool put_tokens(const struct task *task, const uint64_t *tokens)
 	return false;
 }
 
-/* True: a signal asks for an end. */
+/* Returns true if a signal asks for an end. */
 static bool take_signals(struct signals *signals)
 {
 	bool over = false;
@@ -65,7 +65,7 @@ static bool take_signals(struct signals *signals)
 	return over;
 }
 
-/* True: there is no more of it. What is read means nothing. */
+/* Returns true at the end of the input. The text is ignored. */
 static bool take_input(struct pollfd *input)
 {
 	char text[4096];

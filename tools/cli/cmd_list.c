@@ -2,10 +2,10 @@
 /*
  * rowlock list: who holds what.
  *
- * Shows as it reads, a block at a time: the first lines of a long list are
- * there at once, and it takes no more memory than a short one. Failure modes:
- * the server's, with 125; if it fails behind the first block the list ends
- * there, and an array of JSON has no end.
+ * Shows as it reads, a block at a time: the first lines of a long list appear
+ * at once, and it takes no more memory than a short one. Failure modes: the
+ * server's, with 125; if it fails after the first block the list ends there,
+ * and an array of JSON is not closed.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -58,7 +58,7 @@ struct view {
 	struct entries block;
 	uint64_t shown;
 	uint64_t unknown;  /* rows that may be held, */
-	uint64_t nameless; /* and that are, but not by whom */
+	uint64_t nameless; /* and held ones without a known holder */
 };
 
 static void put_json(struct view *view)
@@ -95,7 +95,7 @@ static int see(const struct rowlock_entry *entry, void *arg)
 	return entries_add(entry, &view->block);
 }
 
-/* For people: to a program the state says it. */
+/* For people: a program reads the state. */
 static void put_hints(const struct view *view)
 {
 	if (view->unknown > 0 && view->held_only)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock permits: how many permits a semaphore has, and how many are in use;
- * or have it have another number.
+ * rowlock permits: prints or sets how many permits a semaphore has, and prints
+ * how many are in use.
  *
- * Failure modes: 1 if nobody has said yet how many it has, 125 for the server's
- * errors.
+ * Failure modes: 1 if the number was never set, 125 for the server's errors.
  */
 #include <rowlock/semaphore.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock reap: remove once what dead clients left behind.
+ * rowlock reap: remove the rows of dead clients, once.
  *
- * Failure modes: the server's; then it says how much was done before.
+ * Failure modes: the server's; then it reports how much was done before.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -99,7 +99,7 @@ int cmd_reap(int argc, char **argv, struct common *common)
 	}
 	if (optind < argc)
 		return command_misused("reap", "no argument is needed");
-	/* To see that a session does not beat takes two looks. */
+	/* Two looks are needed to see that a session does not beat. */
 	if (common->connection.flags & ROWLOCK_OBSERVE_BEATS)
 		return command_misused("reap",
 				       "one pass cannot observe heartbeats: "

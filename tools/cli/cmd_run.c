@@ -2,10 +2,11 @@
 /*
  * rowlock run: run a command while holding a lock.
  *
- * Acquire with the token, run the command in a process group of its own under
- * the eyes of a guard, release. Options and exit codes follow flock(1). Failure
- * modes: not acquired (1, or the code of -E), lock lost (124), our own (125), a
- * signal while waiting (128 and its number); else the command's own status.
+ * Acquires with the token, runs the command in a process group of its own,
+ * watched by a guard, and releases. Options and exit codes follow flock(1).
+ * Failure modes: not acquired (1, or the code of -E), lock lost (124), our own
+ * (125), a signal while waiting (128 and its number); else the command's own
+ * status.
  */
 #include "run/in_place.h"
 #include "run/request.h"

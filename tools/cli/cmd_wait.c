@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock wait: until nobody holds a name.
+ * rowlock wait: wait until a name is free.
  *
- * lease: ask who holds it, with back-off, and leave no trace. row: the server
- * tells who waits in its queue, so the lock is acquired and released at once.
- * Failure modes: the time is up (1, or the code of -E), the server's (125), a
- * signal (128 and its number).
+ * lease: looks for a holder, with back-off, and leaves no trace. row: only
+ * waiting in the server's queue tells, so the lock is acquired and released at
+ * once. Failure modes: the time is up (1, or the code of -E), the server's
+ * (125), a signal (128 and its number).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,7 +21,7 @@
 
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 1000
-/* One look, where a server has more and more. */
+/* The limit of one look, as a server may have ever more rows. */
 #define LOOK_MAX_MS 10000
 
 static const char help[] =
@@ -64,7 +64,7 @@ static void pause_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
-/* As run says what it has waited for. */
+/* Report the wait as run does. */
 static void tell(const struct request *request, struct rowlock_client *client,
 		 uint64_t waited_ms, const char *now)
 {
@@ -117,7 +117,7 @@ static int look_until_free(const struct request *request,
 	}
 }
 
-/* As run would: nobody can hold a name that is none. */
+/* Refuse an invalid name as run does: it can never be held. */
 static bool is_name(const struct request *request,
 		    struct rowlock_client *client)
 {
@@ -139,7 +139,7 @@ static void end_by(int signal)
 	raise(signal);
 }
 
-/* Whoever is ended by a signal leaves no line behind. */
+/* Clear the line of the wait if a signal ends us. */
 static void tidy_up_on_signals(void)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the subcommands share.
+ * Shared by the subcommands.
  *
- * Failure modes: everything that is wrong with the command line is said in one
- * line that names the command to read more with, and ends with 125.
+ * Failure modes: a mistake on the command line is reported in one line that
+ * names the command for its help, and ends with 125.
  */
 #include "command.h"
 
@@ -46,7 +46,7 @@ int common_option(struct common *common, int option, const char *argument,
 		return -1;
 	}
 	taken = connection_option(&common->connection, option, argument);
-	/* getopt_long() has reported an option that nobody knows. */
+	/* getopt_long() has reported an unknown option. */
 	if (taken == 0)
 		report(ROWLOCK_LOG_INFO, "see 'rowlock %s%s--help'",
 		       common->command ? common->command : "",

@@ -3,7 +3,7 @@
 #define CLI_COMMAND_H
 
 /*
- * What the subcommands share: the table's row, exit codes, common options.
+ * Shared by the subcommands: the table's row, exit codes, common options.
  */
 
 #include <rowlock/admin.h>
@@ -60,7 +60,7 @@ int cmd_wait(int argc, char **argv, struct common *common);
 
 /**
  * Take an option that the subcommand does not know itself. @help is its help
- * text. Returns -1: taken, go on; else the exit code to leave with.
+ * text. Returns -1 to go on, or the exit code to leave with.
  */
 int common_option(struct common *common, int option, const char *argument,
 		  const char *help);
@@ -73,7 +73,7 @@ int command_misused(const char *command, const char *format, ...)
 int command_time(const char *command, const char *option, const char *argument,
 		 uint64_t *ret_ms);
 
-/** "row" or "lease". False: reported. */
+/** Read "row" or "lease". Returns false, and reports, otherwise. */
 bool command_strategy(const char *argument, enum rowlock_strategy *ret);
 
 /** The word for a strategy. */
@@ -89,10 +89,9 @@ int command_open(const struct common *common,
 		 struct rowlock_client **ret_client);
 
 /**
- * Let what was written to stdout go out. Does not return if it cannot: a reader
- * that has enough ends us in silence, as SIGPIPE does, whatever our caller has
- * done with that; anything else is reported, and ends with EXIT_FAILED. Not for
- * a process that holds a lock.
+ * Flush stdout. Does not return on failure: a closed pipe ends us in silence,
+ * as SIGPIPE does, even if our caller ignores that; anything else is reported,
+ * and ends with EXIT_FAILED. Not for a process that holds a lock.
  */
 void command_flush(void);
 

@@ -72,7 +72,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* The one that may be meant; NULL: none. */
+/* The command that may be meant, or NULL. */
 static const struct command *nearest_command(const char *word)
 {
 	const char *near = NULL;
@@ -128,7 +128,7 @@ static void forbid_core(void)
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* The few that one begins with. */
+/* Print the commands for beginners. */
 static int ask_for_command(void)
 {
 	fputs("usage: rowlock COMMAND [OPTIONS] [ARGUMENTS]\n"
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	guard_init(argc, argv);
 	report_init("rowlock", REPORT_PLAIN);
 	code = run_line(argc, argv);
-	/* What has failed has told why. */
+	/* A failed command has reported why. */
 	if (code != EXIT_FAILED)
 		command_flush();
 	return code;

@@ -3,7 +3,7 @@
  * The controlling terminal.
  *
  * Failure modes: none that matter. Without a terminal nothing is done; a
- * terminal that went away refuses, and the command is told by the kernel.
+ * terminal that went away refuses, and the kernel tells the command.
  */
 #include "terminal.h"
 

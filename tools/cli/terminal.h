@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 struct terminal {
-	int fd;       /* -1: there is none */
+	int fd;       /* -1: no terminal */
 	pid_t ours;   /* our process group */
 	bool given;   /* the command's group has it, by us */
 	bool at_once; /* stdin and stdout are terminals */
@@ -29,8 +29,7 @@ bool terminal_is_ours(const struct terminal *terminal);
 /** Give it to @group. Async-signal-safe; SIGTTOU must be blocked. */
 void terminal_give(struct terminal *terminal, pid_t group);
 
-/** How many columns the terminal @fd has; what COLUMNS says, or 80, if it does
- *  not know. */
+/** The columns of the terminal @fd; COLUMNS, or 80, if it does not know. */
 size_t terminal_columns(int fd);
 
 /** Take it back if @group has it. */

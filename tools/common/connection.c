@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the server is.
+ * The options that name the server.
  *
- * The library reads ROWLOCK_DSN and the option files, and is handed what the
- * command line says. That never has a password, as every user of the machine
- * can read it.
+ * The library reads ROWLOCK_DSN and the option files, and gets the options of
+ * the command line. Those never contain a password, as every user of the
+ * machine can read them.
  */
 #include "connection.h"
 

@@ -3,8 +3,8 @@
 #define TOOLS_CONNECTION_H
 
 /*
- * The options that say where the server is: the same for every command and
- * for the daemon.
+ * The options that name the server: the same for every command and for the
+ * daemon.
  */
 
 #include <getopt.h>
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What the command line said. All zero to begin with. */
+/** The options of the command line. All zero at first. */
 struct connection {
 	const char *dsn;
 	const char *defaults_file;
@@ -32,7 +32,7 @@ enum connection_option {
 	OPTION_SINGLE_WRITER,
 	OPTION_OBSERVE_BEATS,
 	OPTION_CONNECT_TIMEOUT,
-	OPTION_PASSWORD, /* which is refused, and not shown */
+	OPTION_PASSWORD, /* refused, and not shown */
 };
 
 /** Entries for getopt_long(). */
@@ -54,18 +54,18 @@ enum connection_option {
 		    OPTION_CONNECT_TIMEOUT                                     \
 	}
 
-/** The lines about them in a help text. */
+/** Their lines in a help text. */
 extern const char connection_help[];
 
-/** Take one option. Returns 1: taken; 0: not one of these; -1: refused, and
- *  the reason was reported. */
+/** Take one option. Returns 1 if taken, 0 if it is not one of these, -1 if
+ *  refused, with a report. */
 int connection_option(struct connection *connection, int option,
 		      const char *argument);
 
 /**
  * Open a client.
  *
- * @base  everything but where the server is: that is filled in
+ * @base all other options; those of the server are filled in
  *
  * Returns what rowlock_client_new() does.
  */

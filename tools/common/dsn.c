@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection string on a command line: is there a secret in it? The library
- * reads it (config/dsn.c), but only later, and refuses what is no string.
+ * Is there a secret in a connection string on a command line? The library reads
+ * the string later (config/dsn.c), and refuses a malformed one.
  */
 #include "dsn.h"
 

@@ -2,11 +2,10 @@
 /*
  * Messages for people and for the journal.
  *
- * A message is formatted, put into the command line's words where it is the
- * library's, escaped, and handed to write() as one piece, so that
- * lines of several threads do not mix. Failure modes: without memory the line
- * is dropped; a closed stderr is ignored. Neither may end a program that holds
- * a lock.
+ * A message is formatted, translated to the command line's words if it is the
+ * library's, escaped, and written in one piece, so that lines of several
+ * threads do not mix. Failure modes: without memory the line is dropped; a
+ * closed stderr is ignored. Neither may end a program that holds a lock.
  */
 #include "report.h"
 
@@ -30,8 +29,8 @@ static enum report_style report_how = REPORT_PLAIN;
  * next pipe or socket as one of them, and messages would go there. */
 static void fill_standard_descriptors(void)
 {
-	/* In their order: open() takes the first that is free. A stdout that is
-	 * not there stays one on which nothing can be written. */
+	/* In their order: open() takes the first that is free. A missing stdout
+	 * stays one that cannot be written. */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null",
@@ -99,7 +98,7 @@ static void put_head(FILE *out, enum rowlock_log_level level)
 	}
 }
 
-/* NULL: out of memory; better in the library's words than not at all. */
+/* Returns NULL if memory is out: then print the library's words. */
 static char *in_our_words(const char *message)
 {
 	char *said = NULL;
@@ -118,7 +117,7 @@ static char *in_our_words(const char *message)
 /* Columns that report_for_now() has written on, or is about to. */
 static atomic_size_t line_for_now;
 
-/* Without what a terminal may not know: blanks. */
+/* Blanks, as a terminal may lack control sequences. */
 static void put_blanks(FILE *out, size_t columns)
 {
 	if (columns > 0)

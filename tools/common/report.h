@@ -3,7 +3,7 @@
 #define TOOLS_REPORT_H
 
 /*
- * What the tools say on stderr: one line at a time, in one write, with
+ * The tools' messages on stderr: one line at a time, in one write, with
  * everything escaped that could steer a terminal or forge a second line.
  */
 
@@ -20,8 +20,8 @@ enum report_style {
 	REPORT_JOURNAL, /* "<3>message": stderr goes to systemd's journal */
 };
 
-/** To be called first of all: also makes sure that descriptors 0 to 2 are open,
- *  if need be on /dev/null. @program is kept, not copied. */
+/** Call this first: also makes sure that descriptors 0 to 2 are open, if need
+ *  be on /dev/null. @program is kept, not copied. */
 void report_init(const char *program, enum report_style style);
 
 /** REPORT_JOURNAL if stderr is the stream that systemd made for us, else
@@ -33,14 +33,13 @@ void report(enum rowlock_log_level level, const char *format, ...)
     RLK_PRINTF(2, 3);
 
 /**
- * One line on a terminal of @columns that stays until the next one, or
- * report(), takes its place; an empty one takes it away. For a thread that is
- * alone in saying such lines.
+ * Write a line on a terminal of @columns that stays until the next one, or
+ * report(), replaces it; an empty one removes it. Only one thread may write
+ * such lines.
  */
 void report_for_now(size_t columns, const char *format, ...) RLK_PRINTF(2, 3);
 
-/** Take the line of report_for_now() away. May be called by the handler of a
- *  signal. */
+/** Remove the line of report_for_now(). Signal handlers may call it. */
 void report_interrupted(void);
 
 /** report() as a rowlock_log_fn. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suggestions. Failure modes: none is made for a short option, nor for what
- * getopt_long() itself has said enough about.
+ * Suggestions. Failure modes: none is made for a short option, nor for an error
+ * that getopt_long() explains itself.
  */
 #include "suggest.h"
 
@@ -34,7 +34,7 @@ static const char *in_our_words(const char *word)
 	return word;
 }
 
-/* NULL: nothing is like it, or it was ambiguous, or is known. */
+/* Returns NULL if no option is like it, or if it is ambiguous, or known. */
 static const char *meant(const char *word, const struct option *options)
 {
 	char name[64];

@@ -2,7 +2,7 @@
 #ifndef TOOLS_SUGGEST_H
 #define TOOLS_SUGGEST_H
 
-/* Suggestions for a word that was typed and is not known. */
+/* Suggestions for an unknown word. */
 
 #include <getopt.h>
 
@@ -12,13 +12,13 @@ struct synonym {
 	const char *ours;
 };
 
-/** The one of @near and @candidate that @word is more like; NULL: neither.
- *  @near may be NULL. */
+/** The one of @near and @candidate that is closer to @word, or NULL. @near may
+ *  be NULL. */
 const char *suggest_nearer(const char *word, const char *near,
 			   const char *candidate);
 
-/** getopt_long(), which reports of an option that is unknown also the one that
- *  may be meant. */
+/** getopt_long() that, for an unknown option, also reports the one that may be
+ *  meant. */
 int suggest_getopt(int argc, char **argv, const char *letters,
 		   const struct option *options, int *ret_index);
 

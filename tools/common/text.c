@@ -2,9 +2,9 @@
 /*
  * Escaping and parsing of text.
  *
- * Names come out of a table that others write too, so nothing is taken for
- * granted: every character is decoded, and what is not clearly printable is
- * written as an escape. Parsers accept the whole string or nothing.
+ * Names come from a table that others also write, so no text is trusted: every
+ * character is decoded, and one that is not clearly printable is written as an
+ * escape. Parsers accept the whole string or nothing.
  */
 #include "text.h"
 
@@ -32,7 +32,7 @@ static size_t sequence_length(unsigned char first)
 	return 0;
 }
 
-/* The character at *@p, which moves behind it; BAD_BYTE moves by one. */
+/* The character at *@p, which moves past it; BAD_BYTE moves by one. */
 static uint32_t next_character(const unsigned char **p)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -114,7 +114,7 @@ void text_put_cut(FILE *out, const char *text, size_t width, bool tail)
 	const unsigned char *p = (const unsigned char *) text, *from = p;
 	size_t room = width > 0 ? width - 1 : 0, used = 0;
 
-	/* All that is before the tail, or the head itself. */
+	/* Skip to the tail, or print the head. */
 	if (tail)
 		room = text_width(text) - room;
 	while (*p) {

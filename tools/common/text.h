@@ -22,7 +22,7 @@ void text_freep(char **text);
  */
 void text_escape(FILE *out, const char *text, bool unambiguous);
 
-/** How many columns a terminal needs for @text: escaped text only. */
+/** The columns that a terminal needs for @text: escaped text only. */
 size_t text_width(const char *text);
 
 /** Write @text, escaped text of more columns than @width, on @width of them:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's words, and the command line's.
+ * Translates the library's words to the command line's.
  *
- * librowlock tells a programmer what to set. Who has typed a command has no
- * flags and no fields, but switches. Failure modes: a message that is not in
- * the table stays as it is; tests/meta/check_switches.py finds those that name
- * something of C.
+ * Messages of librowlock tell a programmer what to set. The user of a command
+ * has no flags and fields, but switches. Failure modes: a message that is not
+ * in the table stays as it is; tests/meta/check_switches.py finds those with
+ * words of C.
  */
 #include "words.h"
 
@@ -42,7 +42,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char) c) || c == '_';
 }
 
-/* What begins at @at, behind @before; NULL: nothing that is in the table. */
+/* The table's entry that begins at @at, after @before; NULL if none. */
 static const struct words *find(const char *at, char before)
 {
 	if (before == '\'' || (is_word(before) && is_word(*at)))

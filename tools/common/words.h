@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 /**
- * Write a message of the library in the words of the command line: a flag or
- * a field of C as the switch that stands for it. What begins behind a quote is
- * somebody's text, and stays as it is.
+ * Write a message of the library in the words of the command line: a flag or a
+ * field of C as the switch that stands for it. Text that begins after a quote
+ * is a user's, and stays as it is.
  */
 void words_put(FILE *out, const char *message);
 

@@ -1,10 +1,10 @@
-# shellcheck shell=sh disable=SC2034,SC2154 # set, and used, by who sources it
+# shellcheck shell=sh disable=SC2034,SC2154 # set, and used, by the sourcing script
 # SPDX-License-Identifier: MIT
 #
-# containers.sh - what tools/matrix and tools/proof share: the servers of
-# tests/compose.yaml, each in a container of its own. Sourced after setup.sh by a
-# script that has set project to a name for its containers, and directories: work
-# for what is forgotten at the end, logs.
+# containers.sh - shared by tools/matrix and tools/proof: the servers of
+# tests/compose.yaml, each in a container of its own. Sourced after setup.sh by
+# a script that has set project to a name for its containers, and directories:
+# work for what is forgotten at the end, logs.
 
 readonly TICKS=600 # of 0.2 s: how long we wait for a server at most
 

@@ -1,9 +1,10 @@
-# shellcheck shell=sh disable=SC2034,SC2154 # used, and set, by who sources it
+# shellcheck shell=sh disable=SC2034,SC2154 # used, and set, by the sourcing script
 # SPDX-License-Identifier: MIT
 #
-# setup.sh - what tools/demo, tools/check, .ci/run and others share: find out what is
-# missing on this machine and install it where that is known how, build, have a
-# server. Sourced by a script that has set root to the top of the tree.
+# setup.sh - shared by tools/demo, tools/check, .ci/run and others: find the
+# packages that are missing on this machine and install them if that is
+# possible, build, start a server. Sourced by a script that has set root to the
+# top of the tree.
 
 name=$(basename -- "$0")
 
@@ -152,7 +153,8 @@ apt-get install $packages"
 $lacking"
 }
 
-# want NEEDS: what of NEEDS can be had. What cannot is told, and done without.
+# want NEEDS: get those of NEEDS that are available; report the others, and go
+# on without them.
 want()
 {
 	lacking=$(missing "$1")

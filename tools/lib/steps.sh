@@ -1,18 +1,18 @@
-# shellcheck shell=sh disable=SC2154 # set by who sources it
+# shellcheck shell=sh disable=SC2154 # set by the sourcing script
 # SPDX-License-Identifier: MIT
 #
-# steps.sh - what .ci/run and tools/proof share: steps with names, one after the
-# other, going on after a failed one, and a table of them in the end. Sourced
-# after setup.sh by a script that has a function step_NAME for each, a before_step
-# and an after_step, and has set STEPS to their names, and directories: work for
-# the table, logs for what the steps say, builds.
+# steps.sh - shared by .ci/run and tools/proof: named steps, one after the
+# other, going on after a failed one, and a table of them at the end. Sourced
+# after setup.sh by a script that has a function step_NAME for each, a
+# before_step and an after_step, and has set STEPS to their names, and
+# directories: work for the table, logs for what the steps say, builds.
 
 export ASAN_OPTIONS=detect_leaks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=second_deadlock_stack=1
 
 # with_sanitizer NAME WHAT [ARGUMENT OF check]...: the suite in a build of that
-# kind. What is about the tree and not about the program is left out.
+# kind. Tests of the tree, not of the program, are left out.
 with_sanitizer()
 {
 	sanitized=$builds/$1 what=$2
@@ -62,8 +62,8 @@ logged()
 	return $ended
 }
 
-# What a step has counted: what it says behind "counts: ", or all the cases of
-# its tests.
+# The count of a step: its text after "counts: ", or all the cases of its
+# tests.
 counts_of()
 {
 	awk '/^counts: / { said = substr($0, 9) }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables that are there already are adopted, or refused.
+ * Adopts tables that exist already, or refuses them.
  *
  * A business_lock table may come from programs that use the same scheme by
  * hand. Changes that alter no meaning (a longer column, a default) are made in
@@ -35,7 +35,7 @@ static void see_foreign(const struct rlk_value *columns, void *arg)
 {
 	const struct run *run = arg;
 
-	/* One of a migration that is recorded is none that we would make. */
+	/* A recorded migration does not make its table again. */
 	if (!*run->applied[columns[1].u64])
 		die(EXIT_REFUSED,
 		    "database '%s' on %s has a table '%s' that is not "

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applying what is missing.
+ * Applies missing migrations.
  *
  * DDL commits by itself, so no step is taken back: every statement can be run
  * again instead, and a run that was killed is simply repeated. Runs at the same
- * time exclude each other by a user-level lock. A run that finds another one to
- * have been faster looks again.
+ * time exclude each other by a user-level lock. If another run was faster, it
+ * looks again.
  *
  * All of it is SQL, so that --dry-run prints what would be run.
  */
@@ -64,7 +64,7 @@ void set_session(struct run *run)
 		 "1, lock_wait_timeout = %u",
 		 run->ddl_wait_s);
 	step(run, sql);
-	/* A server that logs by STATEMENT takes no other. */
+	/* Required by a server with binlog_format STATEMENT. */
 	step(run, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 }
 
@@ -157,7 +157,7 @@ static bool adopt(struct run *run)
 	return true;
 }
 
-/* Its last definition. */
+/* The view's last definition. */
 static const char *view_sql(void)
 {
 	for (unsigned int v = newest(); v > 0; v--) {

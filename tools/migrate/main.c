@@ -2,10 +2,10 @@
 /*
  * rowlock-migrate: bring rowlock's tables in one database up to date.
  *
- * It looks at what is there (read only), takes a lock, and runs each migration
- * that is missing. It connects as the library does (db/connect.c): by the same
+ * It looks at the tables (read only), takes a lock, and runs each missing
+ * migration. It connects as the library does (db/connect.c): by the same
  * sources, with the same rules for TLS and passwords. Each key of a connection
- * is an option of the command line, too, and stronger than --dsn.
+ * is also an option of the command line, which overrides --dsn.
  */
 #include "migrate/migrate.h"
 
@@ -112,7 +112,7 @@ enum {
 	OPTION_KEY, /* a key of a connection, by its name */
 };
 
-static int mode, convert, part; /* which getopt_long() sets */
+static int mode, convert, part; /* set by getopt_long() */
 static const struct part *const parts[] = { NULL, &fence, &guard };
 
 static const struct option own_options[] = {
@@ -170,7 +170,7 @@ static void list_options(struct option *ret_options)
 
 static struct termios terminal; /* as it was */
 
-/* Also when the question is left by Ctrl-C. */
+/* Restore the echo if Ctrl-C ends the question. */
 static void give_echo(int number)
 {
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
@@ -216,7 +216,7 @@ static void take_wait(struct run *run, const char *argument)
 	run->ddl_wait_s = run->wait_s ? run->wait_s : 1;
 }
 
-/* NULL: the option is no key of a connection. */
+/* Returns NULL if the option is no key of a connection. */
 static const char *key_of(int option, const struct option *options, int index)
 {
 	switch (option) {
@@ -384,14 +384,14 @@ static void connect_to_server(struct line *line)
 			     &run->conn, &error);
 	rlk_secret_fini(&keys);
 	target->sources.arguments = NULL;
-	/* No database is named, if no server says it. */
+	/* Without a server's error number, the database is missing. */
 	if (code)
 		die(code == ROWLOCK_EINVAL ||
 			    (code == ROWLOCK_ESCHEMA && !error.mysql)
 			? EXIT_USAGE
 			: EXIT_SERVER,
 		    "%s", error.message);
-	/* Connector/C replaces its own when the server tells it again. */
+	/* Copied, as Connector/C replaces its own when the server sends it. */
 	run->database = strdup(rlk_conn_schema(run->conn));
 	run->where = rlk_conn_server(run->conn)->name;
 	run->cluster = rlk_server_many_writers(rlk_conn_server(run->conn));

@@ -126,14 +126,15 @@ uint64_t query_number(struct run *run, const char *sql);
 unsigned int ask(struct run *run, const char *sql,
 		 struct rowlock_errinfo *ret_error);
 
-/** As ask(), for what may take hours; with --dry-run print it. */
+/** As ask(), for statements that may take hours; with --dry-run print it. */
 unsigned int apply(struct run *run, const char *sql,
 		   struct rowlock_errinfo *ret_error);
 
 /** A comment in what --dry-run prints. */
 void remark(const struct run *run, const char *what, const char *which);
 
-/** "; give the account ...", if @number says that it lacks a right; else "". */
+/** "; give the account ...", if @number is that of a missing privilege; else
+ *  "". */
 const char *rights(unsigned int number);
 
 /* schema.c */
@@ -147,13 +148,13 @@ unsigned int newest(void);
 void set_session(struct run *run);
 void put_status(struct run *run);
 
-/** False: another run was faster, look again. */
+/** Returns false if another run was faster: look again. */
 bool migrate(struct run *run);
 
 /* part.c */
 void migrate_part(struct run *run);
 
-/* adopt.c: tables that are there already. */
+/* adopt.c: tables that exist already. */
 void refuse_foreign_tables(struct run *run);
 void refuse_tokens(struct run *run);
 void plan_adoption(struct run *run);

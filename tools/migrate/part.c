@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts that no program of rowlock's needs, and that are made only if asked
- * for.
- * --fence-only: the table and the procedure that a database needs whose data
- * are protected by tokens of locks elsewhere. --guard-procedure: the guard of a
+ * Parts that rowlock's programs do not need, made only if an option asks for
+ * them. --fence-only: the table and the procedure for a database whose data are
+ * protected by tokens of locks elsewhere. --guard-procedure: the guard of a
  * transaction for accounts that may not change rowlock's tables.
  *
  * A procedure is tried: its definer may be gone, or may have lost its rights.
@@ -80,8 +79,8 @@ static bool is_seen(struct run *run)
 	return query_number(run, sql) > 0;
 }
 
-/* An account that may not call it, or, with the caller's rights, not do what it
- * does, cannot try. One that has no right on it does not even see it. */
+/* An account that may not call it, or that lacks the rights for its statements,
+ * cannot try it. An account without any right on it does not even see it. */
 static enum state look_at_procedure(struct run *run,
 				    struct rowlock_errinfo *ret_error)
 {
@@ -105,7 +104,7 @@ static void make(struct run *run, const char *sql)
 	struct rowlock_errinfo error;
 	unsigned int number = apply(run, sql, &error);
 
-	/* Another run makes it, too. */
+	/* Another run makes it at the same time. */
 	if (number && number != ERROR_ROUTINE_EXISTS)
 		die(EXIT_SERVER,
 		    "making the %s in database '%s' on %s stopped: %s%s. What "
@@ -114,7 +113,7 @@ static void make(struct run *run, const char *sql)
 		    rights(number));
 }
 
-/* To drop a procedure takes the rights on it away. */
+/* Dropping a procedure also drops the rights on it. */
 static void replace(struct run *run, const struct rowlock_errinfo *error)
 {
 	char sql[64];

@@ -2,11 +2,11 @@
 /*
  * Messages, answers and statements of a run.
  *
- * A question has a time in which its answer has to end. A migration has none,
- * as DDL can take hours.
+ * A question has a time limit for its answer. A migration has none, as DDL can
+ * take hours.
  *
- * Failure modes: a stdout that cannot be written ends the run, as whatever
- * reads it would take a part for the whole.
+ * Failure modes: a stdout that cannot be written ends the run, as its reader
+ * would take a part for the whole.
  */
 #include "migrate/migrate.h"
 

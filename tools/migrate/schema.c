@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables that are there, and the record of the migrations.
+ * Reads the existing tables, and the record of the migrations.
  *
  * An account that has no right on a table does not see it in
- * information_schema. Whether such a table is there is not known, so it is
- * called hidden, never missing.
+ * information_schema. Such a table may exist or not, so it is called hidden,
+ * never missing.
  */
 #include "migrate/migrate.h"
 
@@ -70,7 +70,7 @@ static void see_version(const struct rlk_value *columns, void *arg)
 		 columns[2].text);
 }
 
-/* The tables once more after the record: another run may have made both
+/* Look at the tables again after the record: another run may have made both
  * meanwhile, and makes the record last. */
 void look(struct run *run)
 {

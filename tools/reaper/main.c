@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock-reaperd: remove what dead clients left behind, regularly.
+ * rowlock-reaperd: remove the rows of dead clients, regularly.
  *
- * The main thread reads signals; a worker does the work. TERM and INT stop,
- * HUP reads the option files again. Stopping is bounded: a worker that waits
- * for a server that does not answer is left behind, which is safe, as each
- * removal is one statement. Any number of daemons may run.
+ * The main thread reads signals; a worker does the work. TERM and INT stop, HUP
+ * reads the option files again. Stopping is bounded: a worker that waits for a
+ * silent server is left behind, which is safe, as each removal is one
+ * statement. Any number of daemons may run.
  *
  * Exit codes: 0 stopped, or --once done; 1 failed; 125 wrong use.
  */
@@ -89,7 +89,7 @@ static int take_option(struct worker_config *config, bool *once, int option)
 		printf("rowlock-reaperd %s\n", rowlock_version());
 		return EXIT_SUCCESS;
 	case '?':
-		/* getopt_long() has said which it is. */
+		/* getopt_long() has named the option. */
 		report(ROWLOCK_LOG_ERROR, "see 'rowlock-reaperd --help'");
 		return EXIT_MISUSED;
 	default:
@@ -149,7 +149,7 @@ static int block_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Until a signal says stop, or the worker has given up. */
+/* Wait for a signal to stop, or for a worker that has given up. */
 static void listen_to_signals(struct worker *worker, int signals)
 {
 	struct pollfd fds[] = {

@@ -2,8 +2,8 @@
 /*
  * sd_notify(3), if the build has it.
  *
- * Failure modes: none; what systemd does not hear it does not know, and its
- * own timeouts act.
+ * Failure modes: none; if a message does not reach systemd, its own timeouts
+ * act.
  */
 #include "notify.h"
 

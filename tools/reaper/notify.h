@@ -3,7 +3,7 @@
 #define REAPER_NOTIFY_H
 
 /*
- * What the daemon tells systemd. Without libsystemd, or without systemd, the
+ * The daemon's messages to systemd. Without libsystemd, or without systemd, the
  * calls do nothing.
  */
 

@@ -11,8 +11,8 @@
  * never while a statement hangs.
  *
  * Failure modes: at the start, before any pass was made, a wrong option, a
- * wrong account and a wrong schema end the daemon, as somebody has to act;
- * later they are waited for like a server that is away.
+ * wrong account and a wrong schema end the daemon, as an operator has to act;
+ * later the daemon waits as for a server that is away.
  */
 #include "worker.h"
 
@@ -33,7 +33,7 @@
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 60000
 
-/* What the thread knows besides its worker. */
+/* The thread's state besides its worker. */
 struct state {
 	struct worker *worker;
 	struct rowlock_client *client; /* NULL: none was opened yet */
@@ -124,7 +124,7 @@ bool worker_once(const struct worker_config *config)
 	return r == 0;
 }
 
-/* For who has no client, and for messages. */
+/* Remember the server, for messages without a client. */
 static void know_server(struct worker *worker, struct rowlock_client *client)
 {
 	pthread_mutex_lock(&worker->mutex);
@@ -133,7 +133,7 @@ static void know_server(struct worker *worker, struct rowlock_client *client)
 	pthread_mutex_unlock(&worker->mutex);
 }
 
-/* Can time mend it, without anybody's help? */
+/* Can the failure pass without an operator? */
 static bool is_passing(int code)
 {
 	switch (code) {
@@ -233,7 +233,7 @@ static void sleep_locked(struct worker *worker, uint64_t until_ms)
 	pthread_cond_timedwait(&worker->changed, &worker->mutex, &when);
 }
 
-/* Pause, unless something is asked for. Returns false to stop. */
+/* Pause, unless a stop or a reload is asked for. Returns false to stop. */
 static bool rest(struct state *state, bool *ret_reload)
 {
 	struct worker *worker = state->worker;

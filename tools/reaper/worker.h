@@ -3,8 +3,8 @@
 #define REAPER_WORKER_H
 
 /*
- * The thread that reaps. The main thread only listens to signals, so that a
- * server that does not answer cannot keep the daemon from stopping.
+ * The thread that reaps. The main thread only waits for signals, so that a
+ * silent server cannot keep the daemon from stopping.
  */
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #include "common/connection.h"
 
-/** What the command line said. */
+/** The options of the command line. */
 struct worker_config {
 	struct connection connection;
 	uint64_t interval_ms;
@@ -33,7 +33,7 @@ struct worker {
 	bool reload;
 	char server[WORKER_SERVER_SIZE]; /* "": none has answered yet */
 	int done_fd;   /* readable once the thread is about to end */
-	bool unusable; /* it ended because nothing can come of trying */
+	bool unusable; /* it ended because retrying is useless */
 };
 
 /** Start the thread. Returns 0 or a negative errno. */
@@ -45,13 +45,13 @@ void worker_ask_stop(struct worker *worker);
 /** Ask for a new client, made from option files that are read again. */
 void worker_ask_reload(struct worker *worker);
 
-/** The server that it is at work on, as messages name it. */
+/** The name of its server in messages. */
 void worker_server(struct worker *worker, char *ret_text);
 
 /** Await the thread's end and free what it used. */
 void worker_join(struct worker *worker);
 
-/** One pass, on the calling thread, and a report of it. False: it failed. */
+/** One pass on the calling thread, with a report. Returns false on failure. */
 bool worker_once(const struct worker_config *config);
 
 #endif

@@ -23,18 +23,18 @@
 #include "command.h"
 #include "common/report.h"
 
-/* Between two tries to reach a server. */
+/* The pause between two tries to reach a server. */
 #define RETRY_MIN_MS 200
 #define RETRY_MAX_MS 3000
 
-/* More than a server takes that answers. */
+/* Longer than a healthy server takes to answer. */
 #define LEAVE_MS 500
 
-/* As the library has it where nothing else is said. */
+/* The library's defaults. */
 #define CONNECT_MS 5000
 #define CALL_MS 10000
 
-/* Show the handle to who may cancel it; false if the cancel came before. */
+/* Publish the handle for a cancel; false if the cancel came before. */
 static bool publish(struct acquisition *acquisition, const struct hold *hold)
 {
 	bool cancelled;
@@ -66,7 +66,7 @@ static int prepare(struct acquisition *acquisition)
 	return publish(acquisition, &hold) ? 0 : ROWLOCK_ECANCELED;
 }
 
-/* Of the time to wait, what is left since @began. */
+/* The rest of the time to wait, which began at @began. */
 static uint64_t left(const struct acquisition *acquisition, uint64_t began)
 {
 	uint64_t now = clock_ms(), passed = now > began ? now - began : 0;
@@ -97,7 +97,7 @@ static bool rest(struct acquisition *acquisition, uint64_t ms)
 	return !cancelled;
 }
 
-/* Longer than it takes to see that a server is not there. */
+/* Longer than it takes to see that a server is away. */
 static uint64_t there_ms(const struct acquisition *acquisition)
 {
 	uint64_t connect = acquisition->connection->connect_timeout_ms;
@@ -124,8 +124,8 @@ static void end_acquire(struct acquisition *acquisition)
 	pthread_mutex_unlock(&acquisition->mutex);
 }
 
-/* *@asked_at: when it was asked for first; 0: it was not. To connect is no part
- * of the first wait. */
+/* *@asked_at is the time of the first request, or 0. Connecting does not count
+ * for the first wait. */
 static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 {
 	uint64_t wait_ms =
@@ -148,9 +148,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How long to rest before the next try: none comes after the end of the wait,
- * or of the trying. 0: that was the last one. To try for the lock without a
- * wait may come as late as it likes. */
+/* The pause before the next try, which is not after the end of the wait, or of
+ * the retries. Returns 0 after the last try. A try for the lock without a wait
+ * is never too late. */
 static uint64_t rest_before(const struct acquisition *acquisition,
 			    uint64_t pause, uint64_t away_ms, uint64_t began)
 {
@@ -161,8 +161,8 @@ static uint64_t rest_before(const struct acquisition *acquisition,
 				    : pause;
 }
 
-/* A server that is away is tried again, until it has been for too long. One
- * that was there for a while has not been away since before. */
+/* Retry a server that is away, until it was away for too long. If it was there
+ * for a while, the time away begins again. */
 static int acquire(struct acquisition *acquisition)
 {
 	uint64_t began = clock_ms(), asked_at = 0, away_since = began;
@@ -232,7 +232,7 @@ static unsigned int kinds_of(const struct hold_manner *manner)
 				      : ROWLOCK_KIND_LOCK);
 }
 
-/* Whom to ask, once there is a handle. */
+/* The client to ask with, once there is a handle. */
 static struct rowlock_client *client_of(struct acquisition *acquisition)
 {
 	struct rowlock_client *client = NULL;
@@ -244,7 +244,7 @@ static struct rowlock_client *client_of(struct acquisition *acquisition)
 	return client;
 }
 
-/* Returns the signal that is to be told at the end. */
+/* Returns the signal to report at the end. */
 static int take_signal(struct acquisition *acquisition, int signal, int before)
 {
 	if (signal == SIGTSTP) {

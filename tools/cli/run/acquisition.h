@@ -20,20 +20,20 @@
 #include "show/onlooker.h"
 
 struct acquisition {
-	/* What is wanted, set by the caller. */
+	/* The request, set by the caller. */
 	const struct connection *connection;
 	struct rowlock_client_options client_options;
 	struct rowlock_options lock_options;
-	const char *const *names; /* of name_count locks, had together */
+	const char *const *names; /* of name_count locks, held together */
 	size_t name_count;
 	struct hold_manner manner;
 	uint64_t wait_ms;
 	uint64_t retry_ms; /* how long to try to reach a server; 0: once */
 	int quit_fd;       /* readable: give up, as by SIGHUP; 0: none */
-	const char *title; /* of the subcommand, for who looks on */
+	const char *title; /* of the subcommand, for the onlooker */
 	bool verbose;
 
-	/* What came of it, once acquisition_run() has returned. */
+	/* The result, once acquisition_run() has returned. */
 	int result; /* 0: held */
 	struct rowlock_errinfo error;
 	struct rowlock_client *client;
@@ -52,20 +52,19 @@ struct acquisition {
 /**
  * Open a client and acquire the lock; the owner is the handle.
  *
- * Returns the signal that put an end to it, 0 if none did. With a signal, and
- * the lock not acquired all the same, @result is ROWLOCK_ECANCELED. Does not
- * return if a signal comes while there is nothing to be cancelled, or a second
- * one: it leaves the process with 128 and the signal.
+ * Returns the signal that ended it, or 0. With a signal, and without the lock,
+ * @result is ROWLOCK_ECANCELED. Does not return if a signal comes while there
+ * is nothing to be cancelled, or a second one: it leaves the process with 128
+ * and the signal.
  */
 int acquisition_run(struct acquisition *acquisition, struct signals *signals);
 
-/** It was not acquired: say who has it now, as sight_say() does. */
+/** It was not acquired: describe the holder, as sight_say() does. */
 void acquisition_sight(struct acquisition *acquisition, char *ret_text);
 
 /**
- * The lock was lost: free the handle and the client if that is done in a
- * moment, as it is where the server answers, and end the process with @code in
- * any case.
+ * The lock was lost: free the handle and the client if that is quick, as it is
+ * if the server answers, and end the process with @code in any case.
  */
 void acquisition_leave(struct acquisition *acquisition, int code)
     __attribute__((noreturn));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See challenge.h. An answer that does not come is no challenge: the leader
- * hears of a server that is away by other ways.
+ * See challenge.h. No answer means no challenge: the leader notices a server
+ * that is away by other ways.
  */
 #include "run/challenge.h"
 
@@ -16,7 +16,7 @@
 
 #define INTERVAL_MS 1000
 
-/* Between two times that the same one is given way to. */
+/* The pause before it gives way to the same candidate again. */
 #define PAUSE_FIRST_MS 60000
 #define PAUSE_MOST_MS 3600000
 
@@ -28,7 +28,7 @@ static void set(int fd)
 	(void) n;
 }
 
-/* One that took the lead, or left, has stood anew since then. */
+/* A candidate that led or left since then stands for a shorter time. */
 static bool gives_way(struct challenge_past *past, uint64_t stood_ms)
 {
 	uint64_t now = clock_ms(), since = now - past->gave_way_at;

@@ -2,11 +2,11 @@
 /*
  * Start, signal and await a process group.
  *
- * Between fork and exec only async-signal-safe calls are made, as other
- * threads exist. Parent and child both set the group, so that it exists
- * whoever runs first. The child executes the command when it is let go. Failure
- * modes: fork (no process), exec (126: found but not executable, 127: not
- * found, as a shell does).
+ * Between fork and exec only async-signal-safe calls are made, as other threads
+ * exist. Parent and child both set the group, so that it exists whichever runs
+ * first. The child executes the command at child_go(). Failure modes: fork (no
+ * process), exec (126: found but not executable, 127: not found, as a shell
+ * does).
  */
 #include "run/child.h"
 
@@ -52,8 +52,8 @@ static void fail_exec(const char *name, int error)
 	_exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
 }
 
-/* Our parent says when. Its death is a no; what is sent to us meanwhile waits
- * for signals_restore(). */
+/* Wait for child_go(). The parent's death means no; signals sent to us
+ * meanwhile wait for signals_restore(). */
 static void await_go(const int fds[2])
 {
 	ssize_t n;
@@ -102,7 +102,8 @@ bool child_start(struct child *child, const struct child_command *command,
 		       command->argv[0], strerror(errno));
 		return false;
 	}
-	/* Fails if the child has executed its program: it did it itself. */
+	/* Fails if the child has executed its program, having done it
+	 * itself. */
 	setpgid(pid, pid);
 	if (give)
 		terminal_give(terminal, pid);
@@ -115,7 +116,7 @@ void child_go(struct child *child)
 	const char go = 1;
 	ssize_t n;
 
-	/* It may have been killed meanwhile: SIGPIPE is ignored. */
+	/* The child may have been killed meanwhile: SIGPIPE is ignored. */
 	do {
 		n = write(child->go, &go, sizeof(go));
 	} while (n < 0 && errno == EINTR);

@@ -6,9 +6,9 @@
  * The command of 'rowlock run': a process, and the process group that it
  * leads.
  *
- * We are the subreaper of what it leaves behind, so that the end of each
- * process of the group is an event to us, even if its own parent is gone. A
- * process that leaves the group (setsid: daemons) is out of our reach.
+ * We are the subreaper of processes that it leaves behind, so that we see the
+ * end of each process of the group, even if its own parent is gone. A process
+ * that leaves the group (setsid: daemons) is out of our reach.
  */
 
 #include <stdbool.h>
@@ -25,34 +25,34 @@ struct child {
 	int go;      /* our end of a pipe; a byte lets it execute; -1: none */
 };
 
-/** What to run. */
+/** The command to run. */
 struct child_command {
 	char **argv;
 	char **environment;
 };
 
 /**
- * Make the process of the command. It gets the terminal if it is at once to
- * have it, and waits for child_go(): so whoever has to end the command, should
- * we not live to do it, can be told before there is anything to end. If we die
- * before that, the command is never executed.
+ * Make the process of the command. It gets the terminal if at_once is set, and
+ * waits for child_go(): so the guard, which ends the command if we die, can be
+ * told before the command runs. If we die before that, the command is never
+ * executed.
  *
- * False: no process could be made; reported.
+ * Returns false, and reports, if no process could be made.
  */
 bool child_start(struct child *child, const struct child_command *command,
 		 const struct signals *signals, struct terminal *terminal);
 
-/** Let it execute its command. If that cannot be executed, the process says so
- *  and ends with 126 or 127. */
+/** Let it execute its command. If that fails, the process reports it and ends
+ *  with 126 or 127. */
 void child_go(struct child *child);
 
-/** To be called in the end: a process that was not let go ends. */
+/** To be called at the end: a process without child_go() ends. */
 void child_fini(struct child *child);
 
 /** Send @signal to the whole group. */
 void child_signal(const struct child *child, int signal);
 
-/** Note who has ended, stopped or gone on: after each SIGCHLD. */
+/** Note processes that ended, stopped or continued: after each SIGCHLD. */
 void child_reap(struct child *child);
 
 /** Is any process of the group alive, or not reaped yet? */

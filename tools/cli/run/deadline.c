@@ -2,7 +2,7 @@
 /*
  * The times of TERM and KILL: see deadline.h.
  *
- * No clock, no signal, no lock in here: all of it can be tested with numbers.
+ * There is no clock, signal or lock in here: it can be tested with numbers.
  */
 #include "run/deadline.h"
 
@@ -45,7 +45,7 @@ static void watch(struct deadline *deadline, uint64_t now, uint64_t remaining)
 	deadline->phase = DEADLINE_TERM;
 	if (remaining > 0)
 		return;
-	/* Lost in an instant, or we were asleep for too long. */
+	/* The lock was lost in an instant, or we slept for too long. */
 	deadline_hasten(deadline, now);
 	deadline->kill_at =
 	    least(deadline->kill_at, less(deadline->ends, deadline->kill_ms));

@@ -56,18 +56,18 @@ bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms);
 /**
  * Look at the lock.
  *
- * @remaining_ms  rowlock_remaining_ms(), 0 if it is not held
- * @ret_wake_ms   look again after so long, at the latest
+ * @remaining_ms rowlock_remaining_ms(), 0 if it is not held @ret_wake_ms look
+ * again within this time
  *
- * Returns the phase. When it is another than before, the signal is to be sent.
+ * Returns the phase. When it has changed, send the signal.
  */
 enum deadline_phase deadline_step(struct deadline *deadline, uint64_t now_ms,
 				  uint64_t remaining_ms, uint64_t *ret_wake_ms);
 
 /**
- * When the guard (guard.h) has to act if it hears nothing more: of the clock,
- * not a span. Between our own KILL and the deadline, so that it does not
- * compete with a look that finds the server's answer.
+ * The time at which the guard (guard.h) has to act if no message comes. Between
+ * our own KILL and the deadline, so that it does not compete with a look that
+ * finds the server's answer.
  */
 uint64_t deadline_guard_time(const struct deadline *deadline);
 

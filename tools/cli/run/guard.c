@@ -2,11 +2,10 @@
 /*
  * The guard of a command.
  *
- * It waits for messages on a pipe, and for the time that the last one named.
- * The pipe's end is our death. A message without a group is the normal end.
- * Failure modes: if the guard itself is killed, no command is started; one that
- * runs already is as unguarded as it would be without one, and nothing else
- * changes.
+ * It waits for messages on a pipe, and for the time in the last one. The pipe's
+ * end is our death. A message without a group is the normal end. Failure modes:
+ * if the guard itself is killed, no command is started; a running command goes
+ * on without a guard, and nothing else changes.
  */
 #include "run/guard.h"
 
@@ -37,8 +36,8 @@ static bool group_is_alive(pid_t group)
 	return kill(-group, 0) == 0 || errno == EPERM;
 }
 
-/* Our maker is dead. Looks now and then, as nobody tells a stranger when a
- * group is empty, and its number must not be used after that. */
+/* The parent is dead. Poll the group, as only a parent learns when it is empty,
+ * and its number must not be used after that. */
 static void end_orphans(pid_t group)
 {
 	const struct timespec moment = { .tv_nsec = 20000000 };
@@ -75,7 +74,7 @@ static void serve(int in, int timer)
 	for (;;) {
 		if (poll(fds, 2, -1) < 0)
 			continue;
-		/* News first: it may have put the time off. */
+		/* Read a message first: it may have moved the time. */
 		if (!fds[0].revents) {
 			kill(-message.group, SIGKILL);
 			return;
@@ -105,7 +104,7 @@ void guard_init(int argc, char **argv)
 		return;
 	command_line.start = argv[0];
 	for (int i = 0; i < argc; i++) {
-		/* They are one behind the other, or are not ours. */
+		/* They follow each other, or are not ours. */
 		if (argv[i] != command_line.start + command_line.size)
 			break;
 		command_line.size += strlen(argv[i]) + 1;
@@ -130,8 +129,8 @@ static void become_guard(int in)
 	int timer;
 
 	show_name();
-	/* What is sent to our group or comes from the terminal is not for the
-	 * guard. All signals that can be are blocked already. */
+	/* Signals to our group or from the terminal are not for the guard. All
+	 * signals that can be blocked are. */
 	setsid();
 	if (dup2(in, 3) < 0)
 		_exit(1);
@@ -180,7 +179,7 @@ void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)
 
 	if (due_ms == guard->due)
 		return;
-	/* The padding goes over the pipe too. */
+	/* The padding also goes over the pipe. */
 	memset(&message, 0, sizeof(message));
 	message.group = group;
 	message.due_ms = due_ms;

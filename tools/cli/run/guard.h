@@ -6,8 +6,8 @@
  * A second process that ends the command if the first one cannot.
  *
  * 'rowlock run' may be killed (SIGKILL, out of memory) or stopped while its
- * command runs on, and the lock then goes to another. The guard is told what
- * to kill and when before the command is executed. If we die, it ends the
+ * command runs on, and the lock then goes to another. The guard learns what to
+ * kill and when before the command is executed. If we die, it ends the
  * command's group: SIGTERM, half a second later SIGKILL. If we do not move the
  * time in time, it sends SIGKILL at that time. It does nothing else, holds no
  * lock and no connection.
@@ -20,12 +20,12 @@
 struct guard {
 	pid_t pid;
 	int fd;       /* our end of the pipe; -1: none */
-	uint64_t due; /* what it was told last */
-	bool gone;    /* it could not be told: somebody has killed it */
+	uint64_t due; /* the time that it was told last */
+	bool gone;    /* it could not be told: it was killed */
 };
 
-/** At the beginning of main(), with what it was given: for the name of its
- *  process. */
+/** Call it at the beginning of main(), with its arguments: for the name of the
+ *  guard's process. */
 void guard_init(int argc, char **argv);
 
 /** Make the guard. To be called before any thread starts or connection is

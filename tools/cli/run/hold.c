@@ -18,7 +18,7 @@ static int new_election(struct hold *hold, struct rowlock_client *client,
 	return rowlock_election_new(client, name, &like, &hold->lock, reterr);
 }
 
-/* One of the pair is all that is needed. */
+/* Only one side of the pair is needed. */
 static int new_side(struct hold *hold, struct rowlock_client *client,
 		    const char *name, const struct rowlock_options *options,
 		    struct rowlock_errinfo *reterr)

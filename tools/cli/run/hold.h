@@ -3,9 +3,9 @@
 #define CLI_HOLD_H
 
 /*
- * The lock that a command runs under: a multi-lock where it wants several
- * names, a reader or a writer, permits of a semaphore, or a candidate of an
- * election. Where there is no function here, use hold.lock.
+ * The lock that a command runs under: a multi-lock for several names, a reader
+ * or a writer, permits of a semaphore, or a candidate of an election. For calls
+ * without a function here, use hold.lock.
  */
 
 #include <rowlock.h>
@@ -28,8 +28,8 @@ enum hold_mode {
 /** How a name is to be held; all 0: as a lock. */
 struct hold_manner {
 	enum hold_mode mode;
-	unsigned int permits; /* of a semaphore: how many it has, */
-	unsigned int count;   /* and how many are wanted */
+	unsigned int permits; /* of a semaphore: its total, */
+	unsigned int count;   /* and the number wanted */
 	bool elects;          /* as a candidate, */
 	unsigned int weight;  /* of this weight */
 };
@@ -40,7 +40,7 @@ struct hold {
 	struct rowlock *lock;      /* NULL before it is made */
 };
 
-/** For @names, @count of them; the options are a lock's. The owner is the
+/** Make the lock for @count @names; the options are a lock's. The owner is the
  *  handle. As rowlock_new(); hold->lock is the caller's to free. */
 int hold_new(struct hold *hold, struct rowlock_client *client,
 	     const char *const *names, size_t count,

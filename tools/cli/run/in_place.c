@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two processes: the one that was started becomes the command; its keeper,
- * which is nobody's child, acquires the lock, beats for it, and releases it
- * when that process has ended, whatever became of it.
+ * There are two processes: the one that was started becomes the command; its
+ * keeper, an orphan, acquires the lock, sends its heartbeats, and releases it
+ * when that process has ended in any way.
  *
- * Failure modes: whoever ends the first one while it waits ends the keeper's
- * wait, too. A keeper that is killed leaves a lock that ends by itself, as
- * after a crash, and a command that knows nothing of it.
+ * Failure modes: if the first one ends while it waits, the keeper's wait ends.
+ * A keeper that is killed leaves a lock that expires, as after a crash, and a
+ * command that does not notice it.
  */
 #include "run/in_place.h"
 
@@ -25,9 +25,9 @@
 #include "common/report.h"
 #include "run/environment.h"
 
-/* What the keeper tells; small enough for a pipe to carry it in one piece. */
+/* The keeper's message; small enough for a pipe to carry it in one piece. */
 struct word {
-	int code; /* -1: it is held; else what to exit with */
+	int code; /* -1 if held, else the exit code */
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
 	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
 };
@@ -40,7 +40,7 @@ struct keeper {
 	int lost_fd;
 };
 
-/* Nobody may be there any more to read it: then that is seen next. */
+/* The reader may be gone, which watch() sees next. */
 static void tell(const struct keeper *keeper, const struct word *word)
 {
 	ssize_t n;
@@ -51,7 +51,7 @@ static void tell(const struct keeper *keeper, const struct word *word)
 	close(keeper->out);
 }
 
-/* Until the ward has ended or the lock is lost. Returns whether it is. */
+/* Wait until the ward has ended or the lock is lost. Returns true if lost. */
 static bool watch(struct keeper *keeper)
 {
 	struct pollfd fds[] = {
@@ -66,7 +66,7 @@ static bool watch(struct keeper *keeper)
 	return !fds[0].revents;
 }
 
-/* -1, or what to exit with. */
+/* Returns -1, or the exit code. */
 static int fill(struct task *task, struct acquisition *acquisition,
 		struct word *word)
 {
@@ -125,7 +125,7 @@ static void keep(struct keeper *keeper)
 	tell(keeper, &word);
 }
 
-/* Output and input are the command's: whoever reads along sees its end. */
+/* Output and input belong to the command: their readers must see its end. */
 static void leave_standard_descriptors(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -140,7 +140,7 @@ static void leave_standard_descriptors(void)
 static void become_keeper(struct keeper *keeper)
 {
 	leave_standard_descriptors();
-	/* Its words on the command line are in use: the names are there. */
+	/* Its command line cannot be changed: the names are used from there. */
 	prctl(PR_SET_NAME, "rowlock-keeper");
 	keeper->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (keeper->lost_fd >= 0 && signals_start(&keeper->signals))
@@ -148,7 +148,7 @@ static void become_keeper(struct keeper *keeper)
 	_exit(EXIT_DONE);
 }
 
-/* Of a child that ends at once: the keeper is not the command's to await. */
+/* Fork twice, so that the keeper is not a child of the command. */
 static bool start(struct keeper *keeper)
 {
 	pid_t pid = fork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a lock is asked for on the command line. Failure modes: wrong use (125).
+ * Reads a lock request on the command line. Failure modes: wrong use (125).
  */
 #include "run/request.h"
 
@@ -136,7 +136,7 @@ static int check_permits(struct task *task)
 	return -1;
 }
 
-/* What does not go together: -1 or the exit code. */
+/* Refuse options that exclude each other. Returns -1 or the exit code. */
 int request_check(struct task *task)
 {
 	if (task->name_count > 1 && task->lock.strategy != ROWLOCK_LEASE)

@@ -3,8 +3,8 @@
 #define CLI_REQUEST_H
 
 /*
- * How a lock is asked for: what 'run' and 'hold' have in common on the command
- * line.
+ * A request for a lock: the part of the command line that 'run' and 'hold'
+ * share.
  */
 
 #include "run/task.h"
@@ -74,15 +74,16 @@ enum {
 /** Take an option; a task_option_fn of a task that is in a request. */
 int request_option(struct task *task, int option);
 
-/** What does not go together: -1 or the exit code. */
+/** Refuse options that exclude each other. Returns -1 or the exit code. */
 int request_check(struct task *task);
 
-/** Acquire: -1, or, as it was not, or a signal came meanwhile, the exit code.
+/** Acquire. Returns -1; or the exit code, on failure or after a signal.
  */
 int request_acquire(struct request *request, struct acquisition *acquisition,
 		    struct signals *signals);
 
-/** It was not acquired: report why, if it is to be. Returns the exit code. */
+/** It was not acquired: report why, if it failed or if verbose. Returns the
+ *  exit code. */
 int request_not_acquired(const struct request *request,
 			 struct acquisition *acquisition);
 

@@ -2,10 +2,10 @@
 /*
  * Signals by signalfd.
  *
- * Passed on is what people and programs send on purpose: HUP INT QUIT USR1
- * USR2 ALRM TERM CONT TSTP WINCH and the real-time ones. Not: KILL and STOP,
- * which nobody can catch; TTIN and TTOU, which tell a process about itself;
- * and those that tell of our own fault.
+ * Signals that are sent on purpose are passed on: HUP INT QUIT USR1 USR2 ALRM
+ * TERM CONT TSTP WINCH and the real-time ones. The others are not: KILL and
+ * STOP cannot be caught; TTIN and TTOU tell a process about itself; and the
+ * rest report our own faults.
  */
 #include "run/signals.h"
 
@@ -46,7 +46,7 @@ bool signals_start(struct signals *signals)
 	/* tcsetpgrp() from the background must not stop us. */
 	block = signals->caught;
 	sigaddset(&block, SIGTTOU);
-	/* Who ignores SIGCHLD gets no exit status. */
+	/* A process that ignores SIGCHLD gets no exit status. */
 	sigaction(SIGCHLD, &action, &signals->old_chld);
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, &signals->old_pipe);

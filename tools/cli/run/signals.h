@@ -3,7 +3,7 @@
 #define CLI_SIGNALS_H
 
 /*
- * Signals as things to read, so that none can come between a look and a wait.
+ * Signals to be read, so that none can come between a look and a wait.
  */
 
 #include <signal.h>
@@ -18,26 +18,26 @@ struct signals {
 };
 
 /**
- * Block what is passed on, and SIGCHLD; ignore SIGPIPE. Signals that our
- * caller ignores stay ignored, also by the command (nohup). To be called
- * before any thread starts. False: reported.
+ * Block the signals that are passed on, and SIGCHLD; ignore SIGPIPE. Signals
+ * that our caller ignores stay ignored, even by the command (nohup). To be
+ * called before any thread starts. Returns false, and reports, on failure.
  */
 bool signals_start(struct signals *signals);
 
 /** The next signal, 0 if there is none. Does not block. */
 int signals_next(struct signals *signals);
 
-/** As our caller had it: for the command between fork and exec
- *  (async-signal-safe), and when nothing is left to be protected. */
+/** Restore our caller's settings: for the command between fork and exec
+ *  (async-signal-safe), and when there is nothing left to protect. */
 void signals_restore(const struct signals *signals);
 
 /** Let @signal have its default effect on our process group once. */
 void signals_suffer(int signal);
 
-/** Does it ask for an end, if nothing else is done about it? */
+/** Does its default action end a process? */
 bool signals_is_fatal(int signal);
 
-/** Is it one that people send for that, and no other use? INT, TERM, QUIT. */
+/** Does it only ever ask for an end? INT, TERM, QUIT. */
 bool signals_is_for_good(int signal);
 
 #endif

@@ -7,9 +7,9 @@
  * looks at the lock first, so that a process that was stopped for too long
  * acts on that before anything else.
  *
- * Failure modes: a hold that is lost or about to be ends the command's process
- * group. A process in an uninterruptible wait of the kernel can survive
- * SIGKILL; we say so and leave after a while, as nothing can be done.
+ * Failure modes: if the hold is lost or about to be, the command's process
+ * group is ended. A process in an uninterruptible wait of the kernel can
+ * survive SIGKILL; we report it and leave after a while.
  */
 #include "run/supervise.h"
 
@@ -27,7 +27,7 @@
 #include "common/report.h"
 #include "run/deadline.h"
 
-/* How long to wait for the end of what was killed. */
+/* How long to wait for the end of killed processes. */
 #define KILLED_MS 10000
 
 struct run {
@@ -91,7 +91,7 @@ static void end_group(struct run *run, enum deadline_phase phase,
 	run->give_up_at = clock_ms() + KILLED_MS;
 }
 
-/* Look at the lock, and do what has to be done now. */
+/* Look at the lock, and act on it. */
 static void look(struct run *run)
 {
 	enum deadline_phase before = run->deadline.phase, phase;
@@ -107,8 +107,8 @@ static void look(struct run *run)
 	set_timer(run, wake);
 }
 
-/* Stop as the command has stopped, so that the shell sees it; when somebody
- * continues us, continue the command if the lock is still ours. */
+/* Stop as the command has stopped, so that the shell sees it; when we are
+ * continued, continue the command if the lock is still ours. */
 static void stop_too(struct run *run, int signal)
 {
 	bool given = run->terminal.given;
@@ -129,7 +129,7 @@ static void child_stopped(struct run *run)
 	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
 
 	run->child.stopped = 0;
-	/* SIGSTOP: somebody's will, and somebody will continue it. */
+	/* SIGSTOP is sent on purpose, and so will be SIGCONT. */
 	if (run->terminal.fd < 0 || (signal != SIGTSTP && !wants_terminal))
 		return;
 	if (wants_terminal && terminal_is_ours(&run->terminal)) {
@@ -158,7 +158,7 @@ static void take_signals(struct run *run)
 	}
 }
 
-/* It is told once, and leads for as long as it takes to end. */
+/* The command is told once, and we lead until it has ended. */
 static void give_way(struct run *run)
 {
 	struct challenge *challenge = run->plan->challenge;
@@ -175,7 +175,7 @@ static void give_way(struct run *run)
 	child_signal(&run->child, SIGCONT);
 }
 
-/* Until the command has ended; if it was told to, until its group has. */
+/* Has the command ended; and if we ended it, has its group? */
 static bool is_over(struct run *run)
 {
 	if (!run->child.ended)
@@ -220,8 +220,8 @@ static void watch(struct run *run)
 	}
 }
 
-/* What the terminal sends for a key goes to its group, which the command leads:
- * we learn of it by what the command ends with, killed by it or not. */
+/* The terminal's signal for a key goes to its group, which the command leads:
+ * we learn of it by the command's exit status, killed by it or not. */
 static void note_key(const struct run *run)
 {
 	int signal = run->child.code - EXIT_SIGNAL;
@@ -276,7 +276,7 @@ static int start(struct run *run)
 		       run->plan->title, run->plan->command->argv[0]);
 		return EXIT_FAILED;
 	}
-	/* Near its end by now: it ends without having begun. */
+	/* If the lock is near its end by now, do not start the command. */
 	if (run->deadline.phase == DEADLINE_WATCH)
 		child_go(&run->child);
 	else
@@ -323,7 +323,7 @@ int supervise(const struct supervision *supervision)
 		return r;
 	watch(&run);
 	note_key(&run);
-	/* What the command has left behind is not the guard's to end. */
+	/* The guard must not end processes that the command has left behind. */
 	guard_stop(supervision->guard);
 	terminal_take(&run.terminal, run.child.pid);
 	return verdict(&run);

@@ -27,14 +27,14 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
-	struct challenge *challenge; /* who asks for a heavier candidate, if
-					anybody does */
+	struct challenge *challenge; /* looks for a heavier candidate, if
+					started */
 	int *ret_told;  /* the last signal that was passed on, or that the
 			   terminal sent to the command, and asks for an end
 			   (signals_is_fatal()); one that does so for good
 			   stays */
-	bool *ret_lost; /* set if the hold was lost meanwhile: a command may
-			   end with 124, too */
+	bool *ret_lost; /* set if the hold was lost meanwhile: a command itself
+			   may end with 124 */
 };
 
 /**

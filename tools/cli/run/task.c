@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command that runs under a lock: its part of the command line, and what is
+ * A command that runs under a lock: its part of the command line, and the time
  * between the grant and the release.
  *
  * Failure modes: lock lost (124), our own (125); else the command's own status.
@@ -19,7 +19,7 @@
 #include "run/environment.h"
 #include "run/supervise.h"
 
-/* As client options ttl_ms and row_idle_ms say. */
+/* The defaults and bounds of ttl_ms and row_idle_ms. */
 #define LEASE_TTL_MS 30000
 #define ROW_IDLE_MS 10000
 #define LEASE_LEAST_MS 1000
@@ -69,14 +69,14 @@ int task_also(struct task *task, const char *name)
 	return -1;
 }
 
-/* What getopt_long() is called with. */
+/* The arguments of getopt_long(). */
 struct scan {
 	const char *letters;
 	const struct option *options;
 	task_option_fn fn;
 };
 
-/* Options up to the first word that is none. */
+/* Take options up to the first word that is not one. */
 static int take_options(struct task *task, int argc, char **argv,
 			const struct scan *scan)
 {
@@ -120,7 +120,7 @@ static int check_ttl(const struct task *task)
 				   : "it is 1s to 24h");
 }
 
-/* flock(1) takes options behind the name too; those of COMMAND are its own. */
+/* Like flock(1), takes options after the name; those of COMMAND are its own. */
 int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	       const struct option *options, task_option_fn fn)
 {
@@ -241,7 +241,7 @@ static int get_guard(const struct task *task, struct acquisition *acquisition,
 	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
 }
 
-/* A rowlock_list_fn: of one row, whatever the server tells of besides. */
+/* A rowlock_list_fn for one row; others are ignored. */
 static int see_info(const struct rowlock_entry *entry, void *arg)
 {
 	const struct task *task = arg;
@@ -254,8 +254,8 @@ static int see_info(const struct rowlock_entry *entry, void *arg)
 	return 1;
 }
 
-/* A row's is written once, when the row is made; in the hold's transaction
- * nobody would see another one before the end. */
+/* A row's info is written once, when the row is made; a change in the hold's
+ * transaction would be invisible until its end. */
 static void tell_info(const struct task *task,
 		      const struct acquisition *acquisition)
 {
@@ -266,14 +266,14 @@ static void tell_info(const struct task *task,
 		return;
 	what.name = task->name;
 	what.flags = ROWLOCK_LIST_ROWS;
-	/* Whatever the answer is, the lock is held. */
+	/* The lock is held whatever the answer is. */
 	r = rowlock_list(acquisition->client, &what, see_info, (void *) task,
 			 NULL);
 	(void) r;
 }
 
-/* Under one name there are several locks, and whoever reads by one may believe
- * that the others wait. A look costs a round trip, so not every run has it. */
+/* A name has several kinds of lock, and a user of one kind may believe that it
+ * excludes the others. A look costs a round trip, so not every run takes it. */
 static void tell_others(const struct task *task,
 			const struct acquisition *acquisition)
 {
@@ -366,7 +366,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	return supervise(&supervision);
 }
 
-/* Others wait for no reason, and whoever looks for it should know it. */
+/* Others wait for no reason, so the log should show why. */
 static int not_released(const struct task *task,
 			const struct acquisition *acquisition,
 			const char *reason, int code)
@@ -379,8 +379,8 @@ static int not_released(const struct task *task,
 	return task->tells_release ? (int) task->release_code : code;
 }
 
-/* A release that says LOST tells what nobody saw before: the command was not
- * protected to its end. What was seen to be lost is freed with the handle. */
+/* A release that returns LOST shows for the first time that the command was not
+ * protected to its end. A hold seen lost before is freed with the handle. */
 int task_release(const struct task *task, struct acquisition *acquisition,
 		 int code)
 {

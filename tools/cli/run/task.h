@@ -3,8 +3,8 @@
 #define CLI_TASK_H
 
 /*
- * A command that runs under a lock: what 'run' and 'elect' have in common, on
- * the command line and in what they do.
+ * A command that runs under a lock: the part that 'run' and 'elect' share, on
+ * the command line and after it.
  */
 
 #include <getopt.h>
@@ -25,9 +25,9 @@ struct task {
 	struct rowlock_options lock;
 	const char *name; /* the first of names */
 	const char *names[ROWLOCK_MULTILOCK_MAX];
-	size_t name_count; /* with the first one, also before that is known */
+	size_t name_count; /* with the first one, even before it is known */
 	struct hold_manner manner;
-	bool no_command; /* there is none: nobody is to run */
+	bool no_command; /* no command is to run */
 	const char *shell_command;
 	char **argv;
 	char *shell_argv[4];
@@ -40,11 +40,11 @@ struct task {
 	uint64_t retry_ms;     /* how long to try to reach the server */
 	uint64_t ttl_ms;       /* 0: the default */
 	bool gives_way;        /* to a heavier candidate that has waited */
-	uint64_t gives_way_ms; /* for so long */
+	uint64_t gives_way_ms; /* for this time */
 	struct challenge_past gave_way;
 
-	/* What came of it. */
-	bool lost;       /* the lock was, and was seen to be */
+	/* The result. */
+	bool lost;       /* the lock was seen to be lost */
 	int told;        /* the signal that asked for an end meanwhile; or 0 */
 	uint64_t ran_ms; /* how long the command ran */
 };
@@ -62,11 +62,11 @@ enum { TASK_OPTION_INFO = 1, TASK_OPTION_MORE };
 		"command", required_argument, NULL, 'c'                        \
 	}
 
-/** Take an option that the subcommand does not know itself. Returns -1: taken,
- *  go on; else the exit code to leave with. */
+/** Take an option that the subcommand does not know itself. Returns -1 to go
+ *  on, or the exit code to leave with. */
 int task_option(struct task *task, int option);
 
-/** The subcommand's own: -1 or the exit code. */
+/** Takes the subcommand's own options. Returns -1 or the exit code. */
 typedef int (*task_option_fn)(struct task *task, int option);
 
 /** Read options, NAME and COMMAND; @letters and @options are getopt_long()'s.
@@ -78,12 +78,13 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 struct acquisition task_acquisition(const struct task *task, char *program,
 				    size_t size);
 
-/** It was acquired: its tokens, of a single lock without I/O, as it was drawn
- *  with the grant. Returns -1, or the exit code. */
+/** It was acquired: get its tokens; for a single lock without I/O, as the token
+ *  was drawn with the grant. Returns -1, or the exit code. */
 int task_tokens(const struct task *task, struct acquisition *acquisition,
 		uint64_t *ret_tokens);
 
-/** Say that it was acquired, if verbose, and what was not taken of its info. */
+/** Report that it was acquired, if verbose, and the part of its info that was
+ *  not stored. */
 void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       uint64_t token);
 

@@ -2,8 +2,8 @@
 /*
  * Collect the entries of rowlock_list().
  *
- * Failure modes: without memory, and where a server tells of more than is kept,
- * the list says so, and is not complete.
+ * Failure modes: without memory, or if a server returns more than is kept, the
+ * list is marked as incomplete.
  */
 #include "show/entries.h"
 

@@ -3,15 +3,15 @@
 #define CLI_ENTRIES_H
 
 /*
- * The answer of rowlock_list(), kept, and how it is shown.
+ * Keeps and shows the answer of rowlock_list().
  */
 
 #include <rowlock/admin.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/** As many bytes of texts are kept. A name that every connection of a server
- *  holds, of which there may be 100,000, has not so many. */
+/** The most bytes of texts that are kept. A name held by all of a server's
+ *  connections, of which there may be 100,000, has fewer. */
 #define ENTRIES_MOST (16 * 1024 * 1024)
 
 /** Entries whose strings are ours. */
@@ -27,7 +27,7 @@ struct entries {
 /** free for _cleanup_. */
 void entries_fini(struct entries *entries);
 
-/** Ask the server for what it knows of @options->name. Returns rowlock_list()'s
+/** Ask the server for the entries of @options->name. Returns rowlock_list()'s
  *  codes. */
 int entries_read(struct entries *entries, struct rowlock_client *client,
 		 const struct rowlock_list_options *options,
@@ -36,7 +36,7 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 /** Keep a copy of @entry. A rowlock_list_fn; @arg is the entries. */
 int entries_add(const struct rowlock_entry *entry, void *arg);
 
-/** Forget those that are kept, not the room. */
+/** Forget the entries, but keep the memory. */
 void entries_clear(struct entries *entries);
 
 /** One entry as a JSON object on stdout. */
@@ -45,11 +45,11 @@ void entry_put_json(const struct rowlock_entry *entry);
 /** One entry as "key: value" lines on stdout. */
 void entry_put_lines(const struct rowlock_entry *entry);
 
-/** "program[pid]@host", or "connection 7@host", as far as known: "" if not at
- *  all. @text has @size bytes. */
+/** Write "program[pid]@host", or "connection 7@host", as far as known: "" if
+ *  unknown. @text has @size bytes. */
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
 
-/** Is it a row that is held, but by whom this account is not told? */
+/** Is it a held row whose holder this account may not see? */
 bool entry_is_nameless(const struct rowlock_entry *entry);
 
 /** The word for a kind, or a state. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How entries are shown as lines and as JSON; table.c has the table.
+ * Shows entries as lines and as JSON; table.c has the table.
  *
- * What is not known is "-" or null, never 0. Failure modes: main() looks
- * whether stdout could be written.
+ * Unknown values are shown as "-" or null, never 0. Failure modes: main()
+ * checks that stdout could be written.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See onlooker.h for what is said, and where.
+ * See onlooker.h for what is reported, and where.
  *
- * The caller's thread looks at the clock and says; the other one asks, once
- * each time it is told to. What has been answered is said until there is
- * another answer. Failure modes: without a thread, or an answer, only the time
- * is said.
+ * The caller's thread looks at the clock and reports; the other thread asks,
+ * once each time it is told to. An answer is reported until there is another
+ * one. Failure modes: without a thread, or an answer, only the time is
+ * reported.
  */
 #include "show/onlooker.h"
 
@@ -17,7 +17,7 @@
 #include "common/text.h"
 #include "terminal.h"
 
-/* Most waits are over before. */
+/* Most waits are shorter. */
 #define FIRST_MS 1000
 #define TERMINAL_MS 1000
 #define PIPE_MS 10000
@@ -38,7 +38,7 @@ static void *thread_main(void *arg)
 		if (onlooker->over)
 			break;
 		pthread_mutex_unlock(&onlooker->mutex);
-		/* The one that waits tells what ails the server. */
+		/* The waiting thread reports the server's errors. */
 		if (sight_look(onlooker->client, &onlooker->of, LATE_MS, &sight,
 			       NULL) < 0)
 			sight.looked = false;
@@ -56,7 +56,7 @@ void onlooker_begin(struct onlooker *onlooker)
 	onlooker->due_ms = onlooker->began_ms + FIRST_MS;
 	pthread_mutex_init(&onlooker->mutex, NULL);
 	pthread_cond_init(&onlooker->changed, NULL);
-	/* How wide a character is; before there is another thread. */
+	/* For the widths of characters; before the thread starts. */
 	if (isatty(STDERR_FILENO) == 1)
 		setlocale(LC_CTYPE, "");
 }
@@ -83,7 +83,7 @@ static void ask(struct onlooker *onlooker, struct rowlock_client *client)
 	pthread_mutex_unlock(&onlooker->mutex);
 }
 
-/* False: it is still to come. */
+/* Returns false if the answer is still to come. */
 static bool take_answer(struct onlooker *onlooker, struct sight *ret_sight)
 {
 	bool wanted;
@@ -128,7 +128,7 @@ void onlooker_saw(struct onlooker *onlooker, const struct sight *sight)
 	onlooker->due_ms = now + (on_terminal() ? TERMINAL_MS : PIPE_MS);
 }
 
-/* Ask, and when the answer is there, or is late, say. */
+/* Ask, and report when the answer has come, or is late. */
 void onlooker_look(struct onlooker *onlooker, struct rowlock_client *client)
 {
 	uint64_t now = clock_ms();

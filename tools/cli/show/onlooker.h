@@ -3,7 +3,7 @@
 #define CLI_ONLOOKER_H
 
 /*
- * While one waits for a lock: say who has it, and for how long one has waited.
+ * During a wait for a lock: report its holder, and the time waited.
  *
  * On a terminal, if it is ours, on one line that is gone when the wait is over;
  * elsewhere, if asked to be verbose, on a line every ten seconds. A thread of
@@ -27,8 +27,8 @@ struct onlooker {
 
 	/* Private. */
 	uint64_t began_ms;
-	uint64_t due_ms;  /* when something is to be said or asked next */
-	uint64_t late_ms; /* when an answer is not waited for; 0: not asked */
+	uint64_t due_ms;  /* when to report or ask next */
+	uint64_t late_ms; /* when to stop waiting for an answer; 0: not asked */
 	bool started;     /* there is a thread */
 	struct rowlock_client *client;
 	bool wanted;        /* an answer; mutex guards this, */
@@ -45,17 +45,17 @@ void onlooker_begin(struct onlooker *onlooker);
 /** For poll(): milliseconds until onlooker_look(); -1: never. */
 int onlooker_timeout(const struct onlooker *onlooker);
 
-/** Say what is due to be said. @client: to ask; NULL: there is none yet. */
+/** Report what is due. @client is for asking; NULL before there is a client. */
 void onlooker_look(struct onlooker *onlooker, struct rowlock_client *client);
 
-/** The same for who asks himself: @sight was seen now. */
+/** As onlooker_look(), for a caller that asks itself: @sight was seen now. */
 void onlooker_saw(struct onlooker *onlooker, const struct sight *sight);
 
-/** The wait is over: nothing is said any more. Does not wait for an answer.
- *  Returns how long it was, in milliseconds. */
+/** The wait is over: report no more. Does not wait for an answer. Returns how
+ *  long the wait was, in milliseconds. */
 uint64_t onlooker_end(struct onlooker *onlooker);
 
-/** Before the client is freed: wait for what is still asked. */
+/** Before the client is freed: wait for a question under way. */
 void onlooker_fini(struct onlooker *onlooker);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See who is in the way.
+ * Finds the holder of a name.
  *
- * One line has room for one holder: the one that has it longest. Failure modes:
- * the server's; an account that may not see who holds a row is told that.
+ * One line has room for one holder: the one that has held longest. Failure
+ * modes: the server's; an account that may not see a row's holder is told so.
  */
 #include "show/sight.h"
 
@@ -38,7 +38,7 @@ static void see(struct sight *sight, const struct rowlock_entry *entry)
 	    (sight->kinds && !(sight->kinds & 1u << entry->kind)) ||
 	    is_ours(entry))
 		return;
-	/* Whoever lives is in the way of all, and longer. */
+	/* A live holder blocks longer than a dead one. */
 	older = !sight->held || sight->dead > dead ||
 		(sight->dead == dead && entry->held_ms > sight->held_ms);
 	sight->held = true;

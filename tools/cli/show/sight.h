@@ -35,7 +35,7 @@ struct sight {
 	bool row;           /* the row strategy: not every account may see it */
 	bool looked;        /* the server has answered */
 	bool held;          /* it has a holder */
-	bool dead;          /* that is gone */
+	bool dead;          /* which is gone */
 	bool cut;           /* there were more rows than time */
 	unsigned int seen;  /* the number of rows, */
 	unsigned int among; /* and of holds among them */
@@ -54,9 +54,9 @@ int sight_see(const struct rowlock_entry *entry, void *sight);
 /** The time that a look beside other work may take. */
 #define SIGHT_MS 2000
 
-/** Ask the server. Several names: the first that others have. The question ends
- *  after @most_ms, as a server may have rows without an end; its first answer
- * is read in any case. Returns rowlock_list()'s codes. */
+/** Ask the server. For several names: the first that others have. The question
+ *  ends after @most_ms, as a server may have rows without an end; its first
+ *  answer is read in any case. Returns rowlock_list()'s codes. */
 int sight_look(struct rowlock_client *client, const struct sight_of *of,
 	       uint64_t most_ms, struct sight *ret_sight,
 	       struct rowlock_errinfo *reterr);

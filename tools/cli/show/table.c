@@ -2,14 +2,14 @@
 /*
  * A table for people, and for pipes.
  *
- * In a pipe all columns are there, in full, padded with blanks, and the text is
- * the same in every locale. On a terminal a line is not longer than that: what
- * people look for first stays (table_fit()), a holder is cut at its beginning,
- * as the host is at its end, and the others at their end. Strategy and kind are
- * one column there: only leases are of several kinds. An empty field is "-",
- * and so is what is not known.
+ * In a pipe all columns are shown, in full, padded with blanks, and the text is
+ * the same in every locale. On a terminal a line fits its width: the most
+ * important columns stay (table_fit()), a holder is cut at its beginning, as
+ * the host is at its end, and the others at their end. Strategy and kind are
+ * one column there: only leases are of several kinds. An empty or unknown field
+ * is "-".
  *
- * Failure modes: out of memory (125); main() looks whether stdout could be
+ * Failure modes: out of memory (125); main() checks that stdout could be
  * written.
  */
 #include "show/table.h"
@@ -55,7 +55,7 @@ static void lines_fini(struct lines *lines)
 	free(lines->list);
 }
 
-/* Only the command that shows is running: nothing is held. */
+/* No lock is held while a table is shown. */
 static void leave(void)
 {
 	report(ROWLOCK_LOG_ERROR,
@@ -156,7 +156,7 @@ static const char *colour(enum rowlock_state state)
 	}
 }
 
-/* How many columns it took is returned. */
+/* Returns the number of columns that it took. */
 static size_t put_cell(const struct table *table, enum table_column c,
 		       const char *text)
 {

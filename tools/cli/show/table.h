@@ -3,9 +3,8 @@
 #define CLI_TABLE_H
 
 /*
- * Entries as a table on stdout, block by block: its columns are as wide as the
- * first block wants them, and so the first line is there before the last one is
- * known.
+ * Entries as a table on stdout, block by block: its columns fit the first
+ * block, so the first line is shown before the last one is known.
  */
 
 #include <stdbool.h>
@@ -30,13 +29,13 @@ enum table_column {
 #define TABLE_GAP 2
 
 struct table {
-	size_t columns; /* of the terminal; 0: as many as it takes */
+	size_t columns; /* of the terminal; 0: no limit */
 	bool paint;
 	bool begun;
 	size_t width[COLUMN_COUNT]; /* 0: not shown */
 };
 
-/** @wide: also on a terminal all columns, in full. */
+/** @wide: all columns in full, even on a terminal. */
 void table_init(struct table *table, bool wide);
 
 /** Show @block; there is more to come if @more. Ends the process if there is no
@@ -44,9 +43,9 @@ void table_init(struct table *table, bool wide);
 void table_put(struct table *table, const struct entries *block, bool more);
 
 /**
- * Choose widths for a terminal of @columns. @width has those of the first
- * block; 0 becomes of a column that is not shown. @more: other blocks follow,
- * with what nobody knows yet.
+ * Choose widths for a terminal of @columns. @width has the widths of the first
+ * block; a column that is not shown gets 0. @more: other blocks follow, with
+ * unknown widths.
  */
 void table_fit(size_t *width, size_t columns, bool more);
 

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which columns a terminal shows, and how wide.
+ * Chooses the columns that a terminal shows, and their widths.
  *
- * What a holder is and what it holds matters most. Where not everything fits,
- * first the token goes, then the info is cut or goes, then the holder is cut,
- * and then the name; on a terminal on which that does not help, what was never
- * seen there goes too. Failure modes: none; below some 30 columns lines are
- * longer than the terminal.
+ * The holder and the name matter most. If not everything fits, first the token
+ * goes, then the info is cut or goes, then the holder is cut, and then the
+ * name; if that does not help, kind, expiry and age go as well. Failure modes:
+ * none; below some 30 columns lines are longer than the terminal.
  */
 #include "show/table.h"
 
-/* Less than that of a text tells nobody anything. */
+/* A shorter part of a text is useless. */
 #define NAME_LEAST 16
 #define HOLDER_LEAST 16
 #define INFO_LEAST 12
-#define LEAST 6 /* of either, where there is nothing else to be had */
+#define LEAST 6 /* of either, if nothing else helps */
 
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* How long a line is. */
+/* The length of a line. */
 static size_t taken(const size_t *width)
 {
 	size_t sum = 0;
@@ -33,7 +32,7 @@ static size_t taken(const size_t *width)
 	return sum - TABLE_GAP;
 }
 
-/* Make column @c narrower by what is too much, but not below @floor. */
+/* Make column @c narrower by the excess, but not below @floor. */
 static void narrow(size_t *width, enum table_column c, size_t columns,
 		   size_t floor)
 {
@@ -44,7 +43,7 @@ static void narrow(size_t *width, enum table_column c, size_t columns,
 		width[c] -= least(over, width[c] - floor);
 }
 
-/* What later blocks may have: "candidate", "waiting", "12h34m ago". */
+/* Leave room for later blocks: "candidate", "waiting", "12h34m ago". */
 static void leave_room(size_t *width)
 {
 	static const size_t widest[COLUMN_COUNT] = {

@@ -13,7 +13,7 @@ from mutants.files import ROOT, Wrong
 from mutants.suite import tests_of
 from patience import load
 
-# What a build and its tests read.
+# The files that a build and its tests read.
 TREE = ('docs', 'include', 'meson.build', 'meson_options.txt', 'sql', 'src',
         'tests', 'tools', 'README.md', 'LICENSE', 'CONTRIBUTING.md', 'CHANGELOG.md')
 # Rings whose tests need no server, or start their own.
@@ -109,8 +109,8 @@ class Outcome(Listener):
 
     def heard(self, text, quiet):
         self.said = text
-        # What it says without a verdict (of the server that it starts) ends
-        # a silence, but not the time before the next case.
+        # Output without a verdict (of the server that it starts) ends a
+        # silence, but not the time before the next case.
         self.silence = max(self.silence, quiet)
         found = verdicts(text)
         new = [case for case in found if case not in self.quiet]
