@@ -166,8 +166,7 @@ static void tell_rows(const struct row_entries *rows,
 }
 
 /* Run each @page on a connection of its own: the callback may take longer than
- * the server keeps an idle connection, and a connection has the time of one
- * call. */
+ * the server keeps an idle one, which has the time of one call. */
 static int each_page(struct rowlock_client *client, struct rlk_listing *listing,
 		     enum rlk_fault (*page)(struct rlk_conn *,
 					    struct rlk_listing *,
