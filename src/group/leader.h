@@ -15,7 +15,7 @@
  * connection of @commit or on one of @bay. Blocks until errand->until_ms, or as
  * long as a call may take, whichever is earlier; no mutex held.
  *
- * @as_packet as one text of statements, else it is a single request
+ * @as_packet  as one text of statements, else it is a single request
  */
 void rlk_lead(struct rlk_commit *commit, size_t bay,
 	      struct rlk_member **members, size_t count, bool as_packet,

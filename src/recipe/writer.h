@@ -13,7 +13,7 @@
  * Acquire a writer, in parts (rlk_lock_begin_parts()): first against other
  * writers, and then until no reader is left.
  *
- * @reader NULL, or the caller's own, which stays held. Then the call does not
+ * @reader  NULL, or the caller's own, which stays held. Then the call does not
  *          wait for other writers (ROWLOCK_EBUSY): they wait for it.
  *          ROWLOCK_ELOST if it is lost meanwhile.
  */

@@ -65,7 +65,7 @@ int connection_option(struct connection *connection, int option,
 /**
  * Open a client.
  *
- * @base all other options; those of the server are filled in
+ * @base  all other options; those of the server are filled in
  *
  * Returns what rowlock_client_new() does.
  */

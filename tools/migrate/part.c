@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parts that rowlock's programs do not need, made only if an option asks for
- * them. --fence-only: the table and the procedure for a database whose data are
+ * them.
+ * --fence-only: the table and the procedure for a database whose data are
  * protected by tokens of locks elsewhere. --guard-procedure: the guard of a
  * transaction for accounts that may not change rowlock's tables.
  *

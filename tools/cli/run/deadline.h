@@ -56,8 +56,8 @@ bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms);
 /**
  * Look at the lock.
  *
- * @remaining_ms rowlock_remaining_ms(), 0 if it is not held @ret_wake_ms look
- * again within this time
+ * @remaining_ms  rowlock_remaining_ms(), 0 if it is not held
+ * @ret_wake_ms   look again within this time
  *
  * Returns the phase. When it has changed, send the signal.
  */
