@@ -34,7 +34,8 @@
  *   Errors     int functions return 0 or one negative ROWLOCK_E*. A lock is
  *              held if and only if the call that acquires it returned 0. A
  *              timeout is an error: "not held" never looks like success.
- *              A pointer that must not be NULL and is NULL: ROWLOCK_EINVAL.
+ *              A pointer that must not be NULL and is: ROWLOCK_EINVAL (a
+ *              name: ROWLOCK_ENAME).
  *   Outputs    ret_* is written on success only, reterr on failure only;
  *              reterr may be NULL.
  *   Ownership  *_new() gives the caller an object, *_free() takes it back and
@@ -179,11 +180,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
  * End a client: release what its locks hold, stop its threads, delete its
  * session, close its connections.
  *
- * Locks, watches and observers that are left can only be freed afterwards, and
- * must be; any other call on them returns ROWLOCK_EINVAL. No other call on the
- * client may be under way. Called from a callback of the client it does
- * nothing but log an error, and so in a child of fork(). Blocks up to
- * call_timeout_ms.
+ * Locks, watches and observers that are left must be freed afterwards; any
+ * other call on them returns ROWLOCK_EINVAL. No other call on the client may be
+ * under way. In a callback of the client it does nothing but log an error, in a
+ * child of fork() nothing. Blocks up to call_timeout_ms.
  *
  * @client  may be NULL
  */
@@ -289,12 +289,13 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_new(struct rowlock_client *client,
 /**
  * Release every level that @lock holds, whichever thread owns it, and free it.
  *
- * An acquire that is under way in another thread is canceled first, and waited
+ * An acquire that is under way in another thread is canceled first and waited
  * for, and so is a lost callback, unless this call comes from it. A release
- * that fails is logged; the client goes on trying to remove the row. A
- * transaction of rowlock_begin() that is still open can no longer be committed
- * by this library: roll it back by hand, or close its connection. In a child of
- * fork() this does nothing. Blocks up to call_timeout_ms.
+ * that fails is logged; the client goes on trying to remove the row. The
+ * transaction of an open rowlock_begin() is left to the caller, with autocommit
+ * and MYSQL_OPT_RECONNECT off: roll it back and turn them on again, or close
+ * the connection. In a child of fork() this does nothing. Blocks up to
+ * call_timeout_ms, and for a callback that runs.
  *
  * @lock  may be NULL
  */
@@ -306,9 +307,9 @@ ROWLOCK_API void rowlock_free(struct rowlock *lock);
  *
  * @lock  may be NULL. Freed if and only if 0 is returned.
  *
- * Returns 0; ROWLOCK_EHELD: it holds the lock, or a call on it is under way;
- * ROWLOCK_EFORKED. After an error nothing was changed. Waits for a lost
- * callback of this lock that is running, unless it is called from it.
+ * Returns 0; ROWLOCK_EHELD: it holds the lock, or a call or a transaction of it
+ * is under way; ROWLOCK_EFORKED. After an error nothing was changed. Waits for
+ * a lost callback of this lock that is running, unless it is called from it.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_try_free(struct rowlock *lock,
 					       struct rowlock_errinfo *reterr);
@@ -340,9 +341,9 @@ static inline void rowlock_client_freep(struct rowlock_client **client)
  * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_EDEADLOCK: the owner has it and the lock is not
  * re-entrant, or the calling thread holds it through another handle and would
- * wait for itself (a try is ROWLOCK_EBUSY then); ROWLOCK_ELOST, once: this
- * handle's last hold was lost and never released, and the next acquire starts
- * afresh (with ROWLOCK_NOT_REENTRANT this one does); ROWLOCK_ENOTOWNER,
+ * wait for itself (a try is ROWLOCK_EBUSY then); ROWLOCK_ELOST, once, if the
+ * handle's last hold was lost and not released: acquire again (never with
+ * ROWLOCK_NOT_REENTRANT); ROWLOCK_ENOTOWNER,
  * ROWLOCK_EINVAL: another thread holds it, or waits, with this handle; and the
  * server errors. After a server error the lock is not held; if the answer was
  * lost, a row of ours may keep the name busy until the server answers the
@@ -370,7 +371,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire(struct rowlock *lock,
  * the latest.
  *
  * The next waiting thread of this client may get the hold without the server
- * (handover_ms); it is then told of a break that only the server knows of.
+ * (handover_ms). A break that only the server knows of is then its loss.
  *
  * Blocks for one round trip, at most call_timeout_ms; not at all if the hold is
  * handed over.
@@ -383,16 +384,16 @@ ROWLOCK_API int rowlock_release(struct rowlock *lock,
  *
  * Returns 1 or 0: 0 until rowlock_acquire() is about to return 0, and for ever
  * once the hold's deadline has passed, even if nobody else has taken the lock.
- * Under ROWLOCK_ROW it may stay 1 for milliseconds after others have ended the
- * connection, or until the idle bound if the network is down as well. Does not
- * block.
+ * It stays 1 after a break until the next heartbeat (a third of the TTL):
+ * rowlock_verify() asks at once. Under ROWLOCK_ROW it may stay 1 for
+ * milliseconds after others have ended the connection, or until the idle bound
+ * if the network is down as well. Does not block.
  */
 ROWLOCK_API int rowlock_held(const struct rowlock *lock);
 
 /**
- * Ask the server whether the hold is still there. This finds at once what
- * rowlock_held() learns from the next heartbeat (a break), and what no clock
- * shows (a paused virtual machine).
+ * Ask the server whether the hold is still there. This finds a break at once,
+ * and what no clock shows (a paused virtual machine).
  *
  * Returns 0: held now. ROWLOCK_ENOTHELD; ROWLOCK_ENOTOWNER; ROWLOCK_ELOST;
  * and the server errors: nothing is known, the hold is unchanged.
@@ -412,9 +413,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_verify(struct rowlock *lock,
  * shows a smaller token than before, even after a failover that lost some.
  *
  * Returns 0; ROWLOCK_ENOTHELD; ROWLOCK_ENOTOWNER; ROWLOCK_ELOST: the hold is
- * over, no token was shown; ROWLOCK_EUNSUPPORTED: a multi-lock, a semaphore;
- * and the server errors: try again. Blocks for its round trips, at most
- * call_timeout_ms.
+ * over, as the release will say, too; ROWLOCK_EUNSUPPORTED: a multi-lock, a
+ * semaphore; and the server errors: try again. Blocks at most call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
 					    uint64_t *ret_token,
@@ -454,8 +454,8 @@ typedef void (*rowlock_lost_fn)(struct rowlock *lock, void *arg);
 /**
  * Have @fn called once for each hold of @lock that is lost: its deadline has
  * passed, its session was evicted, its connection ended, its maximum hold is
- * over, it was broken, or the thread that owned it ended. Not for a release,
- * and only for a hold that rowlock_acquire() returned.
+ * over, it was broken, or the thread that owned it ended. Not if the release
+ * finds the loss, and only for a hold that rowlock_acquire() returned.
  *
  * @fn   NULL: no callback. Replaces the one before. A loss that nobody was told
  *       of yet is told to @fn. It runs on a thread of the client made for this,

@@ -69,9 +69,9 @@ typedef int (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
 
 /** Flags of rowlock_list(); or them together. */
 enum rowlock_list_flags {
-	/** Leases only; or, with the next one, both, as without either. */
+	/** Leases. Without this flag and the next one: both. */
 	ROWLOCK_LIST_LEASES = 1 << 0,
-	/** Names of business_lock only (the row strategy). An account that may
+	/** Names of business_lock (the row strategy). An account that may
 	 *  see other connections is told of the holder (rowlock(1)); to others
 	 *  the state is ROWLOCK_STATE_UNKNOWN. */
 	ROWLOCK_LIST_ROWS = 1 << 1,
@@ -96,10 +96,11 @@ struct rowlock_list_options {
 	}
 
 /**
- * Call @fn for each name that is held or known, in the order of strategy (lease
- * first), name and slot, as long as it returns 0. It runs on the calling thread
- * and must not call the library. 256 names are read at a time; what comes or
- * goes meanwhile may be missed.
+ * Call @fn for each lease, and for each name of business_lock with its state,
+ * in the order of strategy (lease first), name and slot, as long as it returns
+ * 0. The readers of one client share a row. It runs on the calling thread and
+ * must not call the library. 256 names are read at a time; what comes or goes
+ * meanwhile may be missed.
  *
  * Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server errors,
  * perhaps after some calls of @fn. Blocks, at most call_timeout_ms for each

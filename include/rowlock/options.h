@@ -19,7 +19,8 @@ enum rowlock_log_level {
 /**
  * Receives the library's log lines. @message is one line without newline, valid
  * during the call; names in it are escaped. Any thread of the client calls it,
- * with no lock of the library held; it must not call the library.
+ * and any that calls the library, with no lock of the library held; it must not
+ * call the library.
  */
 typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
 			       const char *message, void *arg);
@@ -71,8 +72,8 @@ struct rowlock_client_options {
 	 *
 	 * ROWLOCK_EINVAL, before anything is connected, for what is not
 	 * understood: an unknown key, a bad number, an entry without '=', the
-	 * same key with two values, an empty host or socket, or no server at
-	 * all. The message has its place and what to write instead. ROWLOCK_DSN
+	 * same key with two values, an empty host or socket. The message has
+	 * its place and what to write instead. ROWLOCK_DSN
 	 * is not read where secure_getenv(3) finds nothing.
 	 */
 	const char *dsn;

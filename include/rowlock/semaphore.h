@@ -89,10 +89,9 @@ ROWLOCK_API unsigned int rowlock_semaphore_held(const struct rowlock *lock);
 /**
  * How many permits has semaphore @name, and how many are in use?
  *
- * Both are of one moment, and may be old when they are read: nothing is
- * reserved. More may be in use than there are, for a while after the number was
- * lowered; and those of dead clients count until somebody asks for permits, or
- * the reaper comes.
+ * Both are of one moment: nothing is reserved. More may be in use than there
+ * are, for a while after the number was lowered. Those of dead clients count
+ * until somebody asks for permits, or the reaper comes.
  *
  * @ret_permits  0: nobody has used it yet, or said how many it has
  *

@@ -122,9 +122,10 @@ static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
 	const struct rowlock_client *client = lock->name->client;
 	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
 				: rlk_client_call_until(client);
-	int code;
+	int code = rlk_lock_begin_parts(lock, reterr);
 
-	rlk_lock_begin_parts(lock);
+	if (code)
+		return code;
 	code = acquire_with_token(lock, wait_ms, until, reterr);
 
 	if (code == 0)

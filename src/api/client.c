@@ -299,11 +299,27 @@ static void release_all(struct rowlock_client *client, int64_t until_ms)
 		rlk_release_all(lock, until_ms);
 }
 
+/* A hold that a callback has acquired meanwhile ends with the client. */
+static void lose_the_rest(struct rowlock_client *client)
+{
+	static const char why[] = "its client was freed";
+	struct rlk_list *node;
+	struct rlk_list *after;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	if (!rlk_list_empty(&client->session.holds))
+		rlk_session_lose_locked(client, why);
+	rlk_list_for_each(node, after, &client->row_holds) rlk_hold_lose_locked(
+	    container_of(node, struct rlk_hold, node), why);
+}
+
 /* End all parts that remaining handles do not need: see rlk_client_leave(). */
 static void end(struct rowlock_client *client, int64_t until)
 {
 	rlk_end_watch_stop(&client->thread_ends);
 	rlk_threads_stop(client);
+	lose_the_rest(client);
 	close_connections(client, until);
 	rlk_sleeper_fini(&client->deadline_sleeper);
 	rlk_sleeper_fini(&client->keeper_sleeper);
@@ -383,8 +399,9 @@ void rowlock_client_free(struct rowlock_client *client)
 			client->server);
 		return;
 	}
+	/* With the session's row every lease is over: it has its own time. */
 	until = rlk_client_call_until(client);
-	release_all(client, until);
+	release_all(client, until - (int64_t) client->call_timeout_ms / 2);
 	end(client, until);
 }
 

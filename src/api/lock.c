@@ -28,13 +28,20 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 				    &lock, ret_lock, reterr);
 }
 
-/* Wait for its callback, unless we are in it. */
+/* Does its callback run, on another thread than this one? */
+static bool callback_runs_locked(const struct rowlock *lock)
+{
+	const struct rowlock_client *client = lock->name->client;
+
+	return client->notifying == lock &&
+	       client->notifier_serial != rlk_thread_serial();
+}
+
 static void wait_for_callback_locked(struct rowlock *lock)
 {
 	struct rowlock_client *client = lock->name->client;
 
-	while (client->notifying == lock &&
-	       client->notifier_serial != rlk_thread_serial())
+	while (callback_runs_locked(lock))
 		rlk_cond_wait(&client->notices_changed, &client->mutex);
 }
 
@@ -89,12 +96,15 @@ static void quieten_locked(struct rowlock *lock)
 
 	lock->lost_fn = NULL;
 	lock->notices = 0;
-	wait_for_callback_locked(lock);
+	rlk_lock_queue_notices_locked(lock);
 	if (client->forget_guarded_locked)
 		client->forget_guarded_locked(lock);
 	lock->freed = true;
-	while (lock->calls) {
+	/* The callback may acquire, too. */
+	while (lock->calls || callback_runs_locked(lock)) {
 		cancel_locked(lock);
+		if (lock->calls && lock->recipe && lock->recipe->other)
+			cancel_locked(lock->recipe->other);
 		rlk_cond_wait(&client->notices_changed, &client->mutex);
 	}
 }
@@ -103,16 +113,18 @@ void rowlock_free(struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client;
+	int64_t until;
 
 	if (!lock)
 		return;
 	client = lock->name->client;
 	if (rlk_client_forked(client))
 		return;
+	until = rlk_client_call_until(client);
 	rlk_mutex_lock(&client->mutex);
 	quieten_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
-	rlk_release_all(lock, rlk_client_call_until(client));
+	rlk_release_all(lock, until);
 	rlk_mutex_lock(&client->mutex);
 	detach_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
@@ -124,14 +136,12 @@ int rowlock_try_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_client *client;
 	bool used;
-	int code;
 
 	if (!lock)
 		return 0;
 	client = lock->name->client;
-	code = rlk_client_refuses(client, reterr);
-	if (code)
-		return code;
+	if (rlk_client_forked(client))
+		return rlk_client_refuses(client, reterr);
 	rlk_mutex_lock(&client->mutex);
 	wait_for_callback_locked(lock);
 	used = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));

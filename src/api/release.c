@@ -77,12 +77,12 @@ struct parting {
 };
 
 /* May others have removed the row of a live hold without a trace in the
- * session's row? Yes at its maximum; or while a look for the broken lease is
- * due. */
+ * session's row? Yes at its maximum; while a look for the broken lease is due;
+ * and by hand, if a transaction kept the last look from its row. */
 static bool is_doubtful_locked(const struct rlk_hold *hold)
 {
 	return hold->suspect || hold->name->client->look_breaks ||
-	       rlk_hold_has_maximum(hold);
+	       hold->guard.unseen || rlk_hold_has_maximum(hold);
 }
 
 /* The row is gone, perhaps by a DELETE of ours that was not answered. It was

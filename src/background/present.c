@@ -101,6 +101,8 @@ static void take_locked(struct rowlock_client *client, struct page *page,
 		rlk_list_append(holds, node);
 		if (is_believed(hold))
 			add_hold_locked(page, hold);
+		else
+			hold->guard.unseen = true;
 	}
 }
 
@@ -228,6 +230,8 @@ static bool judge_locked(struct page *page, bool answered)
 	for (size_t i = 0; i < page->hold_count; i++) {
 		missing = missing || (answered && page->rows[i] &&
 				      is_believed(page->holds[i]));
+		if (answered && !page->rows[i])
+			page->holds[i]->guard.unseen = false;
 		rlk_hold_put_locked(page->holds[i]);
 	}
 	return missing;

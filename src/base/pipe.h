@@ -5,7 +5,8 @@
 /*
  * Writing to a stream that the peer has closed, as TLS libraries do it, sends
  * SIGPIPE to the thread. That of the application gets none of ours, and what it
- * does with its own stays as it is.
+ * does with its own stays as it is. (One that is sent by hand during such a
+ * call cannot be told from ours.)
  */
 
 #include <stdbool.h>

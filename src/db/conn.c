@@ -35,7 +35,7 @@ struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 		return NULL;
 	if (conn->mysql) {
 		_cleanup_(rlk_pipe_onp) struct rlk_pipe pipe =
-		    rlk_pipe_off(mysql_get_ssl_cipher(conn->mysql));
+		    rlk_pipe_off(true);
 
 		rlk_io_abandon(conn);
 		/* The one text among its options that mysql_close() of

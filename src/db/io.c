@@ -316,6 +316,7 @@ bool rlk_io_run(struct rlk_conn *conn, enum rlk_call call)
 
 void rlk_io_abandon(struct rlk_conn *conn)
 {
+	_cleanup_(rlk_pipe_onp) struct rlk_pipe pipe = rlk_pipe_off(true);
 	struct rlk_io *io = &conn->io;
 
 	/* Under TLS the call looks at the stream again before it believes in

@@ -87,10 +87,8 @@ static int check(const struct rowlock *lock, const char *what,
 {
 	struct rlk_borrowed_state state;
 	struct rowlock_errinfo error = { 0 };
-	int code = rlk_lock_refuses(lock, reterr);
+	int code;
 
-	if (code)
-		return code;
 	*on = borrow(lock, conn);
 	if (!conn)
 		return fail(lock, what, ROWLOCK_EINVAL,
@@ -362,11 +360,9 @@ static int acquire_in(struct rowlock *lock, struct st_mysql *conn,
 	return code;
 }
 
-int rowlock_acquire_in_transaction(struct rowlock *lock, struct st_mysql *conn,
-				   uint64_t wait_ms,
-				   struct rowlock_errinfo *reterr)
+static int check_and_acquire(struct rowlock *lock, struct st_mysql *conn,
+			     uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rlk_borrowed on;
 	bool open;
 	int code = check(lock, "acquire", conn, &on, &open, reterr);
@@ -381,6 +377,22 @@ int rowlock_acquire_in_transaction(struct rowlock *lock, struct st_mysql *conn,
 			    reterr);
 	code = check_may_wait(lock, reterr);
 	return code ? code : acquire_in(lock, conn, wait_ms, reterr);
+}
+
+int rowlock_acquire_in_transaction(struct rowlock *lock, struct st_mysql *conn,
+				   uint64_t wait_ms,
+				   struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code = rlk_lock_refuses(lock, reterr);
+
+	if (!code)
+		code = rlk_lock_begin_parts(lock, reterr);
+	if (code)
+		return code;
+	code = check_and_acquire(lock, conn, wait_ms, reterr);
+	rlk_lock_end_parts(lock);
+	return code;
 }
 
 /* ------------------------------------------------------------------- token */
@@ -425,8 +437,10 @@ int rowlock_token_in_transaction(struct rowlock *lock, struct st_mysql *conn,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rlk_borrowed on;
 	bool open;
-	int code = check(lock, "token", conn, &on, &open, reterr);
+	int code = rlk_lock_refuses(lock, reterr);
 
+	if (!code)
+		code = check(lock, "token", conn, &on, &open, reterr);
 	if (!code && !ret_token)
 		code = rlk_fail_null("ret_token", reterr);
 	if (code)

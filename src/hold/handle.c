@@ -309,13 +309,26 @@ void rlk_lock_leave(struct rowlock *lock)
 	rlk_lock_leave_locked(lock);
 }
 
-void rlk_lock_begin_parts(struct rowlock *lock)
+int rlk_lock_fail_waiting(const struct rowlock *lock,
+			  struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EINVAL,
+			"acquire " RLK_LOCK_FORMAT
+			": another thread is waiting with this handle; make a "
+			"handle per thread",
+			RLK_LOCK_ARGS(lock));
+}
+
+int rlk_lock_begin_parts(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 
+	if (lock->in_parts)
+		return rlk_lock_fail_waiting(lock, reterr);
 	lock->calls++;
 	lock->in_parts = true;
+	return 0;
 }
 
 void rlk_lock_end_parts(struct rowlock *lock)
@@ -374,6 +387,14 @@ void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 	rlk_list_init(&waiter->node);
 }
 
+void rlk_lock_keep_cancel_locked(const struct rlk_waiter *waiter)
+{
+	struct rowlock *lock = waiter->lock;
+
+	if (waiter->canceled && lock->in_parts)
+		lock->cancel_next = true;
+}
+
 bool rlk_waiter_begin(struct rlk_waiter *waiter)
 {
 	struct rowlock *lock = waiter->lock;
@@ -398,6 +419,7 @@ void rlk_waiter_end(struct rlk_waiter *waiter)
 	    rlk_guard(&client->mutex);
 
 	lock->waiter = NULL;
+	rlk_lock_keep_cancel_locked(waiter);
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 	rlk_waker_put_locked(client, waiter->waker);
 	rlk_lock_leave_locked(lock);

@@ -16,6 +16,9 @@ struct rlk_recipe {
 	/** rowlock_acquire() for the recipe. */
 	int (*acquire)(struct rowlock *lock, uint64_t wait_ms,
 		       struct rowlock_errinfo *reterr);
+	/** The other lock of a pair, which a call on this one may acquire;
+	 * NULL: none. */
+	struct rowlock *other;
 	/** rowlock_free() calls both before it frees the memory, the first
 	 *  under client->mutex. NULL: nothing. */
 	void (*leave_locked)(struct rlk_recipe *recipe);
@@ -116,9 +119,14 @@ void rlk_lock_leave(struct rowlock *lock);
 void rlk_lock_leave_locked(struct rowlock *lock);
 
 /** An acquire in parts, or with more statements than the asking, is under way
- *  all the time: a cancel between parts ends the next one. */
-void rlk_lock_begin_parts(struct rowlock *lock);
+ *  all the time: a cancel between parts ends the next one. The first returns 0,
+ *  or ROWLOCK_EINVAL: another thread is within one. */
+int rlk_lock_begin_parts(struct rowlock *lock, struct rowlock_errinfo *reterr);
 void rlk_lock_end_parts(struct rowlock *lock);
+
+/** The error of an acquire with a handle by which another thread waits. */
+int rlk_lock_fail_waiting(const struct rowlock *lock,
+			  struct rowlock_errinfo *reterr);
 
 /** May a call on @lock go on? Returns 0; ROWLOCK_EINVAL: it is NULL, or its
  *  client was freed; ROWLOCK_EFORKED. */
@@ -138,6 +146,10 @@ bool rlk_lock_shows_locked(const struct rowlock *lock);
  *  get its waker. */
 void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 		     uint64_t wait_ms);
+
+/** A cancel that came too late for this part of an acquire is meant for the
+ *  next one. */
+void rlk_lock_keep_cancel_locked(const struct rlk_waiter *waiter);
 
 /** From here on rowlock_cancel() ends @waiter's wait, which is not for the
  *  lock. Returns false if memory is out. */

@@ -74,6 +74,7 @@ struct rlk_hold_guard {
 	bool commit_may_come : 1; /* one that was not answered, with its outcome
 				     unknown */
 	bool unsure : 1;          /* the count is unknown */
+	bool unseen : 1;          /* the last look left its row out */
 	uint16_t count; /* of guards in the row, unless that is unsure, or at
 			   its most */
 };

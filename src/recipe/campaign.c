@@ -304,9 +304,10 @@ int rlk_campaign(struct rowlock *lock, uint64_t wait_ms,
 				    : rlk_client_call_until(client),
 		.yields_until_ms = RLK_NEVER,
 	};
-	int code;
+	int code = rlk_lock_begin_parts(lock, reterr);
 
-	rlk_lock_begin_parts(lock);
+	if (code)
+		return code;
 	code = wait_all(&campaign, reterr);
 
 	if (code)

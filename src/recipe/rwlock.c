@@ -18,23 +18,13 @@
 #include "strategy/sides.h"
 #include "wait/line.h"
 
-struct side {
-	struct rlk_recipe recipe;
-	struct rowlock *other; /* NULL once that is freed */
-};
-
-static struct side *side_of(const struct rowlock *lock)
-{
-	return container_of(lock->recipe, struct side, recipe);
-}
-
 /* The sides of a pair do not wait for each other. */
 static int check_other(const struct rowlock *lock, bool reads,
 		       struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
-	const struct rowlock *other = side_of(lock)->other;
+	const struct rowlock *other = lock->recipe->other;
 
 	if (!other || !other->hold || !rlk_hold_check_locked(other->hold))
 		return 0;
@@ -56,7 +46,9 @@ static int acquire(struct rowlock *lock, uint64_t wait_ms,
 		return code;
 	if (reads)
 		return rlk_acquire(lock, wait_ms, reterr);
-	rlk_lock_begin_parts(lock);
+	code = rlk_lock_begin_parts(lock, reterr);
+	if (code)
+		return code;
 	code = rlk_writer_acquire(lock, NULL, wait_ms, reterr);
 	rlk_lock_end_parts(lock);
 	return code;
@@ -66,10 +58,8 @@ static int acquire(struct rowlock *lock, uint64_t wait_ms,
 
 static void forget_locked(struct rlk_recipe *recipe)
 {
-	struct side *side = container_of(recipe, struct side, recipe);
-
-	if (side->other)
-		side_of(side->other)->other = NULL;
+	if (recipe->other)
+		recipe->other->recipe->other = NULL;
 }
 
 static int make(struct rowlock_client *client, const char *name,
@@ -77,14 +67,14 @@ static int make(struct rowlock_client *client, const char *name,
 		const struct rowlock_options *options,
 		struct rowlock **ret_lock, struct rowlock_errinfo *reterr)
 {
-	struct side *side = calloc(1, sizeof(*side));
+	struct rlk_recipe *side = calloc(1, sizeof(*side));
 
 	if (side) {
-		side->recipe.acquire = acquire;
-		side->recipe.leave_locked = forget_locked;
+		side->acquire = acquire;
+		side->leave_locked = forget_locked;
 	}
-	return rlk_recipe_make(client, name, strategy, options,
-			       side ? &side->recipe : NULL, ret_lock, reterr);
+	return rlk_recipe_make(client, name, strategy, options, side, ret_lock,
+			       reterr);
 }
 
 static int make_both(struct rowlock_client *client, const char *name,
@@ -107,8 +97,8 @@ static int make_both(struct rowlock_client *client, const char *name,
 		rowlock_free(reader);
 		return code;
 	}
-	side_of(reader)->other = *ret_writer;
-	side_of(*ret_writer)->other = reader;
+	reader->recipe->other = *ret_writer;
+	(*ret_writer)->recipe->other = reader;
 	*ret_reader = reader;
 	return 0;
 }
@@ -171,7 +161,7 @@ static struct rowlock *begin_change(struct rowlock *lock,
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&lock->name->client->mutex);
 	struct rowlock *other =
-	    lock->name->strategy == strategy ? side_of(lock)->other : NULL;
+	    lock->name->strategy == strategy ? lock->recipe->other : NULL;
 
 	if (other) {
 		lock->calls++;
@@ -184,9 +174,10 @@ static int upgrade(struct rowlock *reader, struct rowlock *writer,
 		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
 	unsigned int depth = rowlock_depth(reader);
-	int code;
+	int code = rlk_lock_begin_parts(writer, reterr);
 
-	rlk_lock_begin_parts(writer);
+	if (code)
+		return code;
 	if (depth > 1)
 		code = rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				RLK_LOCK_FORMAT

@@ -242,8 +242,8 @@ struct rlk_strategy {
 				const struct rlk_request *request,
 				uint64_t token, struct rowlock_errinfo *reterr);
 
-	/** Who has the name now? Without a holder *@ret_holder is not known.
-	 *  NULL: there is no way to ask. */
+	/** Look up the holder of the name. Without one *@ret_holder is not
+	 *  known. NULL if the strategy cannot ask. */
 	enum rlk_fault (*look)(struct rlk_conn *conn,
 			       const struct rlk_request *request,
 			       struct rlk_holder *ret_holder,

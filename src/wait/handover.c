@@ -101,7 +101,7 @@ static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
 static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 		 const struct rowlock *to)
 {
-	if (hold->guard.commit_may_come)
+	if (hold->guard.commit_may_come || hold->guard.in_transaction)
 		return false;
 	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
 	       !hold->guard.told && !hold->mixed_info &&

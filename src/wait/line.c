@@ -181,10 +181,7 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	else if (!waiter.handed)
 		code = ask_locked(&waiter, reterr);
 	leave_line(&waiter);
-	/* A cancel that came too late for this part is meant for the next one
-	 * of the same wait. */
-	if (!code && waiter.canceled && lock->in_parts)
-		lock->cancel_next = true;
+	rlk_lock_keep_cancel_locked(&waiter);
 	return code;
 }
 
@@ -283,11 +280,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	int code;
 
 	if (lock->waiter)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"acquire " RLK_LOCK_FORMAT
-				": another thread is waiting with this handle; "
-				"make a handle per thread",
-				RLK_LOCK_ARGS(lock));
+		return rlk_lock_fail_waiting(lock, reterr);
 	code = own_hold_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;

@@ -25,7 +25,7 @@ __attribute__((unused)) static int part_%d(struct rowlock *lock, MYSQL *mysql)
 '''
 
 
-# What the example of a header takes for granted.
+# The surroundings of the example of a header.
 HEADER = '''
 #include <err.h>
 #include <rowlock.h>

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/client.h"
+#include "hold/handle.h"
 #include "test.h"
 
 static void serve_line(bool handed_over)
@@ -357,6 +357,40 @@ static void cancel_before_the_call_does_not_reach_it(void **state)
 	fake_end(lock, client);
 }
 
+static bool part_is_canceled(struct rowlock *lock, bool cancel)
+{
+	struct rlk_waiter part;
+	bool canceled;
+
+	rlk_waiter_init(&part, lock, 50);
+	assert_true(rlk_waiter_begin(&part));
+	canceled = part.canceled;
+	/* Its time may be up already. */
+	if (cancel)
+		assert_int_equal(rowlock_cancel(lock), 1);
+	rlk_waiter_end(&part);
+	return canceled;
+}
+
+static void cancel_behind_a_part_ends_the_next_part(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rlk_lock_begin_parts(lock, &err));
+	assert_code(rlk_lock_begin_parts(lock, &err), ROWLOCK_EINVAL, &err);
+	assert_false(part_is_canceled(lock, true));
+	assert_true(part_is_canceled(lock, false));
+	/* Between two parts. */
+	assert_int_equal(rowlock_cancel(lock), 1);
+	assert_true(part_is_canceled(lock, true));
+	rlk_lock_end_parts(lock);
+	assert_false(part_is_canceled(lock, false));
+	fake_end(lock, client);
+}
+
 static void grant_that_came_before_the_cancel_stands(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -506,6 +540,8 @@ int main(void)
 		     cancel_ends_a_wait_for_a_connection),
 		FAKE("a cancel before the call does not reach it",
 		     cancel_before_the_call_does_not_reach_it),
+		FAKE("a cancel behind a part ends the next part",
+		     cancel_behind_a_part_ends_the_next_part),
 		FAKE("a grant that came before the cancel stands",
 		     grant_that_came_before_the_cancel_stands),
 		FAKE("one name under two strategies is two locks",
