@@ -120,32 +120,55 @@ static void stop_at(struct rowlock *lock, void *arg)
 		sched_yield();
 }
 
-/* It stands in the notifier's line, behind a callback that runs. */
-static void lock_is_freed_before_its_loss_is_told(void **state)
+static void *free_it(void *lock)
+{
+	rowlock_free(lock);
+	return NULL;
+}
+
+/* The loss of its last hold is due, behind a callback that runs, and the
+ * present hold is being released: the loss is told to nobody. */
+static void lock_is_freed_before_a_loss_is_told(void **state)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "first");
 	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "second");
+	struct rowlock *third = fake_lock(client, ROWLOCK_ROW, 0, "third");
 	struct rowlock_errinfo err;
 	struct gate gate = { 0 };
 	_Atomic int told = 0;
+	unsigned int releases;
+	pthread_t thread;
 
 	(void) state;
 	rowlock_on_lost(first, stop_at, &gate);
 	rowlock_on_lost(second, fake_count_loss, &told);
+	rowlock_on_lost(third, fake_count_loss, &told);
 	assert_ok(rowlock_acquire(first, 0, &err));
 	assert_ok(rowlock_acquire(second, 0, &err));
+	assert_ok(rowlock_acquire(third, 0, &err));
 	fake_lease_remove("first");
 	fake_lease_remove("second");
 	assert_code(rowlock_verify(first, &err), ROWLOCK_ELOST, &err);
 	fake_until(fake_is_one, &gate.entered);
 	assert_code(rowlock_verify(second, &err), ROWLOCK_ELOST, &err);
-	rowlock_free(second);
+	assert_code(rowlock_release(second, &err), ROWLOCK_ELOST, &err);
+	/* The chores have looked for what is left of both. */
+	fake_await(FAKE_RELEASE, 2);
+	assert_ok(rowlock_acquire(second, 0, &err));
+	releases = fake_count(FAKE_RELEASE);
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .wait = true });
+	assert_int_equal(pthread_create(&thread, NULL, free_it, second), 0);
+	fake_await(FAKE_RELEASE, releases + 1);
 	gate.open = 1;
-	/* Waits for the callback, and for the thread that makes them. */
-	rowlock_on_lost(first, NULL, NULL);
+	/* This callback comes behind that of second. */
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "third", &err));
+	fake_until(fake_is_one, &told);
+	fake_let(FAKE_RELEASE);
+	pthread_join(thread, NULL);
+	fake_lock_end(third);
 	fake_end(first, client);
-	assert_int_equal(told, 0);
+	assert_int_equal(told, 1);
 }
 
 static void note(const struct rowlock_entry *entry, void *arg)
@@ -228,8 +251,8 @@ int main(void)
 		     free_without_an_answer_leaves_the_row_to_the_client),
 		FAKE("a lost callback may free its lock",
 		     lost_callback_may_free_its_lock),
-		FAKE("a lock is freed before its loss is told",
-		     lock_is_freed_before_its_loss_is_told),
+		FAKE("a lock is freed before a loss is told",
+		     lock_is_freed_before_a_loss_is_told),
 		FAKE("a client is freed with all that it has",
 		     client_is_freed_with_all_that_it_has),
 		FAKE("a callback frees no client", callback_frees_no_client),
