@@ -31,11 +31,12 @@ static bool is_pending(void)
 struct rlk_pipe rlk_pipe_off(bool needed)
 {
 	struct rlk_pipe pipe = { .guarded = needed };
-	sigset_t set = only_pipe();
 	sigset_t before;
+	sigset_t set;
 
 	if (!needed)
 		return pipe;
+	set = only_pipe();
 	sigemptyset(&before);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	pipe.was_blocked = sigismember(&before, SIGPIPE) == 1;
@@ -46,10 +47,11 @@ struct rlk_pipe rlk_pipe_off(bool needed)
 void rlk_pipe_onp(struct rlk_pipe *pipe)
 {
 	const struct timespec now = { 0 };
-	sigset_t set = only_pipe();
+	sigset_t set;
 
 	if (!pipe->guarded)
 		return;
+	set = only_pipe();
 	if (!pipe->was_pending && is_pending())
 		sigtimedwait(&set, NULL, &now);
 	if (!pipe->was_blocked)
