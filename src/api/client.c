@@ -310,8 +310,11 @@ static void lose_the_rest(struct rowlock_client *client)
 
 	if (!rlk_list_empty(&client->session.holds))
 		rlk_session_lose_locked(client, why);
-	rlk_list_for_each(node, after, &client->row_holds) rlk_hold_lose_locked(
-	    container_of(node, struct rlk_hold, node), why);
+	rlk_list_for_each(node, after, &client->row_holds)
+	{
+		rlk_hold_lose_locked(container_of(node, struct rlk_hold, node),
+				     why);
+	}
 }
 
 /* End all parts that remaining handles do not need: see rlk_client_leave(). */

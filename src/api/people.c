@@ -301,9 +301,8 @@ int rowlock_list(struct rowlock_client *client,
 	struct rowlock_errinfo error;
 	const char *pattern;
 	char *like;
-	int code;
+	int code = rlk_client_refuses(client, reterr);
 
-	code = rlk_client_refuses(client, reterr);
 	if (code)
 		return code;
 	if (!fn)
@@ -428,9 +427,8 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy which,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const struct rlk_strategy *strategy = rlk_strategy(which);
 	struct rowlock_errinfo error;
-	int code;
+	int code = rlk_client_refuses(client, reterr);
 
-	code = rlk_client_refuses(client, reterr);
 	if (code)
 		return code;
 	if (!strategy)
@@ -478,9 +476,8 @@ int rowlock_reap(struct rowlock_client *client,
 	struct rowlock_reap_options options;
 	struct rowlock_reap_result ours = { .size = sizeof(ours) };
 	struct rowlock_errinfo error;
-	int code;
+	int code = rlk_client_refuses(client, reterr);
 
-	code = rlk_client_refuses(client, reterr);
 	if (code)
 		return code;
 	code = read_reap_options(given, &options, reterr);
