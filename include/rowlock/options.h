@@ -105,7 +105,7 @@ struct rowlock_client_options {
 	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
 	const char *defaults_group_suffix;
 	/** Names of authentication plugins, with commas, that may send the
-	 *  password to a server that was not verified: rowlock-connect(7).
+	 *  password to a server that was not verified: rowlock(1).
 	 *  Default: none. ROWLOCK_EAUTH if the server asks for another. */
 	const char *unverified_auth;
 
